@@ -1,0 +1,181 @@
+import { setMaxListeners } from "node:events";
+import pLimit from "p-limit";
+import { parseAddress } from "../model/address.ts";
+import type { Change, DuplicateChange } from "../model/change.ts";
+import type { EventSink, RunTotals } from "../model/event.ts";
+import type { CallFailure } from "../model/outcome.ts";
+import type { Plan } from "../model/plan.ts";
+import type { Clock, DraftService, Ledger, ObjectStorage } from "../model/ports.ts";
+import type { ApplyContext } from "./context.ts";
+import { newId } from "./context.ts";
+import type { DraftEnd, DraftWork } from "./draft-run.ts";
+import { runDraft } from "./draft-run.ts";
+import { duplicateProduct } from "./product-change.ts";
+import type { ChangeTracker } from "./tracker.ts";
+import { makeTracker } from "./tracker.ts";
+import { makeUploads } from "./uploads.ts";
+
+/** What {@link applyPlan} needs. The plan must have passed its safety checks. */
+export interface ApplyOptions {
+  readonly plan: Plan;
+  readonly ledger: Ledger;
+  readonly service: DraftService;
+  readonly storage: ObjectStorage;
+  readonly clock: Clock;
+  readonly emit: EventSink;
+  /** The user's interrupt: no new call starts after it; those on their way are awaited. */
+  readonly signal: AbortSignal;
+  /** How long a lost call may still take effect, milliseconds. */
+  readonly settleDelayMs: number;
+  /** How many drafts are worked on at a time; the calls are bounded by the service. */
+  readonly concurrency: number;
+  /** The command, for the ledger's history. */
+  readonly command: string;
+}
+
+/** How a run ended. */
+export interface ApplyResult {
+  readonly runId: string;
+  readonly totals: RunTotals;
+  /** Present when the run was stopped before its plan was through. */
+  readonly stopped?: "interrupted" | CallFailure;
+}
+
+/**
+ * Carries a plan out. Decides nothing: every decision is in the plan. What the service or the network does ends in
+ * the result; a failing ledger stops the run and is thrown, after the calls on their way have ended.
+ */
+export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
+  const { plan, ledger, service, clock, emit } = options;
+  const runId = newId();
+  const startedAt = clock.monotonic();
+  const halt = new AbortController();
+  const signal = AbortSignal.any([options.signal, halt.signal]);
+  setMaxListeners(0, signal, options.signal);
+  let runFailure: CallFailure | undefined;
+  const stopped = () => runFailure ?? (options.signal.aborted ? ("interrupted" as const) : undefined);
+  const onRunFailure = (failure: CallFailure) => {
+    runFailure ??= failure;
+    halt.abort();
+  };
+  const tracker = makeTracker({ clock, emit, stopped, onRunFailure });
+  const context: ApplyContext = { ...options, runId, signal };
+
+  await ledger.bindOrigin(plan.service_origin);
+  await ledger.startRun({
+    id: runId,
+    command: options.command,
+    planId: plan.plan_id,
+    startedAt: clock.now(),
+  });
+  const calls = plan.estimate.calls.min;
+  const { plan_id, summary } = plan;
+  emit({ type: "run_started", at: clock.now(), run_id: runId, plan_id, summary, calls });
+  const callsBefore = service.callCount();
+  await carryOutAll({ context, tracker, plan, concurrency: options.concurrency, halt });
+
+  const totals = { ...tracker.totals(), calls: service.callCount() - callsBefore };
+  const end = stopped();
+  const ending = end === undefined ? {} : { stopped: end };
+  await ledger.finishRun(runId, { totals, status: statusOf(totals, end) });
+  const ms = Math.round(clock.monotonic() - startedAt);
+  emit({ type: "run_finished", at: clock.now(), run_id: runId, totals, ms, ...ending });
+  return { runId, totals, ...ending };
+}
+
+interface Work {
+  readonly context: ApplyContext;
+  readonly tracker: ChangeTracker;
+  readonly plan: Plan;
+  readonly concurrency: number;
+  readonly halt: AbortController;
+}
+
+/** Waits for everything that was started, also when a part of it throws. */
+async function carryOutAll({ context, tracker, plan, concurrency, halt }: Work): Promise<void> {
+  const tools = { context, tracker, uploads: makeUploads(context) };
+  const limit = pLimit(concurrency);
+  const { drafts, duplicates, forgotten, blocked } = divide(plan.changes);
+  for (const change of blocked) tracker.block(change);
+  const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      halt.abort();
+      throw error;
+    }
+  };
+  const ends = new Map<number, Promise<DraftEnd>>();
+  for (const draft of drafts)
+    ends.set(
+      draft.draftId,
+      limit(() => guarded(() => runDraft(tools, draft))),
+    );
+  const rest = [
+    ...forgotten.map((change) => guarded(() => forget(context, tracker, change))),
+    ...duplicates.map((change) => guarded(() => duplicate(context, tracker, { change, ends }))),
+  ];
+  const settled = await Promise.allSettled([...ends.values(), ...rest]);
+  const failed = settled.find((end) => end.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
+}
+
+async function forget(context: ApplyContext, tracker: ChangeTracker, change: Change): Promise<void> {
+  const because = tracker.stoppedBy();
+  if (because !== undefined) return tracker.skip(change, because);
+  tracker.start(change);
+  const name = change.address.slice("duplicates/".length);
+  await context.ledger.record([{ type: "duplicate_forgotten", name }]);
+  tracker.end(change, { outcome: "done" });
+}
+
+/** Waits for the publication of the draft it names, when the product's id is not known before. */
+async function duplicate(
+  context: ApplyContext,
+  tracker: ChangeTracker,
+  { change, ends }: { change: DuplicateChange; ends: ReadonlyMap<number, Promise<DraftEnd>> },
+): Promise<void> {
+  const { product_id, draft_id = 0 } = change.after;
+  const productId = product_id ?? (await ends.get(draft_id))?.productId;
+  const because = tracker.stoppedBy() ?? (productId === undefined ? `drafts/${draft_id}/product` : undefined);
+  if (productId === undefined || because !== undefined) return tracker.skip(change, because ?? "");
+  tracker.start(change);
+  tracker.end(change, await duplicateProduct(context, { change, productId }));
+}
+
+interface Division {
+  readonly drafts: readonly DraftWork[];
+  readonly duplicates: readonly DuplicateChange[];
+  readonly forgotten: readonly Change[];
+  /** In doubt, and of no draft. */
+  readonly blocked: readonly Change[];
+}
+
+function divide(changes: readonly Change[]): Division {
+  const drafts = new Map<number, Change[]>();
+  const duplicates: DuplicateChange[] = [];
+  const forgotten: Change[] = [];
+  const blocked: Change[] = [];
+  for (const change of changes) {
+    const address = parseAddress(change.address);
+    if (change.action === "duplicate") duplicates.push(change);
+    else if (change.action === "forget") forgotten.push(change);
+    else if (address !== undefined && "draftId" in address) {
+      const others = drafts.get(address.draftId);
+      if (others === undefined) drafts.set(address.draftId, [change]);
+      else others.push(change);
+    } else blocked.push(change);
+  }
+  return {
+    drafts: [...drafts].map(([draftId, list]) => ({ draftId, changes: list })),
+    duplicates,
+    forgotten,
+    blocked,
+  };
+}
+
+function statusOf(totals: RunTotals, stopped: ApplyResult["stopped"]): string {
+  if (stopped !== undefined) return stopped === "interrupted" ? "interrupted" : "stopped";
+  if (totals.in_doubt > 0) return "in_doubt";
+  return totals.failed + totals.skipped > 0 ? "failed" : "done";
+}

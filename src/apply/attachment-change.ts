@@ -1,0 +1,135 @@
+import { parseAddress } from "../model/address.ts";
+import type {
+  AdoptChange,
+  AttachmentChange,
+  AttachmentState,
+  CreateChange,
+  DeleteChange,
+  ReplaceChange,
+  UpdateChange,
+} from "../model/change.ts";
+import type { CallResult } from "../model/outcome.ts";
+import type { FileTarget, LedgerEffect } from "../model/ports.ts";
+import type { Confirmation, RecordedAttachment } from "../model/recorded.ts";
+import type { Attributes } from "../model/resource.ts";
+import { pickAttributes } from "../model/resource.ts";
+import type { ApplyContext, ChangeEnd } from "./context.ts";
+import { runOperation } from "./operation.ts";
+import { settleAttachment } from "./settle.ts";
+
+/** Attaches a file whose id is known by now. For a replacement the recorded file stays until it is detached. */
+export async function attachFile(
+  context: ApplyContext,
+  { change, fileId, signal }: { change: CreateChange | ReplaceChange; fileId: number; signal: AbortSignal },
+): Promise<ChangeEnd> {
+  const target = targetOf(change, fileId);
+  const attributes = pickAttributes(target.kind, change.after);
+  const effect = (by: Confirmation, answered: Attributes): LedgerEffect => ({
+    type: "attached",
+    attachment: recordOf(context, { change, target, by, attributes: { ...answered, ...attributes } }),
+    ...(change.action === "replace" ? { replaces: requireFileId(change.before) } : {}),
+  });
+  const result = await runOperation(context, {
+    address: change.address,
+    kind: "attach",
+    intent: intentOf(target, attributes),
+    signal,
+    call: (options) => context.service.attach(target, attributes, options),
+    effects: (answer) => (answer.outcome === "done" ? [effect("post", answer.value)] : []),
+  });
+  if (result.outcome === "done") return { outcome: "done", fileId };
+  if (result.outcome !== "unknown" && result.failure.code !== "conflict") return result;
+  return settleAttachment(context, { change, target, attributes, effect, first: result, signal });
+}
+
+/** Changes the attributes that differ, and no others. A file that is gone at the service leaves the ledger too. */
+export async function updateFile(
+  context: ApplyContext,
+  { change, signal }: { change: UpdateChange; signal: AbortSignal },
+): Promise<ChangeEnd> {
+  const target = targetOf(change, requireFileId(change.before));
+  const changed = new Set(change.attributes);
+  const all = pickAttributes(target.kind, change.after);
+  const sent: Attributes = Object.fromEntries(Object.entries(all).filter(([name]) => changed.has(name)));
+  const known = pickAttributes(target.kind, change.before);
+  const effects = (answer: CallResult<Attributes>): readonly LedgerEffect[] => {
+    if (answer.outcome === "done") {
+      const attributes = { ...known, ...answer.value, ...all };
+      return [
+        { type: "rerecorded", attachment: recordOf(context, { change, target, by: "patch", attributes }) },
+      ];
+    }
+    return answer.failure.code === "not-attached" ? [{ type: "detached", target }] : [];
+  };
+  const result = await runOperation(context, {
+    address: change.address,
+    kind: "update",
+    intent: intentOf(target, sent),
+    signal,
+    call: (options) => context.service.update(target, sent, options),
+    effects,
+  });
+  return result.outcome === "done" ? { outcome: "done", fileId: target.fileId } : result;
+}
+
+/** Detaches the recorded file of a deletion or of a replacement. */
+export async function detachFile(
+  context: ApplyContext,
+  { change, signal }: { change: DeleteChange | ReplaceChange; signal: AbortSignal },
+): Promise<ChangeEnd> {
+  const target = targetOf(change, requireFileId(change.before));
+  const result = await runOperation(context, {
+    address: change.address,
+    kind: "detach",
+    intent: intentOf(target),
+    signal,
+    call: (options) => context.service.detach(target, options),
+    effects: (answer) => (answer.outcome === "done" ? [{ type: "detached", target }] : []),
+  });
+  return result.outcome === "done" ? { outcome: "done" } : result;
+}
+
+/** Records an attachment under its new address; nothing is sent. */
+export async function adoptFile(context: ApplyContext, change: AdoptChange): Promise<ChangeEnd> {
+  const target = targetOf(change, requireFileId(change.before));
+  const attributes = pickAttributes(target.kind, { ...change.before, ...change.after });
+  const attachment = recordOf(context, { change, target, by: "person", attributes });
+  await context.ledger.record([{ type: "rerecorded", attachment }]);
+  return { outcome: "done", fileId: target.fileId };
+}
+
+interface RecordInput {
+  readonly change: AttachmentChange;
+  readonly target: FileTarget;
+  readonly by: Confirmation;
+  readonly attributes: Attributes;
+}
+
+function recordOf(
+  context: ApplyContext,
+  { change, target, by, attributes }: RecordInput,
+): RecordedAttachment {
+  const sha256 = change.after?.sha256;
+  return {
+    ...target,
+    address: change.address,
+    attributes: pickAttributes(target.kind, attributes),
+    ...(sha256 === undefined ? {} : { sha256 }),
+    provenance: { by, at: context.clock.now() },
+  };
+}
+
+function intentOf({ draftId, kind, fileId }: FileTarget, attributes?: Attributes) {
+  return { draftId, fileKind: kind, fileId, ...(attributes === undefined ? {} : { attributes }) };
+}
+
+function targetOf(change: AttachmentChange, fileId: number): FileTarget {
+  const address = parseAddress(change.address);
+  if (address?.type !== "attachment") throw new TypeError(`${change.address} is not an attachment`);
+  return { draftId: address.draftId, kind: address.kind, fileId };
+}
+
+function requireFileId(state: AttachmentState): number {
+  if (state.file_id === undefined) throw new TypeError("a recorded attachment has a file id");
+  return state.file_id;
+}

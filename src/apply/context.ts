@@ -1,0 +1,28 @@
+import type { EventSink } from "../model/event.ts";
+import type { CallFailure } from "../model/outcome.ts";
+import type { Clock, DraftService, Ledger, ObjectStorage } from "../model/ports.ts";
+
+/** What carrying out a plan works with. */
+export interface ApplyContext {
+  readonly runId: string;
+  readonly ledger: Ledger;
+  readonly service: DraftService;
+  readonly storage: ObjectStorage;
+  readonly clock: Clock;
+  readonly emit: EventSink;
+  /** Aborted by the user's interrupt, by a failure that stops the run, and by a failing ledger. */
+  readonly signal: AbortSignal;
+  /** How long a lost call may still take effect at the service, milliseconds. */
+  readonly settleDelayMs: number;
+}
+
+/** The end of one change, or of one of its stages. */
+export type ChangeEnd =
+  | { readonly outcome: "done"; readonly fileId?: number; readonly productId?: number }
+  | { readonly outcome: "rejected" | "not_sent" | "unknown"; readonly failure: CallFailure }
+  | { readonly outcome: "skipped"; readonly because: string };
+
+/** Makes the id of a run or an operation: a random UUID (RFC 9562 version 4). */
+export function newId(): string {
+  return crypto.randomUUID();
+}

@@ -1,0 +1,124 @@
+import type { Change } from "../model/change.ts";
+import { isProtectChange } from "../model/change.ts";
+import type { Stage } from "../model/stage.ts";
+import { stages, stagesOf } from "../model/stage.ts";
+import { adoptFile, attachFile, detachFile, updateFile } from "./attachment-change.ts";
+import type { ApplyContext, ChangeEnd } from "./context.ts";
+import { publishDraft } from "./product-change.ts";
+import type { ChangeTracker } from "./tracker.ts";
+import type { Uploads } from "./uploads.ts";
+
+/** One draft's share of a plan. */
+export interface DraftWork {
+  readonly draftId: number;
+  readonly changes: readonly Change[];
+}
+
+/** What others may wait for: the product, when one was published from the draft in this run. */
+export interface DraftEnd {
+  readonly productId?: number;
+}
+
+interface DraftTools {
+  readonly context: ApplyContext;
+  readonly uploads: Uploads;
+  readonly tracker: ChangeTracker;
+}
+
+/** A change on its way through the stages. */
+interface Item {
+  readonly change: Change;
+  fileId?: number;
+}
+
+/**
+ * Carries out one draft's changes, stage by stage (see model/stage.ts). Within a stage everything runs at once; the
+ * next one starts when all of it is confirmed. What a failure leaves undone ends `skipped`.
+ */
+export async function runDraft(tools: DraftTools, work: DraftWork): Promise<DraftEnd> {
+  const { context, tracker } = tools;
+  const halt = new AbortController();
+  const signal = AbortSignal.any([context.signal, halt.signal]);
+  const items: Item[] = work.changes.map((change) => ({ change }));
+  const doubt = work.changes.find(({ action }) => action === "in_doubt")?.address;
+  for (const { change } of items) if (change.action === "in_doubt") tracker.block(change);
+  let productId: number | undefined;
+  let failedAt: string | undefined;
+  for (const stage of stages) {
+    const due = items.filter(({ change }) => !tracker.hasEnded(change) && stagesOf(change).includes(stage));
+    const because = failedAt ?? (stage === "publish" ? doubt : undefined) ?? tracker.stoppedBy();
+    if (because !== undefined) {
+      for (const { change } of due) tracker.skip(change, because);
+      continue;
+    }
+    await Promise.all(
+      due.map(async (item) => {
+        tracker.start(item.change);
+        const end = await carryOut(tools, { item, stage, signal });
+        if (end.outcome === "done" && end.productId !== undefined) productId = end.productId;
+        if (end.outcome !== "done") {
+          failedAt ??= item.change.address;
+          if (end.outcome !== "skipped" && end.failure.stops !== "operation") halt.abort();
+        }
+        if (end.outcome !== "done" || stagesOf(item.change).at(-1) === stage) tracker.end(item.change, end);
+      }),
+    );
+  }
+  return productId === undefined ? {} : { productId };
+}
+
+interface Step {
+  readonly item: Item;
+  readonly stage: Stage;
+  readonly signal: AbortSignal;
+}
+
+async function carryOut(tools: DraftTools, { item, stage, signal }: Step): Promise<ChangeEnd> {
+  const { context } = tools;
+  const { change } = item;
+  switch (change.action) {
+    case "create":
+    case "replace":
+      if (stage === "upload") return uploadFor(tools, item);
+      if (stage === "detach" && change.action === "replace") return detachFile(context, { change, signal });
+      return attachFile(context, { change, fileId: fileIdOf(item), signal });
+    case "update":
+      return isProtectChange(change) ? protect(context, change) : updateFile(context, { change, signal });
+    case "delete":
+      return detachFile(context, { change, signal });
+    case "adopt":
+      return adoptFile(context, change);
+    case "publish":
+      return publishDraft(context, { change, signal });
+    case "duplicate":
+    case "forget":
+    case "in_doubt":
+      throw new TypeError(`${change.action} is not a change of a draft's files`);
+  }
+}
+
+async function uploadFor({ uploads }: DraftTools, item: Item): Promise<ChangeEnd> {
+  const { change } = item;
+  if (change.action !== "create" && change.action !== "replace")
+    throw new TypeError("only a new file is uploaded");
+  const end = await uploads.fileIdFor(change.after);
+  if (end.outcome === "done") item.fileId = end.fileId;
+  return end;
+}
+
+function fileIdOf({ change, fileId }: Item): number {
+  const planned =
+    change.action === "create" || change.action === "replace" ? change.after.file_id : undefined;
+  const known = fileId ?? planned;
+  if (known === undefined) throw new TypeError(`${change.address} has no file id after its upload`);
+  return known;
+}
+
+async function protect(
+  { ledger }: ApplyContext,
+  { address, after }: { readonly address: string; readonly after: { readonly protect: boolean } },
+): Promise<ChangeEnd> {
+  const draftId = Number(address.slice("drafts/".length));
+  await ledger.record([{ type: "protection", draftId, protect: after.protect }]);
+  return { outcome: "done" };
+}

@@ -1,0 +1,61 @@
+import { parseAddress } from "../model/address.ts";
+import type { DuplicateChange, DuplicateState, PublishChange } from "../model/change.ts";
+import type { ProductRef } from "../model/desired.ts";
+import type { ApplyContext, ChangeEnd } from "./context.ts";
+import { runOperation } from "./operation.ts";
+
+/** Publishes a product from a draft. Never repeated: what is not `done` is for a person. */
+export async function publishDraft(
+  context: ApplyContext,
+  { change, signal }: { change: PublishChange; signal: AbortSignal },
+): Promise<ChangeEnd> {
+  const address = parseAddress(change.address);
+  if (address?.type !== "publication") throw new TypeError(`${change.address} is not a publication`);
+  const { draftId } = address;
+  const { revision } = change.after;
+  const result = await runOperation(context, {
+    address: change.address,
+    kind: "publish",
+    intent: { draftId, revision },
+    signal,
+    call: (options) => context.service.publish(draftId, options),
+    effects: (answer) => {
+      if (answer.outcome !== "done") return [];
+      const provenance = { by: "post", at: context.clock.now() } as const;
+      return [{ type: "published", draftId, revision, productId: answer.value.productId, provenance }];
+    },
+  });
+  return result.outcome === "done" ? { outcome: "done", productId: result.value.productId } : result;
+}
+
+/** Duplicates a product whose id is known by now. Never repeated, like a publication. */
+export async function duplicateProduct(
+  context: ApplyContext,
+  { change, productId }: { change: DuplicateChange; productId: number },
+): Promise<ChangeEnd> {
+  const name = change.address.slice("duplicates/".length);
+  const result = await runOperation(context, {
+    address: change.address,
+    kind: "duplicate",
+    intent: { name, productId },
+    call: (options) => context.service.duplicate(productId, options),
+    effects: (answer) => {
+      if (answer.outcome !== "done") return [];
+      return [
+        {
+          type: "duplicated",
+          name,
+          from: productRefOf(change.after, productId),
+          sourceProductId: productId,
+          productId: answer.value.productId,
+          provenance: { by: "post", at: context.clock.now() },
+        },
+      ];
+    },
+  });
+  return result.outcome === "done" ? { outcome: "done", productId: result.value.productId } : result;
+}
+
+function productRefOf({ draft_id }: DuplicateState, productId: number): ProductRef {
+  return draft_id === undefined ? { by: "product_id", productId } : { by: "draft", draftId: draft_id };
+}

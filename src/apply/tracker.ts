@@ -1,0 +1,104 @@
+import type { Change } from "../model/change.ts";
+import type { EventSink, RunTotals } from "../model/event.ts";
+import type { CallFailure } from "../model/outcome.ts";
+import type { Clock } from "../model/ports.ts";
+import type { ChangeEnd } from "./context.ts";
+
+/** Follows every change of a run from its start to its end, tells the events and counts. */
+export interface ChangeTracker {
+  start(change: Change): void;
+  /** Tells the end of a change that was started. Only the first end counts. */
+  end(change: Change, end: ChangeEnd): void;
+  /** A change that will not be started, and the address (or the reason) it would have waited for. */
+  skip(change: Change, because: string): void;
+  /** A change that is in doubt since an earlier run. */
+  block(change: Change): void;
+  hasEnded(change: Change): boolean;
+  /** `interrupted` or the code of the failure that stopped the run; `undefined` while it goes on. */
+  stoppedBy(): string | undefined;
+  totals(): Omit<RunTotals, "calls">;
+}
+
+interface TrackerOptions {
+  readonly clock: Clock;
+  readonly emit: EventSink;
+  /** Why no further call may start, if so. */
+  readonly stopped: () => "interrupted" | CallFailure | undefined;
+  /** Told of every failure that stops the whole run. */
+  readonly onRunFailure: (failure: CallFailure) => void;
+}
+
+/** Follows the changes of one run. */
+export function makeTracker({ clock, emit, stopped, onRunFailure }: TrackerOptions): ChangeTracker {
+  const started = new Map<Change, number>();
+  const ended = new Set<Change>();
+  const totals = { done: 0, failed: 0, in_doubt: 0, skipped: 0 };
+
+  const stoppedBy = () => {
+    const reason = stopped();
+    return typeof reason === "object" ? reason.code : reason;
+  };
+  const finish = (change: Change, end: ChangeEnd) => {
+    if (ended.has(change)) return;
+    ended.add(change);
+    totals[columnOf(end)] += 1;
+    const at = clock.now();
+    const { address, action } = change;
+    const ms = Math.round(clock.monotonic() - (started.get(change) ?? clock.monotonic()));
+    emit({ type: "change_finished", at, address, action, ms, ...eventPart(end) });
+  };
+  return {
+    start: (change) => {
+      if (started.has(change)) return;
+      started.set(change, clock.monotonic());
+      emit({ type: "change_started", at: clock.now(), address: change.address, action: change.action });
+    },
+    end: (change, end) => {
+      if (end.outcome !== "done" && end.outcome !== "skipped" && end.failure.stops === "run")
+        onRunFailure(end.failure);
+      const because = stoppedBy();
+      // A call that a stop kept from leaving is no failure of its own.
+      const kept = end.outcome === "not_sent" && end.failure.code === "aborted";
+      finish(change, kept ? { outcome: "skipped", because: because ?? "an earlier failure" } : end);
+    },
+    skip: (change, because) => finish(change, { outcome: "skipped", because }),
+    block: (change) => {
+      if (ended.has(change)) return;
+      ended.add(change);
+      totals.in_doubt += 1;
+    },
+    hasEnded: (change) => ended.has(change),
+    stoppedBy,
+    totals: () => ({ ...totals }),
+  };
+}
+
+function columnOf(end: ChangeEnd): "done" | "failed" | "in_doubt" | "skipped" {
+  switch (end.outcome) {
+    case "done":
+    case "skipped":
+      return end.outcome;
+    case "unknown":
+      return "in_doubt";
+    case "rejected":
+    case "not_sent":
+      return "failed";
+  }
+}
+
+function eventPart(end: ChangeEnd) {
+  switch (end.outcome) {
+    case "done":
+      return {
+        outcome: end.outcome,
+        ...(end.fileId === undefined ? {} : { file_id: end.fileId }),
+        ...(end.productId === undefined ? {} : { product_id: end.productId }),
+      };
+    case "skipped":
+      return { outcome: end.outcome, because: end.because };
+    case "rejected":
+    case "not_sent":
+    case "unknown":
+      return { outcome: end.outcome, failure: end.failure };
+  }
+}

@@ -1,0 +1,130 @@
+import { formatAddress } from "../model/address.ts";
+import type { AttachmentState } from "../model/change.ts";
+import type { CallFailure, CallResult } from "../model/outcome.ts";
+import type { LedgerEffect, UploadStatus } from "../model/ports.ts";
+import type { ApplyContext } from "./context.ts";
+import { newId } from "./context.ts";
+import { runOperation } from "./operation.ts";
+
+/** A file id, or why there is none. An upload that failed leaves nothing in doubt: nothing was attached. */
+export type UploadEnd =
+  | { readonly outcome: "done"; readonly fileId: number }
+  | { readonly outcome: "rejected" | "not_sent"; readonly failure: CallFailure };
+
+/** Turns sources, upload keys and upload ids into file ids. */
+export interface Uploads {
+  /** What several changes share is uploaded once, and all of them get its end. */
+  fileIdFor(after: AttachmentState): Promise<UploadEnd>;
+}
+
+/**
+ * ```
+ *   source ──► bytes into storage ─┐
+ *   upload_key ────────────────────┴─► register ─┐
+ *   upload_id ───────────────────────────────────┴─► poll until it has ended ──► file id
+ * ```
+ *
+ * Every step is recorded, so that a run that was stopped goes on where it was.
+ */
+export function makeUploads(context: ApplyContext): Uploads {
+  const started = new Map<string, Promise<UploadEnd>>();
+  return {
+    fileIdFor: (after) => {
+      const name = nameOf(after);
+      const known = started.get(name);
+      if (known !== undefined) return known;
+      const end = upload(context, after);
+      started.set(name, end);
+      return end;
+    },
+  };
+}
+
+function nameOf({ upload_id, upload_key, source, sha256 }: AttachmentState): string {
+  if (upload_id !== undefined) return `upload_id:${upload_id}`;
+  return upload_key === undefined ? `source:${sha256}:${source}` : `upload_key:${upload_key}`;
+}
+
+async function upload(context: ApplyContext, after: AttachmentState): Promise<UploadEnd> {
+  if (after.upload_id !== undefined) return awaitEnd(context, after.upload_id);
+  const operationId = newId();
+  const key = after.upload_key ?? (await store(context, after, operationId));
+  if (typeof key !== "string") return key;
+  const registered = await register(context, { after, key, operationId });
+  if (registered.outcome !== "done") return withoutDoubt(registered);
+  const status = registered.value;
+  return status.status === "pending" ? awaitEnd(context, status.uploadId) : ended(status);
+}
+
+async function store(
+  context: ApplyContext,
+  { source, sha256, size }: AttachmentState,
+  operationId: string,
+): Promise<string | UploadEnd> {
+  if (source === undefined || sha256 === undefined || size === undefined) {
+    throw new TypeError("an attachment without a file id names an upload, a key or a source");
+  }
+  const put = await context.storage.put({ source, sha256, size, operationId }, context.signal);
+  return put.outcome === "done" ? put.value.uploadKey : withoutDoubt(put);
+}
+
+interface Registration {
+  readonly after: AttachmentState;
+  readonly key: string;
+  readonly operationId: string;
+}
+
+function register(context: ApplyContext, { after, key, operationId }: Registration) {
+  const { source, sha256, size } = after;
+  const content =
+    source === undefined || sha256 === undefined || size === undefined ? {} : { source, sha256, size };
+  const address =
+    source === undefined ? `uploads/upload_key:${key}` : formatAddress({ type: "upload", source });
+  return runOperation<UploadStatus>(context, {
+    id: operationId,
+    address,
+    kind: "upload",
+    intent: { uploadKey: key, ...(sha256 === undefined ? {} : { sha256 }) },
+    call: (options) => context.service.createUpload(key, options),
+    effects: (answer) => {
+      if (answer.outcome !== "done") return [];
+      const { uploadId } = answer.value;
+      const at = context.clock.now();
+      return [
+        { type: "upload_registered", uploadId, uploadKey: key, ...content, at },
+        ...endEffects(answer.value),
+      ];
+    },
+  });
+}
+
+async function awaitEnd(context: ApplyContext, uploadId: string): Promise<UploadEnd> {
+  const awaited = await context.service.awaitUpload(uploadId, context.signal);
+  if (awaited.outcome !== "done") return withoutDoubt(awaited);
+  await context.ledger.record(endEffects(awaited.value));
+  return ended(awaited.value);
+}
+
+function endEffects({ uploadId, status, fileId }: UploadStatus): LedgerEffect[] {
+  if (status === "pending") return [];
+  return [{ type: "upload_ended", uploadId, status, ...(fileId === undefined ? {} : { fileId }) }];
+}
+
+function ended({ uploadId, status, rawStatus, message, fileId }: UploadStatus): UploadEnd {
+  if (status === "success" && fileId !== undefined) return { outcome: "done", fileId };
+  return {
+    outcome: "rejected",
+    failure: {
+      code: "upload-failed",
+      message: `the service could not process upload ${uploadId} (status ${rawStatus})${message === undefined ? "" : `: ${message}`}`,
+      hint: "Check that the file opens and is of a kind the marketplace takes; run apply again to upload it anew.",
+      errors: [],
+      stops: "operation",
+    },
+  };
+}
+
+/** Registering may be repeated and reading changes nothing, so an unknown end here is a failure, not a doubt. */
+function withoutDoubt(result: Exclude<CallResult<unknown>, { outcome: "done" }>): UploadEnd {
+  return { outcome: result.outcome === "unknown" ? "rejected" : result.outcome, failure: result.failure };
+}

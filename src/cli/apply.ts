@@ -1,0 +1,196 @@
+import type { ApplyResult } from "../apply/apply-plan.ts";
+import type { EventSink } from "../model/event.ts";
+import type { Plan } from "../model/plan.ts";
+import { systemClock } from "../model/ports.ts";
+import type { Recorded } from "../model/recorded.ts";
+import type { PlaceFinder } from "../report/progress-text.ts";
+import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
+import { collect, examples, withWorkspaceFlags } from "./cli.ts";
+import { CliError } from "./cli-error.ts";
+import type { ExitCode } from "./exit-code.ts";
+import { exitCode } from "./exit-code.ts";
+import { showPlan, showPlanSummary } from "./plan.ts";
+import { loadSavedPlan } from "./show.ts";
+import type { Workspace } from "./workspace.ts";
+
+interface ApplyFlags extends WorkspaceFlags {
+  readonly autoApprove?: boolean;
+  readonly json?: boolean;
+  readonly target?: readonly string[];
+  readonly maxDeletes?: number;
+  readonly allowEmpty?: boolean;
+}
+
+/** `draftsync apply` */
+export const defineApply: DefineCommand = (program, cli) => {
+  withWorkspaceFlags(program.command("apply"))
+    .summary("carry out the difference")
+    .description(
+      "Carries out a saved plan, or makes one and asks. Every call's intent is stored before it leaves and its " +
+        "outcome before it is reported, so that it can be interrupted and run again at any time.",
+    )
+    .argument("[plan]", "file that `draftsync plan --out` wrote")
+    .option("--auto-approve", "do not ask; needed where nobody can be asked")
+    .option("--json", "write events to standard output, one JSON object a line")
+    .option("--target <address>", "only this address and what is below it (may be repeated)", collect)
+    .option("--max-deletes <percent>", "detach up to this share of the recorded files", parsePercent)
+    .option("--allow-empty", "let manifests that ask for nothing detach everything")
+    .addHelpText(
+      "after",
+      examples(
+        "draftsync apply                             plan, ask, carry out",
+        "draftsync apply plan.json --auto-approve    exactly the plan that was reviewed, in a pipeline",
+        "draftsync apply --target drafts/48213       one draft only",
+      ),
+    )
+    .action((file: string | undefined, flags: ApplyFlags) => runApply(cli, file, flags));
+};
+
+function parsePercent(text: string): number {
+  const percent = Number(text);
+  if (text.trim() !== "" && percent >= 0 && percent <= 100) return percent;
+  throw new CliError(`--max-deletes takes a number from 0 to 100, not ${text}`, {
+    code: "bad-flag",
+    hint: "Write it like --max-deletes 60.",
+  });
+}
+
+async function runApply(cli: Cli, file: string | undefined, flags: ApplyFlags): Promise<void> {
+  const { inWorkspace } = await import("./workspace.ts");
+  await inWorkspace(cli, flags, async (workspace) => {
+    const prepared =
+      file === undefined
+        ? await prepare(workspace, flags)
+        : await prepareSaved(cli, workspace, { file, flags });
+    const { plan, recorded, placeOf } = prepared;
+    if (!flags.json) await (file === undefined ? showPlan(cli, plan, "text") : showPlanSummary(cli, plan));
+    if (await refuse(cli, workspace, { plan, recorded, flags })) return cli.end(exitCode.refused);
+    if (plan.changes.every(({ action }) => action === "in_doubt")) {
+      return cli.end(plan.changes.length > 0 ? exitCode.inDoubt : exitCode.done);
+    }
+    const progress = await makeReporter(cli, flags, placeOf);
+    try {
+      const service = await workspace.connect(progress.emit);
+      if (!(await approve(cli, flags)))
+        return cli.end(cli.signal.aborted ? exitCode.interrupted : exitCode.error);
+      const result = await carryOut(cli, workspace, { plan, service, emit: progress.emit });
+      cli.end(exitCodeOf(result));
+    } finally {
+      progress.stop();
+    }
+  });
+}
+
+interface Prepared {
+  readonly plan: Plan;
+  readonly recorded: Recorded;
+  readonly placeOf: PlaceFinder;
+}
+
+async function prepare(workspace: Workspace, { target = [] }: ApplyFlags): Promise<Prepared> {
+  const { makePlaceFinder, makePlan } = await import("./planning.ts");
+  const { plan, recorded, desired } = await makePlan(workspace, target);
+  return { plan, recorded, placeOf: makePlaceFinder(desired) };
+}
+
+/** A saved plan is applied as it is or not at all: everything it was made from must be as it was. */
+async function prepareSaved(
+  cli: Cli,
+  workspace: Workspace,
+  { file, flags }: { file: string; flags: ApplyFlags },
+): Promise<Prepared> {
+  if (flags.target !== undefined) {
+    throw new CliError("--target cannot narrow a saved plan", {
+      code: "bad-flag",
+      hint: "Give --target to `draftsync plan --out FILE`.",
+    });
+  }
+  const plan = await loadSavedPlan(cli, file);
+  const { config } = workspace;
+  const { assertFresh } = await import("../plan/saved-plan.ts");
+  const { assertSourcesUnchanged } = await import("./plan-sources.ts");
+  const recorded = await (await workspace.ledger()).load();
+  assertFresh(plan, { recorded, serviceOrigin: config.service.origin, workspace: config.workspace });
+  await assertSourcesUnchanged(plan, config.root);
+  return { plan, recorded, placeOf: () => undefined };
+}
+
+async function refuse(
+  { terminal }: Cli,
+  { config }: Workspace,
+  { plan, recorded, flags }: { plan: Plan; recorded: Recorded; flags: ApplyFlags },
+): Promise<boolean> {
+  const { checkSafety } = await import("../plan/safety.ts");
+  const { maxDeletes, allowEmpty } = config.safety;
+  const refusals = checkSafety(plan, recorded, {
+    maxDeletes: { ...maxDeletes, percent: flags.maxDeletes ?? maxDeletes.percent },
+    allowEmpty: flags.allowEmpty ?? allowEmpty,
+  });
+  if (refusals.length === 0) return false;
+  const { formatDiagnostics } = await import("../report/diagnostic-text.ts");
+  terminal.err(`\nRefused; nothing was changed.\n\n${formatDiagnostics(refusals, terminal.paintErr)}\n`);
+  return true;
+}
+
+async function approve({ terminal, signal }: Cli, flags: ApplyFlags): Promise<boolean> {
+  if (flags.autoApprove) return true;
+  if (!terminal.interactive) {
+    throw new CliError("there is no terminal to ask for approval on; nothing was changed", {
+      code: "approval-needed",
+      hint: "Add --auto-approve to apply without asking.",
+    });
+  }
+  const answer = await terminal.ask("\nCarry out these changes? Only 'yes' is taken as yes: ", signal);
+  if (answer?.trim() === "yes") return true;
+  terminal.err("Not applied; nothing was changed.\n");
+  return false;
+}
+
+async function makeReporter(cli: Cli, { json }: ApplyFlags, placeOf: PlaceFinder) {
+  const { terminal } = cli;
+  if (json) {
+    const emit: EventSink = (event) => terminal.out(`${JSON.stringify(event)}\n`);
+    return { emit, stop: () => {} };
+  }
+  const { makeProgress } = await import("../report/progress.ts");
+  const { paintErr: paint, liveErr: live, columns } = terminal;
+  return makeProgress({ write: (text) => terminal.err(text), paint, placeOf, live, columns });
+}
+
+async function carryOut(
+  cli: Cli,
+  workspace: Workspace,
+  {
+    plan,
+    service,
+    emit,
+  }: { plan: Plan; service: Awaited<ReturnType<Workspace["connect"]>>; emit: EventSink },
+): Promise<ApplyResult> {
+  const { applyPlan } = await import("../apply/apply-plan.ts");
+  const { assertFresh } = await import("../plan/saved-plan.ts");
+  const { config } = workspace;
+  const ledger = await workspace.ledger();
+  // The question may have been open for hours.
+  const recorded = await ledger.load();
+  assertFresh(plan, { recorded, serviceOrigin: config.service.origin, workspace: config.workspace });
+  cli.terminal.err("\n");
+  return applyPlan({
+    plan,
+    ledger,
+    service,
+    storage: service.storage,
+    clock: systemClock,
+    emit,
+    signal: cli.signal,
+    settleDelayMs: config.service.profile.settle_delay,
+    concurrency: config.service.concurrency,
+    command: "apply",
+  });
+}
+
+function exitCodeOf({ totals, stopped }: ApplyResult): ExitCode {
+  if (stopped === "interrupted") return exitCode.interrupted;
+  if (totals.in_doubt > 0) return exitCode.inDoubt;
+  if (totals.done === 0 && stopped !== undefined) return exitCode.error;
+  return totals.failed + totals.skipped > 0 ? exitCode.failed : exitCode.done;
+}

@@ -1,0 +1,70 @@
+import { newId } from "../apply/context.ts";
+import type { OperationRequest } from "../apply/operation.ts";
+import { runOperation } from "../apply/operation.ts";
+import type { CallResult } from "../model/outcome.ts";
+import { systemClock } from "../model/ports.ts";
+import type { Service } from "../service/open-service.ts";
+import type { Cli, WorkspaceFlags } from "./cli.ts";
+import { CliError } from "./cli-error.ts";
+import { exitCode } from "./exit-code.ts";
+import type { Workspace } from "./workspace.ts";
+import { inWorkspace } from "./workspace.ts";
+
+/** A service for one call by hand, in the workspace that the flags name. */
+export interface ByHand {
+  readonly workspace: Workspace;
+  readonly service: Service;
+  /** Carries out a writing call with its intent and outcome in the ledger, as apply does. */
+  write<T>(command: string, request: OperationRequest<T>): Promise<T>;
+}
+
+/** Opens the workspace and the service for a command that makes one or two calls. Waits are told on standard error. */
+export async function byHand(
+  cli: Cli,
+  flags: WorkspaceFlags,
+  work: (tools: ByHand) => Promise<void>,
+): Promise<void> {
+  const { formatWaiting } = await import("../report/progress-text.ts");
+  await inWorkspace(cli, flags, async (workspace) => {
+    const service = await workspace.connect((event) => {
+      if (event.type === "waiting") cli.terminal.err(`${formatWaiting(event)}\n`);
+    });
+    await work({
+      workspace,
+      service,
+      write: (command, request) => write(cli, { workspace, service, command }, request),
+    });
+  });
+}
+
+interface WriteTools {
+  readonly workspace: Workspace;
+  readonly service: Service;
+  readonly command: string;
+}
+
+async function write<T>(cli: Cli, tools: WriteTools, request: OperationRequest<T>): Promise<T> {
+  const { workspace, service, command } = tools;
+  const ledger = await workspace.ledger();
+  const runId = newId();
+  await ledger.bindOrigin(workspace.config.service.origin);
+  await ledger.startRun({ id: runId, command, planId: "", startedAt: systemClock.now() });
+  const result = await runOperation({ ledger, runId, signal: cli.signal }, request);
+  const done = result.outcome === "done" ? 1 : 0;
+  const totals = { done, failed: 1 - done, in_doubt: 0, skipped: 0, calls: service.callCount() };
+  await ledger.finishRun(runId, { totals, status: result.outcome });
+  if (result.outcome === "unknown") cli.end(exitCode.inDoubt);
+  return expectDone(result);
+}
+
+/** The value of a call that ended well. Throws {@link CliError} with the failure's code otherwise. */
+export function expectDone<T>(result: CallResult<T>): T {
+  if (result.outcome === "done") return result.value;
+  const { code, message, hint, errors } = result.failure;
+  const said = errors.map(({ title, detail }) => [title, detail].filter(Boolean).join(": ")).filter(Boolean);
+  const doubt = result.outcome === "unknown" ? "it is in doubt whether this took effect: " : "";
+  throw new CliError(`${doubt}${[message, ...said].join("; ")}`, {
+    code,
+    ...(hint === undefined ? {} : { hint }),
+  });
+}

@@ -1,0 +1,43 @@
+import type { Command } from "commander";
+import type { ExitCode } from "./exit-code.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** What every command works with. */
+export interface Cli {
+  readonly env: NodeJS.ProcessEnv;
+  /** Absolute. */
+  readonly cwd: string;
+  readonly terminal: Terminal;
+  /** Aborted by the first interrupt. */
+  readonly signal: AbortSignal;
+  /** Sets what the process ends with. */
+  end(code: ExitCode): void;
+}
+
+/** Adds one command (with its subcommands) to the program. Loads nothing heavy: that is for its action. */
+export type DefineCommand = (program: Command, cli: Cli) => void;
+
+/** The flags that say which workspace is meant; they come before the environment and the config. */
+export interface WorkspaceFlags {
+  readonly config?: string;
+  readonly baseUrl?: string;
+  readonly state?: string;
+}
+
+/** Adds the flags of {@link WorkspaceFlags}. */
+export function withWorkspaceFlags(command: Command): Command {
+  return command
+    .option("--config <file>", "the config (default: draftsync.yaml here or in a folder above)")
+    .option("--base-url <url>", "address of the service (before DRAFTSYNC_BASE_URL and the config)")
+    .option("--state <file>", "the ledger (before DRAFTSYNC_STATE and the config)");
+}
+
+/** A commander option parser that collects a repeated option. */
+export function collect(value: string, earlier: readonly string[] | undefined): string[] {
+  return [...(earlier ?? []), value];
+}
+
+/** The text below a command's help. */
+export function examples(...lines: readonly string[]): string {
+  return `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}\n`;
+}

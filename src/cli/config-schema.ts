@@ -1,0 +1,103 @@
+import { z } from "zod";
+import { durationSchema, positiveDurationSchema } from "../model/duration.ts";
+import { serviceProfileSchema } from "../service/profile.ts";
+
+const rateSchema = z
+  .strictObject({
+    limit: z.int().min(1).max(100_000).default(10).describe("Calls"),
+    window: positiveDurationSchema.prefault("1s").describe("In any window of this length, such as 1s or 1m"),
+  })
+  .prefault({})
+  .describe("The bound: at most `limit` calls arrive in any window. Retries, polls and pages count.");
+
+const remoteSchema = z
+  .strictObject({
+    base_url: z
+      .string()
+      .min(1)
+      .describe("Address of the service, such as https://api.example.com; a path is kept"),
+    api_key_file: z
+      .string()
+      .min(1)
+      .optional()
+      .describe("File that holds the access key and nothing else; DRAFTSYNC_API_KEY comes first"),
+    rate: rateSchema,
+    concurrency: z.int().min(1).max(256).default(8).describe("Calls under way at the same time"),
+    timeout: positiveDurationSchema.prefault("30s").describe("For one call, from dispatch to the last byte"),
+    profile: serviceProfileSchema.prefault({}),
+  })
+  .describe("The service");
+
+const sandboxSchema = z
+  .literal("sandbox")
+  .describe("The whole service on this machine, kept beside the ledger");
+
+const percent = z.number().min(0).max(100);
+
+/** `draftsync.yaml`. Durations are strings on the outside and milliseconds once parsed. */
+export const configSchema = z
+  .strictObject({
+    version: z.literal(1).describe("Version of this file's format"),
+    workspace: z
+      .string()
+      .regex(
+        /^[a-z0-9][a-z0-9._-]{0,62}$/,
+        "must be lower-case letters, digits, dots, dashes and underscores, 63 at most",
+      )
+      .describe("Name of this set of manifests, one service account and one ledger"),
+    manifests: z
+      .array(z.string().min(1))
+      .min(1)
+      .default(["manifests/**/*.yaml"])
+      .describe("Patterns of the manifest files, relative to this file"),
+    service: z.union([sandboxSchema, remoteSchema]).describe("The service, or `sandbox`"),
+    state: z
+      .string()
+      .min(1)
+      .default(".draftsync/state.db")
+      .describe("The ledger: a SQLite file, relative to this file"),
+    refresh: z
+      .strictObject({
+        attachments: z
+          .literal("none")
+          .default("none")
+          .describe("Whether attachments are looked at before a plan"),
+        max_calls: z.int().min(0).default(500).describe("Calls that looking may take"),
+        max_age: durationSchema.prefault("0s").describe("What was confirmed since then is not looked at"),
+      })
+      .prefault({})
+      .describe("What is looked at before a plan"),
+    safety: z
+      .strictObject({
+        max_deletes: z
+          .strictObject({
+            percent: percent.default(30).describe("Share of the recorded files, in percent"),
+            above: z.int().min(0).default(10).describe("This many are detached without asking"),
+          })
+          .prefault({})
+          .describe("A plan that detaches more files than both is refused"),
+        allow_empty: z
+          .boolean()
+          .default(false)
+          .describe("Whether manifests that ask for nothing may detach everything"),
+      })
+      .prefault({})
+      .describe("What a plan may do without being asked twice"),
+  })
+  .describe("The config of a draftsync workspace");
+
+/** The parsed file, durations in milliseconds. */
+export type ConfigFile = z.output<typeof configSchema>;
+
+/** The service's settings, where it is not the sandbox. */
+export type RemoteService = z.output<typeof remoteSchema>;
+
+/** A service of which only the address is known. */
+export function defaultRemote(baseUrl: string): RemoteService {
+  return remoteSchema.parse({ base_url: baseUrl });
+}
+
+/** The JSON Schema of the config, for editors. */
+export function configJsonSchema(): object {
+  return { ...z.toJSONSchema(configSchema, { io: "input", target: "draft-7" }), title: "draftsync config" };
+}

@@ -1,0 +1,162 @@
+import { readFile, stat } from "node:fs/promises";
+import { dirname, isAbsolute, join, parse, relative, resolve } from "node:path";
+import { readYaml } from "../manifest/read-yaml.ts";
+import { messageOf, systemCodeOf } from "../model/errors.ts";
+import type { SafetyLimits } from "../plan/safety.ts";
+import type { ServiceProfile } from "../service/profile.ts";
+import type { WorkspaceFlags } from "./cli.ts";
+import { CliError, DiagnosticsError } from "./cli-error.ts";
+import type { ConfigFile, RemoteService } from "./config-schema.ts";
+import { configSchema, defaultRemote } from "./config-schema.ts";
+
+/** The name that is looked for. */
+export const configName = "draftsync.yaml";
+
+/** The config with flags and environment laid over it. Paths are absolute; frozen. */
+export interface Config {
+  /** The folder of the config: what `source` addresses and patterns are relative to. */
+  readonly root: string;
+  readonly file: string;
+  readonly workspace: string;
+  readonly manifests: readonly string[];
+  readonly service: ServiceConfig;
+  readonly statePath: string;
+  readonly safety: SafetyLimits;
+}
+
+/** The service's settings; times in milliseconds. */
+export interface ServiceConfig {
+  /** Absent for the embedded sandbox. */
+  readonly baseUrl?: string;
+  /** What ledger and plans call the service: its normal address, or `sandbox`. */
+  readonly origin: string;
+  readonly apiKeyFile?: string;
+  readonly rate: { readonly limit: number; readonly windowMs: number };
+  readonly concurrency: number;
+  readonly timeoutMs: number;
+  readonly profile: ServiceProfile;
+}
+
+/** Where a command was called from. */
+export interface ConfigSurroundings {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly flags: WorkspaceFlags;
+}
+
+/**
+ * Finds, reads and compiles the config. Flags come before the environment (`DRAFTSYNC_BASE_URL`, `DRAFTSYNC_STATE`),
+ * the environment before the file. Throws {@link CliError} and {@link DiagnosticsError}.
+ */
+export async function loadConfig(surroundings: ConfigSurroundings): Promise<Config> {
+  const { cwd, env, flags } = surroundings;
+  const file = flags.config === undefined ? await findConfig(cwd) : resolve(cwd, flags.config);
+  const content = parseConfig(await readConfig(file), relative(cwd, file) || file);
+  const root = dirname(file);
+  const baseUrl = flags.baseUrl ?? (env.DRAFTSYNC_BASE_URL || undefined);
+  const state = flags.state ?? (env.DRAFTSYNC_STATE || undefined);
+  const { max_deletes, allow_empty } = content.safety;
+  return Object.freeze({
+    root,
+    file,
+    workspace: content.workspace,
+    manifests: content.manifests,
+    service: compileService(content.service, baseUrl, root),
+    statePath: statePath(state === undefined ? content.state : resolveState(cwd, state), root),
+    safety: { maxDeletes: max_deletes, allowEmpty: allow_empty },
+  });
+}
+
+async function findConfig(cwd: string): Promise<string> {
+  const top = parse(cwd).root;
+  for (let folder = cwd; ; folder = dirname(folder)) {
+    const file = join(folder, configName);
+    if (await isFile(file)) return file;
+    if (folder === top) break;
+  }
+  throw new CliError(`there is no ${configName} in ${cwd} or in a folder above it`, {
+    code: "config-missing",
+    hint: "Run `draftsync init` to write one, or name one with --config FILE.",
+  });
+}
+
+async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile();
+  } catch {
+    return false;
+  }
+}
+
+async function readConfig(file: string): Promise<Uint8Array> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    const missing = systemCodeOf(error) === "ENOENT";
+    throw new CliError(missing ? `there is no ${file}` : `${file} cannot be read: ${messageOf(error)}`, {
+      code: missing ? "config-missing" : "config-unreadable",
+      hint: "Check the path and the permissions of the config.",
+      cause: error,
+    });
+  }
+}
+
+function parseConfig(bytes: Uint8Array, file: string): ConfigFile {
+  const { documents, diagnostics } = readYaml({ file, bytes, schema: configSchema, documents: "one" });
+  const [document] = documents;
+  if (document === undefined) throw new DiagnosticsError(diagnostics);
+  return document.value;
+}
+
+function compileService(
+  service: ConfigFile["service"],
+  override: string | undefined,
+  root: string,
+): ServiceConfig {
+  const remote = service === "sandbox" ? defaultRemote(override ?? "http://sandbox") : service;
+  const url = override ?? (service === "sandbox" ? undefined : service.base_url);
+  return Object.freeze({
+    ...(url === undefined ? { origin: "sandbox" } : address(url)),
+    ...(remote.api_key_file === undefined ? {} : { apiKeyFile: resolve(root, remote.api_key_file) }),
+    ...limitsOf(remote),
+  });
+}
+
+function limitsOf({ rate, concurrency, timeout, profile }: RemoteService) {
+  return { rate: { limit: rate.limit, windowMs: rate.window }, concurrency, timeoutMs: timeout, profile };
+}
+
+/** The address in its normal form, without a slash at the end. */
+function address(text: string): { baseUrl: string; origin: string } {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw new CliError(`the service's address is not an http or https URL: ${text}`, {
+      code: "base-url-invalid",
+      hint: "Write it like https://api.example.com in service.base_url, DRAFTSYNC_BASE_URL or --base-url.",
+    });
+  }
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
+    throw new CliError("the service's address may not hold a user, a password, a query or a fragment", {
+      code: "base-url-invalid",
+      hint: "Give the access key in DRAFTSYNC_API_KEY.",
+    });
+  }
+  const normal = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+  return { baseUrl: normal, origin: normal };
+}
+
+function resolveState(cwd: string, state: string): string {
+  return isRemoteState(state) || isAbsolute(state) ? state : resolve(cwd, state);
+}
+
+function isRemoteState(state: string): boolean {
+  return /^[a-z][a-z0-9+.-]+:\/\//i.test(state);
+}
+
+function statePath(state: string, root: string): string {
+  if (!isRemoteState(state)) return resolve(root, state);
+  throw new CliError("the ledger must be a SQLite file; this version keeps it in no other database", {
+    code: "state-unsupported",
+    hint: "Write a path, such as .draftsync/state.db, in `state`, DRAFTSYNC_STATE or --state.",
+  });
+}

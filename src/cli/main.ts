@@ -1,0 +1,17 @@
+#!/usr/bin/env node
+import { readFileSync } from "node:fs";
+
+const version = readVersion();
+const [first, second] = process.argv.slice(2);
+
+if (second === undefined && (first === "--version" || first === "-V")) {
+  process.stdout.write(`${version}\n`);
+} else {
+  const { run } = await import("./run.ts");
+  await run(process.argv.slice(2), version);
+}
+
+function readVersion(): string {
+  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return /"version": "([^"]+)"/.exec(text)?.[1] ?? "unknown";
+}

@@ -1,0 +1,96 @@
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { Option } from "commander";
+import type { Diagnostic } from "../model/diagnostic.ts";
+import { messageOf } from "../model/errors.ts";
+import type { Plan } from "../model/plan.ts";
+import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
+import { collect, examples, withWorkspaceFlags } from "./cli.ts";
+import { CliError } from "./cli-error.ts";
+import { exitCode } from "./exit-code.ts";
+
+interface PlanFlags extends WorkspaceFlags {
+  readonly out?: string;
+  readonly format: PlanFormat;
+  readonly detailedExitcode?: boolean;
+  readonly target?: readonly string[];
+}
+
+/** How a plan can be shown. */
+export type PlanFormat = "text" | "json";
+
+/** `--format` of the commands that show a plan. */
+export function formatOption(): Option {
+  return new Option("--format <format>", "how to show it").choices(["text", "json"]).default("text");
+}
+
+/** `draftsync plan` */
+export const definePlan: DefineCommand = (program, cli) => {
+  withWorkspaceFlags(program.command("plan"))
+    .summary("show the difference between the manifests and the ledger")
+    .description("Shows what apply would do and what it would cost. Sends nothing to the service.")
+    .option("--out <file>", "save the plan, to be applied exactly as reviewed")
+    .addOption(formatOption())
+    .option("--detailed-exitcode", "end with 2 when there are changes")
+    .option("--target <address>", "only this address and what is below it (may be repeated)", collect)
+    .addHelpText(
+      "after",
+      examples(
+        "draftsync plan",
+        "draftsync plan --out plan.json && draftsync apply plan.json",
+        "draftsync plan --target drafts/48213 --format json | jq .summary",
+      ),
+    )
+    .action((flags: PlanFlags) => runPlan(cli, flags));
+};
+
+async function runPlan(cli: Cli, flags: PlanFlags): Promise<void> {
+  const { inWorkspace } = await import("./workspace.ts");
+  const { makePlan } = await import("./planning.ts");
+  const { checkSafety } = await import("../plan/safety.ts");
+  await inWorkspace(cli, flags, async (workspace) => {
+    const { plan, recorded } = await makePlan(workspace, flags.target ?? []);
+    await showPlan(cli, plan, flags.format);
+    if (flags.out !== undefined) await savePlan(cli, plan, flags.out);
+    const refusals = checkSafety(plan, recorded, workspace.config.safety);
+    if (refusals.length > 0) await warnOfRefusals(cli, refusals);
+    if (flags.detailedExitcode && plan.changes.length > 0) cli.end(exitCode.changes);
+  });
+}
+
+/** Writes a plan to standard output. */
+export async function showPlan({ terminal }: Cli, plan: Plan, format: PlanFormat): Promise<void> {
+  if (format === "json") {
+    const { formatPlanFile } = await import("../plan/saved-plan.ts");
+    return terminal.out(formatPlanFile(plan));
+  }
+  const { viewPlan } = await import("../report/plan-view.ts");
+  const { formatPlanText } = await import("../report/plan-text.ts");
+  terminal.out(formatPlanText(viewPlan(plan), terminal.paintOut));
+}
+
+/** Writes what a plan comes to; for one whose changes were reviewed before. */
+export async function showPlanSummary({ terminal }: Cli, plan: Plan): Promise<void> {
+  const { viewPlan } = await import("../report/plan-view.ts");
+  const { formatPlanSummary } = await import("../report/plan-text.ts");
+  terminal.out(formatPlanSummary(viewPlan(plan), terminal.paintOut));
+}
+
+async function savePlan({ terminal, cwd }: Cli, plan: Plan, out: string): Promise<void> {
+  const { formatPlanFile } = await import("../plan/saved-plan.ts");
+  try {
+    await writeFile(resolve(cwd, out), formatPlanFile(plan), { mode: 0o600 });
+  } catch (error) {
+    throw new CliError(`the plan cannot be saved: ${messageOf(error)}`, {
+      code: "plan-not-saved",
+      hint: "Name a file in a folder that exists and can be written to.",
+      cause: error,
+    });
+  }
+  terminal.err(`Saved. To carry out exactly this plan: draftsync apply ${out}\n`);
+}
+
+async function warnOfRefusals({ terminal }: Cli, refusals: readonly Diagnostic[]): Promise<void> {
+  const { formatDiagnostics } = await import("../report/diagnostic-text.ts");
+  terminal.err(`\nApply will refuse this plan:\n\n${formatDiagnostics(refusals, terminal.paintErr)}\n`);
+}

@@ -1,0 +1,70 @@
+import { Command } from "commander";
+import { defineApply } from "./apply.ts";
+import type { Cli } from "./cli.ts";
+import { examples } from "./cli.ts";
+import { defineInit } from "./init.ts";
+import { definePlan } from "./plan.ts";
+import { defineProducts } from "./products.ts";
+import { defineSandbox } from "./sandbox.ts";
+import { defineSchema } from "./schema.ts";
+import { defineShow } from "./show.ts";
+import { defineState } from "./state.ts";
+import { defineUploads } from "./uploads.ts";
+import { defineValidate } from "./validate.ts";
+
+const commands = [
+  defineInit,
+  defineValidate,
+  definePlan,
+  defineApply,
+  defineShow,
+  defineState,
+  defineUploads,
+  defineProducts,
+  defineSandbox,
+  defineSchema,
+];
+
+/** The command line: every command, its flags and its help. Errors of usage are thrown, not printed. */
+export function makeProgram(cli: Cli, version: string): Command {
+  const { terminal } = cli;
+  const program = new Command("draftsync")
+    .description("Keeps a marketplace's product drafts in step with YAML manifests.")
+    .version(version, "-V, --version", "print the version")
+    .helpOption("-h, --help", "show help")
+    .helpCommand("help [command]", "show help for a command")
+    .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
+    .showSuggestionAfterError(true)
+    .configureHelp({ sortSubcommands: false, showGlobalOptions: false })
+    .addHelpText(
+      "after",
+      `${examples(
+        "draftsync init                 write a config and a first manifest",
+        "draftsync plan                 what would change, and what it costs",
+        "draftsync apply                carry it out, after asking",
+      )}
+Environment:
+  DRAFTSYNC_API_KEY    the service's access key
+  DRAFTSYNC_BASE_URL   address of the service, before the config's
+  DRAFTSYNC_STATE      the ledger, before the config's
+  NO_COLOR             no colour (FORCE_COLOR: always)
+
+Exit codes:
+  0 done   1 error, nothing changed   2 changes pending (plan --detailed-exitcode)
+  3 some operations failed   4 something is in doubt   5 refused by a safety limit
+  6 the plan is stale   130 interrupted
+`,
+    );
+  for (const define of commands) define(program, cli);
+  inherit(program);
+  return program;
+}
+
+/** Subcommands take over how the program writes and ends. */
+function inherit(command: Command): void {
+  command.exitOverride();
+  for (const child of command.commands) {
+    child.copyInheritedSettings(command);
+    inherit(child);
+  }
+}

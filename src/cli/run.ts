@@ -1,0 +1,99 @@
+import { CommanderError } from "commander";
+import { DraftsyncError, messageOf } from "../model/errors.ts";
+import { formatDiagnostics, formatError } from "../report/diagnostic-text.ts";
+import type { Cli } from "./cli.ts";
+import { DiagnosticsError } from "./cli-error.ts";
+import type { ExitCode } from "./exit-code.ts";
+import { exitCode, exitCodeOf } from "./exit-code.ts";
+import { makeProgram } from "./program.ts";
+import type { Terminal } from "./terminal.ts";
+import { makeTerminal } from "./terminal.ts";
+
+/** Runs a command line and sets the process's exit code. Never throws. */
+export async function run(args: readonly string[], version: string): Promise<void> {
+  // The AWS SDK warns that its versions of next year need a newer Node; the one in the lockfile does not.
+  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= "true";
+  const terminal = makeTerminal(process.env);
+  const interrupt = listenForInterrupts(terminal);
+  endQuietlyWhenTheReaderLeaves();
+  const cli: Cli = {
+    env: process.env,
+    cwd: process.cwd(),
+    terminal,
+    signal: interrupt.signal,
+    end: (code) => {
+      process.exitCode = code;
+    },
+  };
+  try {
+    await makeProgram(cli, version).parseAsync([...args], { from: "user" });
+    if (interrupt.signal.aborted && process.exitCode === undefined) process.exitCode = exitCode.interrupted;
+  } catch (error) {
+    process.exitCode = report(error, terminal);
+  } finally {
+    interrupt.stop();
+  }
+}
+
+function report(error: unknown, terminal: Terminal): ExitCode {
+  // Commander has printed its help or its sentence already.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.done : exitCode.error;
+  const paint = terminal.paintErr;
+  if (error instanceof DiagnosticsError) {
+    terminal.err(`${formatDiagnostics(error.diagnostics, paint)}\n\n`);
+    terminal.err(`${paint("error", error.message)}\n`);
+    return exitCode.error;
+  }
+  if (error instanceof DraftsyncError) {
+    terminal.err(`${formatError(error, paint)}\n`);
+    return exitCodeOf(error);
+  }
+  const known = asCodedError(error);
+  terminal.err(`${formatError(known, paint)}\n`);
+  if (process.env.DRAFTSYNC_DEBUG && error instanceof Error) terminal.err(`${error.stack}\n`);
+  return exitCode.error;
+}
+
+/** Errors of parts that stand alone (the sandbox) bring a code and a hint; anything else is a defect. */
+function asCodedError(error: unknown): DraftsyncError {
+  if (error instanceof Error && "hint" in error && "code" in error) {
+    const { code, hint } = error;
+    if (typeof code === "string" && typeof hint === "string")
+      return new DraftsyncError(error.message, { code, hint });
+  }
+  return new DraftsyncError(`this should not have happened: ${messageOf(error)}`, {
+    code: "defect",
+    hint: "It is a defect of draftsync. Please report it with the output of the same command under DRAFTSYNC_DEBUG=1.",
+    cause: error,
+  });
+}
+
+/**
+ * The first interrupt lets the calls on their way end and starts no new one; a second one ends the process at once.
+ * What was sent and not yet answered is then in doubt, and the ledger says so.
+ */
+function listenForInterrupts(terminal: Terminal): { readonly signal: AbortSignal; stop(): void } {
+  const controller = new AbortController();
+  const onSignal = () => {
+    if (controller.signal.aborted) process.exit(exitCode.interrupted);
+    controller.abort();
+    terminal.err("\nInterrupted: ending what is on its way. Interrupt again to end at once.\n");
+  };
+  process.on("SIGINT", onSignal);
+  process.on("SIGTERM", onSignal);
+  return {
+    signal: controller.signal,
+    stop: () => {
+      process.off("SIGINT", onSignal);
+      process.off("SIGTERM", onSignal);
+    },
+  };
+}
+
+/** `draftsync plan | head` is not an error. */
+function endQuietlyWhenTheReaderLeaves(): void {
+  process.stdout.on("error", (error) => {
+    if ("code" in error && error.code === "EPIPE") process.exit(exitCode.done);
+    throw error;
+  });
+}

@@ -1,0 +1,127 @@
+import { InvalidArgumentError } from "commander";
+import { parseId } from "../model/address.ts";
+import { parseDuration } from "../model/duration.ts";
+import type { SandboxOptions } from "../sandbox/server.ts";
+import { sandboxKey } from "./api-key.ts";
+import type { Cli, DefineCommand } from "./cli.ts";
+import { collect, examples } from "./cli.ts";
+import { CliError } from "./cli-error.ts";
+
+interface SandboxFlags {
+  readonly port: number;
+  readonly key: string;
+  readonly db?: string;
+  readonly drafts?: number[];
+  readonly rate?: { readonly limit: number; readonly windowMs: number };
+  readonly log?: string;
+  readonly reading?: readonly string[];
+  readonly processing: number;
+}
+
+/** `draftsync sandbox` */
+export const defineSandbox: DefineCommand = (program, cli) => {
+  program
+    .command("sandbox")
+    .summary("run the whole service on this machine")
+    .description(
+      "Runs the whole interface as a local server, with object storage for uploads, until it is interrupted. " +
+        "Readings switch how it settles what the interface leaves open: dataId=file|other, createStatus=201|204, " +
+        "updateStatus=200|204, deleteStatus=204|200, uploadStatus=201|204, productStatus=201|204, " +
+        "probe=allowed|rejected, doubleAttach=conflict|invalid|accepted, errors=jsonapi|problem, " +
+        "mediaTypes=lenient|strict, uploadsQuery=filter[id].",
+    )
+    .option("--port <number>", "port on 127.0.0.1; 0 takes a free one", parsePort, 4010)
+    .option("--key <key>", "access key that is accepted", sandboxKey)
+    .option("--db <file>", "keep everything in this SQLite file (default: in memory)")
+    .option("--drafts <ids>", "ids of the drafts that exist, with commas (default: every id)", parseIds)
+    .option(
+      "--rate <limit/window>",
+      "answer 429 to more calls than this, such as 10/1s (default: no bound)",
+      parseRate,
+    )
+    .option("--log <file>", "append every arrival to this file, one JSON object a line")
+    .option("--reading <name=value>", "switch a reading (may be repeated)", collect)
+    .option("--processing <duration>", "how long an upload is processed", parseProcessing, 50)
+    .addHelpText(
+      "after",
+      examples(
+        "draftsync sandbox --db sandbox.db --rate 10/1s",
+        "DRAFTSYNC_API_KEY=sandbox-key draftsync plan --base-url http://127.0.0.1:4010",
+        "draftsync sandbox --reading dataId=other --reading updateStatus=204",
+      ),
+    )
+    .action((flags: SandboxFlags) => runSandbox(cli, flags));
+};
+
+async function runSandbox({ cwd, terminal, signal }: Cli, flags: SandboxFlags): Promise<void> {
+  const { resolve } = await import("node:path");
+  const { startSandbox, ReadingsSchema } = await import("../sandbox/server.ts");
+  const readings = ReadingsSchema.safeParse(Object.fromEntries((flags.reading ?? []).map(splitReading)));
+  if (!readings.success) {
+    const problems = readings.error.issues
+      .map(({ path, message }) => [...path, message].join(": "))
+      .join("; ");
+    throw new CliError(`--reading: ${problems}`, {
+      code: "bad-flag",
+      hint: "`draftsync sandbox --help` lists the readings and their values.",
+    });
+  }
+  const { db, log, drafts, rate } = flags;
+  const options: SandboxOptions = {
+    port: flags.port,
+    key: flags.key,
+    readings: readings.data,
+    uploadProcessingMs: flags.processing,
+    ...(db === undefined ? {} : { db: resolve(cwd, db) }),
+    ...(log === undefined ? {} : { log: resolve(cwd, log) }),
+    ...(drafts === undefined ? {} : { drafts }),
+    ...(rate === undefined ? {} : { rate }),
+  };
+  const sandbox = await startSandbox(options);
+  terminal.out(`${sandbox.url}\n`);
+  terminal.err(
+    `The sandbox listens. In another terminal:\n` +
+      `  DRAFTSYNC_API_KEY=${flags.key} draftsync plan --base-url ${sandbox.url}\n` +
+      `Interrupt it (Ctrl-C) to end it.\n`,
+  );
+  await new Promise<void>((done) => {
+    if (signal.aborted) done();
+    else signal.addEventListener("abort", () => done(), { once: true });
+  });
+  await sandbox.close();
+}
+
+function splitReading(text: string): [string, string] {
+  const equals = text.indexOf("=");
+  return equals < 0 ? [text, ""] : [text.slice(0, equals), text.slice(equals + 1)];
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= 65_535) return port;
+  throw new InvalidArgumentError("A port is a number from 0 to 65535.");
+}
+
+function parseIds(text: string): number[] {
+  return text.split(",").map((part) => {
+    const id = parseId(part.trim());
+    if (id === undefined) throw new InvalidArgumentError(`${part} is no id; write them like 48213,48214.`);
+    return id;
+  });
+}
+
+function parseRate(text: string): { limit: number; windowMs: number } {
+  const [count = "", window = ""] = text.split("/");
+  const windowMs = parseDuration(/^\d/.test(window) ? window : `1${window}`);
+  const limit = parseId(count);
+  if (limit === undefined || windowMs === undefined || windowMs === 0) {
+    throw new InvalidArgumentError("Write it like 10/1s or 600/1m.");
+  }
+  return { limit, windowMs };
+}
+
+function parseProcessing(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined) throw new InvalidArgumentError("Write it like 500ms or 2s.");
+  return ms;
+}

@@ -1,0 +1,42 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { messageOf } from "../model/errors.ts";
+import type { Plan } from "../model/plan.ts";
+import type { Cli, DefineCommand } from "./cli.ts";
+import { examples } from "./cli.ts";
+import { CliError } from "./cli-error.ts";
+import type { PlanFormat } from "./plan.ts";
+import { formatOption, showPlan } from "./plan.ts";
+
+/** `draftsync show` */
+export const defineShow: DefineCommand = (program, cli) => {
+  program
+    .command("show")
+    .summary("show a saved plan again")
+    .description("Shows a saved plan. Needs no config, no ledger and no network.")
+    .argument("<plan>", "file that `draftsync plan --out` wrote")
+    .addOption(formatOption())
+    .addHelpText(
+      "after",
+      examples("draftsync show plan.json", "draftsync show plan.json --format json | jq .estimate"),
+    )
+    .action(async (file: string, flags: { readonly format: PlanFormat }) => {
+      await showPlan(cli, await loadSavedPlan(cli, file), flags.format);
+    });
+};
+
+/** Reads a saved plan. Throws {@link CliError} `plan-missing`, and what `parsePlanFile` throws. */
+export async function loadSavedPlan({ cwd }: Cli, file: string): Promise<Plan> {
+  const { parsePlanFile } = await import("../plan/saved-plan.ts");
+  let text: string;
+  try {
+    text = await readFile(resolve(cwd, file), "utf8");
+  } catch (error) {
+    throw new CliError(`the saved plan cannot be read: ${messageOf(error)}`, {
+      code: "plan-missing",
+      hint: "Write one with `draftsync plan --out FILE`.",
+      cause: error,
+    });
+  }
+  return parsePlanFile(text, file);
+}

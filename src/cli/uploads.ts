@@ -1,0 +1,151 @@
+import type { UploadStatus } from "../model/ports.ts";
+import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
+import { examples, withWorkspaceFlags } from "./cli.ts";
+import { CliError } from "./cli-error.ts";
+
+interface CreateFlags extends WorkspaceFlags {
+  readonly key?: string;
+  readonly wait?: boolean;
+}
+
+/** `draftsync uploads credentials|create|get|list` */
+export const defineUploads: DefineCommand = (program, cli) => {
+  const uploads = program
+    .command("uploads")
+    .summary("uploads, by hand")
+    .description("The calls of the interface that concern uploads. Results are JSON.");
+  withWorkspaceFlags(uploads.command("credentials"))
+    .summary("ask for storage credentials")
+    .description(
+      "Asks for credentials of the object storage. Secrets are left out unless they are asked for.",
+    )
+    .option("--show-secrets", "print the secret key and the session token too")
+    .addHelpText("after", examples("draftsync uploads credentials"))
+    .action((flags: WorkspaceFlags & { showSecrets?: boolean }) => runCredentials(cli, flags));
+  withWorkspaceFlags(uploads.command("create"))
+    .summary("upload a file, or register one that is in storage")
+    .argument("[file]", "local file below the workspace")
+    .option("--key <upload_key>", "register this object instead of a local file")
+    .option("--wait", "wait until the service has processed it")
+    .addHelpText(
+      "after",
+      examples(
+        "draftsync uploads create files/dragon.glb --wait",
+        "draftsync uploads create --key incoming/turntable.mp4",
+      ),
+    )
+    .action((file: string | undefined, flags: CreateFlags) => runCreate(cli, file, flags));
+  withWorkspaceFlags(uploads.command("get"))
+    .summary("read one upload")
+    .argument("<id>", "upload id")
+    .addHelpText("after", examples("draftsync uploads get up_17"))
+    .action((id: string, flags: WorkspaceFlags) => runGet(cli, id, flags));
+  withWorkspaceFlags(uploads.command("list"))
+    .summary("read several uploads")
+    .argument("[ids...]", "upload ids (default: those in the ledger)")
+    .addHelpText("after", examples("draftsync uploads list", "draftsync uploads list up_17 up_18"))
+    .action((ids: string[], flags: WorkspaceFlags) => runList(cli, ids, flags));
+};
+
+function print({ terminal }: Cli, value: unknown): void {
+  terminal.out(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+function uploadJson({ uploadId, rawStatus, message, fileId }: UploadStatus) {
+  return { upload_id: uploadId, status: rawStatus, message, file_id: fileId };
+}
+
+async function runCredentials(cli: Cli, flags: WorkspaceFlags & { showSecrets?: boolean }): Promise<void> {
+  const { byHand, expectDone } = await import("./by-hand.ts");
+  await byHand(cli, flags, async ({ service }) => {
+    const credentials = expectDone(await service.credentials(cli.signal));
+    const hidden = flags.showSecrets ? {} : { secretKey: "(hidden)", sessionToken: "(hidden)" };
+    print(cli, { ...credentials, ...hidden });
+  });
+}
+
+async function runCreate(cli: Cli, file: string | undefined, flags: CreateFlags): Promise<void> {
+  if ((file === undefined) === (flags.key === undefined)) {
+    throw new CliError("uploads create takes either a file or --key, not both and not neither", {
+      code: "bad-flag",
+      hint: "`draftsync uploads create --help` shows both.",
+    });
+  }
+  const { byHand, expectDone } = await import("./by-hand.ts");
+  const { newId } = await import("../apply/context.ts");
+  await byHand(cli, flags, async ({ workspace, service, write }) => {
+    const operationId = newId();
+    const local = file === undefined ? undefined : await localFile(cli, workspace.config.root, file);
+    const key =
+      flags.key ??
+      (local === undefined
+        ? ""
+        : expectDone(await service.storage.put({ ...local, operationId }, cli.signal)).uploadKey);
+    const upload = await write("uploads create", {
+      id: operationId,
+      address: local === undefined ? `uploads/upload_key:${key}` : `uploads/${local.source}`,
+      kind: "upload",
+      intent: { uploadKey: key },
+      call: (options) => service.createUpload(key, options),
+      effects: (answer) =>
+        answer.outcome === "done"
+          ? [
+              {
+                type: "upload_registered",
+                uploadId: answer.value.uploadId,
+                uploadKey: key,
+                ...local,
+                at: Date.now(),
+              },
+            ]
+          : [],
+    });
+    print(
+      cli,
+      uploadJson(flags.wait ? expectDone(await service.awaitUpload(upload.uploadId, cli.signal)) : upload),
+    );
+  });
+}
+
+async function localFile(cli: Cli, root: string, file: string) {
+  const { relative, resolve, sep } = await import("node:path");
+  const { realpath } = await import("node:fs/promises");
+  const { messageOf } = await import("../model/errors.ts");
+  const { hashFile } = await import("../manifest/hash-file.ts");
+  try {
+    const path = await realpath(resolve(cli.cwd, file));
+    const source = relative(await realpath(root), path)
+      .split(sep)
+      .join("/");
+    return { source, ...(await hashFile(path)) };
+  } catch (error) {
+    throw new CliError(`${file} cannot be read: ${messageOf(error)}`, {
+      code: "source-unreadable",
+      hint: "Name a regular file below the folder of draftsync.yaml.",
+      cause: error,
+    });
+  }
+}
+
+async function runGet(cli: Cli, id: string, flags: WorkspaceFlags): Promise<void> {
+  const { byHand, expectDone } = await import("./by-hand.ts");
+  await byHand(cli, flags, async ({ service }) =>
+    print(cli, uploadJson(expectDone(await service.getUpload(id, cli.signal)))),
+  );
+}
+
+async function runList(cli: Cli, ids: readonly string[], flags: WorkspaceFlags): Promise<void> {
+  const { byHand, expectDone } = await import("./by-hand.ts");
+  await byHand(cli, flags, async ({ workspace, service }) => {
+    const known = ids.length > 0 ? ids : await recordedIds(workspace);
+    const uploads = known.length === 0 ? [] : expectDone(await service.getUploads(known, cli.signal));
+    print(cli, uploads.map(uploadJson));
+  });
+}
+
+async function recordedIds(workspace: {
+  ledger(): Promise<{ load(): Promise<{ uploads: readonly { uploadId: string }[] }> }>;
+}) {
+  const { uploads } = await (await workspace.ledger()).load();
+  return uploads.map(({ uploadId }) => uploadId);
+}

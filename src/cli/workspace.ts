@@ -1,0 +1,88 @@
+import { join } from "node:path";
+import type { EventSink } from "../model/event.ts";
+import { systemClock } from "../model/ports.ts";
+import type { Service } from "../service/open-service.ts";
+import type { StateStore } from "../state/open-ledger.ts";
+import { loadApiKey, sandboxKey } from "./api-key.ts";
+import type { Cli, WorkspaceFlags } from "./cli.ts";
+import type { Config } from "./config.ts";
+import { loadConfig } from "./config.ts";
+
+/** A config with its ledger and its service, each opened when it is first asked for. */
+export interface Workspace {
+  readonly config: Config;
+  ledger(): Promise<StateStore>;
+  /** Opens the client, and starts the sandbox when that is the service. Nothing is sent yet. */
+  connect(emit: EventSink): Promise<Service>;
+}
+
+/** Runs a command in its workspace and closes what was opened, last first, however the command ends. */
+export async function inWorkspace<T>(
+  cli: Cli,
+  flags: WorkspaceFlags,
+  work: (workspace: Workspace) => Promise<T>,
+): Promise<T> {
+  const config = await loadConfig({ cwd: cli.cwd, env: cli.env, flags });
+  const opened: (() => Promise<void>)[] = [];
+  const keep = <R extends { close(): Promise<void> }>(resource: R): R => {
+    opened.unshift(() => resource.close());
+    return resource;
+  };
+  let ledger: StateStore | undefined;
+  try {
+    return await work({
+      config,
+      ledger: async () => {
+        ledger ??= keep(await openLedgerOf(config));
+        return ledger;
+      },
+      connect: (emit) => connect(config, { cli, emit, keep }),
+    });
+  } finally {
+    for (const close of opened) await close();
+  }
+}
+
+async function openLedgerOf(config: Config): Promise<StateStore> {
+  const { openLedger } = await import("../state/open-ledger.ts");
+  return openLedger({ location: config.statePath, clock: systemClock });
+}
+
+interface Connection {
+  readonly cli: Cli;
+  readonly emit: EventSink;
+  readonly keep: <R extends { close(): Promise<void> }>(resource: R) => R;
+}
+
+async function connect({ service, root }: Config, { cli, emit, keep }: Connection): Promise<Service> {
+  const { openService } = await import("../service/open-service.ts");
+  const { baseUrl } = service;
+  const apiKey = baseUrl === undefined ? sandboxKey : await loadApiKey(service, cli.env);
+  const url = baseUrl ?? keep(await startEmbeddedSandbox(root, service.rate)).url;
+  const { rate, concurrency, timeoutMs, profile } = service;
+  return keep(
+    openService({
+      baseUrl: url,
+      apiKey,
+      rate,
+      concurrency,
+      timeoutMs,
+      profile,
+      clock: systemClock,
+      emit,
+      root,
+    }),
+  );
+}
+
+/** Holds the client to the very bound it is told to keep. */
+async function startEmbeddedSandbox(root: string, rate: { limit: number; windowMs: number }) {
+  const { startSandbox } = await import("../sandbox/server.ts");
+  const folder = join(root, ".draftsync");
+  return startSandbox({
+    key: sandboxKey,
+    db: join(folder, "sandbox.db"),
+    log: join(folder, "sandbox.ndjson"),
+    rate,
+  });
+}

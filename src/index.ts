@@ -1,0 +1,37 @@
+/**
+ * draftsync as a library: the same parts that the command line is put together from.
+ *
+ * ```ts
+ * const { desired, diagnostics } = await loadManifests({ root, patterns: ["manifests/**\/*.yaml"], sources: "hash" });
+ * const ledger = await openLedger({ location: `${root}/.draftsync/state.db`, clock: systemClock });
+ * const recorded = await ledger.load();
+ * const plan = buildPlan({ workspace: "shop", serviceOrigin: baseUrl, desired, recorded, rate, diagnostics });
+ * const refusals = checkSafety(plan, recorded, { maxDeletes: { percent: 30, above: 10 }, allowEmpty: false });
+ * const service = openService({ baseUrl, apiKey, rate, concurrency: 8, timeoutMs: 30_000, profile, clock, emit, root });
+ * const result = await applyPlan({ plan, ledger, service, storage: service.storage, clock, emit, signal, ... });
+ * ```
+ *
+ * @module
+ */
+export { type ApplyOptions, type ApplyResult, applyPlan } from "./apply/apply-plan.ts";
+export { type LoadedManifests, type LoadManifestsOptions, loadManifests } from "./manifest/load-manifests.ts";
+export type { Action, Change } from "./model/change.ts";
+export type { Desired } from "./model/desired.ts";
+export { type Diagnostic, hasErrors } from "./model/diagnostic.ts";
+export { DraftsyncError } from "./model/errors.ts";
+export type { Event, EventSink, RunTotals } from "./model/event.ts";
+export type { Plan } from "./model/plan.ts";
+export {
+  type Clock,
+  type DraftService,
+  type Ledger,
+  type ObjectStorage,
+  systemClock,
+} from "./model/ports.ts";
+export type { Recorded } from "./model/recorded.ts";
+export { buildPlan, type PlanInput } from "./plan/build-plan.ts";
+export { checkSafety, type SafetyLimits } from "./plan/safety.ts";
+export { assertFresh, formatPlanFile, parsePlanFile } from "./plan/saved-plan.ts";
+export { openService, type Service, type ServiceOptions } from "./service/open-service.ts";
+export { type ServiceProfile, serviceProfileSchema } from "./service/profile.ts";
+export { openLedger, type StateStore } from "./state/open-ledger.ts";

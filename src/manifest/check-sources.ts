@@ -1,0 +1,132 @@
+import type { Stats } from "node:fs";
+import { lstatSync } from "node:fs";
+import { join } from "node:path";
+import pLimit from "p-limit";
+import { formatAddress } from "../model/address.ts";
+import type { SourceContent } from "../model/desired.ts";
+import type { Diagnostic } from "../model/diagnostic.ts";
+import { messageOf, systemCodeOf } from "../model/errors.ts";
+import type { SourceUse } from "./collect-desired.ts";
+import { hashFile } from "./hash-file.ts";
+import { RealPaths } from "./paths.ts";
+import { quote } from "./quote.ts";
+
+/** Files that are read at the same time: enough to keep a disk busy, few enough for open-file limits. */
+const concurrency = 8;
+
+/** What {@link checkSources} needs. `root` is the absolute workspace folder. */
+export interface CheckSourcesOptions {
+  readonly root: string;
+  readonly uses: readonly SourceUse[];
+  /** `hash`: also reads every file and notes its content in the attachments that use it. */
+  readonly sources: "hash" | "stat";
+}
+
+interface SourceProblem {
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** Found on disk (with its content when asked for), or what is wrong with it. */
+type CheckedSource = { readonly content?: SourceContent } | { readonly problem: SourceProblem };
+
+/**
+ * Looks at every local file that manifests name: it must be a regular file with content, inside the workspace after
+ * all links. Pipes and devices are never opened. Each file is read once however often it is named.
+ */
+export async function checkSources(options: CheckSourcesOptions): Promise<Diagnostic[]> {
+  const { root, uses, sources } = options;
+  if (uses.length === 0) return [];
+  const paths = new RealPaths(root);
+  const limit = pLimit(concurrency);
+  const hashes = new Map<string, Promise<SourceContent>>();
+  const hash = (real: string) => {
+    const known = hashes.get(real) ?? limit(() => hashFile(real));
+    hashes.set(real, known);
+    return known;
+  };
+  const byPath = new Map<string, SourceUse[]>();
+  for (const use of uses) {
+    const users = byPath.get(use.path);
+    if (users === undefined) byPath.set(use.path, [use]);
+    else users.push(use);
+  }
+  const checked = [...byPath].map(async ([path, users]) => {
+    const result = await check(root, path, paths, sources === "hash" ? hash : undefined);
+    return users.flatMap((use) => settle(use, result));
+  });
+  return (await Promise.all(checked)).flat();
+}
+
+function settle(use: SourceUse, result: CheckedSource): Diagnostic[] {
+  if ("problem" in result) {
+    const address = formatAddress(use.attachment.address);
+    return [use.text.diagnose({ ...result.problem, address, span: use.span })];
+  }
+  if (result.content !== undefined) use.attachment.content = result.content;
+  return [];
+}
+
+type Hash = (real: string) => Promise<SourceContent>;
+
+async function check(root: string, path: string, paths: RealPaths, hash?: Hash): Promise<CheckedSource> {
+  try {
+    const real = paths.of(join(root, path));
+    if (!paths.contains(real)) return { problem: outside(path) };
+    const stats = lstatSync(real);
+    if (!stats.isFile()) return { problem: notAFile(path, stats) };
+    if (stats.size === 0) return { problem: empty(path) };
+    return hash === undefined ? {} : { content: await hash(real) };
+  } catch (error) {
+    return { problem: unreadable(path, error) };
+  }
+}
+
+function outside(path: string): SourceProblem {
+  return {
+    code: "source-outside-workspace",
+    message: `The source ${quote(path)} is a link that leads out of the workspace`,
+    hint: "Copy the file into the workspace; only files below the folder of draftsync.yaml are uploaded.",
+  };
+}
+
+function notAFile(path: string, stats: Stats): SourceProblem {
+  const kind = stats.isDirectory() ? "a folder" : stats.isFIFO() ? "a pipe" : "a device or socket";
+  return {
+    code: "source-not-a-file",
+    message: `The source ${quote(path)} is ${kind}, not a file`,
+    hint: "Name a regular file; each file has an entry of its own.",
+  };
+}
+
+function empty(path: string): SourceProblem {
+  return {
+    code: "source-empty",
+    message: `The source ${quote(path)} is empty`,
+    hint: "Nothing of it could be sold; put its content in place, or remove the entry.",
+  };
+}
+
+function unreadable(path: string, error: unknown): SourceProblem {
+  const code = systemCodeOf(error);
+  if (code === "ENOENT" || code === "ENOTDIR") {
+    return {
+      code: "source-missing",
+      message: `The source ${quote(path)} is not there`,
+      hint: "The path is relative to the manifest's folder and case counts; here it is shown relative to the workspace.",
+    };
+  }
+  if (code === "source-changed") {
+    return {
+      code,
+      message: `The source ${quote(path)} changed while it was read`,
+      hint: "Run again when nothing writes to it.",
+    };
+  }
+  return {
+    code: "source-unreadable",
+    message: `The source ${quote(path)} cannot be read: ${messageOf(error)}`,
+    hint: "Check its permissions and its links.",
+  };
+}

@@ -1,0 +1,125 @@
+import type { Located } from "./located.ts";
+import { quote, reveal } from "./quote.ts";
+import type { SchemaLookup } from "./schema-lookup.ts";
+import type { Finding } from "./source-text.ts";
+
+/** A value of a kind that its place does not allow. */
+export interface WrongType {
+  readonly value: unknown;
+  readonly place: Located;
+  readonly lookup: SchemaLookup;
+  readonly path: readonly PropertyKey[];
+  readonly label: string;
+}
+
+type Wording = Omit<Finding, "span">;
+
+/** Says what a value is, what it should be, and how to write it. */
+export function explainType(wrong: WrongType): Finding {
+  const { value, lookup } = wrong;
+  const wording =
+    (value === null ? nothing(wrong) : undefined) ??
+    (lookup.allows("integer") || lookup.allows("number") ? notANumber(wrong) : undefined) ??
+    (lookup.allows("boolean") ? notABoolean(wrong) : undefined) ??
+    (lookup.allows("string") && lookup.words.length === 0 ? notText(wrong) : undefined) ??
+    otherwise(wrong);
+  return { ...wording, span: wrong.place.span };
+}
+
+function nothing(wrong: WrongType): Wording {
+  const { lookup, label } = wrong;
+  const written = wrong.place.written?.text ?? "";
+  const message = written === "" ? `${label} has no value` : `${label} is ${written}, which is no value`;
+  return { code: "null-value", message, hint: nothingHint(wrong, lookup) };
+}
+
+function nothingHint(wrong: WrongType, lookup: SchemaLookup): string {
+  if (typeof wrong.path.at(-1) !== "string") return "Remove it, or write a value.";
+  if (lookup.allows("string") && lookup.words.length === 0) {
+    return `To clear the text write ${line(wrong, '""')}; to leave it alone, remove the line.`;
+  }
+  if (lookup.allows("array")) return `For an empty list write ${line(wrong, "[]")}, or remove the line.`;
+  return `Write ${lookup.expectation}; a key that is not needed is left out.`;
+}
+
+function notANumber(wrong: WrongType): Wording | undefined {
+  const { value, label, place } = wrong;
+  const written = place.written;
+  if (written === undefined) return undefined;
+  const text = reveal(written.text);
+  if (typeof value === "symbol" && /^[1-9][0-9]*$/.test(written.text)) {
+    return {
+      code: "number-out-of-range",
+      message: `${label} is ${text}, which is beyond 2^53 - 1 (9007199254740991), the largest whole number that is exact`,
+      hint: "Check the number.",
+    };
+  }
+  if (typeof value === "symbol" || typeof value === "number") return oddNumber(wrong, text);
+  if (typeof value !== "string") return undefined;
+  if (written.quoted && /^[0-9]+$/.test(value)) {
+    return {
+      code: "quoted-number",
+      message: `${label} must be a number, and in quotes ${text} is text`,
+      hint: `Remove the quotes: ${line(wrong, text)}`,
+    };
+  }
+  return !written.quoted && /^[-+]?[0-9][0-9a-z_,.:]*$/i.test(value) ? oddNumber(wrong, text) : undefined;
+}
+
+function oddNumber({ label }: WrongType, text: string): Wording {
+  return {
+    code: "ambiguous-number",
+    message: `${label} must be a whole number in plain decimal digits, and ${text} is not`,
+    hint: "Write digits only: no sign, leading zero, point, exponent, prefix or separators.",
+  };
+}
+
+function notABoolean(wrong: WrongType): Wording | undefined {
+  const { value, label, place } = wrong;
+  const text = place.written?.text ?? "";
+  const yes = /^(?:y|yes|on|true|1)$/i.test(text);
+  if (typeof value === "boolean" || (!yes && !/^(?:n|no|off|false|0)$/i.test(text))) return undefined;
+  const quoted = place.written?.quoted === true && /^(?:true|false)$/i.test(text);
+  return {
+    code: "not-a-boolean",
+    message: quoted
+      ? `${label} must be true or false, and in quotes ${text} is text`
+      : `${label} must be true or false; in YAML 1.2 ${text} is neither`,
+    hint: `Write ${line(wrong, String(yes))}`,
+  };
+}
+
+function notText(wrong: WrongType): Wording | undefined {
+  const { value, label, place } = wrong;
+  const text = reveal(place.written?.text ?? "");
+  const kind = typeof value === "boolean" ? "as true or false" : "as a number";
+  if (typeof value !== "boolean" && typeof value !== "number" && typeof value !== "symbol") return undefined;
+  return {
+    code: "unquoted-text",
+    message: `${label} must be text, and YAML reads ${text} ${kind}`,
+    hint: `Put it in quotes: ${line(wrong, quote(place.written?.text ?? ""))}`,
+  };
+}
+
+function otherwise(wrong: WrongType): Wording {
+  const { value, lookup, label } = wrong;
+  const listWanted = lookup.allows("array") && typeof value === "object";
+  return {
+    code: "wrong-type",
+    message: `${label} must be ${lookup.expectation}, and this is ${kindOf(value, wrong.place)}`,
+    hint: listWanted ? 'Start each entry with "- ".' : (lookup.description ?? `Write ${lookup.expectation}.`),
+  };
+}
+
+function kindOf(value: unknown, place: Located): string {
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object") return "a mapping";
+  const text = place.written?.text ?? "";
+  return typeof value === "string" ? `the text ${quote(text)}` : reveal(text);
+}
+
+/** `key: value` or `- value`, as it would stand in the file. */
+function line({ path }: WrongType, value: string): string {
+  const last = path.at(-1);
+  return typeof last === "string" ? `${last}: ${value}` : `- ${value}`;
+}

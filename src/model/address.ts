@@ -1,0 +1,126 @@
+import type { FileKind } from "./resource.ts";
+import { isFileKind } from "./resource.ts";
+
+/**
+ * How an attachment's file is named before (or without) its numeric file id.
+ * `source` paths are relative to the workspace and use forward slashes.
+ */
+export type FileRef =
+  | { readonly by: "file_id"; readonly fileId: number }
+  | { readonly by: "source"; readonly source: string }
+  | { readonly by: "upload_id"; readonly uploadId: string }
+  | { readonly by: "upload_key"; readonly uploadKey: string };
+
+/**
+ * The path of a thing in the interface. The same text stands in a plan, a log and an HTTP trace.
+ *
+ * | type | text |
+ * |---|---|
+ * | draft | `drafts/48213` |
+ * | attachment | `drafts/48213/product_files/9900011`, `…/source:files/dragon.blend`, `…/upload_id:ab1`, `…/upload_key:in/a.mp4` |
+ * | publication | `drafts/48213/product` |
+ * | duplicate | `duplicates/dragon-winter` |
+ * | upload | `uploads/files/dragon.blend` |
+ */
+export type Address =
+  | { readonly type: "draft"; readonly draftId: number }
+  | AttachmentAddress
+  | { readonly type: "publication"; readonly draftId: number }
+  | { readonly type: "duplicate"; readonly name: string }
+  | { readonly type: "upload"; readonly source: string };
+
+/** The address of a file that is attached to a draft. */
+export interface AttachmentAddress {
+  readonly type: "attachment";
+  readonly draftId: number;
+  readonly kind: FileKind;
+  readonly ref: FileRef;
+}
+
+/** The last segment of an attachment's address: `9900011`, `source:…`, `upload_id:…` or `upload_key:…`. */
+export function formatFileRef(ref: FileRef): string {
+  switch (ref.by) {
+    case "file_id":
+      return String(ref.fileId);
+    case "source":
+      return `source:${ref.source}`;
+    case "upload_id":
+      return `upload_id:${ref.uploadId}`;
+    case "upload_key":
+      return `upload_key:${ref.uploadKey}`;
+  }
+}
+
+/** The text of an address; {@link parseAddress} reads it back. */
+export function formatAddress(address: Address): string {
+  switch (address.type) {
+    case "draft":
+      return `drafts/${address.draftId}`;
+    case "attachment":
+      return `drafts/${address.draftId}/${address.kind}/${formatFileRef(address.ref)}`;
+    case "publication":
+      return `drafts/${address.draftId}/product`;
+    case "duplicate":
+      return `duplicates/${address.name}`;
+    case "upload":
+      return `uploads/${address.source}`;
+  }
+}
+
+/** Reads an address back; `undefined` when the text is none. */
+export function parseAddress(text: string): Address | undefined {
+  const slash = text.indexOf("/");
+  const head = text.slice(0, slash);
+  const rest = text.slice(slash + 1);
+  if (slash < 0 || rest === "") return undefined;
+  if (head === "duplicates") return { type: "duplicate", name: rest };
+  if (head === "uploads") return { type: "upload", source: rest };
+  return head === "drafts" ? parseDraftAddress(rest) : undefined;
+}
+
+/** Sorts addresses (and any text) by UTF-16 code units: the same order on every machine and locale. */
+export function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function parseDraftAddress(rest: string): Address | undefined {
+  const [id = "", kind, ...tail] = rest.split("/");
+  const draftId = parseId(id);
+  if (draftId === undefined) return undefined;
+  if (kind === undefined) return { type: "draft", draftId };
+  if (kind === "product" && tail.length === 0) return { type: "publication", draftId };
+  const ref = parseFileRef(tail.join("/"));
+  if (!isFileKind(kind) || ref === undefined) return undefined;
+  return { type: "attachment", draftId, kind, ref };
+}
+
+/** Reads the last segment of an attachment's address; `undefined` when it is none. */
+export function parseFileRef(text: string): FileRef | undefined {
+  const colon = text.indexOf(":");
+  if (colon < 0) {
+    const fileId = parseId(text);
+    return fileId === undefined ? undefined : { by: "file_id", fileId };
+  }
+  const value = text.slice(colon + 1);
+  if (value === "") return undefined;
+  switch (text.slice(0, colon)) {
+    case "source":
+      return { by: "source", source: value };
+    case "upload_id":
+      return { by: "upload_id", uploadId: value };
+    case "upload_key":
+      return { by: "upload_key", uploadKey: value };
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * Reads an id as the interface writes it in a path: decimal digits, no sign, no leading zero,
+ * at least 1 and at most 2^53 - 1. `undefined` when the text is anything else.
+ */
+export function parseId(text: string): number | undefined {
+  if (!/^[1-9][0-9]{0,15}$/.test(text)) return undefined;
+  const id = Number(text);
+  return Number.isSafeInteger(id) ? id : undefined;
+}

@@ -1,0 +1,135 @@
+import type { Attributes } from "./resource.ts";
+
+/** Every action a plan can hold, in the order in which summaries show them. */
+export const actions = [
+  "create",
+  "update",
+  "replace",
+  "adopt",
+  "delete",
+  "publish",
+  "duplicate",
+  "forget",
+  "in_doubt",
+  "noop",
+] as const;
+
+/** One of {@link actions}. */
+export type Action = (typeof actions)[number];
+
+/**
+ * Why a change is there. For people only: no code branches on it.
+ *
+ * | reason | says |
+ * |---|---|
+ * | not_recorded | the ledger knows of no such thing |
+ * | attributes_differ | recorded attributes are not the desired ones |
+ * | content_changed | the local file is not the one that was uploaded |
+ * | renamed | the same file was recorded under another address |
+ * | not_in_manifest | recorded, and no manifest asks for it |
+ * | not_published, revision_raised | a publication is asked for and not recorded |
+ * | protect, unprotect | the manifest's `protect` is not the ledger's |
+ * | outcome_unknown | an earlier call may or may not have taken effect |
+ */
+export type Reason =
+  | "not_recorded"
+  | "attributes_differ"
+  | "content_changed"
+  | "renamed"
+  | "not_in_manifest"
+  | "not_published"
+  | "revision_raised"
+  | "protect"
+  | "unprotect"
+  | "outcome_unknown";
+
+/** An attachment before or after a change, as it stands in the plan's JSON. */
+export interface AttachmentState extends Attributes {
+  /** Absent while it is not known: before an upload has ended. */
+  readonly file_id?: number;
+  /** Local file, relative to the workspace. */
+  readonly source?: string;
+  /** Of the local file's content, hex. */
+  readonly sha256?: string;
+  /** Of the local file, bytes. */
+  readonly size?: number;
+  /** An upload that is registered already. */
+  readonly upload_id?: string;
+  /** An object that is in storage already. */
+  readonly upload_key?: string;
+  /** In `before`: the address under which it is recorded, when that is another one. */
+  readonly address?: string;
+}
+
+interface ChangeOf<A extends Action, Before, After> {
+  readonly address: string;
+  readonly action: A;
+  readonly reason: Reason;
+  readonly before: Before;
+  readonly after: After;
+  /** Names of the attributes that change, in canonical order. */
+  readonly attributes: readonly string[];
+}
+
+/** Attach a file; upload it first when it has no file id. */
+export type CreateChange = ChangeOf<"create", null, AttachmentState>;
+/** Change attributes of an attached file. */
+export type UpdateChange = ChangeOf<"update", AttachmentState, AttachmentState>;
+/** New content: upload, attach the new file, then detach the recorded one. */
+export type ReplaceChange = ChangeOf<"replace", AttachmentState, AttachmentState>;
+/** Attached already: recorded under its new address, without a call that changes it. */
+export type AdoptChange = ChangeOf<"adopt", AttachmentState, AttachmentState>;
+/** Detach a file. */
+export type DeleteChange = ChangeOf<"delete", AttachmentState, null>;
+/** Keep or lift the protection of a draft, in the ledger only. */
+export type ProtectChange = ChangeOf<"update", ProtectState, ProtectState>;
+/** Publish a product from a draft. Cannot be undone. */
+export type PublishChange = ChangeOf<
+  "publish",
+  { readonly revision: number; readonly product_id: number } | null,
+  { readonly revision: number }
+>;
+/** Duplicate a product. Cannot be undone. */
+export type DuplicateChange = ChangeOf<"duplicate", null, DuplicateState>;
+/** Drop a ledger entry; nothing happens at the service. */
+export type ForgetChange = ChangeOf<"forget", { readonly product_id: number }, null>;
+/** Blocked until an earlier operation of this address is settled. */
+export type InDoubtChange = ChangeOf<"in_doubt", InDoubtState, null>;
+
+/** Whether nothing of a draft may be deleted. */
+export interface ProtectState {
+  readonly protect: boolean;
+}
+
+/** What is duplicated: a product, or the one published from a draft (whose id may not be known yet). */
+export interface DuplicateState {
+  readonly product_id?: number;
+  readonly draft_id?: number;
+}
+
+/** The operation that is in doubt. Times are ISO 8601, UTC. */
+export interface InDoubtState {
+  readonly operation_id: string;
+  readonly kind: string;
+  readonly method: string;
+  readonly path: string;
+  readonly since: string;
+  readonly detail: string;
+}
+
+/** A change to an attachment that needs work, at the service or in the ledger. */
+export type AttachmentChange = CreateChange | UpdateChange | ReplaceChange | AdoptChange | DeleteChange;
+
+/** One difference between what is desired and what is recorded. Things that are as desired are only counted. */
+export type Change =
+  | AttachmentChange
+  | ProtectChange
+  | PublishChange
+  | DuplicateChange
+  | ForgetChange
+  | InDoubtChange;
+
+/** Whether an update is of a draft's protection, not of an attachment. */
+export function isProtectChange(change: Change): change is ProtectChange {
+  return change.action === "update" && "protect" in change.after;
+}

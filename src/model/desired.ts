@@ -1,0 +1,54 @@
+import type { AttachmentAddress } from "./address.ts";
+import type { Position } from "./position.ts";
+import type { AttributeName, Attributes } from "./resource.ts";
+
+/** What the manifests ask for. The order is that of the files; nothing downstream may depend on it. */
+export interface Desired {
+  readonly drafts: readonly DesiredDraft[];
+  readonly duplicates: readonly DesiredDuplicate[];
+}
+
+/** One draft document of a manifest. */
+export interface DesiredDraft {
+  readonly draftId: number;
+  /** Nothing of this draft may be deleted. */
+  readonly protect: boolean;
+  readonly attachments: readonly DesiredAttachment[];
+  /** The revision to be published; absent when the manifest asks for no publication. */
+  readonly publish?: { readonly revision: number; readonly position: Position };
+  /** The manifest, relative to the workspace. */
+  readonly file: string;
+  readonly position: Position;
+}
+
+/** A file that must be attached, with the attributes that are managed. */
+export interface DesiredAttachment {
+  readonly address: AttachmentAddress;
+  readonly attributes: Attributes;
+  /** For a `source`: what was found on disk. */
+  readonly content?: SourceContent;
+  readonly file: string;
+  /** Of the list entry. */
+  readonly position: Position;
+  /** Of the values, by key; the file reference is under `ref`. */
+  readonly positions: Readonly<Partial<Record<AttributeName | "ref", Position>>>;
+}
+
+/** The content of a local source as it was read: SHA-256 in lower-case hex, size in bytes. */
+export interface SourceContent {
+  readonly sha256: string;
+  readonly size: number;
+}
+
+/** A copy of a product that must exist, known by its name in the ledger. */
+export interface DesiredDuplicate {
+  readonly name: string;
+  readonly product: ProductRef;
+  readonly file: string;
+  readonly position: Position;
+}
+
+/** A product by its id, or as the one that is published from a draft. */
+export type ProductRef =
+  | { readonly by: "product_id"; readonly productId: number }
+  | { readonly by: "draft"; readonly draftId: number };

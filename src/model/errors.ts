@@ -1,0 +1,47 @@
+import type { Place } from "./position.ts";
+
+/** What a {@link DraftsyncError} carries beside its message. */
+export interface ErrorDetails {
+  /** Stable, kebab-case; scripts may rely on it. */
+  readonly code: string;
+  /** What the user can do about it. */
+  readonly hint?: string;
+  /** Where in the user's files. */
+  readonly place?: Place;
+  /** The request that failed: method and URL, without secrets. */
+  readonly request?: { readonly method: string; readonly url: string };
+  readonly cause?: unknown;
+}
+
+/**
+ * The base of every error that draftsync throws. An error of another class that reaches the user is a defect.
+ * Users' mistakes in manifests are {@link Diagnostic}s instead, so that all of them can be shown at once.
+ */
+export class DraftsyncError extends Error {
+  override readonly name: string = "DraftsyncError";
+  readonly code: string;
+  readonly hint: string | undefined;
+  readonly place: Place | undefined;
+  readonly request: { readonly method: string; readonly url: string } | undefined;
+
+  constructor(message: string, details: ErrorDetails) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = details.code;
+    this.hint = details.hint;
+    this.place = details.place;
+    this.request = details.request;
+  }
+}
+
+/** The text of anything that was thrown. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/** The system's error code (`ENOENT`, `ECONNREFUSED`) of anything that was thrown, or of its cause. */
+export function systemCodeOf(thrown: unknown): string | undefined {
+  for (let error = thrown, depth = 0; error instanceof Error && depth < 5; error = error.cause, depth += 1) {
+    if ("code" in error && typeof error.code === "string") return error.code;
+  }
+  return undefined;
+}

@@ -1,0 +1,82 @@
+import type { Action } from "./change.ts";
+import type { CallFailure, Outcome } from "./outcome.ts";
+import type { Summary } from "./plan.ts";
+
+/** How a change ended: as its calls did, or `skipped` because something before it did not end well. */
+export type ChangeOutcome = Outcome | "skipped";
+
+/** How a run ended, counted in changes. */
+export interface RunTotals {
+  readonly done: number;
+  readonly failed: number;
+  readonly in_doubt: number;
+  readonly skipped: number;
+  /** Requests that were dispatched to the service, retries and polls included. */
+  readonly calls: number;
+}
+
+/** What a wait is for. */
+export type WaitReason = "retry_after" | "backoff" | "settle" | "upload";
+
+/**
+ * What the engine says while it works. Events hold no words for people (report/ finds those) and no secrets.
+ * Times are epoch milliseconds (`at`) and milliseconds (`ms`).
+ */
+export type Event =
+  | {
+      readonly type: "run_started";
+      readonly at: number;
+      readonly run_id: string;
+      readonly plan_id: string;
+      readonly summary: Summary;
+      readonly calls: number;
+    }
+  | {
+      readonly type: "change_started";
+      readonly at: number;
+      readonly address: string;
+      readonly action: Action;
+    }
+  | {
+      readonly type: "change_finished";
+      readonly at: number;
+      readonly address: string;
+      readonly action: Action;
+      readonly outcome: ChangeOutcome;
+      readonly ms: number;
+      readonly file_id?: number;
+      readonly product_id?: number;
+      readonly failure?: CallFailure;
+      /** For `skipped`: the address of what it waited for. */
+      readonly because?: string;
+    }
+  | {
+      readonly type: "call_finished";
+      readonly at: number;
+      readonly method: string;
+      readonly path: string;
+      readonly attempt: number;
+      readonly outcome: Outcome;
+      readonly status?: number;
+      readonly ms: number;
+    }
+  | { readonly type: "waiting"; readonly at: number; readonly reason: WaitReason; readonly ms: number }
+  | {
+      readonly type: "upload_progress";
+      readonly at: number;
+      readonly source: string;
+      readonly sent: number;
+      readonly total: number;
+    }
+  | {
+      readonly type: "run_finished";
+      readonly at: number;
+      readonly run_id: string;
+      readonly totals: RunTotals;
+      readonly ms: number;
+      /** Present when the run ended before its plan did. */
+      readonly stopped?: "interrupted" | CallFailure;
+    };
+
+/** Where events go. Must not throw and must not block. */
+export type EventSink = (event: Event) => void;

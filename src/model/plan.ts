@@ -1,0 +1,35 @@
+import type { Action, Change } from "./change.ts";
+import type { Diagnostic } from "./diagnostic.ts";
+
+/** The version of the plan's JSON. A file with another one is refused. */
+export const planFormatVersion = 1;
+
+/** How many changes of each action; `noop` counts what is as desired. Only actions that occur are present. */
+export type Summary = Readonly<Partial<Record<Action, number>>>;
+
+/** What carrying the plan out will cost. */
+export interface Estimate {
+  /** `min`: every call answered at once. `max`: with the retries that the budget allows and slow uploads. */
+  readonly calls: { readonly min: number; readonly max: number };
+  /** For `calls.min` under the configured rate, rounded up to whole seconds. */
+  readonly seconds: number;
+  /** The bound the seconds were reckoned with: at most `limit` calls in any `window_ms`. */
+  readonly rate: { readonly limit: number; readonly window_ms: number };
+}
+
+/**
+ * The difference, as data. Sorted by address; the same input gives the same bytes. Holds no secret.
+ * `plan_id` is the SHA-256 (hex) of the canonical JSON of everything else.
+ */
+export interface Plan {
+  readonly format_version: typeof planFormatVersion;
+  readonly plan_id: string;
+  readonly workspace: string;
+  /** The state of the ledger the plan was made from. */
+  readonly base: { readonly lineage: string; readonly serial: number };
+  readonly service_origin: string;
+  readonly summary: Summary;
+  readonly estimate: Estimate;
+  readonly changes: readonly Change[];
+  readonly diagnostics: readonly Diagnostic[];
+}

@@ -1,0 +1,186 @@
+import type { ProductRef } from "./desired.ts";
+import type { CallFailure, CallResult, Outcome } from "./outcome.ts";
+import type { OperationIntent, OperationKind, Provenance, Recorded, RecordedAttachment } from "./recorded.ts";
+import type { Attributes, FileKind } from "./resource.ts";
+
+/** The two clocks. Only `monotonic` may be used for waiting and for the rate bound. */
+export interface Clock {
+  /** Wall clock, epoch milliseconds. */
+  now(): number;
+  /** Milliseconds that never go back. */
+  monotonic(): number;
+}
+
+/** The machine's clocks. */
+export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
+
+/**
+ * Called once, after the rate slot was given and before the first byte leaves: stores the intent.
+ * When it throws, nothing is sent and the call ends with that error.
+ */
+export type BeforeSend = (request: RequestLine) => Promise<void>;
+
+/** What identifies a request in the ledger: the method that is used and the path as the document writes it (`/api/…`). */
+export interface RequestLine {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** A writing call's circumstances. */
+export interface WriteOptions {
+  readonly beforeSend: BeforeSend;
+  /** Aborting stops waiting and keeps a call from starting; one that was sent is still awaited. */
+  readonly signal: AbortSignal;
+}
+
+/** A file attached to a draft. */
+export interface FileTarget {
+  readonly draftId: number;
+  readonly kind: FileKind;
+  readonly fileId: number;
+}
+
+/** An upload as the service tells it. */
+export interface UploadStatus {
+  readonly uploadId: string;
+  readonly status: "pending" | "success" | "failed";
+  /** The service's own word: queued, processing, success or anything else. */
+  readonly rawStatus: string;
+  readonly message?: string;
+  /** Once `success`. */
+  readonly fileId?: number;
+}
+
+/**
+ * The calls of the interface that apply needs (service-interface.md §4). No method throws for what the service or
+ * the network does: that is in the result. `update` with an empty `attributes` is a probe.
+ */
+export interface DraftService {
+  attach(target: FileTarget, attributes: Attributes, options: WriteOptions): Promise<CallResult<Attributes>>;
+  update(target: FileTarget, attributes: Attributes, options: WriteOptions): Promise<CallResult<Attributes>>;
+  detach(target: FileTarget, options: WriteOptions): Promise<CallResult<undefined>>;
+  publish(draftId: number, options: WriteOptions): Promise<CallResult<{ readonly productId: number }>>;
+  duplicate(productId: number, options: WriteOptions): Promise<CallResult<{ readonly productId: number }>>;
+  createUpload(uploadKey: string, options: WriteOptions): Promise<CallResult<UploadStatus>>;
+  /** Polls, in batches shared with other callers, until the upload has ended or its deadline has passed. */
+  awaitUpload(uploadId: string, signal: AbortSignal): Promise<CallResult<UploadStatus>>;
+  /** Requests dispatched so far in this process. */
+  callCount(): number;
+}
+
+/** A local file to be put into object storage. `source` is relative to the workspace. */
+export interface StoredSource {
+  readonly source: string;
+  readonly sha256: string;
+  readonly size: number;
+  /** Becomes part of the object's key, so that the bytes of an operation are never stored twice. */
+  readonly operationId: string;
+}
+
+/** Puts local files into the storage that the service's credentials name. */
+export interface ObjectStorage {
+  /**
+   * Ends `done` with the key only when the bytes that were sent have the planned digest. Never throws for what
+   * the file, the storage or the service does.
+   */
+  put(file: StoredSource, signal: AbortSignal): Promise<CallResult<{ readonly uploadKey: string }>>;
+}
+
+/** The intent of a writing call. */
+export interface NewOperation {
+  readonly id: string;
+  readonly runId: string;
+  readonly address: string;
+  readonly kind: OperationKind;
+  readonly method: string;
+  readonly path: string;
+  readonly intent: OperationIntent;
+}
+
+/** What an operation, or a change without a call, alters in the ledger. */
+export type LedgerEffect =
+  | {
+      readonly type: "attached";
+      readonly attachment: RecordedAttachment;
+      /** The file this one takes the place of: its record moves to its numeric address until it is detached. */
+      readonly replaces?: number;
+    }
+  /** Rewrites the record of `(draftId, kind, fileId)`: other address, attributes or provenance. */
+  | { readonly type: "rerecorded"; readonly attachment: RecordedAttachment }
+  | { readonly type: "detached"; readonly target: FileTarget }
+  | {
+      readonly type: "published";
+      readonly draftId: number;
+      readonly revision: number;
+      readonly productId: number;
+      readonly provenance: Provenance;
+    }
+  | {
+      readonly type: "duplicated";
+      readonly name: string;
+      readonly from: ProductRef;
+      readonly sourceProductId: number;
+      readonly productId: number;
+      readonly provenance: Provenance;
+    }
+  | { readonly type: "duplicate_forgotten"; readonly name: string }
+  | { readonly type: "protection"; readonly draftId: number; readonly protect: boolean }
+  | {
+      readonly type: "upload_registered";
+      readonly uploadId: string;
+      readonly uploadKey: string;
+      readonly source?: string;
+      readonly sha256?: string;
+      readonly size?: number;
+      readonly at: number;
+    }
+  /** An operation in doubt whose outcome was found out by other means than repeating it. */
+  | {
+      readonly type: "settled";
+      readonly operationId: string;
+      readonly outcome: "done" | "rejected" | "not_sent";
+    }
+  /** Nothing follows for an upload that the ledger does not hold. */
+  | {
+      readonly type: "upload_ended";
+      readonly uploadId: string;
+      readonly status: "success" | "failed";
+      readonly fileId?: number;
+    };
+
+/** How a stored operation ended. */
+export interface OperationResult {
+  readonly outcome: Outcome;
+  readonly status?: number;
+  readonly attempts: number;
+  readonly failure?: CallFailure;
+}
+
+/** A run of `apply`, as the ledger keeps it. */
+export interface RunRecord {
+  readonly id: string;
+  readonly command: string;
+  readonly planId: string;
+  readonly startedAt: number;
+}
+
+/**
+ * The state store. Every method resolves only when its change is durable (on disk, synced), and rejects with a
+ * `LedgerError` otherwise. Methods may be called at the same time; the store orders and groups them.
+ */
+export interface Ledger {
+  load(): Promise<Recorded>;
+  /** Binds the ledger to a service. Refuses with `service-origin-mismatch` when it speaks of another one. */
+  bindOrigin(origin: string): Promise<void>;
+  startRun(run: RunRecord): Promise<void>;
+  finishRun(runId: string, result: { readonly totals: unknown; readonly status: string }): Promise<void>;
+  begin(operation: NewOperation): Promise<void>;
+  /**
+   * Stores the outcome, and what follows from it, in one transaction. An outcome `done` also settles earlier updates,
+   * detachments and uploads in doubt at the same address: what they may have done has been done over.
+   */
+  finish(operationId: string, result: OperationResult, effects: readonly LedgerEffect[]): Promise<void>;
+  /** A change of the ledger alone. */
+  record(effects: readonly LedgerEffect[]): Promise<void>;
+  close(): Promise<void>;
+}

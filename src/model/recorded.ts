@@ -1,0 +1,115 @@
+import type { ProductRef } from "./desired.ts";
+import type { Attributes, FileKind } from "./resource.ts";
+
+/** How a record came to be known, from the strongest evidence of a call to a person's word. */
+export const confirmations = ["post", "patch", "probe", "import", "person"] as const;
+
+/** One of {@link confirmations}. */
+export type Confirmation = (typeof confirmations)[number];
+
+/** Who confirmed a record, and when (epoch milliseconds). */
+export interface Provenance {
+  readonly by: Confirmation;
+  readonly at: number;
+}
+
+/** What the ledger holds. It is what we did and were told, not what the service holds now. */
+export interface Recorded {
+  /** Made once with the ledger; a copy that went its own way shares it, a new ledger does not. */
+  readonly lineage: string;
+  /** Rises with every committed change of the ledger. */
+  readonly serial: number;
+  /** The service this ledger speaks of; absent before the first apply. */
+  readonly serviceOrigin?: string;
+  /** Ids of drafts of which nothing may be deleted. */
+  readonly protectedDrafts: ReadonlySet<number>;
+  readonly attachments: readonly RecordedAttachment[];
+  readonly publications: readonly RecordedPublication[];
+  readonly duplicates: readonly RecordedDuplicate[];
+  readonly uploads: readonly RecordedUpload[];
+  /** Operations whose outcome is unknown, and those that a crash left between intent and outcome. */
+  readonly inDoubt: readonly RecordedOperation[];
+}
+
+/**
+ * A file that is attached, as far as we know. `(draftId, kind, fileId)` is its identity at the service;
+ * `address` is how the manifests name it and may change without a call.
+ */
+export interface RecordedAttachment {
+  readonly draftId: number;
+  readonly kind: FileKind;
+  readonly fileId: number;
+  readonly address: string;
+  /** The attributes as last confirmed; a name that is absent is unknown. */
+  readonly attributes: Attributes;
+  /** SHA-256 (hex) of the content, when we uploaded it. */
+  readonly sha256?: string;
+  readonly provenance: Provenance;
+}
+
+/** A product that was published from a draft. The last revision of a draft is the one in force. */
+export interface RecordedPublication {
+  readonly draftId: number;
+  readonly revision: number;
+  readonly productId: number;
+  readonly provenance: Provenance;
+}
+
+/** A product that was made as a copy. `from` is what the manifest named when it was made. */
+export interface RecordedDuplicate {
+  readonly name: string;
+  readonly from: ProductRef;
+  readonly sourceProductId: number;
+  readonly productId: number;
+  readonly provenance: Provenance;
+}
+
+/** An upload that was registered: of a local source (with its digest), or of a key that was in storage already. */
+export interface RecordedUpload {
+  readonly uploadId: string;
+  readonly uploadKey: string;
+  readonly source?: string;
+  readonly sha256?: string;
+  readonly size?: number;
+  readonly status: "pending" | "success" | "failed";
+  /** Once `success`. */
+  readonly fileId?: number;
+  readonly at: number;
+}
+
+/** What one writing call does. */
+export const operationKinds = ["attach", "update", "detach", "publish", "duplicate", "upload"] as const;
+
+/** One of {@link operationKinds}. */
+export type OperationKind = (typeof operationKinds)[number];
+
+/** A writing call whose intent was stored. */
+export interface RecordedOperation {
+  readonly id: string;
+  readonly runId: string;
+  /** Of the change it belongs to. */
+  readonly address: string;
+  readonly kind: OperationKind;
+  readonly method: string;
+  readonly path: string;
+  /** What the call was to achieve, enough to settle it by hand or by probe. */
+  readonly intent: OperationIntent;
+  readonly startedAt: number;
+  /** Absent after a crash between intent and outcome. */
+  readonly finishedAt?: number;
+  /** Why the outcome is unknown, in words. */
+  readonly detail?: string;
+}
+
+/** The arguments of a writing call, as far as the ledger needs them. */
+export interface OperationIntent {
+  readonly draftId?: number;
+  readonly fileKind?: FileKind;
+  readonly fileId?: number;
+  readonly attributes?: Attributes;
+  readonly revision?: number;
+  readonly productId?: number;
+  readonly name?: string;
+  readonly uploadKey?: string;
+  readonly sha256?: string;
+}

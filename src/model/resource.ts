@@ -1,0 +1,50 @@
+/** The two collections of files a draft has, named as in the interface's paths. */
+export const fileKinds = ["product_files", "promotional_files"] as const;
+
+/** One of {@link fileKinds}. */
+export type FileKind = (typeof fileKinds)[number];
+
+/** Whether a text names one of the two collections. */
+export function isFileKind(text: string | undefined): text is FileKind {
+  return text === "product_files" || text === "promotional_files";
+}
+
+/**
+ * The attributes of a file that the interface lets a client set (service-interface.md §2), by collection,
+ * in the order in which plans and requests show them.
+ */
+export const attributeNames = {
+  product_files: ["file_format", "format_version", "renderer", "renderer_version", "is_native"],
+  promotional_files: ["description"],
+} as const satisfies Record<FileKind, readonly string[]>;
+
+/** The name of an attribute of either collection. */
+export type AttributeName = (typeof attributeNames)[FileKind][number];
+
+/**
+ * Attributes of an attachment. A name that is absent is *not managed* (never sent, never compared);
+ * `""` is a value like any other and clears the text at the service.
+ */
+export interface Attributes {
+  readonly file_format?: string;
+  readonly format_version?: string;
+  readonly renderer?: string;
+  readonly renderer_version?: string;
+  readonly is_native?: boolean;
+  readonly description?: string;
+}
+
+/** The attributes of `source` that belong to a collection, in canonical order, absent ones left out. */
+export function pickAttributes(kind: FileKind, source: Attributes): Attributes {
+  const picked: Record<string, string | boolean> = {};
+  for (const name of attributeNames[kind]) {
+    const value = source[name];
+    if (value !== undefined) picked[name] = value;
+  }
+  return picked;
+}
+
+/** The names in `wanted` whose value is not the same in `known`, in canonical order. */
+export function changedAttributes(kind: FileKind, known: Attributes, wanted: Attributes): AttributeName[] {
+  return attributeNames[kind].filter((name) => wanted[name] !== undefined && wanted[name] !== known[name]);
+}

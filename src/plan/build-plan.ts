@@ -1,0 +1,86 @@
+import { compareText } from "../model/address.ts";
+import type { Action, Change } from "../model/change.ts";
+import { actions } from "../model/change.ts";
+import type { Desired } from "../model/desired.ts";
+import type { Diagnostic } from "../model/diagnostic.ts";
+import type { Plan, Summary } from "../model/plan.ts";
+import { planFormatVersion } from "../model/plan.ts";
+import type { Recorded } from "../model/recorded.ts";
+import { digestOf } from "./canonical-json.ts";
+import { diffAttachments } from "./diff-attachments.ts";
+import { diffDuplicates } from "./diff-duplicates.ts";
+import { diffProtection } from "./diff-protection.ts";
+import { diffPublications } from "./diff-publications.ts";
+import type { Differences } from "./differences.ts";
+import { mergeDifferences } from "./differences.ts";
+import type { Rate } from "./estimate.ts";
+import { estimateCost } from "./estimate.ts";
+import { holdBackUnprotected } from "./safety.ts";
+import { selectTargets } from "./targets.ts";
+
+/** Everything a plan depends on. */
+export interface PlanInput {
+  readonly workspace: string;
+  readonly serviceOrigin: string;
+  readonly desired: Desired;
+  readonly recorded: Recorded;
+  readonly rate: Rate;
+  /** What the manifests gave rise to; carried into the plan. */
+  readonly diagnostics?: readonly Diagnostic[];
+  /** Addresses, or their leading segments, to which the plan is narrowed; empty or absent: everything. */
+  readonly targets?: readonly string[];
+}
+
+/**
+ * The difference between what is desired and what is recorded, as data. Pure: the same input gives the same bytes,
+ * in whatever order the manifests and the ledger list things.
+ */
+export function buildPlan(input: PlanInput): Plan {
+  const { desired, recorded } = input;
+  const all = holdBackUnprotected(
+    mergeDifferences([
+      diffProtection(desired, recorded),
+      diffAttachments(desired, recorded),
+      diffPublications(desired, recorded),
+      diffDuplicates(desired, recorded),
+    ]),
+  );
+  const chosen = selectTargets(all, input.targets ?? []);
+  const changes = [...chosen.changes].sort((a, b) => compareText(a.address, b.address));
+  const rest = {
+    format_version: planFormatVersion,
+    workspace: input.workspace,
+    base: { lineage: recorded.lineage, serial: recorded.serial },
+    service_origin: input.serviceOrigin,
+    summary: summarize(changes, chosen.unchanged),
+    estimate: estimateCost(changes, input.rate),
+    changes,
+    diagnostics: sortDiagnostics([...(input.diagnostics ?? []), ...chosen.diagnostics]),
+  } as const;
+  const { format_version, ...others } = rest;
+  return { format_version, plan_id: digestOf(rest), ...others };
+}
+
+function summarize(changes: readonly Change[], unchanged: Differences["unchanged"]): Summary {
+  const counts = new Map<Action, number>();
+  for (const change of changes) counts.set(change.action, (counts.get(change.action) ?? 0) + 1);
+  if (unchanged.length > 0) counts.set("noop", unchanged.length);
+  return Object.fromEntries(actions.flatMap((action) => entry(action, counts.get(action))));
+}
+
+function entry(action: Action, count: number | undefined): [Action, number][] {
+  return count === undefined ? [] : [[action, count]];
+}
+
+function sortDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  const keyed = diagnostics.map((diagnostic) => ({ diagnostic, key: sortKey(diagnostic) }));
+  return keyed.sort((a, b) => compareText(a.key, b.key)).map(({ diagnostic }) => diagnostic);
+}
+
+function sortKey({ severity, address, place, code, message }: Diagnostic): string {
+  const pad = (n: number | undefined) => String(n ?? 0).padStart(9, "0");
+  const rank = { error: 0, warning: 1, info: 2 }[severity];
+  return [rank, place?.file ?? "", pad(place?.line), pad(place?.column), address ?? "", code, message].join(
+    "\0",
+  );
+}

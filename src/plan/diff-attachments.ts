@@ -1,0 +1,153 @@
+import { compareText, formatAddress } from "../model/address.ts";
+import type { AttachmentChange, AttachmentState, Change } from "../model/change.ts";
+import type { Desired, DesiredAttachment } from "../model/desired.ts";
+import type { Diagnostic } from "../model/diagnostic.ts";
+import { placeAt } from "../model/position.ts";
+import type { Recorded, RecordedAttachment } from "../model/recorded.ts";
+import { attributeNames, changedAttributes } from "../model/resource.ts";
+import type { Differences } from "./differences.ts";
+import { blockingDoubts, inDoubtChange } from "./doubts.ts";
+import type { RecordedIndex } from "./recorded-index.ts";
+import { indexRecorded } from "./recorded-index.ts";
+
+/** Product and promotional files: desired against recorded. */
+export function diffAttachments(desired: Desired, recorded: Recorded): Differences {
+  const index = indexRecorded(recorded);
+  const doubts = blockingDoubts(recorded);
+  const wanted = new Map<string, DesiredAttachment>();
+  for (const draft of desired.drafts) {
+    for (const attachment of draft.attachments) wanted.set(formatAddress(attachment.address), attachment);
+  }
+  const changes: Change[] = [];
+  const unchanged: string[] = [];
+  const diagnostics: Diagnostic[] = [];
+  /** Recorded attachments that a desired one accounts for. */
+  const claimed = new Set<RecordedAttachment>();
+  for (const operation of doubts.values()) {
+    if (operation.kind === "attach") changes.push(inDoubtChange(operation));
+  }
+  const settled = [...wanted]
+    .filter(([address]) => !doubts.has(address))
+    .sort(([a], [b]) => compareText(a, b));
+  for (const [address, attachment] of settled) {
+    const known = findRecorded(address, attachment, { index, wanted, claimed });
+    if (known === "same-file") {
+      diagnostics.push(sameFileTwice(address, attachment, index));
+      continue;
+    }
+    if (known !== undefined) claimed.add(known);
+    const change = compare(address, attachment, known, index);
+    if (change === undefined) unchanged.push(address);
+    else changes.push(change);
+  }
+  for (const attachment of recorded.attachments) {
+    if (claimed.has(attachment) || wanted.has(attachment.address) || doubts.has(attachment.address)) continue;
+    changes.push(removal(attachment));
+  }
+  return { changes, unchanged, diagnostics };
+}
+
+interface Search {
+  readonly index: RecordedIndex;
+  readonly wanted: ReadonlyMap<string, DesiredAttachment>;
+  readonly claimed: ReadonlySet<RecordedAttachment>;
+}
+
+/**
+ * The record of a desired attachment: by its address; else by its file id, when a manifest now names the file another
+ * way; else by its content, when a local file was renamed. `same-file` when another desired attachment is that file.
+ */
+function findRecorded(
+  address: string,
+  attachment: DesiredAttachment,
+  { index, wanted, claimed }: Search,
+): RecordedAttachment | "same-file" | undefined {
+  const own = index.at(address);
+  if (own !== undefined) return own;
+  const fileId = fileIdOf(attachment, index);
+  const sameFile = fileId === undefined ? undefined : index.ofFile(attachment, fileId);
+  if (sameFile !== undefined) {
+    return wanted.has(sameFile.address) || claimed.has(sameFile) ? "same-file" : sameFile;
+  }
+  if (attachment.content === undefined) return undefined;
+  return index.ofContent(attachment).find((other) => !wanted.has(other.address) && !claimed.has(other));
+}
+
+/** The file id of a desired attachment, as far as it is known before anything is uploaded. */
+function fileIdOf(attachment: DesiredAttachment, index: RecordedIndex): number | undefined {
+  const { ref } = attachment.address;
+  return ref.by === "file_id" ? ref.fileId : index.uploadFor(attachment)?.fileId;
+}
+
+function compare(
+  address: string,
+  attachment: DesiredAttachment,
+  known: RecordedAttachment | undefined,
+  index: RecordedIndex,
+): AttachmentChange | undefined {
+  const after = desiredState(attachment, index);
+  const { kind } = attachment.address;
+  if (known === undefined) {
+    const attributes = changedAttributes(kind, {}, attachment.attributes);
+    return { address, action: "create", reason: "not_recorded", before: null, after, attributes };
+  }
+  const attributes = changedAttributes(kind, index.knownAttributes(known), attachment.attributes);
+  const before = recordedState(known, address);
+  if (attachment.content !== undefined && attachment.content.sha256 !== known.sha256) {
+    return { address, action: "replace", reason: "content_changed", before, after, attributes };
+  }
+  const same = { ...after, file_id: known.fileId };
+  if (attributes.length > 0) {
+    return { address, action: "update", reason: "attributes_differ", before, after: same, attributes };
+  }
+  if (known.address === address) return undefined;
+  return { address, action: "adopt", reason: "renamed", before, after: same, attributes };
+}
+
+function desiredState(attachment: DesiredAttachment, index: RecordedIndex): AttachmentState {
+  const { ref } = attachment.address;
+  const upload = index.uploadFor(attachment);
+  const fileId = fileIdOf(attachment, index);
+  return {
+    ...(fileId === undefined ? {} : { file_id: fileId }),
+    ...(ref.by === "source" ? { source: ref.source, ...attachment.content } : {}),
+    ...(ref.by === "upload_key" ? { upload_key: ref.uploadKey } : {}),
+    ...(ref.by === "upload_id" ? { upload_id: ref.uploadId } : {}),
+    ...(upload !== undefined && fileId === undefined ? { upload_id: upload.uploadId } : {}),
+    ...attachment.attributes,
+  };
+}
+
+/** `address` names the change; the record's own one is told when it is another. */
+function recordedState(known: RecordedAttachment, address: string): AttachmentState {
+  return {
+    file_id: known.fileId,
+    ...(known.address === address ? {} : { address: known.address }),
+    ...(known.sha256 === undefined ? {} : { sha256: known.sha256 }),
+    ...known.attributes,
+  };
+}
+
+function removal(attachment: RecordedAttachment): AttachmentChange {
+  return {
+    address: attachment.address,
+    action: "delete",
+    reason: "not_in_manifest",
+    before: recordedState(attachment, attachment.address),
+    after: null,
+    attributes: attributeNames[attachment.kind].filter((name) => attachment.attributes[name] !== undefined),
+  };
+}
+
+function sameFileTwice(address: string, attachment: DesiredAttachment, index: RecordedIndex): Diagnostic {
+  const fileId = fileIdOf(attachment, index);
+  const other = fileId === undefined ? undefined : index.ofFile(attachment, fileId);
+  return {
+    severity: "error",
+    code: "same-file-twice",
+    message: `${address} is file ${fileId}, which is attached already as ${other?.address}; a draft holds a file once`,
+    hint: "Keep one of the two entries.",
+    address,
+    place: placeAt(attachment.file, attachment.position),
+  };
+}

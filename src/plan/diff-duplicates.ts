@@ -1,0 +1,93 @@
+import type { Change, DuplicateState } from "../model/change.ts";
+import type { Desired, DesiredDuplicate, ProductRef } from "../model/desired.ts";
+import type { Diagnostic } from "../model/diagnostic.ts";
+import { placeAt } from "../model/position.ts";
+import type { Recorded, RecordedDuplicate } from "../model/recorded.ts";
+import { latestPublications } from "./diff-publications.ts";
+import type { Differences } from "./differences.ts";
+import { blockingDoubts, inDoubtChange } from "./doubts.ts";
+
+/** Duplicates, by name: desired against recorded. One that is taken away is only forgotten. */
+export function diffDuplicates(desired: Desired, recorded: Recorded): Differences {
+  const doubts = [...blockingDoubts(recorded).values()].filter(({ kind }) => kind === "duplicate");
+  const blocked = new Set(doubts.map(({ address }) => address));
+  const made = new Map(recorded.duplicates.map((duplicate) => [duplicate.name, duplicate]));
+  const wanted = new Set(desired.duplicates.map(({ name }) => name));
+  const published = latestPublications(recorded);
+  const toPublish = new Set(desired.drafts.filter(({ publish }) => publish).map(({ draftId }) => draftId));
+  const changes: Change[] = doubts.map(inDoubtChange);
+  const unchanged: string[] = [];
+  const diagnostics: Diagnostic[] = [];
+  for (const duplicate of desired.duplicates) {
+    const address = `duplicates/${duplicate.name}`;
+    const known = made.get(duplicate.name);
+    if (blocked.has(address)) continue;
+    if (known !== undefined) {
+      unchanged.push(address);
+      if (!isSameProduct(known, duplicate.product)) diagnostics.push(otherProduct(address, duplicate, known));
+      continue;
+    }
+    const after = duplicated(duplicate.product, published.get(draftOf(duplicate.product))?.productId);
+    if (after.product_id === undefined && !toPublish.has(draftOf(duplicate.product))) {
+      diagnostics.push(neverPublished(address, duplicate));
+      continue;
+    }
+    const attributes = ["product"];
+    changes.push({ address, action: "duplicate", reason: "not_recorded", before: null, after, attributes });
+  }
+  for (const { name, productId } of recorded.duplicates) {
+    const address = `duplicates/${name}`;
+    if (wanted.has(name) || blocked.has(address)) continue;
+    const before = { product_id: productId };
+    changes.push({
+      address,
+      action: "forget",
+      reason: "not_in_manifest",
+      before,
+      after: null,
+      attributes: [],
+    });
+  }
+  return { changes, unchanged, diagnostics };
+}
+
+/** 0, which is no draft's id, for a product that is named by its own id. */
+function draftOf(product: ProductRef): number {
+  return product.by === "draft" ? product.draftId : 0;
+}
+
+function duplicated(product: ProductRef, publishedAs: number | undefined): DuplicateState {
+  if (product.by === "product_id") return { product_id: product.productId };
+  return {
+    ...(publishedAs === undefined ? {} : { product_id: publishedAs }),
+    draft_id: product.draftId,
+  };
+}
+
+function isSameProduct({ from }: RecordedDuplicate, product: ProductRef): boolean {
+  if (from.by === "draft") return product.by === "draft" && product.draftId === from.draftId;
+  return product.by === "product_id" && product.productId === from.productId;
+}
+
+function otherProduct(address: string, duplicate: DesiredDuplicate, known: RecordedDuplicate): Diagnostic {
+  return {
+    severity: "warning",
+    code: "duplicate-of-another-product",
+    message: `it was made from product ${known.sourceProductId} and exists as product ${known.productId}; a copy cannot be made over`,
+    hint: "Give the new copy a name of its own.",
+    address,
+    place: placeAt(duplicate.file, duplicate.position),
+  };
+}
+
+function neverPublished(address: string, duplicate: DesiredDuplicate): Diagnostic {
+  const draftId = draftOf(duplicate.product);
+  return {
+    severity: "error",
+    code: "duplicate-of-unpublished-draft",
+    message: `draft ${draftId} has no product to duplicate: it is not published and no manifest asks for it`,
+    hint: `Add \`publish: true\` to draft ${draftId}, or name the product by its id.`,
+    address,
+    place: placeAt(duplicate.file, duplicate.position),
+  };
+}

@@ -1,0 +1,84 @@
+import type { Change } from "../model/change.ts";
+import type { Desired, DesiredDraft } from "../model/desired.ts";
+import type { Diagnostic } from "../model/diagnostic.ts";
+import { placeAt } from "../model/position.ts";
+import type { Recorded, RecordedPublication } from "../model/recorded.ts";
+import type { Differences } from "./differences.ts";
+import { blockingDoubts, inDoubtChange } from "./doubts.ts";
+
+/** Publications: desired against recorded. What was published stays recorded for good, so that it is never repeated. */
+export function diffPublications(desired: Desired, recorded: Recorded): Differences {
+  const doubts = [...blockingDoubts(recorded).values()].filter(({ kind }) => kind === "publish");
+  const blocked = new Set(doubts.map(({ address }) => address));
+  const latest = latestPublications(recorded);
+  const changes: Change[] = doubts.map(inDoubtChange);
+  const unchanged: string[] = [];
+  const diagnostics: Diagnostic[] = [];
+  for (const draft of desired.drafts) {
+    const address = `drafts/${draft.draftId}/product`;
+    const published = latest.get(draft.draftId);
+    if (blocked.has(address)) continue;
+    if (draft.publish === undefined) {
+      if (published !== undefined) diagnostics.push(publishRemoved(address, draft, published));
+      continue;
+    }
+    const { revision } = draft.publish;
+    if (published === undefined || revision > published.revision) {
+      changes.push(publication(address, revision, published));
+      continue;
+    }
+    unchanged.push(address);
+    if (revision < published.revision) diagnostics.push(revisionLowered(address, draft, revision, published));
+  }
+  return { changes, unchanged, diagnostics };
+}
+
+/** The publication in force of every draft: the one with the highest revision. */
+export function latestPublications(recorded: Recorded): ReadonlyMap<number, RecordedPublication> {
+  const latest = new Map<number, RecordedPublication>();
+  for (const publication of recorded.publications) {
+    const known = latest.get(publication.draftId);
+    if (known === undefined || publication.revision > known.revision)
+      latest.set(publication.draftId, publication);
+  }
+  return latest;
+}
+
+function publication(address: string, revision: number, published: RecordedPublication | undefined): Change {
+  return {
+    address,
+    action: "publish",
+    reason: published === undefined ? "not_published" : "revision_raised",
+    before:
+      published === undefined ? null : { revision: published.revision, product_id: published.productId },
+    after: { revision },
+    attributes: ["revision"],
+  };
+}
+
+function publishRemoved(address: string, draft: DesiredDraft, published: RecordedPublication): Diagnostic {
+  return {
+    severity: "info",
+    code: "publish-removed",
+    message: `product ${published.productId} stays published: the service has no call that takes a product back`,
+    hint: "Nothing needs to be done. Write `publish: true` again to say that this is meant.",
+    address,
+    place: placeAt(draft.file, draft.position),
+  };
+}
+
+function revisionLowered(
+  address: string,
+  draft: DesiredDraft,
+  revision: number,
+  published: RecordedPublication,
+): Diagnostic {
+  return {
+    severity: "warning",
+    code: "revision-lowered",
+    message: `revision ${revision} is asked for, but revision ${published.revision} is published already (product ${published.productId})`,
+    hint: `Write \`publish: { revision: ${published.revision} }\`, or a higher number to publish once more.`,
+    address,
+    place: placeAt(draft.file, draft.publish?.position ?? draft.position),
+  };
+}

@@ -1,0 +1,108 @@
+import { compareText } from "../model/address.ts";
+import type { DesiredAttachment } from "../model/desired.ts";
+import type { Recorded, RecordedAttachment, RecordedOperation, RecordedUpload } from "../model/recorded.ts";
+import type { AttributeName, Attributes } from "../model/resource.ts";
+import { attributeNames } from "../model/resource.ts";
+import { repeatableDoubts } from "./doubts.ts";
+
+/** The recorded attachments and uploads, found in one step by each name they go by. */
+export interface RecordedIndex {
+  /** What is recorded under an address. */
+  at(address: string): RecordedAttachment | undefined;
+  /** What is recorded for a file of a draft's collection, under whatever address. */
+  ofFile(desired: DesiredAttachment, fileId: number): RecordedAttachment | undefined;
+  /** What is recorded in the same collection with the content of the desired source. */
+  ofContent(desired: DesiredAttachment): readonly RecordedAttachment[];
+  /** The upload that already gave, or will give, the desired file; never one that failed. */
+  uploadFor(desired: DesiredAttachment): RecordedUpload | undefined;
+  /** What may be relied on: attributes that an unsettled call may have changed are left out. */
+  knownAttributes(recorded: RecordedAttachment): Attributes;
+}
+
+/** Indexes a ledger's content; linear in its size. */
+export function indexRecorded(recorded: Recorded): RecordedIndex {
+  const doubts = repeatableDoubts(recorded);
+  const byAddress = new Map<string, RecordedAttachment>();
+  const byFile = new Map<string, RecordedAttachment>();
+  const byContent = new Map<string, RecordedAttachment[]>();
+  for (const attachment of recorded.attachments) {
+    const collection = `${attachment.draftId}/${attachment.kind}`;
+    byAddress.set(attachment.address, attachment);
+    byFile.set(`${collection}/${attachment.fileId}`, attachment);
+    if (attachment.sha256 !== undefined) append(byContent, `${collection}/${attachment.sha256}`, attachment);
+  }
+  const uploads = indexUploads(recorded.uploads);
+  const collectionOf = ({ address }: DesiredAttachment) => `${address.draftId}/${address.kind}`;
+  return {
+    at: (address) => byAddress.get(address),
+    ofFile: (desired, fileId) => byFile.get(`${collectionOf(desired)}/${fileId}`),
+    ofContent: (desired) =>
+      sortByAddress(byContent.get(`${collectionOf(desired)}/${desired.content?.sha256}`) ?? []),
+    uploadFor: (desired) => uploads.get(uploadName(desired)),
+    knownAttributes: (attachment) => withoutDoubtful(attachment, doubts.get(attachment.address)),
+  };
+}
+
+/** So that the choice among several does not depend on the order in which the ledger lists them. */
+function sortByAddress(attachments: readonly RecordedAttachment[]): readonly RecordedAttachment[] {
+  return [...attachments].sort((a, b) => compareText(a.address, b.address));
+}
+
+function append<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+  const values = map.get(key);
+  if (values === undefined) map.set(key, [value]);
+  else values.push(value);
+}
+
+/** By source and digest, by key, and by id; of several, the one that got furthest, then the newest. */
+function indexUploads(uploads: readonly RecordedUpload[]): ReadonlyMap<string, RecordedUpload> {
+  const byName = new Map<string, RecordedUpload>();
+  for (const upload of uploads) {
+    if (upload.status === "failed") continue;
+    const names = [`upload_id:${upload.uploadId}`];
+    if (upload.source === undefined) names.push(`upload_key:${upload.uploadKey}`);
+    else names.push(`source:${upload.sha256}:${upload.source}`);
+    for (const name of names) {
+      const known = byName.get(name);
+      if (known === undefined || isBetter(upload, known)) byName.set(name, upload);
+    }
+  }
+  return byName;
+}
+
+function isBetter(a: RecordedUpload, b: RecordedUpload): boolean {
+  if (a.status !== b.status) return a.status === "success";
+  return a.at !== b.at ? a.at > b.at : a.uploadId > b.uploadId;
+}
+
+function uploadName({ address: { ref }, content }: DesiredAttachment): string {
+  switch (ref.by) {
+    case "file_id":
+      return "";
+    case "source":
+      return `source:${content?.sha256}:${ref.source}`;
+    case "upload_id":
+      return `upload_id:${ref.uploadId}`;
+    case "upload_key":
+      return `upload_key:${ref.uploadKey}`;
+  }
+}
+
+/**
+ * An unsettled update may have set the attributes it named; an unsettled detachment may have taken the file away,
+ * after which nothing about it is known.
+ */
+function withoutDoubtful(
+  attachment: RecordedAttachment,
+  doubts: readonly RecordedOperation[] | undefined,
+): Attributes {
+  if (doubts === undefined) return attachment.attributes;
+  if (doubts.some(({ kind }) => kind === "detach")) return {};
+  const doubtful = new Set(doubts.flatMap(({ intent }) => Object.keys(intent.attributes ?? {})));
+  const names: readonly AttributeName[] = attributeNames[attachment.kind];
+  return Object.fromEntries(
+    names
+      .filter((name) => !doubtful.has(name) && attachment.attributes[name] !== undefined)
+      .map((name) => [name, attachment.attributes[name]]),
+  );
+}

@@ -1,0 +1,116 @@
+import { parseAddress } from "../model/address.ts";
+import type { Change } from "../model/change.ts";
+import { isProtectChange } from "../model/change.ts";
+import type { Diagnostic } from "../model/diagnostic.ts";
+import type { Plan } from "../model/plan.ts";
+import type { Recorded } from "../model/recorded.ts";
+import type { Differences } from "./differences.ts";
+
+/** What a plan may do without being asked twice. */
+export interface SafetyLimits {
+  /** Deletions are refused when they are more than `above` and more than `percent` % of the recorded attachments. */
+  readonly maxDeletes: { readonly percent: number; readonly above: number };
+  /** Whether everything that is recorded may be removed. */
+  readonly allowEmpty: boolean;
+}
+
+/**
+ * Why a plan may not be applied; empty when it may. Every refusal states its numbers and what overrides it.
+ * To be checked before the first write.
+ */
+export function checkSafety(plan: Plan, recorded: Recorded, limits: SafetyLimits): Diagnostic[] {
+  return [
+    ...checkProtection(plan, recorded),
+    ...checkEmpty(plan, recorded, limits),
+    ...checkDeletes(plan, recorded, limits),
+  ];
+}
+
+function checkDeletes(plan: Plan, recorded: Recorded, { maxDeletes }: SafetyLimits): Diagnostic[] {
+  const deletes = plan.summary.delete ?? 0;
+  const total = recorded.attachments.length;
+  const percent = total === 0 ? 0 : (100 * deletes) / total;
+  if (deletes <= maxDeletes.above || percent <= maxDeletes.percent) return [];
+  return [
+    {
+      severity: "error",
+      code: "too-many-deletes",
+      message:
+        `the plan detaches ${deletes} of ${total} recorded files (${percent.toFixed(1)} %); ` +
+        `more than ${maxDeletes.above} are only detached up to ${maxDeletes.percent} %`,
+      hint: `If this is meant, run apply with --max-deletes ${Math.ceil(percent)}, or raise safety.max_deletes in draftsync.yaml.`,
+    },
+  ];
+}
+
+/** The manifests ask for nothing, and something is recorded: more often a wrong path than a wish. */
+function checkEmpty(plan: Plan, recorded: Recorded, { allowEmpty }: SafetyLimits): Diagnostic[] {
+  const { delete: deletes = 0, forget: forgets = 0, ...others } = plan.summary;
+  const total = recorded.attachments.length;
+  if (allowEmpty || total === 0 || deletes < total || Object.keys(others).length > 0) return [];
+  return [
+    {
+      severity: "error",
+      code: "nothing-would-be-left",
+      message: `the manifests ask for nothing: all ${deletes} recorded files would be detached${forgets > 0 ? ` and ${forgets} duplicates forgotten` : ""}`,
+      hint: "Check `manifests` in draftsync.yaml. If this is meant, run apply with --allow-empty, or set safety.allow_empty.",
+    },
+  ];
+}
+
+function checkProtection(plan: Plan, recorded: Recorded): Diagnostic[] {
+  const protectedDrafts = new Set(recorded.protectedDrafts);
+  for (const change of plan.changes) {
+    if (isProtectChange(change) && change.after.protect) protectedDrafts.add(draftOf(change));
+  }
+  return plan.changes
+    .filter((change) => detaches(change) && protectedDrafts.has(draftOf(change)))
+    .map((change) => ({
+      severity: "error",
+      code: "draft-protected",
+      message: `draft ${draftOf(change)} is protected: ${change.action === "replace" ? "the recorded file of " : ""}${change.address} may not be detached`,
+      hint: `To allow it, take \`protect: true\` out of the draft's document, apply that, and then apply the deletion.`,
+      address: change.address,
+    }));
+}
+
+/**
+ * Lifting a draft's protection has to be applied before a deletion can be. In the plan that lifts it, the draft's
+ * detaching changes, and the publication that must come after them, are held back and a warning says so.
+ */
+export function holdBackUnprotected(all: Differences): Differences {
+  const lifted = new Set(
+    all.changes.filter((change) => isProtectChange(change) && !change.after.protect).map(draftOf),
+  );
+  if (lifted.size === 0) return all;
+  const held = new Map<number, number>();
+  for (const change of all.changes) {
+    const draftId = draftOf(change);
+    if (lifted.has(draftId) && detaches(change)) held.set(draftId, (held.get(draftId) ?? 0) + 1);
+  }
+  const changes = all.changes.filter((change) => {
+    if (!held.has(draftOf(change))) return true;
+    return !detaches(change) && change.action !== "publish";
+  });
+  const warnings = [...held].map(
+    ([draftId, count]): Diagnostic => ({
+      severity: "warning",
+      code: "deletes-held-back",
+      message: `draft ${draftId} is still protected in the ledger: ${count} ${count === 1 ? "deletion is" : "deletions are"} held back until its protection is lifted`,
+      hint: "Apply this plan, then plan again.",
+      address: `drafts/${draftId}`,
+    }),
+  );
+  return { ...all, changes, diagnostics: [...all.diagnostics, ...warnings] };
+}
+
+/** Whether a change takes a file off a draft. */
+function detaches({ action }: Change): boolean {
+  return action === "delete" || action === "replace";
+}
+
+/** The draft a change belongs to; 0, which is no draft's id, when it belongs to none. */
+function draftOf({ address }: Change): number {
+  const parsed = parseAddress(address);
+  return parsed !== undefined && "draftId" in parsed ? parsed.draftId : 0;
+}

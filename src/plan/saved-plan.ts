@@ -1,0 +1,219 @@
+import { z } from "zod";
+import { actions } from "../model/change.ts";
+import { messageOf } from "../model/errors.ts";
+import type { Plan } from "../model/plan.ts";
+import { planFormatVersion } from "../model/plan.ts";
+import type { Recorded } from "../model/recorded.ts";
+import { digestOf } from "./canonical-json.ts";
+import { PlanError } from "./plan-error.ts";
+
+const text = z.string();
+const count = z.int().nonnegative();
+const id = z.int().positive();
+
+const attachmentState = z.strictObject({
+  file_id: id.exactOptional(),
+  source: text.exactOptional(),
+  sha256: text.exactOptional(),
+  size: count.exactOptional(),
+  upload_id: text.exactOptional(),
+  upload_key: text.exactOptional(),
+  address: text.exactOptional(),
+  file_format: text.exactOptional(),
+  format_version: text.exactOptional(),
+  renderer: text.exactOptional(),
+  renderer_version: text.exactOptional(),
+  is_native: z.boolean().exactOptional(),
+  description: text.exactOptional(),
+});
+const protectState = z.strictObject({ protect: z.boolean() });
+const publication = z.strictObject({ revision: id, product_id: id });
+
+const reason = z.enum([
+  "not_recorded",
+  "attributes_differ",
+  "content_changed",
+  "renamed",
+  "not_in_manifest",
+  "not_published",
+  "revision_raised",
+  "protect",
+  "unprotect",
+  "outcome_unknown",
+]);
+
+function changeOf<A extends string, B extends z.ZodType, C extends z.ZodType>(
+  action: A,
+  before: B,
+  after: C,
+) {
+  return z.strictObject({
+    address: text,
+    action: z.literal(action),
+    reason,
+    before,
+    after,
+    attributes: z.array(text),
+  });
+}
+
+const change = z.union([
+  changeOf("create", z.null(), attachmentState),
+  changeOf("update", attachmentState, attachmentState),
+  changeOf("update", protectState, protectState),
+  changeOf("replace", attachmentState, attachmentState),
+  changeOf("adopt", attachmentState, attachmentState),
+  changeOf("delete", attachmentState, z.null()),
+  changeOf("publish", publication.nullable(), z.strictObject({ revision: id })),
+  changeOf(
+    "duplicate",
+    z.null(),
+    z.strictObject({ product_id: id.exactOptional(), draft_id: id.exactOptional() }),
+  ),
+  changeOf("forget", z.strictObject({ product_id: id }), z.null()),
+  changeOf(
+    "in_doubt",
+    z.strictObject({
+      operation_id: text,
+      kind: text,
+      method: text,
+      path: text,
+      since: text,
+      detail: text,
+    }),
+    z.null(),
+  ),
+]);
+
+const diagnostic = z.strictObject({
+  severity: z.enum(["error", "warning", "info"]),
+  code: text,
+  message: text,
+  hint: text.exactOptional(),
+  address: text.exactOptional(),
+  place: z.strictObject({ file: text, line: count, column: count }).exactOptional(),
+  excerpt: z
+    .array(
+      z.strictObject({
+        line: count,
+        text,
+        mark: z.strictObject({ column: count, length: count }).exactOptional(),
+      }),
+    )
+    .exactOptional(),
+});
+
+const planSchema = z.strictObject({
+  format_version: z.literal(planFormatVersion),
+  plan_id: z.string().regex(/^[0-9a-f]{64}$/),
+  workspace: text,
+  base: z.strictObject({ lineage: text, serial: count }),
+  service_origin: text,
+  summary: z.partialRecord(z.enum(actions), count),
+  estimate: z.strictObject({
+    calls: z.strictObject({ min: count, max: count }),
+    seconds: count,
+    rate: z.strictObject({ limit: id, window_ms: id }),
+  }),
+  changes: z.array(change),
+  diagnostics: z.array(diagnostic),
+});
+
+/** The bytes of a saved plan: indented JSON with a final newline. */
+export function formatPlanFile(plan: Plan): string {
+  return `${JSON.stringify(plan, null, 2)}\n`;
+}
+
+/**
+ * Reads a saved plan back. `file` is for messages.
+ * Throws {@link PlanError}: `plan-unreadable`, `plan-version` or `plan-altered`.
+ */
+export function parsePlanFile(bytes: string, file: string): Plan {
+  const json = parseJson(bytes, file);
+  const version = z.object({ format_version: z.unknown() }).safeParse(json).data?.format_version;
+  if (version !== undefined && version !== planFormatVersion) {
+    throw new PlanError(
+      `${file} has plan format ${String(version)}; this draftsync reads ${planFormatVersion}`,
+      {
+        code: "plan-version",
+        hint: "Make the plan again with the draftsync that is to apply it.",
+      },
+    );
+  }
+  const parsed = planSchema.safeParse(json);
+  if (!parsed.success) {
+    const at = parsed.error.issues[0]?.path.join(".") ?? "";
+    throw new PlanError(`${file} is not a saved plan${at === "" ? "" : ` (at ${at})`}`, {
+      code: "plan-unreadable",
+      hint: "Write one with `draftsync plan --out FILE`.",
+    });
+  }
+  const { plan_id, ...rest } = parsed.data;
+  if (digestOf(rest) !== plan_id) {
+    throw new PlanError(`${file} was altered after it was written: its content does not match its plan_id`, {
+      code: "plan-altered",
+      hint: "Make the plan again with `draftsync plan --out FILE`; a saved plan is never edited.",
+    });
+  }
+  return parsed.data;
+}
+
+function parseJson(bytes: string, file: string): unknown {
+  try {
+    return JSON.parse(bytes);
+  } catch (error) {
+    throw new PlanError(`${file} is not JSON: ${messageOf(error)}`, {
+      code: "plan-unreadable",
+      hint: "Write a plan with `draftsync plan --out FILE`.",
+      cause: error,
+    });
+  }
+}
+
+/** What a saved plan must still agree with before its first call. */
+export interface PlanBase {
+  readonly recorded: Recorded;
+  readonly serviceOrigin: string;
+  readonly workspace: string;
+}
+
+/**
+ * Refuses a plan that was made from something else than what is there now.
+ * Throws {@link PlanError} `plan-stale` or `plan-of-another-workspace`; says what changed and what to run.
+ */
+export function assertFresh(plan: Plan, { recorded, serviceOrigin, workspace }: PlanBase): void {
+  const hint = "Make the plan again with `draftsync plan --out FILE`, review it, and apply that.";
+  if (plan.workspace !== workspace || plan.base.lineage !== recorded.lineage) {
+    const what = plan.workspace === workspace ? "another ledger" : `workspace ${plan.workspace}`;
+    throw new PlanError(`the plan was made for ${what}, not for this one`, {
+      code: "plan-of-another-workspace",
+      hint,
+    });
+  }
+  if (plan.service_origin !== serviceOrigin) {
+    throw new PlanError(
+      `the plan was made for ${plan.service_origin}, and the config now names ${serviceOrigin}`,
+      {
+        code: "plan-stale",
+        hint,
+      },
+    );
+  }
+  if (plan.base.serial !== recorded.serial) {
+    throw new PlanError(
+      `the ledger has changed since the plan was made (serial ${plan.base.serial}, now ${recorded.serial}): it may have been applied already`,
+      { code: "plan-stale", hint },
+    );
+  }
+}
+
+/** The local files a plan will upload, each once: workspace-relative path and SHA-256 (hex). */
+export function sourcesOf(plan: Plan): readonly { readonly source: string; readonly sha256: string }[] {
+  const found = new Map<string, string>();
+  for (const change of plan.changes) {
+    if (change.action !== "create" && change.action !== "replace") continue;
+    const { source, sha256, file_id } = change.after;
+    if (source !== undefined && sha256 !== undefined && file_id === undefined) found.set(source, sha256);
+  }
+  return [...found].map(([source, sha256]) => ({ source, sha256 }));
+}

@@ -1,0 +1,61 @@
+import type { Change } from "../model/change.ts";
+import type { Diagnostic } from "../model/diagnostic.ts";
+import type { Differences } from "./differences.ts";
+
+/**
+ * Narrows a plan to addresses, or to everything below them (`drafts/48213` takes the whole draft). A target that
+ * nothing is at, and one that would publish a draft without its other changes, are errors.
+ */
+export function selectTargets(all: Differences, targets: readonly string[]): Differences {
+  if (targets.length === 0) return all;
+  const isChosen = (address: string) => targets.some((target) => isWithin(address, target));
+  const changes = all.changes.filter(({ address }) => isChosen(address));
+  const unchanged = all.unchanged.filter(isChosen);
+  const known = [...changes.map(({ address }) => address), ...unchanged];
+  const diagnostics = all.diagnostics.filter(({ address }) => address === undefined || isChosen(address));
+  const unknown = targets
+    .filter(
+      (target) => ![...known, ...diagnostics.map((d) => d.address ?? "")].some((at) => isWithin(at, target)),
+    )
+    .map(nothingThere);
+  const leftOut = all.changes.filter(({ address }) => !isChosen(address));
+  return {
+    changes,
+    unchanged,
+    diagnostics: [...diagnostics, ...unknown, ...splitPublications(changes, leftOut)],
+  };
+}
+
+function isWithin(address: string, target: string): boolean {
+  return address === target || address.startsWith(`${target}/`);
+}
+
+function nothingThere(target: string): Diagnostic {
+  return {
+    severity: "error",
+    code: "target-unknown",
+    message: `nothing that is desired or recorded is at ${target}`,
+    hint: "Write an address as `draftsync plan` shows it, or its beginning, such as drafts/48213.",
+    address: target,
+  };
+}
+
+/** A product is published only when every other operation of its draft is confirmed. */
+function splitPublications(chosen: readonly Change[], leftOut: readonly Change[]): Diagnostic[] {
+  return chosen
+    .filter(({ action }) => action === "publish")
+    .flatMap(({ address }): Diagnostic[] => {
+      const draft = address.slice(0, address.lastIndexOf("/"));
+      const others = leftOut.filter((change) => isWithin(change.address, draft)).length;
+      if (others === 0) return [];
+      return [
+        {
+          severity: "error",
+          code: "target-splits-draft",
+          message: `${draft} cannot be published alone: ${others} other ${others === 1 ? "change" : "changes"} of it would be left out`,
+          hint: `Use --target ${draft} to take the whole draft.`,
+          address,
+        },
+      ];
+    });
+}

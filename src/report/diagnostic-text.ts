@@ -1,0 +1,68 @@
+import type { Diagnostic, ExcerptLine, Severity } from "../model/diagnostic.ts";
+import type { DraftsyncError } from "../model/errors.ts";
+import { formatPlace } from "../model/position.ts";
+import { inertLine } from "./inert-text.ts";
+import type { Palette } from "./palette.ts";
+
+/**
+ * Diagnostics for a terminal, one block each, without a final line feed:
+ *
+ * ```
+ * error: file_id must be a plain number  [id-quoted]
+ *   --> drafts/dragon.yaml:12:14
+ *    |
+ * 12 |   - file_id: "9900011"
+ *    |              ^^^^^^^^^
+ *   hint: write it without quotes: 9900011
+ * ```
+ */
+export function formatDiagnostics(diagnostics: readonly Diagnostic[], paint: Palette): string {
+  return diagnostics.map((diagnostic) => formatDiagnostic(diagnostic, paint)).join("\n\n");
+}
+
+/** An error that ended a command, in the form of a diagnostic. */
+export function formatError(error: DraftsyncError, paint: Palette): string {
+  const { message, code, hint, place, request } = error;
+  const where =
+    request === undefined
+      ? ""
+      : `\n  ${paint("muted", "-->")} ${inertLine(`${request.method} ${request.url}`)}`;
+  const diagnostic = { severity: "error", code, message, ...(place === undefined ? {} : { place }) } as const;
+  const text = `${formatDiagnostic(diagnostic, paint)}${where}`;
+  return hint === undefined ? text : `${text}\n${hintLine(hint, paint)}`;
+}
+
+function formatDiagnostic(diagnostic: Diagnostic, paint: Palette): string {
+  const { severity, code, message, place, address, excerpt = [], hint } = diagnostic;
+  const lines = [
+    `${paint(severity, `${labels[severity]}:`)} ${inertLine(message)}  ${paint("muted", `[${code}]`)}`,
+  ];
+  if (place !== undefined) lines.push(`  ${paint("muted", "-->")} ${inertLine(formatPlace(place))}`);
+  else if (address !== undefined && !message.includes(address))
+    lines.push(`  ${paint("muted", "-->")} ${inertLine(address)}`);
+  lines.push(...formatExcerpt(excerpt, paint));
+  if (hint !== undefined) lines.push(hintLine(hint, paint));
+  return lines.join("\n");
+}
+
+const labels: Readonly<Record<Severity, string>> = { error: "error", warning: "warning", info: "note" };
+
+function hintLine(hint: string, paint: Palette): string {
+  return `  ${paint("info", "hint:")} ${inertLine(hint)}`;
+}
+
+function formatExcerpt(excerpt: readonly ExcerptLine[], paint: Palette): string[] {
+  if (excerpt.length === 0) return [];
+  const width = Math.max(...excerpt.map(({ line }) => String(line).length));
+  const bar = paint("muted", "|");
+  const lines = [`${" ".repeat(width)} ${bar}`];
+  for (const { line, text, mark } of excerpt) {
+    lines.push(`${paint("muted", String(line).padStart(width))} ${bar} ${inertLine(text)}`);
+    if (mark === undefined) continue;
+    // The part before the mark is made inert too, so that the underline stays below what it means.
+    const lead = inertLine(text.slice(0, mark.column - 1)).replace(/./gu, " ");
+    const length = Math.max(1, inertLine(text.slice(mark.column - 1, mark.column - 1 + mark.length)).length);
+    lines.push(`${" ".repeat(width)} ${bar} ${lead}${paint("error", "^".repeat(length))}`);
+  }
+  return lines;
+}

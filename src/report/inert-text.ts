@@ -1,0 +1,21 @@
+/**
+ * Characters that can take effect in a terminal or a log, or make text read as something else: control characters
+ * (with ESC, BEL and carriage return), bidirectional marks and overrides (UAX #9), line and paragraph separators,
+ * zero-width characters that join nothing, tags, and lone surrogates.
+ */
+const active =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is to be found
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
+
+/**
+ * Text from a manifest or the service, made inert: every active character is spelled out as `\u{…}`. Line feeds and
+ * tabs stay, so that a text keeps its lines; {@link inertLine} is for what must stay on one line.
+ */
+export function inertText(text: string): string {
+  return text.replace(active, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`);
+}
+
+/** {@link inertText} on one line: line feeds and tabs are spelled out too. */
+export function inertLine(text: string): string {
+  return inertText(text.replaceAll("\n", "\\n").replaceAll("\t", "\\t"));
+}

@@ -1,0 +1,171 @@
+import { formatDiagnostics } from "./diagnostic-text.ts";
+import { inertLine, inertText } from "./inert-text.ts";
+import type { Palette, Tone } from "./palette.ts";
+import type { ChangeView, CountView, GroupView, PlanView, ValueView } from "./plan-view.ts";
+import { formatCount } from "./quantities.ts";
+import type { Segment, SegmentLine } from "./word-diff.ts";
+import { splitLines } from "./word-diff.ts";
+
+/** A text that is new is shown up to this many lines; the rest is counted. */
+const newTextLines = 6;
+/** Unchanged lines kept around a changed one. */
+const contextLines = 1;
+
+/** The plan for a terminal or a log. Every text from outside is made inert. Ends with a line feed. */
+export function formatPlanText(view: PlanView, paint: Palette): string {
+  const parts = [
+    ...view.groups.map((group) => formatGroup(group, paint)),
+    formatSummary(view, paint),
+    formatIrreversible(view, paint),
+    formatDiagnostics(view.diagnostics, paint),
+  ];
+  return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
+}
+
+/** What a plan comes to, without its changes: counts, cost, and what cannot be undone. Ends with a line feed. */
+export function formatPlanSummary(view: PlanView, paint: Palette): string {
+  const parts = [formatSummary(view, paint), formatIrreversible(view, paint)];
+  return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
+}
+
+function formatGroup({ heading, changes }: GroupView, paint: Palette): string {
+  const blocks = changes.map((change) => formatChange(change, paint));
+  return [paint("strong", inertLine(heading)), ...blocks].join("\n");
+}
+
+const tones: Readonly<Record<ChangeView["action"], Tone>> = {
+  create: "added",
+  update: "changed",
+  replace: "changed",
+  adopt: "info",
+  delete: "removed",
+  publish: "final",
+  duplicate: "final",
+  forget: "muted",
+  in_doubt: "warning",
+  noop: "plain",
+};
+
+function formatChange(change: ChangeView, paint: Palette): string {
+  const tone = tones[change.action];
+  const symbol = paint(tone, change.symbol.padStart(5));
+  const note = change.note === "" ? "" : paint("muted", `  (${inertLine(change.note)})`);
+  const label = change.label === "" ? "protection" : inertLine(change.label);
+  const width = Math.max(0, ...change.values.map(({ name }) => name.length));
+  return [
+    `${symbol} ${label}${note}`,
+    ...change.values.flatMap((value) => formatValue(value, width, paint)),
+  ].join("\n");
+}
+
+const indent = " ".repeat(10);
+
+function formatValue(value: ValueView, width: number, paint: Palette): string[] {
+  const name = value.name.padEnd(width);
+  if (value.kind === "text") return formatText(value.segments, { name, paint });
+  const { before, after } = value;
+  const shownAfter = after === undefined ? "" : paint("added", inertLine(after));
+  if (before === undefined) return [`${indent}${name}  ${shownAfter}`];
+  return [`${indent}${name}  ${paint("removed", inertLine(before))} ${paint("muted", "→")} ${shownAfter}`];
+}
+
+interface TextOptions {
+  readonly name: string;
+  readonly paint: Palette;
+}
+
+/** A text of one line stands beside its name; a longer one below it. */
+function formatText(segments: readonly Segment[], { name, paint }: TextOptions): string[] {
+  const lines = splitLines(trimEnd(segments));
+  const isNew = segments.every(({ op }) => op === "added");
+  const shown = isNew ? shortenNew(lines) : shortenUnchanged(lines);
+  const painted = shown.map((line) =>
+    typeof line === "number"
+      ? paint(
+          "muted",
+          `… ${formatCount(line)} ${isNew ? "more" : "unchanged"} ${line === 1 ? "line" : "lines"}`,
+        )
+      : formatSegments(line, isNew, paint),
+  );
+  if (painted.length === 1) return [`${indent}${name}  ${painted[0]}`];
+  return [`${indent}${name.trimEnd()}`, ...painted.map((line) => `${indent}  ${line}`.trimEnd())];
+}
+
+/** A line feed at the very end, which block scalars have, would only show as an empty line. */
+function trimEnd(segments: readonly Segment[]): readonly Segment[] {
+  const last = segments.at(-1);
+  if (last === undefined || last.op === "removed" || !last.text.endsWith("\n")) return segments;
+  return [...segments.slice(0, -1), { ...last, text: last.text.slice(0, -1) }];
+}
+
+/** Without colour the marks of `wdiff` tell what was added and removed. */
+function formatSegments(line: SegmentLine, isNew: boolean, paint: Palette): string {
+  const marked = paint("added", "x") === "x";
+  return line
+    .map(({ op, text }) => {
+      const inert = inertText(text);
+      if (op === "same") return inert;
+      if (isNew) return paint("added", inert);
+      if (op === "added") return marked ? `{+${inert}+}` : paint("added", inert);
+      return marked ? `[-${inert}-]` : paint("removed", inert);
+    })
+    .join("");
+}
+
+/** Lines, or how many were left out. */
+type Shown = SegmentLine | number;
+
+function shortenNew(lines: readonly SegmentLine[]): Shown[] {
+  if (lines.length <= newTextLines + 1) return [...lines];
+  return [...lines.slice(0, newTextLines), lines.length - newTextLines];
+}
+
+function shortenUnchanged(lines: readonly SegmentLine[]): Shown[] {
+  const near = lines.map((_line, at) =>
+    lines
+      .slice(Math.max(0, at - contextLines), at + contextLines + 1)
+      .some((line) => line.some(({ op }) => op !== "same")),
+  );
+  const shown: Shown[] = [];
+  for (const [at, line] of lines.entries()) {
+    const last = shown.at(-1);
+    if (near[at]) shown.push(line);
+    else if (typeof last === "number") shown[shown.length - 1] = last + 1;
+    else shown.push(1);
+  }
+  return shown;
+}
+
+function formatSummary(view: PlanView, paint: Palette): string {
+  const unchanged = view.unchanged === 0 ? "" : ` ${formatCount(view.unchanged)} unchanged.`;
+  if (view.counts.length === 0) {
+    const errors = view.diagnostics.some(({ severity }) => severity === "error");
+    return errors
+      ? ""
+      : `${paint("strong", "No changes.")} The ledger agrees with the manifests.${unchanged}`;
+  }
+  const counts = view.counts.map((count) => formatCountView(count, paint)).join(", ");
+  const lines = [`${paint("strong", "Plan:")} ${counts}.${unchanged}`];
+  if (view.cost === undefined) lines.push(`${paint("strong", "Cost:")} no calls; only the ledger changes.`);
+  else {
+    const { calls, time, rate, upTo } = view.cost;
+    lines.push(
+      `${paint("strong", "Cost:")} ${calls}, ${time} at ${rate} (up to ${upTo} with retries and slow uploads).`,
+    );
+  }
+  return lines.join("\n");
+}
+
+function formatCountView({ action, text }: CountView, paint: Palette): string {
+  return paint(tones[action], text);
+}
+
+function formatIrreversible({ irreversible }: PlanView, paint: Palette): string {
+  if (irreversible.length === 0) return "";
+  const width = Math.max(...irreversible.map(({ address }) => inertLine(address).length));
+  const lines = irreversible.map(
+    ({ symbol, address, does }) =>
+      `${paint("final", symbol.padStart(5))} ${inertLine(address).padEnd(width)}  ${inertLine(does)}`,
+  );
+  return [paint("final", "Cannot be undone:"), ...lines].join("\n");
+}

@@ -1,0 +1,111 @@
+import type { Event } from "../model/event.ts";
+import type { ApiError, CallFailure } from "../model/outcome.ts";
+import type { Place } from "../model/position.ts";
+import { formatPlace } from "../model/position.ts";
+import { inertLine } from "./inert-text.ts";
+import type { Palette } from "./palette.ts";
+import { symbols } from "./plan-view.ts";
+import { formatBytes, formatMilliseconds, plural } from "./quantities.ts";
+
+/** Finds the manifest line that an address, or one of its attributes, comes from. */
+export type PlaceFinder = (address: string, attribute?: string) => Place | undefined;
+
+type Finished = Extract<Event, { type: "change_finished" }>;
+
+const past: Readonly<Record<Finished["action"], string>> = {
+  create: "attached",
+  update: "updated",
+  replace: "replaced",
+  adopt: "recorded",
+  delete: "detached",
+  publish: "published",
+  duplicate: "duplicated",
+  forget: "forgotten",
+  in_doubt: "in doubt",
+  noop: "unchanged",
+};
+
+/** What became of a change: a line, with the service's own words and the manifest line below it when it failed. */
+export function formatFinished(event: Finished, paint: Palette, placeOf: PlaceFinder): string {
+  const address = inertLine(event.address);
+  const symbol = symbols[event.action].padStart(3);
+  switch (event.outcome) {
+    case "done": {
+      const product = event.product_id === undefined ? "" : ` as product ${event.product_id}`;
+      const time = paint("muted", `(${formatMilliseconds(event.ms)})`);
+      return `${paint("added", symbol)} ${address} ${past[event.action]}${product} ${time}`;
+    }
+    case "skipped":
+      return `${paint("muted", symbol)} ${address} ${paint("warning", "skipped")} because of ${inertLine(event.because ?? "")}`;
+    case "rejected":
+    case "not_sent":
+    case "unknown": {
+      const word = event.outcome === "unknown" ? "in doubt" : "failed";
+      const lines = [`${paint("error", symbol)} ${address} ${paint("error", word)}`];
+      if (event.failure !== undefined)
+        lines.push(...formatFailure(event.address, event.failure, { paint, placeOf }));
+      return lines.join("\n");
+    }
+  }
+}
+
+interface FailureOptions {
+  readonly paint: Palette;
+  readonly placeOf: PlaceFinder;
+}
+
+function formatFailure(address: string, failure: CallFailure, { paint, placeOf }: FailureOptions): string[] {
+  const lines = [`      ${inertLine(failure.message)}  ${paint("muted", `[${failure.code}]`)}`];
+  for (const error of failure.errors) lines.push(...formatApiError(address, error, { paint, placeOf }));
+  if (failure.errors.length === 0) {
+    const place = placeOf(address);
+    if (place !== undefined) lines.push(`      ${paint("muted", "-->")} ${inertLine(formatPlace(place))}`);
+  }
+  if (failure.hint !== undefined) lines.push(`      ${paint("info", "hint:")} ${inertLine(failure.hint)}`);
+  return lines;
+}
+
+/** A JSON:API error object; its pointer leads to the line of the manifest that holds the value. */
+function formatApiError(address: string, error: ApiError, { paint, placeOf }: FailureOptions): string[] {
+  const { title, detail, source } = error;
+  const words = [title, detail].filter((text) => text !== undefined && text !== "").join(": ");
+  const pointer = source?.pointer;
+  const attribute = pointer === undefined ? undefined : /^\/data\/attributes\/([^/]+)$/.exec(pointer)?.[1];
+  const place = placeOf(address, attribute);
+  const lines = [
+    `      ${paint("muted", "service:")} ${inertLine(words)}${pointer === undefined ? "" : paint("muted", ` (${inertLine(pointer)})`)}`,
+  ];
+  if (place !== undefined) lines.push(`      ${paint("muted", "-->")} ${inertLine(formatPlace(place))}`);
+  return lines;
+}
+
+const waits = {
+  retry_after: "the service asks to wait",
+  backoff: "waiting before another try",
+  settle: "waiting to find out whether a lost call took effect",
+  upload: "waiting for uploads to be processed",
+} as const;
+
+/** What is being waited for: `paused 12 s: the service asks to wait`. */
+export function formatWaiting(event: Extract<Event, { type: "waiting" }>): string {
+  return `paused ${formatMilliseconds(event.ms)}: ${waits[event.reason]}`;
+}
+
+/** How far an upload is: `uploading files/dragon.glb 1.2 MB of 3.4 MB`. */
+export function formatUpload({ source, sent, total }: Extract<Event, { type: "upload_progress" }>): string {
+  return `uploading ${inertLine(source)} ${formatBytes(sent)} of ${formatBytes(total)}`;
+}
+
+/** The last line of a run. */
+export function formatRunFinished(event: Extract<Event, { type: "run_finished" }>, paint: Palette): string {
+  const { done, failed, in_doubt, skipped, calls } = event.totals;
+  const counts = [
+    paint("added", `${done} done`),
+    ...(failed > 0 ? [paint("error", `${failed} failed`)] : []),
+    ...(in_doubt > 0 ? [paint("warning", `${in_doubt} in doubt`)] : []),
+    ...(skipped > 0 ? [paint("warning", `${skipped} skipped`)] : []),
+  ].join(", ");
+  const head =
+    event.stopped === undefined && failed + in_doubt + skipped === 0 ? "Applied:" : "Stopped short:";
+  return `${paint("strong", head)} ${counts}. ${plural(calls, "call")} in ${formatMilliseconds(event.ms)}.`;
+}

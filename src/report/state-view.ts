@@ -1,0 +1,100 @@
+import { compareText, formatAddress } from "../model/address.ts";
+import type { Provenance, Recorded } from "../model/recorded.ts";
+
+/** One thing the ledger holds, as people and scripts see it. Times are ISO 8601, UTC. */
+export interface StateEntry {
+  readonly address: string;
+  readonly type: "attachment" | "publication" | "duplicate" | "upload" | "draft" | "operation";
+  /** In a few words: `file 9900011`, `product 771200, revision 2`. */
+  readonly is: string;
+  /** Who confirmed it, and when. */
+  readonly confirmed_by: string;
+  readonly at: string;
+  readonly details: Readonly<Record<string, string | number | boolean>>;
+}
+
+/** Everything that is recorded, sorted by address. Pure. */
+export function listEntries(recorded: Recorded): readonly StateEntry[] {
+  return [
+    ...protectedDrafts(recorded),
+    ...attachments(recorded),
+    ...publications(recorded),
+    ...duplicates(recorded),
+    ...uploads(recorded),
+    ...operations(recorded),
+  ].sort((a, b) => compareText(a.address, b.address));
+}
+
+function confirmed({ by, at }: Provenance) {
+  return { confirmed_by: by, at: new Date(at).toISOString() };
+}
+
+function protectedDrafts({ protectedDrafts: ids }: Recorded): StateEntry[] {
+  return [...ids].map((id) => ({
+    address: `drafts/${id}`,
+    type: "draft",
+    is: "protected",
+    confirmed_by: "manifest",
+    at: "",
+    details: { protect: true },
+  }));
+}
+
+function attachments(recorded: Recorded): StateEntry[] {
+  return recorded.attachments.map(({ address, fileId, attributes, sha256, provenance }) => ({
+    address,
+    type: "attachment",
+    is: `file ${fileId}`,
+    ...confirmed(provenance),
+    details: { file_id: fileId, ...attributes, ...(sha256 === undefined ? {} : { sha256 }) },
+  }));
+}
+
+function publications(recorded: Recorded): StateEntry[] {
+  return recorded.publications.map(({ draftId, revision, productId, provenance }) => ({
+    address: `drafts/${draftId}/product`,
+    type: "publication",
+    is: `product ${productId}, revision ${revision}`,
+    ...confirmed(provenance),
+    details: { product_id: productId, revision },
+  }));
+}
+
+function duplicates(recorded: Recorded): StateEntry[] {
+  return recorded.duplicates.map(({ name, sourceProductId, productId, provenance }) => ({
+    address: `duplicates/${name}`,
+    type: "duplicate",
+    is: `product ${productId}, copy of ${sourceProductId}`,
+    ...confirmed(provenance),
+    details: { product_id: productId, source_product_id: sourceProductId },
+  }));
+}
+
+function uploads(recorded: Recorded): StateEntry[] {
+  return recorded.uploads.map(({ uploadId, uploadKey, source, sha256, size, status, fileId, at }) => ({
+    address:
+      source === undefined ? `uploads/upload_key:${uploadKey}` : formatAddress({ type: "upload", source }),
+    type: "upload",
+    is: `upload ${uploadId}, ${status}${fileId === undefined ? "" : `, file ${fileId}`}`,
+    ...confirmed({ by: "post", at }),
+    details: {
+      upload_id: uploadId,
+      upload_key: uploadKey,
+      status,
+      ...(fileId === undefined ? {} : { file_id: fileId }),
+      ...(sha256 === undefined ? {} : { sha256 }),
+      ...(size === undefined ? {} : { size }),
+    },
+  }));
+}
+
+function operations(recorded: Recorded): StateEntry[] {
+  return recorded.inDoubt.map(({ id, address, kind, method, path, startedAt, detail }) => ({
+    address,
+    type: "operation",
+    is: `${kind} in doubt`,
+    confirmed_by: "nobody",
+    at: new Date(startedAt).toISOString(),
+    details: { operation_id: id, method, path, ...(detail === undefined ? {} : { detail }) },
+  }));
+}

@@ -1,0 +1,46 @@
+import { diffWordsWithSpace } from "diff";
+
+/** A stretch of text that is in both texts, or in one of them. */
+export interface Segment {
+  readonly op: "same" | "added" | "removed";
+  readonly text: string;
+}
+
+/** Past this many characters on both sides together, two texts are shown whole instead of being compared. */
+const largest = 100_000;
+
+/**
+ * Two texts compared word by word. Words are found by `Intl.Segmenter`, so that languages that are written without
+ * spaces are compared word by word too. The segments put together give either text back.
+ */
+export function diffWords(before: string, after: string): readonly Segment[] {
+  if (before === after) return [{ op: "same", text: after }];
+  if (before.length + after.length > largest) return whole(before, after);
+  const intlSegmenter = new Intl.Segmenter("en", { granularity: "word" });
+  return diffWordsWithSpace(before, after, { intlSegmenter }).map(({ added, removed, value }) => ({
+    op: added ? "added" : removed ? "removed" : "same",
+    text: value,
+  }));
+}
+
+function whole(before: string, after: string): Segment[] {
+  const segments: Segment[] = [
+    { op: "removed", text: before },
+    { op: "added", text: after },
+  ];
+  return segments.filter(({ text }) => text !== "");
+}
+
+/** A line of a compared text. */
+export type SegmentLine = readonly Segment[];
+
+/** Segments divided at the line feeds, which are left out. A removed line feed keeps its place in the order. */
+export function splitLines(segments: readonly Segment[]): readonly SegmentLine[] {
+  const lines: Segment[][] = [[]];
+  for (const { op, text } of segments) {
+    const [first = "", ...others] = text.split("\n");
+    if (first !== "") lines.at(-1)?.push({ op, text: first });
+    for (const part of others) lines.push(part === "" ? [] : [{ op, text: part }]);
+  }
+  return lines;
+}

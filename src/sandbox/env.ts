@@ -1,0 +1,25 @@
+import type { HttpBindings } from "@hono/node-server";
+import type { Context } from "hono";
+import type { Arrival } from "./arrivals.ts";
+import type { Settings } from "./options.ts";
+import type { Blobs } from "./storage/blobs.ts";
+import type { Store } from "./store/store.ts";
+
+/** What the routes have at hand: Node's own request, and the log line being made. */
+export interface Env {
+  Bindings: HttpBindings;
+  Variables: {
+    /** Filled in on the way; written before the answer leaves. */
+    arrival: Arrival;
+  };
+}
+
+/** The context of one request. */
+export type RequestContext = Context<Env>;
+
+/** Everything the routes work on. */
+export interface World {
+  readonly settings: Settings;
+  readonly store: Store;
+  readonly blobs: Blobs;
+}

@@ -1,0 +1,101 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { MiddlewareHandler } from "hono";
+import type { Env } from "./env.ts";
+import { JSON_API, parseAccept, VERSION, VERSION_PARAMETER } from "./media-types.ts";
+import type { Settings } from "./options.ts";
+import { makeRateWindow, type RateVerdict } from "./rate-window.ts";
+import { type Refusal, refuse } from "./refusal.ts";
+
+/**
+ * The first check of every request to the service: the rate bound (429).
+ *
+ * The headers are those of draft-ietf-httpapi-ratelimit-headers-10: `RateLimit-Policy: "arrivals";q=10;w=1` and
+ * `RateLimit: "arrivals";r=4;t=1`. The window `w` is whole seconds there, so another window goes unnamed.
+ */
+export function makeRateGate(bound: { limit: number; windowMs: number }): MiddlewareHandler<Env> {
+  const window = makeRateWindow(bound);
+  return async (c, next) => {
+    const verdict = window.arrive(c.get("arrival").monotonic);
+    const headers = rateHeaders(bound, verdict);
+    if (!verdict.admitted) throw tooManyRequests(bound, verdict, headers);
+    await next();
+    for (const [name, value] of Object.entries(headers)) c.res.headers.set(name, value);
+  };
+}
+
+/** The next checks of every request to the service: the key (401), then the version (406). */
+export function makeGate(settings: Settings): MiddlewareHandler<Env> {
+  return async (c, next) => {
+    checkKey(c.env.incoming.headers.authorization, settings.key);
+    checkVersion(c.env.incoming.headers.accept, settings);
+    await next();
+  };
+}
+
+function rateHeaders(
+  bound: { limit: number; windowMs: number },
+  verdict: RateVerdict,
+): Record<string, string> {
+  const seconds = bound.windowMs / 1000;
+  const window = Number.isInteger(seconds) ? `;w=${seconds}` : "";
+  const reset = verdict.retryAfterMs > 0 ? `;t=${Math.ceil(verdict.retryAfterMs / 1000)}` : "";
+  return {
+    "ratelimit-policy": `"arrivals";q=${bound.limit}${window}`,
+    ratelimit: `"arrivals";r=${verdict.remaining}${reset}`,
+  };
+}
+
+function tooManyRequests(
+  bound: { limit: number; windowMs: number },
+  verdict: RateVerdict,
+  headers: Record<string, string>,
+): Refusal {
+  return refuse(
+    {
+      status: 429,
+      code: "too-many-requests",
+      detail: `At most ${bound.limit} requests may arrive in ${bound.windowMs} ms; this one was not looked at.`,
+    },
+    { ...headers, "retry-after": String(Math.max(1, Math.ceil(verdict.retryAfterMs / 1000))) },
+  );
+}
+
+/** The scheme is matched without regard to case (RFC 9110 §11.1), the key byte by byte. */
+function checkKey(header: string | undefined, key: string): void {
+  const given = /^token +(\S+)$/i.exec(header ?? "")?.[1];
+  if (given !== undefined && timingSafeEqual(digest(given), digest(key))) return;
+  throw refuse(
+    {
+      status: 401,
+      code: "unauthorized",
+      detail:
+        header === undefined
+          ? "The header Authorization is missing; it must be: Token <API_KEY>."
+          : "The header Authorization names no valid key; it must be: Token <API_KEY>.",
+      source: { header: "Authorization" },
+    },
+    { "www-authenticate": 'Token realm="draftsync sandbox"' },
+  );
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+function checkVersion(header: string | undefined, settings: Settings): void {
+  const ranges = parseAccept(header ?? "").filter((range) => range.name === JSON_API);
+  const versions = ranges.filter(
+    ({ parameters }) =>
+      parameters.get(VERSION_PARAMETER) === VERSION && !/^0(\.0*)?$/.test(parameters.get("q") ?? ""),
+  );
+  const known = new Set([VERSION_PARAMETER, "q"]);
+  const exact = versions.filter(({ parameters }) => [...parameters.keys()].every((name) => known.has(name)));
+  const accepted = settings.readings.mediaTypes === "strict" ? exact : versions;
+  if (accepted.length > 0) return;
+  throw refuse({
+    status: 406,
+    code: ranges.length > 0 ? "unknown-version" : "not-acceptable",
+    detail: `The header Accept must be: ${JSON_API}; ${VERSION_PARAMETER}=${VERSION}.`,
+    source: { header: "Accept" },
+  });
+}

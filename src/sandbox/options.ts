@@ -1,0 +1,97 @@
+import { z } from "zod";
+import type { Arrival } from "./arrivals.ts";
+import { type Readings, ReadingsSchema } from "./readings.ts";
+import { SandboxError } from "./sandbox-error.ts";
+
+/** What a sandbox is started with. Only `key` is needed. */
+export interface SandboxOptions {
+  /** 0 or absent: any free port. The host is always 127.0.0.1. */
+  port?: number;
+  /** The API key that is accepted. */
+  key: string;
+  /** SQLite file; object bytes lie beside it in `<db>.objects/`. Absent: both in memory, gone at the end. */
+  db?: string;
+  /** The drafts that exist. Default `any`: every positive id does. */
+  drafts?: number[] | "any";
+  /** Files uploaded before this sandbox began. Default `any`: every positive id below 9 000 000 000. */
+  files?: number[] | "any";
+  /** Products published before this sandbox began. Default `any`: every positive id below 9 000 000 000. */
+  products?: number[] | "any";
+  /** At most `limit` arrivals in any window of `windowMs`; one more is answered 429. Absent: no bound. */
+  rate?: { limit: number; windowMs: number } | undefined;
+  /** NDJSON file that is appended to, or a sink. Absent: nothing is logged. */
+  log?: string | ((arrival: Arrival) => void);
+  /** The switches that differ from the defaults. */
+  readings?: Partial<Readings>;
+  /** How long an upload is queued and then processed, half and half. Default 50; 0 ends it at once. */
+  uploadProcessingMs?: number;
+  /** How long storage credentials are good for. Default one hour. */
+  credentialsLifetimeMs?: number;
+  /** The largest request body of the service, beyond which it answers 413. Default 1 MiB. Storage has its own. */
+  maxBodyBytes?: number;
+  /** Epoch milliseconds for expiry and upload processing. Default `Date.now`. */
+  now?: () => number;
+}
+
+/** Options with every default filled in, frozen. */
+export interface Settings {
+  readonly port: number;
+  readonly key: string;
+  readonly drafts: ReadonlySet<number> | "any";
+  readonly files: ReadonlySet<number> | "any";
+  readonly products: ReadonlySet<number> | "any";
+  readonly rate: { readonly limit: number; readonly windowMs: number } | undefined;
+  readonly readings: Readings;
+  readonly uploadProcessingMs: number;
+  readonly credentialsLifetimeMs: number;
+  readonly maxBodyBytes: number;
+  readonly now: () => number;
+}
+
+const ids = z
+  .union([z.literal("any"), z.array(z.int().positive())], { error: 'must be "any" or a list of ids' })
+  .default("any");
+
+const OptionsSchema = z.object({
+  port: z.int().min(0).max(65_535).default(0),
+  key: z.string().regex(/^[\x21-\x7e]+$/, "must be visible ASCII without spaces"),
+  drafts: ids,
+  files: ids,
+  products: ids,
+  rate: z.object({ limit: z.int().positive(), windowMs: z.number().positive() }).optional(),
+  readings: ReadingsSchema.prefault({}),
+  uploadProcessingMs: z.number().nonnegative().default(50),
+  credentialsLifetimeMs: z.number().nonnegative().default(3_600_000),
+  maxBodyBytes: z.int().positive().default(1_048_576),
+});
+
+/**
+ * Checks the options and fills the defaults in.
+ *
+ * @throws SandboxError `invalid-option`, naming every option that is wrong.
+ */
+export function compileOptions(options: SandboxOptions): Settings {
+  const parsed = OptionsSchema.safeParse(options);
+  if (!parsed.success) {
+    throw new SandboxError({
+      code: "invalid-option",
+      message: `The sandbox cannot start: ${parsed.error.issues
+        .map((issue) => `${issue.path.join(".")}: ${issue.message}`)
+        .join("; ")}`,
+      hint: "Correct the named options.",
+    });
+  }
+  const { drafts, files, products, ...rest } = parsed.data;
+  return Object.freeze({
+    ...rest,
+    rate: rest.rate,
+    drafts: asSet(drafts),
+    files: asSet(files),
+    products: asSet(products),
+    now: options.now ?? Date.now,
+  });
+}
+
+function asSet(list: number[] | "any"): ReadonlySet<number> | "any" {
+  return list === "any" ? "any" : new Set(list);
+}

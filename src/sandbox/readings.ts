@@ -1,0 +1,43 @@
+import { z } from "zod";
+
+/** One of several status codes, also as the text a command line carries. */
+const statusOf = <const Codes extends readonly [number, ...number[]]>(codes: Codes, usual: Codes[number]) =>
+  z
+    .preprocess(
+      (value) => (typeof value === "string" && /^\d{3}$/.test(value) ? Number(value) : value),
+      z.literal(codes),
+    )
+    .default(usual);
+
+/**
+ * How the sandbox reads what the interface document leaves open. Every switch stands alone, and its default is
+ * the reading the client takes as its own default. Parses `--reading name=value` pairs as they are
+ * (`{ updateStatus: "204" }`); an unknown name is an error.
+ */
+export const ReadingsSchema = z.strictObject({
+  /** `file`: `data.id` of an attachment is its file id. `other`: an id of its own; paths still take the file id. */
+  dataId: z.enum(["file", "other"]).default("file"),
+  /** Answer to attaching a file; 204 has no body. */
+  createStatus: statusOf([200, 201, 202, 204], 201),
+  /** Answer to PATCH and PUT; 204 has no body. */
+  updateStatus: statusOf([200, 202, 204], 200),
+  /** Answer to DELETE; 200 and 202 carry `{"meta":{}}`. */
+  deleteStatus: statusOf([200, 202, 204], 204),
+  /** Answer to creating an upload and to credentials; 204 has no body. */
+  uploadStatus: statusOf([200, 201, 202, 204], 201),
+  /** Answer to publishing and duplicating; 204 has no body. */
+  productStatus: statusOf([200, 201, 202, 204], 201),
+  /** An update that names no attribute: `allowed` changes nothing and answers the resource, `rejected` is a 422. */
+  probe: z.enum(["allowed", "rejected"]).default("allowed"),
+  /** Attaching a file that is attached: 409, 422, or a second success that sets the attributes it names. */
+  doubleAttach: z.enum(["conflict", "invalid", "accepted"]).default("conflict"),
+  /** JSON:API error objects, or RFC 9457 `application/problem+json`. */
+  errors: z.enum(["jsonapi", "problem"]).default("jsonapi"),
+  /** `strict`: parameters on `Content-Type` are a 415, parameters beyond the version (and `q`) on `Accept` a 406. */
+  mediaTypes: z.enum(["lenient", "strict"]).default("lenient"),
+  /** The query parameter of `GET /api/uploads` that carries the ids. */
+  uploadsQuery: z.string().min(1).default("filter[id]"),
+});
+
+/** The readings in force, every switch decided. */
+export type Readings = z.infer<typeof ReadingsSchema>;

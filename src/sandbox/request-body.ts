@@ -1,0 +1,83 @@
+import type { IncomingMessage } from "node:http";
+import type { RequestContext } from "./env.ts";
+import { JSON_API, parseMediaType } from "./media-types.ts";
+import type { Settings } from "./options.ts";
+import { refuse } from "./refusal.ts";
+
+/** The connection ended before the request was whole. There is nobody left to answer. */
+export class BrokenOff extends Error {
+  override readonly name = "BrokenOff";
+}
+
+/** The chunks of a request's body. Leaving the loop early leaves the connection open for an answer. */
+export async function* chunksOf(incoming: IncomingMessage): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of incoming.iterator({ destroyOnReturn: false })) yield chunk;
+  } catch (cause) {
+    throw new BrokenOff("The request broke off inside its body.", { cause });
+  }
+}
+
+/** Whether a request has a body at all (RFC 9112 §6.3). */
+export function hasBody(incoming: IncomingMessage): boolean {
+  const { "content-length": length, "transfer-encoding": encoding } = incoming.headers;
+  return encoding !== undefined || (length !== undefined && Number(length) > 0);
+}
+
+/**
+ * Reads the JSON document of a request; `undefined` when it has no body.
+ *
+ * @throws Refusal 415 for another media type, 413 beyond the limit, 400 for what is not JSON in UTF-8.
+ */
+export async function readDocument(c: RequestContext, settings: Settings): Promise<unknown> {
+  const { incoming } = c.env;
+  if (!hasBody(incoming)) return undefined;
+  checkContentType(incoming.headers["content-type"], settings);
+  const bytes = await readWithin(incoming, settings.maxBodyBytes);
+  const arrival = c.get("arrival");
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    arrival.body = text;
+    const document: unknown = JSON.parse(text);
+    arrival.body = document;
+    return document;
+  } catch {
+    throw refuse({ status: 400, code: "malformed-json", detail: "The body is not JSON in UTF-8." });
+  }
+}
+
+/** Reads a body that the document gives no meaning to, for the log alone. */
+export async function readUnusedBody(c: RequestContext, settings: Settings): Promise<void> {
+  if (!hasBody(c.env.incoming)) return;
+  const bytes = await readWithin(c.env.incoming, settings.maxBodyBytes);
+  c.get("arrival").body = bytes.toString("utf8");
+}
+
+function checkContentType(header: string | undefined, settings: Settings): void {
+  const type = header === undefined ? undefined : parseMediaType(header);
+  const refused = (detail: string) =>
+    refuse({ status: 415, code: "unsupported-media-type", detail, source: { header: "Content-Type" } });
+  if (type?.name !== JSON_API) throw refused(`The body must be ${JSON_API}.`);
+  if (settings.readings.mediaTypes === "strict" && type.parameters.size > 0) {
+    throw refused(`${JSON_API} takes no parameters on Content-Type.`);
+  }
+}
+
+async function readWithin(incoming: IncomingMessage, limit: number): Promise<Buffer> {
+  const tooLarge = () =>
+    refuse({
+      status: 413,
+      code: "body-too-large",
+      detail: `The body is larger than ${limit} bytes.`,
+      source: { header: "Content-Length" },
+    });
+  if (Number(incoming.headers["content-length"] ?? 0) > limit) throw tooLarge();
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of chunksOf(incoming)) {
+    size += chunk.length;
+    if (size > limit) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,145 @@
+import { createHash, randomUUID } from "node:crypto";
+import type { RequestContext, World } from "../env.ts";
+import { chunksOf } from "../request-body.ts";
+import type { OpenMultipart, StoredPart } from "./object-table.ts";
+import { openPayload } from "./payload.ts";
+import { BUCKET } from "./place.ts";
+import { StorageError } from "./storage-error.ts";
+import { buildXml, type NamedPart, parseCompleteMultipart } from "./xml.ts";
+
+/** Every part but the last has at least this many bytes (Amazon S3 User Guide, "Multipart upload limits"). */
+const MIN_PART_BYTES = 5 * 1024 ** 2;
+const MAX_PART_NUMBER = 10_000;
+/** Room for 10,000 parts with their checksums. */
+const MAX_COMPLETE_BYTES = 4 * 1024 ** 2;
+const NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/";
+
+/** CreateMultipartUpload. */
+export function createMultipart(c: RequestContext, world: World, key: string): Response {
+  const uploadId = randomUUID();
+  const contentType = c.env.incoming.headers["content-type"] ?? "application/octet-stream";
+  world.store.objects.openMultipart({ uploadId, key, contentType });
+  return answerXml({
+    InitiateMultipartUploadResult: {
+      "@_xmlns": NAMESPACE,
+      Bucket: BUCKET,
+      Key: key,
+      UploadId: uploadId,
+    },
+  });
+}
+
+/** UploadPart: a number that was used is replaced. */
+export async function uploadPart(
+  c: RequestContext,
+  world: World,
+  part: { key: string; uploadId: string; number: string },
+): Promise<Response> {
+  const number = Number(part.number);
+  if (!/^[1-9]\d*$/.test(part.number) || number > MAX_PART_NUMBER) {
+    throw new StorageError("InvalidArgument", `The part number must be from 1 to ${MAX_PART_NUMBER}.`);
+  }
+  findUpload(world, part);
+  const { bytes, digest } = openPayload(c.env.incoming.headers, chunksOf(c.env.incoming));
+  const blob = await world.blobs.write(bytes);
+  const etag = digest.md5.toString("hex");
+  const unused = world.store.objects.putPart(part.uploadId, { number, etag, size: digest.size, blob });
+  await world.blobs.remove(unused ?? [blob]);
+  if (unused === undefined) throw noSuchUpload();
+  return new Response(null, { status: 200, headers: { etag: `"${etag}"`, ...digest.checksum } });
+}
+
+/** CompleteMultipartUpload: the object is made of the named parts; no byte is copied. */
+export async function completeMultipart(
+  c: RequestContext,
+  world: World,
+  upload: { key: string; uploadId: string },
+): Promise<Response> {
+  const { contentType } = findUpload(world, upload);
+  const named = parseCompleteMultipart(await readText(c));
+  if (named === undefined) throw new StorageError("MalformedXML", "The body is no CompleteMultipartUpload.");
+  const parts = chooseParts(named, world.store.objects.parts(upload.uploadId));
+  const etag = multipartEtag(parts);
+  const unused = world.store.objects.complete(upload.uploadId, {
+    key: upload.key,
+    etag,
+    size: parts.reduce((sum, part) => sum + part.size, 0),
+    contentType,
+    modifiedAt: Math.trunc(world.settings.now()),
+    blobs: parts.map((part) => part.blob),
+  });
+  if (unused === undefined) throw noSuchUpload();
+  await world.blobs.remove(unused);
+  return answerXml({
+    CompleteMultipartUploadResult: {
+      "@_xmlns": NAMESPACE,
+      Location: `http://${c.env.incoming.headers.host}/${BUCKET}/${encodeURI(upload.key)}`,
+      Bucket: BUCKET,
+      Key: upload.key,
+      ETag: `"${etag}"`,
+    },
+  });
+}
+
+/** AbortMultipartUpload. */
+export async function abortMultipart(
+  world: World,
+  upload: { key: string; uploadId: string },
+): Promise<Response> {
+  findUpload(world, upload);
+  await world.blobs.remove(world.store.objects.abort(upload.uploadId));
+  return new Response(null, { status: 204 });
+}
+
+function findUpload(world: World, upload: { key: string; uploadId: string }): OpenMultipart {
+  const found = world.store.objects.findMultipart(upload.uploadId);
+  if (found === undefined || found.key !== upload.key) throw noSuchUpload();
+  return found;
+}
+
+function noSuchUpload(): StorageError {
+  return new StorageError(
+    "NoSuchUpload",
+    "There is no such multipart upload; it may be completed or aborted.",
+  );
+}
+
+function chooseParts(named: readonly NamedPart[], stored: readonly StoredPart[]): StoredPart[] {
+  if (named.some((name, index) => name.number <= (named[index - 1]?.number ?? 0))) {
+    throw new StorageError("InvalidPartOrder", "The parts are not in ascending order.");
+  }
+  const byNumber = new Map(stored.map((part) => [part.number, part]));
+  return named.map((name, index) => {
+    const part = byNumber.get(name.number);
+    if (part === undefined || part.etag !== name.etag) {
+      throw new StorageError("InvalidPart", `Part ${name.number} was not uploaded with that ETag.`);
+    }
+    if (part.size < MIN_PART_BYTES && index < named.length - 1) {
+      throw new StorageError("EntityTooSmall", `Part ${name.number} has less than ${MIN_PART_BYTES} bytes.`);
+    }
+    return part;
+  });
+}
+
+/** The MD5 of the parts' MD5s, and how many they are. */
+function multipartEtag(parts: readonly StoredPart[]): string {
+  const hash = createHash("md5");
+  for (const part of parts) hash.update(part.etag, "hex");
+  return `${hash.digest("hex")}-${parts.length}`;
+}
+
+async function readText(c: RequestContext): Promise<string> {
+  const { bytes } = openPayload(c.env.incoming.headers, chunksOf(c.env.incoming));
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of bytes) {
+    size += chunk.length;
+    if (size > MAX_COMPLETE_BYTES) throw new StorageError("MalformedXML", "The body is too long.");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function answerXml(document: object): Response {
+  return new Response(buildXml(document), { status: 200, headers: { "content-type": "application/xml" } });
+}

@@ -1,0 +1,109 @@
+import type { IncomingMessage } from "node:http";
+import type { MiddlewareHandler } from "hono";
+import type { Env, RequestContext, World } from "../env.ts";
+import { BrokenOff } from "../request-body.ts";
+import { abortMultipart, completeMultipart, createMultipart, uploadPart } from "./multipart.ts";
+import { getObject, putObject } from "./objects.ts";
+import { BUCKET } from "./place.ts";
+import { checkSignature } from "./sigv4.ts";
+import { renderStorageError, StorageError } from "./storage-error.ts";
+
+/** Whether a request is for storage: below the bucket's path, or signed the way storage requests are. */
+export function isStorageRequest(incoming: IncomingMessage): boolean {
+  const path = pathOf(incoming);
+  return (
+    path === `/${BUCKET}` ||
+    path.startsWith(`/${BUCKET}/`) ||
+    (incoming.headers.authorization ?? "").startsWith("AWS4-HMAC-SHA256")
+  );
+}
+
+/**
+ * Answers storage requests, an S3-compatible subset in path style: PutObject, GetObject, HeadObject and the four
+ * calls of a multipart upload. Lets every other request pass.
+ */
+export function makeStorage(world: World): MiddlewareHandler<Env> {
+  return async (c, next) => {
+    if (!isStorageRequest(c.env.incoming)) return next();
+    try {
+      return await answerStorage(c, world);
+    } catch (error) {
+      if (error instanceof BrokenOff) throw error;
+      const refused =
+        error instanceof StorageError
+          ? error
+          : new StorageError(
+              "InternalError",
+              `The sandbox failed: ${error instanceof Error ? error.message : error}`,
+            );
+      return renderStorageError(refused, {
+        method: c.env.incoming.method ?? "",
+        path: pathOf(c.env.incoming),
+      });
+    }
+  };
+}
+
+async function answerStorage(c: RequestContext, world: World): Promise<Response> {
+  const { incoming } = c.env;
+  const method = incoming.method ?? "";
+  const path = pathOf(incoming);
+  const query = queryOf(incoming);
+  const session = await checkSignature(
+    { method, path, query, headers: incoming.headers },
+    world.store.sessions,
+    world.settings.now(),
+  );
+  const key = keyOf(path);
+  if (!key.startsWith(session.keyPrefix)) {
+    throw new StorageError("AccessDenied", `The session is good for keys below ${session.keyPrefix} only.`);
+  }
+  const { uploadId, partNumber, uploads } = query;
+  if (uploadId === undefined) {
+    if (method === "PUT" && partNumber === undefined) return putObject(c, world, key);
+    if (method === "GET" || method === "HEAD") return getObject(c, world, key);
+    if (method === "POST" && uploads !== undefined) return createMultipart(c, world, key);
+  } else {
+    if (method === "PUT" && partNumber !== undefined) {
+      return uploadPart(c, world, { key, uploadId, number: partNumber });
+    }
+    if (method === "POST") return completeMultipart(c, world, { key, uploadId });
+    if (method === "DELETE") return abortMultipart(world, { key, uploadId });
+  }
+  throw new StorageError("NotImplemented", `This storage has no such operation: ${method} ${incoming.url}`);
+}
+
+function pathOf(incoming: IncomingMessage): string {
+  return (incoming.url ?? "/").split("?", 1)[0] ?? "/";
+}
+
+/** A query with `+` left as it is: SigV4 encodes a space as `%20`. */
+function queryOf(incoming: IncomingMessage): Record<string, string> {
+  const target = incoming.url ?? "";
+  const start = target.indexOf("?");
+  if (start < 0) return {};
+  const pairs = target
+    .slice(start + 1)
+    .split("&")
+    .filter((pair) => pair !== "")
+    .map((pair) => {
+      const [name = "", ...value] = pair.split("=");
+      return [decode(name), decode(value.join("="))];
+    });
+  return Object.fromEntries(pairs);
+}
+
+function keyOf(path: string): string {
+  const [, bucket = "", ...rest] = path.split("/");
+  if (bucket !== BUCKET)
+    throw new StorageError("NoSuchBucket", `There is no bucket ${bucket}; there is ${BUCKET}.`);
+  return decode(rest.join("/"));
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new StorageError("InvalidArgument", "The request target is not encoded properly.");
+  }
+}

@@ -1,0 +1,63 @@
+import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
+import type { Answer } from "./exchange-handler.ts";
+import { longestAnswer } from "./exchange-handler.ts";
+import type { Redactor } from "./redact.ts";
+
+/** The body of an answer. Media-type parameters are ignored, and so is the media type of anything that is JSON. */
+export type AnswerBody =
+  | { readonly type: "empty" }
+  | { readonly type: "json"; readonly document: unknown }
+  /** Not JSON: its first 200 characters, white space run together. */
+  | { readonly type: "text"; readonly excerpt: string; readonly html: boolean }
+  /** Not even text. */
+  | { readonly type: "unreadable"; readonly problem: string };
+
+const excerptLength = 200;
+
+const decoders: ReadonlyMap<string, (body: Buffer) => Buffer> = new Map([
+  ["identity", (body) => body],
+  ["gzip", (body) => gunzipSync(body, { maxOutputLength: longestAnswer })],
+  ["x-gzip", (body) => gunzipSync(body, { maxOutputLength: longestAnswer })],
+  ["deflate", (body) => inflateSync(body, { maxOutputLength: longestAnswer })],
+  ["br", (body) => brotliDecompressSync(body, { maxOutputLength: longestAnswer })],
+]);
+
+/**
+ * Reads the body of an answer, secrets taken out. No coding is asked for, but a server may use one all the same
+ * (RFC 9110 §12.5.3).
+ */
+export function readAnswerBody(answer: Answer, redactor: Redactor): AnswerBody {
+  const decoded = decode(answer);
+  if (decoded.type === "unreadable") return decoded;
+  if (decoded.text.trim() === "") return { type: "empty" };
+  try {
+    return { type: "json", document: redactor.json(JSON.parse(decoded.text)) };
+  } catch {
+    const mediaType = answer.header("content-type") ?? "";
+    const excerpt = redactor.text(decoded.text).replace(/\s+/g, " ").trim().slice(0, excerptLength);
+    return {
+      type: "text",
+      excerpt,
+      html: /html/i.test(mediaType) || /^<(!doctype html|html)/i.test(excerpt),
+    };
+  }
+}
+
+type Decoded =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "unreadable"; readonly problem: string };
+
+function decode(answer: Answer): Decoded {
+  const coding = (answer.header("content-encoding") ?? "identity").trim().toLowerCase();
+  const decoder = decoders.get(coding);
+  if (decoder === undefined) return { type: "unreadable", problem: "its content coding is not known" };
+  try {
+    const bytes = answer.body.length === 0 ? answer.body : decoder(answer.body);
+    return { type: "text", text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
+  } catch {
+    return {
+      type: "unreadable",
+      problem: "its body is not UTF-8 text, or not in the content coding it names",
+    };
+  }
+}

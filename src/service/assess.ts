@@ -1,0 +1,205 @@
+import { messageOf, systemCodeOf } from "../model/errors.ts";
+import type { ApiError, CallFailure } from "../model/outcome.ts";
+import type { AnswerBody } from "./answer-body.ts";
+import { readAnswerBody } from "./answer-body.ts";
+import type { Call } from "./calls.ts";
+import { readErrors } from "./documents.ts";
+import type { Answer, Exchange } from "./exchange-handler.ts";
+import type { FailureCode } from "./failures.ts";
+import { codeOfStatus, describeFailure } from "./failures.ts";
+import type { Redactor } from "./redact.ts";
+import type { Evidence, Verdict } from "./retry-policy.ts";
+import { judge } from "./retry-policy.ts";
+
+/** One attempt, judged. A `value` is there whenever the outcome is `done`, a `failure` whenever it is not. */
+export type Attempt<T> =
+  | { readonly outcome: "done"; readonly status: number; readonly value: T }
+  | {
+      readonly outcome: "rejected" | "not_sent" | "unknown";
+      readonly retry: boolean;
+      readonly failure: CallFailure;
+      readonly evidence: Evidence["type"];
+    };
+
+/** What an exchange shows: the evidence that is judged, and the words for it. */
+interface Finding<T> {
+  readonly evidence: Evidence;
+  readonly code: FailureCode;
+  readonly status?: number | undefined;
+  readonly detail?: string | undefined;
+  readonly errors?: readonly ApiError[];
+  /** What the call gives when the evidence is judged `done`. */
+  readonly value?: { readonly value: T } | undefined;
+}
+
+/** Judges how an exchange ended: what it proves, whether to try again, what must stop. */
+export function assess<T>(exchange: Exchange, call: Call<T>, redactor: Redactor): Attempt<T> {
+  const finding = find(exchange, call, redactor);
+  const verdict = judgeFinding(call, finding);
+  if (verdict.outcome === "done" && finding.value !== undefined && finding.status !== undefined) {
+    return { outcome: "done", status: finding.status, value: finding.value.value };
+  }
+  return {
+    // Without a value there is no proof.
+    outcome: verdict.outcome === "done" ? "unknown" : verdict.outcome,
+    retry: verdict.retry,
+    evidence: finding.evidence.type,
+    failure: describeFailure({
+      code: finding.code,
+      request: `${call.method} ${call.path}`,
+      stops: verdict.stops,
+      detail: redactor.text(finding.detail ?? ""),
+      status: finding.status,
+      errors: finding.errors,
+    }),
+  };
+}
+
+/** A web page that says 404 is no word of the service about a file: nothing is "done" or "not attached" by it. */
+function judgeFinding<T>(call: Call<T>, finding: Finding<T>): Verdict {
+  const verdict = judge(call.callClass, finding.evidence);
+  return finding.code === "wrong-base-url" ? { ...verdict, outcome: "rejected" } : verdict;
+}
+
+function find<T>(exchange: Exchange, call: Call<T>, redactor: Redactor): Finding<T> {
+  switch (exchange.type) {
+    case "not_sent":
+      return findNotSent(exchange.reason, exchange.error);
+    case "lost":
+      return {
+        evidence: { type: "lost" },
+        code: lostCodes[exchange.reason],
+        status: exchange.status,
+        detail: exchange.error?.message,
+      };
+    case "answer":
+      return findInAnswer(exchange.answer, call, readAnswerBody(exchange.answer, redactor));
+  }
+}
+
+const lostCodes = {
+  timeout: "timeout",
+  broken: "connection-reset",
+  too_large: "answer-too-large",
+  not_http: "not-http",
+} as const;
+
+function findNotSent(reason: "failed" | "timeout", error: Error | undefined): Finding<never> {
+  const code = reason === "timeout" ? "connect-timeout" : codeOfConnectError(error);
+  const type = code === "certificate-invalid" ? "certificate" : "unreachable";
+  return { evidence: { type }, code, detail: error === undefined ? undefined : describeError(error) };
+}
+
+function findInAnswer<T>(answer: Answer, call: Call<T>, body: AnswerBody): Finding<T> {
+  const { status } = answer;
+  if (status >= 300) return findRefusal(answer, call, body);
+  if (status === 204) {
+    return { evidence: { type: "no_content" }, code: "empty-answer", status, value: call.whenEmpty };
+  }
+  if (status !== 200 && status !== 201 && status !== 202) {
+    return findMalformed(status, "its status is none of this interface");
+  }
+  if (body.type !== "json") {
+    const saysEnough = body.type === "empty" && call.callClass === "detach" && status !== 202;
+    if (saysEnough)
+      return { evidence: { type: "valid" }, code: "empty-answer", status, value: call.whenEmpty };
+    return findMalformed(status, call.secret === true ? "its body is not JSON" : problemOf(body));
+  }
+  const reading = call.read(body.document);
+  switch (reading.type) {
+    case "malformed":
+      return {
+        ...findMalformed(status, reading.problem),
+        errors: call.secret === true ? [] : readErrors(body.document),
+      };
+    case "without_id": {
+      const value = reading.value === undefined ? undefined : { value: reading.value };
+      const type = status === 202 ? "accepted_without_id" : "without_id";
+      return { evidence: { type }, code: status === 202 ? "accepted" : "answer-without-id", status, value };
+    }
+    case "valid": {
+      const type = status === 202 ? "accepted" : "valid";
+      return { evidence: { type }, code: "accepted", status, value: { value: reading.value } };
+    }
+  }
+}
+
+function findMalformed(status: number, detail: string): Finding<never> {
+  if (status === 202) return { evidence: { type: "accepted_without_id" }, code: "accepted", status, detail };
+  return { evidence: { type: "malformed" }, code: "malformed-answer", status, detail };
+}
+
+/** The status decides; the body only gives words. */
+function findRefusal<T>(answer: Answer, call: Call<T>, body: AnswerBody): Finding<T> {
+  const { status } = answer;
+  const errors = body.type === "json" ? readErrors(body.document) : [];
+  const said = errors
+    .map((error) => error.detail ?? error.title ?? "")
+    .filter((text) => text !== "")
+    .join("; ");
+  const location = status < 400 ? answer.header("location") : undefined;
+  return {
+    evidence: { type: "status", status },
+    code: codeOfRefusal(status, body, call),
+    status,
+    detail:
+      location === undefined
+        ? said || (body.type === "text" ? problemOf(body) : undefined)
+        : `to ${location}`,
+    errors,
+    value: call.whenEmpty,
+  };
+}
+
+function codeOfRefusal<T>(status: number, body: AnswerBody, call: Call<T>): FailureCode {
+  const isPage = body.type === "text" && body.html;
+  if (isPage && (status === 404 || status === 405 || status === 410)) return "wrong-base-url";
+  const code = codeOfStatus(status);
+  return code === "gone" && call.callClass === "update" ? "not-attached" : code;
+}
+
+function problemOf(body: Exclude<AnswerBody, { type: "json" }>): string {
+  switch (body.type) {
+    case "empty":
+      return "its body is empty";
+    case "unreadable":
+      return body.problem;
+    case "text":
+      return `it begins with ${JSON.stringify(body.excerpt)}`;
+  }
+}
+
+/** Of a connection that was never made. The class is not_sent whatever stands here; this only finds the words. */
+function codeOfConnectError(error: Error | undefined): FailureCode {
+  const code = systemCodeOf(error) ?? "";
+  if (isCertificateError(code)) return "certificate-invalid";
+  if (code === "EPROTO" || code.startsWith("ERR_SSL_") || code.startsWith("ERR_TLS_")) return "tls-failed";
+  switch (code) {
+    case "ECONNREFUSED":
+      return "connection-refused";
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return "name-not-found";
+    case "ETIMEDOUT":
+      return "connect-timeout";
+    default:
+      return "unreachable";
+  }
+}
+
+/** OpenSSL's X509 verification errors as Node names them, and a host name that is not the certificate's. */
+function isCertificateError(code: string): boolean {
+  return (
+    code.startsWith("CERT_") ||
+    code.startsWith("UNABLE_TO_") ||
+    code.startsWith("ERR_TLS_CERT") ||
+    /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE)|PATH_LENGTH_EXCEEDED)$/.test(
+      code,
+    )
+  );
+}
+
+/** Several addresses that were tried in turn come as one error without a message of its own. */
+function describeError(error: Error): string {
+  return error instanceof AggregateError ? error.errors.map(messageOf).join("; ") : error.message;
+}

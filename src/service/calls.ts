@@ -1,0 +1,167 @@
+import type { FileTarget, UploadStatus } from "../model/ports.ts";
+import type { Attributes } from "../model/resource.ts";
+import { pickAttributes } from "../model/resource.ts";
+import type { ProductDetails, Reading, UploadCredentials } from "./documents.ts";
+import {
+  attachDocument,
+  publishDocument,
+  readCredentials,
+  readFile,
+  readNewProduct,
+  readProduct,
+  readUpload,
+  readUploads,
+  updateDocument,
+  uploadDocument,
+} from "./documents.ts";
+import type { ServiceProfile } from "./profile.ts";
+import type { CallClass } from "./retry-policy.ts";
+import type { HttpRequest } from "./transport.ts";
+
+/** One call of the interface: the request, how its answer is read, and how it may fail. */
+export interface Call<T> {
+  readonly method: HttpRequest["method"];
+  /** Begins with `/api`; may hold a query. */
+  readonly path: string;
+  readonly callClass: CallClass;
+  /** A JSON:API document. */
+  readonly body?: unknown;
+  /** Reads the document of a 2xx answer. */
+  readonly read: (document: unknown) => Reading<T>;
+  /** What an answer without a body stands for, when it stands for anything. */
+  readonly whenEmpty?: { readonly value: T };
+  /** The answer holds secrets: none of its text may be shown. */
+  readonly secret?: boolean;
+}
+
+/** POST /api/drafts/:draft_id/{product,promotional}_files */
+export function attachCall(
+  target: FileTarget,
+  attributes: Attributes,
+  profile: ServiceProfile,
+): Call<Attributes> {
+  return {
+    method: "POST",
+    path: collectionPath(target),
+    callClass: "attach",
+    body: attachDocument(target, attributes, profile.types),
+    read: (document) => readFile(document, target.kind, profile.types),
+    whenEmpty: { value: pickAttributes(target.kind, attributes) },
+  };
+}
+
+/** PATCH or PUT /api/drafts/:draft_id/{product,promotional}_files/:id */
+export function updateCall(
+  target: FileTarget,
+  attributes: Attributes,
+  profile: ServiceProfile,
+): Call<Attributes> {
+  return {
+    method: profile.update_method,
+    path: `${collectionPath(target)}/${target.fileId}`,
+    callClass: "update",
+    body: updateDocument(target, attributes, profile.types),
+    read: (document) => readFile(document, target.kind, profile.types),
+    whenEmpty: { value: pickAttributes(target.kind, attributes) },
+  };
+}
+
+/** DELETE /api/drafts/:draft_id/{product,promotional}_files/:id */
+export function detachCall(target: FileTarget): Call<undefined> {
+  return {
+    method: "DELETE",
+    path: `${collectionPath(target)}/${target.fileId}`,
+    callClass: "detach",
+    read: () => ({ type: "valid", value: undefined }),
+    whenEmpty: { value: undefined },
+  };
+}
+
+/** POST /api/products */
+export function publishCall(draftId: number, profile: ServiceProfile): Call<{ readonly productId: number }> {
+  return {
+    method: "POST",
+    path: "/api/products",
+    callClass: "irrevocable",
+    body: publishDocument(draftId, profile.types),
+    read: (document) => readNewProduct(document, profile.types),
+  };
+}
+
+/** POST /api/products/:id/duplicate */
+export function duplicateCall(
+  productId: number,
+  profile: ServiceProfile,
+): Call<{ readonly productId: number }> {
+  return {
+    method: "POST",
+    path: `/api/products/${productId}/duplicate`,
+    callClass: "irrevocable",
+    read: (document) => readNewProduct(document, profile.types),
+  };
+}
+
+/** GET /api/products/:id; `include` names relations, none leaves the parameter out. */
+export function getProductCall(
+  productId: number,
+  include: readonly string[],
+  profile: ServiceProfile,
+): Call<ProductDetails> {
+  const query = include.length === 0 ? "" : `?include=${include.map(encodeURIComponent).join(",")}`;
+  return {
+    method: "GET",
+    path: `/api/products/${productId}${query}`,
+    callClass: "read",
+    read: (document) => readProduct(document, profile.types),
+  };
+}
+
+/** POST /api/uploads/credentials */
+export function credentialsCall(profile: ServiceProfile): Call<UploadCredentials> {
+  return {
+    method: "POST",
+    path: "/api/uploads/credentials",
+    callClass: "register",
+    read: (document) => readCredentials(document, profile.types),
+    secret: true,
+  };
+}
+
+/** POST /api/uploads */
+export function createUploadCall(uploadKey: string, profile: ServiceProfile): Call<UploadStatus> {
+  return {
+    method: "POST",
+    path: "/api/uploads",
+    callClass: "register",
+    body: uploadDocument(uploadKey, profile.types),
+    read: (document) => readUpload(document, profile.types),
+  };
+}
+
+/** GET /api/uploads/:id */
+export function getUploadCall(uploadId: string, profile: ServiceProfile): Call<UploadStatus> {
+  return {
+    method: "GET",
+    path: `/api/uploads/${encodeURIComponent(uploadId)}`,
+    callClass: "read",
+    read: (document) => readUpload(document, profile.types),
+  };
+}
+
+/** GET /api/uploads with the ids in the query parameter of that name. */
+export function getUploadsCall(
+  uploadIds: readonly string[],
+  parameter: string,
+  profile: ServiceProfile,
+): Call<readonly UploadStatus[]> {
+  return {
+    method: "GET",
+    path: `/api/uploads?${encodeURIComponent(parameter)}=${uploadIds.map(encodeURIComponent).join(",")}`,
+    callClass: "read",
+    read: (document) => readUploads(document, profile.types),
+  };
+}
+
+function collectionPath(target: FileTarget): string {
+  return `/api/drafts/${target.draftId}/${target.kind}`;
+}

@@ -1,0 +1,291 @@
+import { z } from "zod";
+import { parseId } from "../model/address.ts";
+import type { ApiError } from "../model/outcome.ts";
+import type { FileTarget, UploadStatus } from "../model/ports.ts";
+import type { Attributes, FileKind } from "../model/resource.ts";
+import { attributeNames, pickAttributes } from "../model/resource.ts";
+import type { ServiceProfile } from "./profile.ts";
+
+type Types = ServiceProfile["types"];
+
+const typeOfKind = { product_files: "product_file", promotional_files: "promotional_file" } as const;
+
+/** `data.type` of a file of a collection. */
+export function typeOfFile(kind: FileKind, types: Types): string {
+  return types[typeOfKind[kind]];
+}
+
+/** The body of POST /api/drafts/:draft_id/{product,promotional}_files. */
+export function attachDocument(target: FileTarget, attributes: Attributes, types: Types): unknown {
+  const picked = pickAttributes(target.kind, attributes);
+  return {
+    data: { type: typeOfFile(target.kind, types), attributes: { file_id: target.fileId, ...picked } },
+  };
+}
+
+/** The body of an update. Without attributes it is a probe: what is not named keeps its value (JSON:API §Updating). */
+export function updateDocument(target: FileTarget, attributes: Attributes, types: Types): unknown {
+  return {
+    data: { type: typeOfFile(target.kind, types), attributes: pickAttributes(target.kind, attributes) },
+  };
+}
+
+/** The body of POST /api/products. Ids are strings in documents (JSON:API §Identification). */
+export function publishDocument(draftId: number, types: Types): unknown {
+  const draft = { data: { type: types.draft, id: String(draftId) } };
+  return { data: { type: types.product, relationships: { draft } } };
+}
+
+/** The body of POST /api/uploads. */
+export function uploadDocument(uploadKey: string, types: Types): unknown {
+  return { data: { type: types.upload, attributes: { upload_key: uploadKey } } };
+}
+
+/** What a document says: a value, a value whose resource has no id, or nothing of this interface. */
+export type Reading<T> =
+  | { readonly type: "valid"; readonly value: T }
+  | { readonly type: "without_id"; readonly value: T | undefined }
+  | { readonly type: "malformed"; readonly problem: string };
+
+/** A resource as it came. `id` is a string or a number; a number beyond 2^53 has lost digits and is refused. */
+const resourceSchema = z.looseObject({
+  type: z.string(),
+  id: z.union([z.string().min(1), z.int().nonnegative().transform(String)]).nullish(),
+  attributes: z.record(z.string(), z.unknown()).nullish(),
+  relationships: z.record(z.string(), z.unknown()).nullish(),
+});
+
+/** Data and errors never come together (JSON:API §Top Level). */
+const documentSchema = z.looseObject({ data: resourceSchema, errors: z.never().optional() });
+const compoundSchema = z.object({ included: z.array(resourceSchema).nullish() });
+const listSchema = z.object({ data: z.array(z.unknown()), errors: z.never().optional() });
+
+/** A resource of the service. Text in it is untrusted. */
+export interface Resource {
+  readonly type: string;
+  readonly id?: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly relationships: Readonly<Record<string, unknown>>;
+}
+
+/** A product with everything the service tells about it; `included` as in JSON:API compound documents. */
+export interface ProductDetails extends Resource {
+  readonly productId: number;
+  readonly included: readonly Resource[];
+}
+
+/** Credentials for putting bytes into object storage. All of it is secret but bucket, region and endpoint. */
+export interface UploadCredentials {
+  readonly keyPrefix: string;
+  readonly bucket: string;
+  readonly region: string;
+  readonly accessKey: string;
+  readonly secretKey: string;
+  readonly sessionToken?: string;
+  /** Epoch milliseconds; absent: they do not expire. */
+  readonly expiresAt?: number;
+  /** Of an S3-compatible storage; absent: Amazon's own. */
+  readonly endpoint?: string;
+}
+
+/** Reads the resource of an answer to a call about one file. Its id is not trusted to be the file id. */
+export function readFile(document: unknown, kind: FileKind, types: Types): Reading<Attributes> {
+  const reading = readResource(document, typeOfFile(kind, types));
+  if (reading.type === "malformed") return reading;
+  const attributes = reading.value.attributes;
+  const known: Record<string, string | boolean> = {};
+  for (const name of attributeNames[kind]) {
+    const value = attributes[name];
+    if (name === "is_native") {
+      if (typeof value === "boolean") known[name] = value;
+    } else if (typeof value === "string") known[name] = value;
+  }
+  return { type: reading.type, value: known };
+}
+
+/** Reads a product that was made. Its id is what the call was for, so one that is no id is malformed. */
+export function readNewProduct(document: unknown, types: Types): Reading<{ readonly productId: number }> {
+  const reading = readProduct(document, types);
+  if (reading.type !== "valid") return reading;
+  return { type: "valid", value: { productId: reading.value.productId } };
+}
+
+/** Reads a product and what was included with it. */
+export function readProduct(document: unknown, types: Types): Reading<ProductDetails> {
+  const reading = readResource(document, types.product);
+  if (reading.type === "malformed") return reading;
+  const included = compoundSchema.safeParse(document);
+  if (!included.success) return malformed("`included` is not a list of resources");
+  const { id } = reading.value;
+  if (reading.type === "without_id" || id === undefined) return { type: "without_id", value: undefined };
+  const productId = parseId(id);
+  if (productId === undefined) return malformed("its id is not a whole number up to 2^53");
+  const value = { ...reading.value, productId, included: (included.data.included ?? []).map(toResource) };
+  return { type: "valid", value };
+}
+
+const uploadAttributesSchema = z.looseObject({
+  status: z.string().nullish(),
+  message: z.string().nullish(),
+  file_id: z
+    .union([
+      z.int().positive(),
+      z
+        .string()
+        .transform((text) => parseId(text) ?? Number.NaN)
+        .pipe(z.int()),
+    ])
+    .nullish(),
+});
+
+/** Reads one upload. A status that is missing is pending: it says nothing about failure. */
+export function readUpload(document: unknown, types: Types): Reading<UploadStatus> {
+  const reading = readResource(document, types.upload);
+  if (reading.type === "malformed") return reading;
+  if (reading.type === "without_id") return { type: "without_id", value: undefined };
+  const attributes = uploadAttributesSchema.safeParse(reading.value.attributes);
+  if (!attributes.success)
+    return malformed("`status`, `message` or `file_id` of the upload is not of its type");
+  const { status, message, file_id: fileId } = attributes.data;
+  const value: UploadStatus = {
+    uploadId: reading.value.id ?? "",
+    status: statusOf(status, fileId),
+    rawStatus: status ?? "",
+    ...(message === null || message === undefined ? {} : { message }),
+    ...(fileId === null || fileId === undefined ? {} : { fileId }),
+  };
+  return { type: reading.type, value };
+}
+
+/** Reads a list of uploads. It may lack some that were asked for; that says nothing about them. */
+export function readUploads(document: unknown, types: Types): Reading<readonly UploadStatus[]> {
+  const list = listSchema.safeParse(document);
+  if (!list.success) return malformed("`data` is not a list");
+  const uploads: UploadStatus[] = [];
+  for (const data of list.data.data) {
+    const reading = readUpload({ data }, types);
+    if (reading.type !== "valid")
+      return malformed(reading.type === "malformed" ? reading.problem : "an upload has no id");
+    uploads.push(reading.value);
+  }
+  return { type: "valid", value: uploads };
+}
+
+const credentialAttributesSchema = z.looseObject({
+  key_prefix: z.string().nullish(),
+  bucket: z.string().min(1),
+  region: z.string().min(1).nullish(),
+  access_key: z.string().min(1),
+  secret_key: z.string().min(1),
+  session_token: z.string().nullish(),
+  expiration: z.iso.datetime({ offset: true }).nullish(),
+  endpoint: z.url({ protocol: /^https?$/ }).nullish(),
+});
+
+/** Reads upload credentials. A problem names the members that are wrong, never their values. */
+export function readCredentials(document: unknown, types: Types): Reading<UploadCredentials> {
+  const reading = readResource(document, types.upload_credential);
+  if (reading.type === "malformed") return reading;
+  const parsed = credentialAttributesSchema.safeParse(reading.value.attributes);
+  if (!parsed.success) {
+    const names = [...new Set(parsed.error.issues.map((issue) => issue.path.join(".")))];
+    return malformed(`missing or not valid in the credentials: ${names.join(", ")}`);
+  }
+  const { session_token: sessionToken, expiration, endpoint, ...rest } = parsed.data;
+  const value: UploadCredentials = {
+    keyPrefix: rest.key_prefix ?? "",
+    bucket: rest.bucket,
+    region: rest.region ?? "us-east-1",
+    accessKey: rest.access_key,
+    secretKey: rest.secret_key,
+    ...(sessionToken === null || sessionToken === undefined ? {} : { sessionToken }),
+    ...(expiration === null || expiration === undefined ? {} : { expiresAt: Date.parse(expiration) }),
+    ...(endpoint === null || endpoint === undefined ? {} : { endpoint }),
+  };
+  return { type: "valid", value };
+}
+
+const textSchema = z
+  .union([z.string(), z.number().transform(String)])
+  .optional()
+  .catch(undefined);
+const sourceSchema = z
+  .looseObject({ pointer: textSchema, parameter: textSchema, header: textSchema })
+  .optional()
+  .catch(undefined);
+const apiErrorSchema = z.looseObject({
+  status: textSchema,
+  code: textSchema,
+  title: textSchema,
+  detail: textSchema,
+  source: sourceSchema,
+});
+const errorsSchema = z.object({ errors: z.array(apiErrorSchema) });
+
+/**
+ * The errors of an answer, each kept whole: JSON:API error objects, or one `application/problem+json` (RFC 9457).
+ * Anything else has none.
+ */
+export function readErrors(document: unknown): readonly ApiError[] {
+  const listed = errorsSchema.safeParse(document);
+  if (listed.success) return listed.data.errors.map(withoutAbsent);
+  const problem = apiErrorSchema.safeParse(document);
+  if (!problem.success) return [];
+  const isProblem = problem.data.title !== undefined || problem.data.detail !== undefined;
+  return isProblem ? [withoutAbsent(problem.data)] : [];
+}
+
+type Malformed = Extract<Reading<unknown>, { type: "malformed" }>;
+
+function readResource(
+  document: unknown,
+  type: string,
+): Malformed | { readonly type: "valid" | "without_id"; readonly value: Resource } {
+  const parsed = documentSchema.safeParse(document);
+  if (!parsed.success) {
+    const path = parsed.error.issues[0]?.path ?? [];
+    return malformed(
+      path[0] === "errors"
+        ? "it has both data and errors"
+        : `\`${path.join(".") || "body"}\` is missing or not of its type`,
+    );
+  }
+  const value = toResource(parsed.data.data);
+  if (value.type !== type)
+    return malformed(`its type is ${JSON.stringify(value.type.slice(0, 50))}, not "${type}"`);
+  return { type: value.id === undefined ? "without_id" : "valid", value };
+}
+
+function toResource(data: z.output<typeof resourceSchema>): Resource {
+  return {
+    type: data.type,
+    ...(data.id === null || data.id === undefined ? {} : { id: data.id }),
+    attributes: data.attributes ?? {},
+    relationships: data.relationships ?? {},
+  };
+}
+
+/** `success` counts only with the file id that comes with it. */
+function statusOf(
+  status: string | null | undefined,
+  fileId: number | null | undefined,
+): UploadStatus["status"] {
+  switch (status ?? "queued") {
+    case "queued":
+    case "processing":
+      return "pending";
+    case "success":
+      return fileId === null || fileId === undefined ? "pending" : "success";
+    default:
+      return "failed";
+  }
+}
+
+function malformed(problem: string): Malformed {
+  return { type: "malformed", problem };
+}
+
+/** Members that are absent are left out, not `undefined`. */
+function withoutAbsent(error: z.output<typeof apiErrorSchema>): ApiError {
+  return Object.fromEntries(Object.entries(error).filter(([, member]) => member !== undefined));
+}

@@ -1,0 +1,238 @@
+import pLimit from "p-limit";
+import type { EventSink } from "../model/event.ts";
+import type { CallFailure, CallResult } from "../model/outcome.ts";
+import type { BeforeSend, Clock, RequestLine } from "../model/ports.ts";
+import type { Attempt } from "./assess.ts";
+import { assess } from "./assess.ts";
+import type { Call } from "./calls.ts";
+import type { Answer } from "./exchange-handler.ts";
+import { describeFailure } from "./failures.ts";
+import type { GatePause } from "./gate.ts";
+import { readRateHints } from "./rate-hints.ts";
+import type { RateSlots, Slot } from "./rate-limiter.ts";
+import type { Redactor } from "./redact.ts";
+import { backoffMs, mostAttempts, RetryBudget } from "./retry-policy.ts";
+import type { HttpRequest, Transport } from "./transport.ts";
+import { Waits } from "./waits.ts";
+
+/** What an {@link Executor} works with. Times in milliseconds. */
+export interface ExecutorParts {
+  readonly transport: Transport;
+  readonly slots: RateSlots;
+  readonly clock: Clock;
+  readonly emit: EventSink;
+  readonly redactor: Redactor;
+  readonly concurrency: number;
+  /** How long a call without an answer may still be on its way to the server. */
+  readonly settleDelayMs: number;
+  readonly maxWaitMs: number;
+  /** Numbers in [0, 1), for jitter. */
+  readonly random: () => number;
+}
+
+/** The circumstances of one call. A reading call has no `beforeSend`. */
+export interface ExecuteOptions {
+  readonly beforeSend?: BeforeSend;
+  readonly signal: AbortSignal;
+}
+
+type Failed<T> = Extract<CallResult<T>, { failure: CallFailure }>;
+
+type Step<T> =
+  /** `pauseMs`: how long the service wants this call to wait before it is sent again. */
+  | { readonly type: "attempted"; readonly attempt: Attempt<T>; readonly pauseMs: number }
+  | { readonly type: "held"; readonly failure: CallFailure };
+
+/** A refusal without a word about how long doubles the pause, from one second up to this. */
+const longestUnaskedPauseMs = 30_000;
+const shortestUnaskedPauseMs = 1_000;
+
+/**
+ * The bounded executor: every call of the service goes through {@link Executor.execute}.
+ *
+ * ```
+ *   concurrency (p-limit) ─> rate slot ─> journal (first attempt only) ─> dispatch ─> judge ─> release the slot
+ *        ^                                                                              │
+ *        └── backoff, or the gate ── attempts < 3 and retry budget <── may be sent again ┘
+ * ```
+ */
+export class Executor {
+  readonly #parts: ExecutorParts;
+  readonly #limit: ReturnType<typeof pLimit>;
+  readonly #budget = new RetryBudget();
+  readonly #waits = new Waits();
+  #dispatched = 0;
+  #refusals = 0;
+
+  constructor(parts: ExecutorParts) {
+    this.#parts = parts;
+    this.#limit = pLimit(parts.concurrency);
+  }
+
+  /** Requests dispatched so far, retries included. */
+  get callCount(): number {
+    return this.#dispatched;
+  }
+
+  /** Rejects only when `beforeSend` does; then nothing was sent. */
+  async execute<T>(call: Call<T>, options: ExecuteOptions): Promise<CallResult<T>> {
+    let journal = options.beforeSend;
+    let last: Failed<T> | undefined;
+    this.#budget.countCall();
+    for (let attempts = 0; ; ) {
+      const step = await this.#limit(() =>
+        this.#step(call, attempts + 1, options.signal, async (request) => {
+          await journal?.(request);
+          journal = undefined;
+        }),
+      );
+      if (step.type === "held") return last ?? { outcome: "not_sent", failure: step.failure, attempts };
+      attempts += 1;
+      const { attempt, pauseMs } = step;
+      if (attempt.outcome === "done") return { ...attempt, attempts };
+      last = combine(call, last, { outcome: attempt.outcome, failure: attempt.failure, attempts });
+      if (pauseMs > this.#parts.maxWaitMs) return stopRun(last);
+      if (attempt.retry && attempts === mostAttempts && attempt.evidence === "unreachable")
+        return stopRun(last);
+      if (!attempt.retry || attempts === mostAttempts || !this.#budget.take()) return last;
+      // A refused call waits at the gate; anything else backs off.
+      if (attempt.outcome !== "rejected" && !(await this.#backOff(attempts, options.signal))) return last;
+    }
+  }
+
+  /** Ends all waiting. Calls in flight are the transport's. */
+  close(): void {
+    this.#waits.close();
+    this.#parts.slots.close();
+  }
+
+  async #step<T>(
+    call: Call<T>,
+    attempt: number,
+    signal: AbortSignal,
+    beforeSend: BeforeSend,
+  ): Promise<Step<T>> {
+    const slot = await this.#takeSlot({ method: call.method, path: call.path }, signal, beforeSend);
+    if ("failure" in slot) return { type: "held", failure: slot.failure };
+    const { clock, transport, emit, redactor, settleDelayMs } = this.#parts;
+    const startedAt = clock.monotonic();
+    this.#dispatched += 1;
+    const exchange = await transport.exchange(requestOf(call));
+    const judged = assess(exchange, call, redactor);
+    // Before the slot is free: the next call must find the gate closed.
+    const pauseMs = exchange.type === "answer" ? this.#takeHints(exchange.answer) : 0;
+    slot.release({
+      holdMs: exchange.type === "lost" ? settleDelayMs : 0,
+      succeeded: exchange.type === "answer" && exchange.answer.status < 400,
+    });
+    const status = judged.outcome === "done" ? judged.status : judged.failure.status;
+    emit({
+      type: "call_finished",
+      at: clock.now(),
+      method: call.method,
+      path: call.path,
+      attempt,
+      outcome: judged.outcome,
+      ...(status === undefined ? {} : { status }),
+      ms: Math.round(clock.monotonic() - startedAt),
+    });
+    return { type: "attempted", attempt: judged, pauseMs };
+  }
+
+  /**
+   * Waits for the right to send. The journal is written while the slot is held, so that nothing lies between it and
+   * the dispatch but the gate: when that has closed meanwhile, the slot is given back and waited for again.
+   */
+  async #takeSlot(
+    line: RequestLine,
+    signal: AbortSignal,
+    beforeSend: BeforeSend,
+  ): Promise<Slot | { readonly failure: CallFailure }> {
+    const request = `${line.method} ${line.path}`;
+    for (;;) {
+      const grant = await this.#parts.slots.acquire(signal);
+      if (grant.type === "interrupted") {
+        return { failure: describeFailure({ code: "aborted", request, stops: "run" }) };
+      }
+      if (grant.type === "too_long") {
+        const detail = `${Math.ceil(grant.waitMs / 1000)} s`;
+        return { failure: describeFailure({ code: "wait-too-long", request, stops: "run", detail }) };
+      }
+      try {
+        await beforeSend(line);
+      } catch (error) {
+        grant.slot.cancel();
+        throw error;
+      }
+      if (!signal.aborted && this.#parts.slots.isOpen()) return grant.slot;
+      grant.slot.cancel();
+    }
+  }
+
+  /** Hands the service's word about pace to the gate. Returns how long a call that was refused has to wait. */
+  #takeHints(answer: Answer): number {
+    const { slots, clock, maxWaitMs } = this.#parts;
+    const hints = readRateHints(answer.header, clock.now());
+    for (const policy of hints.policies) slots.tighten(policy);
+    const throttled = answer.status === 429 || answer.status === 425;
+    if (throttled || (answer.status === 503 && hints.retryAfterMs !== undefined)) {
+      const ms = hints.retryAfterMs || hints.exhaustedMs || this.#unaskedPauseMs();
+      this.#refusals += 1;
+      this.#pause({ ms, refused: true });
+      return ms;
+    }
+    this.#refusals = 0;
+    // A quota that is used up is a guess about the next answer, not yet a refusal: it is never waited for too long.
+    if (hints.exhaustedMs !== undefined)
+      this.#pause({ ms: Math.min(hints.exhaustedMs, maxWaitMs), refused: false });
+    return 0;
+  }
+
+  #unaskedPauseMs(): number {
+    return Math.min(longestUnaskedPauseMs, shortestUnaskedPauseMs * 2 ** this.#refusals);
+  }
+
+  #pause(pause: GatePause): void {
+    if (!this.#parts.slots.pause(pause)) return;
+    this.#parts.emit({
+      type: "waiting",
+      at: this.#parts.clock.now(),
+      reason: "retry_after",
+      ms: Math.ceil(pause.ms),
+    });
+  }
+
+  async #backOff(attempts: number, signal: AbortSignal): Promise<boolean> {
+    const ms = backoffMs(attempts, this.#parts.random);
+    this.#parts.emit({ type: "waiting", at: this.#parts.clock.now(), reason: "backoff", ms });
+    return await this.#waits.sleep(ms, signal);
+  }
+}
+
+function requestOf(call: Call<unknown>): HttpRequest {
+  return {
+    method: call.method,
+    path: call.path,
+    ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+    ownConnection: call.callClass === "irrevocable",
+  };
+}
+
+/**
+ * The end of several attempts. An attempt that is in doubt is not proven undone by a later one that was not sent or was
+ * refused, unless that one tells that the thing is not there.
+ */
+function combine<T>(call: Call<T>, earlier: Failed<T> | undefined, latest: Failed<T>): Failed<T> {
+  const tells =
+    latest.outcome === "unknown" || latest.failure.status === 404 || latest.failure.status === 410;
+  if (call.callClass === "read" || earlier?.outcome !== "unknown" || tells) return latest;
+  return {
+    ...earlier,
+    failure: { ...earlier.failure, stops: latest.failure.stops },
+    attempts: latest.attempts,
+  };
+}
+
+function stopRun<T>(result: Failed<T>): Failed<T> {
+  return { ...result, failure: { ...result.failure, stops: "run" } };
+}

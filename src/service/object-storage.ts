@@ -1,0 +1,268 @@
+import { posix } from "node:path";
+import { Readable } from "node:stream";
+import type { S3Client } from "@aws-sdk/client-s3";
+import pLimit from "p-limit";
+import { DraftsyncError, messageOf, systemCodeOf } from "../model/errors.ts";
+import type { EventSink } from "../model/event.ts";
+import type { CallFailure, CallResult } from "../model/outcome.ts";
+import type { Clock, ObjectStorage, StoredSource } from "../model/ports.ts";
+import type { UploadCredentials } from "./documents.ts";
+import type { ServiceProfile } from "./profile.ts";
+import type { Redactor } from "./redact.ts";
+import type { OpenSource } from "./source-file.ts";
+import { openSource, SourceError } from "./source-file.ts";
+import { StorageSession } from "./storage-session.ts";
+
+/** What object storage is opened with. */
+export interface ObjectStorageParts {
+  /** Absolute folder that sources are relative to, and may not lie outside of. */
+  readonly root: string;
+  readonly settings: ServiceProfile["storage"];
+  /** Asks the service for upload credentials. */
+  readonly askCredentials: (signal: AbortSignal) => Promise<CallResult<UploadCredentials>>;
+  readonly clock: Clock;
+  readonly emit: EventSink;
+  readonly redactor: Redactor;
+}
+
+/** Object storage with connections to be closed. */
+export interface OpenObjectStorage extends ObjectStorage {
+  close(): void;
+}
+
+/** Up to this size one PutObject, above it a multipart upload of parts of this size or larger. */
+const partSize = 8 * 1024 * 1024;
+const mostParts = 10_000;
+/** Parts of one file under way at a time, and files: together they bound the memory. */
+const partsAtOnce = 2;
+const filesAtOnce = 4;
+
+const connectionTimeoutMs = 10_000;
+/** Without a byte in either direction. */
+const socketTimeoutMs = 60_000;
+const storageAttempts = 3;
+
+/**
+ * The outcome of a put speaks of the upload at the service, which is registered only once the bytes are stored:
+ * `rejected` when the file or the storage says no, `not_sent` for anything that may be tried again. Storing the same
+ * bytes under the same key twice does no harm.
+ */
+export function openObjectStorage(parts: ObjectStorageParts): OpenObjectStorage {
+  const session = new StorageSession(parts.askCredentials, parts.clock);
+  const limit = pLimit(filesAtOnce);
+  const clients = new Map<string, Promise<S3Client>>();
+
+  const clientFor = (credentials: UploadCredentials): Promise<S3Client> => {
+    const endpoint = parts.settings.endpoint ?? credentials.endpoint;
+    const name = JSON.stringify([endpoint, credentials.region]);
+    const known = clients.get(name) ?? openClient(credentials.region, endpoint, parts.settings, session);
+    clients.set(name, known);
+    return known;
+  };
+
+  const put = async (
+    file: StoredSource,
+    signal: AbortSignal,
+  ): Promise<CallResult<{ readonly uploadKey: string }>> => {
+    if (signal.aborted) return failed("not_sent", abortedFailure(file));
+    const credentials = await session.credentials(signal);
+    if (credentials.outcome !== "done") return credentials;
+    let source: OpenSource | undefined;
+    try {
+      source = await openSource(parts.root, file);
+      const client = await clientFor(credentials.value);
+      const { bucket, keyPrefix } = credentials.value;
+      const uploadKey = `${keyPrefix}${file.operationId}/${posix.basename(file.source)}`;
+      const place = { client, bucket, key: uploadKey, file, signal, emit: progressOf(parts, file) };
+      await (file.size <= partSize ? putWhole(source, place) : putInParts(source, place));
+      return { outcome: "done", status: 200, value: { uploadKey }, attempts: 1 };
+    } catch (error) {
+      return signal.aborted ? failed("not_sent", abortedFailure(file)) : explain(file, error, parts.redactor);
+    } finally {
+      await source?.close();
+    }
+  };
+
+  return {
+    put: (file, signal) => limit(() => put(file, signal)),
+    close() {
+      for (const client of clients.values()) void client.then((opened) => opened.destroy());
+    },
+  };
+}
+
+interface Place {
+  readonly client: S3Client;
+  readonly bucket: string;
+  readonly key: string;
+  readonly file: StoredSource;
+  readonly signal: AbortSignal;
+  readonly emit: (sent: number) => void;
+}
+
+/** The SDK is large: it is loaded by the first upload, not by every command. */
+async function openClient(
+  region: string,
+  endpoint: string | undefined,
+  settings: ServiceProfile["storage"],
+  session: StorageSession,
+): Promise<S3Client> {
+  const { S3Client } = await import("@aws-sdk/client-s3");
+  return new S3Client({
+    region,
+    ...(endpoint === undefined ? {} : { endpoint }),
+    forcePathStyle: settings.force_path_style ?? endpoint !== undefined,
+    // Checksums beyond what S3 demands are not understood by every compatible storage; the digest is checked here.
+    requestChecksumCalculation: "WHEN_REQUIRED",
+    responseChecksumValidation: "WHEN_REQUIRED",
+    maxAttempts: storageAttempts,
+    requestHandler: { connectionTimeout: connectionTimeoutMs, socketTimeout: socketTimeoutMs },
+    // Called again by the SDK before the expiration, so that a long upload outlives its first credentials.
+    credentials: async () => {
+      const result = await session.credentials(new AbortController().signal);
+      if (result.outcome !== "done") throw new CredentialsError(result.failure);
+      const { accessKey, secretKey, sessionToken, expiresAt } = result.value;
+      return {
+        accessKeyId: accessKey,
+        secretAccessKey: secretKey,
+        ...(sessionToken === undefined ? {} : { sessionToken }),
+        ...(expiresAt === undefined ? {} : { expiration: new Date(expiresAt) }),
+      };
+    },
+  });
+}
+
+/** Credentials could not be refreshed while a file was being stored. */
+class CredentialsError extends DraftsyncError {
+  override readonly name = "CredentialsError";
+  readonly failure: CallFailure;
+
+  constructor(failure: CallFailure) {
+    super(failure.message, { code: failure.code });
+    this.failure = failure;
+  }
+}
+
+/** The whole file is in memory, and known to be the planned one, before its first byte leaves. */
+async function putWhole(source: OpenSource, place: Place): Promise<void> {
+  const { PutObjectCommand } = await import("@aws-sdk/client-s3");
+  const body = await source.readAll();
+  const command = new PutObjectCommand({
+    Bucket: place.bucket,
+    Key: place.key,
+    Body: body,
+    ContentLength: body.length,
+  });
+  await place.client.send(command, { abortSignal: place.signal });
+  place.emit(body.length);
+}
+
+/**
+ * The last bytes are given out only when the whole has proven to be the planned file, so that an upload of anything
+ * else can never be completed; it is aborted and its parts are removed.
+ */
+async function putInParts(source: OpenSource, place: Place): Promise<void> {
+  const { Upload } = await import("@aws-sdk/lib-storage");
+  let stopped: unknown;
+  const chunks = async function* () {
+    try {
+      for await (const chunk of source.readChunks()) {
+        place.signal.throwIfAborted();
+        yield chunk;
+      }
+    } catch (error) {
+      stopped = error;
+      throw error;
+    }
+  };
+  const body = Readable.from(chunks(), { objectMode: false });
+  const upload = new Upload({
+    client: place.client,
+    params: { Bucket: place.bucket, Key: place.key, Body: body, ContentLength: place.file.size },
+    partSize: Math.max(partSize, Math.ceil(place.file.size / mostParts)),
+    queueSize: partsAtOnce,
+  });
+  upload.on("httpUploadProgress", ({ loaded }) => place.emit(loaded ?? 0));
+  try {
+    await upload.done();
+  } catch (error) {
+    throw stopped ?? error;
+  } finally {
+    body.destroy();
+  }
+}
+
+function progressOf(parts: ObjectStorageParts, file: StoredSource): (sent: number) => void {
+  return (sent) =>
+    parts.emit({
+      type: "upload_progress",
+      at: parts.clock.now(),
+      source: file.source,
+      sent,
+      total: file.size,
+    });
+}
+
+type PutFailure = Extract<CallResult<{ readonly uploadKey: string }>, { failure: CallFailure }>;
+
+function explain(file: StoredSource, error: unknown, redactor: Redactor): PutFailure {
+  if (error instanceof SourceError) {
+    const { code, message, hint } = error;
+    return failed("rejected", {
+      code,
+      message,
+      ...(hint === undefined ? {} : { hint }),
+      errors: [],
+      stops: "operation",
+    });
+  }
+  if (error instanceof CredentialsError) return failed("not_sent", error.failure);
+  const status = statusOf(error);
+  const name = error instanceof Error && status !== undefined ? `${error.name}: ` : "";
+  const detail = redactor.text(`${name}${describe(error)}`);
+  if (status !== undefined && status < 500 && status !== 408 && status !== 429) {
+    return failed("rejected", {
+      code: "storage-refused",
+      message: `object storage refused ${file.source} (${status}): ${detail}`,
+      hint: "Check service.profile.storage, and that this machine's clock is right: signatures depend on it.",
+      status,
+      errors: [],
+      stops: "operation",
+    });
+  }
+  return failed("not_sent", {
+    code: "storage-failed",
+    message: `${file.source} could not be put into object storage: ${detail}`,
+    hint: "Run the command again. If it stays so, check the network to the storage and service.profile.storage.",
+    ...(status === undefined ? {} : { status }),
+    errors: [],
+    stops: "operation",
+  });
+}
+
+/** The status that an error of the SDK carries. */
+function statusOf(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !("$metadata" in error)) return undefined;
+  const metadata = error.$metadata;
+  if (typeof metadata !== "object" || metadata === null || !("httpStatusCode" in metadata)) return undefined;
+  return typeof metadata.httpStatusCode === "number" ? metadata.httpStatusCode : undefined;
+}
+
+/** An error of several addresses has a code and no message. */
+function describe(error: unknown): string {
+  return messageOf(error) || (systemCodeOf(error) ?? "no reason given");
+}
+
+function abortedFailure(file: StoredSource): CallFailure {
+  return {
+    code: "aborted",
+    message: `${file.source} was not stored: the run was interrupted`,
+    hint: "Run the command again.",
+    errors: [],
+    stops: "run",
+  };
+}
+
+function failed(outcome: "rejected" | "not_sent", failure: CallFailure): PutFailure {
+  return { outcome, failure, attempts: 0 };
+}

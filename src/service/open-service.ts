@@ -1,0 +1,124 @@
+import type { CallResult } from "../model/outcome.ts";
+import type { DraftService, ObjectStorage, UploadStatus } from "../model/ports.ts";
+import {
+  attachCall,
+  createUploadCall,
+  credentialsCall,
+  detachCall,
+  duplicateCall,
+  getProductCall,
+  publishCall,
+  updateCall,
+} from "./calls.ts";
+import type { ProductDetails, UploadCredentials } from "./documents.ts";
+import { Executor } from "./executor.ts";
+import { Gate } from "./gate.ts";
+import { openObjectStorage } from "./object-storage.ts";
+import type { ServiceOptions } from "./options.ts";
+import { checkOptions } from "./options.ts";
+import { RateLimiter } from "./rate-limiter.ts";
+import { makeRedactor } from "./redact.ts";
+import { openTransport } from "./transport.ts";
+import { UploadPoller } from "./upload-poller.ts";
+import { makeUploadReader } from "./upload-reader.ts";
+import { userAgent } from "./user-agent.ts";
+
+export type { ProductDetails, Resource, UploadCredentials } from "./documents.ts";
+export type { ServiceOptions } from "./options.ts";
+
+/** The whole interface (service-interface.md §4), each call within the rate bound. */
+export interface Service extends DraftService {
+  readonly storage: ObjectStorage;
+  /** Secret: for putting bytes into object storage. */
+  credentials(signal: AbortSignal): Promise<CallResult<UploadCredentials>>;
+  getUpload(uploadId: string, signal: AbortSignal): Promise<CallResult<UploadStatus>>;
+  /** Those of the uploads that the service tells of. When one page cannot be read, none is given. */
+  getUploads(uploadIds: readonly string[], signal: AbortSignal): Promise<CallResult<readonly UploadStatus[]>>;
+  /** `include` names relations; absent: those of the profile. */
+  getProduct(
+    productId: number,
+    include: readonly string[] | undefined,
+    signal: AbortSignal,
+  ): Promise<CallResult<ProductDetails>>;
+  /** Ends all waiting, breaks what is in flight, and frees every connection. */
+  close(): Promise<void>;
+}
+
+/** Opens a service; nothing is sent yet. Throws `ServiceOptionsError` for options it cannot work with. */
+export function openService(options: ServiceOptions): Service {
+  return assembleService(options, Math.random);
+}
+
+/** {@link openService} with the randomness of the backoff made explicit: numbers in [0, 1). */
+export function assembleService(options: ServiceOptions, random: () => number): Service {
+  const baseUrl = checkOptions(options);
+  const { profile, clock, emit } = options;
+  const redactor = makeRedactor(options.apiKey);
+  const transport = openTransport({
+    baseUrl,
+    apiKey: options.apiKey,
+    contentType: profile.content_type,
+    userAgent: userAgent(),
+    connections: options.concurrency,
+    timeoutMs: options.timeoutMs,
+  });
+  const executor = new Executor({
+    transport,
+    slots: new RateLimiter({
+      bound: options.rate,
+      gate: new Gate(options.rate.limit),
+      clock,
+      maxWaitMs: profile.max_wait,
+    }),
+    clock,
+    emit,
+    redactor,
+    concurrency: options.concurrency,
+    settleDelayMs: profile.settle_delay,
+    maxWaitMs: profile.max_wait,
+    random,
+  });
+  const askCredentials = (signal: AbortSignal) => executor.execute(credentialsCall(profile), { signal });
+  const uploads = makeUploadReader(executor, profile);
+  const poller = new UploadPoller({
+    readMany: profile.uploads_query === null ? undefined : uploads.getUploads,
+    readOne: uploads.getUpload,
+    pageSize: profile.uploads_page,
+    firstIntervalMs: Math.min(profile.upload_poll_min, profile.upload_poll_max),
+    longestIntervalMs: profile.upload_poll_max,
+    deadlineMs: profile.upload_deadline,
+    clock,
+    emit,
+  });
+  const storage = openObjectStorage({
+    root: options.root,
+    settings: profile.storage,
+    askCredentials,
+    clock,
+    emit,
+    redactor,
+  });
+
+  return {
+    storage,
+    attach: (target, attributes, write) => executor.execute(attachCall(target, attributes, profile), write),
+    update: (target, attributes, write) => executor.execute(updateCall(target, attributes, profile), write),
+    detach: (target, write) => executor.execute(detachCall(target), write),
+    publish: (draftId, write) => executor.execute(publishCall(draftId, profile), write),
+    duplicate: (productId, write) => executor.execute(duplicateCall(productId, profile), write),
+    createUpload: (uploadKey, write) => executor.execute(createUploadCall(uploadKey, profile), write),
+    awaitUpload: (uploadId, signal) => poller.wait(uploadId, signal),
+    callCount: () => executor.callCount,
+    credentials: askCredentials,
+    getUpload: uploads.getUpload,
+    getUploads: uploads.getUploads,
+    getProduct: (productId, include, signal) =>
+      executor.execute(getProductCall(productId, include ?? profile.product_include, profile), { signal }),
+    async close() {
+      poller.close();
+      executor.close();
+      storage.close();
+      await transport.close();
+    },
+  };
+}

@@ -1,0 +1,205 @@
+import type { Clock } from "../model/ports.ts";
+import type { Gate, GatePause } from "./gate.ts";
+import { onAbort } from "./on-abort.ts";
+import type { RateBound } from "./rate-window.ts";
+import { RateWindow } from "./rate-window.ts";
+
+/** The right to send one call. Exactly one of its methods is to be called, once. */
+export interface Slot {
+  /** The call was sent and has ended; `holdMs` keeps the slot for longer than the window. */
+  release(options?: { readonly holdMs?: number; readonly succeeded?: boolean }): void;
+  /** No call was sent. */
+  cancel(): void;
+}
+
+/** The answer to asking for a slot. */
+export type Grant =
+  | { readonly type: "slot"; readonly slot: Slot }
+  /** The signal was aborted, or the limiter was closed. */
+  | { readonly type: "interrupted" }
+  /** The service asked for a wait that is longer than the longest one allowed. */
+  | { readonly type: "too_long"; readonly waitMs: number };
+
+/** Hands out the right to send. An implementation may keep its slots anywhere, so that several processes share them. */
+export interface RateSlots {
+  /** Waits for a slot, first come first served. */
+  acquire(signal: AbortSignal): Promise<Grant>;
+  /** Whether a slot that was granted may be used at this moment: the gate may have closed since. */
+  isOpen(): boolean;
+  /** Holds back every call; true when that is longer than before. */
+  pause(pause: GatePause): boolean;
+  /** Keeps a bound that the service has announced, beside the configured one. */
+  tighten(announced: RateBound): void;
+  /** Ends all waiting. */
+  close(): void;
+}
+
+interface Waiter {
+  readonly settle: (grant: Grant) => void;
+}
+
+/** Arguments of {@link RateLimiter}. `maxWaitMs`: the longest pause that calls wait for. */
+export interface RateLimiterOptions {
+  readonly bound: RateBound;
+  readonly gate: Gate;
+  readonly clock: Clock;
+  readonly maxWaitMs: number;
+}
+
+/**
+ * Timers complete to whole milliseconds, and a server may stamp arrivals with a clock that is corrected while it
+ * runs; one more millisecond keeps both away from the edge of the window.
+ */
+const marginMs = 1;
+
+/** Bounds the service may announce: enough for a second, a minute, an hour and a day. */
+const mostPolicies = 4;
+
+/** `setTimeout` fires at once beyond this. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/** A window of the service's own: its limit may change with every answer, so it is passed as a capacity. */
+interface Policy {
+  limit: number;
+  readonly window: RateWindow;
+}
+
+/**
+ * The slots of one process: {@link RateWindow} and {@link Gate} with timers and a queue around them. Quotas that the
+ * service announces are windows beside the configured one; a call needs a slot in each.
+ */
+export class RateLimiter implements RateSlots {
+  readonly #bound: RateBound;
+  readonly #window: RateWindow;
+  readonly #policies = new Map<number, Policy>();
+  readonly #gate: Gate;
+  readonly #clock: Clock;
+  readonly #maxWaitMs: number;
+  /** In order of arrival; a set, so that one that gives up leaves at once. */
+  readonly #waiters = new Set<Waiter>();
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(options: RateLimiterOptions) {
+    this.#bound = options.bound;
+    this.#window = openWindow(options.bound.limit, options.bound.windowMs);
+    this.#gate = options.gate;
+    this.#clock = options.clock;
+    this.#maxWaitMs = options.maxWaitMs;
+  }
+
+  acquire(signal: AbortSignal): Promise<Grant> {
+    if (this.#closed || signal.aborted) return Promise.resolve({ type: "interrupted" });
+    return new Promise((resolve) => {
+      const waiter: Waiter = {
+        settle: (grant) => {
+          this.#waiters.delete(waiter);
+          leave();
+          resolve(grant);
+        },
+      };
+      const leave = onAbort(signal, () => waiter.settle({ type: "interrupted" }));
+      this.#waiters.add(waiter);
+      this.#pump();
+    });
+  }
+
+  isOpen(): boolean {
+    return this.#gate.waitMs(this.#clock.monotonic()) === 0;
+  }
+
+  pause(pause: GatePause): boolean {
+    const longer = this.#gate.pause(this.#clock.monotonic(), pause);
+    this.#pump();
+    return longer;
+  }
+
+  tighten(announced: RateBound): void {
+    const known = this.#policies.get(announced.windowMs);
+    if (known !== undefined) known.limit = announced.limit;
+    else if (!this.#implies(announced) && this.#policies.size < mostPolicies) {
+      const window = openWindow(Number.MAX_SAFE_INTEGER, announced.windowMs);
+      this.#policies.set(announced.windowMs, { limit: announced.limit, window });
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    for (const waiter of [...this.#waiters]) waiter.settle({ type: "interrupted" });
+  }
+
+  /** Whether the configured bound keeps an announced one by itself. */
+  #implies(announced: RateBound): boolean {
+    return announced.limit >= this.#bound.limit * Math.ceil(announced.windowMs / this.#bound.windowMs);
+  }
+
+  /** Serves the waiters in order for as long as the rule and the gate allow, then sets a timer for the next one. */
+  #pump(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    for (const waiter of [...this.#waiters]) {
+      const wait = this.#nextWait(this.#clock.monotonic());
+      switch (wait.type) {
+        case "none":
+          waiter.settle({ type: "slot", slot: this.#makeSlot() });
+          break;
+        case "too_long":
+          waiter.settle(wait);
+          break;
+        case "timer":
+          this.#timer = setTimeout(() => this.#pump(), Math.min(longestTimerMs, Math.floor(wait.ms) + 1));
+          return;
+        case "call":
+          return;
+      }
+    }
+  }
+
+  /** What the next call has to wait for; for nothing when it may be sent now. */
+  #nextWait(now: number): Wait {
+    const pausedMs = this.#gate.waitMs(now);
+    if (pausedMs > this.#maxWaitMs) return { type: "too_long", waitMs: pausedMs };
+    if (pausedMs > 0) return { type: "timer", ms: pausedMs };
+    for (const { limit, window } of this.#policies.values()) {
+      const nextAt = window.nextAt(now, limit);
+      if (nextAt === undefined) return { type: "call" };
+      if (nextAt - now > this.#maxWaitMs) return { type: "too_long", waitMs: nextAt - now };
+      if (!window.hasRoom(now, limit)) return { type: "timer", ms: nextAt - now };
+    }
+    const capacity = this.#gate.capacity;
+    if (this.#window.hasRoom(now, capacity)) return { type: "none" };
+    const nextAt = this.#window.nextAt(now, capacity);
+    return nextAt === undefined ? { type: "call" } : { type: "timer", ms: nextAt - now };
+  }
+
+  #makeSlot(): Slot {
+    const now = this.#clock.monotonic();
+    const windows = [this.#window, ...[...this.#policies.values()].map((policy) => policy.window)];
+    for (const window of windows) window.take(now);
+    const epoch = this.#gate.epoch;
+    let open = true;
+    const end = (give: (window: RateWindow) => void) => {
+      if (!open) return;
+      open = false;
+      for (const window of windows) give(window);
+      this.#pump();
+    };
+    return {
+      release: ({ holdMs = 0, succeeded = false } = {}) => {
+        if (open && succeeded) this.#gate.succeeded(epoch);
+        end((window) => window.release(this.#clock.monotonic(), holdMs));
+      },
+      cancel: () => end((window) => window.cancel()),
+    };
+  }
+}
+
+type Wait =
+  | { readonly type: "none" | "call" }
+  | { readonly type: "timer"; readonly ms: number }
+  | { readonly type: "too_long"; readonly waitMs: number };
+
+function openWindow(limit: number, windowMs: number): RateWindow {
+  return new RateWindow({ limit, windowMs: windowMs + marginMs });
+}

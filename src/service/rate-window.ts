@@ -1,0 +1,74 @@
+/** The bound: at most `limit` calls at the service in any window of `windowMs`. */
+export interface RateBound {
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+/**
+ * The rule that keeps the bound at the server, whatever the network does to the calls on their way:
+ * *send only while (calls in flight + calls that ended within the last `windowMs`) < `limit`.*
+ *
+ * When the last of any `limit + 1` arrivals was sent, each other one was in flight or had ended at most `windowMs`
+ * before; so the rule had forbidden it. Nothing is assumed about delays, and no clock but one monotonic one is read.
+ *
+ * ```
+ *   take ──> in flight ──release(hold)──> counted until (now + windowMs + hold) ──> free
+ *                └──────cancel (never sent)──────────────────────────────────────> free
+ * ```
+ *
+ * A pure state machine: the caller passes the time (monotonic milliseconds, never decreasing).
+ */
+export class RateWindow {
+  readonly #bound: RateBound;
+  #inFlight = 0;
+  /** Until when ended calls count, ascending. */
+  readonly #counted: number[] = [];
+
+  constructor(bound: RateBound) {
+    this.#bound = bound;
+  }
+
+  /** Whether the rule allows one more call. `capacity` may lower the limit, never raise it. */
+  hasRoom(now: number, capacity: number = this.#bound.limit): boolean {
+    this.#prune(now);
+    return this.#inFlight + this.#counted.length < Math.min(capacity, this.#bound.limit);
+  }
+
+  /** Takes a slot when the rule allows it. */
+  take(now: number, capacity?: number): boolean {
+    if (!this.hasRoom(now, capacity)) return false;
+    this.#inFlight += 1;
+    return true;
+  }
+
+  /**
+   * A call that was sent has ended. `holdMs` keeps its slot for longer: a call whose answer never came may still be
+   * on its way to the server.
+   */
+  release(now: number, holdMs = 0): void {
+    this.#inFlight -= 1;
+    const until = now + this.#bound.windowMs + holdMs;
+    let index = this.#counted.length;
+    while (index > 0 && (this.#counted[index - 1] ?? 0) > until) index -= 1;
+    this.#counted.splice(index, 0, until);
+  }
+
+  /** A slot that was taken is given back without a call. */
+  cancel(): void {
+    this.#inFlight -= 1;
+  }
+
+  /** When a slot is free at the earliest without a call in flight ending; `undefined` when one has to end first. */
+  nextAt(now: number, capacity: number = this.#bound.limit): number | undefined {
+    this.#prune(now);
+    const tooMany = this.#inFlight + this.#counted.length - Math.min(capacity, this.#bound.limit);
+    return tooMany < 0 ? now : this.#counted[tooMany];
+  }
+
+  /** Both ends of the window belong to it: a call that ended exactly `windowMs` ago still counts. */
+  #prune(now: number): void {
+    let over = 0;
+    while (over < this.#counted.length && (this.#counted[over] ?? now) < now) over += 1;
+    if (over > 0) this.#counted.splice(0, over);
+  }
+}

@@ -1,0 +1,41 @@
+/** Takes a secret out of text and of parsed JSON, wherever a server may have echoed it. */
+export interface Redactor {
+  text(text: string): string;
+  /** A copy of parsed JSON with every string, and every key, redacted. */
+  json(value: unknown): unknown;
+}
+
+const placeholder = "[redacted]";
+
+/** Shorter texts are no secrets, and taking them out would garble every message. */
+const shortestSecret = 4;
+
+/**
+ * Makes a {@link Redactor} for one secret, in the forms in which it could be read back: as it is, percent-encoded,
+ * Base64 and hex.
+ */
+export function makeRedactor(secret: string): Redactor {
+  const bytes = Buffer.from(secret, "utf8");
+  const forms =
+    secret.length < shortestSecret
+      ? []
+      : [
+          ...new Set([
+            secret,
+            encodeURIComponent(secret),
+            bytes.toString("base64"),
+            bytes.toString("base64url"),
+            bytes.toString("hex"),
+            bytes.toString("hex").toUpperCase(),
+          ]),
+        ];
+  const text = (input: string): string =>
+    forms.reduce((redacted, form) => redacted.replaceAll(form, placeholder), input);
+  const json = (value: unknown): unknown => {
+    if (typeof value === "string") return text(value);
+    if (Array.isArray(value)) return value.map(json);
+    if (value === null || typeof value !== "object") return value;
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [text(key), json(member)]));
+  };
+  return { text, json };
+}

@@ -1,0 +1,160 @@
+import type { CallFailure, Outcome } from "../model/outcome.ts";
+
+/**
+ * What may be done about a call whose answer did not come.
+ *
+ * | class | calls | sent again |
+ * |---|---|---|
+ * | read | GET | always |
+ * | update | PATCH, PUT of an attachment | yes: the same twice is the same once |
+ * | detach | DELETE of an attachment | yes |
+ * | attach | POST of an attachment | no: what became of it is found out by an update |
+ * | register | POST of an upload, and of credentials | yes: at worst an upload that nothing uses |
+ * | irrevocable | publish, duplicate | only when no byte of it was written |
+ */
+export type CallClass = "read" | "update" | "detach" | "attach" | "register" | "irrevocable";
+
+/** What one attempt left behind, as far as the policy tells it apart. */
+export type Evidence =
+  /** No byte was written: refused, name not found, connect timeout, TLS dropped. */
+  | { readonly type: "unreachable" }
+  /** No byte was written, because the server's certificate is not valid. */
+  | { readonly type: "certificate" }
+  /** Bytes were written and no complete answer came: timeout, reset, truncated, too large, not HTTP. */
+  | { readonly type: "lost" }
+  /** A complete answer with this status, 300 or more. */
+  | { readonly type: "status"; readonly status: number }
+  /** A complete answer that says 2xx, and whose body … */
+  | { readonly type: "valid" | "malformed" | "without_id" }
+  /** 204: there is no body. */
+  | { readonly type: "no_content" }
+  /** 202 with a valid body, or without one. */
+  | { readonly type: "accepted" | "accepted_without_id" };
+
+/** How an attempt counts, and what follows from it. */
+export interface Verdict {
+  readonly outcome: Outcome;
+  /** Whether the same call may be sent again, attempts and budget permitting. */
+  readonly retry: boolean;
+  readonly stops: CallFailure["stops"];
+}
+
+const done: Verdict = { outcome: "done", retry: false, stops: "operation" };
+const fail: Verdict = { outcome: "rejected", retry: false, stops: "operation" };
+const doubt: Verdict = { outcome: "unknown", retry: false, stops: "operation" };
+const again: Verdict = { outcome: "unknown", retry: true, stops: "operation" };
+const unsent: Verdict = { outcome: "not_sent", retry: true, stops: "operation" };
+const wait: Verdict = { outcome: "rejected", retry: true, stops: "operation" };
+const stopDraft: Verdict = { outcome: "rejected", retry: false, stops: "draft" };
+const stopRun: Verdict = { outcome: "rejected", retry: false, stops: "run" };
+const untrusted: Verdict = { outcome: "not_sent", retry: false, stops: "run" };
+
+type Row =
+  | "unreachable"
+  | "certificate"
+  | "lost"
+  | "failed"
+  | "throttled"
+  | "refused"
+  | "unauthorized"
+  | "missing"
+  | "conflict"
+  | "malformed"
+  | "without_id"
+  | "no_content"
+  | "accepted"
+  | "accepted_without_id"
+  | "valid";
+
+/** What each row says, class by class. `done` needs an answer that proves it; everything in doubt is `unknown`. */
+const table: Readonly<Record<Row, Readonly<Record<CallClass, Verdict>>>> = {
+  unreachable: row(unsent, unsent, unsent, unsent, unsent, unsent),
+  certificate: row(untrusted, untrusted, untrusted, untrusted, untrusted, untrusted),
+  lost: row(again, again, again, doubt, again, doubt),
+  failed: row(again, again, again, doubt, again, doubt),
+  throttled: row(wait, wait, wait, fail, wait, fail),
+  refused: row(fail, fail, fail, fail, fail, fail),
+  unauthorized: row(stopRun, stopRun, stopRun, stopRun, stopRun, stopRun),
+  missing: row(fail, fail, done, stopDraft, fail, fail),
+  conflict: row(fail, fail, fail, fail, fail, doubt),
+  malformed: row(again, again, again, doubt, again, doubt),
+  without_id: row(doubt, done, done, doubt, again, doubt),
+  no_content: row(doubt, done, done, done, again, doubt),
+  accepted: row(doubt, doubt, doubt, doubt, done, doubt),
+  accepted_without_id: row(doubt, doubt, doubt, doubt, again, doubt),
+  valid: row(done, done, done, done, done, done),
+};
+
+/** The table of RELIABILITY.md, "What a failure means": one pure function over data. */
+export function judge(callClass: CallClass, evidence: Evidence): Verdict {
+  const name = evidence.type === "status" ? rowOfStatus(evidence.status) : evidence.type;
+  return table[name][callClass];
+}
+
+/** Attempts of one call, the first included. */
+export const mostAttempts = 3;
+
+/**
+ * At most 10 retries, and one more for every ten calls: when the service fails as a whole, retries must not be what
+ * keeps it down.
+ */
+export class RetryBudget {
+  #calls = 0;
+  #retries = 0;
+
+  /** Counts a call that is sent for the first time. */
+  countCall(): void {
+    this.#calls += 1;
+  }
+
+  /** Takes one retry, if there is one left. */
+  take(): boolean {
+    if (this.#retries >= freeRetries + Math.floor(this.#calls / callsPerRetry)) return false;
+    this.#retries += 1;
+    return true;
+  }
+}
+
+const freeRetries = 10;
+const callsPerRetry = 10;
+
+const shortestBackoffMs = 500;
+const longestBackoffMs = 10_000;
+
+/**
+ * Exponential backoff with full jitter: anything from 0 to 500 ms before the second attempt, to 1 s before the third,
+ * never above 10 s. `random` gives numbers in [0, 1).
+ */
+export function backoffMs(attempt: number, random: () => number): number {
+  return Math.floor(random() * Math.min(longestBackoffMs, shortestBackoffMs * 2 ** (attempt - 1)));
+}
+
+function row(
+  read: Verdict,
+  update: Verdict,
+  detach: Verdict,
+  attach: Verdict,
+  register: Verdict,
+  irrevocable: Verdict,
+): Readonly<Record<CallClass, Verdict>> {
+  return { read, update, detach, attach, register, irrevocable };
+}
+
+/** Redirects are refusals: the key goes to the configured origin and nowhere else. */
+function rowOfStatus(status: number): Row {
+  if (status >= 500 || status === 408) return "failed";
+  switch (status) {
+    case 401:
+      return "unauthorized";
+    case 404:
+    case 410:
+      return "missing";
+    case 409:
+      return "conflict";
+    case 425:
+    case 429:
+      return "throttled";
+    default:
+      return "refused";
+  }
+}

@@ -1,0 +1,92 @@
+import { STATUS_CODES } from "node:http";
+import type { Dispatcher } from "undici";
+import { Pool } from "undici";
+import type { Exchange } from "./exchange-handler.ts";
+import { ExchangeHandler } from "./exchange-handler.ts";
+
+/** One request. `path` begins with `/api` and may hold a query; the base address's own path goes before it. */
+export interface HttpRequest {
+  readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+  readonly path: string;
+  readonly body?: string;
+  /**
+   * Over a connection of its own, closed afterwards: a kept one may be closed by the server at the moment it is used
+   * again, and then nobody knows whether the request arrived.
+   */
+  readonly ownConnection?: boolean;
+}
+
+/** Arguments of {@link openTransport}. */
+export interface TransportOptions {
+  readonly baseUrl: URL;
+  readonly apiKey: string;
+  readonly contentType: string;
+  readonly userAgent: string;
+  readonly connections: number;
+  /** Of one exchange, from dispatch to the last byte of the answer. */
+  readonly timeoutMs: number;
+}
+
+/** Sends requests to one origin. Never rejects; what went wrong is in the {@link Exchange}. */
+export interface Transport {
+  exchange(request: HttpRequest): Promise<Exchange>;
+  /** Breaks what is in flight. */
+  close(): Promise<void>;
+}
+
+/** The version of the interface (service-interface.md §9). */
+const accept = "application/vnd.api+json; com.service.api.version=1";
+
+const longestConnectMs = 10_000;
+
+/**
+ * Opens a transport over HTTP/1.1: one request a connection at a time, no redirects, no retries, no cookies, and the
+ * `Authorization` header to the origin of `baseUrl` only.
+ */
+export function openTransport(options: TransportOptions): Transport {
+  const { origin } = options.baseUrl;
+  const prefix = options.baseUrl.pathname.replace(/\/+$/, "");
+  const poolOptions = {
+    connections: options.connections,
+    connectTimeout: Math.min(options.timeoutMs, longestConnectMs),
+    // The handler's own deadline covers the whole exchange.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  };
+  const kept = new Pool(origin, { ...poolOptions, pipelining: 1 });
+  const single = new Pool(origin, { ...poolOptions, pipelining: 0 });
+  const fixed = [
+    "Accept",
+    accept,
+    "Authorization",
+    `Token ${options.apiKey}`,
+    "User-Agent",
+    options.userAgent,
+  ];
+
+  return {
+    exchange(request) {
+      const pool: Dispatcher = request.ownConnection === true ? single : kept;
+      return new Promise((resolve) => {
+        const handler = new ExchangeHandler(options.timeoutMs, resolve);
+        pool.dispatch(
+          {
+            method: request.method,
+            path: `${prefix}${request.path}`,
+            headers: request.body === undefined ? fixed : [...fixed, "Content-Type", options.contentType],
+            body: request.body ?? null,
+          },
+          handler,
+        );
+      });
+    },
+    async close() {
+      await Promise.all([kept.destroy(), single.destroy()]);
+    },
+  };
+}
+
+/** `404 Not Found`, as far as the status has a name. */
+export function statusLine(status: number): string {
+  return `${status} ${STATUS_CODES[status] ?? ""}`.trimEnd();
+}

@@ -1,0 +1,224 @@
+import type { EventSink } from "../model/event.ts";
+import type { CallFailure, CallResult } from "../model/outcome.ts";
+import type { Clock, UploadStatus } from "../model/ports.ts";
+import { describeFailure } from "./failures.ts";
+import { onAbort } from "./on-abort.ts";
+import { Waits } from "./waits.ts";
+
+/** How uploads are read, and how often. Times in milliseconds. */
+export interface UploadPollerParts {
+  /** Reads several uploads in one answer that may lack some; absent when the service cannot do that. */
+  readonly readMany:
+    | ((uploadIds: readonly string[], signal: AbortSignal) => Promise<CallResult<readonly UploadStatus[]>>)
+    | undefined;
+  readonly readOne: (uploadId: string, signal: AbortSignal) => Promise<CallResult<UploadStatus>>;
+  readonly pageSize: number;
+  readonly firstIntervalMs: number;
+  readonly longestIntervalMs: number;
+  readonly deadlineMs: number;
+  readonly clock: Clock;
+  readonly emit: EventSink;
+}
+
+interface Waiter {
+  readonly uploadId: string;
+  readonly deadline: number;
+  readonly settle: (result: CallResult<UploadStatus>) => void;
+  dueAt: number;
+  intervalMs: number;
+  attempts: number;
+  /** Answers in a row that lacked the id. */
+  lacking: number;
+  /** The status it had, or why it could not be read, the last time. */
+  lastHeard: string;
+}
+
+/** A list that lacks an id proves nothing; after this many the upload is asked for by its id. */
+const lackingBeforeAsking = 2;
+
+/**
+ * Waits for uploads to end, all waiters together in as few calls as possible: when one is due, its page is filled up
+ * with those that are due next. A read that failed, and an answer that lacks an upload, leave it pending.
+ */
+export class UploadPoller {
+  readonly #parts: UploadPollerParts;
+  readonly #waiters = new Set<Waiter>();
+  readonly #waits = new Waits();
+  #running = false;
+  #closed = false;
+  /** Wakes the loop: someone may be due sooner than it thinks. */
+  #nudge = new AbortController();
+  /** Ends the reads of a round nobody waits for any more. */
+  #reading = new AbortController();
+
+  constructor(parts: UploadPollerParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Ends `done` with an upload that is `success` or `failed`. Ends otherwise when it is still pending at its deadline
+   * (`upload-timeout`), when the service refuses to tell of it, and when a failure stops the run.
+   */
+  wait(uploadId: string, signal: AbortSignal): Promise<CallResult<UploadStatus>> {
+    if (signal.aborted || this.#closed) return Promise.resolve(interrupted(uploadId, 0));
+    return new Promise((resolve) => {
+      const now = this.#parts.clock.monotonic();
+      const waiter: Waiter = {
+        uploadId,
+        deadline: now + this.#parts.deadlineMs,
+        dueAt: now + this.#parts.firstIntervalMs,
+        intervalMs: this.#parts.firstIntervalMs,
+        attempts: 0,
+        lacking: 0,
+        lastHeard: "",
+        settle: (result) => {
+          this.#waiters.delete(waiter);
+          leave();
+          if (this.#waiters.size === 0) this.#reading.abort();
+          this.#nudge.abort();
+          resolve(result);
+        },
+      };
+      const leave = onAbort(signal, () => waiter.settle(interrupted(uploadId, waiter.attempts)));
+      this.#waiters.add(waiter);
+      this.#nudge.abort();
+      void this.#run();
+    });
+  }
+
+  /** Ends every wait as interrupted. */
+  close(): void {
+    this.#closed = true;
+    for (const waiter of [...this.#waiters]) waiter.settle(interrupted(waiter.uploadId, waiter.attempts));
+  }
+
+  /** One loop for all waiters; it ends with the last of them. */
+  async #run(): Promise<void> {
+    if (this.#running) return;
+    this.#running = true;
+    while (this.#waiters.size > 0) {
+      const now = this.#parts.clock.monotonic();
+      const waiters = [...this.#waiters].sort((a, b) => a.dueAt - b.dueAt);
+      const late = waiters.filter((waiter) => waiter.deadline <= now);
+      const due = waiters.filter((waiter) => waiter.deadline > now && waiter.dueAt <= now);
+      for (const waiter of late) waiter.settle(timedOut(waiter));
+      if (due.length > 0) await this.#readRound(due, waiters.slice(due.length));
+      else if (late.length === 0) await this.#sleepUntilNext(now, waiters);
+    }
+    this.#running = false;
+  }
+
+  async #sleepUntilNext(now: number, waiters: readonly Waiter[]): Promise<void> {
+    const ms = Math.ceil(Math.min(...waiters.map((waiter) => Math.min(waiter.dueAt, waiter.deadline))) - now);
+    this.#nudge = new AbortController();
+    this.#parts.emit({ type: "waiting", at: this.#parts.clock.now(), reason: "upload", ms });
+    await this.#waits.sleep(ms, this.#nudge.signal);
+  }
+
+  /** Reads all that are due; `next` are those that may ride along. */
+  async #readRound(due: readonly Waiter[], next: readonly Waiter[]): Promise<void> {
+    this.#reading = new AbortController();
+    const { readMany, pageSize } = this.#parts;
+    const listed = (waiter: Waiter) => readMany !== undefined && waiter.lacking < lackingBeforeAsking;
+    const dueInLists = due.filter(listed);
+    const room = Math.ceil(dueInLists.length / pageSize) * pageSize;
+    const inLists = [
+      ...dueInLists,
+      ...next.filter((waiter) => listed(waiter) && this.#waiters.has(waiter)),
+    ].slice(0, room);
+    const reads: Promise<void>[] = due
+      .filter((waiter) => !listed(waiter))
+      .map((waiter) => this.#readOne(waiter));
+    for (let start = 0; start < inLists.length && readMany !== undefined; start += pageSize) {
+      reads.push(this.#readPage(inLists.slice(start, start + pageSize), readMany));
+    }
+    await Promise.all(reads);
+  }
+
+  async #readPage(
+    page: readonly Waiter[],
+    readMany: NonNullable<UploadPollerParts["readMany"]>,
+  ): Promise<void> {
+    const ids = [...new Set(page.map((waiter) => waiter.uploadId))];
+    const result = await readMany(ids, this.#reading.signal);
+    const uploads = new Map(
+      result.outcome === "done" ? result.value.map((upload) => [upload.uploadId, upload]) : [],
+    );
+    for (const waiter of page) {
+      waiter.attempts += result.attempts;
+      const upload = uploads.get(waiter.uploadId);
+      if (result.outcome !== "done") this.#heardFailure(waiter, result, "list");
+      else if (upload !== undefined) this.#heard(waiter, upload, result.status);
+      else this.#lacked(waiter);
+    }
+  }
+
+  async #readOne(waiter: Waiter): Promise<void> {
+    const result = await this.#parts.readOne(waiter.uploadId, this.#reading.signal);
+    waiter.attempts += result.attempts;
+    if (result.outcome === "done") this.#heard(waiter, result.value, result.status);
+    else this.#heardFailure(waiter, result, "one");
+  }
+
+  #heard(waiter: Waiter, upload: UploadStatus, status: number): void {
+    const result: CallResult<UploadStatus> = {
+      outcome: "done",
+      status,
+      value: upload,
+      attempts: waiter.attempts,
+    };
+    if (upload.status !== "pending") {
+      waiter.settle(result);
+      return;
+    }
+    waiter.lacking = 0;
+    waiter.lastHeard = `it is ${upload.rawStatus}`;
+    this.#reschedule(waiter);
+  }
+
+  #heardFailure(waiter: Waiter, result: FailedRead, from: "list" | "one"): void {
+    const { code, message, stops } = result.failure;
+    const refused = (result.outcome === "rejected" && code !== "rate-limited") || code === "invalid-id";
+    if (stops === "run" || (from === "one" && refused)) {
+      waiter.settle({ ...result, attempts: waiter.attempts });
+      return;
+    }
+    waiter.lastHeard = message;
+    // A service that refuses the list may still tell of the upload itself.
+    if (refused) waiter.lacking += 1;
+    this.#reschedule(waiter);
+  }
+
+  #lacked(waiter: Waiter): void {
+    waiter.lacking += 1;
+    waiter.lastHeard = "the list of uploads lacks it";
+    this.#reschedule(waiter);
+  }
+
+  #reschedule(waiter: Waiter): void {
+    waiter.intervalMs = Math.min(waiter.intervalMs * 2, this.#parts.longestIntervalMs);
+    waiter.dueAt = this.#parts.clock.monotonic() + waiter.intervalMs;
+  }
+}
+
+type FailedRead = Extract<CallResult<unknown>, { readonly failure: CallFailure }>;
+
+function interrupted(uploadId: string, attempts: number): CallResult<UploadStatus> {
+  const request = `GET /api/uploads/${uploadId}`;
+  return {
+    outcome: "not_sent",
+    failure: describeFailure({ code: "aborted", request, stops: "run" }),
+    attempts,
+  };
+}
+
+function timedOut(waiter: Waiter): CallResult<UploadStatus> {
+  const request = `GET /api/uploads/${waiter.uploadId}`;
+  const failure = describeFailure({
+    code: "upload-timeout",
+    request,
+    stops: "operation",
+    detail: waiter.lastHeard,
+  });
+  return { outcome: "unknown", failure, attempts: waiter.attempts };
+}

@@ -1,0 +1,194 @@
+import { z } from "zod";
+import type { CallFailure, Outcome } from "../model/outcome.ts";
+import { operationKinds, type RecordedOperation } from "../model/recorded.ts";
+import { inDoubt } from "./in-doubt.ts";
+import type { LedgerQueries } from "./schema.ts";
+import { failureSchema, intentSchema, totalsSchema } from "./stored-json.ts";
+import { type RowShape, StoredRow } from "./stored-row.ts";
+
+/** A writing call and how it ended. Times are epoch milliseconds. */
+export interface StoredOperation extends RecordedOperation {
+  /** Absent between intent and outcome. */
+  readonly outcome?: Outcome;
+  /** Of the HTTP answer, when there was one. */
+  readonly status?: number;
+  readonly attempts?: number;
+  readonly failure?: CallFailure;
+  /** Present once the operation was in doubt and is no more. */
+  readonly settled?: OperationSettlement;
+}
+
+/** How a doubt ended. `by` is the operation that proved it, when one did. */
+export interface OperationSettlement {
+  readonly as: (typeof settlements)[number];
+  readonly at: number;
+  readonly by?: string;
+}
+
+/** A run of `apply`, with how it ended unless it was cut off. Times are epoch milliseconds. */
+export interface StoredRun {
+  readonly id: string;
+  readonly command: string;
+  readonly planId: string;
+  readonly startedAt: number;
+  readonly finishedAt?: number;
+  readonly status?: string;
+  /** As the run reported them. */
+  readonly totals?: unknown;
+}
+
+/** Which operations; all conditions must hold. */
+export interface OperationFilter {
+  readonly runId?: string;
+  readonly address?: string;
+}
+
+/** Which runs; all conditions must hold. */
+export interface RunFilter {
+  readonly id?: string;
+  readonly planId?: string;
+}
+
+/** Operations by start, then id. */
+export async function readOperations(
+  queries: LedgerQueries,
+  location: string,
+  filter: OperationFilter,
+): Promise<StoredOperation[]> {
+  const { runId, address } = filter;
+  const rows = await queries
+    .selectFrom("operations")
+    .select(operationColumns)
+    .$if(runId !== undefined, (query) => query.where("run_id", "=", runId ?? ""))
+    .$if(address !== undefined, (query) => query.where("address", "=", address ?? ""))
+    .orderBy("started_at")
+    .orderBy("id")
+    .execute();
+  return storedRows(rows, { location, table: "operations", columns: operationColumns, keyLength: 1 }).map(
+    operationOf,
+  );
+}
+
+/** Operations in doubt, by start, then id. */
+export async function readInDoubt(queries: LedgerQueries, location: string): Promise<RecordedOperation[]> {
+  const rows = await queries
+    .selectFrom("operations")
+    .select(operationColumns)
+    .where(inDoubt)
+    .orderBy("started_at")
+    .orderBy("id")
+    .execute();
+  return storedRows(rows, { location, table: "operations", columns: operationColumns, keyLength: 1 }).map(
+    recordedOf,
+  );
+}
+
+/** Runs by start, then id. */
+export async function readRuns(
+  queries: LedgerQueries,
+  location: string,
+  filter: RunFilter,
+): Promise<StoredRun[]> {
+  const { id, planId } = filter;
+  const rows = await queries
+    .selectFrom("runs")
+    .select(runColumns)
+    .$if(id !== undefined, (query) => query.where("id", "=", id ?? ""))
+    .$if(planId !== undefined, (query) => query.where("plan_id", "=", planId ?? ""))
+    .orderBy("started_at")
+    .orderBy("id")
+    .execute();
+  return storedRows(rows, { location, table: "runs", columns: runColumns, keyLength: 1 }).map(runOf);
+}
+
+const operationColumns = [
+  "id",
+  "run_id",
+  "address",
+  "kind",
+  "method",
+  "path",
+  "intent",
+  "started_at",
+  "finished_at",
+  "outcome",
+  "status",
+  "attempts",
+  "failure",
+  "settled_at",
+  "settled_as",
+  "settled_by",
+] as const;
+
+const runColumns = ["id", "command", "plan_id", "started_at", "finished_at", "status", "totals"] as const;
+
+const outcomes = ["done", "rejected", "not_sent", "unknown"] as const;
+const settlements = ["done", "rejected", "not_sent", "superseded"] as const;
+
+/** Of a failure, what says why the outcome is unknown. */
+const detailSchema = z.looseObject({ message: z.string() });
+
+function storedRows(rows: readonly Readonly<Record<string, unknown>>[], shape: RowShape): StoredRow[] {
+  return rows.map(
+    (row) =>
+      new StoredRow(
+        shape,
+        shape.columns.map((column) => row[column]),
+      ),
+  );
+}
+
+function recordedOf(row: StoredRow): RecordedOperation {
+  const finishedAt = row.optionalInteger("finished_at");
+  const detail = row.optionalJson("failure", detailSchema)?.message;
+  return {
+    id: row.text("id"),
+    runId: row.text("run_id"),
+    address: row.text("address"),
+    kind: row.oneOf("kind", operationKinds),
+    method: row.text("method"),
+    path: row.text("path"),
+    intent: row.json("intent", intentSchema),
+    startedAt: row.integer("started_at"),
+    ...(finishedAt === undefined ? {} : { finishedAt }),
+    ...(detail === undefined ? {} : { detail }),
+  };
+}
+
+function operationOf(row: StoredRow): StoredOperation {
+  const outcome = row.optionalOneOf("outcome", outcomes);
+  const status = row.optionalInteger("status");
+  const attempts = row.optionalInteger("attempts");
+  const failure = row.optionalJson("failure", failureSchema);
+  const settled = settlementOf(row);
+  return {
+    ...recordedOf(row),
+    ...(outcome === undefined ? {} : { outcome }),
+    ...(status === undefined ? {} : { status }),
+    ...(attempts === undefined ? {} : { attempts }),
+    ...(failure === undefined ? {} : { failure }),
+    ...(settled === undefined ? {} : { settled }),
+  };
+}
+
+function settlementOf(row: StoredRow): OperationSettlement | undefined {
+  const as = row.optionalOneOf("settled_as", settlements);
+  if (as === undefined) return undefined;
+  const by = row.optionalText("settled_by");
+  return { as, at: row.integer("settled_at"), ...(by === undefined ? {} : { by }) };
+}
+
+function runOf(row: StoredRow): StoredRun {
+  const finishedAt = row.optionalInteger("finished_at");
+  const status = row.optionalText("status");
+  const totals = row.optionalJson("totals", totalsSchema);
+  return {
+    id: row.text("id"),
+    command: row.text("command"),
+    planId: row.text("plan_id"),
+    startedAt: row.integer("started_at"),
+    ...(finishedAt === undefined ? {} : { finishedAt }),
+    ...(status === undefined ? {} : { status }),
+    ...(totals === undefined ? {} : { totals }),
+  };
+}

@@ -1,0 +1,40 @@
+import type { LedgerError } from "./ledger-error.ts";
+import type { LedgerQueries, LedgerTables } from "./schema.ts";
+
+/**
+ * How a transaction shares the ledger.
+ *
+ * | mode | sees | shares with |
+ * |---|---|---|
+ * | read | one state of the ledger throughout | everyone |
+ * | write | the last committed state; may change it | readers |
+ * | exclusive | as write; used by migrations | readers, and never another migration |
+ */
+export type TransactionMode = "read" | "write" | "exclusive";
+
+/** What differs between the databases a ledger may live in. Everything else goes through Kysely. */
+export interface LedgerDatabase {
+  /** For messages, without secrets. */
+  readonly location: string;
+  /** For compiling statements; running them is for `transaction`. */
+  readonly queries: LedgerQueries;
+  /**
+   * Resolves once the transaction is committed and on disk. Waits for other writers, within bounds, and may then
+   * call `work` again from the start. Rejects with a {@link LedgerError}, and then nothing was changed.
+   */
+  transaction<T>(mode: TransactionMode, work: (queries: LedgerQueries) => Promise<T>): Promise<T>;
+  /**
+   * All rows of a table as arrays of plain values in the order of `columns`, in no order of their own. The fastest
+   * way the database has to hand over a hundred thousand rows. Only inside a transaction.
+   */
+  scan<Table extends keyof LedgerTables>(
+    queries: LedgerQueries,
+    table: Table,
+    columns: readonly (keyof LedgerTables[Table] & string)[],
+  ): Promise<readonly (readonly unknown[])[]>;
+  /** Whether a ledger may be made here: there is nothing yet. Rejects when there is something else. */
+  hasLedger(queries: LedgerQueries): Promise<boolean>;
+  /** Says what a failure of the database means. */
+  explain(thrown: unknown): LedgerError;
+  close(): Promise<void>;
+}

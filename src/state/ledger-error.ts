@@ -1,0 +1,45 @@
+import { DraftsyncError } from "../model/errors.ts";
+
+/**
+ * Why the ledger refused or failed.
+ *
+ * | code | says |
+ * |---|---|
+ * | ledger-unreadable | cannot be opened or read: a folder in its place, no permission, not a ledger |
+ * | ledger-corrupt | is a ledger, and something in it is damaged |
+ * | ledger-read-only | can be read and not written |
+ * | ledger-disk-full | no room for the change; it was not made |
+ * | ledger-busy | another process kept it locked for too long |
+ * | ledger-too-new | was written by a newer draftsync |
+ * | ledger-conflict | the change contradicts what the ledger holds; it was not made |
+ * | ledger-invalid-value | a value that a ledger cannot hold; the change was not made |
+ * | ledger-closed | used after `close` |
+ * | ledger-failed | the database failed in a way that has no code of its own; see the cause |
+ * | service-origin-mismatch | the ledger speaks of another service |
+ */
+export type LedgerErrorCode =
+  | "ledger-unreadable"
+  | "ledger-corrupt"
+  | "ledger-read-only"
+  | "ledger-disk-full"
+  | "ledger-busy"
+  | "ledger-too-new"
+  | "ledger-conflict"
+  | "ledger-invalid-value"
+  | "ledger-closed"
+  | "ledger-failed"
+  | "service-origin-mismatch";
+
+/** A failure of the ledger. When a method of the ledger rejects with it, nothing of its change is stored. */
+export class LedgerError extends DraftsyncError {
+  override readonly name = "LedgerError";
+  declare readonly code: LedgerErrorCode;
+
+  constructor(
+    code: LedgerErrorCode,
+    message: string,
+    details: { readonly hint?: string; readonly cause?: unknown } = {},
+  ) {
+    super(message, { code, ...details });
+  }
+}

@@ -1,0 +1,50 @@
+import type {
+  Recorded,
+  RecordedAttachment,
+  RecordedDuplicate,
+  RecordedPublication,
+  RecordedUpload,
+} from "../model/recorded.ts";
+import type { StoredOperation, StoredRun } from "./history.ts";
+
+/** Of {@link LedgerExport}; rises when a reader of it would have to change. */
+export const ledgerExportVersion = 1;
+
+/**
+ * Everything a ledger holds, as plain JSON. Attachments are sorted by address, publications by draft and revision,
+ * duplicates by name, uploads by id, operations and runs by start: the same content gives the same bytes. A ledger
+ * holds no secrets, so neither does this. Times are epoch milliseconds.
+ */
+export interface LedgerExport {
+  readonly format_version: typeof ledgerExportVersion;
+  readonly lineage: string;
+  readonly serial: number;
+  readonly service_origin: string | null;
+  readonly protected_drafts: readonly number[];
+  readonly attachments: readonly RecordedAttachment[];
+  readonly publications: readonly RecordedPublication[];
+  readonly duplicates: readonly RecordedDuplicate[];
+  readonly uploads: readonly RecordedUpload[];
+  readonly operations: readonly StoredOperation[];
+  readonly runs: readonly StoredRun[];
+}
+
+/** Puts an export together. Operations in doubt are those of `operations` that are not settled. */
+export function makeExport(
+  recorded: Recorded,
+  history: { readonly operations: readonly StoredOperation[]; readonly runs: readonly StoredRun[] },
+): LedgerExport {
+  return {
+    format_version: ledgerExportVersion,
+    lineage: recorded.lineage,
+    serial: recorded.serial,
+    service_origin: recorded.serviceOrigin ?? null,
+    protected_drafts: [...recorded.protectedDrafts],
+    attachments: recorded.attachments,
+    publications: recorded.publications,
+    duplicates: recorded.duplicates,
+    uploads: recorded.uploads,
+    operations: history.operations,
+    runs: history.runs,
+  };
+}

@@ -1,0 +1,5 @@
+import type { Migration } from "../migrate.ts";
+import { ledgerMigration } from "./0001-ledger.ts";
+
+/** Every migration, numbered from 1 without gaps, in the order in which they are applied. */
+export const allMigrations: readonly Migration[] = [ledgerMigration];

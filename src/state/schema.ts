@@ -1,0 +1,118 @@
+import type { Kysely } from "kysely";
+
+/** One row: what the ledger is. */
+export interface MetaTable {
+  /** Always 1. */
+  id: number;
+  lineage: string;
+  serial: number;
+  service_origin: string | null;
+}
+
+/** Migrations that were applied. Times are epoch milliseconds, here and below. */
+export interface MigrationsTable {
+  version: number;
+  name: string;
+  applied_at: number;
+}
+
+/** Drafts of which nothing may be deleted. */
+export interface ProtectedDraftsTable {
+  draft_id: number;
+}
+
+/** Files that are attached. Key: draft, kind and file. `attributes` is a JSON object. */
+export interface AttachmentsTable {
+  draft_id: number;
+  kind: string;
+  file_id: number;
+  address: string;
+  attributes: string;
+  sha256: string | null;
+  confirmed_by: string;
+  confirmed_at: number;
+}
+
+/** Products published from drafts. Key: draft and revision. */
+export interface PublicationsTable {
+  draft_id: number;
+  revision: number;
+  product_id: number;
+  confirmed_by: string;
+  confirmed_at: number;
+}
+
+/** Products made as copies. Exactly one of the two `from_` columns is set. */
+export interface DuplicatesTable {
+  name: string;
+  from_product_id: number | null;
+  from_draft_id: number | null;
+  source_product_id: number;
+  product_id: number;
+  confirmed_by: string;
+  confirmed_at: number;
+}
+
+/** Registered uploads. */
+export interface UploadsTable {
+  upload_id: string;
+  upload_key: string;
+  source: string | null;
+  sha256: string | null;
+  size: number | null;
+  status: string;
+  file_id: number | null;
+  registered_at: number;
+}
+
+/**
+ * Writing calls. `outcome` is null between intent and outcome. `intent` and `failure` are JSON objects.
+ *
+ * The `settled_` columns are set once an operation is in doubt no more: `settled_as` is what was found out
+ * (`done`, `rejected`, `not_sent`) or `superseded`, `settled_by` the operation that proved it, if one did.
+ */
+export interface OperationsTable {
+  id: string;
+  run_id: string;
+  address: string;
+  kind: string;
+  method: string;
+  path: string;
+  intent: string;
+  started_at: number;
+  finished_at: number | null;
+  outcome: string | null;
+  status: number | null;
+  attempts: number | null;
+  failure: string | null;
+  settled_at: number | null;
+  settled_as: string | null;
+  settled_by: string | null;
+}
+
+/** Runs of `apply`. `totals` is JSON. */
+export interface RunsTable {
+  id: string;
+  command: string;
+  plan_id: string;
+  started_at: number;
+  finished_at: number | null;
+  status: string | null;
+  totals: string | null;
+}
+
+/** The tables after the last migration. */
+export interface LedgerTables {
+  meta: MetaTable;
+  schema_migrations: MigrationsTable;
+  protected_drafts: ProtectedDraftsTable;
+  attachments: AttachmentsTable;
+  publications: PublicationsTable;
+  duplicates: DuplicatesTable;
+  uploads: UploadsTable;
+  operations: OperationsTable;
+  runs: RunsTable;
+}
+
+/** What queries run on: the database, or a transaction in it. */
+export type LedgerQueries = Kysely<LedgerTables>;

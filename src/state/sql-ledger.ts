@@ -1,0 +1,177 @@
+import { sql } from "kysely";
+import type {
+  Clock,
+  Ledger,
+  LedgerEffect,
+  NewOperation,
+  OperationResult,
+  RunRecord,
+} from "../model/ports.ts";
+import type { Recorded } from "../model/recorded.ts";
+import { type ApplyEffect, makeApplyEffect } from "./effects.ts";
+import {
+  type OperationFilter,
+  type RunFilter,
+  readInDoubt,
+  readOperations,
+  readRuns,
+  type StoredOperation,
+  type StoredRun,
+} from "./history.ts";
+import { type Journal, makeJournal } from "./journal.ts";
+import type { LedgerDatabase } from "./ledger-database.ts";
+import { LedgerError } from "./ledger-error.ts";
+import { type LedgerExport, makeExport } from "./ledger-export.ts";
+import { RecordReader } from "./read-records.ts";
+import type { LedgerQueries } from "./schema.ts";
+import { StoredRow } from "./stored-row.ts";
+import { WriteQueue } from "./write-queue.ts";
+
+/**
+ * The ledger in a database whose schema is there.
+ *
+ * `serial` rises by one with every transaction that holds the beginning or the end of an operation, or an effect:
+ * each of them changes what {@link Recorded} shows, a begun operation being in doubt until it ends. Calls that were
+ * committed together share one rise. Runs do not raise it: no plan is built from them. Neither does the binding to a
+ * service: a plan names its service itself.
+ */
+export class SqlLedger implements Ledger {
+  readonly #database: LedgerDatabase;
+  readonly #queue: WriteQueue;
+  readonly #journal: Journal;
+  readonly #applyEffect: ApplyEffect;
+
+  constructor(database: LedgerDatabase, clock: Clock) {
+    this.#database = database;
+    this.#journal = makeJournal(database.queries, clock);
+    this.#applyEffect = makeApplyEffect(database.queries, this.#journal);
+    this.#queue = new WriteQueue(database, (queries) => raiseSerial(queries));
+  }
+
+  get location(): string {
+    return this.#database.location;
+  }
+
+  async load(): Promise<Recorded> {
+    return this.#read((queries) => this.#recorded(queries));
+  }
+
+  async bindOrigin(origin: string): Promise<void> {
+    await this.#queue.add({ shown: false, apply: (queries) => bind(queries, origin, this.location) });
+  }
+
+  async startRun(run: RunRecord): Promise<void> {
+    await this.#queue.add({ shown: false, apply: (queries) => this.#journal.startRun(queries, run) });
+  }
+
+  async finishRun(
+    runId: string,
+    result: { readonly totals: unknown; readonly status: string },
+  ): Promise<void> {
+    await this.#queue.add({
+      shown: false,
+      apply: (queries) => this.#journal.finishRun(queries, runId, result),
+    });
+  }
+
+  async begin(operation: NewOperation): Promise<void> {
+    await this.#queue.add({ shown: true, apply: (queries) => this.#journal.begin(queries, operation) });
+  }
+
+  async finish(
+    operationId: string,
+    result: OperationResult,
+    effects: readonly LedgerEffect[],
+  ): Promise<void> {
+    await this.#queue.add({
+      shown: true,
+      apply: async (queries) => {
+        await this.#journal.finish(queries, operationId, result);
+        for (const effect of effects) await this.#applyEffect(queries, effect, operationId);
+        if (result.outcome === "done") await this.#journal.supersede(queries, operationId);
+      },
+    });
+  }
+
+  async record(effects: readonly LedgerEffect[]): Promise<void> {
+    if (effects.length === 0) return this.#queue.refuseIfClosed();
+    await this.#queue.add({
+      shown: true,
+      apply: async (queries) => {
+        for (const effect of effects) await this.#applyEffect(queries, effect);
+      },
+    });
+  }
+
+  async export(): Promise<LedgerExport> {
+    return this.#read(async (queries) =>
+      makeExport(await this.#recorded(queries), {
+        operations: await readOperations(queries, this.location, {}),
+        runs: await readRuns(queries, this.location, {}),
+      }),
+    );
+  }
+
+  async operations(filter: OperationFilter = {}): Promise<StoredOperation[]> {
+    return this.#read((queries) => readOperations(queries, this.location, filter));
+  }
+
+  async runs(filter: RunFilter = {}): Promise<StoredRun[]> {
+    return this.#read((queries) => readRuns(queries, this.location, filter));
+  }
+
+  async close(): Promise<void> {
+    await this.#queue.close();
+    await this.#database.close();
+  }
+
+  async #read<T>(work: (queries: LedgerQueries) => Promise<T>): Promise<T> {
+    this.#queue.refuseIfClosed();
+    return this.#database.transaction("read", work);
+  }
+
+  async #recorded(queries: LedgerQueries): Promise<Recorded> {
+    const meta = await readMeta(queries, this.location);
+    const serviceOrigin = meta.optionalText("service_origin");
+    const reader = new RecordReader(this.#database, queries);
+    return {
+      lineage: meta.text("lineage"),
+      serial: meta.integer("serial"),
+      ...(serviceOrigin === undefined ? {} : { serviceOrigin }),
+      protectedDrafts: new Set(await reader.protectedDrafts()),
+      attachments: await reader.attachments(),
+      publications: await reader.publications(),
+      duplicates: await reader.duplicates(),
+      uploads: await reader.uploads(),
+      inDoubt: await readInDoubt(queries, this.location),
+    };
+  }
+}
+
+async function readMeta(queries: LedgerQueries, location: string): Promise<StoredRow> {
+  const columns = ["id", "lineage", "serial", "service_origin"] as const;
+  const row = await queries.selectFrom("meta").select(columns).executeTakeFirst();
+  const values = columns.map((column) => row?.[column]);
+  return new StoredRow({ location, table: "meta", columns, keyLength: 1 }, values);
+}
+
+async function raiseSerial(queries: LedgerQueries): Promise<void> {
+  await queries.updateTable("meta").set({ serial: sql<number>`serial + 1` }).execute();
+}
+
+async function bind(queries: LedgerQueries, origin: string, location: string): Promise<void> {
+  await queries
+    .updateTable("meta")
+    .set({ service_origin: origin })
+    .where("service_origin", "is", null)
+    .execute();
+  const row = await queries.selectFrom("meta").select("service_origin").executeTakeFirst();
+  if (row?.service_origin === origin) return;
+  throw new LedgerError(
+    "service-origin-mismatch",
+    `The ledger ${location} speaks of the service ${row?.service_origin}, not of ${origin}.`,
+    {
+      hint: "Set service.base_url (or DRAFTSYNC_BASE_URL) to the service of this ledger, or `state` to another ledger.",
+    },
+  );
+}

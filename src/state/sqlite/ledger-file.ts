@@ -1,0 +1,54 @@
+import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
+import { dirname, isAbsolute } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { systemCodeOf } from "../../model/errors.ts";
+import type { Clock } from "../../model/ports.ts";
+import { LedgerError } from "../ledger-error.ts";
+
+/** How long another process may take from making the file to writing its first page, milliseconds. */
+const patience = 5_000;
+
+/**
+ * Makes sure that there is a file to open: a new one with mode 0600, in folders made with 0700. SQLite gives the
+ * files that it puts beside it (-wal, -shm) the mode of the file. One that exists keeps its mode.
+ *
+ * An empty file is refused unless another process is just making it: it may be what is left of a ledger, and to
+ * take it for a new one would be to forget everything.
+ */
+export async function prepareFile(location: string, clock: Clock): Promise<void> {
+  if (!isAbsolute(location)) throw notAFile(location, "is not an absolute path");
+  mkdirSync(dirname(location), { recursive: true, mode: 0o700 });
+  if (create(location)) return;
+  const deadline = clock.monotonic() + patience;
+  for (;;) {
+    const found = statSync(location);
+    if (!found.isFile())
+      throw notAFile(location, found.isDirectory() ? "is a folder" : "is not a regular file");
+    if (found.size > 0) return;
+    if (clock.monotonic() >= deadline) throw emptyFile(location);
+    await pause(20);
+  }
+}
+
+function create(location: string): boolean {
+  try {
+    // Only ever a file that nobody has open: closing one drops this process's locks on it (fcntl(2)).
+    closeSync(openSync(location, "wx", 0o600));
+    return true;
+  } catch (error) {
+    if (systemCodeOf(error) === "EEXIST") return false;
+    throw error;
+  }
+}
+
+function notAFile(location: string, says: string): LedgerError {
+  return new LedgerError("ledger-unreadable", `The ledger ${location} ${says}.`, {
+    hint: "Set `state` in draftsync.yaml (or DRAFTSYNC_STATE) to the path of a file.",
+  });
+}
+
+function emptyFile(location: string): LedgerError {
+  return new LedgerError("ledger-corrupt", `The ledger ${location} is an empty file.`, {
+    hint: "If it was in use before, restore it from a backup. If it never was, delete the file and run again.",
+  });
+}

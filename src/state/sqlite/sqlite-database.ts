@@ -1,0 +1,173 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { Kysely, sql } from "kysely";
+import Database from "libsql";
+import type { Clock } from "../../model/ports.ts";
+import type { LedgerDatabase, TransactionMode } from "../ledger-database.ts";
+import { LedgerError } from "../ledger-error.ts";
+import type { LedgerQueries, LedgerTables } from "../schema.ts";
+import { prepareFile } from "./ledger-file.ts";
+import { LedgerSqliteDialect } from "./sqlite-dialect.ts";
+import { explainFailure, isBusy } from "./sqlite-failure.ts";
+
+/** How long a ledger that others keep locked is tried, milliseconds. */
+const patience = 10_000;
+
+/** How long SQLite itself waits for a lock, milliseconds. Short: the whole process stands still meanwhile. */
+const busyTimeout = 50;
+
+/** Rows that are handed over at once: few enough for any text they may hold. */
+const scanPage = 1_000;
+
+/**
+ * Settings that are made and read back, with the values that SQLite reports. WAL with `synchronous=FULL` syncs every
+ * commit (https://www.sqlite.org/pragma.html#pragma_synchronous); `fullfsync` makes that reach the disk on macOS.
+ */
+const pragmas: readonly (readonly [name: string, value: string, readBack: string | number])[] = [
+  ["busy_timeout", String(busyTimeout), busyTimeout],
+  ["journal_mode", "wal", "wal"],
+  ["synchronous", "full", 2],
+  ["fullfsync", "on", 1],
+  ["foreign_keys", "on", 1],
+  // KiB, negative by SQLite's convention: the default of 2 MiB is smaller than the indices of a big catalogue.
+  ["cache_size", "-32000", -32_000],
+];
+
+/** Makes the settings of a ledger's connection. Throws when SQLite did not take one of them. */
+export function applyPragmas(database: Database.Database, location: string): void {
+  for (const [name, value, readBack] of pragmas) {
+    database.exec(`pragma ${name} = ${value}`);
+    const [row] = database.prepare(`pragma ${name}`).raw().all();
+    const got: unknown = Array.isArray(row) ? row[0] : undefined;
+    if (got !== readBack) {
+      throw new LedgerError(
+        "ledger-unreadable",
+        `The ledger ${location} cannot be opened safely: SQLite's ${name} is ${String(got)} and must be ${readBack}.`,
+        { hint: "Put the ledger on a local disk: SQLite needs shared memory and file locks there." },
+      );
+    }
+  }
+}
+
+/** Opens the SQLite file at `location`, an absolute path; makes it when there is none. Rejects with a LedgerError. */
+export async function openSqlite(options: {
+  readonly location: string;
+  readonly clock: Clock;
+}): Promise<LedgerDatabase> {
+  const { location, clock } = options;
+  try {
+    await prepareFile(location, clock);
+    return new SqliteLedgerDatabase(await patiently(clock, () => connect(location)), location, clock);
+  } catch (error) {
+    throw explainFailure(error, location);
+  }
+}
+
+async function connect(location: string): Promise<Database.Database> {
+  const database = new Database(location);
+  try {
+    refuseForeign(database, location);
+    applyPragmas(database, location);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Before anything is changed in it: the database of another program is not for us. */
+function refuseForeign(database: Database.Database, location: string): void {
+  const names = database.prepare("select name from sqlite_schema where type = 'table'").raw().all().flat();
+  if (names.length === 0 || names.includes("schema_migrations")) return;
+  throw new LedgerError("ledger-unreadable", `The ledger ${location} is a database of another program.`, {
+    hint: "Set `state` in draftsync.yaml (or DRAFTSYNC_STATE) to another path.",
+  });
+}
+
+/** Tries until nothing else is in the way, or patience has ended. */
+async function patiently<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
+  const deadline = clock.monotonic() + patience;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isBusy(error) || clock.monotonic() >= deadline) throw error;
+      // At random, so that processes which met once do not meet again.
+      await pause(5 + Math.random() * 45);
+    }
+  }
+}
+
+class SqliteLedgerDatabase implements LedgerDatabase {
+  readonly location: string;
+  readonly queries: LedgerQueries;
+  readonly #database: Database.Database;
+  readonly #clock: Clock;
+
+  constructor(database: Database.Database, location: string, clock: Clock) {
+    this.location = location;
+    this.queries = new Kysely<LedgerTables>({ dialect: new LedgerSqliteDialect(database) });
+    this.#database = database;
+    this.#clock = clock;
+  }
+
+  async transaction<T>(mode: TransactionMode, work: (queries: LedgerQueries) => Promise<T>): Promise<T> {
+    try {
+      return await patiently(this.#clock, () => this.#begin(mode).execute(work));
+    } catch (error) {
+      throw this.explain(error);
+    }
+  }
+
+  async scan<Table extends keyof LedgerTables>(
+    queries: LedgerQueries,
+    table: Table,
+    columns: readonly (keyof LedgerTables[Table] & string)[],
+  ): Promise<readonly (readonly unknown[])[]> {
+    const rows: (readonly unknown[])[] = [];
+    const values = sql.join(columns.map((column) => sql.ref(column)));
+    for (let after = 0; ; ) {
+      // libsql hands over one long text several times faster than a thousand rows.
+      const page = sql<{ last: number | null; rows: string }>`
+        select max(rowid) as last, json_group_array(json_array(${values})) as rows
+        from (select rowid, * from ${sql.table(table)} where rowid > ${after} order by rowid limit ${scanPage})`;
+      const [found] = (await page.execute(queries)).rows;
+      if (found === undefined || found.last === null) return rows;
+      const parsed: readonly unknown[][] = JSON.parse(found.rows);
+      for (const row of parsed) rows.push(row);
+      after = found.last;
+    }
+  }
+
+  async hasLedger(queries: LedgerQueries): Promise<boolean> {
+    const found = sql`select 1 from sqlite_schema where type = 'table' and name = 'schema_migrations'`;
+    return (await found.execute(queries)).rows.length > 0;
+  }
+
+  explain(thrown: unknown): LedgerError {
+    return explainFailure(thrown, this.location);
+  }
+
+  async close(): Promise<void> {
+    try {
+      // The file is whole by itself then, and can be copied. libsql keeps its handles until the statements are
+      // collected as garbage, so SQLite does not do this by itself.
+      this.#database.exec("pragma wal_checkpoint(truncate)");
+    } catch {
+      // Someone is reading, or the disk is full: what is in the -wal file is as durable, and is taken in later.
+    }
+    await this.queries.destroy();
+    this.#database.close();
+  }
+
+  #begin(mode: TransactionMode) {
+    const builder = this.queries.transaction();
+    switch (mode) {
+      case "read":
+        return builder.setAccessMode("read only");
+      case "write":
+        return builder;
+      case "exclusive":
+        return builder.setIsolationLevel("serializable");
+    }
+  }
+}

@@ -1,0 +1,192 @@
+import { describe, expect, test } from "vitest";
+import { errorsOf, resourceOf } from "./support/call.ts";
+import { freshId } from "./support/interface.ts";
+import { useSandbox } from "./support/use-sandbox.ts";
+
+const KINDS = [
+  {
+    kind: "product_file" as const,
+    collection: "/api/drafts/:draft_id/product_files",
+    first: { file_format: "fbx", is_native: true },
+    change: { file_format: "", renderer: "arnold" },
+    after: {
+      file_format: "",
+      format_version: null,
+      renderer: "arnold",
+      renderer_version: null,
+      is_native: true,
+    },
+  },
+  {
+    kind: "promotional_file" as const,
+    collection: "/api/drafts/:draft_id/promotional_files",
+    first: { description: "Hero" },
+    change: { description: "Hero, lit from the left" },
+    after: { description: "Hero, lit from the left" },
+  },
+];
+
+const { send, sandbox } = useSandbox();
+
+describe.each(KINDS)("$collection", ({ kind, collection, first, change, after }) => {
+  const document = (attributes?: object) => ({ data: { type: kind, attributes } });
+  const pathOf = (draft: number) => collection.replace(":draft_id", String(draft));
+
+  async function attach() {
+    const place = { draftId: freshId(), kind, fileId: freshId() };
+    const path = pathOf(place.draftId);
+    const body = document({ file_id: place.fileId, ...first });
+    const answer = await send({ method: "POST", path, body });
+    return { place, path, answer, body, one: `${path}/${place.fileId}` };
+  }
+  const heldAt = (draft: number) =>
+    sandbox()
+      .state()
+      .attachments.filter((attachment) => attachment.draftId === draft)
+      .map(({ draftId, kind: held, fileId, attributes }) => ({ draftId, kind: held, fileId, attributes }));
+
+  test(`POST ${collection} — attaches, and answers every field, null where it was not named`, async () => {
+    const { place, answer } = await attach();
+    const nothing = Object.fromEntries(Object.keys(after).map((name) => [name, null]));
+    expect(answer.json).toEqual({
+      data: {
+        type: kind,
+        id: String(place.fileId),
+        attributes: { file_id: place.fileId, ...nothing, ...first },
+      },
+    });
+    expect(heldAt(place.draftId)).toEqual([{ ...place, attributes: first }]);
+  });
+
+  test(`POST ${collection} — a second time: 409, and the first stays as it is`, async () => {
+    const { place, path } = await attach();
+    const again = await send({ method: "POST", path, body: document({ file_id: place.fileId, ...change }) });
+    expect(again.status).toBe(409);
+    expect(errorsOf(again)).toMatchObject([
+      { code: "already-attached", source: { pointer: "/data/attributes/file_id" } },
+    ]);
+    expect(heldAt(place.draftId)).toEqual([{ ...place, attributes: first }]);
+  });
+
+  test(`POST ${collection} — the same file on another draft and as the other kind is another attachment`, async () => {
+    const { place } = await attach();
+    const other = kind === "product_file" ? "promotional_file" : "product_file";
+    const elsewhere = await send({
+      method: "POST",
+      path: pathOf(freshId()),
+      body: document({ file_id: place.fileId }),
+    });
+    const otherwise = await send({
+      method: "POST",
+      path: `/api/drafts/${place.draftId}/${other}s`,
+      body: { data: { type: other, attributes: { file_id: place.fileId } } },
+    });
+    expect([elsewhere.status, otherwise.status]).toEqual([201, 201]);
+  });
+
+  test(`POST ${collection} — a file that was never uploaded: 422`, async () => {
+    const body = document({ file_id: 9_000_000_001_234 });
+    const answer = await send({ method: "POST", path: pathOf(freshId()), body });
+    expect(answer.status).toBe(422);
+    expect(errorsOf(answer)).toMatchObject([
+      { code: "no-such-file", source: { pointer: "/data/attributes/file_id" } },
+    ]);
+  });
+
+  describe.each(["PATCH", "PUT"])("%s", (method) => {
+    const name = `${method} ${collection}/:id`;
+
+    test(`${name} — sets what is named and leaves the rest`, async () => {
+      const { place, one } = await attach();
+      const answer = await send({ method, path: one, body: document(change) });
+      expect(answer.json).toEqual({
+        data: { type: kind, id: String(place.fileId), attributes: { file_id: place.fileId, ...after } },
+      });
+      expect(heldAt(place.draftId)).toEqual([{ ...place, attributes: { ...first, ...change } }]);
+    });
+
+    test.each([
+      ["no body", undefined],
+      ["an empty object", {}],
+      ["data without attributes", document()],
+      ["empty attributes", document({})],
+    ])(`${name} — %s changes nothing and answers the resource (the probe)`, async (_, body) => {
+      const { place, one, answer: created } = await attach();
+      const answer = await send({ method, path: one, body });
+      expect(answer.status).toBe(200);
+      expect(answer.json).toEqual(created.json);
+      expect(heldAt(place.draftId)).toEqual([{ ...place, attributes: first }]);
+    });
+
+    test(`${name} — file_id is not accepted on update`, async () => {
+      const { place, one } = await attach();
+      const answer = await send({ method, path: one, body: document({ ...change, file_id: place.fileId }) });
+      expect(answer.status).toBe(422);
+      expect(errorsOf(answer)).toMatchObject([
+        { code: "unknown-field", source: { pointer: "/data/attributes/file_id" } },
+      ]);
+      expect(heldAt(place.draftId)).toEqual([{ ...place, attributes: first }]);
+    });
+
+    test(`${name} — data null is no object: 422`, async () => {
+      const { one } = await attach();
+      expect((await send({ method, path: one, body: { data: null } })).status).toBe(422);
+    });
+
+    test(`${name} — a file that is not attached: 404`, async () => {
+      const { path } = await attach();
+      const answer = await send({ method, path: `${path}/${freshId()}`, body: document(change) });
+      expect(answer.status).toBe(404);
+      expect(errorsOf(answer)).toMatchObject([{ code: "not-attached", source: { parameter: "id" } }]);
+    });
+  });
+
+  test(`DELETE ${collection}/:id — detaches without a body, once`, async () => {
+    const { place, one, path, body } = await attach();
+    const answer = await send({ method: "DELETE", path: one });
+    expect([answer.status, answer.text]).toEqual([204, ""]);
+    expect(heldAt(place.draftId)).toEqual([]);
+    expect((await send({ method: "DELETE", path: one })).status).toBe(404);
+    expect((await send({ method: "POST", path, body })).status).toBe(201);
+  });
+
+  test(`PATCH ${collection}/:id — sees what was done by hand behind the client's back`, async () => {
+    const { place, one } = await attach();
+    sandbox().edit(place, change);
+    expect(resourceOf(await send({ method: "PATCH", path: one })).attributes).toMatchObject(after);
+    sandbox().detach(place);
+    expect((await send({ method: "PATCH", path: one })).status).toBe(404);
+    expect(() => sandbox().edit(place, change)).toThrow(/not attached/);
+    sandbox().attach(place, first);
+    expect(resourceOf(await send({ method: "PATCH", path: one })).attributes).toMatchObject(first);
+    expect(() => sandbox().attach(place)).toThrow(/attached already/);
+  });
+});
+
+describe("known drafts and files", () => {
+  const { send: ask } = useSandbox({ drafts: [48213], files: [9900011] });
+  const rows = KINDS.flatMap(({ kind, collection }) => [
+    { kind, name: `POST ${collection}`, method: "POST", tail: "", body: { file_id: 9900011 } },
+    { kind, name: `PATCH ${collection}/:id`, method: "PATCH", tail: "/9900011", body: {} },
+    { kind, name: `PUT ${collection}/:id`, method: "PUT", tail: "/9900011", body: {} },
+    { kind, name: `DELETE ${collection}/:id`, method: "DELETE", tail: "/9900011", body: undefined },
+  ]);
+
+  test.each(rows)(
+    "$name — an unknown draft: 404, a known one works",
+    async ({ kind, method, tail, body }) => {
+      const document = body && { data: { type: kind, attributes: body } };
+      const at = (draft: number) =>
+        ask({ method, path: `/api/drafts/${draft}/${kind}s${tail}`, body: document });
+      const unknown = await at(48214);
+      expect(unknown.status).toBe(404);
+      expect(errorsOf(unknown)).toMatchObject([{ code: "no-such-draft", source: { parameter: "draft_id" } }]);
+      expect((await at(48213)).status).toBeLessThan(300);
+    },
+  );
+
+  test.each(KINDS)("POST $collection — a file that is not listed: 422", async ({ kind }) => {
+    const body = { data: { type: kind, attributes: { file_id: 9900012 } } };
+    expect((await ask({ method: "POST", path: `/api/drafts/48213/${kind}s`, body })).status).toBe(422);
+  });
+});

@@ -1,0 +1,90 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { PutObjectCommand } from "@aws-sdk/client-s3";
+import { describe, expect, test } from "vitest";
+import type { Arrival } from "../../src/sandbox/server.ts";
+import { call, errorsOf, JSON_API, KEY } from "./support/call.ts";
+import { makeS3, openSession } from "./support/storage.ts";
+import { useSandbox } from "./support/use-sandbox.ts";
+
+const get = { method: "GET", path: "/api/products/5" };
+
+/** How many arrivals lie in the window that ends with each one, itself included. */
+function windowsOf(arrivals: readonly Arrival[], windowMs: number): number[] {
+  return arrivals.map(
+    (last) =>
+      arrivals.filter(({ monotonic }) => monotonic <= last.monotonic && last.monotonic - monotonic < windowMs)
+        .length,
+  );
+}
+
+describe("a bound of 5 in 200 ms", () => {
+  const log: Arrival[] = [];
+  const { send } = useSandbox({ rate: { limit: 5, windowMs: 200 }, log: (arrival) => log.push(arrival) });
+
+  test("every arrival beyond 5 in any sliding window is answered 429, and no other", async () => {
+    for (let round = 0; round < 30; round += 1) {
+      await Promise.all(Array.from({ length: 1 + (round % 4) }, () => send(get)));
+      await delay((round * 37) % 120);
+    }
+    const arrivals = log.toSorted((a, b) => a.sequence - b.sequence);
+    const beyond = windowsOf(arrivals, 200).map((count) => count > 5);
+    expect(arrivals.map((arrival) => arrival.status === 429)).toEqual(beyond);
+    expect(new Set(beyond)).toEqual(new Set([true, false]));
+  });
+});
+
+describe("a bound of 3 in a second", () => {
+  const { send, sandbox } = useSandbox({ rate: { limit: 3, windowMs: 1000 } });
+
+  test("answers count down, refuse with Retry-After, and take one again when it has passed", async () => {
+    const base = sandbox().url;
+    const answers = [
+      await send(get),
+      await call(base, { ...get, headers: { authorization: "Token wrong" } }),
+      await call(base, { ...get, path: "/api/nothing" }),
+      await send(get),
+    ];
+    expect(answers.map((answer) => answer.status)).toEqual([200, 401, 404, 429]);
+    expect(answers.map((answer) => answer.headers["ratelimit-policy"])).toEqual(
+      Array(4).fill('"arrivals";q=3;w=1'),
+    );
+    expect(answers.map((answer) => answer.headers.ratelimit)).toEqual([
+      '"arrivals";r=2',
+      '"arrivals";r=1',
+      '"arrivals";r=0;t=1',
+      '"arrivals";r=0;t=1',
+    ]);
+    const [refused] = answers.slice(3);
+    expect(refused?.headers["content-type"]).toBe(JSON_API);
+    expect(refused && errorsOf(refused)).toMatchObject([{ status: "429", code: "too-many-requests" }]);
+    expect(refused?.headers["retry-after"]).toBe("1");
+    await delay(1000 * Number(refused?.headers["retry-after"]));
+    expect((await send(get)).status).toBe(200);
+  });
+});
+
+describe("a bound of 1 in an hour", () => {
+  const { send } = useSandbox({ rate: { limit: 1, windowMs: 3_600_000 } });
+
+  test("storage requests are outside it", async () => {
+    const session = await openSession(send);
+    const s3 = makeS3(session);
+    for (let count = 0; count < 3; count += 1) {
+      const put = { Bucket: session.bucket, Key: `${session.key_prefix}${count}`, Body: "x" };
+      await expect(s3.send(new PutObjectCommand(put))).resolves.toBeDefined();
+    }
+    s3.destroy();
+    const refused = await send(get);
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers["retry-after"])).toBeGreaterThan(3590);
+  });
+});
+
+test("without a bound there are no rate headers", async () => {
+  const { startSandbox } = await import("../../src/sandbox/server.ts");
+  const sandbox = await startSandbox({ key: KEY });
+  const answer = await call(sandbox.url, get);
+  await sandbox.close();
+  expect(answer.status).toBe(200);
+  expect(Object.keys(answer.headers).filter((name) => name.startsWith("ratelimit"))).toEqual([]);
+});

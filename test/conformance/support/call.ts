@@ -1,0 +1,103 @@
+import { type IncomingHttpHeaders, request } from "node:http";
+import { z } from "zod";
+
+/** The key every sandbox of the suite accepts. */
+export const KEY = "sandbox-key";
+
+/** The media type of the interface. */
+export const JSON_API = "application/vnd.api+json";
+
+/** What an answer carried. */
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+  /** The parsed body; `undefined` when it is empty. */
+  json: unknown;
+}
+
+/** A request; a header that is `undefined` is left out. A body that is a string is sent as it is. */
+export interface Call {
+  method: string;
+  path: string;
+  headers?: Record<string, string | undefined>;
+  body?: unknown;
+}
+
+const USUAL = {
+  accept: `${JSON_API}; com.service.api.version=1`,
+  authorization: `Token ${KEY}`,
+};
+
+/** A body has its length, unless the request says how else it ends. */
+function framing(text: string | undefined, headers: Record<string, string | undefined>) {
+  if (text === undefined || headers["transfer-encoding"] !== undefined) return {};
+  return { "content-length": String(Buffer.byteLength(text)) };
+}
+
+/** Sends one request with the headers the document asks for, over a connection of its own. */
+export function call(base: string, { method, path, headers = {}, body }: Call): Promise<Answer> {
+  const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
+  const all = {
+    ...USUAL,
+    ...(text === undefined ? {} : { "content-type": JSON_API }),
+    ...framing(text, headers),
+    ...headers,
+  };
+  const sent = Object.fromEntries(
+    Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+  return new Promise((resolve, reject) => {
+    const outgoing = request(new URL(path, base), { method, headers: sent, agent: false }, (incoming) => {
+      const chunks: Buffer[] = [];
+      incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+      incoming.on("error", reject);
+      incoming.on("end", () => {
+        const received = Buffer.concat(chunks).toString("utf8");
+        const type = incoming.headers["content-type"] ?? "";
+        const json: unknown = received !== "" && type.includes("json") ? JSON.parse(received) : undefined;
+        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text: received, json });
+      });
+    });
+    outgoing.on("error", reject);
+    outgoing.end(text);
+  });
+}
+
+const Errors = z.object({
+  errors: z
+    .array(
+      z.object({
+        status: z.string(),
+        code: z.string(),
+        title: z.string(),
+        detail: z.string(),
+        source: z.record(z.string(), z.string()).optional(),
+      }),
+    )
+    .min(1),
+});
+
+/** The JSON:API error objects of an answer. */
+export function errorsOf(answer: Answer) {
+  return Errors.parse(answer.json).errors;
+}
+
+/** The pointers of an answer's errors. */
+export function pointersOf(answer: Answer): (string | undefined)[] {
+  return errorsOf(answer).map((error) => error.source?.pointer);
+}
+
+const OneResource = z.object({
+  data: z.object({
+    type: z.string(),
+    id: z.string(),
+    attributes: z.record(z.string(), z.unknown()),
+    relationships: z.record(z.string(), z.unknown()).optional(),
+  }),
+});
+
+/** The resource of an answer. */
+export function resourceOf(answer: Answer) {
+  return OneResource.parse(answer.json).data;
+}

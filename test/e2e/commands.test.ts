@@ -1,0 +1,231 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Folder } from "../support/cli.ts";
+import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
+import { filesBelow } from "../support/source-files.ts";
+
+let folder: Folder;
+const config = "version: 1\nworkspace: w\nservice: sandbox\n";
+const manifest = "draft: 7\nproduct_files:\n  - file_id: 10\n    file_format: fbx\npublish: true\n";
+
+beforeAll(async () => {
+  folder = await makeFolder({
+    "draftsync.yaml": config,
+    "manifests/a.yaml": manifest,
+    "files/a.txt": "content",
+  });
+});
+afterAll(() => folder.dispose());
+
+const run = (...args: string[]) => draftsync(args, { cwd: folder.path });
+
+describe("usage", () => {
+  test("the version is that of the package", async () => {
+    const { version } = JSON.parse(
+      filesBelow(".", "package.json").find(({ path }) => path === "./package.json")?.text ?? "{}",
+    );
+    expect(await run("--version")).toMatchObject({ code: 0, stdout: `${version}\n` });
+  });
+
+  test.each([
+    "init",
+    "validate",
+    "plan",
+    "apply",
+    "show",
+    "state",
+    "uploads",
+    "products",
+    "sandbox",
+    "schema",
+  ])("%s has help with examples", async (command) => {
+    const { code, stdout } = await run(command, "--help");
+    expect(code).toBe(0);
+    if (command !== "state" && command !== "uploads" && command !== "products")
+      expect(stdout).toContain("Examples:");
+  });
+
+  test.each([
+    { args: ["plna"], says: "Did you mean plan?" },
+    { args: ["plan", "--fromat", "json"], says: "Did you mean --format?" },
+    { args: ["plan", "--format", "yaml"], says: "Allowed choices are text, json" },
+    { args: ["state", "lst"], says: "Did you mean list?" },
+    { args: ["show"], says: "missing required argument" },
+    { args: ["sandbox", "--rate", "ten"], says: "Write it like 10/1s" },
+    { args: ["products", "get", "07"], says: "A product id is a plain number" },
+    { args: ["apply", "--max-deletes", "many"], says: "--max-deletes takes a number from 0 to 100" },
+  ])("$args is refused with a word that helps", async ({ args, says }) => {
+    const { code, stdout, stderr } = await run(...args);
+    expect(code).toBe(1);
+    expect(stdout).toBe("");
+    expect(stderr).toContain(says);
+  });
+
+  test("without a config it says where it looked and what to do", async () => {
+    const empty = await makeFolder();
+    const { code, stderr } = await draftsync(["plan"], { cwd: empty.path });
+    await empty.dispose();
+    expect(code).toBe(1);
+    expect(stderr).toContain("[config-missing]");
+    expect(stderr).toContain("draftsync init");
+  });
+});
+
+describe("validate", () => {
+  test("counts what is there", async () => {
+    expect(await run("validate")).toMatchObject({
+      code: 0,
+      stdout: "Valid: 1 manifest, 1 draft, 1 attachment, 0 duplicates.\n",
+    });
+  });
+
+  test("shows every mistake of every file at once, and touches no ledger", async () => {
+    const bad = await makeFolder({
+      "draftsync.yaml": config,
+      "manifests/a.yaml": 'draft: "7"\n',
+      "manifests/b.yaml": "draft: 8\nproduct_files:\n  - file_id: 10\n    format_version: 2020\n",
+    });
+    const { code, stdout, stderr } = await draftsync(["validate"], { cwd: bad.path });
+    expect(code).toBe(1);
+    expect(stdout).toBe("");
+    expect(stderr).toContain("manifests/a.yaml:1:8");
+    expect(stderr).toContain("manifests/b.yaml:4:21");
+    expect(stderr).toContain("2 errors; nothing was changed");
+    await expect(bad.read(".draftsync/state.db")).rejects.toThrow("ENOENT");
+    await bad.dispose();
+  });
+
+  test("mistakes in the config are shown in the same way", async () => {
+    const bad = await makeFolder({ "draftsync.yaml": `${config}rat: 3\nstate: 5\n` });
+    const { code, stderr } = await draftsync(["validate"], { cwd: bad.path });
+    await bad.dispose();
+    expect(code).toBe(1);
+    expect(stderr).toContain("draftsync.yaml:4:1");
+    expect(stderr).toContain("draftsync.yaml:5:8");
+  });
+});
+
+describe("schema", () => {
+  test.each(["manifest", "config"])("%s is the one that is checked in", async (what) => {
+    const { code, stdout } = await run("schema", what);
+    expect(code).toBe(0);
+    const checkedIn = filesBelow("manifests", `${what}.schema.json`)[0]?.text;
+    expect(stdout).toBe(checkedIn);
+  });
+});
+
+describe("apply", () => {
+  test("asks on a terminal, and refuses where there is none", async () => {
+    const { code, stderr } = await run("apply");
+    expect(code).toBe(1);
+    expect(stderr).toContain("[approval-needed]");
+    expect(stderr).toContain("--auto-approve");
+  });
+
+  test("--json writes events and nothing else to standard output", async () => {
+    const { code, stdout } = await run("apply", "--auto-approve", "--json");
+    expect(code).toBe(0);
+    const events = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(events.at(0)).toMatchObject({ type: "run_started", summary: { create: 1, publish: 1 } });
+    expect(events.at(-1)).toMatchObject({ type: "run_finished", totals: { done: 2, failed: 0, calls: 2 } });
+  });
+});
+
+describe("state", () => {
+  test("list, show and export tell what is recorded", async () => {
+    const list = await run("state", "list");
+    expect(list.stdout).toMatch(/^drafts\/7\/product +product \d+, revision 1 {2}confirmed by post /);
+    expect(list.stdout).toContain("drafts/7/product_files/10");
+    const shown = await run("state", "show", "drafts/7/product_files/10", "--json");
+    expect(JSON.parse(shown.stdout).entries).toMatchObject([
+      { details: { file_id: 10, file_format: "fbx" } },
+    ]);
+    const exported = await run("state", "export");
+    expect(JSON.parse(exported.stdout)).toMatchObject({
+      attachments: [{ address: "drafts/7/product_files/10" }],
+    });
+  });
+
+  test("an address that nothing is recorded at is an error", async () => {
+    expect(await run("state", "show", "drafts/8")).toMatchObject({ code: 1 });
+  });
+});
+
+describe("by hand", () => {
+  test("uploads: credentials without secrets, create, get, list", async () => {
+    const credentials = JSON.parse((await run("uploads", "credentials")).stdout);
+    expect(credentials).toMatchObject({ secretKey: "(hidden)", sessionToken: "(hidden)" });
+    const created = JSON.parse((await run("uploads", "create", "files/a.txt", "--wait")).stdout);
+    expect(created).toMatchObject({ status: "success", file_id: expect.any(Number) });
+    const got = JSON.parse((await run("uploads", "get", created.upload_id)).stdout);
+    expect(got).toEqual(created);
+    expect(JSON.parse((await run("uploads", "list")).stdout)).toEqual([created]);
+  });
+
+  test("products: get with a relation, duplicate after approval", async () => {
+    const [publication] = JSON.parse((await run("state", "export")).stdout).publications;
+    const id = String(publication.product_id ?? publication.productId);
+    const got = await run("products", "get", id, "--include", "draft");
+    expect(got.code).toBe(0);
+    expect(got.stdout).toContain('"7"');
+    expect(await run("products", "duplicate", id)).toMatchObject({ code: 1, stdout: "" });
+    const copy = await run("products", "duplicate", id, "--auto-approve");
+    expect(JSON.parse(copy.stdout)).toMatchObject({ copy_of: Number(id), product_id: expect.any(Number) });
+  });
+});
+
+describe("init", () => {
+  test("what it writes can be planned at once, and is not written over", async () => {
+    const empty = await makeFolder();
+    const at = (...args: string[]) => draftsync(args, { cwd: empty.path });
+    expect((await at("init", "shop", "--draft", "48213")).code).toBe(0);
+    const plan = await draftsync(["plan"], { cwd: `${empty.path}/shop` });
+    expect(plan.stdout).toContain("drafts/48213");
+    expect(plan.code).toBe(0);
+    expect(await at("init", "shop")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("[already-initialised]"),
+    });
+    await empty.dispose();
+  });
+
+  test.each([
+    ["--draft", "007"],
+    ["--workspace", "My Shop"],
+    ["--base-url", "example.com"],
+  ])("%s %s is refused before anything is written", async (flag, value) => {
+    const empty = await makeFolder();
+    expect((await draftsync(["init", flag, value], { cwd: empty.path })).code).toBe(1);
+    await expect(empty.read("draftsync.yaml")).rejects.toThrow("ENOENT");
+    await empty.dispose();
+  });
+});
+
+describe("sandbox", () => {
+  test("serves until it is interrupted, with the readings that are asked for", async () => {
+    const running = startDraftsync(
+      ["sandbox", "--port", "0", "--key", "k1", "--drafts", "7", "--reading", "updateStatus=204"],
+      {
+        cwd: folder.path,
+      },
+    );
+    await expect.poll(() => running.stderr(), { timeout: 10_000 }).toContain("The sandbox listens");
+    const url = running.stdout().trim();
+    const headers = {
+      accept: "application/vnd.api+json; com.service.api.version=1",
+      authorization: "Token k1",
+    };
+    const answer = await fetch(`${url}/api/drafts/8/product_files/1`, { method: "DELETE", headers });
+    expect(answer.status).toBe(404);
+    running.kill("SIGINT");
+    expect((await running.ended).code).toBe(130);
+  });
+
+  test("a reading that does not exist is refused", async () => {
+    const { code, stderr } = await run("sandbox", "--reading", "colour=blue");
+    expect(code).toBe(1);
+    expect(stderr).toContain("colour");
+  });
+});

@@ -1,0 +1,116 @@
+import { createServer } from "node:http";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Sandbox } from "../../src/sandbox/server.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import type { Folder } from "../support/cli.ts";
+import { draftsync, makeFolder } from "../support/cli.ts";
+
+const key = "canary-key-91d0";
+let folder: Folder;
+let sandbox: Sandbox;
+let other: ReturnType<typeof createServer>;
+let otherUrl = "";
+/** What the server that is not the service answers. */
+let answer = { status: 404, type: "text/html", body: "<html><title>Not here</title></html>" };
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ key });
+  folder = await makeFolder({
+    "draftsync.yaml": "version: 1\nworkspace: w\nservice: sandbox\n",
+    "manifests/a.yaml": "draft: 1\nproduct_files:\n  - file_id: 10\n    file_format: fbx\n",
+  });
+  other = createServer((request, response) => {
+    request.resume();
+    response.writeHead(answer.status, { "content-type": answer.type }).end(answer.body);
+  });
+  await new Promise<void>((listening) => other.listen(0, "127.0.0.1", listening));
+  const address = other.address();
+  otherUrl = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`;
+});
+
+afterAll(async () => {
+  await new Promise((closed) => other.close(closed));
+  await sandbox.close();
+  await folder.dispose();
+});
+
+/** Every run has a ledger of its own: a ledger belongs to one service. */
+let ledgers = 0;
+async function apply(baseUrl: string, env: Record<string, string> = { DRAFTSYNC_API_KEY: key }) {
+  ledgers += 1;
+  const args = ["apply", "--auto-approve", "--base-url", baseUrl, "--state", `ledger-${ledgers}.db`];
+  const ended = await draftsync(args, { cwd: folder.path, env });
+  expect(`${ended.stdout}${ended.stderr}`).not.toContain(key);
+  return ended;
+}
+
+describe("each failure has its own sentence and says what to do", () => {
+  test("no key", async () => {
+    const { code, stderr } = await apply(sandbox.url, {});
+    expect(code).toBe(1);
+    expect(stderr).toContain("no access key: DRAFTSYNC_API_KEY is not set");
+    expect(stderr).toMatch(/hint: .*service\.api_key_file/);
+  });
+
+  test("a wrong key", async () => {
+    const { code, stderr } = await apply(sandbox.url, { DRAFTSYNC_API_KEY: "wrong-key" });
+    expect(code).toBe(1);
+    expect(stderr).toContain("[unauthorized]");
+    expect(stderr).toMatch(/hint: .*DRAFTSYNC_API_KEY/);
+    expect(stderr).not.toContain("wrong-key");
+  });
+
+  test("nobody listens", async () => {
+    const unused = createServer();
+    await new Promise<void>((listening) => unused.listen(0, "127.0.0.1", listening));
+    const address = unused.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    await new Promise((closed) => unused.close(closed));
+    const { code, stderr } = await apply(`http://127.0.0.1:${port}`);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/refused the connection|connection .*refused/i);
+    expect(stderr).toContain("hint:");
+  });
+
+  test("an unknown name", async () => {
+    const { stderr } = await apply("http://no-such-host.invalid");
+    expect(stderr).toContain("no-such-host.invalid");
+    expect(stderr).toMatch(/hint: .*base_url/);
+  });
+
+  test("an address that is not the service's", async () => {
+    answer = { status: 404, type: "text/html", body: "<html><title>Not here</title></html>" };
+    const { stderr } = await apply(otherUrl);
+    expect(stderr).toMatch(/hint: .*base_url/);
+  });
+
+  test("a version that the service does not take", async () => {
+    answer = {
+      status: 406,
+      type: "application/vnd.api+json",
+      body: '{"errors":[{"status":"406","title":"Not Acceptable"}]}',
+    };
+    const { stderr } = await apply(otherUrl);
+    expect(stderr).toContain("406");
+    expect(stderr).toContain("version");
+    expect(stderr).toContain("Not Acceptable");
+  });
+
+  test("an address that is none", async () => {
+    const { code, stderr } = await apply("ftp://example.com");
+    expect(code).toBe(1);
+    expect(stderr).toContain("[base-url-invalid]");
+  });
+
+  test("a validation error leads to the manifest's line", async () => {
+    answer = {
+      status: 422,
+      type: "application/vnd.api+json",
+      body: '{"errors":[{"title":"Unknown format","detail":"fbx is not known","source":{"pointer":"/data/attributes/file_format"}}]}',
+    };
+    const { code, stderr } = await apply(otherUrl);
+    expect(code).toBe(3);
+    expect(stderr).toContain("Unknown format: fbx is not known");
+    expect(stderr).toContain("--> manifests/a.yaml:4:18");
+  });
+});

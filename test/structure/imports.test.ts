@@ -1,0 +1,58 @@
+import { posix } from "node:path";
+import { describe, expect, test } from "vitest";
+import { filesBelow } from "../support/source-files.ts";
+
+/** The relative imports of a module, static and dynamic, as paths of the repository. */
+function ownImports(path: string, text: string): string[] {
+  const found = text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*"(\.[^"]+)"/g);
+  return [...found].map(([, target = ""]) => posix.join(posix.dirname(path), target));
+}
+
+function folderOf(path: string): string {
+  const [, folder = "", ...rest] = path.split("/");
+  return rest.length === 0 ? "(entry)" : folder;
+}
+
+const imports = filesBelow("src", ".ts").flatMap(({ path, text }) =>
+  ownImports(path, text).map((target) => ({ path, target, from: folderOf(path), to: folderOf(target) })),
+);
+
+/** The public entry composes parts for those who embed them, as cli/ does for the command line. */
+const composers = new Set(["cli", "(entry)"]);
+
+describe("the import rule", () => {
+  test("is checked against real imports", () => {
+    expect(imports.filter(({ to }) => to === "model").length).toBeGreaterThan(50);
+    expect(imports.filter(({ from }) => from === "cli").length).toBeGreaterThan(20);
+  });
+
+  test("a folder imports itself and model/, and only cli/ and the entry import the others", () => {
+    const broken = imports.filter(({ from, to }) => from !== to && to !== "model" && !composers.has(from));
+    expect(broken.map(({ path, target }) => `${path} -> ${target}`)).toEqual([]);
+  });
+
+  test("nothing imports cli/", () => {
+    const broken = imports.filter(({ from, to }) => to === "cli" && from !== "cli");
+    expect(broken.map(({ path, target }) => `${path} -> ${target}`)).toEqual([]);
+  });
+
+  test("sandbox/ shares no code of ours with service/: it imports itself alone", () => {
+    const broken = imports.filter(({ from, to }) => from === "sandbox" && to !== "sandbox");
+    expect(broken.map(({ path, target }) => `${path} -> ${target}`)).toEqual([]);
+  });
+
+  test("every import names a file that is there, with its ending", () => {
+    const known = new Set(filesBelow("src", ".ts").map(({ path }) => path));
+    expect(
+      imports.filter(({ target }) => !known.has(target)).map(({ path, target }) => `${path} -> ${target}`),
+    ).toEqual([]);
+  });
+});
+
+describe("the conformance suite", () => {
+  test("speaks plain HTTP: it imports nothing of the client", () => {
+    const files = filesBelow("test/conformance", ".ts");
+    expect(files.length).toBeGreaterThan(5);
+    expect(files.filter(({ text }) => /src\/(?!sandbox\/)/.test(text)).map(({ path }) => path)).toEqual([]);
+  });
+});

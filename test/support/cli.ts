@@ -1,0 +1,86 @@
+import { spawn } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { repository } from "./source-files.ts";
+
+/** How a command ended. */
+export interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A command that is under way. */
+export interface Running {
+  /** What it has written so far. */
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  readonly ended: Promise<Ended>;
+  readonly kill: (signal: NodeJS.Signals) => void;
+}
+
+/** Where and with what a command runs. The environment holds nothing of draftsync's but what is given. */
+export interface RunOptions {
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const main = `${repository}dist/cli/main.js`;
+
+/** Starts the real binary, with no terminal and no input. */
+export function startDraftsync(args: readonly string[], { cwd, env = {} }: RunOptions): Running {
+  const child = spawn(process.execPath, [main, ...args], {
+    cwd,
+    env: { PATH: process.env.PATH, HOME: cwd, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  const ended = new Promise<Ended>((done, failed) => {
+    child.once("error", failed);
+    child.once("close", (code, signal) =>
+      done({ code: code ?? (signal === null ? -1 : 128), stdout, stderr }),
+    );
+  });
+  return { stdout: () => stdout, stderr: () => stderr, ended, kill: (signal) => child.kill(signal) };
+}
+
+/** Runs the real binary to its end. */
+export function draftsync(args: readonly string[], options: RunOptions): Promise<Ended> {
+  return startDraftsync(args, options).ended;
+}
+
+/** A folder of its own, with the given files; `dispose` removes it. */
+export interface Folder {
+  readonly path: string;
+  write(files: Readonly<Record<string, string | Uint8Array>>): Promise<void>;
+  read(name: string): Promise<string>;
+  remove(name: string): Promise<void>;
+  dispose(): Promise<void>;
+}
+
+/** Makes a folder with files; names may hold folders. */
+export async function makeFolder(files: Readonly<Record<string, string | Uint8Array>> = {}): Promise<Folder> {
+  const path = await mkdtemp(join(tmpdir(), "draftsync-test-"));
+  const folder: Folder = {
+    path,
+    write: async (more) => {
+      for (const [name, content] of Object.entries(more)) {
+        await mkdir(dirname(join(path, name)), { recursive: true });
+        await writeFile(join(path, name), content);
+      }
+    },
+    read: (name) => readFile(join(path, name), "utf8"),
+    remove: (name) => rm(join(path, name), { recursive: true }),
+    dispose: () => rm(path, { recursive: true, force: true }),
+  };
+  await folder.write(files);
+  return folder;
+}

@@ -1,0 +1,98 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, request as send } from "node:http";
+
+/** What happens to one request. */
+export type Fault =
+  /** It never gets to the service; the connection is cut. */
+  | { readonly type: "lost" }
+  /** The service carries it out; the connection is cut before its answer. */
+  | { readonly type: "answer-lost" }
+  /** It never gets to the service; this is answered instead. */
+  | {
+      readonly type: "answer";
+      readonly status: number;
+      readonly body?: string;
+      readonly headers?: Record<string, string>;
+    };
+
+/** A request, as far as faults are chosen by it. `body` is the text. */
+export interface Passing {
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+}
+
+/** Chooses the fault of a request, or none. Called once for each request, in the order of arrival. */
+export type ChooseFault = (request: Passing) => Fault | undefined;
+
+/** A real server between the client and the sandbox that loses requests and answers on demand. */
+export interface FaultyProxy {
+  readonly url: string;
+  /** `METHOD /path` of every request that came, faulty or not. */
+  readonly seen: string[];
+  choose: ChooseFault;
+  close(): Promise<void>;
+}
+
+/** Starts a proxy in front of `target`. */
+export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
+  const seen: string[] = [];
+  const proxy: { choose: ChooseFault } = { choose: () => undefined };
+  const server = createServer(async (incoming, answer) => {
+    const body = await readAll(incoming);
+    const passing = { method: incoming.method ?? "", path: incoming.url ?? "", body: body.toString() };
+    seen.push(`${passing.method} ${passing.path}`);
+    const fault = proxy.choose(passing);
+    if (fault?.type === "answer") {
+      answer.writeHead(fault.status, { "content-type": "application/vnd.api+json", ...fault.headers });
+      answer.end(fault.body ?? "");
+      return;
+    }
+    if (fault?.type === "lost") return void incoming.socket.destroy();
+    forward(incoming, { target, body, answer, cut: fault?.type === "answer-lost" });
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    seen,
+    get choose() {
+      return proxy.choose;
+    },
+    set choose(choose: ChooseFault) {
+      proxy.choose = choose;
+    },
+    close: () =>
+      new Promise<void>((closed) => {
+        server.close(() => closed());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+interface Forwarding {
+  readonly target: string;
+  readonly body: Buffer;
+  readonly answer: ServerResponse;
+  /** Cut the connection once the service has answered. */
+  readonly cut: boolean;
+}
+
+function forward(incoming: IncomingMessage, { target, body, answer, cut }: Forwarding): void {
+  const options = { method: incoming.method, headers: { ...incoming.headers, connection: "close" } };
+  const onward = send(new URL(incoming.url ?? "/", target), options, async (response) => {
+    const content = await readAll(response);
+    if (cut) return void incoming.socket.destroy();
+    answer.writeHead(response.statusCode ?? 500, response.headers);
+    answer.end(content);
+  });
+  onward.once("error", () => incoming.socket.destroy());
+  onward.end(body);
+}
+
+async function readAll(stream: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}

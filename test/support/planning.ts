@@ -1,0 +1,85 @@
+import { formatAddress } from "../../src/model/address.ts";
+import type { Desired, DesiredAttachment, DesiredDraft } from "../../src/model/desired.ts";
+import type { Recorded, RecordedAttachment } from "../../src/model/recorded.ts";
+import type { Attributes, FileKind } from "../../src/model/resource.ts";
+import type { PlanInput } from "../../src/plan/build-plan.ts";
+import { buildPlan } from "../../src/plan/build-plan.ts";
+
+/** A ledger that holds nothing, with the given parts put in. */
+export function recordedWith(parts: Partial<Recorded> = {}): Recorded {
+  return {
+    lineage: "lineage-1",
+    serial: 7,
+    protectedDrafts: new Set(),
+    attachments: [],
+    publications: [],
+    duplicates: [],
+    uploads: [],
+    inDoubt: [],
+    ...parts,
+  };
+}
+
+/** Manifests that ask for nothing, with the given parts put in. */
+export function desiredWith(parts: Partial<Desired> = {}): Desired {
+  return { drafts: [], duplicates: [], ...parts };
+}
+
+/** A draft document. */
+export function draftWith(draftId: number, parts: Partial<DesiredDraft> = {}): DesiredDraft {
+  return { draftId, protect: false, attachments: [], file: "manifests/a.yaml", position: 1, ...parts };
+}
+
+/** A file that is named by its id. */
+export function wantedFile(draftId: number, fileId: number, attributes: Attributes = {}): DesiredAttachment {
+  return wanted(draftId, "product_files", { by: "file_id", fileId }, attributes);
+}
+
+/** A local file with a digest made of its content's name. */
+export function wantedSource(draftId: number, source: string, content: string, attributes: Attributes = {}) {
+  return {
+    ...wanted(draftId, "product_files", { by: "source", source }, attributes),
+    content: { sha256: content, size: 10 },
+  };
+}
+
+/** Any desired attachment. */
+export function wanted(
+  draftId: number,
+  kind: FileKind,
+  ref: DesiredAttachment["address"]["ref"],
+  attributes: Attributes = {},
+): DesiredAttachment {
+  const address = { type: "attachment", draftId, kind, ref } as const;
+  return { address, attributes, file: "manifests/a.yaml", position: 1, positions: {} };
+}
+
+/** An attachment in the ledger, at its numeric address unless another is given. */
+export function recordedFile(
+  draftId: number,
+  fileId: number,
+  parts: Partial<RecordedAttachment> = {},
+): RecordedAttachment {
+  const kind = parts.kind ?? "product_files";
+  return {
+    draftId,
+    kind,
+    fileId,
+    address: formatAddress({ type: "attachment", draftId, kind, ref: { by: "file_id", fileId } }),
+    attributes: {},
+    provenance: { by: "post", at: 0 },
+    ...parts,
+  };
+}
+
+/** A plan of the given parts, under a bound of ten a second. */
+export function planOf(desired: Desired, recorded: Recorded, parts: Partial<PlanInput> = {}) {
+  return buildPlan({
+    workspace: "studio",
+    serviceOrigin: "https://api.example.com",
+    desired,
+    recorded,
+    rate: { limit: 10, windowMs: 1000 },
+    ...parts,
+  });
+}

@@ -1,0 +1,106 @@
+import { join } from "node:path";
+import type { ApplyResult } from "../../src/apply/apply-plan.ts";
+import { applyPlan } from "../../src/apply/apply-plan.ts";
+import { loadManifests } from "../../src/manifest/load-manifests.ts";
+import type { Event } from "../../src/model/event.ts";
+import type { Plan } from "../../src/model/plan.ts";
+import { systemClock } from "../../src/model/ports.ts";
+import { buildPlan } from "../../src/plan/build-plan.ts";
+import type { Sandbox } from "../../src/sandbox/server.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import { openService } from "../../src/service/open-service.ts";
+import { serviceProfileSchema } from "../../src/service/profile.ts";
+import type { StateStore } from "../../src/state/open-ledger.ts";
+import { openLedger } from "../../src/state/open-ledger.ts";
+import type { Folder } from "./cli.ts";
+import { makeFolder } from "./cli.ts";
+import type { FaultyProxy } from "./faulty-proxy.ts";
+import { startFaultyProxy } from "./faulty-proxy.ts";
+
+const key = "canary-key-77aa";
+const rate = { limit: 1000, windowMs: 1000 };
+const profile = serviceProfileSchema.parse({
+  settle_delay: "1ms",
+  upload_poll_min: "5ms",
+  upload_poll_max: "10ms",
+});
+
+/** The real parts, put together: manifests, planner, ledger, client, and the sandbox behind a proxy that makes faults. */
+export interface World {
+  readonly sandbox: Sandbox;
+  readonly proxy: FaultyProxy;
+  readonly ledger: StateStore;
+  readonly events: readonly Event[];
+  /** Writes the manifest `manifests/all.yaml`, and local files beside it. */
+  write(manifest: string, files?: Readonly<Record<string, string>>): Promise<void>;
+  plan(): Promise<Plan>;
+  /** Plans and applies with a client of its own. `signal` interrupts it. */
+  apply(signal?: AbortSignal): Promise<ApplyResult>;
+  /** How each change of the last apply ended: `address: outcome`, in the order of the plan. */
+  ends(): string[];
+  /** Requests that came since the last call of this. */
+  requests(): string[];
+  close(): Promise<void>;
+}
+
+/** Starts a world with nothing in it. */
+export async function startWorld(): Promise<World> {
+  const sandbox = await startSandbox({ key, uploadProcessingMs: 0 });
+  const proxy = await startFaultyProxy(sandbox.url);
+  const folder: Folder = await makeFolder();
+  const ledger = await openLedger({ location: join(folder.path, ".draftsync/state.db"), clock: systemClock });
+  let events: Event[] = [];
+  const plan = async () => {
+    const loaded = await loadManifests({
+      root: folder.path,
+      patterns: ["manifests/*.yaml"],
+      sources: "hash",
+    });
+    const { desired, diagnostics } = loaded;
+    const recorded = await ledger.load();
+    return buildPlan({ workspace: "world", serviceOrigin: proxy.url, desired, recorded, rate, diagnostics });
+  };
+  return {
+    sandbox,
+    proxy,
+    ledger,
+    get events() {
+      return events;
+    },
+    write: (manifest, files = {}) => folder.write({ "manifests/all.yaml": manifest, ...files }),
+    plan,
+    apply: async (signal = new AbortController().signal) => {
+      events = [];
+      const emit = (event: Event) => void events.push(event);
+      const options = { baseUrl: proxy.url, apiKey: key, rate, concurrency: 4, timeoutMs: 5000, profile };
+      const service = openService({ ...options, clock: systemClock, emit, root: folder.path });
+      try {
+        return await applyPlan({
+          plan: await plan(),
+          ledger,
+          service,
+          storage: service.storage,
+          clock: systemClock,
+          emit,
+          signal,
+          settleDelayMs: profile.settle_delay,
+          concurrency: 4,
+          command: "apply",
+        });
+      } finally {
+        await service.close();
+      }
+    },
+    ends: () =>
+      events
+        .flatMap((event) => (event.type === "change_finished" ? [`${event.address}: ${event.outcome}`] : []))
+        .sort(),
+    requests: () => proxy.seen.splice(0),
+    close: async () => {
+      await ledger.close();
+      await proxy.close();
+      await sandbox.close();
+      await folder.dispose();
+    },
+  };
+}

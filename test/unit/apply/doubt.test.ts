@@ -1,0 +1,140 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Fault } from "../../support/faulty-proxy.ts";
+import type { World } from "../../support/world.ts";
+import { startWorld } from "../../support/world.ts";
+
+let world: World;
+
+beforeEach(async () => {
+  world = await startWorld();
+});
+afterEach(() => world.close());
+
+/** Makes these faults, in order, of the requests that match; none after them. */
+function faultsOf(line: string, faults: readonly (Fault | undefined)[]): void {
+  const left = [...faults];
+  world.proxy.choose = ({ method, path }) => (`${method} ${path}` === line ? left.shift() : undefined);
+}
+
+const attach = "POST /api/drafts/1/product_files";
+const confirm = "PATCH /api/drafts/1/product_files/10";
+
+describe("a lost answer to an attachment", () => {
+  test("that took effect: confirmed by an update, never posted again", async () => {
+    await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: arnold }]\npublish: true\n");
+    faultsOf(attach, [{ type: "answer-lost" }]);
+    const { totals } = await world.apply();
+    expect(totals).toMatchObject({ done: 2, in_doubt: 0 });
+    expect(world.requests()).toEqual([attach, confirm, "POST /api/products"]);
+    const { attachments } = await world.ledger.load();
+    expect(attachments).toMatchObject([
+      { fileId: 10, provenance: { by: "patch" }, attributes: { renderer: "arnold" } },
+    ]);
+    expect((await world.plan()).changes).toEqual([]);
+  });
+
+  test("that never arrived: looked for twice, then posted once more", async () => {
+    await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
+    faultsOf(attach, [{ type: "lost" }]);
+    expect((await world.apply()).totals).toMatchObject({ done: 1, in_doubt: 0 });
+    expect(world.requests()).toEqual([attach, confirm, confirm, attach]);
+    expect(world.sandbox.state().attachments).toHaveLength(1);
+    expect((await world.plan()).changes).toEqual([]);
+  });
+
+  test("that cannot be found out: in doubt, blocked, and the draft is not published", async () => {
+    await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\npublish: true\n");
+    const broken = { type: "answer", status: 500 } as const;
+    world.proxy.choose = ({ method }) => (method === "GET" ? undefined : broken);
+    expect((await world.apply()).totals).toMatchObject({ done: 0, in_doubt: 1, skipped: 1 });
+    expect(world.requests().filter((request) => request === attach)).toHaveLength(1);
+    world.proxy.choose = () => undefined;
+    const { changes } = await world.plan();
+    expect(changes.map(({ action, address }) => `${action} ${address}`)).toEqual([
+      "publish drafts/1/product",
+      "in_doubt drafts/1/product_files/10",
+    ]);
+    expect((await world.apply()).totals).toMatchObject({ done: 0, in_doubt: 1, skipped: 1 });
+    expect(world.requests()).toEqual([]);
+  });
+});
+
+describe("an attachment that is refused as a conflict", () => {
+  test("because the file is attached already: adopted with the desired attributes", async () => {
+    world.sandbox.attach({ draftId: 1, kind: "product_file", fileId: 10 }, { renderer: "vray" });
+    await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: arnold }]\n");
+    expect((await world.apply()).totals).toMatchObject({ done: 1 });
+    expect(world.requests()).toEqual([attach, confirm]);
+    expect(world.sandbox.state().attachments).toMatchObject([{ attributes: { renderer: "arnold" } }]);
+    expect((await world.plan()).changes).toEqual([]);
+  });
+
+  test("for another cause: it fails, and nothing is in doubt", async () => {
+    await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
+    faultsOf(attach, [{ type: "answer", status: 409 }]);
+    expect((await world.apply()).totals).toMatchObject({ failed: 1, in_doubt: 0 });
+    expect((await world.plan()).changes.map(({ action }) => action)).toEqual(["create"]);
+  });
+});
+
+describe.each([
+  {
+    what: "a publication",
+    manifest: "draft: 1\npublish: true\n",
+    address: "drafts/1/product",
+    line: "POST /api/products",
+  },
+  {
+    what: "a duplicate",
+    manifest: "duplicates: [{ name: copy, product: 5 }]\n",
+    address: "duplicates/copy",
+    line: "POST /api/products/5/duplicate",
+  },
+])("$what", ({ manifest, address, line }) => {
+  test.each<{ name: string; fault: Fault }>([
+    { name: "whose answer was lost", fault: { type: "answer-lost" } },
+    { name: "that was cut off", fault: { type: "lost" } },
+    { name: "that is answered 503", fault: { type: "answer", status: 503 } },
+    { name: "that is answered 200 without an id", fault: { type: "answer", status: 200, body: "{}" } },
+  ])("$name is in doubt and never sent again", async ({ fault }) => {
+    await world.write(manifest);
+    faultsOf(line, [fault]);
+    expect((await world.apply()).totals).toMatchObject({ done: 0, in_doubt: 1 });
+    expect(world.requests()).toEqual([line]);
+    const plan = await world.plan();
+    expect(plan.changes.map(({ action }) => action)).toEqual(["in_doubt"]);
+    expect(plan.changes[0]?.address).toBe(address);
+    expect((await world.apply()).totals).toMatchObject({ done: 0, in_doubt: 1 });
+    expect(world.requests()).toEqual([]);
+  });
+});
+
+describe("what may be repeated", () => {
+  test("an update whose every answer is lost is sent again by the next apply, which settles it", async () => {
+    await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: a }]\n");
+    await world.apply();
+    await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: b }]\n");
+    world.proxy.choose = ({ method }) => (method === "PATCH" ? { type: "answer-lost" } : undefined);
+    expect((await world.apply()).totals).toMatchObject({ in_doubt: 1 });
+    world.proxy.choose = () => undefined;
+    // The manifest goes back; what the service holds is not known, so it is sent all the same.
+    await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: a }]\n");
+    expect((await world.plan()).changes.map(({ action }) => action)).toEqual(["update"]);
+    expect((await world.apply()).totals).toMatchObject({ done: 1, in_doubt: 0 });
+    expect(world.sandbox.state().attachments).toMatchObject([{ attributes: { renderer: "a" } }]);
+    expect((await world.ledger.load()).inDoubt).toEqual([]);
+    expect((await world.plan()).changes).toEqual([]);
+  });
+
+  test("a detachment whose answer was lost is repeated at once, and 404 is as good as done", async () => {
+    await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
+    await world.apply();
+    await world.write("draft: 1\n");
+    const line = "DELETE /api/drafts/1/product_files/10";
+    faultsOf(line, [{ type: "answer-lost" }]);
+    world.requests();
+    expect((await world.apply()).totals).toMatchObject({ done: 1, in_doubt: 0 });
+    expect(world.requests()).toEqual([line, line]);
+    expect((await world.ledger.load()).attachments).toEqual([]);
+  });
+});

@@ -1,0 +1,194 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Passing } from "../../support/faulty-proxy.ts";
+import type { World } from "../../support/world.ts";
+import { startWorld } from "../../support/world.ts";
+
+let world: World;
+
+beforeEach(async () => {
+  world = await startWorld();
+});
+afterEach(() => world.close());
+
+const refused = {
+  type: "answer",
+  status: 422,
+  body: '{"errors":[{"title":"No","source":{"pointer":"/data/attributes/renderer"}}]}',
+} as const;
+
+function isPost(path: string, fileId?: number) {
+  return (request: Passing) =>
+    request.method === "POST" &&
+    request.path === path &&
+    (fileId === undefined || request.body.includes(`"file_id":${fileId}`));
+}
+
+const twoDrafts = `
+draft: 1
+product_files: [{ file_id: 10 }, { file_id: 11 }]
+publish: true
+---
+draft: 2
+product_files: [{ file_id: 20 }]
+publish: true
+`;
+
+describe("a failure", () => {
+  test("stops the later stages of its own draft, and nothing else", async () => {
+    await world.write(twoDrafts);
+    const matches = isPost("/api/drafts/1/product_files", 10);
+    world.proxy.choose = (request) => (matches(request) ? refused : undefined);
+    const { totals, stopped } = await world.apply();
+    expect(world.ends()).toEqual([
+      "drafts/1/product: skipped",
+      "drafts/1/product_files/10: rejected",
+      "drafts/1/product_files/11: done",
+      "drafts/2/product: done",
+      "drafts/2/product_files/20: done",
+    ]);
+    expect(totals).toMatchObject({ done: 3, failed: 1, in_doubt: 0, skipped: 1 });
+    expect(stopped).toBeUndefined();
+  });
+
+  test("keeps the service's error objects whole", async () => {
+    await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: x }]\n");
+    world.proxy.choose = () => refused;
+    await world.apply();
+    const finished = world.events.find((event) => event.type === "change_finished");
+    expect(finished).toMatchObject({
+      failure: { status: 422, errors: [{ title: "No", source: { pointer: "/data/attributes/renderer" } }] },
+    });
+  });
+
+  test("of what was done is made good by the next apply, without doing the rest again", async () => {
+    await world.write(twoDrafts);
+    const matches = isPost("/api/drafts/1/product_files", 10);
+    world.proxy.choose = (request) => (matches(request) ? refused : undefined);
+    await world.apply();
+    world.requests();
+    world.proxy.choose = () => undefined;
+    const { totals } = await world.apply();
+    expect(totals).toMatchObject({ done: 2, failed: 0, skipped: 0 });
+    expect(world.requests()).toEqual(["POST /api/drafts/1/product_files", "POST /api/products"]);
+    expect((await world.plan()).changes).toEqual([]);
+  });
+
+  test("of the key stops the run: what was not sent is skipped", async () => {
+    await world.write(twoDrafts);
+    world.proxy.choose = () => ({ type: "answer", status: 401 });
+    const { totals, stopped } = await world.apply();
+    expect(stopped).toMatchObject({ code: "unauthorized", status: 401 });
+    expect(totals.done).toBe(0);
+    expect(totals.failed + totals.skipped).toBe(5);
+    expect(world.requests().filter((request) => request === "POST /api/products")).toEqual([]);
+  });
+
+  test("to attach the new file of a replacement leaves the recorded one attached", async () => {
+    const manifest = "draft: 1\nproduct_files: [{ source: ../a.glb }]\n";
+    await world.write(manifest, { "a.glb": "first" });
+    await world.apply();
+    const [before] = world.sandbox.state().attachments;
+    await world.write(manifest, { "a.glb": "second" });
+    const matches = isPost("/api/drafts/1/product_files");
+    world.proxy.choose = (request) => (matches(request) ? refused : undefined);
+    world.requests();
+    await world.apply();
+    expect(world.ends()).toEqual(["drafts/1/product_files/source:a.glb: rejected"]);
+    expect(world.requests().filter((request) => request.startsWith("DELETE"))).toEqual([]);
+    expect(world.sandbox.state().attachments).toEqual([before]);
+    world.proxy.choose = () => undefined;
+    await world.apply();
+    // The bytes were uploaded by the run that failed; they are not uploaded again.
+    expect(world.requests().filter((request) => request.startsWith("POST /api/uploads"))).toEqual([]);
+    expect(world.sandbox.state().attachments).toHaveLength(1);
+    expect(world.sandbox.state().attachments[0]?.fileId).not.toBe(before?.fileId);
+  });
+
+  test("to detach the old file of a replacement leaves it to the next plan", async () => {
+    const manifest = "draft: 1\nproduct_files: [{ source: ../a.glb }]\npublish: true\n";
+    await world.write(manifest, { "a.glb": "first" });
+    await world.apply();
+    const [before] = world.sandbox.state().attachments;
+    await world.write(manifest.replace("true", "{ revision: 2 }"), { "a.glb": "second" });
+    world.proxy.choose = ({ method }) => (method === "DELETE" ? { type: "answer", status: 403 } : undefined);
+    await world.apply();
+    expect(world.ends()).toEqual([
+      "drafts/1/product: skipped",
+      "drafts/1/product_files/source:a.glb: rejected",
+    ]);
+    const { changes } = await world.plan();
+    expect(changes.map(({ action, address }) => `${action} ${address}`)).toEqual([
+      "publish drafts/1/product",
+      `delete drafts/1/product_files/${before?.fileId}`,
+    ]);
+  });
+
+  test("of an upload leaves nothing attached and nothing in doubt", async () => {
+    await world.write("draft: 1\nproduct_files: [{ upload_key: elsewhere/gone.mp4 }, { file_id: 10 }]\n");
+    const { totals } = await world.apply();
+    expect(totals).toMatchObject({ failed: 1, skipped: 1, in_doubt: 0 });
+    expect(world.sandbox.state().attachments).toEqual([]);
+    expect(
+      world.events.find((event) => event.type === "change_finished" && event.outcome === "rejected"),
+    ).toMatchObject({
+      failure: { code: "upload-failed" },
+    });
+  });
+
+  test("of a draft that does not exist sends nothing more to it", async () => {
+    await world.write(
+      "draft: 1\nproduct_files: [{ file_id: 10 }]\npublish: true\n---\ndraft: 2\nproduct_files: [{ file_id: 20 }]\n",
+    );
+    world.proxy.choose = ({ path }) =>
+      path.startsWith("/api/drafts/1/") ? { type: "answer", status: 404 } : undefined;
+    await world.apply();
+    expect(world.ends()).toEqual([
+      "drafts/1/product: skipped",
+      "drafts/1/product_files/10: rejected",
+      "drafts/2/product_files/20: done",
+    ]);
+  });
+
+  test("to publish skips the duplicate of that product", async () => {
+    await world.write("draft: 1\npublish: true\n---\nduplicates: [{ name: copy, product: { draft: 1 } }]\n");
+    world.proxy.choose = ({ path }) =>
+      path === "/api/products" ? { type: "answer", status: 403 } : undefined;
+    await world.apply();
+    expect(world.ends()).toEqual(["drafts/1/product: rejected", "duplicates/copy: skipped"]);
+  });
+
+  test("of an update whose file is gone: the ledger lets it go, and the next plan attaches it again", async () => {
+    await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: a }]\n");
+    await world.apply();
+    world.sandbox.detach({ draftId: 1, kind: "product_file", fileId: 10 });
+    await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: b }]\n");
+    await world.apply();
+    expect(world.ends()).toEqual(["drafts/1/product_files/10: rejected"]);
+    const { changes } = await world.plan();
+    expect(changes.map(({ action }) => action)).toEqual(["create"]);
+    await world.apply();
+    expect(world.sandbox.state().attachments).toMatchObject([{ fileId: 10, attributes: { renderer: "b" } }]);
+  });
+});
+
+describe("an interrupt", () => {
+  test("starts no new call, awaits those on their way, and the next run goes on", async () => {
+    await world.write(twoDrafts);
+    const interrupt = new AbortController();
+    world.proxy.choose = () => {
+      interrupt.abort();
+      return undefined;
+    };
+    const { totals, stopped } = await world.apply(interrupt.signal);
+    expect(stopped).toBe("interrupted");
+    expect(totals.in_doubt + totals.failed).toBe(0);
+    expect(totals.done).toBe(world.sandbox.state().attachments.length);
+    expect(totals.done + totals.skipped).toBe(5);
+    expect(world.sandbox.state().products).toEqual([]);
+    world.proxy.choose = () => undefined;
+    const { totals: rest } = await world.apply();
+    expect(rest.done).toBe(totals.skipped);
+    expect((await world.plan()).changes).toEqual([]);
+    expect(world.requests().filter((request) => request === "POST /api/products")).toHaveLength(2);
+  });
+});

@@ -1,0 +1,54 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { onTestFinished } from "vitest";
+import { chooseDocument } from "../../../src/manifest/choose-document.ts";
+import { loadManifests } from "../../../src/manifest/load-manifests.ts";
+import { readYaml } from "../../../src/manifest/read-yaml.ts";
+import type { Diagnostic } from "../../../src/model/diagnostic.ts";
+
+/** A folder with the given files, by relative path; it is removed when the test has finished. */
+export function workspace(files: Readonly<Record<string, string | Uint8Array>>): string {
+  const root = mkdtempSync(join(tmpdir(), "draftsync-manifest-"));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  for (const [file, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, file)), { recursive: true });
+    writeFileSync(join(root, file), content);
+  }
+  return root;
+}
+
+/** Loads every YAML file of a workspace that is made of the given files. */
+export function load(
+  files: Readonly<Record<string, string | Uint8Array>>,
+  sources: "hash" | "stat" = "stat",
+) {
+  return loadManifests({ root: workspace(files), patterns: ["**/*.yaml"], sources });
+}
+
+/** The diagnostics of one manifest, without a look at other files. */
+export function read(text: string | Uint8Array): readonly Diagnostic[] {
+  const bytes = typeof text === "string" ? Buffer.from(text) : text;
+  return readYaml({ file: "m.yaml", bytes, schema: chooseDocument }).diagnostics;
+}
+
+/** A diagnostic in short: `1:8 quoted-number «"48213"»`, with the text that its excerpt marks. */
+export function brief(diagnostic: Diagnostic): string {
+  const { place, code, excerpt } = diagnostic;
+  const line = excerpt?.find((each) => each.mark !== undefined);
+  const from = (line?.mark?.column ?? 1) - 1;
+  const marked = line?.text.slice(from, from + (line.mark?.length ?? 0));
+  if (line !== undefined && line.line !== place?.line)
+    return `excerpt of line ${line.line} at ${place?.line}`;
+  return `${place?.line}:${place?.column} ${code}${marked === undefined ? "" : ` «${marked}»`}`;
+}
+
+/** All diagnostics in short. */
+export function briefs(diagnostics: readonly Diagnostic[]): string[] {
+  return diagnostics.map(brief);
+}
+
+/** The same with the file in front. */
+export function briefsWithFile(diagnostics: readonly Diagnostic[]): string[] {
+  return diagnostics.map((each) => `${each.place?.file ?? "-"}:${brief(each)}`);
+}

@@ -1,0 +1,65 @@
+import { expect, test } from "vitest";
+import { briefs, read } from "./support.ts";
+
+const deep = 20_000;
+
+const nested: readonly (readonly [name: string, text: string, line: number])[] = [
+  ["brackets", `draft: 1\nproduct_files: ${"[".repeat(deep)}${"]".repeat(deep)}\n`, 2],
+  ["open brackets", "[".repeat(deep), 1],
+  ["braces", `${"{a: ".repeat(deep)}1${"}".repeat(deep)}\n`, 1],
+  ["dashes", `draft: 1\nproduct_files:\n  ${"- ".repeat(deep)}x\n`, 3],
+  ["question marks", `${"? ".repeat(deep)}x\n`, 1],
+  ["indentation", Array.from({ length: 1000 }, (_, level) => `${" ".repeat(level)}a:`).join("\n"), 100],
+];
+
+test.each(nested)("thousands of levels of %s are one error", (_name, text, line) => {
+  const diagnostics = read(text);
+  expect(diagnostics.map(({ code, place }) => [code, place?.line])).toEqual([["nesting-too-deep", line]]);
+});
+
+test("a document before one that is nested too deep is still judged", () => {
+  expect(briefs(read(`draft: "1"\n---\n${"[".repeat(deep)}`))).toEqual([
+    '1:8 quoted-number «"1"»',
+    "3:100 nesting-too-deep «[»",
+  ]);
+});
+
+test("an alias bomb is stopped at the alias that goes too far", () => {
+  const levels = ["a: &a [x, x, x, x, x, x, x, x, x, x]"];
+  for (const [index, name] of [..."bcdefghij"].entries()) {
+    const alias = `*${"abcdefghi"[index]}`;
+    levels.push(`${name}: &${name} [${Array.from({ length: 10 }, () => alias).join(", ")}]`);
+  }
+  const bombs = read(`draft: 1\n${levels.join("\n")}\n`).filter(({ code }) => code === "alias-bomb");
+  expect(bombs.map(({ place }) => place?.line)).toEqual([6]);
+  expect(bombs[0]?.message).toContain("100,000 values");
+});
+
+test("many aliases of one text are fine", () => {
+  const entries = Array.from(
+    { length: 5000 },
+    (_, index) => `  - file_id: ${index + 2}\n    description: *text\n`,
+  );
+  const first = "  - file_id: 1\n    description: &text Turntable\n";
+  expect(read(`draft: 1\npromotional_files:\n${first}${entries.join("")}`)).toEqual([]);
+});
+
+test("a mapping of many keys takes no square time", () => {
+  const keys = Array.from({ length: 20_000 }, (_, index) => `key${index}: 1`);
+  const diagnostics = read(`draft: 1\n${keys.join("\n")}\n`);
+  expect(diagnostics).toHaveLength(20_000);
+  expect(diagnostics.at(-1)?.place?.line).toBe(20_001);
+});
+
+test("a key that is there thousands of times is told each time after the first", () => {
+  expect(read("draft: 1\n".repeat(10_000))).toHaveLength(9_999);
+});
+
+test("a document full of syntax errors tells the first twenty lines of them", () => {
+  expect(read('a: "x\n'.repeat(5000))).toHaveLength(20);
+});
+
+test("a mapping cannot change the prototype of anything", () => {
+  read("draft: 1\n__proto__: { polluted: true }\nconstructor: { prototype: { polluted: true } }\n");
+  expect(Reflect.get({}, "polluted")).toBeUndefined();
+});

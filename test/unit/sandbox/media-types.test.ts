@@ -1,0 +1,31 @@
+import { describe, expect, test } from "vitest";
+import { parseAccept, parseMediaType } from "../../../src/sandbox/media-types.ts";
+
+describe("parseMediaType", () => {
+  test.each<[string, string, [string, string][]]>([
+    ["application/json", "application/json", []],
+    ["Application/JSON;Charset=UTF-8", "application/json", [["charset", "UTF-8"]]],
+    [
+      'a/b; c="d;e, \\"f\\""; g=h',
+      "a/b",
+      [
+        ["c", 'd;e, "f"'],
+        ["g", "h"],
+      ],
+    ],
+    ["a/b ; c=", "a/b", [["c", ""]]],
+  ])("%s", (text, name, parameters) => {
+    expect(parseMediaType(text)).toEqual({ name, parameters: new Map(parameters) });
+  });
+
+  test.each(["", "json", "a/", "/b", "a/b c/d"])("%j is none", (text) => {
+    expect(parseMediaType(text)).toBeUndefined();
+  });
+});
+
+describe("parseAccept", () => {
+  test("members are told apart at commas outside quotes; what is no media range is left out", () => {
+    const names = parseAccept('a/b; c="d,e", nonsense, */*;q=0.1').map((range) => range.name);
+    expect(names).toEqual(["a/b", "*/*"]);
+  });
+});

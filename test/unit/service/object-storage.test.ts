@@ -1,0 +1,204 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { StoredSource } from "../../../src/model/ports.ts";
+import { apiKey, closeAfterTest, noSignal, startHarness } from "./support/harness.ts";
+import { answer } from "./support/raw-server.ts";
+import type { StorageRequest } from "./support/storage-server.ts";
+import { startStorageServer } from "./support/storage-server.ts";
+import { makeContent, makeFolder, planSource } from "./support/workspace.ts";
+
+const small = makeContent(100_000);
+const large = makeContent(20 * 1024 * 1024 + 5);
+
+interface Setup {
+  readonly fail?: (request: StorageRequest, index: number) => number | undefined;
+  readonly expiration?: string;
+  /** Where the credentials send the client; the storage server when absent. */
+  readonly endpoint?: string;
+  readonly profile?: (storageUrl: string) => unknown;
+}
+
+async function setUp({ fail, expiration, endpoint, profile }: Setup = {}) {
+  const storage = await startStorageServer(fail);
+  closeAfterTest(() => storage.close());
+  const root = await makeFolder();
+  const attributes = {
+    key_prefix: "in/studio-a/",
+    bucket: "uploads",
+    region: "eu-west-1",
+    access_key: "AKIAEXAMPLE",
+    secret_key: "storage-secret",
+    session_token: "storage-session",
+    endpoint: endpoint ?? storage.url,
+    ...(expiration === undefined ? {} : { expiration }),
+  };
+  const harness = await startHarness(
+    () => answer(201, { data: { type: "upload_credential", id: "1", attributes } }),
+    { root, profile: profile?.(storage.url) },
+  );
+  return { ...harness, storage, root };
+}
+
+const header = (request: StorageRequest | undefined, name: string) => String(request?.headers[name] ?? "");
+
+describe("storing a source", () => {
+  it("puts a small file with one request, under a key that holds the operation's id", async () => {
+    const { service, storage, root, events } = await setUp();
+    const file = await planSource(root, "dragon é.blend", small);
+    const result = await service.storage.put(file, noSignal());
+    expect(result).toMatchObject({
+      outcome: "done",
+      value: { uploadKey: "in/studio-a/op-1/dragon é.blend" },
+    });
+    expect(storage.requests).toHaveLength(1);
+    expect(storage.objects.get("/uploads/in/studio-a/op-1/dragon é.blend")?.equals(small)).toBe(true);
+    const [request] = storage.requests;
+    expect(header(request, "authorization")).toMatch(
+      /^AWS4-HMAC-SHA256 Credential=AKIAEXAMPLE\/\d+\/eu-west-1\/s3\//,
+    );
+    expect(header(request, "x-amz-security-token")).toBe("storage-session");
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        type: "upload_progress",
+        source: "dragon é.blend",
+        sent: 100_000,
+        total: 100_000,
+      }),
+    );
+  });
+
+  it("puts a large file in parts and tells how far it is", async () => {
+    const { service, storage, root, events } = await setUp();
+    const result = await service.storage.put(await planSource(root, "large.bin", large), noSignal());
+    expect(result).toMatchObject({ outcome: "done" });
+    expect(storage.objects.get("/uploads/in/studio-a/op-1/large.bin")?.equals(large)).toBe(true);
+    expect(storage.requests.filter((request) => request.query.has("partNumber"))).toHaveLength(3);
+    const sent = events.flatMap((event) => (event.type === "upload_progress" ? [event.sent] : []));
+    expect(sent.at(-1)).toBe(large.length);
+    expect(sent).toEqual([...sent].sort((a, b) => a - b));
+  });
+
+  it("never sends the key of the service to the storage", async () => {
+    const { service, storage, root } = await setUp();
+    await service.storage.put(await planSource(root, "a.bin", small), noSignal());
+    const text = storage.requests.map((request) => JSON.stringify([request.headers, request.path])).join();
+    expect(text).not.toContain(apiKey);
+    expect(text).not.toContain("Token ");
+  });
+
+  it("uses the storage of the profile rather than the one the credentials name", async () => {
+    const { service, storage, root } = await setUp({
+      endpoint: "http://127.0.0.1:1",
+      profile: (endpoint) => ({ storage: { endpoint, force_path_style: true } }),
+    });
+    expect(await service.storage.put(await planSource(root, "a.bin", small), noSignal())).toMatchObject({
+      outcome: "done",
+    });
+    expect(storage.requests).toHaveLength(1);
+  });
+
+  it.each([
+    ["a small file", small],
+    ["a large file", large],
+  ])("sends nothing of %s that is not the planned one, or leaves nothing of it", async (_name, content) => {
+    const { service, storage, root } = await setUp();
+    const file = await planSource(root, "a.bin", content);
+    const changed = Buffer.from(content);
+    changed[changed.length - 1] = (changed.at(-1) ?? 0) ^ 1;
+    await writeFile(join(root, "a.bin"), changed);
+    const result = await service.storage.put(file, noSignal());
+    expect(result).toMatchObject({
+      outcome: "rejected",
+      failure: { code: "source-changed", hint: "Run plan again." },
+    });
+    expect([...storage.objects.keys()]).toEqual([]);
+    expect([...storage.open]).toEqual([]);
+  });
+
+  it("asks for credentials once for files of the same session", async () => {
+    const { service, server, root } = await setUp({
+      expiration: new Date(Date.now() + 3_600_000).toISOString(),
+    });
+    const files = await Promise.all(["a", "b", "c"].map((name) => planSource(root, name, small)));
+    await Promise.all(files.map((file) => service.storage.put(file, noSignal())));
+    await service.storage.put(files[0] ?? never(), noSignal());
+    expect(server.requests.map((request) => request.path)).toEqual(["/api/uploads/credentials"]);
+  });
+
+  it("asks for new credentials before the old ones expire", async () => {
+    const { service, server, root } = await setUp({
+      expiration: new Date(Date.now() + 30_000).toISOString(),
+    });
+    const file = await planSource(root, "a", small);
+    await service.storage.put(file, noSignal());
+    const before = server.requests.length;
+    await service.storage.put(file, noSignal());
+    expect(server.requests.length).toBeGreaterThan(before);
+  });
+
+  it("ends with the failure of the credentials when there are none", async () => {
+    const root = await makeFolder();
+    const { service } = await startHarness(() => answer(403), { root });
+    const result = await service.storage.put(await planSource(root, "a", small), noSignal());
+    expect(result).toMatchObject({ outcome: "rejected", failure: { code: "forbidden" } });
+  });
+
+  it("tries a storage that fails again, and says so when it stays so", async () => {
+    const once = await setUp({ fail: (_request, index) => (index === 0 ? 503 : undefined) });
+    expect(await once.service.storage.put(await planSource(once.root, "a", small), noSignal())).toMatchObject(
+      { outcome: "done" },
+    );
+    const always = await setUp({ fail: () => 500 });
+    const result = await always.service.storage.put(await planSource(always.root, "a", small), noSignal());
+    expect(result).toMatchObject({ outcome: "not_sent", failure: { code: "storage-failed", status: 500 } });
+    expect(always.storage.requests).toHaveLength(3);
+  });
+
+  it("takes a refusal of the storage for what it is, and removes the parts it has", async () => {
+    const { service, storage, root } = await setUp({
+      fail: (request) => (request.query.get("partNumber") === "2" ? 403 : undefined),
+    });
+    const result = await service.storage.put(await planSource(root, "large.bin", large), noSignal());
+    expect(result).toMatchObject({ outcome: "rejected", failure: { code: "storage-refused", status: 403 } });
+    expect([...storage.open]).toEqual([]);
+    expect(JSON.stringify(result)).not.toContain("storage-secret");
+  });
+
+  it("says so when the storage cannot be reached", async () => {
+    const { service, root } = await setUp({ endpoint: "http://127.0.0.1:1" });
+    const result = await service.storage.put(await planSource(root, "a", small), noSignal());
+    expect(result).toMatchObject({ outcome: "not_sent", failure: { code: "storage-failed" } });
+    expect(result.outcome === "done" ? "" : result.failure.message).toContain("ECONNREFUSED");
+  });
+
+  it("stops a large file when it is aborted, and leaves no parts", async () => {
+    const controller = new AbortController();
+    const { service, storage, root } = await setUp({
+      fail: (request) => {
+        if (request.query.get("partNumber") === "1") controller.abort();
+        return undefined;
+      },
+    });
+    const file = await planSource(root, "large.bin", makeContent(60 * 1024 * 1024));
+    expect(await service.storage.put(file, controller.signal)).toMatchObject({
+      outcome: "not_sent",
+      failure: { code: "aborted" },
+    });
+    expect([...storage.open]).toEqual([]);
+    expect(storage.objects.size).toBe(0);
+  });
+
+  it("sends nothing at all once it is aborted", async () => {
+    const { service, server, root } = await setUp();
+    const file = await planSource(root, "a", small);
+    expect(await service.storage.put(file, AbortSignal.abort())).toMatchObject({
+      failure: { code: "aborted" },
+    });
+    expect(server.requests).toEqual([]);
+  });
+});
+
+function never(): StoredSource {
+  throw new Error("there are files");
+}

@@ -1,0 +1,110 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { DraftsyncError } from "../../../src/model/errors.ts";
+import { openService } from "../../../src/service/open-service.ts";
+import { serviceProfileSchema } from "../../../src/service/profile.ts";
+import { closeAfterTest, optionsFor } from "./support/harness.ts";
+
+const url = "https://api.example.com";
+
+describe("openService", () => {
+  it("sends nothing and needs nothing to be opened", async () => {
+    const service = openService(optionsFor(url));
+    closeAfterTest(() => service.close());
+    expect(service.callCount()).toBe(0);
+  });
+
+  it.each([
+    ["a key with a line break", { apiKey: "abc\r\nX-Evil: 1" }, "key-invalid"],
+    ["a key with a line feed at its end", { apiKey: "abc\n" }, "key-invalid"],
+    ["a key with a space", { apiKey: "abc def" }, "key-invalid"],
+    ["a key with a letter beyond ASCII", { apiKey: "schlüssel" }, "key-invalid"],
+    ["a key with a control character", { apiKey: "abc\u0000" }, "key-invalid"],
+    ["no key", { apiKey: "" }, "key-missing"],
+    ["a rate of zero", { rate: { limit: 0, windowMs: 1 } }, "invalid-service-option"],
+    ["a rate of a half", { rate: { limit: 0.5, windowMs: 1 } }, "invalid-service-option"],
+    ["a window of zero", { rate: { limit: 1, windowMs: 0 } }, "invalid-service-option"],
+    ["no concurrency", { concurrency: 0 }, "invalid-service-option"],
+    ["a timeout that is no number", { timeoutMs: Number.NaN }, "invalid-service-option"],
+  ])("refuses %s, without repeating the key", (_name, overrides, code) => {
+    const error = catchError(() => openService(optionsFor(url, overrides)));
+    expect(error).toMatchObject({ name: "ServiceOptionsError", code });
+    const { apiKey } = optionsFor(url, overrides);
+    if (apiKey !== "")
+      expect(`${error.message} ${error.hint} ${error.stack?.split("\n")[0]}`).not.toContain(apiKey);
+  });
+
+  it.each([
+    "not a url",
+    "ftp://host",
+    "https://user:password@host",
+    "https://host/?a=b",
+    "https://host/#x",
+    "file:///x",
+  ])("refuses the base address %s", (baseUrl) => {
+    const error = catchError(() => openService(optionsFor(baseUrl)));
+    expect(error.code).toBe("invalid-base-url");
+    expect(error.message).not.toContain("password");
+  });
+});
+
+describe("serviceProfileSchema", () => {
+  it("has a default for everything", () => {
+    expect(serviceProfileSchema.parse({})).toEqual({
+      types: {
+        product_file: "product_file",
+        promotional_file: "promotional_file",
+        upload: "upload",
+        upload_credential: "upload_credential",
+        product: "product",
+        draft: "draft",
+      },
+      content_type: "application/vnd.api+json",
+      update_method: "PATCH",
+      storage: {},
+      uploads_query: "filter[id]",
+      uploads_page: 50,
+      product_include: [],
+      settle_delay: 30_000,
+      max_wait: 300_000,
+      upload_deadline: 1_800_000,
+      upload_poll_min: 500,
+      upload_poll_max: 5_000,
+    });
+  });
+
+  it.each([
+    ["an unknown key", { settle: "30s" }],
+    ["an unknown type name", { types: { file: "x" } }],
+    ["a method that is no update", { update_method: "POST" }],
+    ["a duration without a unit", { settle_delay: "30" }],
+    ["a wait of nothing", { max_wait: "0s" }],
+    ["a page of nothing", { uploads_page: 0 }],
+    ["a media type with a line break", { content_type: "a/b\r\nX: y" }],
+    ["a storage that is no URL", { storage: { endpoint: "storage" } }],
+    ["a relation with a comma", { product_include: ["a,b"] }],
+  ])("refuses %s", (_name, profile) => {
+    expect(serviceProfileSchema.safeParse(profile).success).toBe(false);
+  });
+
+  it("describes every setting, and gives its default as it is written in YAML", () => {
+    const schema = z.toJSONSchema(serviceProfileSchema, { io: "input" });
+    const properties = Object.entries(schema.properties ?? {});
+    expect(
+      properties.filter(
+        ([, property]) => typeof property === "boolean" || property.description === undefined,
+      ),
+    ).toEqual([]);
+    expect(schema.properties?.settle_delay).toMatchObject({ type: "string", default: "30s" });
+  });
+});
+
+function catchError(run: () => unknown): DraftsyncError {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof DraftsyncError) return error;
+    throw error;
+  }
+  throw new Error("nothing was thrown");
+}

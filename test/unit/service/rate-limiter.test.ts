@@ -1,0 +1,162 @@
+import { describe, expect, it } from "vitest";
+import { systemClock } from "../../../src/model/ports.ts";
+import { Gate } from "../../../src/service/gate.ts";
+import type { Grant, Slot } from "../../../src/service/rate-limiter.ts";
+import { RateLimiter } from "../../../src/service/rate-limiter.ts";
+import { noSignal, startHarness, target, write } from "./support/harness.ts";
+import { answer } from "./support/raw-server.ts";
+
+function makeLimiter(limit: number, windowMs: number, maxWaitMs = 60_000): RateLimiter {
+  return new RateLimiter({
+    bound: { limit, windowMs },
+    gate: new Gate(limit),
+    clock: systemClock,
+    maxWaitMs,
+  });
+}
+
+async function slotOf(grant: Promise<Grant>): Promise<Slot> {
+  const granted = await grant;
+  if (granted.type !== "slot") throw new Error(`no slot: ${granted.type}`);
+  return granted.slot;
+}
+
+/** The most arrivals in any window of that length. */
+function largestWindow(arrivals: readonly number[], windowMs: number): number {
+  return Math.max(
+    0,
+    ...arrivals.map((from) => arrivals.filter((at) => at >= from && at <= from + windowMs).length),
+  );
+}
+
+describe("the rate bound at a real server", () => {
+  it("holds in every window under random delays, resets and several calls at a time", async () => {
+    const bound = { limit: 5, windowMs: 120 };
+    let seed = 7;
+    const random = () => {
+      seed = (seed * 48271) % 2147483647;
+      return seed / 2147483647;
+    };
+    const { service, server } = await startHarness(
+      () => (socket) => {
+        const end = random() < 0.15 ? () => socket.destroy() : () => socket.write(answer(204));
+        setTimeout(end, random() * 90);
+      },
+      { rate: bound, concurrency: 8, profile: { settle_delay: "50ms" } },
+    );
+    const calls = Array.from({ length: 40 }, (_, index) =>
+      service.detach({ ...target, fileId: index + 1 }, write()),
+    );
+    const results = await Promise.all(calls);
+    const arrivals = server.requests.map((request) => request.at);
+    expect(largestWindow(arrivals, bound.windowMs)).toBeLessThanOrEqual(bound.limit);
+    expect(arrivals.length).toBe(service.callCount());
+    expect(results.reduce((sum, result) => sum + result.attempts, 0)).toBe(arrivals.length);
+    expect(arrivals.length).toBeGreaterThan(40);
+  });
+
+  it("keeps the slot of a call that timed out for the settle delay", async () => {
+    const { service, server } = await startHarness((_request, index) => (index === 0 ? "" : answer(204)), {
+      rate: { limit: 1, windowMs: 50 },
+      timeoutMs: 60,
+      profile: { settle_delay: "300ms" },
+    });
+    await service.attach(target, {}, write());
+    await service.attach(target, {}, write());
+    const [first, second] = server.requests.map((request) => request.at);
+    expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(60 + 300);
+  });
+});
+
+describe("RateLimiter", () => {
+  it("serves in the order of arrival", async () => {
+    const limiter = makeLimiter(1, 5);
+    const order: number[] = [];
+    const all = [1, 2, 3, 4].map(async (name) => {
+      const slot = await slotOf(limiter.acquire(noSignal()));
+      order.push(name);
+      slot.release();
+    });
+    await Promise.all(all);
+    expect(order).toEqual([1, 2, 3, 4]);
+  });
+
+  it("lets one that is aborted leave the queue, and the others keep their place", async () => {
+    const limiter = makeLimiter(1, 5);
+    const first = await slotOf(limiter.acquire(noSignal()));
+    const controller = new AbortController();
+    const second = limiter.acquire(controller.signal);
+    const third = limiter.acquire(noSignal());
+    controller.abort();
+    expect(await second).toEqual({ type: "interrupted" });
+    first.cancel();
+    (await slotOf(third)).cancel();
+  });
+
+  it("gives no slot to a signal that is aborted already", async () => {
+    const limiter = makeLimiter(1, 5);
+    expect(await limiter.acquire(AbortSignal.abort())).toEqual({ type: "interrupted" });
+    (await slotOf(limiter.acquire(noSignal()))).cancel();
+  });
+
+  it("ends all waiting when it is closed, and gives nothing afterwards", async () => {
+    const limiter = makeLimiter(1, 1000);
+    await slotOf(limiter.acquire(noSignal()));
+    const waiting = [limiter.acquire(noSignal()), limiter.acquire(noSignal())];
+    limiter.close();
+    expect(await Promise.all(waiting)).toEqual([{ type: "interrupted" }, { type: "interrupted" }]);
+    expect(await limiter.acquire(noSignal())).toEqual({ type: "interrupted" });
+  });
+
+  it("counts a slot once, however often it is given back", async () => {
+    const limiter = makeLimiter(2, 60_000);
+    const slot = await slotOf(limiter.acquire(noSignal()));
+    slot.cancel();
+    slot.cancel();
+    slot.release();
+    await slotOf(limiter.acquire(noSignal()));
+    await slotOf(limiter.acquire(noSignal()));
+    const third = limiter.acquire(noSignal());
+    limiter.close();
+    expect(await third).toEqual({ type: "interrupted" });
+  });
+
+  it("refuses to wait for a pause longer than allowed, also those who wait already", async () => {
+    const limiter = makeLimiter(1, 60_000, 1000);
+    const slot = await slotOf(limiter.acquire(noSignal()));
+    const waiting = limiter.acquire(noSignal());
+    limiter.pause({ ms: 5000, refused: true });
+    expect(await waiting).toMatchObject({ type: "too_long" });
+    expect(await limiter.acquire(noSignal())).toMatchObject({ type: "too_long" });
+    expect(limiter.isOpen()).toBe(false);
+    slot.cancel();
+  });
+
+  it("waits for a pause, then gives one slot at a time until calls succeed", async () => {
+    const limiter = makeLimiter(4, 1);
+    limiter.pause({ ms: 30, refused: true });
+    expect(limiter.isOpen()).toBe(false);
+    const first = await slotOf(limiter.acquire(noSignal()));
+    expect(limiter.isOpen()).toBe(true);
+    const waiting = [1, 2, 3].map(() => limiter.acquire(noSignal()));
+    expect(await Promise.race([waiting[0], Promise.resolve("waits")])).toBe("waits");
+    first.release({ succeeded: true });
+    const second = await slotOf(waiting[0] ?? limiter.acquire(noSignal()));
+    const third = await slotOf(waiting[1] ?? limiter.acquire(noSignal()));
+    second.release({ succeeded: true });
+    third.release({ succeeded: true });
+    (await slotOf(waiting[2] ?? limiter.acquire(noSignal()))).cancel();
+  });
+
+  it("keeps a tighter bound that the service announces, and ignores a looser one", async () => {
+    const limiter = makeLimiter(3, 60_000, 1000);
+    limiter.tighten({ limit: 1000, windowMs: 60_000 });
+    limiter.tighten({ limit: 2, windowMs: 30_000 });
+    const slots = [await slotOf(limiter.acquire(noSignal())), await slotOf(limiter.acquire(noSignal()))];
+    const third = limiter.acquire(noSignal());
+    for (const slot of slots) slot.release();
+    expect(await third).toMatchObject({ type: "too_long" });
+    limiter.tighten({ limit: 3, windowMs: 30_000 });
+    (await slotOf(limiter.acquire(noSignal()))).cancel();
+  });
+});

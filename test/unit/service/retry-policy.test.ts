@@ -1,0 +1,117 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { CallClass, Evidence } from "../../../src/service/retry-policy.ts";
+import { backoffMs, judge, RetryBudget } from "../../../src/service/retry-policy.ts";
+
+const classes = ["read", "update", "detach", "attach", "register", "irrevocable"] as const;
+
+const status = (code: number): Evidence => ({ type: "status", status: code });
+
+/** `outcome`, then `+` when the call may be sent again, then what stops when it is not the operation alone. */
+const table: readonly (readonly [
+  string,
+  Evidence,
+  readonly [string, string, string, string, string, string],
+])[] = [
+  [
+    "no connection",
+    { type: "unreachable" },
+    ["not_sent+", "not_sent+", "not_sent+", "not_sent+", "not_sent+", "not_sent+"],
+  ],
+  [
+    "invalid certificate",
+    { type: "certificate" },
+    ["not_sent run", "not_sent run", "not_sent run", "not_sent run", "not_sent run", "not_sent run"],
+  ],
+  [
+    "no complete answer",
+    { type: "lost" },
+    ["unknown+", "unknown+", "unknown+", "unknown", "unknown+", "unknown"],
+  ],
+  ["408", status(408), ["unknown+", "unknown+", "unknown+", "unknown", "unknown+", "unknown"]],
+  ["500", status(500), ["unknown+", "unknown+", "unknown+", "unknown", "unknown+", "unknown"]],
+  ["503", status(503), ["unknown+", "unknown+", "unknown+", "unknown", "unknown+", "unknown"]],
+  ["599", status(599), ["unknown+", "unknown+", "unknown+", "unknown", "unknown+", "unknown"]],
+  ["425", status(425), ["rejected+", "rejected+", "rejected+", "rejected", "rejected+", "rejected"]],
+  ["429", status(429), ["rejected+", "rejected+", "rejected+", "rejected", "rejected+", "rejected"]],
+  ["422", status(422), ["rejected", "rejected", "rejected", "rejected", "rejected", "rejected"]],
+  ["302", status(302), ["rejected", "rejected", "rejected", "rejected", "rejected", "rejected"]],
+  [
+    "401",
+    status(401),
+    ["rejected run", "rejected run", "rejected run", "rejected run", "rejected run", "rejected run"],
+  ],
+  ["404", status(404), ["rejected", "rejected", "done", "rejected draft", "rejected", "rejected"]],
+  ["410", status(410), ["rejected", "rejected", "done", "rejected draft", "rejected", "rejected"]],
+  ["409", status(409), ["rejected", "rejected", "rejected", "rejected", "rejected", "unknown"]],
+  [
+    "malformed",
+    { type: "malformed" },
+    ["unknown+", "unknown+", "unknown+", "unknown", "unknown+", "unknown"],
+  ],
+  ["without an id", { type: "without_id" }, ["unknown", "done", "done", "unknown", "unknown+", "unknown"]],
+  ["204", { type: "no_content" }, ["unknown", "done", "done", "done", "unknown+", "unknown"]],
+  ["202", { type: "accepted" }, ["unknown", "unknown", "unknown", "unknown", "done", "unknown"]],
+  [
+    "202, no body",
+    { type: "accepted_without_id" },
+    ["unknown", "unknown", "unknown", "unknown", "unknown+", "unknown"],
+  ],
+  ["valid", { type: "valid" }, ["done", "done", "done", "done", "done", "done"]],
+];
+
+const cells = table.flatMap(([name, evidence, row]) =>
+  classes.map((callClass, index) => ({ name, evidence, callClass, expected: row[index] ?? "" })),
+);
+
+describe("judge", () => {
+  it.each(cells)("$name on $callClass is $expected", ({ evidence, callClass, expected }) => {
+    const { outcome, retry, stops } = judge(callClass, evidence);
+    expect(`${outcome}${retry ? "+" : ""}${stops === "operation" ? "" : ` ${stops}`}`).toBe(expected);
+  });
+
+  it("sends what cannot be undone again only when no byte of it was written", () => {
+    const anyEvidence = fc.oneof(
+      fc.integer({ min: 300, max: 999 }).map(status),
+      fc.constantFrom(...table.map(([, evidence]) => evidence)),
+    );
+    fc.assert(
+      fc.property(anyEvidence, fc.constantFrom<CallClass>("irrevocable", "attach"), (evidence, callClass) => {
+        const verdict = judge(callClass, evidence);
+        expect(verdict.retry).toBe(verdict.retry && verdict.outcome === "not_sent");
+      }),
+    );
+  });
+});
+
+describe("RetryBudget", () => {
+  it("gives ten retries, and then one for every ten calls", () => {
+    fc.assert(
+      fc.property(fc.array(fc.boolean(), { maxLength: 500 }), (steps) => {
+        const budget = new RetryBudget();
+        let calls = 0;
+        let retries = 0;
+        for (const isCall of steps) {
+          if (isCall) {
+            budget.countCall();
+            calls += 1;
+          } else if (budget.take()) retries += 1;
+          else expect(retries).toBe(10 + Math.floor(calls / 10));
+          expect(retries).toBeLessThanOrEqual(10 + calls / 10);
+        }
+      }),
+    );
+  });
+});
+
+describe("backoffMs", () => {
+  it.each([
+    [1, 0, 0],
+    [1, 0.999999, 499],
+    [2, 0.5, 500],
+    [2, 0.999999, 999],
+    [40, 0.999999, 9999],
+  ])("waits, before attempt %i + 1 and with a random %f, for %i ms", (attempt, random, ms) => {
+    expect(backoffMs(attempt, () => random)).toBe(ms);
+  });
+});

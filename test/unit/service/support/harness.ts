@@ -1,0 +1,103 @@
+import { afterEach } from "vitest";
+import type { Event } from "../../../../src/model/event.ts";
+import type { FileTarget, WriteOptions } from "../../../../src/model/ports.ts";
+import { systemClock } from "../../../../src/model/ports.ts";
+import type { Service } from "../../../../src/service/open-service.ts";
+import { assembleService } from "../../../../src/service/open-service.ts";
+import type { ServiceOptions } from "../../../../src/service/options.ts";
+import { serviceProfileSchema } from "../../../../src/service/profile.ts";
+import type { RawServer, RecordedRequest, Reply } from "./raw-server.ts";
+import { startRawServer } from "./raw-server.ts";
+
+/** A service at a raw server, and everything it said. */
+export interface Harness {
+  readonly service: Service;
+  readonly server: RawServer;
+  readonly events: readonly Event[];
+}
+
+/** The key of every service under test. */
+export const apiKey = "canary-Zm9v/key+1";
+
+const closers: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+/** Has something closed when the test has ended. */
+export function closeAfterTest(close: () => Promise<void>): void {
+  closers.push(close);
+}
+
+/** Options as a config gives them, without waits that a test would feel; `profile` is given as in YAML. */
+export function optionsFor(
+  baseUrl: string,
+  overrides: Partial<Omit<ServiceOptions, "profile">> & { readonly profile?: unknown } = {},
+): ServiceOptions {
+  const { profile = {}, ...rest } = overrides;
+  return {
+    baseUrl,
+    apiKey,
+    rate: { limit: 1000, windowMs: 1000 },
+    concurrency: 4,
+    timeoutMs: 10_000,
+    clock: systemClock,
+    emit: () => {},
+    root: "/",
+    ...rest,
+    profile: serviceProfileSchema.parse(profile),
+  };
+}
+
+/** Starts a raw server and a service at it, whose backoff is always zero; both are closed after the test. */
+export async function startHarness(
+  reply: (request: RecordedRequest, index: number) => Reply,
+  overrides: Parameters<typeof optionsFor>[1] & { readonly path?: string } = {},
+): Promise<Harness> {
+  const { path = "", ...rest } = overrides;
+  const server = await startRawServer(reply);
+  closeAfterTest(() => server.close());
+  const events: Event[] = [];
+  const service = openForTest(`${server.url}${path}`, { emit: (event) => void events.push(event), ...rest });
+  return { service, server, events };
+}
+
+/** A service without backoff, closed after the test. */
+export function openForTest(baseUrl: string, overrides: Parameters<typeof optionsFor>[1] = {}): Service {
+  const service = assembleService(optionsFor(baseUrl, overrides), () => 0);
+  closeAfterTest(() => service.close());
+  return service;
+}
+
+/** The circumstances of a write that journals nothing. */
+export function write(overrides: Partial<WriteOptions> = {}): WriteOptions {
+  return { beforeSend: async () => {}, signal: new AbortController().signal, ...overrides };
+}
+
+/** A signal that is never aborted. */
+export function noSignal(): AbortSignal {
+  return new AbortController().signal;
+}
+
+/** A file of draft 48213. */
+export const target: FileTarget = { draftId: 48213, kind: "product_files", fileId: 9900011 };
+
+/** The document of an attached file. */
+export function fileDocument(attributes: object = { file_format: "fbx" }, type = "product_file") {
+  return { data: { type, id: "77", attributes } };
+}
+
+/** The document of a product. */
+export function productDocument(id: unknown = "771200") {
+  return { data: { type: "product", id, attributes: { name: "Dragon" } } };
+}
+
+/** The resource of an upload. */
+export function uploadResource(id: string, status: string, fileId?: number) {
+  return {
+    type: "upload",
+    id,
+    attributes: { upload_key: `in/${id}`, status, ...(fileId === undefined ? {} : { file_id: fileId }) },
+  };
+}

@@ -1,0 +1,23 @@
+/** A key and a certificate that it has signed itself, for `localhost`: made for these tests, trusted by no one. */
+export const selfSigned = {
+  key: [
+    "-----BEGIN PRIVATE KEY-----",
+    "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg2H2ihxci+btKXgR8",
+    "uuGw9qbW7KSHSikK/4Hk1cwe0GihRANCAAQhW1UBvTgqFZy3AKCmnRLqQ0ZIdz7+",
+    "rCuY5hp+v1qMfSZIc/tkBW00EMJ9JqUMr8zEpICHscaGAUO7A8Q3drI/",
+    "-----END PRIVATE KEY-----",
+  ].join("\n"),
+  cert: [
+    "-----BEGIN CERTIFICATE-----",
+    "MIIBnDCCAUGgAwIBAgIUHwCkzHxR0Vxk52ZqPSZ1d9rTMWEwCgYIKoZIzj0EAwIw",
+    "FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTAwMDQ1M1oYDzIxMjYxMDI4",
+    "MDAwNDUzWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO",
+    "PQMBBwNCAAQhW1UBvTgqFZy3AKCmnRLqQ0ZIdz7+rCuY5hp+v1qMfSZIc/tkBW00",
+    "EMJ9JqUMr8zEpICHscaGAUO7A8Q3drI/o28wbTAdBgNVHQ4EFgQUwAbOWvCP5lAh",
+    "BRut+r2MDNLsat4wHwYDVR0jBBgwFoAUwAbOWvCP5lAhBRut+r2MDNLsat4wDwYD",
+    "VR0TAQH/BAUwAwEB/zAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEwCgYIKoZI",
+    "zj0EAwIDSQAwRgIhAIgZENyQXRVNdgh1nzfusERkFumY/4RtuTGyQihh/swcAiEA",
+    "7do3w50Tkjin6j0wLIBCAJfAkRUFKfsE3dQUcrNlygs=",
+    "-----END CERTIFICATE-----",
+  ].join("\n"),
+};

@@ -1,0 +1,99 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** One request to the storage. */
+export interface StorageRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+}
+
+/** As much of S3 as uploading takes. */
+export interface StorageServer {
+  readonly url: string;
+  readonly requests: readonly StorageRequest[];
+  /** Objects that were put, or completed, by path. */
+  readonly objects: ReadonlyMap<string, Buffer>;
+  /** Multipart uploads that were begun and neither completed nor aborted. */
+  readonly open: ReadonlySet<string>;
+  close(): Promise<void>;
+}
+
+/** Starts a {@link StorageServer}; `fail` may answer a request with a status of its own. */
+export async function startStorageServer(
+  fail: (request: StorageRequest, index: number) => number | undefined = () => undefined,
+): Promise<StorageServer> {
+  const requests: StorageRequest[] = [];
+  const objects = new Map<string, Buffer>();
+  const parts = new Map<string, Map<number, Buffer>>();
+  const open = new Set<string>();
+
+  const handle = (request: StorageRequest): { status: number; body?: string } => {
+    const { method, path, query, body } = request;
+    const uploadId = query.get("uploadId");
+    if (method === "POST" && query.has("uploads")) {
+      const id = `mp${open.size + 1}`;
+      open.add(id);
+      parts.set(id, new Map());
+      return {
+        status: 200,
+        body: `<InitiateMultipartUploadResult><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`,
+      };
+    }
+    if (uploadId !== null && method === "DELETE") {
+      open.delete(uploadId);
+      return { status: 204 };
+    }
+    if (uploadId !== null && method === "PUT") {
+      parts.get(uploadId)?.set(Number(query.get("partNumber")), body);
+      return { status: 200 };
+    }
+    if (uploadId !== null && method === "POST") {
+      const sorted = [...(parts.get(uploadId) ?? [])].sort(([a], [b]) => a - b);
+      objects.set(path, Buffer.concat(sorted.map(([, bytes]) => bytes)));
+      open.delete(uploadId);
+      return {
+        status: 200,
+        body: "<CompleteMultipartUploadResult><ETag>x</ETag></CompleteMultipartUploadResult>",
+      };
+    }
+    objects.set(path, body);
+    return { status: 200 };
+  };
+
+  const server = createServer((incoming, outgoing) => {
+    const chunks: Buffer[] = [];
+    incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+    incoming.on("end", () => {
+      const url = new URL(incoming.url ?? "/", "http://storage");
+      const request: StorageRequest = {
+        method: incoming.method ?? "",
+        path: decodeURIComponent(url.pathname),
+        query: url.searchParams,
+        headers: incoming.headers,
+        body: Buffer.concat(chunks),
+      };
+      requests.push(request);
+      const status = fail(request, requests.length - 1);
+      const reply =
+        status === undefined
+          ? handle(request)
+          : { status, body: `<Error><Code>Told${status}</Code><Message>as told</Message></Error>` };
+      outgoing.writeHead(reply.status, { etag: '"abc"', "content-type": "application/xml" }).end(reply.body);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    objects,
+    open,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

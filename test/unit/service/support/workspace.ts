@@ -1,0 +1,32 @@
+import { createHash } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { StoredSource } from "../../../../src/model/ports.ts";
+import { closeAfterTest } from "./harness.ts";
+
+/** An empty folder, removed after the test. */
+export async function makeFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "draftsync-service-"));
+  closeAfterTest(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Writes a file and plans it as it is. */
+export async function planSource(root: string, source: string, content: Buffer): Promise<StoredSource> {
+  await writeFile(join(root, source), content);
+  return planned(source, content);
+}
+
+/** The plan of a file with that content. */
+export function planned(source: string, content: Buffer): StoredSource {
+  const sha256 = createHash("sha256").update(content).digest("hex");
+  return { source, sha256, size: content.length, operationId: "op-1" };
+}
+
+/** Bytes that are not all the same, and the same every time. */
+export function makeContent(size: number): Buffer {
+  const content = Buffer.alloc(size);
+  for (let index = 0; index < size; index += 1) content[index] = (index * 31 + (index >> 13)) & 0xff;
+  return content;
+}

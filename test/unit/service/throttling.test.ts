@@ -1,0 +1,189 @@
+import { describe, expect, it } from "vitest";
+import type { Event } from "../../../src/model/event.ts";
+import { fileDocument, noSignal, productDocument, startHarness, target, write } from "./support/harness.ts";
+import { answer } from "./support/raw-server.ts";
+
+const waits = (events: readonly Event[]) =>
+  events.flatMap((event) => (event.type === "waiting" ? [{ reason: event.reason, ms: event.ms }] : []));
+
+/** An HTTP date some seconds from now, rounded up so that it is never early. */
+const dateIn = (seconds: number) => new Date(Math.ceil(Date.now() / 1000 + seconds) * 1000).toUTCString();
+
+describe("a service that asks for fewer calls", () => {
+  it.each([
+    ["429 with seconds", 429, () => ({ "Retry-After": "1" })],
+    ["503 with seconds", 503, () => ({ "Retry-After": "1" })],
+    ["429 with a date", 429, () => ({ "Retry-After": dateIn(1) })],
+    ["429 with a past date", 429, () => ({ "Retry-After": "Sun, 01 Mar 2020 12:00:00 GMT" })],
+    ["429 with a reset", 429, () => ({ RateLimit: '"default";r=0;t=1' })],
+    ["425 without a word", 425, () => ({})],
+  ])("is left alone until then: %s", async (_name, status, headers) => {
+    const { service, server, events } = await startHarness((_request, index) =>
+      index === 0 ? answer(status, undefined, headers()) : answer(200, fileDocument()),
+    );
+    const result = await service.update(target, { file_format: "fbx" }, write());
+    expect(result).toMatchObject({ outcome: "done", attempts: 2 });
+    const [first, second] = server.requests.map((request) => request.at);
+    expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(990);
+    expect(waits(events)[0]).toMatchObject({ reason: "retry_after" });
+  });
+
+  it("holds back every call, not only the one that was refused", async () => {
+    const { service, server } = await startHarness((_request, index) =>
+      index === 0 ? answer(429, undefined, { "Retry-After": "0.3" }) : answer(204),
+    );
+    await service.attach(target, {}, write());
+    await service.detach({ ...target, fileId: 2 }, write());
+    const [first, second] = server.requests.map((request) => request.at);
+    expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(290);
+  });
+
+  it("slows the client down by a quota that is used up, without a refusal", async () => {
+    const { service, server } = await startHarness(() =>
+      answer(204, undefined, { "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "0.3" }),
+    );
+    await service.detach(target, write());
+    await service.detach(target, write());
+    const [first, second] = server.requests.map((request) => request.at);
+    expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(290);
+  });
+
+  it("never makes it faster than the configured bound", async () => {
+    const { service, server } = await startHarness(
+      () => answer(204, undefined, { "RateLimit-Policy": '"x";q=1000;w=1', RateLimit: '"x";r=999;t=1' }),
+      { rate: { limit: 1, windowMs: 200 } },
+    );
+    await service.detach(target, write());
+    await service.detach(target, write());
+    const [first, second] = server.requests.map((request) => request.at);
+    expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(200);
+  });
+
+  it("ends the call with its refusal, and the run, when it asks for more than max_wait", async () => {
+    const { service, server } = await startHarness(() => answer(429, undefined, { "Retry-After": "3600" }), {
+      profile: { max_wait: "1m" },
+    });
+    const refused = await service.update(target, {}, write());
+    expect(refused).toMatchObject({
+      outcome: "rejected",
+      attempts: 1,
+      failure: { code: "rate-limited", status: 429, stops: "run" },
+    });
+    const held = await service.update(target, {}, write());
+    expect(held).toMatchObject({
+      outcome: "not_sent",
+      attempts: 0,
+      failure: { code: "wait-too-long", stops: "run" },
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it("waits at most max_wait for a quota that is used up: a guess is no refusal", async () => {
+    const { service, server } = await startHarness(
+      () => answer(204, undefined, { RateLimit: "limit=10, remaining=0, reset=86400" }),
+      { profile: { max_wait: "50ms" } },
+    );
+    await service.detach(target, write());
+    expect(await service.detach(target, write())).toMatchObject({ outcome: "done" });
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it.each([
+    [
+      "an attachment",
+      (run: Awaited<ReturnType<typeof startHarness>>) => run.service.attach(target, {}, write()),
+    ],
+    ["a publication", (run: Awaited<ReturnType<typeof startHarness>>) => run.service.publish(48213, write())],
+  ])("is not asked twice for %s", async (_name, send) => {
+    const run = await startHarness(() => answer(429));
+    expect(await send(run)).toMatchObject({
+      outcome: "rejected",
+      attempts: 1,
+      failure: { code: "rate-limited" },
+    });
+    expect(run.server.requests).toHaveLength(1);
+  });
+
+  it("lets go at once of a call that is aborted while it waits", async () => {
+    const { service, server } = await startHarness(() => answer(429, undefined, { "Retry-After": "60" }));
+    await service.attach(target, {}, write());
+    const controller = new AbortController();
+    const waiting = service.detach(target, write({ signal: controller.signal }));
+    controller.abort();
+    expect(await waiting).toMatchObject({
+      outcome: "not_sent",
+      attempts: 0,
+      failure: { code: "aborted", stops: "run" },
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe("retries", () => {
+  it("end after three attempts, and each is told", async () => {
+    const { service, server, events } = await startHarness(() => answer(503));
+    const result = await service.update(target, {}, write());
+    expect(result).toMatchObject({
+      outcome: "unknown",
+      attempts: 3,
+      failure: { code: "server-error", status: 503 },
+    });
+    expect(server.requests).toHaveLength(3);
+    expect(events.filter((event) => event.type === "call_finished")).toMatchObject(
+      [1, 2, 3].map((attempt) => ({
+        method: "PATCH",
+        path: "/api/drafts/48213/product_files/9900011",
+        attempt,
+        outcome: "unknown",
+        status: 503,
+      })),
+    );
+    expect(waits(events)).toEqual([
+      { reason: "backoff", ms: 0 },
+      { reason: "backoff", ms: 0 },
+    ]);
+  });
+
+  it("end when the budget of the process is used up", async () => {
+    const { service, server } = await startHarness(() => answer(500));
+    const attempts: number[] = [];
+    for (let call = 0; call < 8; call += 1) {
+      attempts.push((await service.getProduct(1, undefined, noSignal())).attempts);
+    }
+    expect(attempts).toEqual([3, 3, 3, 3, 3, 1, 1, 1]);
+    expect(server.requests).toHaveLength(18);
+  });
+
+  it.each([
+    ["refused", answer(422), "unknown", "server-error"],
+    ["not accepted", answer(401), "unknown", "server-error"],
+    ["told that the file is not attached", answer(404), "rejected", "not-attached"],
+    ["answered", answer(200, fileDocument()), "done", undefined],
+  ])(
+    "do not forget the doubt of the first attempt when the second is %s",
+    async (_name, second, outcome, code) => {
+      const { service } = await startHarness((_request, index) => (index === 0 ? answer(500) : second));
+      const result = await service.update(target, {}, write());
+      expect([result.outcome, result.outcome === "done" ? undefined : result.failure.code]).toEqual([
+        outcome,
+        code,
+      ]);
+    },
+  );
+
+  it("stop the run when a later attempt says so, whatever is in doubt", async () => {
+    const { service } = await startHarness((_request, index) => answer(index === 0 ? 500 : 401));
+    expect(await service.update(target, {}, write())).toMatchObject({
+      outcome: "unknown",
+      failure: { stops: "run" },
+    });
+  });
+
+  it("of a read report what came last", async () => {
+    const { service } = await startHarness((_request, index) =>
+      answer(index === 0 ? 500 : 403, productDocument()),
+    );
+    const result = await service.getProduct(1, undefined, noSignal());
+    expect(result).toMatchObject({ outcome: "rejected", failure: { code: "forbidden" } });
+  });
+});

@@ -1,0 +1,175 @@
+import { describe, expect, it } from "vitest";
+import { noSignal, startHarness, uploadResource } from "./support/harness.ts";
+import type { RecordedRequest } from "./support/raw-server.ts";
+import { answer } from "./support/raw-server.ts";
+
+const quick = { upload_poll_min: "5ms", upload_poll_max: "20ms" };
+
+/** The ids that a request asks for. */
+const idsOf = (request: RecordedRequest) => (request.path.split("=")[1] ?? "").split(",");
+
+describe("awaitUpload", () => {
+  it("asks for all that are waited for together, until each has ended", async () => {
+    const rounds = new Map<string, number>();
+    const { service, server } = await startHarness(
+      (request) =>
+        answer(200, {
+          data: idsOf(request).map((id) => {
+            const round = (rounds.get(id) ?? 0) + 1;
+            rounds.set(id, round);
+            if (round < 3) return uploadResource(id, round === 1 ? "queued" : "processing");
+            return id === "u3"
+              ? uploadResource(id, "failed")
+              : uploadResource(id, "success", 900 + Number(id.slice(1)));
+          }),
+        }),
+      { profile: quick },
+    );
+    const results = await Promise.all(["u1", "u2", "u3"].map((id) => service.awaitUpload(id, noSignal())));
+    expect(
+      results.map((result) =>
+        result.outcome === "done" ? [result.value.status, result.value.fileId] : result,
+      ),
+    ).toEqual([
+      ["success", 901],
+      ["success", 902],
+      ["failed", undefined],
+    ]);
+    expect(server.requests.map(idsOf)).toEqual([
+      ["u1", "u2", "u3"],
+      ["u1", "u2", "u3"],
+      ["u1", "u2", "u3"],
+    ]);
+  });
+
+  it("splits them into pages", async () => {
+    const { service, server } = await startHarness(
+      (request) => answer(200, { data: idsOf(request).map((id) => uploadResource(id, "success", 1)) }),
+      { profile: { ...quick, uploads_page: 50 } },
+    );
+    const ids = Array.from({ length: 120 }, (_, index) => `u${index}`);
+    await Promise.all(ids.map((id) => service.awaitUpload(id, noSignal())));
+    expect(server.requests.map((request) => idsOf(request).length).sort((a, b) => b - a)).toEqual([
+      50, 50, 20,
+    ]);
+  });
+
+  it("answers two who wait for the same upload with one question", async () => {
+    const { service, server } = await startHarness(
+      (request) => answer(200, { data: idsOf(request).map((id) => uploadResource(id, "success", 7)) }),
+      { profile: quick },
+    );
+    const both = await Promise.all([
+      service.awaitUpload("u1", noSignal()),
+      service.awaitUpload("u1", noSignal()),
+    ]);
+    expect(both).toMatchObject([{ value: { fileId: 7 } }, { value: { fileId: 7 } }]);
+    expect(server.requests.map(idsOf)).toEqual([["u1"]]);
+  });
+
+  it("keeps an upload pending that the list lacks, then asks for it by its id", async () => {
+    const { service, server } = await startHarness(
+      (request) =>
+        request.path.startsWith("/api/uploads?")
+          ? answer(200, { data: [] })
+          : answer(200, { data: uploadResource("u1", "success", 5) }),
+      { profile: quick },
+    );
+    expect(await service.awaitUpload("u1", noSignal())).toMatchObject({
+      outcome: "done",
+      value: { fileId: 5 },
+      attempts: 3,
+    });
+    expect(server.requests.map((request) => request.path)).toEqual([
+      "/api/uploads?filter%5Bid%5D=u1",
+      "/api/uploads?filter%5Bid%5D=u1",
+      "/api/uploads/u1",
+    ]);
+  });
+
+  it("ends when the service says there is no such upload", async () => {
+    const { service } = await startHarness(
+      (request) => (request.path.includes("?") ? answer(200, { data: [] }) : answer(404, { errors: [] })),
+      { profile: quick },
+    );
+    expect(await service.awaitUpload("typo", noSignal())).toMatchObject({
+      outcome: "rejected",
+      failure: { code: "gone" },
+    });
+  });
+
+  it("takes a read that failed for nothing but a read that failed", async () => {
+    const { service, server } = await startHarness(
+      (_request, index) =>
+        index < 4 ? answer(503) : answer(200, { data: [uploadResource("u1", "success", 5)] }),
+      { profile: quick },
+    );
+    expect(await service.awaitUpload("u1", noSignal())).toMatchObject({
+      outcome: "done",
+      value: { status: "success" },
+    });
+    expect(server.requests).toHaveLength(5);
+  });
+
+  it("goes on by single reads when the service refuses the list", async () => {
+    const { service } = await startHarness(
+      (request) =>
+        request.path.includes("?") ? answer(400) : answer(200, { data: uploadResource("u1", "success", 5) }),
+      { profile: quick },
+    );
+    expect(await service.awaitUpload("u1", noSignal())).toMatchObject({ outcome: "done" });
+  });
+
+  it("ends with what was heard last when the deadline has passed", async () => {
+    const { service } = await startHarness(
+      () => answer(200, { data: [uploadResource("u1", "processing")] }),
+      {
+        profile: { ...quick, upload_deadline: "60ms" },
+      },
+    );
+    const result = await service.awaitUpload("u1", noSignal());
+    expect(result).toMatchObject({
+      outcome: "unknown",
+      failure: { code: "upload-timeout", stops: "operation" },
+    });
+    expect(result.outcome === "done" ? "" : result.failure.message).toContain("processing");
+  });
+
+  it("ends at once, for all, when the key is refused", async () => {
+    const { service, server } = await startHarness(() => answer(401), { profile: quick });
+    const results = await Promise.all(["u1", "u2"].map((id) => service.awaitUpload(id, noSignal())));
+    expect(results).toMatchObject([{ failure: { stops: "run" } }, { failure: { stops: "run" } }]);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it("lets one leave, and goes on for the others", async () => {
+    const leaving = new AbortController();
+    const { service, server } = await startHarness(
+      (request, index) => {
+        if (index === 0) leaving.abort();
+        return answer(200, {
+          data: idsOf(request).map((id) => uploadResource(id, index < 2 ? "queued" : "success", 5)),
+        });
+      },
+      { profile: quick },
+    );
+    const [left, stayed] = await Promise.all([
+      service.awaitUpload("u1", leaving.signal),
+      service.awaitUpload("u2", noSignal()),
+    ]);
+    expect(left).toMatchObject({ outcome: "not_sent", failure: { code: "aborted" } });
+    expect(stayed).toMatchObject({ outcome: "done" });
+    expect(server.requests.map(idsOf)).toEqual([["u1", "u2"], ["u2"], ["u2"]]);
+  });
+
+  it("ends every wait when the service is closed", async () => {
+    const { service, server } = await startHarness(() => answer(200, { data: [] }), {
+      profile: { upload_poll_min: "5s" },
+    });
+    const waiting = service.awaitUpload("u1", noSignal());
+    await service.close();
+    expect(await waiting).toMatchObject({ outcome: "not_sent", failure: { code: "aborted" } });
+    expect(await service.awaitUpload("u2", noSignal())).toMatchObject({ failure: { code: "aborted" } });
+    expect(server.requests).toEqual([]);
+  });
+});

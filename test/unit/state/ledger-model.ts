@@ -1,0 +1,116 @@
+import { compareText } from "../../../src/model/address.ts";
+import type { LedgerEffect } from "../../../src/model/ports.ts";
+import type {
+  Recorded,
+  RecordedAttachment,
+  RecordedDuplicate,
+  RecordedPublication,
+  RecordedUpload,
+} from "../../../src/model/recorded.ts";
+
+interface Records {
+  readonly protectedDrafts: Set<number>;
+  readonly attachments: Map<string, RecordedAttachment>;
+  readonly publications: Map<string, RecordedPublication>;
+  readonly duplicates: Map<string, RecordedDuplicate>;
+  readonly uploads: Map<string, RecordedUpload>;
+}
+
+/** A ledger in memory, as simple as it can be: what the real ones are measured against. */
+export class LedgerModel {
+  #serial = 0;
+  #records: Records = {
+    protectedDrafts: new Set(),
+    attachments: new Map(),
+    publications: new Map(),
+    duplicates: new Map(),
+    uploads: new Map(),
+  };
+
+  /** All of the effects, or `false` and none of them. */
+  record(effects: readonly LedgerEffect[]): boolean {
+    const records = structuredClone(this.#records);
+    if (!effects.every((effect) => apply(records, effect))) return false;
+    this.#records = records;
+    this.#serial += 1;
+    return true;
+  }
+
+  recorded(): Omit<Recorded, "lineage"> {
+    const { protectedDrafts, attachments, publications, duplicates, uploads } = this.#records;
+    return {
+      serial: this.#serial,
+      protectedDrafts,
+      attachments: [...attachments.values()].sort((a, b) => compareText(a.address, b.address)),
+      publications: [...publications.values()].sort(
+        (a, b) => a.draftId - b.draftId || a.revision - b.revision,
+      ),
+      duplicates: [...duplicates.values()].sort((a, b) => compareText(a.name, b.name)),
+      uploads: [...uploads.values()].sort((a, b) => compareText(a.uploadId, b.uploadId)),
+      inDoubt: [],
+    };
+  }
+}
+
+type FileKey = Pick<RecordedAttachment, "draftId" | "kind" | "fileId">;
+
+const keyOf = ({ draftId, kind, fileId }: FileKey) => `drafts/${draftId}/${kind}/${fileId}`;
+
+/** `false` when the effect cannot be. */
+function apply(records: Records, effect: LedgerEffect): boolean {
+  switch (effect.type) {
+    case "attached":
+      place(records, effect.attachment, effect.replaces);
+      return true;
+    case "rerecorded":
+      if (!records.attachments.has(keyOf(effect.attachment))) return false;
+      place(records, effect.attachment);
+      return true;
+    case "detached":
+      records.attachments.delete(keyOf(effect.target));
+      return true;
+    case "published": {
+      const { type: _, ...publication } = effect;
+      return addNew(records.publications, `${effect.draftId} ${effect.revision}`, publication);
+    }
+    case "duplicated": {
+      const { type: _, ...duplicate } = effect;
+      return addNew(records.duplicates, effect.name, duplicate);
+    }
+    case "duplicate_forgotten":
+      records.duplicates.delete(effect.name);
+      return true;
+    case "protection":
+      if (effect.protect) records.protectedDrafts.add(effect.draftId);
+      else records.protectedDrafts.delete(effect.draftId);
+      return true;
+    case "upload_registered": {
+      const { type: _, ...upload } = effect;
+      records.uploads.set(effect.uploadId, { ...upload, status: "pending" });
+      return true;
+    }
+    case "upload_ended": {
+      const { type: _, ...end } = effect;
+      const upload = records.uploads.get(effect.uploadId);
+      if (upload !== undefined) records.uploads.set(effect.uploadId, { ...upload, ...end });
+      return true;
+    }
+    case "settled":
+      return false;
+  }
+}
+
+/** Whoever holds the address, and whoever is replaced, goes back to the numeric address. */
+function place({ attachments }: Records, attachment: RecordedAttachment, replaces?: number): void {
+  for (const [key, other] of attachments) {
+    const replaced = replaces !== undefined && key === keyOf({ ...attachment, fileId: replaces });
+    if (replaced || other.address === attachment.address) attachments.set(key, { ...other, address: key });
+  }
+  attachments.set(keyOf(attachment), attachment);
+}
+
+function addNew<T>(map: Map<string, T>, key: string, value: T): boolean {
+  if (map.has(key)) return false;
+  map.set(key, value);
+  return true;
+}

@@ -1,0 +1,126 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { sql } from "kysely";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { systemClock } from "../../../src/model/ports.ts";
+import { openSqlite } from "../../../src/state/sqlite/sqlite-database.ts";
+import { freshFolder, openForTest } from "./samples.ts";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+let built = "";
+
+/** Twenty processes that start at once are slow on a small machine, milliseconds. */
+const patience = 120_000;
+
+// Node runs no TypeScript by itself: the child and the ledger are compiled once, where packages are found.
+beforeAll(() => {
+  const cache = join(root, "node_modules", ".cache");
+  mkdirSync(cache, { recursive: true });
+  built = mkdtempSync(join(cache, "ledger-child-"));
+  const config = {
+    extends: join(root, "tsconfig.json"),
+    compilerOptions: { noEmit: false, rootDir: root, outDir: built },
+    files: [join(root, "test/unit/state/ledger-child.ts")],
+    include: [],
+  };
+  writeFileSync(join(built, "tsconfig.json"), JSON.stringify(config));
+  const tsc = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin", "tsc");
+  execFileSync(process.execPath, [tsc, "-p", built]);
+  writeFileSync(join(built, "package.json"), `{ "type": "module" }`);
+}, patience);
+
+afterAll(() => rmSync(built, { recursive: true, force: true }));
+
+interface Child {
+  readonly lines: readonly string[];
+  /** Resolves once that many lines were printed, or the process has ended. */
+  printed(count: number): Promise<void>;
+  kill(): void;
+  readonly ended: Promise<{ readonly code: number | null; readonly errors: string }>;
+}
+
+function start(task: "open" | "work", location: string): Child {
+  const child = spawn(process.execPath, [join(built, "test/unit/state/ledger-child.js"), task, location]);
+  let text = "";
+  let errors = "";
+  child.stdout.setEncoding("utf8").on("data", (data: string) => {
+    text += data;
+  });
+  child.stderr.setEncoding("utf8").on("data", (data: string) => {
+    errors += data;
+  });
+  const closed = once(child, "close");
+  const lines = () => text.split("\n").slice(0, -1);
+  return {
+    get lines() {
+      return lines();
+    },
+    async printed(count) {
+      while (lines().length < count) {
+        const ended = await Promise.race([
+          once(child.stdout, "data").then(() => false),
+          closed.then(() => true),
+        ]);
+        if (ended) return;
+      }
+    },
+    kill: () => void child.kill("SIGKILL"),
+    ended: closed.then(() => ({ code: child.exitCode, errors })),
+  };
+}
+
+test(
+  "twenty processes that open a new ledger at once share one lineage",
+  async () => {
+    const location = join(freshFolder(), "deep", "state.db");
+    const children = Array.from({ length: 20 }, () => start("open", location));
+    const ends = await Promise.all(children.map(({ ended }) => ended));
+    expect(ends).toEqual(ends.map(() => ({ code: 0, errors: "" })));
+    const { lineage, protectedDrafts } = await (await openForTest(location)).load();
+    expect(children.map(({ lines }) => lines)).toEqual(children.map(() => [lineage]));
+    expect(protectedDrafts.size).toBe(20);
+  },
+  patience,
+);
+
+test.each([1, 2, 9, 40, 150, 400])(
+  "nothing reported is lost when the process is killed after %d reports",
+  async (count) => {
+    const location = join(freshFolder(), "state.db");
+    const child = start("work", location);
+    await child.printed(count);
+    child.kill();
+    expect(await child.ended).toMatchObject({ errors: "" });
+    expect(child.lines.length).toBeGreaterThanOrEqual(count);
+
+    const ledger = await openForTest(location);
+    const operations = new Map((await ledger.operations()).map((operation) => [operation.id, operation]));
+    const { attachments, inDoubt } = await ledger.load();
+    const files = new Set(attachments.map(({ fileId }) => String(fileId)));
+    const lost = child.lines.filter((line) => {
+      const [what, id = ""] = line.split(" ");
+      return what === "begun"
+        ? !operations.has(id)
+        : operations.get(id)?.outcome !== "done" || !files.has(id);
+    });
+    expect(lost).toEqual([]);
+    const halfDone = [...operations.values()].filter(
+      ({ id, outcome }) => (outcome === "done") !== files.has(id),
+    );
+    expect(halfDone).toEqual([]);
+    expect(inDoubt.length).toBe(operations.size - files.size);
+    expect(await integrityOf(location)).toEqual([{ integrity_check: "ok" }]);
+  },
+  patience,
+);
+
+async function integrityOf(location: string): Promise<unknown> {
+  const database = await openSqlite({ location, clock: systemClock });
+  const { rows } = await sql`pragma integrity_check`.execute(database.queries);
+  await database.close();
+  return rows;
+}

@@ -1,0 +1,52 @@
+import type { CallFailure } from "../../../src/model/outcome.ts";
+import type { Clock, LedgerEffect, NewOperation } from "../../../src/model/ports.ts";
+import type { RecordedAttachment } from "../../../src/model/recorded.ts";
+
+/** A clock whose waiting time passes quickly: each look at `monotonic` is three seconds later. */
+export function hurriedClock(): Clock {
+  let elapsed = 0;
+  return { now: () => 1_700_000_000_000, monotonic: () => (elapsed += 3_000) };
+}
+
+/** The run that every sample operation belongs to. */
+export const sampleRun = { id: "run-1", command: "apply", planId: "plan-1", startedAt: 1_700_000_000_000 };
+
+/** The intent of attaching file `fileId` to draft 7. */
+export function attachOperation(id: string, fileId = 1): NewOperation {
+  return {
+    id,
+    runId: sampleRun.id,
+    address: `drafts/7/product_files/${fileId}`,
+    kind: "attach",
+    method: "POST",
+    path: "/api/drafts/7/product_files",
+    intent: { draftId: 7, fileKind: "product_files", fileId, attributes: { file_format: "fbx" } },
+  };
+}
+
+/** A record of file `fileId` in the product files of draft 7, with whatever a test needs otherwise. */
+export function attachment(fileId: number, other: Partial<RecordedAttachment> = {}): RecordedAttachment {
+  return {
+    draftId: 7,
+    kind: "product_files",
+    fileId,
+    address: `drafts/7/product_files/${fileId}`,
+    attributes: {},
+    provenance: { by: "post", at: 1_700_000_000_123 },
+    ...other,
+  };
+}
+
+/** The effect of having attached it. */
+export function attached(fileId: number, other: Partial<RecordedAttachment> = {}): LedgerEffect {
+  return { type: "attached", attachment: attachment(fileId, other) };
+}
+
+/** What a call ends with whose answer never came. */
+export const lostAnswer: CallFailure = {
+  code: "timeout",
+  message: "No answer within 30 s.",
+  hint: "Settle it.",
+  errors: [{ status: "504", detail: "gateway", meta: { id: 3 } }],
+  stops: "draft",
+};

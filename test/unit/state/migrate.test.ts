@@ -1,0 +1,81 @@
+import { join } from "node:path";
+import { sql } from "kysely";
+import { expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../../src/model/ports.ts";
+import type { LedgerDatabase } from "../../../src/state/ledger-database.ts";
+import { type Migration, migrate } from "../../../src/state/migrate.ts";
+import { allMigrations } from "../../../src/state/migrations/all-migrations.ts";
+import { openSqlite } from "../../../src/state/sqlite/sqlite-database.ts";
+import { freshFolder } from "./samples.ts";
+
+async function freshDatabase(location = join(freshFolder(), "state.db")): Promise<LedgerDatabase> {
+  const database = await openSqlite({ location, clock: systemClock });
+  onTestFinished(() => database.close());
+  return database;
+}
+
+async function rowsOf(database: LedgerDatabase, query: string): Promise<unknown[]> {
+  return (await sql.raw(query).execute(database.queries)).rows;
+}
+
+const version = allMigrations.length + 1;
+const next: Migration = {
+  version,
+  name: "labels",
+  up: async (queries) => {
+    await queries.schema.createTable("labels").addColumn("id", "integer").execute();
+  },
+};
+const failing: Migration = {
+  version: version + 1,
+  name: "failing",
+  up: async (queries) => {
+    await queries.schema.createTable("half").addColumn("id", "integer").execute();
+    await sql`select * from no_such_table`.execute(queries);
+  },
+};
+
+test("migrations are numbered from 1 without gaps", () => {
+  expect(allMigrations.map((each) => each.version)).toEqual(allMigrations.map((_, index) => index + 1));
+});
+
+test("a ledger keeps its lineage through later migrations, each applied once", async () => {
+  const database = await freshDatabase();
+  await migrate(database, { migrations: allMigrations, clock: systemClock });
+  const lineage = await rowsOf(database, "select lineage from meta");
+  expect(lineage).toHaveLength(1);
+  for (let again = 0; again < 2; again += 1) {
+    await migrate(database, { migrations: [...allMigrations, next], clock: systemClock });
+  }
+  expect(await rowsOf(database, "select lineage from meta")).toEqual(lineage);
+  const applied = await rowsOf(database, "select version, name from schema_migrations order by version");
+  expect(applied).toEqual([...allMigrations, next].map(({ version, name }) => ({ version, name })));
+  expect(await rowsOf(database, "select * from labels")).toEqual([]);
+});
+
+test("when one of several migrations fails, none is applied", async () => {
+  const database = await freshDatabase();
+  await migrate(database, { migrations: allMigrations, clock: systemClock });
+  const broken = migrate(database, { migrations: [...allMigrations, next, failing], clock: systemClock });
+  await expect(broken).rejects.toMatchObject({ name: "LedgerError", code: "ledger-failed" });
+  expect(await rowsOf(database, "select name from sqlite_schema where name in ('labels', 'half')")).toEqual(
+    [],
+  );
+  expect(await rowsOf(database, "select max(version) as version from schema_migrations")).toEqual([
+    { version: allMigrations.length },
+  ]);
+});
+
+test("an older draftsync is refused, whichever one came first", async () => {
+  const location = join(freshFolder(), "state.db");
+  const [older, newer] = [await freshDatabase(location), await freshDatabase(location)];
+  const ends = await Promise.allSettled([
+    migrate(newer, { migrations: [...allMigrations, next], clock: systemClock }),
+    migrate(newer, { migrations: [...allMigrations, next], clock: systemClock }),
+  ]);
+  expect(ends.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled"]);
+  await expect(migrate(older, { migrations: allMigrations, clock: systemClock })).rejects.toMatchObject({
+    code: "ledger-too-new",
+    message: expect.stringContaining(`version ${version};`),
+  });
+});

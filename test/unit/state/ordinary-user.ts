@@ -1,0 +1,31 @@
+import { chmodSync, chownSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/** Any user but root; owns nothing else. */
+const nobody = 65_534;
+
+/**
+ * Runs `work` with the folder and the file of a ledger in the given modes, as a user for whom modes count: as root,
+ * the process takes the effective id of another user meanwhile.
+ */
+export async function asOrdinaryUser(
+  given: { readonly folder: number; readonly file: number; readonly location: string },
+  work: () => Promise<void>,
+): Promise<void> {
+  const { folder, file, location } = given;
+  const asRoot = process.geteuid?.() === 0;
+  if (asRoot) {
+    chownSync(dirname(location), nobody, nobody);
+    for (const name of readdirSync(dirname(location)))
+      chownSync(join(dirname(location), name), nobody, nobody);
+  }
+  chmodSync(location, file);
+  chmodSync(dirname(location), folder);
+  if (asRoot) process.seteuid?.(nobody);
+  try {
+    await work();
+  } finally {
+    if (asRoot) process.seteuid?.(0);
+    chmodSync(dirname(location), 0o700);
+  }
+}

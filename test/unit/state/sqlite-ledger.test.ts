@@ -1,0 +1,14 @@
+import { join } from "node:path";
+import { describeLedgerJournal } from "./ledger-journal-suite.ts";
+import { describeLedgerState } from "./ledger-state-suite.ts";
+import { describeLedger } from "./ledger-suite.ts";
+import { freshFolder, openForTest } from "./samples.ts";
+
+async function makeSqlite() {
+  const location = join(freshFolder(), "state.db");
+  return { ledger: await openForTest(location), reopen: () => openForTest(location) };
+}
+
+describeLedger("SQLite", makeSqlite);
+describeLedgerJournal("SQLite", makeSqlite);
+describeLedgerState("SQLite", makeSqlite);

@@ -1,0 +1,39 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const root = fileURLToPath(new URL(".", import.meta.url));
+
+interface Options {
+  readonly seconds?: number;
+  /** The tests run the compiled binary. */
+  readonly compiled?: boolean;
+}
+
+function project(name: string, { seconds = 20, compiled = false }: Options = {}) {
+  return {
+    test: {
+      name,
+      root,
+      include: [`${name}/**/*.test.ts`],
+      testTimeout: seconds * 1000,
+      hookTimeout: seconds * 1000,
+      ...(compiled ? { globalSetup: ["support/build.ts"] } : {}),
+    },
+  };
+}
+
+/** One project a kind of test, so that `npm run check` can run the structure tests alone. */
+export default defineConfig({
+  test: {
+    reporters: ["default"],
+    // As the command line sets it: the versions in the lockfile run on the oldest Node that is supported.
+    env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true" },
+    projects: [
+      project("structure"),
+      project("unit"),
+      project("scenarios"),
+      project("conformance", { seconds: 60, compiled: true }),
+      project("e2e", { seconds: 120, compiled: true }),
+    ],
+  },
+});
