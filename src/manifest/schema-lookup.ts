@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { joinWords, quoteList } from "./quote.ts";
+import { joinWords, quote, quoteList } from "./quote.ts";
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
@@ -74,13 +74,17 @@ function propertyOf(schema: JsonSchema, name: string) {
 }
 
 function wordsOf(schema: JsonSchema): string[] {
-  const words = schema.const === undefined ? (schema.enum ?? []) : [schema.const];
-  return words.filter((word) => typeof word === "string");
+  return choicesOf(schema).filter((choice) => typeof choice === "string");
+}
+
+function choicesOf(schema: JsonSchema): readonly unknown[] {
+  return schema.const === undefined ? (schema.enum ?? []) : [schema.const];
 }
 
 function inWords(schema: JsonSchema): string | string[] {
-  const words = wordsOf(schema);
-  if (words.length > 0) return quoteList(words, "or");
+  const choices = choicesOf(schema);
+  if (choices.length > 0)
+    return choices.map((choice) => (typeof choice === "string" ? quote(choice) : `${choice}`));
   switch (schema.type) {
     case "string":
       return "text";

@@ -1,4 +1,3 @@
-import { STATUS_CODES } from "node:http";
 import type { Dispatcher } from "undici";
 import { Pool } from "undici";
 import type { Exchange } from "./exchange-handler.ts";
@@ -84,9 +83,4 @@ export function openTransport(options: TransportOptions): Transport {
       await Promise.all([kept.destroy(), single.destroy()]);
     },
   };
-}
-
-/** `404 Not Found`, as far as the status has a name. */
-export function statusLine(status: number): string {
-  return `${status} ${STATUS_CODES[status] ?? ""}`.trimEnd();
 }

@@ -14,7 +14,7 @@ const failures: readonly (readonly [name: string, text: string, expected: readon
   ["a quote that stays open", entry('    renderer: "a\n'), ['4:15 yaml-syntax «"»']],
   ["a bracket that stays open", "draft: 1\nproduct_files: [\n  { file_id: 2 }\n", ["2:16 yaml-syntax «[»"]],
   ["a brace that stays open", "draft: 1\npublish: { revision: 2\nprotect: true\n", ["2:10 yaml-syntax «{»"]],
-  ["a bracket too many", "draft: 1\npublish: true ]\n", ["2:15 yaml-syntax «]»"]],
+  ["a bracket too many", "draft: 1\nproduct_files: [] ]\n", ["2:19 yaml-syntax «]»"]],
   ["a list on its key's line", "draft: 1\nproduct_files: - file_id: 2\n", ["2:16 yaml-syntax «-»"]],
   ["a reserved character", entry("    renderer: @x\n"), ["4:15 yaml-syntax «@»"]],
   ["an unknown escape", entry('    renderer: "a\\qb"\n'), ["4:17 yaml-syntax «\\»"]],

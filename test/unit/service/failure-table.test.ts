@@ -26,7 +26,7 @@ const sends: Record<CallClass, (service: Service) => Promise<CallResult<unknown>
 };
 
 /** A valid answer to a call of each class. */
-const valid: Record<CallClass, unknown> = {
+const valid: Record<CallClass, object> = {
   read: productDocument(),
   update: fileDocument(),
   detach: { meta: {} },
@@ -215,7 +215,7 @@ const rows: readonly Row[] = [
   ),
   row(
     "data together with errors",
-    (callClass) => answer(200, { ...(valid[callClass] as object), errors: [{ title: "no" }] }),
+    (callClass) => answer(200, { ...valid[callClass], errors: [{ title: "no" }] }),
     "again",
     "again",
     "done 1",

@@ -96,6 +96,21 @@ describe("openSource", () => {
     expect(given).toBeLessThan(content.length);
   });
 
+  it("gives up a file that grows as fast as it is read", async () => {
+    const root = await makeFolder();
+    const source = await openSource(root, await planSource(root, "a.bin", content));
+    closeAfterTest(() => source.close());
+    let chunks = 0;
+    const read = async () => {
+      for await (const chunk of source.readChunks()) {
+        chunks += 1;
+        await appendFile(join(root, "a.bin"), chunk);
+      }
+    };
+    await expect(read()).rejects.toMatchObject({ code: "source-changed" });
+    expect(chunks).toBeLessThan(5);
+  });
+
   it("reads what it opened, whatever takes the file's place afterwards", async () => {
     const root = await makeFolder();
     const source = await openSource(root, await planSource(root, "a.bin", content));

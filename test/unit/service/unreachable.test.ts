@@ -11,6 +11,7 @@ import {
   target,
   write,
 } from "./support/harness.ts";
+import { listenLocally } from "./support/listen.ts";
 import { answer, unusedPort } from "./support/raw-server.ts";
 import { selfSigned } from "./support/self-signed.ts";
 
@@ -170,12 +171,10 @@ async function listenWith(onConnection: (socket: Socket) => void): Promise<numbe
 }
 
 async function listen(server: Server, beforeClose: () => void = () => {}): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
+  const port = await listenLocally(server, "localhost");
   closeAfterTest(async () => {
     beforeClose();
     await new Promise((resolve) => server.close(resolve));
   });
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("a TCP server has a port");
-  return address.port;
+  return port;
 }

@@ -1,5 +1,6 @@
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { createServer } from "node:net";
+import { listenLocally } from "./listen.ts";
 
 /** One request as it came over the wire. */
 export interface RecordedRequest {
@@ -55,8 +56,7 @@ export async function startRawServer(
       }
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listenLocally(server);
   return {
     url: `http://127.0.0.1:${port}`,
     port,
@@ -103,8 +103,7 @@ export function answer(
 /** A port on which nothing listens. */
 export async function unusedPort(): Promise<number> {
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listenLocally(server);
   await new Promise((resolve) => server.close(resolve));
   return port;
 }

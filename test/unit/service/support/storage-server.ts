@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { listenLocally } from "./listen.ts";
 
 /** One request to the storage. */
 export interface StorageRequest {
@@ -84,8 +84,7 @@ export async function startStorageServer(
       outgoing.writeHead(reply.status, { etag: '"abc"', "content-type": "application/xml" }).end(reply.body);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listenLocally(server);
   return {
     url: `http://127.0.0.1:${port}`,
     requests,

@@ -1,0 +1,117 @@
+import { expect, test } from "vitest";
+import { briefsWithFile, load } from "./support.ts";
+
+const failures: readonly (readonly [
+  name: string,
+  files: Record<string, string>,
+  expected: string[],
+  says: string,
+])[] = [
+  [
+    "a draft in two documents of a file",
+    { "a.yaml": "draft: 1\n---\ndraft: 1\n" },
+    ["a.yaml:3:8 duplicate-draft «1»"],
+    "a.yaml:1:8",
+  ],
+  [
+    "a draft in two files",
+    { "a/x.yaml": "# x\ndraft: 17\n", "b.yaml": "draft: 2\n---\nprotect: true\ndraft: 17\n" },
+    ["b.yaml:4:8 duplicate-draft «17»"],
+    "a/x.yaml:2:8",
+  ],
+  [
+    "a file id twice in a list",
+    {
+      "a.yaml": "draft: 1\nproduct_files:\n  - file_id: 7\n  - file_id: 8\n  - file_id: 7\n    renderer: x\n",
+    },
+    ["a.yaml:5:14 duplicate-file «7»"],
+    "line 3",
+  ],
+  [
+    "an upload id twice in a list",
+    { "a.yaml": "draft: 1\nproduct_files:\n  - upload_id: u\n  - upload_id: u\n" },
+    ["a.yaml:4:16 duplicate-file «u»"],
+    "line 3",
+  ],
+  [
+    "an upload key twice in a list",
+    { "a.yaml": "draft: 1\npromotional_files:\n  - upload_key: k/a\n  - upload_key: k/a\n" },
+    ["a.yaml:4:17 duplicate-file «k/a»"],
+    "line 3",
+  ],
+  [
+    "a source twice in a list, written in two ways",
+    { "m/a.yaml": "draft: 1\nproduct_files:\n  - source: f/x\n  - source: ./f//../f/x\n", "m/f/x": "x" },
+    ["m/a.yaml:4:13 duplicate-file «./f//../f/x»"],
+    "m/f/x",
+  ],
+  [
+    "a name twice among duplicates of two files",
+    {
+      "a.yaml": "duplicates:\n  - { name: winter, product: 7 }\n",
+      "b.yaml": "duplicates:\n  - { name: winter, product: 8 }\n",
+    },
+    ["b.yaml:2:13 duplicate-name «winter»"],
+    "a.yaml:2:13",
+  ],
+  [
+    "a name in two Unicode forms",
+    { "a.yaml": "duplicates:\n  - { name: caf\u00e9, product: 7 }\n  - { name: cafe\u0301, product: 8 }\n" },
+    ["a.yaml:3:13 duplicate-name «cafe\u0301»"],
+    "a.yaml:2:13",
+  ],
+  [
+    "a file of an aliased list, twice",
+    { "a.yaml": "draft: 1\nproduct_files:\n  - &f { file_id: 7 }\n  - *f\n" },
+    ["a.yaml:3:19 duplicate-file «7»"],
+    "line 3",
+  ],
+];
+
+test.each(failures)("%s", async (_name, files, expected, says) => {
+  const { diagnostics } = await load(files);
+  expect(briefsWithFile(diagnostics)).toEqual(expected);
+  expect(diagnostics[0]?.severity).toBe("error");
+  expect(diagnostics[0]?.message).toContain(says);
+});
+
+test("a file in two drafts is a warning that names the other place", async () => {
+  const { diagnostics, desired } = await load({
+    "a.yaml": "draft: 1\nproduct_files:\n  - file_id: 7\n",
+    "b.yaml": "draft: 2\npromotional_files:\n  - file_id: 7\n",
+  });
+  expect(briefsWithFile(diagnostics)).toEqual(["b.yaml:3:14 file-in-two-drafts «7»"]);
+  expect(diagnostics[0]).toMatchObject({ severity: "warning", address: "drafts/2/promotional_files/7" });
+  expect(diagnostics[0]?.message).toContain("draft 1 as well, at a.yaml:3:14");
+  expect(desired.drafts).toHaveLength(2);
+});
+
+test("a file in both collections of a draft is fine, as are sources that differ in case", async () => {
+  const { diagnostics } = await load({
+    "a.yaml":
+      "draft: 1\nproduct_files:\n  - file_id: 7\n  - source: A.fbx\n  - source: a.fbx\npromotional_files:\n  - file_id: 7\n",
+    "A.fbx": "1",
+    "a.fbx": "2",
+  });
+  expect(diagnostics).toEqual([]);
+});
+
+test("mistakes of all files come at once, sorted by file and place", async () => {
+  const { diagnostics, files } = await load({
+    "c.yaml": "draft: 3\nproduct_files:\n  - source: nowhere\n",
+    "a.yaml": "draft: 0\nprotect: 1\n",
+    "b.yaml": "draft: 3\n\tx: 1\n",
+    "d.yaml": "draft: 3\n",
+    "e.yaml": "",
+  });
+  expect(files).toEqual(["a.yaml", "b.yaml", "c.yaml", "d.yaml", "e.yaml"]);
+  expect(briefsWithFile(diagnostics)).toEqual([
+    "a.yaml:1:8 number-out-of-range «0»",
+    "a.yaml:2:10 not-a-boolean «1»",
+    "b.yaml:2:1 yaml-tab « »",
+    "c.yaml:3:13 source-missing «nowhere»",
+    "d.yaml:1:8 duplicate-draft «3»",
+    "e.yaml:1:1 empty-file «»",
+  ]);
+  expect(diagnostics.at(-1)?.severity).toBe("warning");
+});

@@ -1,0 +1,228 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { stringify } from "yaml";
+import type { Desired, DesiredAttachment } from "../../../src/model/desired.ts";
+import { load } from "./support.ts";
+
+const id = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
+const line = fc
+  .string({ unit: "grapheme", maxLength: 12 })
+  .filter((text) => !/[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069\ufeff]/u.test(text));
+const awkward = fc.constantFrom(
+  "2020",
+  "1.10",
+  "true",
+  "null",
+  "~",
+  "",
+  "yes",
+  "0x1F",
+  "- a",
+  "a: b",
+  "# no",
+  "*x",
+  "<<",
+  " pad ",
+);
+const text = fc.oneof(line, awkward);
+const name = text.filter((each) => each !== "");
+const prose = fc.oneof(
+  text,
+  fc.array(text, { maxLength: 4 }).map((lines) => lines.join("\n")),
+);
+
+/** An object with a random choice of its keys. */
+const some = <T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }) => fc.record(model, { requiredKeys: [] });
+
+const reference = fc.oneof(
+  fc.record({ file_id: id }),
+  fc.record({ upload_id: name }),
+  fc.record({ upload_key: name }),
+);
+
+const productAttributes = some({
+  file_format: text,
+  format_version: text,
+  renderer: text,
+  renderer_version: text,
+  is_native: fc.boolean(),
+});
+
+const list = <T>(attributes: fc.Arbitrary<T>) =>
+  fc.uniqueArray(
+    fc.tuple(reference, attributes).map(([ref, rest]) => ({ ref, rest })),
+    { maxLength: 4, selector: ({ ref }) => JSON.stringify(ref) },
+  );
+
+const draft = fc.record(
+  {
+    draft: id,
+    protect: fc.boolean(),
+    product_files: list(productAttributes),
+    promotional_files: list(some({ description: prose })),
+    publish: fc.oneof(fc.boolean(), fc.record({ revision: id })),
+  },
+  { requiredKeys: ["draft"] },
+);
+
+const duplicate = fc.record({ name, product: fc.oneof(id, fc.record({ draft: id })) });
+
+const catalogue = fc.record({
+  drafts: fc.uniqueArray(draft, { maxLength: 5, selector: (each) => each.draft }),
+  duplicates: fc.uniqueArray(duplicate, { maxLength: 4, selector: (each) => each.name.normalize("NFKC") }),
+});
+
+type Catalogue = typeof catalogue extends fc.Arbitrary<infer T> ? T : never;
+
+/** What the files say, in one canonical form: without places and order of documents. */
+function plain(desired: Desired) {
+  const attachment = ({ address, attributes }: DesiredAttachment) => ({ address, attributes });
+  return {
+    drafts: desired.drafts
+      .map(({ draftId, protect, attachments, publish }) => ({
+        draftId,
+        protect,
+        attachments: attachments.map(attachment),
+        revision: publish?.revision,
+      }))
+      .sort((a, b) => a.draftId - b.draftId),
+    duplicates: desired.duplicates
+      .map((each) => ({ name: each.name, product: each.product }))
+      .sort((a, b) => (a.name < b.name ? -1 : 1)),
+  };
+}
+
+function expected({ drafts, duplicates }: Catalogue) {
+  return {
+    drafts: drafts
+      .map((each) => ({
+        draftId: each.draft,
+        protect: each.protect ?? false,
+        attachments: (["product_files", "promotional_files"] as const).flatMap((kind) =>
+          (each[kind] ?? []).map(({ ref, rest }) => ({
+            address: { type: "attachment", draftId: each.draft, kind, ref: refOf(ref) },
+            attributes: rest,
+          })),
+        ),
+        revision:
+          typeof each.publish === "object" ? each.publish.revision : each.publish === true ? 1 : undefined,
+      }))
+      .sort((a, b) => a.draftId - b.draftId),
+    duplicates: duplicates
+      .map(({ name: copy, product }) => ({
+        name: copy,
+        product:
+          typeof product === "number"
+            ? { by: "product_id", productId: product }
+            : { by: "draft", draftId: product.draft },
+      }))
+      .sort((a, b) => (a.name < b.name ? -1 : 1)),
+  };
+}
+
+function refOf(ref: Record<string, unknown>) {
+  if ("file_id" in ref) return { by: "file_id", fileId: ref.file_id };
+  return "upload_id" in ref
+    ? { by: "upload_id", uploadId: ref.upload_id }
+    : { by: "upload_key", uploadKey: ref.upload_key };
+}
+
+function documentsOf({ drafts, duplicates }: Catalogue): string[] {
+  const entries = (list: readonly { ref: object; rest: object }[]) =>
+    list.map(({ ref, rest }) => ({ ...ref, ...rest }));
+  const values: object[] = drafts.map(
+    ({ product_files: product, promotional_files: promotional, ...rest }) => ({
+      ...rest,
+      ...(product === undefined ? {} : { product_files: entries(product) }),
+      ...(promotional === undefined ? {} : { promotional_files: entries(promotional) }),
+    }),
+  );
+  for (const each of duplicates) values.push({ duplicates: [each] });
+  return values.map((value) => stringify(value));
+}
+
+/** Spreads documents over three files. */
+function filesOf(documents: readonly string[]): Record<string, string> {
+  const files: Record<string, string> = { "z.yaml": "---\ndraft: 8\n---\n" };
+  for (const [index, document] of documents.entries()) {
+    const file = `m${index % 3}/a.yaml`;
+    files[file] = `${files[file] ?? ""}---\n${document}`;
+  }
+  return files;
+}
+
+const withoutEight = catalogue.filter(({ drafts }) => drafts.every((each) => each.draft !== 8));
+
+test("what is written as YAML is read back the same", async () => {
+  await fc.assert(
+    fc.asyncProperty(withoutEight, async (given) => {
+      const { desired, diagnostics } = await load(filesOf(documentsOf(given)));
+      expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
+      const read = plain(desired);
+      expect({ ...read, drafts: read.drafts.filter(({ draftId }) => draftId !== 8) }).toEqual(
+        expected(given),
+      );
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test("the order of documents and files makes no difference", async () => {
+  const shuffled = withoutEight.chain((given) => {
+    const documents = documentsOf(given);
+    const order = fc.shuffledSubarray(documents, { minLength: documents.length });
+    return fc.record({ documents: fc.constant(documents), order });
+  });
+  await fc.assert(
+    fc.asyncProperty(shuffled, async ({ documents, order }) => {
+      const first = await load(filesOf(documents));
+      const second = await load(filesOf(order));
+      expect(plain(second.desired)).toEqual(plain(first.desired));
+      expect(second.diagnostics.length).toBe(first.diagnostics.length);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("no text makes the reader throw", async () => {
+  const lines = fc.array(
+    fc.oneof(
+      fc.constantFrom(
+        "draft: 1",
+        "product_files:",
+        "  - file_id: 2",
+        "    renderer: &a x",
+        "  - *a",
+        "---",
+        "...",
+        "<<: *a",
+      ),
+      fc.constantFrom(
+        "? a",
+        ": b",
+        "- [",
+        "{",
+        "]",
+        '"',
+        "'",
+        "|",
+        ">-",
+        "\t",
+        "#",
+        "!x",
+        "%YAML 1.1",
+        "\r",
+        "\u0000",
+      ),
+      fc.string({ unit: "binary" }),
+    ),
+    { maxLength: 12 },
+  );
+  await fc.assert(
+    fc.asyncProperty(lines, async (parts) => {
+      const { diagnostics } = await load({ "a.yaml": parts.join("\n") });
+      for (const { place } of diagnostics) expect(place?.line).toBeGreaterThan(0);
+    }),
+    { numRuns: 300 },
+  );
+});

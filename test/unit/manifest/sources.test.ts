@@ -1,0 +1,145 @@
+import { execFileSync } from "node:child_process";
+import { createHash, randomBytes } from "node:crypto";
+import { linkSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { loadManifests } from "../../../src/manifest/load-manifests.ts";
+import { briefs, workspace } from "./support.ts";
+
+const one = (source: string) => `draft: 1\nproduct_files:\n  - source: ${source}\n`;
+
+function loadIn(root: string, sources: "hash" | "stat" = "hash") {
+  return loadManifests({ root, patterns: ["m/*.yaml"], sources });
+}
+
+type Prepare = (root: string) => void | Promise<void>;
+
+const failures: readonly (readonly [
+  name: string,
+  source: string,
+  prepare: Prepare,
+  code: string,
+  says: string,
+])[] = [
+  ["is not there", "x.fbx", () => undefined, "source-missing", '"m/x.fbx" is not there'],
+  ["is below a file", "a.yaml/x", () => undefined, "source-missing", '"m/a.yaml/x" is not there'],
+  ["is a folder", "dir/", (root) => mkdirSync(join(root, "m/dir")), "source-not-a-file", "is a folder"],
+  [
+    "is a pipe",
+    "pipe",
+    (root) => void execFileSync("mkfifo", [join(root, "m/pipe")]),
+    "source-not-a-file",
+    "is a pipe",
+  ],
+  ["is a socket", "socket", listen, "source-not-a-file", "is a device or socket"],
+  ["is empty", "x.fbx", (root) => writeFileSync(join(root, "m/x.fbx"), ""), "source-empty", "is empty"],
+  ["goes up out of the workspace", "../../x", () => undefined, "source-outside-workspace", "outside"],
+  ["is the workspace", "..", () => undefined, "source-outside-workspace", "outside"],
+  [
+    "is a link to a device",
+    "device",
+    (root) => symlinkSync("/dev/null", join(root, "m/device")),
+    "source-outside-workspace",
+    "link that leads out",
+  ],
+  [
+    "is a link out of the workspace",
+    "x",
+    (root) => symlinkSync(process.execPath, join(root, "m/x")),
+    "source-outside-workspace",
+    "link that leads out",
+  ],
+  [
+    "is in a folder that is a link out of the workspace",
+    "bin/node",
+    (root) => symlinkSync(join(process.execPath, ".."), join(root, "m/bin")),
+    "source-outside-workspace",
+    "link that leads out",
+  ],
+  [
+    "is a link to nowhere",
+    "x",
+    (root) => symlinkSync("gone", join(root, "m/x")),
+    "source-missing",
+    "not there",
+  ],
+  ["is a link to itself", "x", (root) => symlinkSync("x", join(root, "m/x")), "source-unreadable", "ELOOP"],
+];
+
+test.each(failures)("a source that %s is an error", async (_name, source, prepare, code, says) => {
+  const root = workspace({ "m/a.yaml": one(source) });
+  await prepare(root);
+  for (const mode of ["hash", "stat"] as const) {
+    const { diagnostics } = await loadIn(root, mode);
+    expect(briefs(diagnostics)).toEqual([`3:13 ${code} «${source}»`]);
+    expect(diagnostics[0]?.message).toContain(says);
+    expect(diagnostics[0]?.hint?.length).toBeGreaterThan(10);
+  }
+});
+
+async function listen(root: string): Promise<void> {
+  const server = createServer();
+  onTestFinished(() => new Promise<void>((done) => void server.close(() => done())));
+  await new Promise<void>((done) => void server.listen(join(root, "m/socket"), done));
+}
+
+test("links inside of the workspace are followed, in files and in folders", async () => {
+  const root = workspace({
+    "m/a.yaml": `${one("link")}  - source: folder/y\n`,
+    "files/x": "x",
+    "files/y": "yy",
+  });
+  symlinkSync("../files/x", join(root, "m/link"));
+  symlinkSync("../files", join(root, "m/folder"));
+  const { diagnostics, desired } = await loadIn(root);
+  expect(diagnostics).toEqual([]);
+  expect(desired.drafts[0]?.attachments.map(({ content }) => content?.size)).toEqual([1, 2]);
+});
+
+test("a workspace that is itself reached through a link works", async () => {
+  const root = workspace({ "real/m/a.yaml": one("x"), "real/m/x": "x" });
+  symlinkSync("real", join(root, "ws"));
+  const { diagnostics, files } = await loadIn(join(root, "ws"));
+  expect(diagnostics).toEqual([]);
+  expect(files).toEqual(["m/a.yaml"]);
+});
+
+test("a large source is hashed whole", async () => {
+  const bytes = randomBytes(3 * 1024 * 1024 + 7);
+  const root = workspace({ "m/a.yaml": one("x"), "m/x": bytes });
+  const { desired } = await loadIn(root);
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  expect(desired.drafts[0]?.attachments[0]?.content).toEqual({ sha256, size: bytes.length });
+});
+
+test("every use of a source has its content, and every use of a bad one its mistake", async () => {
+  const root = workspace({
+    "m/a.yaml": `${one("../x")}  - source: gone\npromotional_files:\n  - source: ../x\n`,
+    "m/b.yaml": "draft: 2\nproduct_files:\n  - source: ../x\n  - source: gone\n",
+    x: "x",
+  });
+  linkSync(join(root, "x"), join(root, "m/hard"));
+  const { desired, diagnostics } = await loadIn(root);
+  expect(briefs(diagnostics)).toEqual(["4:13 source-missing «gone»", "4:13 source-missing «gone»"]);
+  const contents = desired.drafts.flatMap(({ attachments }) =>
+    attachments.map(({ content }) => content?.size),
+  );
+  expect(contents).toEqual([1, undefined, 1, 1, undefined]);
+});
+
+test("with stat nothing is read: no attachment has a content", async () => {
+  const { desired, diagnostics } = await loadIn(workspace({ "m/a.yaml": one("x"), "m/x": "x" }), "stat");
+  expect(diagnostics).toEqual([]);
+  expect(desired.drafts[0]?.attachments[0]).not.toHaveProperty("content");
+});
+
+test("names with spaces, quotes and other scripts are fine", async () => {
+  const root = workspace({ "m/a.yaml": one('"f/a b \\"ü\\" 龍.fbx"'), 'm/f/a b "ü" 龍.fbx': "x" });
+  const { desired, diagnostics } = await loadIn(root);
+  expect(diagnostics).toEqual([]);
+  expect(desired.drafts[0]?.attachments[0]?.address.ref).toEqual({
+    by: "source",
+    source: 'm/f/a b "ü" 龍.fbx',
+  });
+});

@@ -1,0 +1,64 @@
+import { buildConnector, Pool } from "undici";
+import { describe, expect, it } from "vitest";
+import type { Exchange } from "../../../src/service/exchange-handler.ts";
+import { ExchangeHandler } from "../../../src/service/exchange-handler.ts";
+import { closeAfterTest } from "./support/harness.ts";
+import { answer, startRawServer } from "./support/raw-server.ts";
+
+describe("ExchangeHandler", () => {
+  it("never sends a request that was given up while its connection was made", async () => {
+    const server = await startRawServer(() => answer(204));
+    closeAfterTest(() => server.close());
+    const connector = buildConnector({});
+    let hold = true;
+    let goOn = () => {};
+    const pool = new Pool(server.url, {
+      connections: 1,
+      connect: (options, callback) => {
+        goOn = () => void connector(options, callback);
+        if (!hold) goOn();
+      },
+    });
+    closeAfterTest(() => pool.destroy());
+    const send = (path: string, timeoutMs: number) =>
+      new Promise<Exchange>((resolve) => {
+        pool.dispatch({ method: "POST", path }, new ExchangeHandler(timeoutMs, resolve));
+      });
+    const given = await send("/given-up", 20);
+    expect(given).toMatchObject({ type: "not_sent", reason: "timeout" });
+    hold = false;
+    const next = send("/next", 10_000);
+    goOn();
+    expect(await next).toMatchObject({ type: "answer", answer: { status: 204 } });
+    expect(server.requests.map((request) => request.path)).toEqual(["/next"]);
+  });
+
+  it("does not take an interim answer for the final one", async () => {
+    const server = await startRawServer(
+      () => `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${answer(201, "{}", { "X-Twice": "a" })}`,
+    );
+    closeAfterTest(() => server.close());
+    const pool = new Pool(server.url);
+    closeAfterTest(() => pool.destroy());
+    const exchange = await new Promise<Exchange>((resolve) => {
+      pool.dispatch({ method: "POST", path: "/" }, new ExchangeHandler(10_000, resolve));
+    });
+    if (exchange.type !== "answer") throw new Error(exchange.type);
+    expect([exchange.answer.status, exchange.answer.body.toString(), exchange.answer.header("link")]).toEqual(
+      [201, "{}", undefined],
+    );
+  });
+
+  it("knows no status when only an interim answer came", async () => {
+    const server = await startRawServer(
+      () => (socket) => void socket.end("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"),
+    );
+    closeAfterTest(() => server.close());
+    const pool = new Pool(server.url);
+    closeAfterTest(() => pool.destroy());
+    const exchange = await new Promise<Exchange>((resolve) => {
+      pool.dispatch({ method: "POST", path: "/" }, new ExchangeHandler(10_000, resolve));
+    });
+    expect(exchange).toMatchObject({ type: "lost", reason: "broken", status: undefined });
+  });
+});

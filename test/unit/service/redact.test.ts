@@ -1,0 +1,28 @@
+import { describe, expect, it } from "vitest";
+import { makeRedactor } from "../../../src/service/redact.ts";
+
+const secret = "key>>>???1";
+
+describe("makeRedactor", () => {
+  it.each([
+    ["as it is", secret],
+    ["percent-encoded", "key%3E%3E%3E%3F%3F%3F1"],
+    ["in Base64", "a2V5Pj4+Pz8/MQ=="],
+    ["in Base64 for URLs", "a2V5Pj4-Pz8_MQ"],
+    ["in hex", "6b65793e3e3e3f3f3f31"],
+    ["in upper-case hex", "6B65793E3E3E3F3F3F31"],
+  ])("takes a secret out %s, wherever it stands", (_name, form) => {
+    const { text, json } = makeRedactor(secret);
+    expect(text(`a ${form}, ${form}b`)).toBe("a [redacted], [redacted]b");
+    expect(json({ list: [{ [`k${form}`]: form }], n: 1, none: null, yes: true })).toEqual({
+      list: [{ "k[redacted]": "[redacted]" }],
+      n: 1,
+      none: null,
+      yes: true,
+    });
+  });
+
+  it("leaves texts alone when the secret is too short to be one", () => {
+    expect(makeRedactor("a").text("a banana")).toBe("a banana");
+  });
+});
