@@ -17,6 +17,9 @@ import type { ApplyContext, ChangeEnd } from "./context.ts";
 import { runOperation } from "./operation.ts";
 import { settleAttachment } from "./settle.ts";
 
+/** Refusals after which the file may be attached all the same. */
+const settles: ReadonlySet<string> = new Set(["conflict", "rate-limited"]);
+
 /** Attaches a file whose id is known by now. For a replacement the recorded file stays until it is detached. */
 export async function attachFile(
   context: ApplyContext,
@@ -38,7 +41,7 @@ export async function attachFile(
     effects: (answer) => (answer.outcome === "done" ? [effect("post", answer.value)] : []),
   });
   if (result.outcome === "done") return { outcome: "done", fileId };
-  if (result.outcome !== "unknown" && result.failure.code !== "conflict") return result;
+  if (result.outcome !== "unknown" && !settles.has(result.failure.code)) return result;
   return settleAttachment(context, { change, target, attributes, effect, first: result, signal });
 }
 

@@ -20,6 +20,9 @@ interface Doubt {
   readonly signal: AbortSignal;
 }
 
+/** Requests to attach one file, the first one included (RELIABILITY P9). */
+const mostPosts = 3;
+
 /**
  * Finds out whether a file is attached, without attaching it again (RELIABILITY, "Settling an attachment").
  *
@@ -28,22 +31,47 @@ interface Doubt {
  *                          │ 404
  *                          └ wait ─► PATCH ─ 2xx ─► attached
  *                                      │ 404
- *                                      └► one more POST ─ anything but 2xx ─► as it ended
- *   any other answer proves nothing: it stays in doubt
+ *                                      └► one more POST ──► as it ends
+ *
+ *   429 ─► PATCH (after the wait that was asked for) ─ 2xx ──► attached
+ *             │ 404
+ *             └► POST again, three in all
+ *
+ *   409 ─► PATCH ─ 2xx ──► attached already: adopted, and converged
+ *             │ 404
+ *             └► refused for another cause
  * ```
  *
- * A refusal by conflict (409) needs no waiting: nothing of it is still on its way.
+ * Any other answer to the PATCH proves nothing: the attachment ends as its POST did.
  */
 export async function settleAttachment(context: ApplyContext, doubt: Doubt): Promise<ChangeEnd> {
-  const lost = doubt.first.outcome === "unknown";
-  for (let look = 0; look < 2; look += 1) {
-    if (lost && !(await waitToSettle(context, doubt.signal))) return doubt.first;
-    const answer = await confirm(context, doubt);
-    if (answer.outcome === "done") return { outcome: "done", fileId: doubt.target.fileId };
-    if (answer.failure.code !== "not-attached") return doubt.first;
-    if (!lost) return doubt.first;
+  let last: Doubt["first"] = doubt.first;
+  for (let posts = 1; posts <= mostPosts; posts += 1) {
+    const found = await lookFor(context, { ...doubt, first: last });
+    if (found === "attached") return { outcome: "done", fileId: doubt.target.fileId };
+    if (found === "unclear" || posts === mostPosts || last.failure.code === "conflict") return last;
+    const lost = last.outcome === "unknown";
+    const again = await attachOnceMore(context, { ...doubt, first: last });
+    if (again.outcome === "done") return { outcome: "done", fileId: doubt.target.fileId };
+    if (lost || again.failure.code !== "rate-limited") return again;
+    last = again;
   }
-  return attachOnceMore(context, doubt);
+  return last;
+}
+
+/** A call that was lost may still arrive, so it takes two looks with time between them to say that it will not. */
+async function lookFor(
+  context: ApplyContext,
+  doubt: Doubt,
+): Promise<"attached" | "not-attached" | "unclear"> {
+  const lost = doubt.first.outcome === "unknown";
+  for (let looks = lost ? 2 : 1; looks > 0; looks -= 1) {
+    if (lost && !(await waitToSettle(context, doubt.signal))) return "unclear";
+    const answer = await confirm(context, doubt);
+    if (answer.outcome === "done") return "attached";
+    if (answer.failure.code !== "not-attached") return "unclear";
+  }
+  return "not-attached";
 }
 
 /** False when the run was stopped meanwhile. */
@@ -67,14 +95,14 @@ function confirm(context: ApplyContext, doubt: Doubt): Promise<Answer> {
     signal,
     call: (options) => context.service.update(target, attributes, options),
     effects: (answer) =>
-      answer.outcome === "done" ? [effect("patch", answer.value), settled(first, "done")] : [],
+      answer.outcome === "done" ? [effect("patch", answer.value), ...settled(first, "done")] : [],
   });
 }
 
-async function attachOnceMore(context: ApplyContext, doubt: Doubt): Promise<ChangeEnd> {
+async function attachOnceMore(context: ApplyContext, doubt: Doubt): Promise<Answer> {
   const { target, attributes, effect, first, signal } = doubt;
-  await context.ledger.record([settled(first, "not_sent")]);
-  const answer = await runOperation(context, {
+  await context.ledger.record(settled(first, "not_sent"));
+  return runOperation(context, {
     address: doubt.change.address,
     kind: "attach",
     intent: { draftId: target.draftId, fileKind: target.kind, fileId: target.fileId, attributes },
@@ -82,9 +110,9 @@ async function attachOnceMore(context: ApplyContext, doubt: Doubt): Promise<Chan
     call: (options) => context.service.attach(target, attributes, options),
     effects: (result) => (result.outcome === "done" ? [effect("post", result.value)] : []),
   });
-  return answer.outcome === "done" ? { outcome: "done", fileId: target.fileId } : answer;
 }
 
-function settled(first: Doubt["first"], outcome: "done" | "not_sent"): LedgerEffect {
-  return { type: "settled", operationId: first.operationId, outcome };
+/** Only what is in doubt can be settled; a refusal is an outcome already. */
+function settled(first: Doubt["first"], outcome: "done" | "not_sent"): readonly LedgerEffect[] {
+  return first.outcome === "unknown" ? [{ type: "settled", operationId: first.operationId, outcome }] : [];
 }

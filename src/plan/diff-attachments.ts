@@ -5,6 +5,7 @@ import type { Diagnostic } from "../model/diagnostic.ts";
 import { placeAt } from "../model/position.ts";
 import type { Recorded, RecordedAttachment } from "../model/recorded.ts";
 import { attributeNames, changedAttributes } from "../model/resource.ts";
+import { orderState } from "./attachment-state.ts";
 import type { Differences } from "./differences.ts";
 import { blockingDoubts, inDoubtChange } from "./doubts.ts";
 import type { RecordedIndex } from "./recorded-index.ts";
@@ -96,7 +97,7 @@ function compare(
   if (attachment.content !== undefined && attachment.content.sha256 !== known.sha256) {
     return { address, action: "replace", reason: "content_changed", before, after, attributes };
   }
-  const same = { ...after, file_id: known.fileId };
+  const same = orderState({ ...after, file_id: known.fileId });
   if (attributes.length > 0) {
     return { address, action: "update", reason: "attributes_differ", before, after: same, attributes };
   }
@@ -108,24 +109,24 @@ function desiredState(attachment: DesiredAttachment, index: RecordedIndex): Atta
   const { ref } = attachment.address;
   const upload = index.uploadFor(attachment);
   const fileId = fileIdOf(attachment, index);
-  return {
+  return orderState({
     ...(fileId === undefined ? {} : { file_id: fileId }),
     ...(ref.by === "source" ? { source: ref.source, ...attachment.content } : {}),
     ...(ref.by === "upload_key" ? { upload_key: ref.uploadKey } : {}),
     ...(ref.by === "upload_id" ? { upload_id: ref.uploadId } : {}),
     ...(upload !== undefined && fileId === undefined ? { upload_id: upload.uploadId } : {}),
     ...attachment.attributes,
-  };
+  });
 }
 
 /** `address` names the change; the record's own one is told when it is another. */
 function recordedState(known: RecordedAttachment, address: string): AttachmentState {
-  return {
+  return orderState({
     file_id: known.fileId,
     ...(known.address === address ? {} : { address: known.address }),
     ...(known.sha256 === undefined ? {} : { sha256: known.sha256 }),
     ...known.attributes,
-  };
+  });
 }
 
 function removal(attachment: RecordedAttachment): AttachmentChange {

@@ -77,6 +77,25 @@ describe("an attachment that is refused as a conflict", () => {
   });
 });
 
+describe("an attachment that is refused for the rate", () => {
+  const slowDown = { type: "answer", status: 429 } as const;
+
+  test("is looked for, then posted again", async () => {
+    await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
+    faultsOf(attach, [slowDown]);
+    expect((await world.apply()).totals).toMatchObject({ done: 1, failed: 0, in_doubt: 0 });
+    expect(world.requests()).toEqual([attach, confirm, attach]);
+  });
+
+  test("is posted three times at most, and fails without doubt", async () => {
+    await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
+    faultsOf(attach, [slowDown, slowDown, slowDown, slowDown]);
+    expect((await world.apply()).totals).toMatchObject({ done: 0, failed: 1, in_doubt: 0 });
+    expect(world.requests().filter((request) => request === attach)).toHaveLength(3);
+    expect((await world.ledger.load()).inDoubt).toEqual([]);
+  });
+});
+
 describe.each([
   {
     what: "a publication",

@@ -1,0 +1,122 @@
+import { describe, expect, test } from "vitest";
+import { checkSafety } from "../../../src/plan/safety.ts";
+import {
+  desiredWith,
+  draftWith,
+  planOf,
+  recordedFile,
+  recordedWith,
+  wantedFile,
+  wantedSource,
+} from "../../support/planning.ts";
+
+const limits = { maxDeletes: { percent: 30, above: 10 }, allowEmpty: false };
+const ids = (count: number) => Array.from({ length: count }, (_none, at) => at + 1);
+
+/** A plan that keeps `kept` of `total` recorded files. */
+function keeping(kept: number, total: number) {
+  const recorded = recordedWith({ attachments: ids(total).map((id) => recordedFile(1, id)) });
+  const drafts = kept === 0 ? [] : [draftWith(1, { attachments: ids(kept).map((id) => wantedFile(1, id)) })];
+  return { plan: planOf(desiredWith({ drafts }), recorded), recorded };
+}
+
+describe("the limit of deletions", () => {
+  test.each([
+    { kept: 90, total: 100, refused: false },
+    { kept: 70, total: 100, refused: false },
+    { kept: 69, total: 100, refused: true },
+    { kept: 2, total: 12, refused: false },
+    { kept: 1, total: 12, refused: true },
+    { kept: 1, total: 11, refused: false },
+  ])("$kept of $total kept: refused $refused", ({ kept, total, refused }) => {
+    const { plan, recorded } = keeping(kept, total);
+    const codes = checkSafety(plan, recorded, limits).map(({ code }) => code);
+    expect(codes).toEqual(refused ? ["too-many-deletes"] : []);
+  });
+
+  test("states its numbers, and the flag that overrides it does", () => {
+    const { plan, recorded } = keeping(50, 100);
+    const [refusal] = checkSafety(plan, recorded, limits);
+    expect(refusal?.message).toContain("50 of 100 recorded files (50.0 %)");
+    expect(refusal?.message).toContain("more than 10 are only detached up to 30 %");
+    expect(refusal?.hint).toContain("--max-deletes 50");
+    expect(checkSafety(plan, recorded, { ...limits, maxDeletes: { percent: 50, above: 10 } })).toEqual([]);
+  });
+});
+
+describe("manifests that ask for nothing", () => {
+  test("are refused while anything is recorded, unless that is allowed", () => {
+    const { plan, recorded } = keeping(0, 3);
+    expect(checkSafety(plan, recorded, limits).map(({ code }) => code)).toEqual(["nothing-would-be-left"]);
+    expect(checkSafety(plan, recorded, { ...limits, allowEmpty: true })).toEqual([]);
+  });
+
+  test("are no mistake when nothing is recorded, or when something is kept", () => {
+    for (const { plan, recorded } of [keeping(0, 0), keeping(1, 3)]) {
+      expect(checkSafety(plan, recorded, limits)).toEqual([]);
+    }
+  });
+});
+
+describe("a protected draft", () => {
+  const attachments = [
+    recordedFile(1, 1),
+    recordedFile(1, 2, { address: "drafts/1/product_files/source:a", sha256: "old" }),
+  ];
+  const protectedDrafts = new Set([1]);
+
+  test.each([
+    { name: "a deletion", wish: [wantedSource(1, "a", "old")], refused: ["drafts/1/product_files/1"] },
+    {
+      name: "a replacement",
+      wish: [wantedFile(1, 1), wantedSource(1, "a", "new")],
+      refused: ["drafts/1/product_files/source:a"],
+    },
+    {
+      name: "an addition",
+      wish: [wantedFile(1, 1), wantedSource(1, "a", "old"), wantedFile(1, 3)],
+      refused: [],
+    },
+  ])("$name: refused $refused", ({ wish, refused }) => {
+    const recorded = recordedWith({ attachments, protectedDrafts });
+    const plan = planOf(
+      desiredWith({ drafts: [draftWith(1, { protect: true, attachments: wish })] }),
+      recorded,
+    );
+    expect(checkSafety(plan, recorded, limits).map(({ address }) => address)).toEqual(refused);
+  });
+
+  test("that the manifest protects only now is protected in the same plan", () => {
+    const recorded = recordedWith({ attachments });
+    const plan = planOf(
+      desiredWith({ drafts: [draftWith(1, { protect: true, attachments: [wantedFile(1, 1)] })] }),
+      recorded,
+    );
+    expect(checkSafety(plan, recorded, limits).map(({ code }) => code)).toEqual(["draft-protected"]);
+  });
+
+  test("whose document is gone stays protected", () => {
+    const recorded = recordedWith({ attachments, protectedDrafts });
+    const plan = planOf(
+      desiredWith({ drafts: [draftWith(2, { attachments: [wantedFile(2, 1)] })] }),
+      recorded,
+    );
+    expect(checkSafety(plan, recorded, limits).map(({ code }) => code)).toEqual([
+      "draft-protected",
+      "draft-protected",
+    ]);
+  });
+
+  test("that is to be protected no more: the protection first, the deletions and the publication in the next plan", () => {
+    const drafts = [draftWith(1, { attachments: [wantedFile(1, 1)], publish: { revision: 1, position: 1 } })];
+    const recorded = recordedWith({ attachments, protectedDrafts });
+    const plan = planOf(desiredWith({ drafts }), recorded);
+    expect(plan.changes.map(({ action, reason }) => `${action} ${reason}`)).toEqual(["update unprotect"]);
+    expect(plan.diagnostics.map(({ code, message }) => `${code}: ${message}`)).toEqual([
+      expect.stringMatching(/^deletes-held-back: draft 1 .* 1 deletion is held back/),
+    ]);
+    expect(checkSafety(plan, recorded, limits)).toEqual([]);
+    const next = planOf(desiredWith({ drafts }), recordedWith({ attachments }));
+    expect(next.summary).toEqual({ delete: 1, publish: 1, noop: 1 });
+  });
+});
