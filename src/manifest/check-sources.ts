@@ -61,10 +61,10 @@ export async function checkSources(options: CheckSourcesOptions): Promise<Diagno
 
 function settle(use: SourceUse, result: CheckedSource): Diagnostic[] {
   if ("problem" in result) {
-    const address = formatAddress(use.attachment.address);
-    return [use.text.diagnose({ ...result.problem, address, span: use.span })];
+    const address = use.attachment === undefined ? {} : { address: formatAddress(use.attachment.address) };
+    return [use.text.diagnose({ ...result.problem, ...address, span: use.span })];
   }
-  if (result.content !== undefined) use.attachment.content = result.content;
+  if (result.content !== undefined && use.attachment !== undefined) use.attachment.content = result.content;
   return [];
 }
 

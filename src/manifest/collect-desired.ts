@@ -29,7 +29,8 @@ export interface OpenAttachment extends DesiredAttachment {
 export interface SourceUse {
   /** Relative to the workspace, normalised. */
   readonly path: string;
-  readonly attachment: OpenAttachment;
+  /** Absent when the document is not fit to be taken over. */
+  readonly attachment?: OpenAttachment;
   readonly span: Span;
   readonly text: SourceText;
 }
@@ -58,6 +59,23 @@ export class DesiredCollector {
     const { value, root } = document;
     if ("draft" in value) this.#addDraft(value, root, text);
     else this.#addDuplicates(value, root, text);
+  }
+
+  /** Notes the local files that a document names which cannot be taken over, so that they are checked all the same. */
+  addSourcesOf(root: Located, text: SourceText): void {
+    for (const kind of fileKinds) {
+      const entries = root.get(kind);
+      for (let index = 0; ; index += 1) {
+        const entry = entries?.get(index);
+        if (entry === undefined) break;
+        const source = entry.get("source");
+        const path = source?.written?.text ?? "";
+        if (source === undefined || path === "" || path.includes("\\") || posix.isAbsolute(path)) continue;
+        const below = belowWorkspace(path, text.file);
+        if (below === undefined) this.#report(text, { ...outsideSource, span: source.span });
+        else this.sourceUses.push({ path: below, span: source.span, text });
+      }
+    }
   }
 
   #addDraft(document: DraftDocument, root: Located, text: SourceText): void {
@@ -219,9 +237,14 @@ function refOf(entry: Entry, file: string): { readonly key: string; readonly ref
   if (fileId !== undefined) return { key: "file_id", ref: { by: "file_id", fileId } };
   if (uploadId !== undefined) return { key: "upload_id", ref: { by: "upload_id", uploadId } };
   if (uploadKey !== undefined) return { key: "upload_key", ref: { by: "upload_key", uploadKey } };
+  const path = belowWorkspace(source, file);
+  return { key: "source", ref: path === undefined ? undefined : { by: "source", source: path } };
+}
+
+/** A source, which is relative to its manifest, relative to the workspace; `undefined` when it is not below it. */
+function belowWorkspace(source: string, file: string): string | undefined {
   const path = posix.join(posix.dirname(file), source).replace(/\/$/, "");
-  const outside = path === "." || path === ".." || path.startsWith("../");
-  return { key: "source", ref: outside ? undefined : { by: "source", source: path } };
+  return path === "." || path === ".." || path.startsWith("../") ? undefined : path;
 }
 
 function positionsOf(kind: FileKind, attributes: Attributes, place: Located, ref: Located) {

@@ -60,7 +60,7 @@ function notANumber(wrong: WrongType): Wording | undefined {
     return {
       code: "quoted-number",
       message: `${label} must be a number, and in quotes ${text} is text`,
-      hint: `Remove the quotes: ${line(wrong, text)}`,
+      hint: `Remove the quotes: ${line(wrong, text.replace(/^0+(?=\d)/, ""))}`,
     };
   }
   return !written.quoted && /^[-+]?[0-9][0-9a-z_,.:]*$/i.test(value) ? oddNumber(wrong, text) : undefined;

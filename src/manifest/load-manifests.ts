@@ -55,8 +55,10 @@ export async function loadManifests(options: LoadManifestsOptions): Promise<Load
 function addFile(root: string, file: string, collector: DesiredCollector): readonly Diagnostic[] {
   const read = readManifest(root, file);
   if (!read.ok) return [read.diagnostic];
-  const { documents, diagnostics, source } = readYaml({ file, bytes: read.bytes, schema: chooseDocument });
+  const reading = readYaml({ file, bytes: read.bytes, schema: chooseDocument });
+  const { documents, misfits, diagnostics, source } = reading;
   for (const document of documents) collector.add(document, source);
+  for (const misfit of misfits) collector.addSourcesOf(misfit, source);
   return diagnostics;
 }
 

@@ -40,6 +40,8 @@ export interface YamlDocument<T> {
 /** What came of a file. With errors among the diagnostics, `documents` holds those without any. */
 export interface YamlReading<T> {
   readonly documents: readonly YamlDocument<T>[];
+  /** The places of documents that are sound YAML and do not fit the schema: parts of them can still be looked at. */
+  readonly misfits: readonly Located[];
   /** In the order of the text. */
   readonly diagnostics: readonly Diagnostic[];
   /** The file's text, for diagnostics of the caller; empty when it could not be decoded. */
@@ -68,24 +70,28 @@ export interface YamlReading<T> {
 export function readYaml<T>(options: ReadYamlOptions<T>): YamlReading<T> {
   const decoded = decodeText(options.file, options.bytes);
   if (!decoded.ok) {
-    return { documents: [], diagnostics: [decoded.diagnostic], source: new SourceText(options.file, "") };
+    const source = new SourceText(options.file, "");
+    return { documents: [], misfits: [], diagnostics: [decoded.diagnostic], source };
   }
   const source = decoded.source;
   const parsed = parseYaml(source.text);
   const findings = [...parsed.findings];
   const documents: YamlDocument<T>[] = [];
+  const misfits: Located[] = [];
   for (const document of parsed.documents) {
     const read = readDocument(document, source, options.schema);
     for (const finding of read.findings) findings.push(finding);
     if (read.document !== undefined) documents.push(read.document);
+    else if (read.misfit !== undefined) misfits.push(read.misfit);
   }
   findings.push(...countFindings(parsed.documents, findings, options.documents ?? "many"));
   findings.sort((a, b) => a.span[0] - b.span[0]);
-  return { documents, diagnostics: findings.map((finding) => source.diagnose(finding)), source };
+  return { documents, misfits, diagnostics: findings.map((finding) => source.diagnose(finding)), source };
 }
 
 interface ReadDocument<T> {
   readonly document?: YamlDocument<T>;
+  readonly misfit?: Located;
   readonly findings: readonly Finding[];
 }
 
@@ -107,10 +113,10 @@ function readDocument<T>(
   if (result.success) {
     return content.findings.length === 0
       ? { document: { value: result.data, root }, findings: [] }
-      : { findings: content.findings };
+      : { misfit: root, findings: content.findings };
   }
-  const misfits = explainIssues({ schema, issues: result.error.issues, content, root });
-  return { findings: [...content.findings, ...misfits] };
+  const explained = explainIssues({ schema, issues: result.error.issues, content, root });
+  return { misfit: root, findings: [...content.findings, ...explained] };
 }
 
 function countFindings(

@@ -1,3 +1,4 @@
+import stringWidth from "string-width";
 import type { Diagnostic, ExcerptLine, Severity } from "../model/diagnostic.ts";
 import type { DraftsyncError } from "../model/errors.ts";
 import { formatPlace } from "../model/position.ts";
@@ -59,9 +60,10 @@ function formatExcerpt(excerpt: readonly ExcerptLine[], paint: Palette): string[
   for (const { line, text, mark } of excerpt) {
     lines.push(`${paint("muted", String(line).padStart(width))} ${bar} ${inertLine(text)}`);
     if (mark === undefined) continue;
-    // The part before the mark is made inert too, so that the underline stays below what it means.
-    const lead = inertLine(text.slice(0, mark.column - 1)).replace(/./gu, " ");
-    const length = Math.max(1, inertLine(text.slice(mark.column - 1, mark.column - 1 + mark.length)).length);
+    // Measured on what is shown, in columns: inert text is longer, and some characters are two columns wide.
+    const lead = " ".repeat(stringWidth(inertLine(text.slice(0, mark.column - 1))));
+    const marked = inertLine(text.slice(mark.column - 1, mark.column - 1 + mark.length));
+    const length = Math.max(1, stringWidth(marked));
     lines.push(`${" ".repeat(width)} ${bar} ${lead}${paint("error", "^".repeat(length))}`);
   }
   return lines;

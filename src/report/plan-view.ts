@@ -146,7 +146,11 @@ function groupChanges(changes: readonly Change[]): GroupView[] {
     if (change.action === "publish") late.push([heading, view]);
     else groups.get(heading)?.push(view);
   }
-  for (const [heading, view] of late) groups.get(heading)?.push(view);
+  for (const [heading, view] of late) {
+    const others = groups.get(heading) ?? [];
+    const waits = others.some(({ action }) => action === "in_doubt");
+    others.push(waits ? { ...view, note: "not before what is in doubt is settled" } : view);
+  }
   return [...groups].map(([heading, views]) => ({ heading, changes: views }));
 }
 

@@ -1,3 +1,4 @@
+import { parseAddress } from "../model/address.ts";
 import type { Event } from "../model/event.ts";
 import type { ApiError, CallFailure } from "../model/outcome.ts";
 import type { Place } from "../model/position.ts";
@@ -33,7 +34,9 @@ export function formatFinished(event: Finished, paint: Palette, placeOf: PlaceFi
     case "done": {
       const product = event.product_id === undefined ? "" : ` as product ${event.product_id}`;
       const time = paint("muted", `(${formatMilliseconds(event.ms)})`);
-      return `${paint("added", symbol)} ${address} ${past[event.action]}${product} ${time}`;
+      const isDraft = parseAddress(event.address)?.type === "draft";
+      const verb = isDraft ? "protection recorded" : past[event.action];
+      return `${paint("added", symbol)} ${address} ${verb}${product} ${time}`;
     }
     case "skipped":
       return `${paint("muted", symbol)} ${address} ${paint("warning", "skipped")} because of ${inertLine(event.because ?? "")}`;

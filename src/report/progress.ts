@@ -1,4 +1,5 @@
 import type { Event, EventSink } from "../model/event.ts";
+import { fitColumns } from "./fit-columns.ts";
 import type { Palette } from "./palette.ts";
 import type { PlaceFinder } from "./progress-text.ts";
 import { formatFinished, formatRunFinished, formatUpload, formatWaiting } from "./progress-text.ts";
@@ -50,7 +51,7 @@ export function makeProgress(options: ProgressOptions): Progress {
       .filter((part) => part !== "")
       .join(" · ");
     clear();
-    write(paint("muted", text.slice(0, Math.max(10, options.columns - 1))));
+    write(paint("muted", fitColumns(text, Math.max(1, options.columns - 1))));
     shown = true;
   };
   const emit = (event: Event) => {

@@ -1,14 +1,21 @@
+import stringWidth from "string-width";
 import { inertLine } from "./inert-text.ts";
 import type { Palette } from "./palette.ts";
 import type { StateEntry } from "./state-view.ts";
 
 /** One line an entry, in columns; ends with a line feed unless there is none. */
 export function formatEntryList(entries: readonly StateEntry[], paint: Palette): string {
-  const width = Math.min(72, Math.max(0, ...entries.map(({ address }) => inertLine(address).length)));
+  const widths = entries.map(({ address }) => stringWidth(inertLine(address)));
+  const width = Math.min(
+    72,
+    widths.reduce((most, one) => Math.max(most, one), 0),
+  );
   return entries
     .map((entry) => {
       const what = entry.type === "operation" ? paint("warning", entry.is) : inertLine(entry.is);
-      return `${inertLine(entry.address).padEnd(width)}  ${what}  ${paint("muted", provenance(entry))}\n`;
+      const address = inertLine(entry.address);
+      const gap = " ".repeat(Math.max(0, width - stringWidth(address)));
+      return `${address}${gap}  ${what}  ${paint("muted", provenance(entry))}\n`;
     })
     .join("");
 }

@@ -1,4 +1,4 @@
-import { diffWordsWithSpace } from "diff";
+import { diffArrays } from "diff";
 
 /** A stretch of text that is in both texts, or in one of them. */
 export interface Segment {
@@ -9,18 +9,24 @@ export interface Segment {
 /** Past this many characters on both sides together, two texts are shown whole instead of being compared. */
 const largest = 100_000;
 
+/** The locale only matters for rules that no script of its own has; it is fixed so that every machine agrees. */
+const segmenter = new Intl.Segmenter("en", { granularity: "word" });
+
 /**
- * Two texts compared word by word. Words are found by `Intl.Segmenter`, so that languages that are written without
- * spaces are compared word by word too. The segments put together give either text back.
+ * Two texts compared word by word. Words are found by `Intl.Segmenter` (UAX #29), so that languages that are written
+ * without spaces are compared word by word too. The segments put together give either text back.
  */
 export function diffWords(before: string, after: string): readonly Segment[] {
   if (before === after) return [{ op: "same", text: after }];
   if (before.length + after.length > largest) return whole(before, after);
-  const intlSegmenter = new Intl.Segmenter("en", { granularity: "word" });
-  return diffWordsWithSpace(before, after, { intlSegmenter }).map(({ added, removed, value }) => ({
+  return diffArrays(wordsOf(before), wordsOf(after)).map(({ added, removed, value }) => ({
     op: added ? "added" : removed ? "removed" : "same",
-    text: value,
+    text: value.join(""),
   }));
+}
+
+function wordsOf(text: string): string[] {
+  return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
 function whole(before: string, after: string): Segment[] {

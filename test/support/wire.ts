@@ -22,6 +22,7 @@ function formatArrival({ method, path, query, headers, body, status, side }: Arr
 function normalize(text: string): string {
   return text
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "OPERATION")
+    .replace(/uploads\/[0-9a-f]{12}\//g, "uploads/SESSION/")
     .replace(/127\.0\.0\.1:\d+/g, "HOST")
     .replace(/draftsync\/\d+\.\d+\.\d+/g, "draftsync/VERSION");
 }

@@ -1,0 +1,139 @@
+import { createHash } from "node:crypto";
+import { afterAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { z } from "zod";
+import { loadManifests } from "../../src/manifest/load-manifests.ts";
+import { parseAddress } from "../../src/model/address.ts";
+import type { Recorded, RecordedAttachment } from "../../src/model/recorded.ts";
+import { buildPlan } from "../../src/plan/build-plan.ts";
+import { checkSafety } from "../../src/plan/safety.ts";
+import { formatPlanFile } from "../../src/plan/saved-plan.ts";
+import { formatDiagnostics } from "../../src/report/diagnostic-text.ts";
+import { makePalette } from "../../src/report/palette.ts";
+import { formatPlanText } from "../../src/report/plan-text.ts";
+import { viewPlan } from "../../src/report/plan-view.ts";
+import type { Folder } from "../support/cli.ts";
+import { makeFolder } from "../support/cli.ts";
+import { recordedWith } from "../support/planning.ts";
+import { filesBelow } from "../support/source-files.ts";
+
+const text = z.string();
+const id = z.int();
+
+/** A scenario: what the manifests ask for, what the ledger holds, and the changes that follow. */
+const scenarioSchema = z.strictObject({
+  about: text,
+  desired: text,
+  /** Local files and their content. */
+  files: z.record(text, text).default({}),
+  recorded: z
+    .strictObject({
+      protected: z.array(id).default([]),
+      /** By address; `content` is what was uploaded. */
+      attachments: z
+        .record(text, z.looseObject({ file_id: id.optional(), content: text.optional() }))
+        .default({}),
+      /** Product ids by draft and revision: `"48213 r1": 900`. */
+      publications: z.record(text, id).default({}),
+      duplicates: z.record(text, z.strictObject({ product_id: id, of: id })).default({}),
+      /** Operations in doubt, by address. */
+      in_doubt: z.record(text, z.enum(["attach", "update", "detach", "publish", "duplicate"])).default({}),
+    })
+    .prefault({}),
+  /** `action reason address`, in the order of the plan. */
+  changes: z.array(text),
+  /** Codes of the plan's diagnostics, and of the safety refusals. */
+  diagnostics: z.array(text).default([]),
+  refusals: z.array(text).default([]),
+});
+type Scenario = z.infer<typeof scenarioSchema>;
+
+const provenance = { by: "post", at: Date.UTC(2026, 0, 2) } as const;
+
+function recordedOf({ recorded }: Scenario): Recorded {
+  return recordedWith({
+    protectedDrafts: new Set(recorded.protected),
+    attachments: Object.entries(recorded.attachments).map(([address, entry]) => attachmentOf(address, entry)),
+    publications: Object.entries(recorded.publications).map(([key, productId]) => {
+      const [draft, revision] = key.split(" r").map(Number);
+      return { draftId: draft ?? 0, revision: revision ?? 0, productId, provenance };
+    }),
+    duplicates: Object.entries(recorded.duplicates).map(([name, { product_id, of }]) => ({
+      name,
+      from: { by: "product_id", productId: of },
+      sourceProductId: of,
+      productId: product_id,
+      provenance,
+    })),
+    inDoubt: Object.entries(recorded.in_doubt).map(([address, kind]) => ({
+      id: `operation-of-${address}`,
+      runId: "run-1",
+      address,
+      kind,
+      method: kind === "update" ? "PATCH" : "POST",
+      path: "/api/…",
+      intent: {},
+      startedAt: Date.UTC(2026, 0, 2, 3, 4, 5),
+      detail: "the connection was reset",
+    })),
+  });
+}
+
+function attachmentOf(text: string, entry: Scenario["recorded"]["attachments"][string]): RecordedAttachment {
+  const address = parseAddress(text);
+  if (address?.type !== "attachment") throw new Error(`${text} is no attachment`);
+  const { file_id, content, ...attributes } = entry;
+  const fileId = address.ref.by === "file_id" ? address.ref.fileId : (file_id ?? 0);
+  const { draftId, kind } = address;
+  const sha256 = content === undefined ? {} : { sha256: createHash("sha256").update(content).digest("hex") };
+  return { draftId, kind, fileId, address: text, attributes, ...sha256, provenance };
+}
+
+const folders: Folder[] = [];
+afterAll(async () => {
+  for (const folder of folders) await folder.dispose();
+});
+
+async function planScenario(scenario: Scenario) {
+  const folder = await makeFolder({ "manifests/all.yaml": scenario.desired, ...scenario.files });
+  folders.push(folder);
+  const loaded = await loadManifests({ root: folder.path, patterns: ["manifests/*.yaml"], sources: "hash" });
+  const recorded = recordedOf(scenario);
+  const plan = buildPlan({
+    workspace: "scenario",
+    serviceOrigin: "https://api.example.com",
+    desired: loaded.desired,
+    recorded,
+    rate: { limit: 10, windowMs: 1000 },
+    diagnostics: loaded.diagnostics,
+  });
+  const limits = { maxDeletes: { percent: 30, above: 10 }, allowEmpty: false };
+  return { plan, refusals: checkSafety(plan, recorded, limits) };
+}
+
+const scenarios = filesBelow("test/scenarios", ".yaml").map(({ path, text }) => ({
+  name: path.slice("test/scenarios/".length, -".yaml".length),
+  scenario: scenarioSchema.parse(parse(text)),
+}));
+
+describe.each(scenarios)("$name: $scenario.about", ({ name, scenario }) => {
+  test("gives these changes, in text and in JSON", async () => {
+    const { plan, refusals } = await planScenario(scenario);
+    expect(plan.changes.map(({ action, reason, address }) => `${action} ${reason} ${address}`)).toEqual(
+      scenario.changes,
+    );
+    expect(plan.diagnostics.map(({ code }) => code)).toEqual(scenario.diagnostics);
+    expect(refusals.map(({ code }) => code)).toEqual(scenario.refusals);
+    const plain = makePalette(false);
+    const refused = refusals.length === 0 ? "" : `\nRefused:\n\n${formatDiagnostics(refusals, plain)}\n`;
+    await expect(`${formatPlanText(viewPlan(plan), plain)}${refused}`).toMatchFileSnapshot(
+      `../golden/scenarios/${name}.txt`,
+    );
+    await expect(formatPlanFile(plan)).toMatchFileSnapshot(`../golden/scenarios/${name}.json`);
+  });
+
+  test("gives the same bytes again", async () => {
+    const [first, second] = [await planScenario(scenario), await planScenario(scenario)];
+    expect(formatPlanFile(second.plan)).toBe(formatPlanFile(first.plan));
+  });
+});
