@@ -92,12 +92,12 @@ export async function detachFile(
   return result.outcome === "done" ? { outcome: "done" } : result;
 }
 
-/** Records an attachment under its new address; nothing is sent. */
+/** Records an attachment under its new address; nothing is sent, and nothing is confirmed. */
 export async function adoptFile(context: ApplyContext, change: AdoptChange): Promise<ChangeEnd> {
   const target = targetOf(change, requireFileId(change.before));
-  const attributes = pickAttributes(target.kind, { ...change.before, ...change.after });
-  const attachment = recordOf(context, { change, target, by: "person", attributes });
-  await context.ledger.record([{ type: "rerecorded", attachment }]);
+  const { sha256 } = change.after;
+  const digest = sha256 === undefined ? {} : { sha256 };
+  await context.ledger.record([{ type: "readdressed", target, address: change.address, ...digest }]);
   return { outcome: "done", fileId: target.fileId };
 }
 

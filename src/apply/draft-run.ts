@@ -60,7 +60,8 @@ export async function runDraft(tools: DraftTools, work: DraftWork): Promise<Draf
           failedAt ??= item.change.address;
           if (end.outcome !== "skipped" && end.failure.stops !== "operation") halt.abort();
         }
-        if (end.outcome !== "done" || stagesOf(item.change).at(-1) === stage) tracker.end(item.change, end);
+        if (end.outcome !== "done" || stagesOf(item.change).at(-1) === stage)
+          tracker.end(item.change, end, failedAt);
       }),
     );
   }

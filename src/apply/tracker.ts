@@ -7,8 +7,11 @@ import type { ChangeEnd } from "./context.ts";
 /** Follows every change of a run from its start to its end, tells the events and counts. */
 export interface ChangeTracker {
   start(change: Change): void;
-  /** Tells the end of a change that was started. Only the first end counts. */
-  end(change: Change, end: ChangeEnd): void;
+  /**
+   * Tells the end of a change that was started. Only the first end counts. A call that a stop kept from leaving is no
+   * failure of its own: its change ends `skipped`, because of what stopped it.
+   */
+  end(change: Change, end: ChangeEnd, stoppedAt?: string): void;
   /** A change that will not be started, and the address (or the reason) it would have waited for. */
   skip(change: Change, because: string): void;
   /** A change that is in doubt since an earlier run. */
@@ -53,13 +56,13 @@ export function makeTracker({ clock, emit, stopped, onRunFailure }: TrackerOptio
       started.set(change, clock.monotonic());
       emit({ type: "change_started", at: clock.now(), address: change.address, action: change.action });
     },
-    end: (change, end) => {
-      if (end.outcome !== "done" && end.outcome !== "skipped" && end.failure.stops === "run")
-        onRunFailure(end.failure);
-      const because = stoppedBy();
-      // A call that a stop kept from leaving is no failure of its own.
-      const kept = end.outcome === "not_sent" && end.failure.code === "aborted";
-      finish(change, kept ? { outcome: "skipped", because: because ?? "an earlier failure" } : end);
+    end: (change, end, stoppedAt = "an earlier failure") => {
+      if (end.outcome === "not_sent" && end.failure.code === "aborted") {
+        return finish(change, { outcome: "skipped", because: stoppedBy() ?? stoppedAt });
+      }
+      const failure = "failure" in end ? end.failure : undefined;
+      if (failure?.stops === "run") onRunFailure(failure);
+      finish(change, end);
     },
     skip: (change, because) => finish(change, { outcome: "skipped", because }),
     block: (change) => {

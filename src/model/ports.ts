@@ -107,6 +107,16 @@ export type LedgerEffect =
     }
   /** Rewrites the record of `(draftId, kind, fileId)`: other address, attributes or provenance. */
   | { readonly type: "rerecorded"; readonly attachment: RecordedAttachment }
+  /**
+   * The manifests name a recorded file another way. Nothing was confirmed, so attributes and provenance stay; `sha256`
+   * is noted when it is known.
+   */
+  | {
+      readonly type: "readdressed";
+      readonly target: FileTarget;
+      readonly address: string;
+      readonly sha256?: string;
+    }
   | { readonly type: "detached"; readonly target: FileTarget }
   | {
       readonly type: "published";

@@ -94,7 +94,7 @@ function compare(
   }
   const attributes = changedAttributes(kind, index.knownAttributes(known), attachment.attributes);
   const before = recordedState(known, address);
-  if (attachment.content !== undefined && attachment.content.sha256 !== known.sha256) {
+  if (isOtherContent(attachment, known, index)) {
     return { address, action: "replace", reason: "content_changed", before, after, attributes };
   }
   const same = orderState({ ...after, file_id: known.fileId });
@@ -103,6 +103,16 @@ function compare(
   }
   if (known.address === address) return undefined;
   return { address, action: "adopt", reason: "renamed", before, after: same, attributes };
+}
+
+/** The recorded file may be the content's own upload even when its digest was not noted: it was named by its id then. */
+function isOtherContent(
+  attachment: DesiredAttachment,
+  known: RecordedAttachment,
+  index: RecordedIndex,
+): boolean {
+  if (attachment.content === undefined || attachment.content.sha256 === known.sha256) return false;
+  return fileIdOf(attachment, index) !== known.fileId;
 }
 
 function desiredState(attachment: DesiredAttachment, index: RecordedIndex): AttachmentState {

@@ -8,6 +8,9 @@ import type { Journal } from "./journal.ts";
 import { LedgerError } from "./ledger-error.ts";
 import type { LedgerQueries } from "./schema.ts";
 
+/** A file of a draft, and the address it is recorded under. */
+type Addressed = Pick<RecordedAttachment, "draftId" | "kind" | "fileId" | "address">;
+
 /** Applies one effect inside a transaction. `by` is the operation it follows from. */
 export type ApplyEffect = (queries: LedgerQueries, effect: LedgerEffect, by?: string) => Promise<void>;
 
@@ -18,6 +21,7 @@ export type ApplyEffect = (queries: LedgerQueries, effect: LedgerEffect, by?: st
  * |---|---|---|
  * | attached | the whole record is replaced | is recorded |
  * | rerecorded | the whole record is replaced | ledger-conflict |
+ * | readdressed | its address, and its digest when one is given, are replaced | ledger-conflict |
  * | detached, duplicate_forgotten | is dropped | nothing |
  * | published, duplicated | ledger-conflict: it cannot have been made twice | is recorded |
  * | protection | is set or lifted | is set, or nothing |
@@ -25,17 +29,12 @@ export type ApplyEffect = (queries: LedgerQueries, effect: LedgerEffect, by?: st
  * | upload_ended | status and file id are replaced | nothing |
  * | settled | is in doubt no more | ledger-conflict |
  *
- * An address belongs to one record: whoever holds the address that `attached` or `rerecorded` gives to another file
- * moves to its own numeric address, as `replaces` does. So two records may swap addresses, one after the other.
+ * An address belongs to one record: whoever holds the address that an effect gives to another file moves to its own numeric address, as `replaces` does. So two records may swap addresses, one after the other.
  */
 export function makeApplyEffect(db: LedgerQueries, journal: Journal): ApplyEffect {
   const statements = { ...compileAttachments(db), ...compileProducts(db), ...compileUploads(db) };
 
-  async function giveWay(
-    queries: LedgerQueries,
-    attachment: RecordedAttachment,
-    replaces?: number,
-  ): Promise<void> {
+  async function giveWay(queries: LedgerQueries, attachment: Addressed, replaces?: number): Promise<void> {
     const { draftId, kind, fileId, address } = attachment;
     refuseStrayAddress(attachment);
     await statements.vacate(queries, { address, file_id: fileId });
@@ -56,6 +55,14 @@ export function makeApplyEffect(db: LedgerQueries, journal: Journal): ApplyEffec
           "ledger-conflict",
           `There is no record to change for ${nameOf(effect.attachment)}.`,
         );
+      case "readdressed": {
+        const { target, address, sha256 = null } = effect;
+        const record = { ...target, address };
+        await giveWay(queries, record);
+        const { draftId: draft_id, kind, fileId: file_id } = target;
+        if ((await statements.readdress(queries, { draft_id, kind, file_id, address, sha256 })) > 0) return;
+        throw new LedgerError("ledger-conflict", `There is no record to change for ${nameOf(record)}.`);
+      }
       case "detached": {
         const { draftId, kind, fileId } = effect.target;
         await statements.detach(queries, { draft_id: draftId, kind, file_id: fileId });
@@ -137,7 +144,7 @@ function attachmentValues({
 }
 
 /** A record's address names its own draft, collection and, when numeric, file: the rest relies on it. */
-function refuseStrayAddress(attachment: RecordedAttachment): void {
+function refuseStrayAddress(attachment: Addressed): void {
   const parsed = parseAddress(attachment.address);
   const fits =
     parsed?.type === "attachment" &&
@@ -151,7 +158,7 @@ function refuseStrayAddress(attachment: RecordedAttachment): void {
   );
 }
 
-function nameOf({ draftId, kind, fileId }: RecordedAttachment): string {
+function nameOf({ draftId, kind, fileId }: Addressed): string {
   return `file ${fileId} in ${kind} of draft ${draftId}`;
 }
 
@@ -208,6 +215,14 @@ function compileAttachments(db: LedgerQueries) {
           confirmed_by: slot("confirmed_by"),
           confirmed_at: slot("confirmed_at"),
         })
+        .where("draft_id", "=", slot("draft_id"))
+        .where("kind", "=", slot("kind"))
+        .where("file_id", "=", slot("file_id")),
+    ),
+    readdress: compileStatement<Key & { address: string; sha256: string | null }>((slot) =>
+      db
+        .updateTable("attachments")
+        .set({ address: slot("address"), sha256: sql`coalesce(${slot("sha256")}, sha256)` })
         .where("draft_id", "=", slot("draft_id"))
         .where("kind", "=", slot("kind"))
         .where("file_id", "=", slot("file_id")),

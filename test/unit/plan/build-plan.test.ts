@@ -171,6 +171,26 @@ describe("attachments", () => {
     expect(plan.estimate.calls.min).toBe(1);
   });
 
+  test("a file that was named by its id and is now named by the source it was uploaded from is adopted", () => {
+    const uploads = [
+      {
+        uploadId: "u1",
+        uploadKey: "k",
+        source: "a.glb",
+        sha256: "same",
+        size: 10,
+        status: "success",
+        fileId: 77,
+        at: 0,
+      } as const,
+    ];
+    const desired = desiredWith({
+      drafts: [draftWith(1, { attachments: [wantedSource(1, "a.glb", "same")] })],
+    });
+    const recorded = recordedWith({ uploads, attachments: [recordedFile(1, 77)] });
+    expect(lines(desired, recorded)).toEqual(["adopt renamed drafts/1/product_files/source:a.glb"]);
+  });
+
   test("one that is still processed is waited for, not registered again", () => {
     const uploads = [{ uploadId: "u1", uploadKey: "in/a.mp4", status: "pending", at: 0 } as const];
     const attachment = wanted(1, "promotional_files", { by: "upload_key", uploadKey: "in/a.mp4" });

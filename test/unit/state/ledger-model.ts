@@ -66,6 +66,13 @@ function apply(records: Records, effect: LedgerEffect): boolean {
       if (!records.attachments.has(keyOf(effect.attachment))) return false;
       place(records, effect.attachment);
       return true;
+    case "readdressed": {
+      const known = records.attachments.get(keyOf(effect.target));
+      if (known === undefined) return false;
+      const { address, sha256 } = effect;
+      place(records, { ...known, address, ...(sha256 === undefined ? {} : { sha256 }) });
+      return true;
+    }
     case "detached":
       records.attachments.delete(keyOf(effect.target));
       return true;

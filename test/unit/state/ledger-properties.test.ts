@@ -47,6 +47,17 @@ const effect: fc.Arbitrary<LedgerEffect> = fc.oneof(
     weight: 2,
     arbitrary: attachment.map((each): LedgerEffect => ({ type: "rerecorded", attachment: each })),
   },
+  {
+    weight: 2,
+    arbitrary: attachment.map(
+      ({ draftId, kind, fileId, address, sha256 }): LedgerEffect => ({
+        type: "readdressed",
+        target: { draftId, kind, fileId },
+        address,
+        ...(sha256 === undefined ? {} : { sha256 }),
+      }),
+    ),
+  },
   attachment.map(
     ({ draftId, kind, fileId }): LedgerEffect => ({ type: "detached", target: { draftId, kind, fileId } }),
   ),
@@ -138,7 +149,12 @@ test("an export does not tell the order in which unrelated effects arrived", asy
 /** Effects that say all there is to say of one thing. */
 function standsAlone(each: LedgerEffect): boolean {
   if (each.type === "attached") return each.replaces === undefined && /\/\d+$/.test(each.attachment.address);
-  return each.type !== "rerecorded" && each.type !== "upload_ended" && each.type !== "detached";
+  return (
+    each.type !== "rerecorded" &&
+    each.type !== "readdressed" &&
+    each.type !== "upload_ended" &&
+    each.type !== "detached"
+  );
 }
 
 function subjectOf(each: LedgerEffect): string {

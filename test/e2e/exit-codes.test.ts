@@ -1,0 +1,137 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Sandbox } from "../../src/sandbox/server.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import type { Folder } from "../support/cli.ts";
+import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
+import type { FaultyProxy } from "../support/faulty-proxy.ts";
+import { startFaultyProxy } from "../support/faulty-proxy.ts";
+
+const key = "canary-key-20b7";
+let sandbox: Sandbox;
+let proxy: FaultyProxy;
+let folder: Folder;
+
+const files = (count: number) =>
+  Array.from({ length: count }, (_none, at) => `{ file_id: ${at + 1} }`).join(", ");
+const manifest = (count: number, rest = "") => `draft: 1\nproduct_files: [${files(count)}]\n${rest}`;
+
+beforeEach(async () => {
+  sandbox = await startSandbox({ key });
+  proxy = await startFaultyProxy(sandbox.url);
+  folder = await makeFolder({
+    "draftsync.yaml": `version: 1
+workspace: w
+service:
+  base_url: ${proxy.url}
+  rate: { limit: 1000, window: 1s }
+  profile: { settle_delay: 1ms }
+`,
+    "manifests/a.yaml": manifest(3),
+  });
+});
+
+afterEach(async () => {
+  await proxy.close();
+  await sandbox.close();
+  await folder.dispose();
+});
+
+const options = () => ({ cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } });
+const run = (...args: string[]) => draftsync(args, options());
+const apply = (...args: string[]) => run("apply", "--auto-approve", ...args);
+
+describe("exit codes", () => {
+  test("0 when everything is done, and when there is nothing to do", async () => {
+    expect((await apply()).code).toBe(0);
+    expect((await apply()).code).toBe(0);
+  });
+
+  test("2 when changes are pending and that is asked for", async () => {
+    expect((await run("plan")).code).toBe(0);
+    expect((await run("plan", "--detailed-exitcode")).code).toBe(2);
+    await apply();
+    expect((await run("plan", "--detailed-exitcode")).code).toBe(0);
+  });
+
+  test("3 when some operations failed", async () => {
+    proxy.choose = ({ body }) => (body.includes('"file_id":2') ? { type: "answer", status: 422 } : undefined);
+    const { code, stderr } = await apply();
+    expect(code).toBe(3);
+    expect(stderr).toContain("2 done, 1 failed");
+  });
+
+  test("4 while something is in doubt, also when nothing else is to be done", async () => {
+    await folder.write({ "manifests/a.yaml": manifest(0, "publish: true\n") });
+    proxy.choose = ({ path }) => (path === "/api/products" ? { type: "answer-lost" } : undefined);
+    const first = await apply();
+    expect(first.code).toBe(4);
+    expect(first.stderr).toContain("in doubt");
+    const again = await apply();
+    expect(again.code).toBe(4);
+    expect(again.stdout).toContain("? product");
+    expect(proxy.seen).toEqual(["POST /api/products"]);
+  });
+
+  test("5 when a safety limit refuses, with the numbers; the flag overrides it", async () => {
+    await folder.write({ "manifests/a.yaml": manifest(20) });
+    await apply();
+    await folder.write({ "manifests/a.yaml": manifest(5) });
+    proxy.seen.splice(0);
+    const plan = await run("plan");
+    expect(plan.stderr).toContain("Apply will refuse this plan");
+    const refused = await apply();
+    expect(refused.code).toBe(5);
+    expect(refused.stderr).toContain("15 of 20 recorded files (75.0 %)");
+    expect(proxy.seen).toEqual([]);
+    expect((await apply("--max-deletes", "75")).code).toBe(0);
+    await folder.write({ "manifests/a.yaml": "# nothing\n" });
+    expect((await apply()).code).toBe(5);
+    expect((await apply("--allow-empty")).code).toBe(0);
+    expect(sandbox.state().attachments).toEqual([]);
+  });
+
+  test("6 when a saved plan is stale, altered, or its local file is another", async () => {
+    await folder.write({
+      "manifests/a.yaml": "draft: 1\nproduct_files: [{ source: ../a.glb }]\n",
+      "a.glb": "first",
+    });
+    await run("plan", "--out", "plan.json");
+    await folder.write({
+      "altered.json": (await folder.read("plan.json")).replace('"size": 5', '"size": 6'),
+    });
+    const altered = await apply("altered.json");
+    expect(altered).toMatchObject({ code: 6, stderr: expect.stringContaining("[plan-altered]") });
+    await folder.write({ "a.glb": "other" });
+    const changed = await apply("plan.json");
+    expect(changed).toMatchObject({ code: 6, stderr: expect.stringContaining("a.glb") });
+    await folder.write({ "a.glb": "first" });
+    expect((await apply("plan.json")).code).toBe(0);
+    const stale = await apply("plan.json");
+    expect(stale).toMatchObject({ code: 6, stderr: expect.stringContaining("[plan-stale]") });
+    expect(stale.stderr).toContain("hint: Make the plan again");
+  });
+
+  test("130 when interrupted: what was sent is accounted for, and the next run does the rest", async () => {
+    await folder.write({ "manifests/a.yaml": manifest(40) });
+    await folder.write({
+      "draftsync.yaml": (await folder.read("draftsync.yaml")).replace(
+        "limit: 1000, window: 1s",
+        "limit: 4, window: 300ms",
+      ),
+    });
+    const running = startDraftsync(["apply", "--auto-approve"], options());
+    await expect.poll(() => proxy.seen.length, { timeout: 20_000, interval: 5 }).toBeGreaterThan(3);
+    running.kill("SIGINT");
+    const { code, stderr } = await running.ended;
+    expect(code).toBe(130);
+    expect(stderr).toContain("Interrupted");
+    const attached = sandbox.state().attachments.length;
+    expect(attached).toBe(proxy.seen.length);
+    expect(attached).toBeLessThan(40);
+    const list = await run("state", "list", "--json");
+    expect(JSON.parse(list.stdout).entries).toHaveLength(attached);
+    expect((await apply()).code).toBe(0);
+    expect(proxy.seen).toHaveLength(40);
+    expect(new Set(sandbox.state().attachments.map(({ fileId }) => fileId)).size).toBe(40);
+  });
+});

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { WorkspaceFlags } from "../../../src/cli/cli.ts";
+import { loadConfig } from "../../../src/cli/config.ts";
+import { DraftsyncError } from "../../../src/model/errors.ts";
+import type { Folder } from "../../support/cli.ts";
+import { makeFolder } from "../../support/cli.ts";
+
+let folder: Folder;
+
+beforeAll(async () => {
+  folder = await makeFolder({
+    "draftsync.yaml": `version: 1
+workspace: studio-a
+service:
+  base_url: https://api.example.com/shop/
+  api_key_file: keys/main
+  rate: { limit: 5, window: 2s }
+  timeout: 1m
+state: data/ledger.db
+safety: { max_deletes: { percent: 50 } }
+`,
+    "sandbox/draftsync.yaml": "version: 1\nworkspace: w\nservice: sandbox\n",
+    "below/here/it/is.txt": "",
+  });
+});
+afterAll(() => folder.dispose());
+
+const load = (at = ".", env: NodeJS.ProcessEnv = {}, flags: WorkspaceFlags = {}) =>
+  loadConfig({ cwd: at === "." ? folder.path : `${folder.path}/${at}`, env, flags });
+
+describe("the config", () => {
+  test("is compiled once: paths absolute, durations in milliseconds, defaults filled in", async () => {
+    const config = await load();
+    expect(config).toMatchObject({
+      root: folder.path,
+      workspace: "studio-a",
+      manifests: ["manifests/**/*.yaml"],
+      statePath: `${folder.path}/data/ledger.db`,
+      safety: { maxDeletes: { percent: 50, above: 10 }, allowEmpty: false },
+      service: {
+        baseUrl: "https://api.example.com/shop",
+        origin: "https://api.example.com/shop",
+        apiKeyFile: `${folder.path}/keys/main`,
+        rate: { limit: 5, windowMs: 2000 },
+        concurrency: 8,
+        timeoutMs: 60_000,
+        profile: { settle_delay: 30_000, update_method: "PATCH" },
+      },
+    });
+    expect(Object.isFrozen(config)).toBe(true);
+  });
+
+  test("is found in a folder above", async () => {
+    expect((await load("below/here/it")).root).toBe(folder.path);
+  });
+
+  test("of the sandbox has no address", async () => {
+    const { service } = await load("sandbox");
+    expect(service.baseUrl).toBeUndefined();
+    expect(service.origin).toBe("sandbox");
+    expect(service.rate).toEqual({ limit: 10, windowMs: 1000 });
+  });
+
+  test.each([
+    { name: "the file", env: {}, flags: {}, url: "https://api.example.com/shop", state: "data/ledger.db" },
+    {
+      name: "the environment before the file",
+      env: { DRAFTSYNC_BASE_URL: "http://env.example.com", DRAFTSYNC_STATE: "env.db" },
+      flags: {},
+      url: "http://env.example.com",
+      state: "env.db",
+    },
+    {
+      name: "flags before the environment",
+      env: { DRAFTSYNC_BASE_URL: "http://env.example.com", DRAFTSYNC_STATE: "env.db" },
+      flags: { baseUrl: "http://flag.example.com/", state: "flag.db" },
+      url: "http://flag.example.com",
+      state: "flag.db",
+    },
+    {
+      name: "an empty variable is none",
+      env: { DRAFTSYNC_BASE_URL: "", DRAFTSYNC_STATE: "" },
+      flags: {},
+      url: "https://api.example.com/shop",
+      state: "data/ledger.db",
+    },
+  ])("layers: $name", async ({ env, flags, url, state }) => {
+    const config = await load(".", env, flags);
+    expect(config.service.baseUrl).toBe(url);
+    expect(config.statePath).toBe(`${folder.path}/${state}`);
+  });
+
+  test("an address turns the sandbox into a service", async () => {
+    const { service } = await load("sandbox", { DRAFTSYNC_BASE_URL: "https://api.example.com" });
+    expect(service).toMatchObject({ baseUrl: "https://api.example.com", origin: "https://api.example.com" });
+  });
+
+  test.each([
+    { name: "another scheme", flags: { baseUrl: "ftp://example.com" }, code: "base-url-invalid" },
+    { name: "no URL", flags: { baseUrl: "example.com" }, code: "base-url-invalid" },
+    {
+      name: "a password in it",
+      flags: { baseUrl: "https://me:secret@example.com" },
+      code: "base-url-invalid",
+    },
+    { name: "a query", flags: { baseUrl: "https://example.com?key=1" }, code: "base-url-invalid" },
+    { name: "another database", flags: { state: "postgres://localhost/x" }, code: "state-unsupported" },
+    { name: "a missing file", flags: { config: "nowhere.yaml" }, code: "config-missing" },
+    { name: "a folder for a file", flags: { config: "sandbox" }, code: "config-unreadable" },
+  ])("refuses $name", async ({ flags, code }) => {
+    const error = await load(".", {}, flags).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(DraftsyncError);
+    expect(error).toMatchObject({ code, hint: expect.any(String) });
+    expect(String(error)).not.toContain("secret");
+  });
+});
