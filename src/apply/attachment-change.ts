@@ -5,6 +5,7 @@ import type {
   AttachmentState,
   CreateChange,
   DeleteChange,
+  InDoubtChange,
   ReplaceChange,
   UpdateChange,
 } from "../model/change.ts";
@@ -35,14 +36,48 @@ export async function attachFile(
   const result = await runOperation(context, {
     address: change.address,
     kind: "attach",
-    intent: intentOf(target, attributes),
+    intent: { ...intentOf(target, attributes), ...digestOf(change.after) },
     signal,
     call: (options) => context.service.attach(target, attributes, options),
     effects: (answer) => (answer.outcome === "done" ? [effect("post", answer.value)] : []),
   });
   if (result.outcome === "done") return { outcome: "done", fileId };
   if (result.outcome !== "unknown" && !settles.has(result.failure.code)) return result;
-  return settleAttachment(context, { change, target, attributes, effect, first: result, signal });
+  return settleAttachment(context, {
+    address: change.address,
+    target,
+    attributes,
+    effect,
+    first: result,
+    signal,
+  });
+}
+
+/** Finds out about an attachment that an earlier run left in doubt. */
+export async function settleDoubt(
+  context: ApplyContext,
+  { change, after, signal }: { change: InDoubtChange; after: AttachmentState; signal: AbortSignal },
+): Promise<ChangeEnd> {
+  const target = targetOf(change, requireFileId(after));
+  const attributes = pickAttributes(target.kind, after);
+  const { operation_id: operationId, since, detail: message } = change.before;
+  return settleAttachment(context, {
+    address: change.address,
+    target,
+    attributes,
+    effect: (by, answered) => ({
+      type: "attached",
+      attachment: recordOf(context, { change, target, by, attributes: { ...answered, ...attributes } }),
+    }),
+    first: {
+      outcome: "unknown",
+      operationId,
+      attempts: 0,
+      failure: { code: "still-in-doubt", message, errors: [], stops: "operation" },
+    },
+    sentAt: Date.parse(since),
+    signal,
+  });
 }
 
 /** Changes the attributes that differ, and no others. A file that is gone at the service leaves the ledger too. */
@@ -95,14 +130,13 @@ export async function detachFile(
 /** Records an attachment under its new address; nothing is sent, and nothing is confirmed. */
 export async function adoptFile(context: ApplyContext, change: AdoptChange): Promise<ChangeEnd> {
   const target = targetOf(change, requireFileId(change.before));
-  const { sha256 } = change.after;
-  const digest = sha256 === undefined ? {} : { sha256 };
-  await context.ledger.record([{ type: "readdressed", target, address: change.address, ...digest }]);
+  const { address, after } = change;
+  await context.ledger.record([{ type: "readdressed", target, address, ...digestOf(after) }]);
   return { outcome: "done", fileId: target.fileId };
 }
 
 interface RecordInput {
-  readonly change: AttachmentChange;
+  readonly change: AttachmentChange | InDoubtChange;
   readonly target: FileTarget;
   readonly by: Confirmation;
   readonly attributes: Attributes;
@@ -112,21 +146,24 @@ function recordOf(
   context: ApplyContext,
   { change, target, by, attributes }: RecordInput,
 ): RecordedAttachment {
-  const sha256 = change.after?.sha256;
   return {
     ...target,
     address: change.address,
     attributes: pickAttributes(target.kind, attributes),
-    ...(sha256 === undefined ? {} : { sha256 }),
+    ...digestOf(change.after),
     provenance: { by, at: context.clock.now() },
   };
+}
+
+function digestOf(state: AttachmentState | null): { readonly sha256?: string } {
+  return state?.sha256 === undefined ? {} : { sha256: state.sha256 };
 }
 
 function intentOf({ draftId, kind, fileId }: FileTarget, attributes?: Attributes) {
   return { draftId, fileKind: kind, fileId, ...(attributes === undefined ? {} : { attributes }) };
 }
 
-function targetOf(change: AttachmentChange, fileId: number): FileTarget {
+function targetOf(change: { readonly address: string }, fileId: number): FileTarget {
   const address = parseAddress(change.address);
   if (address?.type !== "attachment") throw new TypeError(`${change.address} is not an attachment`);
   return { draftId: address.draftId, kind: address.kind, fileId };

@@ -1,8 +1,8 @@
 import type { Change } from "../model/change.ts";
-import { isProtectChange } from "../model/change.ts";
+import { isBlocked, isProtectChange } from "../model/change.ts";
 import type { Stage } from "../model/stage.ts";
 import { stages, stagesOf } from "../model/stage.ts";
-import { adoptFile, attachFile, detachFile, updateFile } from "./attachment-change.ts";
+import { adoptFile, attachFile, detachFile, settleDoubt, updateFile } from "./attachment-change.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
 import { publishDraft } from "./product-change.ts";
 import type { ChangeTracker } from "./tracker.ts";
@@ -40,8 +40,9 @@ export async function runDraft(tools: DraftTools, work: DraftWork): Promise<Draf
   const halt = new AbortController();
   const signal = AbortSignal.any([context.signal, halt.signal]);
   const items: Item[] = work.changes.map((change) => ({ change }));
-  const doubt = work.changes.find(({ action }) => action === "in_doubt")?.address;
-  for (const { change } of items) if (change.action === "in_doubt") tracker.block(change);
+  const blocked = work.changes.filter(isBlocked);
+  for (const change of blocked) tracker.block(change);
+  const doubt = blocked[0]?.address;
   let productId: number | undefined;
   let failedAt: string | undefined;
   for (const stage of stages) {
@@ -91,9 +92,11 @@ async function carryOut(tools: DraftTools, { item, stage, signal }: Step): Promi
       return adoptFile(context, change);
     case "publish":
       return publishDraft(context, { change, signal });
+    case "in_doubt":
+      if (change.after === null) throw new TypeError(`${change.address} is for a person to settle`);
+      return settleDoubt(context, { change, after: change.after, signal });
     case "duplicate":
     case "forget":
-    case "in_doubt":
       throw new TypeError(`${change.action} is not a change of a draft's files`);
   }
 }

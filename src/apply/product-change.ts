@@ -37,7 +37,11 @@ export async function duplicateProduct(
   const result = await runOperation(context, {
     address: change.address,
     kind: "duplicate",
-    intent: { name, productId },
+    intent: {
+      name,
+      productId,
+      ...(change.after.draft_id === undefined ? {} : { draftId: change.after.draft_id }),
+    },
     call: (options) => context.service.duplicate(productId, options),
     effects: (answer) => {
       if (answer.outcome !== "done") return [];

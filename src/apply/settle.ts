@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { CreateChange, ReplaceChange } from "../model/change.ts";
 import type { CallResult } from "../model/outcome.ts";
 import type { FileTarget, LedgerEffect } from "../model/ports.ts";
 import type { Confirmation } from "../model/recorded.ts";
@@ -9,14 +8,17 @@ import { runOperation } from "./operation.ts";
 
 type Answer = CallResult<Attributes> & { readonly operationId: string };
 
-interface Doubt {
-  readonly change: CreateChange | ReplaceChange;
+/** An attachment that may or may not have been made. */
+export interface AttachmentDoubt {
+  readonly address: string;
   readonly target: FileTarget;
   readonly attributes: Attributes;
   /** What the ledger takes when the file turns out to be attached. */
   readonly effect: (by: Confirmation, answered: Attributes) => LedgerEffect;
   /** The attachment that ended unknown, or was refused as a conflict. */
   readonly first: Exclude<Answer, { outcome: "done" }>;
+  /** When the lost call was sent, epoch milliseconds; absent: just now. */
+  readonly sentAt?: number;
   readonly signal: AbortSignal;
 }
 
@@ -44,8 +46,8 @@ const mostPosts = 3;
  *
  * Any other answer to the PATCH proves nothing: the attachment ends as its POST did.
  */
-export async function settleAttachment(context: ApplyContext, doubt: Doubt): Promise<ChangeEnd> {
-  let last: Doubt["first"] = doubt.first;
+export async function settleAttachment(context: ApplyContext, doubt: AttachmentDoubt): Promise<ChangeEnd> {
+  let last: AttachmentDoubt["first"] = doubt.first;
   for (let posts = 1; posts <= mostPosts; posts += 1) {
     const found = await lookFor(context, { ...doubt, first: last });
     if (found === "attached") return { outcome: "done", fileId: doubt.target.fileId };
@@ -62,11 +64,13 @@ export async function settleAttachment(context: ApplyContext, doubt: Doubt): Pro
 /** A call that was lost may still arrive, so it takes two looks with time between them to say that it will not. */
 async function lookFor(
   context: ApplyContext,
-  doubt: Doubt,
+  doubt: AttachmentDoubt,
 ): Promise<"attached" | "not-attached" | "unclear"> {
   const lost = doubt.first.outcome === "unknown";
+  let since = doubt.sentAt ?? context.clock.now();
   for (let looks = lost ? 2 : 1; looks > 0; looks -= 1) {
-    if (lost && !(await waitToSettle(context, doubt.signal))) return "unclear";
+    if (lost && !(await waitToSettle(context, { since, signal: doubt.signal }))) return "unclear";
+    since = context.clock.now();
     const answer = await confirm(context, doubt);
     if (answer.outcome === "done") return "attached";
     if (answer.failure.code !== "not-attached") return "unclear";
@@ -74,22 +78,27 @@ async function lookFor(
   return "not-attached";
 }
 
-/** False when the run was stopped meanwhile. */
-async function waitToSettle(context: ApplyContext, signal: AbortSignal): Promise<boolean> {
-  const { clock, emit, settleDelayMs } = context;
-  emit({ type: "waiting", at: clock.now(), reason: "settle", ms: settleDelayMs });
+/** Waits until what was sent at `since` can no longer take effect. False when the run was stopped meanwhile. */
+async function waitToSettle(
+  { clock, emit, settleDelayMs }: ApplyContext,
+  { since, signal }: { since: number; signal: AbortSignal },
+): Promise<boolean> {
+  const ms = Math.min(settleDelayMs, Math.max(0, since + settleDelayMs - clock.now()));
+  if (signal.aborted) return false;
+  if (ms === 0) return true;
+  emit({ type: "waiting", at: clock.now(), reason: "settle", ms });
   try {
-    await sleep(settleDelayMs, undefined, { signal });
+    await sleep(ms, undefined, { signal });
     return true;
   } catch {
     return false;
   }
 }
 
-function confirm(context: ApplyContext, doubt: Doubt): Promise<Answer> {
+function confirm(context: ApplyContext, doubt: AttachmentDoubt): Promise<Answer> {
   const { target, attributes, effect, first, signal } = doubt;
   return runOperation(context, {
-    address: doubt.change.address,
+    address: doubt.address,
     kind: "update",
     intent: { draftId: target.draftId, fileKind: target.kind, fileId: target.fileId, attributes },
     signal,
@@ -99,11 +108,11 @@ function confirm(context: ApplyContext, doubt: Doubt): Promise<Answer> {
   });
 }
 
-async function attachOnceMore(context: ApplyContext, doubt: Doubt): Promise<Answer> {
+async function attachOnceMore(context: ApplyContext, doubt: AttachmentDoubt): Promise<Answer> {
   const { target, attributes, effect, first, signal } = doubt;
   await context.ledger.record(settled(first, "not_sent"));
   return runOperation(context, {
-    address: doubt.change.address,
+    address: doubt.address,
     kind: "attach",
     intent: { draftId: target.draftId, fileKind: target.kind, fileId: target.fileId, attributes },
     signal,
@@ -113,6 +122,6 @@ async function attachOnceMore(context: ApplyContext, doubt: Doubt): Promise<Answ
 }
 
 /** Only what is in doubt can be settled; a refusal is an outcome already. */
-function settled(first: Doubt["first"], outcome: "done" | "not_sent"): readonly LedgerEffect[] {
+function settled(first: AttachmentDoubt["first"], outcome: "done" | "not_sent"): readonly LedgerEffect[] {
   return first.outcome === "unknown" ? [{ type: "settled", operationId: first.operationId, outcome }] : [];
 }

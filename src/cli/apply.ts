@@ -1,4 +1,5 @@
 import type { ApplyResult } from "../apply/apply-plan.ts";
+import { isBlocked } from "../model/change.ts";
 import type { EventSink } from "../model/event.ts";
 import type { Plan } from "../model/plan.ts";
 import { systemClock } from "../model/ports.ts";
@@ -65,7 +66,7 @@ async function runApply(cli: Cli, file: string | undefined, flags: ApplyFlags): 
     const { plan, recorded, placeOf } = prepared;
     if (!flags.json) await (file === undefined ? showPlan(cli, plan, "text") : showPlanSummary(cli, plan));
     if (await refuse(cli, workspace, { plan, recorded, flags })) return cli.end(exitCode.refused);
-    if (plan.changes.every(({ action }) => action === "in_doubt")) {
+    if (plan.changes.every(isBlocked)) {
       return cli.end(plan.changes.length > 0 ? exitCode.inDoubt : exitCode.done);
     }
     const progress = await makeReporter(cli, flags, placeOf);

@@ -5,6 +5,7 @@ import { examples } from "./cli.ts";
 import { defineInit } from "./init.ts";
 import { definePlan } from "./plan.ts";
 import { defineProducts } from "./products.ts";
+import { defineResolve } from "./resolve.ts";
 import { defineSandbox } from "./sandbox.ts";
 import { defineSchema } from "./schema.ts";
 import { defineShow } from "./show.ts";
@@ -18,6 +19,7 @@ const commands = [
   definePlan,
   defineApply,
   defineShow,
+  defineResolve,
   defineState,
   defineUploads,
   defineProducts,

@@ -93,8 +93,11 @@ export type PublishChange = ChangeOf<
 export type DuplicateChange = ChangeOf<"duplicate", null, DuplicateState>;
 /** Drop a ledger entry; nothing happens at the service. */
 export type ForgetChange = ChangeOf<"forget", { readonly product_id: number }, null>;
-/** Blocked until an earlier operation of this address is settled. */
-export type InDoubtChange = ChangeOf<"in_doubt", InDoubtState, null>;
+/**
+ * An earlier operation of this address may or may not have taken effect. With an `after`, apply finds out whether the
+ * file is attached, and attaches it when it is not; without one, the address is blocked until a person has settled it.
+ */
+export type InDoubtChange = ChangeOf<"in_doubt", InDoubtState, AttachmentState | null>;
 
 /** Whether nothing of a draft may be deleted. */
 export interface ProtectState {
@@ -132,4 +135,9 @@ export type Change =
 /** Whether an update is of a draft's protection, not of an attachment. */
 export function isProtectChange(change: Change): change is ProtectChange {
   return change.action === "update" && "protect" in change.after;
+}
+
+/** Whether a change is a doubt that only a person can settle. */
+export function isBlocked(change: Change): boolean {
+  return change.action === "in_doubt" && change.after === null;
 }

@@ -12,6 +12,7 @@ import { isProtectChange } from "./change.ts";
  *   adopt      register,  update     replace:              draft's product
  *   forget     poll       replace:   the recorded file
  *                         the new file
+ *                         in doubt: is it attached?
  * ```
  *
  * Attaching before detaching means that a draft never lacks a file that both sides of a replacement hold.
@@ -21,7 +22,7 @@ export const stages = ["ledger", "upload", "attach", "detach", "publish", "dupli
 /** One of {@link stages}. */
 export type Stage = (typeof stages)[number];
 
-/** The stages in which a change has work to do, in order. A change in doubt has none: it is blocked. */
+/** The stages in which a change has work to do, in order. A doubt that a person has to settle has none: it is blocked. */
 export function stagesOf(change: Change): readonly Stage[] {
   switch (change.action) {
     case "create":
@@ -40,7 +41,7 @@ export function stagesOf(change: Change): readonly Stage[] {
     case "duplicate":
       return ["duplicate"];
     case "in_doubt":
-      return [];
+      return change.after === null ? [] : ["attach"];
   }
 }
 

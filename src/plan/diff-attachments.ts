@@ -3,7 +3,7 @@ import type { AttachmentChange, AttachmentState, Change } from "../model/change.
 import type { Desired, DesiredAttachment } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { placeAt } from "../model/position.ts";
-import type { Recorded, RecordedAttachment } from "../model/recorded.ts";
+import type { Recorded, RecordedAttachment, RecordedOperation } from "../model/recorded.ts";
 import { attributeNames, changedAttributes } from "../model/resource.ts";
 import { orderState } from "./attachment-state.ts";
 import type { Differences } from "./differences.ts";
@@ -25,7 +25,8 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
   /** Recorded attachments that a desired one accounts for. */
   const claimed = new Set<RecordedAttachment>();
   for (const operation of doubts.values()) {
-    if (operation.kind === "attach") changes.push(inDoubtChange(operation));
+    if (operation.kind !== "attach") continue;
+    changes.push(inDoubtChange(operation, settleableState(operation, wanted.get(operation.address), index)));
   }
   const settled = [...wanted]
     .filter(([address]) => !doubts.has(address))
@@ -127,6 +128,17 @@ function desiredState(attachment: DesiredAttachment, index: RecordedIndex): Atta
     ...(upload !== undefined && fileId === undefined ? { upload_id: upload.uploadId } : {}),
     ...attachment.attributes,
   });
+}
+
+/** What apply may make of an attachment in doubt: only what is still desired, with the content that was sent. */
+function settleableState(
+  { intent }: RecordedOperation,
+  attachment: DesiredAttachment | undefined,
+  index: RecordedIndex,
+): AttachmentState | null {
+  if (attachment === undefined || intent.fileId === undefined) return null;
+  if (attachment.content?.sha256 !== intent.sha256) return null;
+  return orderState({ ...desiredState(attachment, index), file_id: intent.fileId });
 }
 
 /** `address` names the change; the record's own one is told when it is another. */

@@ -15,7 +15,7 @@ export function diffDuplicates(desired: Desired, recorded: Recorded): Difference
   const wanted = new Set(desired.duplicates.map(({ name }) => name));
   const published = latestPublications(recorded);
   const toPublish = new Set(desired.drafts.filter(({ publish }) => publish).map(({ draftId }) => draftId));
-  const changes: Change[] = doubts.map(inDoubtChange);
+  const changes: Change[] = doubts.map((operation) => inDoubtChange(operation));
   const unchanged: string[] = [];
   const diagnostics: Diagnostic[] = [];
   for (const duplicate of desired.duplicates) {

@@ -11,7 +11,7 @@ export function diffPublications(desired: Desired, recorded: Recorded): Differen
   const doubts = [...blockingDoubts(recorded).values()].filter(({ kind }) => kind === "publish");
   const blocked = new Set(doubts.map(({ address }) => address));
   const latest = latestPublications(recorded);
-  const changes: Change[] = doubts.map(inDoubtChange);
+  const changes: Change[] = doubts.map((operation) => inDoubtChange(operation));
   const unchanged: string[] = [];
   const diagnostics: Diagnostic[] = [];
   for (const draft of desired.drafts) {

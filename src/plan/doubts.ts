@@ -1,4 +1,4 @@
-import type { InDoubtChange } from "../model/change.ts";
+import type { AttachmentState, InDoubtChange } from "../model/change.ts";
 import type { Recorded, RecordedOperation } from "../model/recorded.ts";
 
 /**
@@ -26,8 +26,11 @@ function isBlocking({ kind }: RecordedOperation): boolean {
   return kind === "attach" || kind === "publish" || kind === "duplicate";
 }
 
-/** The change that stands in a plan for a blocked address. */
-export function inDoubtChange(operation: RecordedOperation): InDoubtChange {
+/** The change that stands in a plan for an address in doubt. `after` lets apply find out about it. */
+export function inDoubtChange(
+  operation: RecordedOperation,
+  after: AttachmentState | null = null,
+): InDoubtChange {
   return {
     address: operation.address,
     action: "in_doubt",
@@ -40,7 +43,7 @@ export function inDoubtChange(operation: RecordedOperation): InDoubtChange {
       since: new Date(operation.startedAt).toISOString(),
       detail: operation.detail ?? "the process ended before the answer was recorded",
     },
-    after: null,
+    after,
     attributes: [],
   };
 }

@@ -43,9 +43,10 @@ function directCalls(change: Change): number {
       return 2;
     case "update":
       return "protect" in change.after ? 0 : 1;
+    case "in_doubt":
+      return change.after === null ? 0 : 1;
     case "adopt":
     case "forget":
-    case "in_doubt":
       return 0;
   }
 }

@@ -81,7 +81,7 @@ const change = z.union([
       since: text,
       detail: text,
     }),
-    z.null(),
+    attachmentState.nullable(),
   ),
 ]);
 

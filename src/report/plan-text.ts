@@ -2,6 +2,7 @@ import { formatDiagnostics } from "./diagnostic-text.ts";
 import { inertLine, inertText } from "./inert-text.ts";
 import type { Palette, Tone } from "./palette.ts";
 import type { ChangeView, CountView, GroupView, PlanView, ValueView } from "./plan-view.ts";
+import { symbols } from "./plan-view.ts";
 import { formatCount } from "./quantities.ts";
 import type { Segment, SegmentLine } from "./word-diff.ts";
 import { splitLines } from "./word-diff.ts";
@@ -17,6 +18,7 @@ export function formatPlanText(view: PlanView, paint: Palette): string {
     ...view.groups.map((group) => formatGroup(group, paint)),
     formatSummary(view, paint),
     formatIrreversible(view, paint),
+    formatDoubts(view, paint),
     formatDiagnostics(view.diagnostics, paint),
   ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
@@ -24,7 +26,7 @@ export function formatPlanText(view: PlanView, paint: Palette): string {
 
 /** What a plan comes to, without its changes: counts, cost, and what cannot be undone. Ends with a line feed. */
 export function formatPlanSummary(view: PlanView, paint: Palette): string {
-  const parts = [formatSummary(view, paint), formatIrreversible(view, paint)];
+  const parts = [formatSummary(view, paint), formatIrreversible(view, paint), formatDoubts(view, paint)];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 }
 
@@ -168,4 +170,13 @@ function formatIrreversible({ irreversible }: PlanView, paint: Palette): string 
       `${paint("final", symbol.padStart(5))} ${inertLine(address).padEnd(width)}  ${inertLine(does)}`,
   );
   return [paint("final", "Cannot be undone:"), ...lines].join("\n");
+}
+
+function formatDoubts({ doubts }: PlanView, paint: Palette): string {
+  if (doubts.length === 0) return "";
+  const lines = doubts.map(
+    ({ address, then }) =>
+      `${paint("warning", symbols.in_doubt.padStart(5))} ${inertLine(address)}\n          ${inertLine(then)}`,
+  );
+  return [paint("warning", "In doubt:"), ...lines].join("\n");
 }

@@ -1,6 +1,6 @@
 import { parseAddress } from "../model/address.ts";
 import type { Action, AttachmentState, Change, Reason } from "../model/change.ts";
-import { actions, isProtectChange } from "../model/change.ts";
+import { actions, isBlocked, isProtectChange } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan } from "../model/plan.ts";
 import type { AttributeName } from "../model/resource.ts";
@@ -23,6 +23,8 @@ export interface PlanView {
     readonly address: string;
     readonly does: string;
   }[];
+  /** What is in doubt, and how that ends. */
+  readonly doubts: readonly { readonly address: string; readonly then: string }[];
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -36,6 +38,8 @@ export interface GroupView {
 export interface ChangeView {
   readonly action: Action;
   readonly symbol: string;
+  /** In doubt, and for a person to settle. */
+  readonly blocked: boolean;
   /** The address below the group's heading. */
   readonly label: string;
   /** Why, in a few words; empty where the symbol says it all. */
@@ -94,6 +98,7 @@ export function viewPlan(plan: Plan): PlanView {
     unchanged: plan.summary.noop ?? 0,
     cost: calls.min === 0 ? undefined : cost,
     irreversible: plan.changes.flatMap(irreversible),
+    doubts: plan.changes.flatMap(doubtOf),
     diagnostics: plan.diagnostics,
   };
 }
@@ -135,6 +140,25 @@ function irreversible(change: Change) {
   return [{ symbol: symbols[action], address, does }];
 }
 
+function doubtOf(change: Change) {
+  if (change.action !== "in_doubt") return [];
+  const { address } = change;
+  if (!isBlocked(change)) return [{ address, then: "apply will find out" }];
+  const product = change.before.kind === "publish" || change.before.kind === "duplicate";
+  const flag = product ? "--product-id ID" : "--done";
+  return [
+    {
+      address,
+      then: `look at the service, then: draftsync resolve ${quoteArgument(address)} ${flag} | --not-done`,
+    },
+  ];
+}
+
+/** An address as an argument on a command line: quoted when it holds more than plain characters. */
+function quoteArgument(address: string): string {
+  return /^[\w./:-]+$/.test(address) ? address : `'${address.replaceAll("'", "'\\''")}'`;
+}
+
 /** By draft, in the order of the plan, which is that of the addresses; a draft's publication stands last. */
 function groupChanges(changes: readonly Change[]): GroupView[] {
   const groups = new Map<string, ChangeView[]>();
@@ -148,7 +172,7 @@ function groupChanges(changes: readonly Change[]): GroupView[] {
   }
   for (const [heading, view] of late) {
     const others = groups.get(heading) ?? [];
-    const waits = others.some(({ action }) => action === "in_doubt");
+    const waits = others.some(({ blocked }) => blocked);
     others.push(waits ? { ...view, note: "not before what is in doubt is settled" } : view);
   }
   return [...groups].map(([heading, views]) => ({ heading, changes: views }));
@@ -175,7 +199,8 @@ const notes: Readonly<Record<Reason, string>> = {
 
 function viewChange(change: Change, label: string): ChangeView {
   const { action } = change;
-  return { action, symbol: symbols[action], label, note: noteOf(change), values: valuesOf(change) };
+  const blocked = isBlocked(change);
+  return { action, symbol: symbols[action], blocked, label, note: noteOf(change), values: valuesOf(change) };
 }
 
 function noteOf(change: Change): string {
@@ -184,7 +209,7 @@ function noteOf(change: Change): string {
     case "adopt":
       return `was ${change.before.address ?? "recorded"}; no call`;
     case "in_doubt":
-      return `${change.before.method} ${change.before.path} on ${change.before.since}: ${change.before.detail}`;
+      return `${change.before.method} ${change.before.path} at ${change.before.since}: ${change.before.detail}`;
     case "forget":
       return `${note}; product ${change.before.product_id} stays at the service`;
     case "delete":

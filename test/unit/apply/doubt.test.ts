@@ -48,13 +48,43 @@ describe("a lost answer to an attachment", () => {
     world.proxy.choose = ({ method }) => (method === "GET" ? undefined : broken);
     expect((await world.apply()).totals).toMatchObject({ done: 0, in_doubt: 1, skipped: 1 });
     expect(world.requests().filter((request) => request === attach)).toHaveLength(1);
-    world.proxy.choose = () => undefined;
     const { changes } = await world.plan();
     expect(changes.map(({ action, address }) => `${action} ${address}`)).toEqual([
       "publish drafts/1/product",
       "in_doubt drafts/1/product_files/10",
     ]);
+    // As long as the service fails nothing is found out, and nothing is attached or published.
     expect((await world.apply()).totals).toMatchObject({ done: 0, in_doubt: 1, skipped: 1 });
+    expect(world.requests()).not.toContain(attach);
+  });
+
+  test.each([
+    { name: "had taken effect", fault: { type: "answer-lost" }, posts: 0 },
+    { name: "had never arrived", fault: { type: "lost" }, posts: 1 },
+  ] as const)("that $name is found out by the next apply, before it publishes", async ({ fault, posts }) => {
+    await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: vray }]\npublish: true\n");
+    const broken = { type: "answer", status: 500 } as const;
+    world.proxy.choose = ({ method }) => (method === "POST" ? fault : broken);
+    await world.apply();
+    world.requests();
+    world.proxy.choose = () => undefined;
+    expect((await world.apply()).totals).toMatchObject({ done: 2, in_doubt: 0, skipped: 0 });
+    const requests = world.requests();
+    expect(requests.filter((request) => request === attach)).toHaveLength(posts);
+    expect(requests.at(-1)).toBe("POST /api/products");
+    expect(world.sandbox.state().attachments).toMatchObject([{ fileId: 10, attributes: { renderer: "vray" } }]);
+    expect((await world.ledger.load()).inDoubt).toEqual([]);
+    expect((await world.plan()).changes).toEqual([]);
+  });
+
+  test("of a file that is no longer desired is for a person", async () => {
+    await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
+    world.proxy.choose = () => ({ type: "answer", status: 500 });
+    await world.apply();
+    world.requests();
+    world.proxy.choose = () => undefined;
+    await world.write("draft: 1\n");
+    expect((await world.apply()).totals).toMatchObject({ in_doubt: 1 });
     expect(world.requests()).toEqual([]);
   });
 });

@@ -1,0 +1,152 @@
+import { InvalidArgumentError } from "commander";
+import type { Resolution } from "../apply/resolution.ts";
+import { parseId } from "../model/address.ts";
+import type { RecordedOperation } from "../model/recorded.ts";
+import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
+import { examples, withWorkspaceFlags } from "./cli.ts";
+import { CliError } from "./cli-error.ts";
+import type { Workspace } from "./workspace.ts";
+
+interface ResolveFlags extends WorkspaceFlags {
+  readonly productId?: number;
+  readonly done?: boolean;
+  readonly notDone?: boolean;
+}
+
+/** `draftsync resolve` */
+export const defineResolve: DefineCommand = (program, cli) => {
+  withWorkspaceFlags(program.command("resolve"))
+    .summary("settle what is in doubt")
+    .description(
+      "Tells the ledger what became of a call whose answer was lost. Look at the service first: what is said here is " +
+        "believed. A product id is checked with the service. What was not done is planned again.",
+    )
+    .argument("<address>", "as the plan shows it, with `?`")
+    .option("--product-id <id>", "it took effect, and made this product", parseProductId)
+    .option("--done", "it took effect")
+    .option("--not-done", "it did not take effect")
+    .addHelpText(
+      "after",
+      examples(
+        "draftsync resolve drafts/48213/product --product-id 771200",
+        "draftsync resolve drafts/48213/product --not-done",
+        "draftsync resolve drafts/48213/product_files/9900011 --done",
+      ),
+    )
+    .action((address: string, flags: ResolveFlags) => runResolve(cli, address, flags));
+};
+
+function parseProductId(text: string): number {
+  const id = parseId(text);
+  if (id === undefined) throw new InvalidArgumentError("A product id is a plain number, such as 771200.");
+  return id;
+}
+
+async function runResolve(cli: Cli, address: string, flags: ResolveFlags): Promise<void> {
+  const { inWorkspace } = await import("./workspace.ts");
+  const { resolutionEffects } = await import("../apply/resolution.ts");
+  const { systemClock } = await import("../model/ports.ts");
+  await inWorkspace(cli, flags, async (workspace) => {
+    const ledger = await workspace.ledger();
+    const operations = (await ledger.load()).inDoubt.filter((operation) => operation.address === address);
+    const [operation] = operations;
+    if (operation === undefined) throw nothingInDoubt(address);
+    const resolution = flagged(flags) ?? (await ask(cli, operation));
+    // Everything is worked out, and the product looked at, before the first of it is recorded.
+    const effects = operations.flatMap((each) => resolutionEffects(each, resolution, systemClock.now()));
+    if (resolution.type === "product")
+      await checkProduct(cli, workspace, { operation, productId: resolution.productId });
+    await ledger.record(effects);
+    cli.terminal.err(`${address} is settled: ${told(resolution)}.\n`);
+  });
+}
+
+function nothingInDoubt(address: string): CliError {
+  return new CliError(`nothing is in doubt at ${address}`, {
+    code: "nothing-in-doubt",
+    hint: "`draftsync plan` shows with `?` what is in doubt.",
+  });
+}
+
+/** What the flags say; `undefined` when they say nothing. */
+function flagged({ productId, done, notDone }: ResolveFlags): Resolution | undefined {
+  const said = [productId !== undefined, done === true, notDone === true].filter(Boolean).length;
+  if (said > 1) {
+    throw new CliError("--product-id, --done and --not-done exclude each other", {
+      code: "bad-flag",
+      hint: "Say one of them.",
+    });
+  }
+  if (productId !== undefined) return { type: "product", productId };
+  if (done) return { type: "done" };
+  return notDone ? { type: "not_done" } : undefined;
+}
+
+async function ask({ terminal, signal }: Cli, operation: RecordedOperation): Promise<Resolution> {
+  if (!terminal.interactive) {
+    throw new CliError("it must be said what became of it: --product-id ID, --done or --not-done", {
+      code: "resolution-needed",
+      hint: "`draftsync resolve --help` has examples.",
+    });
+  }
+  const product = operation.kind === "publish" || operation.kind === "duplicate";
+  const { inertLine } = await import("../report/inert-text.ts");
+  terminal.err(
+    `${inertLine(`${operation.method} ${operation.path}`)} was sent at ${new Date(operation.startedAt).toISOString()}.\n`,
+  );
+  const answer = await terminal.ask(
+    product ? "Id of the product that it made, or `no` if it made none: " : "Did it take effect? [yes/no]: ",
+    signal,
+  );
+  const word = answer?.trim() ?? "";
+  if (word === "no") return { type: "not_done" };
+  const productId = product ? parseId(word) : undefined;
+  if (productId !== undefined) return { type: "product", productId };
+  if (!product && word === "yes") return { type: "done" };
+  throw new CliError("nothing was settled", {
+    code: "resolution-needed",
+    hint: product ? "Answer with a product id, or `no`." : "Answer `yes` or `no`.",
+  });
+}
+
+/** The product must exist, and when the service tells which draft it is of, it must be this one. */
+async function checkProduct(
+  cli: Cli,
+  workspace: Workspace,
+  { operation, productId }: { operation: RecordedOperation; productId: number },
+): Promise<void> {
+  const { expectDone } = await import("./by-hand.ts");
+  const service = await workspace.connect(() => {});
+  const product = expectDone(await service.getProduct(productId, undefined, cli.signal));
+  const { draftId } = operation.intent;
+  const told = draftOf(product);
+  if (operation.kind !== "publish" || told === undefined || told === String(draftId)) return;
+  throw new CliError(
+    `product ${productId} is of draft ${told}, not of draft ${draftId}; nothing was settled`,
+    {
+      code: "product-of-another-draft",
+      hint: "Look the product up at the service again.",
+    },
+  );
+}
+
+function draftOf({ relationships }: { readonly relationships?: unknown }): string | undefined {
+  const draft = memberOf(memberOf(memberOf(relationships, "draft"), "data"), "id");
+  return typeof draft === "string" ? draft : undefined;
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null) return undefined;
+  return Object.entries(value).find(([key]) => key === name)?.[1];
+}
+
+function told(resolution: Resolution): string {
+  switch (resolution.type) {
+    case "product":
+      return `it made product ${resolution.productId}`;
+    case "done":
+      return "it took effect";
+    case "not_done":
+      return "it did not take effect, and will be planned again";
+  }
+}
