@@ -61,7 +61,7 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
   const tracker = makeTracker({ clock, emit, stopped, onRunFailure });
   const context: ApplyContext = { ...options, runId, signal };
 
-  await ledger.bindOrigin(plan.service_origin);
+  await ledger.bind({ origin: plan.service_origin, workspace: plan.workspace });
   await ledger.startRun({
     id: runId,
     command: options.command,

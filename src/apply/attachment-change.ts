@@ -18,8 +18,11 @@ import type { ApplyContext, ChangeEnd } from "./context.ts";
 import { runOperation } from "./operation.ts";
 import { settleAttachment } from "./settle.ts";
 
-/** Refusals after which the file may be attached all the same. */
-const settles: ReadonlySet<string> = new Set(["conflict", "rate-limited"]);
+/**
+ * Refusals after which the file may be attached all the same: "attached already" (409, or 422 at some services, SERVICE),
+ * and calls that came too fast.
+ */
+const settles: ReadonlySet<string> = new Set(["conflict", "invalid", "rate-limited"]);
 
 /** Attaches a file whose id is known by now. For a replacement the recorded file stays until it is detached. */
 export async function attachFile(

@@ -1,4 +1,4 @@
-import type { Change } from "../model/change.ts";
+import type { Change, DeleteChange, ReplaceChange } from "../model/change.ts";
 import { isBlocked, isProtectChange } from "../model/change.ts";
 import type { Stage } from "../model/stage.ts";
 import { stages, stagesOf } from "../model/stage.ts";
@@ -43,6 +43,7 @@ export async function runDraft(tools: DraftTools, work: DraftWork): Promise<Draf
   const blocked = work.changes.filter(isBlocked);
   for (const change of blocked) tracker.block(change);
   const doubt = blocked[0]?.address;
+  const attached = new Set<string>();
   let productId: number | undefined;
   let failedAt: string | undefined;
   for (const stage of stages) {
@@ -55,7 +56,9 @@ export async function runDraft(tools: DraftTools, work: DraftWork): Promise<Draf
     await Promise.all(
       due.map(async (item) => {
         tracker.start(item.change);
-        const end = await carryOut(tools, { item, stage, signal });
+        const end = await carryOut(tools, { item, stage, attached, signal });
+        if (end.outcome === "done" && end.fileId !== undefined)
+          attached.add(fileName(item.change, end.fileId));
         if (end.outcome === "done" && end.productId !== undefined) productId = end.productId;
         if (end.outcome !== "done") {
           failedAt ??= item.change.address;
@@ -72,22 +75,25 @@ export async function runDraft(tools: DraftTools, work: DraftWork): Promise<Draf
 interface Step {
   readonly item: Item;
   readonly stage: Stage;
+  /** Files that this run has attached or confirmed: `product_files/9900011`. */
+  readonly attached: ReadonlySet<string>;
   readonly signal: AbortSignal;
 }
 
-async function carryOut(tools: DraftTools, { item, stage, signal }: Step): Promise<ChangeEnd> {
+async function carryOut(tools: DraftTools, { item, stage, attached, signal }: Step): Promise<ChangeEnd> {
   const { context } = tools;
   const { change } = item;
   switch (change.action) {
     case "create":
     case "replace":
       if (stage === "upload") return uploadFor(tools, item);
-      if (stage === "detach" && change.action === "replace") return detachFile(context, { change, signal });
+      if (stage === "detach" && change.action === "replace")
+        return detach(context, { change, attached, signal });
       return attachFile(context, { change, fileId: fileIdOf(item), signal });
     case "update":
       return isProtectChange(change) ? protect(context, change) : updateFile(context, { change, signal });
     case "delete":
-      return detachFile(context, { change, signal });
+      return detach(context, { change, attached, signal });
     case "adopt":
       return adoptFile(context, change);
     case "publish":
@@ -99,6 +105,24 @@ async function carryOut(tools: DraftTools, { item, stage, signal }: Step): Promi
     case "forget":
       throw new TypeError(`${change.action} is not a change of a draft's files`);
   }
+}
+
+/**
+ * A file that this run has just attached is kept: its upload turned out to be the very file that a record of another
+ * address, now taken over, stood for.
+ */
+async function detach(
+  context: ApplyContext,
+  { change, attached, signal }: { change: DeleteChange | ReplaceChange } & Pick<Step, "attached" | "signal">,
+): Promise<ChangeEnd> {
+  const { file_id: fileId } = change.before;
+  if (fileId !== undefined && attached.has(fileName(change, fileId))) return { outcome: "done" };
+  return detachFile(context, { change, signal });
+}
+
+function fileName({ address }: Change, fileId: number): string {
+  const [, , kind = ""] = address.split("/");
+  return `${kind}/${fileId}`;
 }
 
 async function uploadFor({ uploads }: DraftTools, item: Item): Promise<ChangeEnd> {

@@ -39,9 +39,9 @@ const mostPosts = 3;
  *             │ 404
  *             └► POST again, three in all
  *
- *   409 ─► PATCH ─ 2xx ──► attached already: adopted, and converged
- *             │ 404
- *             └► refused for another cause
+ *   409, 422 ─► PATCH ─ 2xx ──► attached already: adopted, and converged
+ *                  │ 404
+ *                  └► refused for another cause
  * ```
  *
  * Any other answer to the PATCH proves nothing: the attachment ends as its POST did.
@@ -51,8 +51,9 @@ export async function settleAttachment(context: ApplyContext, doubt: AttachmentD
   for (let posts = 1; posts <= mostPosts; posts += 1) {
     const found = await lookFor(context, { ...doubt, first: last });
     if (found === "attached") return { outcome: "done", fileId: doubt.target.fileId };
-    if (found === "unclear" || posts === mostPosts || last.failure.code === "conflict") return last;
     const lost = last.outcome === "unknown";
+    const mayRepeat = lost || last.failure.code === "rate-limited";
+    if (found === "unclear" || posts === mostPosts || !mayRepeat) return last;
     const again = await attachOnceMore(context, { ...doubt, first: last });
     if (again.outcome === "done") return { outcome: "done", fileId: doubt.target.fileId };
     if (lost || again.failure.code !== "rate-limited") return again;

@@ -88,12 +88,7 @@ function register(context: ApplyContext, { after, key, operationId }: Registrati
     call: (options) => context.service.createUpload(key, options),
     effects: (answer) => {
       if (answer.outcome !== "done") return [];
-      const { uploadId } = answer.value;
-      const at = context.clock.now();
-      return [
-        { type: "upload_registered", uploadId, uploadKey: key, ...content, at },
-        ...endEffects(answer.value),
-      ];
+      return registrationEffects(answer.value, { key, content, at: context.clock.now() });
     },
   });
 }
@@ -101,11 +96,29 @@ function register(context: ApplyContext, { after, key, operationId }: Registrati
 async function awaitEnd(context: ApplyContext, uploadId: string): Promise<UploadEnd> {
   const awaited = await context.service.awaitUpload(uploadId, context.signal);
   if (awaited.outcome !== "done") return withoutDoubt(awaited);
-  await context.ledger.record(endEffects(awaited.value));
+  await context.ledger.record(uploadEndEffects(awaited.value));
   return ended(awaited.value);
 }
 
-function endEffects({ uploadId, status, fileId }: UploadStatus): LedgerEffect[] {
+/** What an upload was registered with. `content` is absent for an object that was in storage before. */
+export interface Registered {
+  readonly key: string;
+  readonly content: { readonly source?: string; readonly sha256?: string; readonly size?: number };
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
+
+/** What the ledger takes from the answer to a registration, which may tell the upload's end already. */
+export function registrationEffects(status: UploadStatus, { key, content, at }: Registered): LedgerEffect[] {
+  const { uploadId } = status;
+  return [
+    { type: "upload_registered", uploadId, uploadKey: key, ...content, at },
+    ...uploadEndEffects(status),
+  ];
+}
+
+/** What the ledger takes from an upload that was read: nothing while it has not ended. */
+export function uploadEndEffects({ uploadId, status, fileId }: UploadStatus): LedgerEffect[] {
   if (status === "pending") return [];
   return [{ type: "upload_ended", uploadId, status, ...(fileId === undefined ? {} : { fileId }) }];
 }

@@ -1,6 +1,8 @@
 import type { ApplyResult } from "../apply/apply-plan.ts";
 import { isBlocked } from "../model/change.ts";
-import type { EventSink } from "../model/event.ts";
+import type { Event, EventSink } from "../model/event.ts";
+import { eventFormatVersion } from "../model/event.ts";
+import { inertJson } from "../model/inert-json.ts";
 import type { Plan } from "../model/plan.ts";
 import { systemClock } from "../model/ports.ts";
 import type { Recorded } from "../model/recorded.ts";
@@ -64,7 +66,8 @@ async function runApply(cli: Cli, file: string | undefined, flags: ApplyFlags): 
         ? await prepare(workspace, flags)
         : await prepareSaved(cli, workspace, { file, flags });
     const { plan, recorded, placeOf } = prepared;
-    if (!flags.json) await (file === undefined ? showPlan(cli, plan, "text") : showPlanSummary(cli, plan));
+    if (flags.json) announce(cli, plan);
+    else await (file === undefined ? showPlan(cli, plan, "text") : showPlanSummary(cli, plan));
     if (await refuse(cli, workspace, { plan, recorded, flags })) return cli.end(exitCode.refused);
     if (plan.changes.every(isBlocked)) {
       return cli.end(plan.changes.length > 0 ? exitCode.inDoubt : exitCode.done);
@@ -80,6 +83,20 @@ async function runApply(cli: Cli, file: string | undefined, flags: ApplyFlags): 
       progress.stop();
     }
   });
+}
+
+/** The first event, also when there is nothing to do. */
+function announce({ terminal }: Cli, { plan_id, workspace, summary, estimate }: Plan): void {
+  const event: Event = {
+    type: "planned",
+    format_version: eventFormatVersion,
+    at: systemClock.now(),
+    plan_id,
+    workspace,
+    summary,
+    estimate,
+  };
+  terminal.out(`${inertJson(event)}\n`);
 }
 
 interface Prepared {
@@ -150,7 +167,7 @@ async function approve({ terminal, signal }: Cli, flags: ApplyFlags): Promise<bo
 async function makeReporter(cli: Cli, { json }: ApplyFlags, placeOf: PlaceFinder) {
   const { terminal } = cli;
   if (json) {
-    const emit: EventSink = (event) => terminal.out(`${JSON.stringify(event)}\n`);
+    const emit: EventSink = (event) => terminal.out(`${inertJson(event)}\n`);
     return { emit, stop: () => {} };
   }
   const { makeProgress } = await import("../report/progress.ts");

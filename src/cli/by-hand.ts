@@ -47,7 +47,8 @@ async function write<T>(cli: Cli, tools: WriteTools, request: OperationRequest<T
   const { workspace, service, command } = tools;
   const ledger = await workspace.ledger();
   const runId = newId();
-  await ledger.bindOrigin(workspace.config.service.origin);
+  const { service: settings, workspace: name } = workspace.config;
+  await ledger.bind({ origin: settings.origin, workspace: name });
   await ledger.startRun({ id: runId, command, planId: "", startedAt: systemClock.now() });
   const result = await runOperation({ ledger, runId, signal: cli.signal }, request);
   const done = result.outcome === "done" ? 1 : 0;
@@ -61,7 +62,12 @@ async function write<T>(cli: Cli, tools: WriteTools, request: OperationRequest<T
 export function expectDone<T>(result: CallResult<T>): T {
   if (result.outcome === "done") return result.value;
   const { code, message, hint, errors } = result.failure;
-  const said = errors.map(({ title, detail }) => [title, detail].filter(Boolean).join(": ")).filter(Boolean);
+  const said = errors
+    .map(({ title, detail }) => [title, detail].filter(Boolean).join(": "))
+    .filter(
+      (words) =>
+        words !== "" && !errors.some(({ detail }) => detail !== undefined && message.includes(detail)),
+    );
   const doubt = result.outcome === "unknown" ? "it is in doubt whether this took effect: " : "";
   throw new CliError(`${doubt}${[message, ...said].join("; ")}`, {
     code,

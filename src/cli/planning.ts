@@ -10,6 +10,7 @@ import type { Recorded } from "../model/recorded.ts";
 import type { AttributeName } from "../model/resource.ts";
 import { attributeNames } from "../model/resource.ts";
 import { buildPlan } from "../plan/build-plan.ts";
+import { assertOwner } from "../plan/ownership.ts";
 import type { PlaceFinder } from "../report/progress-text.ts";
 import { DiagnosticsError } from "./cli-error.ts";
 import type { Config } from "./config.ts";
@@ -41,6 +42,7 @@ export async function makePlan(workspace: Workspace, targets: readonly string[])
   const { config } = workspace;
   const { desired, diagnostics } = await loadDesired(config, "hash");
   const recorded = await (await workspace.ledger()).load();
+  assertOwner(recorded, { origin: config.service.origin, workspace: config.workspace });
   const plan = buildPlan({
     workspace: config.workspace,
     serviceOrigin: config.service.origin,

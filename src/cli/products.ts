@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { parseId } from "../model/address.ts";
+import { inertJson } from "../model/inert-json.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { examples, withWorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
@@ -52,7 +53,7 @@ async function runGet(cli: Cli, id: number, flags: GetFlags): Promise<void> {
     const include = flags.include?.split(",").map((name) => name.trim());
     const relations = include ?? workspace.config.service.profile.product_include;
     const product = expectDone(await service.getProduct(id, relations, cli.signal));
-    cli.terminal.out(`${JSON.stringify(product, null, 2)}\n`);
+    cli.terminal.out(`${inertJson(product, 2)}\n`);
   });
 }
 
@@ -67,7 +68,7 @@ async function runDuplicate(cli: Cli, id: number, flags: DuplicateFlags): Promis
       call: (options) => service.duplicate(id, options),
       effects: () => [],
     });
-    cli.terminal.out(`${JSON.stringify({ product_id: productId, copy_of: id }, null, 2)}\n`);
+    cli.terminal.out(`${inertJson({ product_id: productId, copy_of: id }, 2)}\n`);
   });
 }
 

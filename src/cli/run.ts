@@ -2,7 +2,7 @@ import { CommanderError } from "commander";
 import { DraftsyncError, messageOf } from "../model/errors.ts";
 import { formatDiagnostics, formatError } from "../report/diagnostic-text.ts";
 import type { Cli } from "./cli.ts";
-import { DiagnosticsError } from "./cli-error.ts";
+import { CliError, DiagnosticsError } from "./cli-error.ts";
 import type { ExitCode } from "./exit-code.ts";
 import { exitCode, exitCodeOf } from "./exit-code.ts";
 import { makeProgram } from "./program.ts";
@@ -15,32 +15,50 @@ export async function run(args: readonly string[], version: string): Promise<voi
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= "true";
   const terminal = makeTerminal(process.env);
   const interrupt = listenForInterrupts(terminal);
-  endQuietlyWhenTheReaderLeaves();
-  const cli: Cli = {
-    env: process.env,
-    cwd: process.cwd(),
-    terminal,
-    signal: interrupt.signal,
-    end: (code) => {
-      process.exitCode = code;
-    },
-  };
   try {
+    const cli: Cli = {
+      env: process.env,
+      cwd: currentFolder(),
+      terminal,
+      signal: interrupt.signal,
+      end: (code) => {
+        process.exitCode = code;
+      },
+    };
     await makeProgram(cli, version).parseAsync([...args], { from: "user" });
     if (interrupt.signal.aborted && process.exitCode === undefined) process.exitCode = exitCode.interrupted;
   } catch (error) {
-    process.exitCode = report(error, terminal);
+    const code = report(error, terminal);
+    process.exitCode = interrupt.signal.aborted ? exitCode.interrupted : code;
   } finally {
     interrupt.stop();
   }
 }
+
+function currentFolder(): string {
+  try {
+    return process.cwd();
+  } catch (error) {
+    throw new CliError("the folder this was started in is gone", {
+      code: "no-folder",
+      hint: "Change to a folder that exists.",
+      cause: error,
+    });
+  }
+}
+
+/** Diagnostics that are shown; with more than these nobody reads on. */
+const mostShown = 200;
 
 function report(error: unknown, terminal: Terminal): ExitCode {
   // Commander has printed its help or its sentence already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.done : exitCode.error;
   const paint = terminal.paintErr;
   if (error instanceof DiagnosticsError) {
-    terminal.err(`${formatDiagnostics(error.diagnostics, paint)}\n\n`);
+    const shown = error.diagnostics.slice(0, mostShown);
+    terminal.err(`${formatDiagnostics(shown, paint)}\n\n`);
+    const left = error.diagnostics.length - shown.length;
+    if (left > 0) terminal.err(`… and ${left} more like these.\n\n`);
     terminal.err(`${paint("error", error.message)}\n`);
     return exitCode.error;
   }
@@ -88,12 +106,4 @@ function listenForInterrupts(terminal: Terminal): { readonly signal: AbortSignal
       process.off("SIGTERM", onSignal);
     },
   };
-}
-
-/** `draftsync plan | head` is not an error. */
-function endQuietlyWhenTheReaderLeaves(): void {
-  process.stdout.on("error", (error) => {
-    if ("code" in error && error.code === "EPIPE") process.exit(exitCode.done);
-    throw error;
-  });
 }

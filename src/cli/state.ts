@@ -1,3 +1,4 @@
+import { inertJson } from "../model/inert-json.ts";
 import type { Recorded } from "../model/recorded.ts";
 import type { StateEntry } from "../report/state-view.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
@@ -47,8 +48,7 @@ async function loadEntries(
 async function runList(cli: Cli, prefix: string, flags: StateFlags): Promise<void> {
   const { entries } = await loadEntries(cli, flags);
   const shown = entries.filter(({ address }) => address.startsWith(prefix));
-  if (flags.json)
-    return cli.terminal.out(`${JSON.stringify({ format_version: 1, entries: shown }, null, 2)}\n`);
+  if (flags.json) return cli.terminal.out(`${inertJson({ format_version: 1, entries: shown }, 2)}\n`);
   const { formatEntryList } = await import("../report/state-text.ts");
   cli.terminal.out(formatEntryList(shown, cli.terminal.paintOut));
   if (shown.length === 0) cli.terminal.err("Nothing is recorded.\n");
@@ -63,8 +63,7 @@ async function runShow(cli: Cli, address: string, flags: StateFlags): Promise<vo
       hint: "`draftsync state list` shows every address.",
     });
   }
-  if (flags.json)
-    return cli.terminal.out(`${JSON.stringify({ format_version: 1, entries: shown }, null, 2)}\n`);
+  if (flags.json) return cli.terminal.out(`${inertJson({ format_version: 1, entries: shown }, 2)}\n`);
   const { formatEntry } = await import("../report/state-text.ts");
   cli.terminal.out(`${shown.map((entry) => formatEntry(entry, cli.terminal.paintOut)).join("\n\n")}\n`);
 }
@@ -73,6 +72,6 @@ async function runExport(cli: Cli, flags: StateFlags): Promise<void> {
   const { inWorkspace } = await import("./workspace.ts");
   await inWorkspace(cli, flags, async (workspace) => {
     const exported = await (await workspace.ledger()).export();
-    cli.terminal.out(`${JSON.stringify(exported, null, 2)}\n`);
+    cli.terminal.out(`${inertJson(exported, 2)}\n`);
   });
 }

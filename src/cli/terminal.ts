@@ -1,6 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import type { Palette } from "../report/palette.ts";
 import { makePalette } from "../report/palette.ts";
+import { exitCode } from "./exit-code.ts";
 
 /** The only way to the process's streams: results go to `out`, everything else to `err`. */
 export interface Terminal {
@@ -20,14 +21,19 @@ export interface Terminal {
 /** The process's streams. Colour follows https://no-color.org, FORCE_COLOR, and whether the stream is a terminal. */
 export function makeTerminal(env: NodeJS.ProcessEnv): Terminal {
   const { stdin, stdout, stderr } = process;
+  const out = guard(stdout, (error) => {
+    process.exitCode = exitCode.error;
+    stderr.write(`error: the output cannot be written: ${error.message}\n`);
+  });
+  const err = guard(stderr, () => {});
   return {
-    out: (text) => void stdout.write(text),
-    err: (text) => void stderr.write(text),
+    out,
+    err,
     paintOut: makePalette(wantsColour(env, stdout.isTTY)),
     paintErr: makePalette(wantsColour(env, stderr.isTTY)),
     interactive: stdin.isTTY === true && stderr.isTTY === true,
     liveErr: stderr.isTTY === true && env.TERM !== "dumb",
-    columns: stderr.columns ?? 80,
+    columns: stderr.columns || 80,
     ask: async (question, signal) => {
       const lines = createInterface({ input: stdin, output: stderr });
       const ended = new AbortController();
@@ -41,6 +47,22 @@ export function makeTerminal(env: NodeJS.ProcessEnv): Terminal {
         lines.close();
       }
     },
+  };
+}
+
+/**
+ * Writes to a stream until it fails. That its reader has left (`draftsync plan | head`) is no error, and must not end
+ * the process either: calls may be on their way whose outcome is still to be recorded.
+ */
+function guard(stream: NodeJS.WriteStream, onFailure: (error: Error) => void): (text: string) => void {
+  let open = true;
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    const first = open;
+    open = false;
+    if (first && error.code !== "EPIPE") onFailure(error);
+  });
+  return (text) => {
+    if (open) stream.write(text);
   };
 }
 

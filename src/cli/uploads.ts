@@ -1,3 +1,4 @@
+import { inertJson } from "../model/inert-json.ts";
 import type { UploadStatus } from "../model/ports.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { examples, withWorkspaceFlags } from "./cli.ts";
@@ -48,7 +49,7 @@ export const defineUploads: DefineCommand = (program, cli) => {
 };
 
 function print({ terminal }: Cli, value: unknown): void {
-  terminal.out(`${JSON.stringify(value, null, 2)}\n`);
+  terminal.out(`${inertJson(value, 2)}\n`);
 }
 
 function uploadJson({ uploadId, rawStatus, message, fileId }: UploadStatus) {
@@ -73,6 +74,7 @@ async function runCreate(cli: Cli, file: string | undefined, flags: CreateFlags)
   }
   const { byHand, expectDone } = await import("./by-hand.ts");
   const { newId } = await import("../apply/context.ts");
+  const { registrationEffects, uploadEndEffects } = await import("../apply/uploads.ts");
   await byHand(cli, flags, async ({ workspace, service, write }) => {
     const operationId = newId();
     const local = file === undefined ? undefined : await localFile(cli, workspace.config.root, file);
@@ -89,21 +91,13 @@ async function runCreate(cli: Cli, file: string | undefined, flags: CreateFlags)
       call: (options) => service.createUpload(key, options),
       effects: (answer) =>
         answer.outcome === "done"
-          ? [
-              {
-                type: "upload_registered",
-                uploadId: answer.value.uploadId,
-                uploadKey: key,
-                ...local,
-                at: Date.now(),
-              },
-            ]
+          ? registrationEffects(answer.value, { key, content: local ?? {}, at: Date.now() })
           : [],
     });
-    print(
-      cli,
-      uploadJson(flags.wait ? expectDone(await service.awaitUpload(upload.uploadId, cli.signal)) : upload),
-    );
+    if (!flags.wait) return print(cli, uploadJson(upload));
+    const ended = expectDone(await service.awaitUpload(upload.uploadId, cli.signal));
+    await (await workspace.ledger()).record(uploadEndEffects(ended));
+    print(cli, uploadJson(ended));
   });
 }
 

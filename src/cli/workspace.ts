@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { EventSink } from "../model/event.ts";
 import { systemClock } from "../model/ports.ts";
@@ -33,7 +34,11 @@ export async function inWorkspace<T>(
     return await work({
       config,
       ledger: async () => {
-        ledger ??= keep(await openLedgerOf(config));
+        if (ledger === undefined) {
+          const isNew = !existsSync(config.statePath);
+          ledger = keep(await openLedgerOf(config));
+          if (isNew) cli.terminal.err(`There was no ledger; a new one is at ${config.statePath}\n\n`);
+        }
         return ledger;
       },
       connect: (emit) => connect(config, { cli, emit, keep }),

@@ -177,7 +177,9 @@ function explainChoice(value: unknown, lookup: SchemaLookup, label: string) {
 function explainRule(misfit: Misfit, issue: Issue & { code: "custom" }, misspelled: Misspelled): Finding[] {
   const params = ruleParams.safeParse(issue.params);
   const place = misfit.root.closest(issue.path);
-  const message = issue.message.replace(/^\{label\}/, labelOf(issue.path));
+  const message = issue.message.startsWith("{label}")
+    ? issue.message.replace("{label}", labelOf(issue.path))
+    : `${labelOf(issue.path)}: ${issue.message}`;
   if (!params.success)
     return [{ code: "invalid-value", message, hint: "Check the value.", span: place.span }];
   const { code, hint, key, oneOf } = params.data;

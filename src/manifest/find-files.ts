@@ -39,7 +39,8 @@ export async function findFiles(root: string, patterns: readonly string[]): Prom
     fs: guardedFs(root, paths, (diagnostic) => diagnostics.push(diagnostic)),
   });
   const files = distinctFiles(root, paths, matches, diagnostics);
-  if (files.length === 0 && diagnostics.length === 0) diagnostics.push(noManifests(patterns));
+  if (files.length > 0) diagnostics.push(...missingFiles(patterns, matches));
+  else if (diagnostics.length === 0) diagnostics.push(noManifests(patterns));
   return { files, diagnostics };
 }
 
@@ -53,7 +54,7 @@ function distinctFiles(
   const names = new Map<string, string>();
   const outside = new Set<string>();
   for (const match of [...matches].sort(compareText)) {
-    const file = match.replace(/^\.\//, "");
+    const file = withoutDot(match);
     try {
       const real = paths.of(join(root, file));
       if (!paths.contains(real)) {
@@ -154,6 +155,23 @@ function reasonOf(error: unknown): string {
   if (code === "ENOENT") return "it is not there, or a link that leads nowhere";
   if (code === "EACCES" || code === "EPERM") return "permission denied";
   return messageOf(error);
+}
+
+/** A pattern without wildcards names one file; that it is missing is a mistake, not an empty match. */
+function missingFiles(patterns: readonly string[], matches: readonly string[]): Diagnostic[] {
+  const found = new Set(matches.map(withoutDot));
+  return patterns
+    .filter((pattern) => !/[*?[\]{}()!\\]/.test(pattern) && !found.has(withoutDot(pattern)))
+    .map((pattern) => ({
+      severity: "error",
+      code: "manifest-missing",
+      message: `The manifest ${quote(pattern)} is not there`,
+      hint: "Put it in its place, or take it out of `manifests` in the config.",
+    }));
+}
+
+function withoutDot(path: string): string {
+  return path.replace(/^\.\//, "");
 }
 
 function noManifests(patterns: readonly string[]): Diagnostic {

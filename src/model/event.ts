@@ -1,6 +1,9 @@
 import type { Action } from "./change.ts";
 import type { CallFailure, Outcome } from "./outcome.ts";
-import type { Summary } from "./plan.ts";
+import type { Estimate, Summary } from "./plan.ts";
+
+/** The version of the events' JSON. */
+export const eventFormatVersion = 1;
 
 /** How a change ended: as its calls did, or `skipped` because something before it did not end well. */
 export type ChangeOutcome = Outcome | "skipped";
@@ -23,6 +26,16 @@ export type WaitReason = "retry_after" | "backoff" | "settle" | "upload";
  * Times are epoch milliseconds (`at`) and milliseconds (`ms`).
  */
 export type Event =
+  /** Comes first. `format_version` is that of all events. */
+  | {
+      readonly type: "planned";
+      readonly format_version: typeof eventFormatVersion;
+      readonly at: number;
+      readonly plan_id: string;
+      readonly workspace: string;
+      readonly summary: Summary;
+      readonly estimate: Estimate;
+    }
   | {
       readonly type: "run_started";
       readonly at: number;

@@ -166,6 +166,12 @@ export interface OperationResult {
   readonly failure?: CallFailure;
 }
 
+/** What a ledger belongs to: the service's address in its normal form (or `sandbox`), and the workspace's name. */
+export interface LedgerOwner {
+  readonly origin: string;
+  readonly workspace: string;
+}
+
 /** A run of `apply`, as the ledger keeps it. */
 export interface RunRecord {
   readonly id: string;
@@ -180,8 +186,8 @@ export interface RunRecord {
  */
 export interface Ledger {
   load(): Promise<Recorded>;
-  /** Binds the ledger to a service. Refuses with `service-origin-mismatch` when it speaks of another one. */
-  bindOrigin(origin: string): Promise<void>;
+  /** Binds the ledger to a service and a workspace. Refuses with `ledger-of-another` when it belongs to others. */
+  bind(owner: LedgerOwner): Promise<void>;
   startRun(run: RunRecord): Promise<void>;
   finishRun(runId: string, result: { readonly totals: unknown; readonly status: string }): Promise<void>;
   begin(operation: NewOperation): Promise<void>;

@@ -21,6 +21,8 @@ export interface Recorded {
   readonly serial: number;
   /** The service this ledger speaks of; absent before the first apply. */
   readonly serviceOrigin?: string;
+  /** The workspace this ledger belongs to; absent before the first apply. */
+  readonly workspace?: string;
   /** Ids of drafts of which nothing may be deleted. */
   readonly protectedDrafts: ReadonlySet<number>;
   readonly attachments: readonly RecordedAttachment[];

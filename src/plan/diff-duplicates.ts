@@ -73,7 +73,7 @@ function otherProduct(address: string, duplicate: DesiredDuplicate, known: Recor
   return {
     severity: "warning",
     code: "duplicate-of-another-product",
-    message: `it was made from product ${known.sourceProductId} and exists as product ${known.productId}; a copy cannot be made over`,
+    message: `${address} was made from product ${known.sourceProductId} and exists as product ${known.productId}; a copy cannot be made over`,
     hint: "Give the new copy a name of its own.",
     address,
     place: placeAt(duplicate.file, duplicate.position),

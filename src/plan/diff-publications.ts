@@ -30,7 +30,34 @@ export function diffPublications(desired: Desired, recorded: Recorded): Differen
     unchanged.push(address);
     if (revision < published.revision) diagnostics.push(revisionLowered(address, draft, revision, published));
   }
-  return { changes, unchanged, diagnostics };
+  return {
+    changes,
+    unchanged,
+    diagnostics: [...diagnostics, ...removedDocuments(desired, recorded, latest)],
+  };
+}
+
+/** Told while the rest of a draft goes, not for ever after. */
+function removedDocuments(
+  desired: Desired,
+  recorded: Recorded,
+  latest: ReadonlyMap<number, RecordedPublication>,
+): Diagnostic[] {
+  const wanted = new Set(desired.drafts.map(({ draftId }) => draftId));
+  const leaving = new Set(recorded.attachments.map(({ draftId }) => draftId));
+  return [...latest.values()]
+    .filter(({ draftId }) => !wanted.has(draftId) && leaving.has(draftId))
+    .map((published) => ({
+      severity: "info",
+      code: "publish-removed",
+      message: staysPublished(published),
+      hint: "Its files are detached from the draft; the product is as it was.",
+      address: `drafts/${published.draftId}/product`,
+    }));
+}
+
+function staysPublished({ draftId, productId }: RecordedPublication): string {
+  return `drafts/${draftId}/product: product ${productId} stays published: the service has no call that takes a product back`;
 }
 
 /** The publication in force of every draft: the one with the highest revision. */
@@ -60,7 +87,7 @@ function publishRemoved(address: string, draft: DesiredDraft, published: Recorde
   return {
     severity: "info",
     code: "publish-removed",
-    message: `product ${published.productId} stays published: the service has no call that takes a product back`,
+    message: staysPublished(published),
     hint: "Nothing needs to be done. Write `publish: true` again to say that this is meant.",
     address,
     place: placeAt(draft.file, draft.position),
@@ -76,7 +103,7 @@ function revisionLowered(
   return {
     severity: "warning",
     code: "revision-lowered",
-    message: `revision ${revision} is asked for, but revision ${published.revision} is published already (product ${published.productId})`,
+    message: `${address}: revision ${revision} is asked for, but revision ${published.revision} is published already (product ${published.productId})`,
     hint: `Write \`publish: { revision: ${published.revision} }\`, or a higher number to publish once more.`,
     address,
     place: placeAt(draft.file, draft.publish?.position ?? draft.position),

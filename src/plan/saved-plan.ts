@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { actions } from "../model/change.ts";
 import { messageOf } from "../model/errors.ts";
+import { inertJson } from "../model/inert-json.ts";
 import type { Plan } from "../model/plan.ts";
 import { planFormatVersion } from "../model/plan.ts";
 import type { Recorded } from "../model/recorded.ts";
@@ -121,7 +122,7 @@ const planSchema = z.strictObject({
 
 /** The bytes of a saved plan: indented JSON with a final newline. */
 export function formatPlanFile(plan: Plan): string {
-  return `${JSON.stringify(plan, null, 2)}\n`;
+  return `${inertJson(plan, 2)}\n`;
 }
 
 /**

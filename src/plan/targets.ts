@@ -6,8 +6,9 @@ import type { Differences } from "./differences.ts";
  * Narrows a plan to addresses, or to everything below them (`drafts/48213` takes the whole draft). A target that
  * nothing is at, and one that would publish a draft without its other changes, are errors.
  */
-export function selectTargets(all: Differences, targets: readonly string[]): Differences {
-  if (targets.length === 0) return all;
+export function selectTargets(all: Differences, wished: readonly string[]): Differences {
+  if (wished.length === 0) return all;
+  const targets = wished.map((target) => target.replace(/\/+$/, ""));
   const isChosen = (address: string) => targets.some((target) => isWithin(address, target));
   const changes = all.changes.filter(({ address }) => isChosen(address));
   const unchanged = all.unchanged.filter(isChosen);
@@ -19,11 +20,8 @@ export function selectTargets(all: Differences, targets: readonly string[]): Dif
     )
     .map(nothingThere);
   const leftOut = all.changes.filter(({ address }) => !isChosen(address));
-  return {
-    changes,
-    unchanged,
-    diagnostics: [...diagnostics, ...unknown, ...splitPublications(changes, leftOut)],
-  };
+  const split = [...splitPublications(changes, leftOut), ...orphanedDuplicates(changes, leftOut)];
+  return { changes, unchanged, diagnostics: [...diagnostics, ...unknown, ...split] };
 }
 
 function isWithin(address: string, target: string): boolean {
@@ -58,4 +56,23 @@ function splitPublications(chosen: readonly Change[], leftOut: readonly Change[]
         },
       ];
     });
+}
+
+/** A copy of "the product of draft D" needs that product. */
+function orphanedDuplicates(chosen: readonly Change[], leftOut: readonly Change[]): Diagnostic[] {
+  return chosen.flatMap((change): Diagnostic[] => {
+    if (change.action !== "duplicate" || change.after.product_id !== undefined) return [];
+    const { address } = change;
+    const publication = `drafts/${change.after.draft_id}/product`;
+    if (!leftOut.some((other) => other.address === publication)) return [];
+    return [
+      {
+        severity: "error",
+        code: "target-splits-draft",
+        message: `${address} cannot be made alone: draft ${change.after.draft_id} would not be published before it`,
+        hint: `Add --target drafts/${change.after.draft_id}.`,
+        address,
+      },
+    ];
+  });
 }

@@ -9,10 +9,23 @@ const active =
 
 /**
  * Text from a manifest or the service, made inert: every active character is spelled out as `\u{…}`. Line feeds and
- * tabs stay, so that a text keeps its lines; {@link inertLine} is for what must stay on one line.
+ * tabs stay, so that a text keeps its lines; {@link inertLine} is for what must stay on one line. So are the commands
+ * that CI systems find in logs.
  */
 export function inertText(text: string): string {
-  return text.replace(active, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`);
+  return text
+    .replace(active, spellOut)
+    .replace(logCommands, (match) => match.slice(0, -1) + spellOut(match.slice(-1)));
+}
+
+/**
+ * What CI systems take for a command in a log: `::error` and the like at the start of a line (GitHub), `##[error]` and
+ * `##vso[` anywhere (GitHub, Azure), `##teamcity[`. The last character of each match is spelled out.
+ */
+const logCommands = /^[^\S\n]*::|##\w*\[/gm;
+
+function spellOut(char: string): string {
+  return `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`;
 }
 
 /** {@link inertText} on one line: line feeds and tabs are spelled out too. */

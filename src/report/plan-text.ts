@@ -64,7 +64,7 @@ const indent = " ".repeat(10);
 
 function formatValue(value: ValueView, width: number, paint: Palette): string[] {
   const name = value.name.padEnd(width);
-  if (value.kind === "text") return formatText(value.segments, { name, paint });
+  if (value.kind === "text") return formatText(value.segments, { name, isNew: value.isNew, paint });
   const { before, after } = value;
   const shownAfter = after === undefined ? "" : paint("added", inertLine(after));
   if (before === undefined) return [`${indent}${name}  ${shownAfter}`];
@@ -73,13 +73,13 @@ function formatValue(value: ValueView, width: number, paint: Palette): string[] 
 
 interface TextOptions {
   readonly name: string;
+  readonly isNew: boolean;
   readonly paint: Palette;
 }
 
 /** A text of one line stands beside its name; a longer one below it. */
-function formatText(segments: readonly Segment[], { name, paint }: TextOptions): string[] {
-  const lines = splitLines(trimEnd(segments));
-  const isNew = segments.every(({ op }) => op === "added");
+function formatText(segments: readonly Segment[], { name, isNew, paint }: TextOptions): string[] {
+  const lines = splitLines(trimEnd(showWhiteSpace(segments)));
   const shown = isNew ? shortenNew(lines) : shortenUnchanged(lines);
   const painted = shown.map((line) =>
     typeof line === "number"
@@ -91,6 +91,16 @@ function formatText(segments: readonly Segment[], { name, paint }: TextOptions):
   );
   if (painted.length === 1) return [`${indent}${name}  ${painted[0]}`];
   return [`${indent}${name.trimEnd()}`, ...painted.map((line) => `${indent}  ${line}`.trimEnd())];
+}
+
+/** When nothing but white space differs, it is made visible: line feeds as `⏎`, tabs as `⇥`, spaces as `·`. */
+function showWhiteSpace(segments: readonly Segment[]): readonly Segment[] {
+  const changed = segments.filter(({ op }) => op !== "same");
+  if (changed.length === 0 || changed.some(({ text }) => text.trim() !== "")) return segments;
+  return segments.map(({ op, text }) => {
+    if (op === "same") return { op, text };
+    return { op, text: text.replaceAll(" ", "·").replaceAll("\t", "⇥").replaceAll("\n", "⏎\n") };
+  });
 }
 
 /** A line feed at the very end, which block scalars have, would only show as an empty line. */
@@ -148,8 +158,10 @@ function formatSummary(view: PlanView, paint: Palette): string {
   }
   const counts = view.counts.map((count) => formatCountView(count, paint)).join(", ");
   const lines = [`${paint("strong", "Plan:")} ${counts}.${unchanged}`];
-  if (view.cost === undefined) lines.push(`${paint("strong", "Cost:")} no calls; only the ledger changes.`);
-  else {
+  if (view.cost === undefined) {
+    const nothing = view.counts.every(({ action }) => action === "in_doubt");
+    lines.push(`${paint("strong", "Cost:")} no calls${nothing ? "" : "; only the ledger changes"}.`);
+  } else {
     const { calls, time, rate, upTo } = view.cost;
     lines.push(
       `${paint("strong", "Cost:")} ${calls}, ${time} at ${rate} (up to ${upTo} with retries and slow uploads).`,

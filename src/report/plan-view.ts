@@ -5,7 +5,7 @@ import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan } from "../model/plan.ts";
 import type { AttributeName } from "../model/resource.ts";
 import { attributeNames } from "../model/resource.ts";
-import { formatBytes, formatRate, formatSeconds, plural } from "./quantities.ts";
+import { formatBytes, formatCount, formatRate, formatSeconds, plural } from "./quantities.ts";
 import type { Segment } from "./word-diff.ts";
 import { diffWords } from "./word-diff.ts";
 
@@ -50,7 +50,13 @@ export interface ChangeView {
 /** A value before and after: short ones in a line, texts word by word. */
 export type ValueView =
   | { readonly kind: "value"; readonly name: string; readonly before?: string; readonly after?: string }
-  | { readonly kind: "text"; readonly name: string; readonly segments: readonly Segment[] };
+  | {
+      readonly kind: "text";
+      readonly name: string;
+      readonly segments: readonly Segment[];
+      /** There was no text before. */
+      readonly isNew: boolean;
+    };
 
 /** How many changes of one action: `3 to update`. */
 export interface CountView {
@@ -119,7 +125,9 @@ const verbs: Readonly<Record<Action, string>> = {
 function countChanges({ summary }: Plan): CountView[] {
   return actions.flatMap((action) => {
     const count = summary[action] ?? 0;
-    return count === 0 || action === "noop" ? [] : [{ action, count, text: `${count} ${verbs[action]}` }];
+    return count === 0 || action === "noop"
+      ? []
+      : [{ action, count, text: `${formatCount(count)} ${verbs[action]}` }];
   });
 }
 
@@ -209,7 +217,7 @@ function noteOf(change: Change): string {
     case "adopt":
       return `was ${change.before.address ?? "recorded"}; no call`;
     case "in_doubt":
-      return `${change.before.method} ${change.before.path} at ${change.before.since}: ${change.before.detail}`;
+      return `sent ${change.before.since}; ${change.before.detail}`;
     case "forget":
       return `${note}; product ${change.before.product_id} stays at the service`;
     case "delete":
@@ -306,8 +314,10 @@ function attributeValues(
 type Value = string | boolean | undefined;
 
 function valueView(name: AttributeName, before: Value, after: Value): ValueView {
-  if (name === "description" && typeof after === "string") {
-    return { kind: "text", name, segments: diffWords(typeof before === "string" ? before : "", after) };
+  const isLong = typeof before === "string" && before.length > 60;
+  if (name === "description" && typeof after === "string" && (after !== "" || isLong)) {
+    const segments = diffWords(typeof before === "string" ? before : "", after);
+    return { kind: "text", name, segments, isNew: before === undefined };
   }
   return {
     kind: "value",

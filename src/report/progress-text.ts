@@ -109,6 +109,6 @@ export function formatRunFinished(event: Extract<Event, { type: "run_finished" }
     ...(skipped > 0 ? [paint("warning", `${skipped} skipped`)] : []),
   ].join(", ");
   const head =
-    event.stopped === undefined && failed + in_doubt + skipped === 0 ? "Applied:" : "Stopped short:";
+    event.stopped === undefined && failed + in_doubt + skipped === 0 ? "Applied:" : "Applied in part:";
   return `${paint("strong", head)} ${counts}. ${plural(calls, "call")} in ${formatMilliseconds(event.ms)}.`;
 }

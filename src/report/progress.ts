@@ -56,6 +56,8 @@ export function makeProgress(options: ProgressOptions): Progress {
   };
   const emit = (event: Event) => {
     switch (event.type) {
+      case "planned":
+        return;
       case "run_started": {
         const { noop: _unchanged, in_doubt: _blocked, ...counted } = event.summary;
         total = Object.values(counted).reduce((sum, count) => sum + count, 0);

@@ -47,7 +47,8 @@ interface Sentence {
 }
 
 const runAgain = "Run the command again.";
-const settles = "Run the command again: what became of the call is found out first.";
+const settles =
+  "Whether it took effect is not known; `draftsync plan` shows what is in doubt and how that is settled.";
 const checkBaseUrl = "Check service.base_url: something else than the service seems to answer there.";
 
 const sentences: Readonly<Record<FailureCode, Sentence>> = {

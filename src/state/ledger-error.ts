@@ -15,7 +15,7 @@ import { DraftsyncError } from "../model/errors.ts";
  * | ledger-invalid-value | a value that a ledger cannot hold; the change was not made |
  * | ledger-closed | used after `close` |
  * | ledger-failed | the database failed in a way that has no code of its own; see the cause |
- * | service-origin-mismatch | the ledger speaks of another service |
+ * | ledger-of-another | the ledger belongs to another service or workspace |
  */
 export type LedgerErrorCode =
   | "ledger-unreadable"
@@ -28,7 +28,7 @@ export type LedgerErrorCode =
   | "ledger-invalid-value"
   | "ledger-closed"
   | "ledger-failed"
-  | "service-origin-mismatch";
+  | "ledger-of-another";
 
 /** A failure of the ledger. When a method of the ledger rejects with it, nothing of its change is stored. */
 export class LedgerError extends DraftsyncError {

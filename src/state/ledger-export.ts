@@ -20,6 +20,7 @@ export interface LedgerExport {
   readonly lineage: string;
   readonly serial: number;
   readonly service_origin: string | null;
+  readonly workspace: string | null;
   readonly protected_drafts: readonly number[];
   readonly attachments: readonly RecordedAttachment[];
   readonly publications: readonly RecordedPublication[];
@@ -39,6 +40,7 @@ export function makeExport(
     lineage: recorded.lineage,
     serial: recorded.serial,
     service_origin: recorded.serviceOrigin ?? null,
+    workspace: recorded.workspace ?? null,
     protected_drafts: [...recorded.protectedDrafts],
     attachments: recorded.attachments,
     publications: recorded.publications,

@@ -7,6 +7,7 @@ export interface MetaTable {
   lineage: string;
   serial: number;
   service_origin: string | null;
+  workspace: string | null;
 }
 
 /** Migrations that were applied. Times are epoch milliseconds, here and below. */

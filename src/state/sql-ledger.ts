@@ -3,6 +3,7 @@ import type {
   Clock,
   Ledger,
   LedgerEffect,
+  LedgerOwner,
   NewOperation,
   OperationResult,
   RunRecord,
@@ -56,8 +57,8 @@ export class SqlLedger implements Ledger {
     return this.#read((queries) => this.#recorded(queries));
   }
 
-  async bindOrigin(origin: string): Promise<void> {
-    await this.#queue.add({ shown: false, apply: (queries) => bind(queries, origin, this.location) });
+  async bind(owner: LedgerOwner): Promise<void> {
+    await this.#queue.add({ shown: false, apply: (queries) => bind(queries, owner, this.location) });
   }
 
   async startRun(run: RunRecord): Promise<void> {
@@ -133,11 +134,13 @@ export class SqlLedger implements Ledger {
   async #recorded(queries: LedgerQueries): Promise<Recorded> {
     const meta = await readMeta(queries, this.location);
     const serviceOrigin = meta.optionalText("service_origin");
+    const workspace = meta.optionalText("workspace");
     const reader = new RecordReader(this.#database, queries);
     return {
       lineage: meta.text("lineage"),
       serial: meta.integer("serial"),
       ...(serviceOrigin === undefined ? {} : { serviceOrigin }),
+      ...(workspace === undefined ? {} : { workspace }),
       protectedDrafts: new Set(await reader.protectedDrafts()),
       attachments: await reader.attachments(),
       publications: await reader.publications(),
@@ -149,7 +152,7 @@ export class SqlLedger implements Ledger {
 }
 
 async function readMeta(queries: LedgerQueries, location: string): Promise<StoredRow> {
-  const columns = ["id", "lineage", "serial", "service_origin"] as const;
+  const columns = ["id", "lineage", "serial", "service_origin", "workspace"] as const;
   const row = await queries.selectFrom("meta").select(columns).executeTakeFirst();
   const values = columns.map((column) => row?.[column]);
   return new StoredRow({ location, table: "meta", columns, keyLength: 1 }, values);
@@ -159,19 +162,19 @@ async function raiseSerial(queries: LedgerQueries): Promise<void> {
   await queries.updateTable("meta").set({ serial: sql<number>`serial + 1` }).execute();
 }
 
-async function bind(queries: LedgerQueries, origin: string, location: string): Promise<void> {
+async function bind(queries: LedgerQueries, owner: LedgerOwner, location: string): Promise<void> {
   await queries
     .updateTable("meta")
-    .set({ service_origin: origin })
+    .set({ service_origin: owner.origin, workspace: owner.workspace })
     .where("service_origin", "is", null)
     .execute();
-  const row = await queries.selectFrom("meta").select("service_origin").executeTakeFirst();
-  if (row?.service_origin === origin) return;
+  const row = await queries.selectFrom("meta").select(["service_origin", "workspace"]).executeTakeFirst();
+  if (row?.service_origin === owner.origin && row.workspace === owner.workspace) return;
   throw new LedgerError(
-    "service-origin-mismatch",
-    `The ledger ${location} speaks of the service ${row?.service_origin}, not of ${origin}.`,
+    "ledger-of-another",
+    `The ledger ${location} belongs to workspace ${row?.workspace} at ${row?.service_origin}, not to ${owner.workspace} at ${owner.origin}.`,
     {
-      hint: "Set service.base_url (or DRAFTSYNC_BASE_URL) to the service of this ledger, or `state` to another ledger.",
+      hint: "Name the service and the workspace of this ledger in the config, or set `state` to another ledger.",
     },
   );
 }

@@ -100,7 +100,7 @@ function mayBeOneMember(error: unknown): boolean {
     case "ledger-conflict":
     case "ledger-invalid-value":
     case "ledger-disk-full":
-    case "service-origin-mismatch":
+    case "ledger-of-another":
       return true;
     default:
       return false;

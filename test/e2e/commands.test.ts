@@ -128,7 +128,8 @@ describe("apply", () => {
       .trimEnd()
       .split("\n")
       .map((line) => JSON.parse(line));
-    expect(events.at(0)).toMatchObject({ type: "run_started", summary: { create: 1, publish: 1 } });
+    expect(events.at(0)).toMatchObject({ type: "planned", format_version: 1 });
+    expect(events.at(1)).toMatchObject({ type: "run_started", summary: { create: 1, publish: 1 } });
     expect(events.at(-1)).toMatchObject({ type: "run_finished", totals: { done: 2, failed: 0, calls: 2 } });
   });
 });

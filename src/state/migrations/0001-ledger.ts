@@ -19,6 +19,7 @@ async function createRecords(db: LedgerQueries): Promise<void> {
     .addColumn("lineage", "text", (column) => column.notNull())
     .addColumn("serial", "bigint", (column) => column.notNull())
     .addColumn("service_origin", "text")
+    .addColumn("workspace", "text")
     .execute();
   await db.schema
     .createTable("protected_drafts")

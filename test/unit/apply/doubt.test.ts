@@ -72,7 +72,9 @@ describe("a lost answer to an attachment", () => {
     const requests = world.requests();
     expect(requests.filter((request) => request === attach)).toHaveLength(posts);
     expect(requests.at(-1)).toBe("POST /api/products");
-    expect(world.sandbox.state().attachments).toMatchObject([{ fileId: 10, attributes: { renderer: "vray" } }]);
+    expect(world.sandbox.state().attachments).toMatchObject([
+      { fileId: 10, attributes: { renderer: "vray" } },
+    ]);
     expect((await world.ledger.load()).inDoubt).toEqual([]);
     expect((await world.plan()).changes).toEqual([]);
   });
@@ -99,9 +101,17 @@ describe("an attachment that is refused as a conflict", () => {
     expect((await world.plan()).changes).toEqual([]);
   });
 
-  test("for another cause: it fails, and nothing is in doubt", async () => {
+  test("by a service that says 422 where the file is attached already: adopted too", async () => {
+    world.sandbox.attach({ draftId: 1, kind: "product_file", fileId: 10 }, { renderer: "vray" });
+    await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: arnold }]\n");
+    faultsOf(attach, [{ type: "answer", status: 422 }]);
+    expect((await world.apply()).totals).toMatchObject({ done: 1, failed: 0 });
+    expect(world.sandbox.state().attachments).toMatchObject([{ attributes: { renderer: "arnold" } }]);
+  });
+
+  test.each([409, 422])("for another cause (%i): it fails, and nothing is in doubt", async (status) => {
     await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
-    faultsOf(attach, [{ type: "answer", status: 409 }]);
+    faultsOf(attach, [{ type: "answer", status }]);
     expect((await world.apply()).totals).toMatchObject({ failed: 1, in_doubt: 0 });
     expect((await world.plan()).changes.map(({ action }) => action)).toEqual(["create"]);
   });

@@ -330,6 +330,16 @@ describe("targets", () => {
     const plan = planOf(desired, recordedWith(), { targets: ["drafts/1/product"] });
     expect(plan.diagnostics.map(({ code }) => code)).toEqual(["target-splits-draft"]);
   });
+  test("a copy of a product that would not be published is an error", () => {
+    const duplicates = [
+      { name: "copy", product: { by: "draft", draftId: 1 } as const, file: "a.yaml", position: 1 },
+    ];
+    const plan = planOf({ ...desired, duplicates }, recordedWith(), { targets: ["duplicates/copy"] });
+    expect(plan.diagnostics.map(({ code }) => code)).toEqual(["target-splits-draft"]);
+  });
+  test("a slash at the end is no matter", () => {
+    expect(planOf(desired, recordedWith(), { targets: ["drafts/11/"] }).summary).toEqual({ create: 1 });
+  });
   test("an address that nothing is at is an error", () => {
     const plan = planOf(desired, recordedWith(), { targets: ["drafts/2"] });
     expect(plan.diagnostics.map(({ code }) => code)).toEqual(["target-unknown"]);

@@ -39,6 +39,22 @@ describe("inert text", () => {
     expect(inertLine(text)).toBe(text);
   });
 
+  test.each([
+    ["::error file=x::boom"],
+    ["  ::stop-commands::x"],
+    ["text ##[error]x"],
+    ["##vso[task.setvariable]x"],
+  ])("%s is no command in a CI log", (text) => {
+    const shown = inertText(`first line\n${text}`);
+    expect(shown).not.toMatch(/^\s*::/m);
+    expect(shown).not.toMatch(/##\w*\[/);
+    expect(shown.replaceAll("\\u{3a}", ":").replaceAll("\\u{5b}", "[")).toContain(text);
+  });
+
+  test("a double colon within a line stays", () => {
+    expect(inertText("std::vector")).toBe("std::vector");
+  });
+
   test("nothing active gets through, whatever it is mixed with", () => {
     const anything = fc.array(fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom(...active)));
     fc.assert(

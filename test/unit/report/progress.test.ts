@@ -110,7 +110,7 @@ const lines = `  + drafts/1/product_files/1 attached (300 ms)
   ! drafts/1/product skipped because of drafts/1/product_files/2
   ! drafts/2/product published as product 900 (1.5 s)
 
-Stopped short: 1 done, 1 failed, 1 in doubt, 1 skipped. 7 calls in 2.3 s.
+Applied in part: 1 done, 1 failed, 1 in doubt, 1 skipped. 7 calls in 2.3 s.
 `;
 
 describe("progress", () => {

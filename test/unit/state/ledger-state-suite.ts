@@ -7,7 +7,7 @@ import { attached, attachOperation, lostAnswer, sampleRun } from "./ledger-value
 export function describeLedgerState(name: string, make: () => Promise<LedgerUnderTest>): void {
   describe(`${name}: serial`, () => {
     const steps: readonly [string, number, (ledger: StateStore) => Promise<void>][] = [
-      ["binding to a service", 0, (ledger) => ledger.bindOrigin("https://a.example")],
+      ["binding to a service", 0, (ledger) => ledger.bind({ origin: "https://a.example", workspace: "w" })],
       ["a run that starts", 0, (ledger) => ledger.startRun(sampleRun)],
       ["an operation that begins", 1, (ledger) => ledger.begin(attachOperation("op"))],
       ["one that ends in doubt", 2, (ledger) => ledger.finish("op", { outcome: "unknown", attempts: 1 }, [])],
@@ -39,22 +39,29 @@ export function describeLedgerState(name: string, make: () => Promise<LedgerUnde
   describe(`${name}: service`, () => {
     test("is bound once, and another one is refused", async () => {
       const { ledger, reopen } = await make();
-      await ledger.bindOrigin("https://a.example");
-      await ledger.bindOrigin("https://a.example");
-      const refused = (await reopen()).bindOrigin("https://b.example");
+      await ledger.bind({ origin: "https://a.example", workspace: "w" });
+      await ledger.bind({ origin: "https://a.example", workspace: "w" });
+      const refused = (await reopen()).bind({ origin: "https://b.example", workspace: "w" });
       await expect(refused).rejects.toMatchObject({
-        code: "service-origin-mismatch",
+        code: "ledger-of-another",
         message: expect.stringContaining("https://a.example"),
-        hint: expect.stringContaining("base_url"),
+        hint: expect.stringContaining("`state`"),
       });
-      expect((await ledger.load()).serviceOrigin).toBe("https://a.example");
+      expect(await ledger.load()).toMatchObject({ serviceOrigin: "https://a.example", workspace: "w" });
+    });
+
+    test("is of one workspace, and another one is refused", async () => {
+      const { ledger } = await make();
+      await ledger.bind({ origin: "https://a.example", workspace: "w" });
+      const refused = ledger.bind({ origin: "https://a.example", workspace: "other" });
+      await expect(refused).rejects.toMatchObject({ code: "ledger-of-another" });
     });
   });
 
   describe(`${name}: export`, () => {
     test("is everything, as JSON that reads back the same", async () => {
       const { ledger } = await make();
-      await ledger.bindOrigin("https://a.example");
+      await ledger.bind({ origin: "https://a.example", workspace: "w" });
       await ledger.startRun(sampleRun);
       await ledger.begin(attachOperation("op"));
       await ledger.finish("op", { outcome: "unknown", attempts: 1, failure: lostAnswer }, []);
