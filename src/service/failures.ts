@@ -48,6 +48,8 @@ interface Sentence {
 
 const runAgain = "Run the command again.";
 const settles = "Run the command again: what became of the call is found out first.";
+const byHand =
+  "It is never sent again by itself: look at the service whether it took effect, and settle it by hand.";
 const checkBaseUrl = "Check service.base_url: something else than the service seems to answer there.";
 
 const sentences: Readonly<Record<FailureCode, Sentence>> = {
@@ -159,6 +161,8 @@ export interface FailureFacts {
   readonly detail?: string | undefined;
   readonly status?: number | undefined;
   readonly errors?: readonly ApiError[] | undefined;
+  /** A call in doubt that running the command again does not settle. */
+  readonly needsPerson?: boolean;
 }
 
 /** One sentence and what to do, for each code its own. */
@@ -169,7 +173,7 @@ export function describeFailure(facts: FailureFacts): CallFailure {
   return {
     code: facts.code,
     message: `${facts.request}: ${what}${status}${detail}`,
-    hint,
+    hint: facts.needsPerson === true ? byHand : hint,
     ...(facts.status === undefined ? {} : { status: facts.status }),
     errors: facts.errors ?? [],
     stops: facts.stops,
