@@ -1,11 +1,12 @@
 import { InvalidArgumentError } from "commander";
 import { parseId } from "../model/address.ts";
 import { parseDuration } from "../model/duration.ts";
-import type { SandboxOptions } from "../sandbox/server.ts";
+import { messageOf } from "../model/errors.ts";
+import type { FaultRules, SandboxOptions } from "../sandbox/server.ts";
 import { sandboxKey } from "./api-key.ts";
 import type { Cli, DefineCommand } from "./cli.ts";
 import { collect, examples } from "./cli.ts";
-import { CliError } from "./cli-error.ts";
+import { CliError, DiagnosticsError } from "./cli-error.ts";
 
 interface SandboxFlags {
   readonly port: number;
@@ -16,6 +17,7 @@ interface SandboxFlags {
   readonly log?: string;
   readonly reading?: readonly string[];
   readonly processing: number;
+  readonly faults?: string;
 }
 
 /** `draftsync sandbox` */
@@ -42,12 +44,17 @@ export const defineSandbox: DefineCommand = (program, cli) => {
     .option("--log <file>", "append every arrival to this file, one JSON object a line")
     .option("--reading <name=value>", "switch a reading (may be repeated)", collect)
     .option("--processing <duration>", "how long an upload is processed", parseProcessing, 50)
+    .option(
+      "--faults <file>",
+      "fail on demand: a YAML file of rules, see docs/sandbox.md (default: no faults)",
+    )
     .addHelpText(
       "after",
       examples(
         "draftsync sandbox --db sandbox.db --rate 10/1s",
         "DRAFTSYNC_API_KEY=sandbox-key draftsync plan --base-url http://127.0.0.1:4010",
         "draftsync sandbox --reading dataId=other --reading updateStatus=204",
+        "draftsync sandbox --faults faults.yaml --log arrivals.ndjson",
       ),
     )
     .action((flags: SandboxFlags) => runSandbox(cli, flags));
@@ -55,6 +62,7 @@ export const defineSandbox: DefineCommand = (program, cli) => {
 
 async function runSandbox({ cwd, terminal, signal }: Cli, flags: SandboxFlags): Promise<void> {
   const { resolve } = await import("node:path");
+  const { plural } = await import("../report/quantities.ts");
   const { startSandbox, ReadingsSchema } = await import("../sandbox/server.ts");
   const readings = ReadingsSchema.safeParse(Object.fromEntries((flags.reading ?? []).map(splitReading)));
   if (!readings.success) {
@@ -67,6 +75,7 @@ async function runSandbox({ cwd, terminal, signal }: Cli, flags: SandboxFlags): 
     });
   }
   const { db, log, drafts, rate } = flags;
+  const faults = flags.faults === undefined ? undefined : await loadFaults(cwd, flags.faults);
   const options: SandboxOptions = {
     port: flags.port,
     key: flags.key,
@@ -76,12 +85,16 @@ async function runSandbox({ cwd, terminal, signal }: Cli, flags: SandboxFlags): 
     ...(log === undefined ? {} : { log: resolve(cwd, log) }),
     ...(drafts === undefined ? {} : { drafts }),
     ...(rate === undefined ? {} : { rate }),
+    ...(faults === undefined ? {} : { faults }),
   };
   const sandbox = await startSandbox(options);
   terminal.out(`${sandbox.url}\n`);
   terminal.err(
     `The sandbox listens. In another terminal:\n` +
       `  DRAFTSYNC_API_KEY=${flags.key} draftsync plan --base-url ${sandbox.url}\n` +
+      (faults === undefined
+        ? ""
+        : `It fails by ${plural(faults.rules.length, "rule")}, seed ${faults.seed}.\n`) +
       `Interrupt it (Ctrl-C) to end it.\n`,
   );
   await new Promise<void>((done) => {
@@ -89,6 +102,29 @@ async function runSandbox({ cwd, terminal, signal }: Cli, flags: SandboxFlags): 
     else signal.addEventListener("abort", () => done(), { once: true });
   });
   await sandbox.close();
+}
+
+async function loadFaults(cwd: string, file: string): Promise<FaultRules> {
+  const { readFile } = await import("node:fs/promises");
+  const { resolve } = await import("node:path");
+  const { readYaml } = await import("../manifest/read-yaml.ts");
+  const { FaultRulesSchema } = await import("../sandbox/server.ts");
+  let bytes: Uint8Array;
+  try {
+    bytes = await readFile(resolve(cwd, file));
+  } catch (cause) {
+    throw new CliError(`the fault rules ${file} cannot be read: ${messageOf(cause)}`, {
+      code: "faults-unreadable",
+      hint: "Check the path after --faults and the permissions of the file.",
+      cause,
+    });
+  }
+  const { documents, diagnostics } = readYaml({ file, bytes, schema: FaultRulesSchema, documents: "one" });
+  const [document] = documents;
+  if (document === undefined || diagnostics.some(({ severity }) => severity === "error")) {
+    throw new DiagnosticsError(diagnostics);
+  }
+  return document.value;
 }
 
 function splitReading(text: string): [string, string] {

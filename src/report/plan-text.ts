@@ -187,8 +187,8 @@ function formatIrreversible({ irreversible }: PlanView, paint: Palette): string 
 function formatDoubts({ doubts }: PlanView, paint: Palette): string {
   if (doubts.length === 0) return "";
   const lines = doubts.map(
-    ({ address, then }) =>
-      `${paint("warning", symbols.in_doubt.padStart(5))} ${inertLine(address)}\n          ${inertLine(then)}`,
+    ({ address, ending }) =>
+      `${paint("warning", symbols.in_doubt.padStart(5))} ${inertLine(address)}\n          ${inertLine(ending)}`,
   );
   return [paint("warning", "In doubt:"), ...lines].join("\n");
 }

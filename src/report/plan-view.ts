@@ -24,7 +24,7 @@ export interface PlanView {
     readonly does: string;
   }[];
   /** What is in doubt, and how that ends. */
-  readonly doubts: readonly { readonly address: string; readonly then: string }[];
+  readonly doubts: readonly { readonly address: string; readonly ending: string }[];
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -151,13 +151,13 @@ function irreversible(change: Change) {
 function doubtOf(change: Change) {
   if (change.action !== "in_doubt") return [];
   const { address } = change;
-  if (!isBlocked(change)) return [{ address, then: "apply will find out" }];
+  if (!isBlocked(change)) return [{ address, ending: "apply will find out" }];
   const product = change.before.kind === "publish" || change.before.kind === "duplicate";
   const flag = product ? "--product-id ID" : "--done";
   return [
     {
       address,
-      then: `look at the service, then: draftsync resolve ${quoteArgument(address)} ${flag} | --not-done`,
+      ending: `look at the service, then: draftsync resolve ${quoteArgument(address)} ${flag} | --not-done`,
     },
   ];
 }

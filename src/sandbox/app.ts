@@ -3,6 +3,7 @@ import { Hono, type MiddlewareHandler } from "hono";
 import { type ArrivalLog, readQuery, redactHeaders } from "./arrivals.ts";
 import { addDraftPaths } from "./drafts.ts";
 import type { Env, World } from "./env.ts";
+import { makeFaultGate, sendPastApp } from "./faults/gate.ts";
 import { makeGate, makeRateGate } from "./gate.ts";
 import { addProductPaths } from "./products.ts";
 import { Refusal, refuse, renderRefusal } from "./refusal.ts";
@@ -13,16 +14,17 @@ import { addUploadPaths } from "./uploads.ts";
 /**
  * The whole server, without a socket:
  *
- *     request ── arrival noted ──┬── storage: S3 in path style below the bucket
- *                                └── /api: rate bound, key, version ── routes
+ *     request ── arrival noted ── rate bound (/api) ── fault ──┬── storage: S3 in path style below the bucket
+ *                                                              └── /api: key, version ── routes
  *     answer  ── arrival logged ── first byte
  */
 export function makeApp(world: World, log: ArrivalLog): Hono<Env> {
-  const { rate, readings } = world.settings;
+  const { rate, readings, faults } = world.settings;
   const app = new Hono<Env>();
   app.use(recordArrivals(log));
-  app.use(makeStorage(world));
   if (rate !== undefined) app.use("/api/*", makeRateGate(rate));
+  if (faults !== undefined) app.use(makeFaultGate(world, faults));
+  app.use(makeStorage(world));
   app.use("/api/*", makeGate(world.settings));
   addUploadPaths(app, world);
   addProductPaths(app, world);
@@ -70,8 +72,11 @@ function recordArrivals(log: ArrivalLog): MiddlewareHandler<Env> {
     });
     await next();
     const arrival = c.get("arrival");
-    arrival.status = c.error instanceof BrokenOff ? null : c.res.status;
+    const sending = c.get("sending");
+    if (sending !== undefined) arrival.status = sending.status;
+    else arrival.status = c.error instanceof BrokenOff ? null : c.res.status;
     arrival.duration = performance.now() - monotonic;
     log.write(arrival);
+    await sendPastApp(c);
   };
 }

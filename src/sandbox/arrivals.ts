@@ -1,6 +1,7 @@
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
 import type { IncomingHttpHeaders } from "node:http";
 import { dirname } from "node:path";
+import type { Effect, FaultName } from "./faults/catalogue.ts";
 import { SandboxError } from "./sandbox-error.ts";
 
 /** One request as the sandbox saw it, written before the first byte of its answer. */
@@ -26,6 +27,19 @@ export interface Arrival {
   status: number | null;
   /** Milliseconds from arrival to answer. */
   duration: number;
+  /** The fault it got; absent when it got none. */
+  fault?: ArrivalFault;
+}
+
+/** A fault as the log tells it. */
+export interface ArrivalFault {
+  /** The rule that asked for it, counted from 1. */
+  rule: number;
+  name: FaultName;
+  /** Whether the request was carried out: not, before the fault, or after it. */
+  effect: Effect;
+  /** The status that the service had answered without the fault; `null` when it was not carried out before. */
+  answered: number | null;
 }
 
 /** Takes arrivals in the order of their answers. */

@@ -1,6 +1,7 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
 import type { Arrival } from "./arrivals.ts";
+import type { Sending } from "./faults/gate.ts";
 import type { Settings } from "./options.ts";
 import type { Blobs } from "./storage/blobs.ts";
 import type { Store } from "./store/store.ts";
@@ -11,6 +12,8 @@ export interface Env {
   Variables: {
     /** Filled in on the way; written before the answer leaves. */
     arrival: Arrival;
+    /** What a fault sends in place of the answer. */
+    sending?: Sending;
   };
 }
 
@@ -22,4 +25,6 @@ export interface World {
   readonly settings: Settings;
   readonly store: Store;
   readonly blobs: Blobs;
+  /** Aborted when the server ends: nothing is waited for any longer. */
+  readonly closing: AbortSignal;
 }

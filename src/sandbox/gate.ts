@@ -15,6 +15,7 @@ import { type Refusal, refuse } from "./refusal.ts";
 export function makeRateGate(bound: { limit: number; windowMs: number }): MiddlewareHandler<Env> {
   const window = makeRateWindow(bound);
   return async (c, next) => {
+    if (c.get("arrival").side === "storage") return next();
     const verdict = window.arrive(c.get("arrival").monotonic);
     const headers = rateHeaders(bound, verdict);
     if (!verdict.admitted) throw tooManyRequests(bound, verdict, headers);

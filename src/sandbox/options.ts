@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Arrival } from "./arrivals.ts";
+import type { FaultRules } from "./faults/rules.ts";
 import { type Readings, ReadingsSchema } from "./readings.ts";
 import { SandboxError } from "./sandbox-error.ts";
 
@@ -29,6 +30,8 @@ export interface SandboxOptions {
   credentialsLifetimeMs?: number;
   /** The largest request body of the service, beyond which it answers 413. Default 1 MiB. Storage has its own. */
   maxBodyBytes?: number;
+  /** Faults on demand, parsed by `FaultRulesSchema`. Absent: none. */
+  faults?: FaultRules;
   /** Epoch milliseconds for expiry and upload processing. Default `Date.now`. */
   now?: () => number;
 }
@@ -45,6 +48,7 @@ export interface Settings {
   readonly uploadProcessingMs: number;
   readonly credentialsLifetimeMs: number;
   readonly maxBodyBytes: number;
+  readonly faults: FaultRules | undefined;
   readonly now: () => number;
 }
 
@@ -88,6 +92,7 @@ export function compileOptions(options: SandboxOptions): Settings {
     drafts: asSet(drafts),
     files: asSet(files),
     products: asSet(products),
+    faults: options.faults,
     now: options.now ?? Date.now,
   });
 }

@@ -9,8 +9,16 @@ export class BrokenOff extends Error {
   override readonly name = "BrokenOff";
 }
 
+/** Bodies that were read before the request is carried out. */
+const held = new WeakMap<IncomingMessage, Buffer>();
+
 /** The chunks of a request's body. Leaving the loop early leaves the connection open for an answer. */
 export async function* chunksOf(incoming: IncomingMessage): AsyncGenerator<Buffer> {
+  const known = held.get(incoming);
+  if (known !== undefined) {
+    yield known;
+    return;
+  }
   try {
     for await (const chunk of incoming.iterator({ destroyOnReturn: false })) yield chunk;
   } catch (cause) {
@@ -51,6 +59,24 @@ export async function readUnusedBody(c: RequestContext, settings: Settings): Pro
   if (!hasBody(c.env.incoming)) return;
   const bytes = await readWithin(c.env.incoming, settings.maxBodyBytes);
   c.get("arrival").body = bytes.toString("utf8");
+}
+
+/** Reads the body of a request that may be carried out later, when its connection is gone. For the log as well. */
+export async function holdBody(c: RequestContext, settings: Settings): Promise<void> {
+  if (!hasBody(c.env.incoming)) return;
+  const bytes = await readWithin(c.env.incoming, settings.maxBodyBytes);
+  held.set(c.env.incoming, bytes);
+  const text = bytes.toString("utf8");
+  try {
+    c.get("arrival").body = JSON.parse(text);
+  } catch {
+    c.get("arrival").body = text;
+  }
+}
+
+/** Reads a body and forgets it. */
+export async function drainBody(incoming: IncomingMessage): Promise<void> {
+  for await (const _chunk of chunksOf(incoming));
 }
 
 function checkContentType(header: string | undefined, settings: Settings): void {

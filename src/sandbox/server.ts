@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { createServer, type Server } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { makeApp } from "./app.ts";
@@ -8,7 +9,8 @@ import { makeControl, type SandboxControl } from "./state.ts";
 import { openBlobs } from "./storage/blobs.ts";
 import { openStore } from "./store/store.ts";
 
-export type { Arrival } from "./arrivals.ts";
+export type { Arrival, ArrivalFault } from "./arrivals.ts";
+export { type FaultRules, FaultRulesSchema } from "./faults/rules.ts";
 export type { SandboxOptions } from "./options.ts";
 export { type Readings, ReadingsSchema } from "./readings.ts";
 export { SandboxError } from "./sandbox-error.ts";
@@ -36,7 +38,9 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const settings = compileOptions(options);
   const log = openArrivalLog(options.log);
   const store = openStore(options.db);
-  const world = { settings, store, blobs: openBlobs(options.db) };
+  const closing = new AbortController();
+  setMaxListeners(0, closing.signal);
+  const world = { settings, store, blobs: openBlobs(options.db), closing: closing.signal };
   const { server, settled } = makeServer(makeApp(world, log));
   const release = () => {
     log.close();
@@ -55,6 +59,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     url: `http://${HOST}:${port}`,
     port,
     close() {
+      closing.abort();
       closed ??= stop(server).then(settled).then(release);
       return closed;
     },

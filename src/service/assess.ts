@@ -51,6 +51,7 @@ export function assess<T>(exchange: Exchange, call: Call<T>, redactor: Redactor)
       detail: redactor.text(finding.detail ?? ""),
       status: finding.status,
       errors: finding.errors,
+      needsPerson: call.callClass === "irrevocable" && verdict.outcome === "unknown",
     }),
   };
 }

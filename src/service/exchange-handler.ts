@@ -108,7 +108,9 @@ export class ExchangeHandler implements Dispatcher.DispatchHandler {
       this.#end({ type: "not_sent", reason: timedOut ? "timeout" : "failed", error });
       return;
     }
-    this.#lose(error instanceof errors.HTTPParserError ? "not_http" : "broken", error);
+    // Once there was a status the answer was HTTP: what cannot be parsed after it is an answer that broke off.
+    const isHttp = this.#status !== undefined || !(error instanceof errors.HTTPParserError);
+    this.#lose(isHttp ? "broken" : "not_http", error);
   }
 
   #onDeadline(): void {

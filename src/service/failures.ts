@@ -47,8 +47,9 @@ interface Sentence {
 }
 
 const runAgain = "Run the command again.";
-const settles =
-  "Whether it took effect is not known; `draftsync plan` shows what is in doubt and how that is settled.";
+const settles = "Run the command again: what became of the call is found out first.";
+const byHand =
+  "It is never sent again by itself: look at the service whether it took effect, then say so with `draftsync resolve`.";
 const checkBaseUrl = "Check service.base_url: something else than the service seems to answer there.";
 
 const sentences: Readonly<Record<FailureCode, Sentence>> = {
@@ -160,6 +161,8 @@ export interface FailureFacts {
   readonly detail?: string | undefined;
   readonly status?: number | undefined;
   readonly errors?: readonly ApiError[] | undefined;
+  /** A call in doubt that running the command again does not settle. */
+  readonly needsPerson?: boolean;
 }
 
 /** One sentence and what to do, for each code its own. */
@@ -170,7 +173,7 @@ export function describeFailure(facts: FailureFacts): CallFailure {
   return {
     code: facts.code,
     message: `${facts.request}: ${what}${status}${detail}`,
-    hint,
+    hint: facts.needsPerson === true ? byHand : hint,
     ...(facts.status === undefined ? {} : { status: facts.status }),
     errors: facts.errors ?? [],
     stops: facts.stops,

@@ -11,6 +11,8 @@ import type { LedgerQueries } from "./schema.ts";
 /** A file of a draft, and the address it is recorded under. */
 type Addressed = Pick<RecordedAttachment, "draftId" | "kind" | "fileId" | "address">;
 
+type Readdressed = Extract<LedgerEffect, { type: "readdressed" }>;
+
 /** Applies one effect inside a transaction. `by` is the operation it follows from. */
 export type ApplyEffect = (queries: LedgerQueries, effect: LedgerEffect, by?: string) => Promise<void>;
 
@@ -42,6 +44,15 @@ export function makeApplyEffect(db: LedgerQueries, journal: Journal): ApplyEffec
     await statements.moveAway(queries, { draft_id: draftId, kind, file_id: replaces });
   }
 
+  async function readdress(queries: LedgerQueries, effect: Readdressed): Promise<void> {
+    const { target, address, sha256 = null } = effect;
+    const record = { ...target, address };
+    await giveWay(queries, record);
+    const { draftId: draft_id, kind, fileId: file_id } = target;
+    if ((await statements.readdress(queries, { draft_id, kind, file_id, address, sha256 })) > 0) return;
+    throw new LedgerError("ledger-conflict", `There is no record to change for ${nameOf(record)}.`);
+  }
+
   return async (queries, effect, by) => {
     switch (effect.type) {
       case "attached":
@@ -55,14 +66,9 @@ export function makeApplyEffect(db: LedgerQueries, journal: Journal): ApplyEffec
           "ledger-conflict",
           `There is no record to change for ${nameOf(effect.attachment)}.`,
         );
-      case "readdressed": {
-        const { target, address, sha256 = null } = effect;
-        const record = { ...target, address };
-        await giveWay(queries, record);
-        const { draftId: draft_id, kind, fileId: file_id } = target;
-        if ((await statements.readdress(queries, { draft_id, kind, file_id, address, sha256 })) > 0) return;
-        throw new LedgerError("ledger-conflict", `There is no record to change for ${nameOf(record)}.`);
-      }
+      case "readdressed":
+        await readdress(queries, effect);
+        return;
       case "detached": {
         const { draftId, kind, fileId } = effect.target;
         await statements.detach(queries, { draft_id: draftId, kind, file_id: fileId });

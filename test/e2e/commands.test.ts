@@ -229,4 +229,18 @@ describe("sandbox", () => {
     expect(code).toBe(1);
     expect(stderr).toContain("colour");
   });
+
+  test("fault rules that do not fit are refused, each at its line; so are those that are not there", async () => {
+    await folder.write({
+      "faults.yaml": "rules:\n  - { fault: rset }\n  - { fault: reset, tims: 2 }\n",
+    });
+    const bad = await run("sandbox", "--faults", "faults.yaml");
+    expect(bad.code).toBe(1);
+    for (const words of ["faults.yaml:2:14", 'Did you mean "reset"?', "faults.yaml:3:21", "[unknown-key]"]) {
+      expect(bad.stderr).toContain(words);
+    }
+    const missing = await run("sandbox", "--faults", "none.yaml");
+    expect(missing.code).toBe(1);
+    expect(missing.stderr).toContain("[faults-unreadable]");
+  });
 });

@@ -1,6 +1,9 @@
 import { existsSync } from "node:fs";
 import { posix } from "node:path";
 import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { FAULTS } from "../../src/sandbox/faults/catalogue.ts";
+import { FaultRulesSchema, ReadingsSchema } from "../../src/sandbox/server.ts";
 import { nameOf, PAIRS } from "../conformance/support/interface.ts";
 import { filesBelow, readText, repository } from "../support/source-files.ts";
 
@@ -9,6 +12,7 @@ const pages = [
   "CONTRIBUTING.md",
   "CHANGELOG.md",
   ...filesBelow("docs", ".md").map(({ path }) => path),
+  ...filesBelow("examples", ".md").map(({ path }) => path),
 ];
 
 describe("docs/interface.md", () => {
@@ -29,6 +33,43 @@ describe("docs/interface.md", () => {
         expect(existsSync(`${repository}test/conformance/${file}.test.ts`), file).toBe(true);
       }
     }
+  });
+});
+
+describe("docs/sandbox.md", () => {
+  const text = readText("docs/sandbox.md");
+  const namesOf = (heading: string) => {
+    const [section = ""] = (text.split(`\n## ${heading}\n`)[1] ?? "").split("\n## ");
+    return [...section.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name);
+  };
+
+  test("has every fault, with the effects and settings it takes, and no other", () => {
+    expect(namesOf("The faults")).toEqual(Object.keys(FAULTS));
+    for (const [name, { effects, takes }] of Object.entries(FAULTS)) {
+      const row = text.split("\n").find((line) => line.startsWith(`| \`${name}\` |`)) ?? "";
+      const [, , effectCell = "", settings = ""] = row.split("|");
+      expect(effectCell.trim().split(", "), name).toEqual(effects);
+      expect(
+        [...settings.matchAll(/`([a-z]+)`/g)].map(([, setting]) => setting),
+        name,
+      ).toEqual(takes);
+    }
+  });
+
+  test("has every reading, and no other", () => {
+    expect(namesOf("Readings")).toEqual(Object.keys(ReadingsSchema.shape));
+  });
+
+  test("has every option of the command", () => {
+    const options = [...readText("src/cli/sandbox.ts").matchAll(/\.option\(\s*"(--[a-z]+)/g)];
+    expect(namesOf("Options").map((option) => option?.split(" ")[0])).toEqual(
+      options.map(([, name]) => name),
+    );
+  });
+
+  test("has an example whose rules are valid", () => {
+    const [example = ""] = [...text.matchAll(/```yaml\n(seed:.*?)```/gs)].map(([, block]) => block ?? "");
+    expect(FaultRulesSchema.parse(parse(example)).rules.length).toBeGreaterThan(3);
   });
 });
 

@@ -23,6 +23,7 @@ const STATUS = {
   NotImplemented: 501,
   RequestTimeTooSkewed: 403,
   SignatureDoesNotMatch: 403,
+  SlowDown: 503,
   XAmzContentSHA256Mismatch: 400,
 } as const;
 

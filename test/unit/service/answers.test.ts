@@ -207,6 +207,17 @@ describe("what a failure tells", () => {
     expect(server.requests).toHaveLength(1);
   });
 
+  it.each([
+    ["a publication in doubt needs a person", answer(503), "draftsync resolve"],
+    ["a publication in conflict does too", answer(409), "draftsync resolve"],
+    ["a publication that was refused does not", answer(422), "Correct the manifest"],
+  ])("%s", async (_name, reply, words) => {
+    const { service } = await startHarness(() => reply);
+    expect(await service.publish(1, write())).toMatchObject({
+      failure: { hint: expect.stringContaining(words) },
+    });
+  });
+
   it("never holds the key, however it is echoed", async () => {
     const forms = [
       apiKey,

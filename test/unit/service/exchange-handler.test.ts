@@ -61,4 +61,16 @@ describe("ExchangeHandler", () => {
     });
     expect(exchange).toMatchObject({ type: "lost", reason: "broken", status: undefined });
   });
+
+  it("takes an answer that breaks off inside its chunks for a broken connection, not for another protocol", async () => {
+    const head = "HTTP/1.1 201 Created\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const server = await startRawServer(() => (socket) => void socket.end(`${head}8\r\n{"data":\r\n`));
+    closeAfterTest(() => server.close());
+    const pool = new Pool(server.url, { pipelining: 0 });
+    closeAfterTest(() => pool.destroy());
+    const exchange = await new Promise<Exchange>((resolve) => {
+      pool.dispatch({ method: "POST", path: "/" }, new ExchangeHandler(10_000, resolve));
+    });
+    expect(exchange).toMatchObject({ type: "lost", reason: "broken", status: 201 });
+  });
 });

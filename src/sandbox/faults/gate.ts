@@ -1,0 +1,128 @@
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import type { MiddlewareHandler, Next } from "hono";
+import type { Env, RequestContext, World } from "../env.ts";
+import { BrokenOff, drainBody, holdBody } from "../request-body.ts";
+import { ANSWERS } from "./answers.ts";
+import { isWireFault, type WireFault } from "./catalogue.ts";
+import { type ChosenFault, type FaultChooser, makeFaultChooser } from "./chooser.ts";
+import type { FaultRules } from "./rules.ts";
+import { statusSeen, type WholeAnswer, WIRES, wait } from "./wire.ts";
+
+/** Bytes that are sent past the answer of the app, once the arrival is in the log. */
+export interface Sending {
+  readonly status: number | null;
+  send(): Promise<void>;
+}
+
+const LATE_MS = 500;
+const DELAY_MS = 1000;
+const HOLD_MS = 600_000;
+
+/**
+ * Makes the faults that the rules ask for:
+ *
+ *     choose ──► effect before: carry out ──► the fault ──► effect after: wait, carry out
+ *        └ none: the request is taken in and goes no further
+ */
+export function makeFaultGate(world: World, rules: FaultRules): MiddlewareHandler<Env> {
+  const choose: FaultChooser = makeFaultChooser(rules);
+  return async (c, next) => {
+    const arrival = c.get("arrival");
+    const chosen = choose(arrival);
+    if (chosen === undefined) return next();
+    if (chosen.rule.fault === "delay") return delay({ c, world, chosen, next });
+    if (chosen.effect === "before") await next();
+    else await takeIn(c, world);
+    if (c.error instanceof BrokenOff) return;
+    const answered = chosen.effect === "before" ? c.res : undefined;
+    mark(c, chosen, answered?.status ?? null);
+    await play({ c, world, chosen, next, answered });
+  };
+}
+
+/** Sends what a fault has to send past the app, when there is such a thing. */
+export async function sendPastApp(c: RequestContext): Promise<void> {
+  const sending = c.get("sending");
+  if (sending === undefined) return;
+  await sending.send();
+  c.res = undefined;
+  c.res = RESPONSE_ALREADY_SENT;
+}
+
+interface Play {
+  readonly c: RequestContext;
+  readonly world: World;
+  readonly chosen: ChosenFault;
+  readonly next: Next;
+  readonly answered?: Response | undefined;
+}
+
+function mark(c: RequestContext, { rule, number, effect }: ChosenFault, answered: number | null): void {
+  c.get("arrival").fault = { rule: number, name: rule.fault, effect, answered };
+}
+
+async function delay({ c, world, chosen, next }: Play): Promise<void> {
+  const ms = chosen.rule.for ?? DELAY_MS;
+  if (chosen.effect === "after") await wait(ms, world.closing);
+  await next();
+  mark(c, chosen, c.res.status);
+  if (chosen.effect === "before") await wait(ms, world.closing);
+}
+
+async function play(scene: Play): Promise<void> {
+  const { c, world, chosen, answered } = scene;
+  const { rule, effect } = chosen;
+  const { fault } = rule;
+  if (isWireFault(fault)) return playOnWire(scene, fault);
+  if (fault === "delay") return;
+  const response = await ANSWERS[fault]({ c, settings: world.settings, rule, answered });
+  if (response === undefined) {
+    delete c.get("arrival").fault;
+    return;
+  }
+  if (effect === "after") return answerThenCarryOut(scene, await wholeOf(response));
+  c.res = undefined;
+  c.res = response;
+}
+
+async function playOnWire(scene: Play, fault: WireFault): Promise<void> {
+  const { c, world, chosen } = scene;
+  const answered = scene.answered === undefined ? undefined : await wholeOf(scene.answered);
+  const { outgoing } = c.env;
+  const holdMs = chosen.rule.for ?? HOLD_MS;
+  c.set("sending", {
+    status: statusSeen(fault, answered),
+    send: async () => {
+      await WIRES[fault]({ outgoing, answered, holdMs, closing: world.closing });
+      await carryOutLate(scene);
+    },
+  });
+}
+
+function answerThenCarryOut(scene: Play, { status, headers, body }: WholeAnswer): void {
+  const { outgoing } = scene.c.env;
+  scene.c.set("sending", {
+    status,
+    send: async () => {
+      outgoing.writeHead(status, headers).end(body);
+      await carryOutLate(scene);
+    },
+  });
+}
+
+async function carryOutLate({ chosen, world, next }: Play): Promise<void> {
+  if (chosen.effect !== "after") return;
+  await wait(chosen.rule.late ?? LATE_MS, world.closing);
+  if (!world.closing.aborted) await next();
+}
+
+/** Takes the request in as a server does that will not, or not yet, carry it out. */
+async function takeIn(c: RequestContext, { settings }: World): Promise<void> {
+  if (c.get("arrival").side === "storage") await drainBody(c.env.incoming);
+  else await holdBody(c, settings);
+}
+
+async function wholeOf(response: Response): Promise<WholeAnswer> {
+  const body = Buffer.from(await response.arrayBuffer());
+  return { status: response.status, headers: Object.fromEntries(response.headers), body };
+}

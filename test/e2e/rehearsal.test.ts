@@ -1,0 +1,177 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { stringify } from "yaml";
+import { FAULTS } from "../../src/sandbox/faults/catalogue.ts";
+import type { Arrival, SandboxState } from "../../src/sandbox/server.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import type { Ended, Folder, Running } from "../support/cli.ts";
+import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
+
+const key = "canary-key-e3f4";
+
+/** Every fault with each of its effects, with what makes it quick. */
+const variants = Object.entries(FAULTS)
+  .flatMap(([fault, { effects, takes }]) =>
+    effects.map((effect) => ({
+      fault,
+      effect,
+      ...(takes.includes("status") ? { status: 503 } : {}),
+      ...(takes.includes("late") && effect === "after" ? { late: "30ms" } : {}),
+      ...(fault === "delay" ? { for: "100ms" } : {}),
+    })),
+  )
+  // Last, since the client goes slowly for a while after it.
+  .sort((a, b) => Number(a.fault === "throttle") - Number(b.fault === "throttle"));
+const ofStorage = variants.filter(
+  ({ fault, effect }) => ["reset", "close", "status", "garbage"].includes(fault) && effect !== "after",
+);
+
+/** Draft n meets fault n at its attachment, the n-th publication meets it too; uploads meet all of them in turn. */
+const rules = [
+  ...variants.map((variant, at) => ({
+    ...variant,
+    when: { method: "POST", path: `/api/drafts/${at + 1}/product_files` },
+  })),
+  ...variants.map((variant, at) => ({
+    ...variant,
+    when: { method: "POST", path: "/api/products", nth: at + 1 },
+  })),
+  ...variants.map((variant, at) => ({
+    ...variant,
+    when: { method: "POST", path: "/api/uploads", nth: at + 1 },
+  })),
+  ...ofStorage.map((variant, at) => ({ ...variant, when: { side: "storage", nth: 2 * at + 1 } })),
+  {
+    fault: "foreign-endpoint",
+    to: "http://127.0.0.1:1",
+    when: { method: "POST", path: "/api/uploads/credentials" },
+  },
+  { fault: "status", status: 401, when: { method: "POST", path: "/api/drafts/*/promotional_files" } },
+];
+
+const drafts = variants.map((_variant, at) => ({
+  draft: at + 1,
+  product_files: [{ file_id: 1000 + at, file_format: "fbx" }, { source: `../files/${at}.obj` }],
+  ...(at === 0 ? { promotional_files: [{ file_id: 9, description: "One" }] } : {}),
+  publish: true,
+}));
+const sources = Object.fromEntries(variants.map((_variant, at) => [`files/${at}.obj`, `v ${at} 0 0\n`]));
+
+/** So many applies are enough for all faults; one more than that and something goes in circles. */
+const mostApplies = 60;
+
+describe("a rehearsal of every fault", () => {
+  let folder: Folder;
+  let sandbox: Running;
+  let arrivals: Arrival[];
+  let state: SandboxState;
+  const applies: Ended[] = [];
+
+  beforeAll(async () => {
+    folder = await makeFolder({
+      "faults.yaml": stringify({ rules }),
+      "manifests/all.yaml": drafts.map((draft) => stringify(draft)).join("---\n"),
+      ...sources,
+    });
+    const options = { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } };
+    sandbox = startDraftsync(
+      ["sandbox", "--port", "0", "--key", key, "--db", "sandbox.db", "--log", "arrivals.ndjson"].concat([
+        "--faults",
+        "faults.yaml",
+        "--processing",
+        "0ms",
+        "--reading",
+        "doubleAttach=accepted",
+      ]),
+      options,
+    );
+    await vi.waitFor(() => expect(sandbox.stderr()).toContain("The sandbox listens"), 20_000);
+    await folder.write({
+      "draftsync.yaml": `version: 1
+workspace: rehearsal
+service:
+  base_url: ${sandbox.stdout().trim()}
+  rate: { limit: 1000, window: 1s }
+  timeout: 1s
+  profile: { settle_delay: 100ms, upload_poll_min: 10ms }
+`,
+    });
+    for (let calls = -1; applies.length < mostApplies; ) {
+      const ended = await draftsync(["apply", "--auto-approve"], options);
+      applies.push(ended);
+      const log = await folder.read("arrivals.ndjson");
+      arrivals = log
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+      if (ended.code === 0 || (ended.code === 4 && arrivals.length === calls)) break;
+      calls = arrivals.length;
+    }
+    sandbox.kill("SIGTERM");
+    await sandbox.ended;
+    const reopened = await startSandbox({ key, db: join(folder.path, "sandbox.db") });
+    state = reopened.state();
+    await reopened.close();
+  }, 300_000);
+
+  afterAll(async () => {
+    sandbox.kill("SIGTERM");
+    await folder.dispose();
+  });
+
+  const inDoubt = (what: string) =>
+    (applies.at(-1)?.stdout ?? "").split("\n").filter((line) => line.startsWith(`    ? ${what}`));
+
+  test("ends, with nothing left but what is for a person", () => {
+    expect(applies.length).toBeLessThan(mostApplies);
+    expect(applies.at(-1)).toMatchObject({ code: 4 });
+    expect(applies.at(-1)?.stdout).not.toMatch(/^ +[+~-] /m);
+  });
+
+  test("every rule was met", () => {
+    const met = new Set(arrivals.map(({ fault }) => fault?.rule));
+    const missed = rules.filter((rule, at) => !met.has(at + 1) && rule.fault !== "foreign-endpoint");
+    expect(missed).toEqual([]);
+  });
+
+  test("nothing was attached twice", () => {
+    const attached = arrivals
+      .filter(({ method, path }) => method === "POST" && path.startsWith("/api/drafts/"))
+      .filter(tookEffect)
+      .map(({ path, body }) => `${path} ${JSON.stringify(body)}`);
+    expect(new Set(attached).size).toBe(attached.length);
+    expect(state.attachments).toHaveLength(variants.length * 2 + 1);
+    expect(inDoubt("product_files")).toEqual([]);
+  });
+
+  test("nothing was published twice, and nothing in doubt was sent again", () => {
+    const published = state.products.map(({ draftId }) => draftId);
+    expect(new Set(published).size).toBe(published.length);
+    const perDraft = new Map<string, Arrival[]>();
+    for (const arrival of arrivals.filter(({ path }) => path === "/api/products")) {
+      const draft = JSON.stringify(arrival.body);
+      perDraft.set(draft, [...(perDraft.get(draft) ?? []), arrival]);
+    }
+    expect(perDraft.size).toBe(variants.length);
+    for (const calls of perDraft.values()) {
+      expect(calls.slice(0, -1).filter((arrival) => !wasRefused(arrival))).toEqual([]);
+    }
+  });
+
+  test("the key is in no output, and no escape sequence either", () => {
+    const output = applies.map(({ stdout, stderr }) => stdout + stderr).join("");
+    expect(output).toContain("u{1b}");
+    expect(output).not.toContain(key);
+    expect(output).not.toContain("\u001b");
+  });
+});
+
+function tookEffect({ status, fault }: Arrival): boolean {
+  if (fault === undefined) return status !== null && status < 300;
+  return fault.effect === "after" || (fault.answered !== null && fault.answered < 300);
+}
+
+/** A complete refusal that leaves no doubt: 3xx and 4xx, but for 408 and 409. */
+function wasRefused({ status }: Arrival): boolean {
+  return status !== null && status >= 300 && status < 500 && status !== 408 && status !== 409;
+}
