@@ -1,4 +1,5 @@
 import { DraftsyncError } from "../model/errors.ts";
+import type { HeldLock } from "../model/lock.ts";
 
 /**
  * Why the ledger refused or failed.
@@ -15,6 +16,8 @@ import { DraftsyncError } from "../model/errors.ts";
  * | ledger-invalid-value | a value that a ledger cannot hold; the change was not made |
  * | ledger-closed | used after `close` |
  * | ledger-failed | the database failed in a way that has no code of its own; see the cause |
+ * | lock-held | another process holds the lock; see {@link LockHeldError} |
+ * | lock-lost | the lease that this writer held has ended; the change was not made |
  * | service-origin-mismatch | the ledger speaks of another service |
  */
 export type LedgerErrorCode =
@@ -28,6 +31,8 @@ export type LedgerErrorCode =
   | "ledger-invalid-value"
   | "ledger-closed"
   | "ledger-failed"
+  | "lock-held"
+  | "lock-lost"
   | "service-origin-mismatch";
 
 /** A failure of the ledger. When a method of the ledger rejects with it, nothing of its change is stored. */
@@ -41,5 +46,20 @@ export class LedgerError extends DraftsyncError {
     details: { readonly hint?: string; readonly cause?: unknown } = {},
   ) {
     super(message, { code, ...details });
+  }
+}
+
+/** `lock-held`, with the lock that is in the way. */
+export class LockHeldError extends LedgerError {
+  readonly lock: HeldLock;
+
+  constructor(location: string, lock: HeldLock) {
+    const { user, host, pid, command } = lock.holder;
+    super(
+      "lock-held",
+      `The ledger ${location} is locked by ${user} on ${host} (process ${pid}, ${command}).`,
+      { hint: `Wait until it has ended. If it is gone for good: draftsync lock release ${lock.id}` },
+    );
+    this.lock = lock;
   }
 }
