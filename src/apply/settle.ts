@@ -77,6 +77,7 @@ async function lookFor(
 /** False when the run was stopped meanwhile. */
 async function waitToSettle(context: ApplyContext, signal: AbortSignal): Promise<boolean> {
   const { clock, emit, settleDelayMs } = context;
+  if (signal.aborted) return false;
   emit({ type: "waiting", at: clock.now(), reason: "settle", ms: settleDelayMs });
   try {
     await sleep(settleDelayMs, undefined, { signal });
