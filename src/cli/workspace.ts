@@ -71,6 +71,7 @@ async function connect({ service, root }: Config, { cli, emit, keep }: Connectio
       clock: systemClock,
       emit,
       root,
+      interrupts: cli.interrupts,
     }),
   );
 }

@@ -15,6 +15,14 @@ export interface Clock {
 /** The machine's clocks. */
 export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
 
+/** The user's interrupts. The second follows the first; neither is taken back. */
+export interface Interrupts {
+  /** No call starts any more; those on their way are awaited. */
+  readonly drain: AbortSignal;
+  /** Calls on their way are cut off, and end `unknown`. */
+  readonly cutOff: AbortSignal;
+}
+
 /**
  * Called once, after the rate slot was given and before the first byte leaves: stores the intent.
  * When it throws, nothing is sent and the call ends with that error.
