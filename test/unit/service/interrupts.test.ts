@@ -74,7 +74,11 @@ describe("the first interrupt", () => {
     const { service, server, drain } = await startSilent();
     const beforeSend = async () => drain();
     const publishing = service.publish(1, write({ beforeSend }));
-    expect(await publishing).toMatchObject({ outcome: "not_sent", failure: { code: "aborted" } });
+    expect(await publishing).toMatchObject({
+      outcome: "not_sent",
+      failure: { code: "aborted" },
+      attempts: 0,
+    });
     expect(server.requests).toEqual([]);
   });
 
@@ -123,7 +127,10 @@ describe("the second interrupt", () => {
     drain();
     cutOff();
     const { service, server } = await startHarness(() => answer(204), { interrupts });
-    expect(await service.detach(target, write())).toMatchObject({ failure: { code: "aborted" } });
+    expect(await service.detach(target, write())).toMatchObject({
+      failure: { code: "aborted" },
+      attempts: 0,
+    });
     expect(server.requests).toEqual([]);
   });
 });
