@@ -4,27 +4,34 @@
  * ```ts
  * const { desired, diagnostics } = await loadManifests({ root, patterns: ["manifests/**\/*.yaml"], sources: "hash" });
  * const ledger = await openLedger({ location: `${root}/.draftsync/state.db`, clock: systemClock });
+ * const lease = await ledger.acquireLock({ holder: { user, host, pid: process.pid, command: "sync" } });
  * const recorded = await ledger.load();
  * const plan = buildPlan({ workspace: "shop", serviceOrigin: baseUrl, desired, recorded, rate, diagnostics });
  * const refusals = checkSafety(plan, recorded, { maxDeletes: { percent: 30, above: 10 }, allowEmpty: false });
  * const service = openService({ baseUrl, apiKey, rate, concurrency: 8, timeoutMs: 30_000, profile, clock, emit, root });
  * const result = await applyPlan({ plan, ledger, service, storage: service.storage, clock, emit, signal, ... });
+ * await lease.release();
  * ```
  *
  * @module
  */
 export { type ApplyOptions, type ApplyResult, applyPlan } from "./apply/apply-plan.ts";
+export { OutcomesNotRecordedError, type UnrecordedOutcome } from "./apply/unrecorded.ts";
 export { type LoadedManifests, type LoadManifestsOptions, loadManifests } from "./manifest/load-manifests.ts";
 export type { Action, Change } from "./model/change.ts";
 export type { Desired } from "./model/desired.ts";
 export { type Diagnostic, hasErrors } from "./model/diagnostic.ts";
 export { DraftsyncError } from "./model/errors.ts";
 export type { Event, EventSink, RunTotals } from "./model/event.ts";
+export type { HeldLock, LockHolder } from "./model/lock.ts";
 export type { Plan } from "./model/plan.ts";
 export {
   type Clock,
   type DraftService,
+  type Interrupts,
+  type Lease,
   type Ledger,
+  type LockRequest,
   type ObjectStorage,
   systemClock,
 } from "./model/ports.ts";

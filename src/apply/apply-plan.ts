@@ -13,6 +13,7 @@ import { runDraft } from "./draft-run.ts";
 import { duplicateProduct } from "./product-change.ts";
 import type { ChangeTracker } from "./tracker.ts";
 import { makeTracker } from "./tracker.ts";
+import { allEnded } from "./unrecorded.ts";
 import { makeUploads } from "./uploads.ts";
 
 /** What {@link applyPlan} needs. The plan must have passed its safety checks. */
@@ -43,7 +44,8 @@ export interface ApplyResult {
 
 /**
  * Carries a plan out. Decides nothing: every decision is in the plan. What the service or the network does ends in
- * the result; a failing ledger stops the run and is thrown, after the calls on their way have ended.
+ * the result; a failing ledger stops the run and is thrown, after the calls on their way have ended. When it failed to
+ * take in what became of them, that is an `OutcomesNotRecordedError`, with all of them.
  */
 export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
   const { plan, ledger, service, clock, emit } = options;
@@ -93,7 +95,6 @@ interface Work {
 
 /** Waits for everything that was started, also when a part of it throws. */
 async function carryOutAll({ context, tracker, plan, concurrency, halt }: Work): Promise<void> {
-  const tools = { context, tracker, uploads: makeUploads(context) };
   const limit = pLimit(concurrency);
   const { drafts, duplicates, forgotten, blocked } = divide(plan.changes);
   for (const change of blocked) tracker.block(change);
@@ -105,6 +106,7 @@ async function carryOutAll({ context, tracker, plan, concurrency, halt }: Work):
       throw error;
     }
   };
+  const tools = { context, tracker, uploads: makeUploads(context), guarded };
   const ends = new Map<number, Promise<DraftEnd>>();
   for (const draft of drafts)
     ends.set(
@@ -115,9 +117,7 @@ async function carryOutAll({ context, tracker, plan, concurrency, halt }: Work):
     ...forgotten.map((change) => guarded(() => forget(context, tracker, change))),
     ...duplicates.map((change) => guarded(() => duplicate(context, tracker, { change, ends }))),
   ];
-  const settled = await Promise.allSettled([...ends.values(), ...rest]);
-  const failed = settled.find((end) => end.status === "rejected");
-  if (failed !== undefined) throw failed.reason;
+  await allEnded<unknown>([...ends.values(), ...rest]);
 }
 
 async function forget(context: ApplyContext, tracker: ChangeTracker, change: Change): Promise<void> {

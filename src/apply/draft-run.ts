@@ -6,6 +6,7 @@ import { adoptFile, attachFile, detachFile, settleDoubt, updateFile } from "./at
 import type { ApplyContext, ChangeEnd } from "./context.ts";
 import { publishDraft } from "./product-change.ts";
 import type { ChangeTracker } from "./tracker.ts";
+import { allEnded } from "./unrecorded.ts";
 import type { Uploads } from "./uploads.ts";
 
 /** One draft's share of a plan. */
@@ -23,6 +24,8 @@ interface DraftTools {
   readonly context: ApplyContext;
   readonly uploads: Uploads;
   readonly tracker: ChangeTracker;
+  /** Stops the whole run at once when the work throws. */
+  readonly guarded: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 /** A change on its way through the stages. */
@@ -53,10 +56,10 @@ export async function runDraft(tools: DraftTools, work: DraftWork): Promise<Draf
       for (const { change } of due) tracker.skip(change, because);
       continue;
     }
-    await Promise.all(
+    await allEnded(
       due.map(async (item) => {
         tracker.start(item.change);
-        const end = await carryOut(tools, { item, stage, attached, signal });
+        const end = await tools.guarded(() => carryOut(tools, { item, stage, attached, signal }));
         if (end.outcome === "done" && end.fileId !== undefined)
           attached.add(fileName(item.change, end.fileId));
         if (end.outcome === "done" && end.productId !== undefined) productId = end.productId;

@@ -1,8 +1,9 @@
 import type { CallResult } from "../model/outcome.ts";
-import type { LedgerEffect, OperationResult, WriteOptions } from "../model/ports.ts";
+import type { LedgerEffect, NewOperation, OperationResult, WriteOptions } from "../model/ports.ts";
 import type { OperationIntent, OperationKind } from "../model/recorded.ts";
 import type { ApplyContext } from "./context.ts";
 import { newId } from "./context.ts";
+import { OutcomesNotRecordedError } from "./unrecorded.ts";
 
 /** What the journal of a call needs of its run. */
 export type JournalContext = Pick<ApplyContext, "ledger" | "runId" | "signal">;
@@ -30,6 +31,9 @@ export interface OperationRequest<T> {
  *
  * The intent is stored only when the call is about to leave, so that a crash while hundreds wait for the rate bound
  * leaves in doubt only those that may have been sent. A call that never got that far leaves no trace.
+ *
+ * Rejects when the ledger fails: before the call with the ledger's error, and nothing was sent; after it with
+ * {@link OutcomesNotRecordedError}.
  */
 export async function runOperation<T>(
   context: JournalContext,
@@ -38,16 +42,32 @@ export async function runOperation<T>(
   const { ledger, runId } = context;
   const { address, kind, intent } = request;
   const id = request.id ?? newId();
-  let begun = false;
+  let begun: NewOperation | undefined;
   const result = await request.call({
     signal: request.signal ?? context.signal,
     beforeSend: async ({ method, path }) => {
-      await ledger.begin({ id, runId, address, kind, method, path, intent });
-      begun = true;
+      const operation = { id, runId, address, kind, method, path, intent };
+      await ledger.begin(operation);
+      begun = operation;
     },
   });
-  if (begun) await ledger.finish(id, operationResult(result), request.effects(result));
+  if (begun !== undefined) await finish(ledger, begun, { result, effects: request.effects(result) });
   return { ...result, operationId: id };
+}
+
+async function finish<T>(
+  ledger: JournalContext["ledger"],
+  operation: NewOperation,
+  end: { readonly result: CallResult<T>; readonly effects: readonly LedgerEffect[] },
+): Promise<void> {
+  const { effects } = end;
+  const result = operationResult(end.result);
+  try {
+    await ledger.finish(operation.id, result, effects);
+  } catch (error) {
+    const value = end.result.outcome === "done" ? { value: end.result.value } : {};
+    throw new OutcomesNotRecordedError([{ operation, result, effects, ...value }], error);
+  }
 }
 
 function operationResult(result: CallResult<unknown>): OperationResult {

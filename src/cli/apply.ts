@@ -60,29 +60,40 @@ function parsePercent(text: string): number {
 
 async function runApply(cli: Cli, file: string | undefined, flags: ApplyFlags): Promise<void> {
   const { inWorkspace } = await import("./workspace.ts");
-  await inWorkspace(cli, flags, async (workspace) => {
-    const prepared =
-      file === undefined
-        ? await prepare(workspace, flags)
-        : await prepareSaved(cli, workspace, { file, flags });
-    const { plan, recorded, placeOf } = prepared;
-    if (flags.json) announce(cli, plan);
-    else await (file === undefined ? showPlan(cli, plan, "text") : showPlanSummary(cli, plan));
-    if (await refuse(cli, workspace, { plan, recorded, flags })) return cli.end(exitCode.refused);
-    if (plan.changes.every(isBlocked)) {
-      return cli.end(plan.changes.length > 0 ? exitCode.inDoubt : exitCode.done);
-    }
-    const progress = await makeReporter(cli, flags, placeOf);
-    try {
-      const service = await workspace.connect(progress.emit);
-      if (!(await approve(cli, flags)))
-        return cli.end(cli.signal.aborted ? exitCode.interrupted : exitCode.error);
-      const result = await carryOut(cli, workspace, { plan, service, emit: progress.emit });
-      cli.end(exitCodeOf(result));
-    } finally {
-      progress.stop();
-    }
-  });
+  const { withLock } = await import("./with-lock.ts");
+  await inWorkspace(cli, flags, (workspace) =>
+    // Before the ledger is read: nobody may change what the plan is made from, or checked against.
+    withLock(cli, { workspace, command: "apply" }, () => applyLocked(cli, workspace, { file, flags })),
+  );
+}
+
+async function applyLocked(
+  cli: Cli,
+  workspace: Workspace,
+  { file, flags }: { file: string | undefined; flags: ApplyFlags },
+): Promise<void> {
+  const prepared =
+    file === undefined
+      ? await prepare(workspace, flags)
+      : await prepareSaved(cli, workspace, { file, flags });
+  const { plan, recorded, placeOf } = prepared;
+  if (flags.json) announce(cli, plan);
+  else await (file === undefined ? showPlan(cli, plan, "text") : showPlanSummary(cli, plan));
+  if (await refuse(cli, workspace, { plan, recorded, flags })) return cli.end(exitCode.refused);
+  if (plan.changes.every(isBlocked)) {
+    return cli.end(plan.changes.length > 0 ? exitCode.inDoubt : exitCode.done);
+  }
+  const progress = await makeReporter(cli, flags, placeOf);
+  try {
+    const service = await workspace.connect(progress.emit);
+    const approved = await approve(cli, flags);
+    if (cli.signal.aborted) return cli.end(exitCode.interrupted);
+    if (!approved) return cli.end(exitCode.error);
+    const result = await carryOut(cli, workspace, { plan, service, emit: progress.emit });
+    cli.end(exitCodeOf(result));
+  } finally {
+    progress.stop();
+  }
 }
 
 /** The first event, also when there is nothing to do. */

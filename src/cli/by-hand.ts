@@ -7,33 +7,52 @@ import type { Service } from "../service/open-service.ts";
 import type { Cli, WorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import { exitCode } from "./exit-code.ts";
+import { withLock } from "./with-lock.ts";
 import type { Workspace } from "./workspace.ts";
 import { inWorkspace } from "./workspace.ts";
 
-/** A service for one call by hand, in the workspace that the flags name. */
+/** A service for calls by hand, in the workspace that the flags name. */
 export interface ByHand {
   readonly workspace: Workspace;
   readonly service: Service;
-  /** Carries out a writing call with its intent and outcome in the ledger, as apply does. */
-  write<T>(command: string, request: OperationRequest<T>): Promise<T>;
 }
 
-/** Opens the workspace and the service for a command that makes one or two calls. Waits are told on standard error. */
+/** {@link ByHand} for a command that writes. */
+export interface WritingByHand extends ByHand {
+  /** Carries out a writing call with its intent and outcome in the ledger, as apply does. */
+  write<T>(request: OperationRequest<T>): Promise<T>;
+}
+
+/** Opens the workspace and the service for a command that reads. Waits are told on standard error. */
 export async function byHand(
   cli: Cli,
   flags: WorkspaceFlags,
   work: (tools: ByHand) => Promise<void>,
 ): Promise<void> {
+  await inWorkspace(cli, flags, async (workspace) =>
+    work({ workspace, service: await connect(cli, workspace) }),
+  );
+}
+
+/** {@link byHand} for a command that writes: it holds the lock of the workspace. */
+export async function writeByHand(
+  cli: Cli,
+  { flags, command }: { readonly flags: WorkspaceFlags; readonly command: string },
+  work: (tools: WritingByHand) => Promise<void>,
+): Promise<void> {
+  await inWorkspace(cli, flags, (workspace) =>
+    withLock(cli, { workspace, command }, async () => {
+      const service = await connect(cli, workspace);
+      const tools = { workspace, service, command };
+      await work({ workspace, service, write: (request) => write(cli, tools, request) });
+    }),
+  );
+}
+
+async function connect({ terminal }: Cli, workspace: Workspace): Promise<Service> {
   const { formatWaiting } = await import("../report/progress-text.ts");
-  await inWorkspace(cli, flags, async (workspace) => {
-    const service = await workspace.connect((event) => {
-      if (event.type === "waiting") cli.terminal.err(`${formatWaiting(event)}\n`);
-    });
-    await work({
-      workspace,
-      service,
-      write: (command, request) => write(cli, { workspace, service, command }, request),
-    });
+  return workspace.connect((event) => {
+    if (event.type === "waiting") terminal.err(`${formatWaiting(event)}\n`);
   });
 }
 

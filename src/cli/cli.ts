@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { Interrupts } from "../model/ports.ts";
 import type { ExitCode } from "./exit-code.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -10,6 +11,8 @@ export interface Cli {
   readonly terminal: Terminal;
   /** Aborted by the first interrupt. */
   readonly signal: AbortSignal;
+  /** What the calls of the service are to know of interrupts; `drain` is {@link signal}. */
+  readonly interrupts: Interrupts;
   /** Sets what the process ends with. */
   end(code: ExitCode): void;
 }

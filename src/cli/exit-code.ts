@@ -14,7 +14,7 @@ export const exitCode = {
   inDoubt: 4,
   /** Refused by a safety limit. */
   refused: 5,
-  /** The plan is stale, or the lock is held. */
+  /** The plan is stale, or somebody else holds the lock. */
   stale: 6,
   /** Interrupted; everything that was sent is accounted for. */
   interrupted: 130,
@@ -23,15 +23,22 @@ export const exitCode = {
 /** One of {@link exitCode}. */
 export type ExitCode = (typeof exitCode)[keyof typeof exitCode];
 
-const staleCodes = new Set([
-  "plan-stale",
-  "plan-altered",
-  "plan-of-another-workspace",
-  "plan-version",
-  "plan-source-changed",
+/** Error codes that end a command with another exit code than 1. */
+const codes: ReadonlyMap<string, ExitCode> = new Map([
+  ["plan-stale", exitCode.stale],
+  ["plan-altered", exitCode.stale],
+  ["plan-of-another-workspace", exitCode.stale],
+  ["plan-version", exitCode.stale],
+  ["plan-source-changed", exitCode.stale],
+  ["lock-held", exitCode.stale],
+  ["lock-lost", exitCode.stale],
+  ["outcome-not-recorded", exitCode.inDoubt],
+  ["aborted", exitCode.interrupted],
+  ["cut-off", exitCode.interrupted],
 ]);
 
 /** The exit code of an error that ended a command. */
 export function exitCodeOf(error: unknown): ExitCode {
-  return error instanceof DraftsyncError && staleCodes.has(error.code) ? exitCode.stale : exitCode.error;
+  const known = error instanceof DraftsyncError ? codes.get(error.code) : undefined;
+  return known ?? exitCode.error;
 }

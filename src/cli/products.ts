@@ -58,10 +58,10 @@ async function runGet(cli: Cli, id: number, flags: GetFlags): Promise<void> {
 }
 
 async function runDuplicate(cli: Cli, id: number, flags: DuplicateFlags): Promise<void> {
-  const { byHand } = await import("./by-hand.ts");
-  await byHand(cli, flags, async ({ service, write }) => {
+  const { writeByHand } = await import("./by-hand.ts");
+  await writeByHand(cli, { flags, command: "products duplicate" }, async ({ service, write }) => {
     if (!flags.autoApprove && !(await approve(cli, id))) return cli.end(exitCode.error);
-    const { productId } = await write("products duplicate", {
+    const { productId } = await write({
       address: `products/${id}/duplicate`,
       kind: "duplicate",
       intent: { productId: id },

@@ -3,6 +3,7 @@ import { defineApply } from "./apply.ts";
 import type { Cli } from "./cli.ts";
 import { examples } from "./cli.ts";
 import { defineInit } from "./init.ts";
+import { defineLock } from "./lock.ts";
 import { definePlan } from "./plan.ts";
 import { defineProducts } from "./products.ts";
 import { defineResolve } from "./resolve.ts";
@@ -21,6 +22,7 @@ const commands = [
   defineShow,
   defineResolve,
   defineState,
+  defineLock,
   defineUploads,
   defineProducts,
   defineSandbox,
@@ -54,7 +56,7 @@ Environment:
 Exit codes:
   0 done   1 error, nothing changed   2 changes pending (plan --detailed-exitcode)
   3 some operations failed   4 something is in doubt   5 refused by a safety limit
-  6 the plan is stale   130 interrupted
+  6 the plan is stale, or somebody else holds the lock   130 interrupted
 `,
     );
   for (const define of commands) define(program, cli);

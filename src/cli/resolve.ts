@@ -44,9 +44,10 @@ function parseProductId(text: string): number {
 
 async function runResolve(cli: Cli, address: string, flags: ResolveFlags): Promise<void> {
   const { inWorkspace } = await import("./workspace.ts");
+  const { withLock } = await import("./with-lock.ts");
   const { resolutionEffects } = await import("../apply/resolution.ts");
   const { systemClock } = await import("../model/ports.ts");
-  await inWorkspace(cli, flags, async (workspace) => {
+  const settle = async (workspace: Workspace) => {
     const ledger = await workspace.ledger();
     const operations = (await ledger.load()).inDoubt.filter((operation) => operation.address === address);
     const [operation] = operations;
@@ -58,7 +59,10 @@ async function runResolve(cli: Cli, address: string, flags: ResolveFlags): Promi
       await checkProduct(cli, workspace, { operation, productId: resolution.productId });
     await ledger.record(effects);
     cli.terminal.err(`${address} is settled: ${told(resolution)}.\n`);
-  });
+  };
+  await inWorkspace(cli, flags, (workspace) =>
+    withLock(cli, { workspace, command: "resolve" }, () => settle(workspace)),
+  );
 }
 
 function nothingInDoubt(address: string): CliError {

@@ -5,6 +5,7 @@ import type { Cli } from "./cli.ts";
 import { CliError, DiagnosticsError } from "./cli-error.ts";
 import type { ExitCode } from "./exit-code.ts";
 import { exitCode, exitCodeOf } from "./exit-code.ts";
+import { listenForInterrupts } from "./interrupts.ts";
 import { makeProgram } from "./program.ts";
 import type { Terminal } from "./terminal.ts";
 import { makeTerminal } from "./terminal.ts";
@@ -14,24 +15,31 @@ export async function run(args: readonly string[], version: string): Promise<voi
   // The AWS SDK warns that its versions of next year need a newer Node; the one in the lockfile does not.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= "true";
   const terminal = makeTerminal(process.env);
-  const interrupt = listenForInterrupts(terminal);
+  const interrupts = listenForInterrupts({
+    signals: process,
+    say: (text) => terminal.err(text),
+    exit: (code) => process.exit(code),
+  });
   try {
     const cli: Cli = {
       env: process.env,
       cwd: currentFolder(),
       terminal,
-      signal: interrupt.signal,
+      signal: interrupts.drain,
+      interrupts,
       end: (code) => {
         process.exitCode = code;
       },
     };
     await makeProgram(cli, version).parseAsync([...args], { from: "user" });
-    if (interrupt.signal.aborted && process.exitCode === undefined) process.exitCode = exitCode.interrupted;
+    if (interrupts.drain.aborted && process.exitCode === undefined) process.exitCode = exitCode.interrupted;
   } catch (error) {
     const code = report(error, terminal);
-    process.exitCode = interrupt.signal.aborted ? exitCode.interrupted : code;
+    // What the command said before it failed is more exact: that something is in doubt.
+    if (interrupts.drain.aborted) process.exitCode ??= exitCode.interrupted;
+    if (!process.exitCode) process.exitCode = code;
   } finally {
-    interrupt.stop();
+    interrupts.stop();
   }
 }
 
@@ -84,26 +92,4 @@ function asCodedError(error: unknown): DraftsyncError {
     hint: "It is a defect of draftsync. Please report it with the output of the same command under DRAFTSYNC_DEBUG=1.",
     cause: error,
   });
-}
-
-/**
- * The first interrupt lets the calls on their way end and starts no new one; a second one ends the process at once.
- * What was sent and not yet answered is then in doubt, and the ledger says so.
- */
-function listenForInterrupts(terminal: Terminal): { readonly signal: AbortSignal; stop(): void } {
-  const controller = new AbortController();
-  const onSignal = () => {
-    if (controller.signal.aborted) process.exit(exitCode.interrupted);
-    controller.abort();
-    terminal.err("\nInterrupted: ending what is on its way. Interrupt again to end at once.\n");
-  };
-  process.on("SIGINT", onSignal);
-  process.on("SIGTERM", onSignal);
-  return {
-    signal: controller.signal,
-    stop: () => {
-      process.off("SIGINT", onSignal);
-      process.off("SIGTERM", onSignal);
-    },
-  };
 }

@@ -72,10 +72,10 @@ async function runCreate(cli: Cli, file: string | undefined, flags: CreateFlags)
       hint: "`draftsync uploads create --help` shows both.",
     });
   }
-  const { byHand, expectDone } = await import("./by-hand.ts");
+  const { expectDone, writeByHand } = await import("./by-hand.ts");
   const { newId } = await import("../apply/context.ts");
   const { registrationEffects, uploadEndEffects } = await import("../apply/uploads.ts");
-  await byHand(cli, flags, async ({ workspace, service, write }) => {
+  await writeByHand(cli, { flags, command: "uploads create" }, async ({ workspace, service, write }) => {
     const operationId = newId();
     const local = file === undefined ? undefined : await localFile(cli, workspace.config.root, file);
     const key =
@@ -83,7 +83,7 @@ async function runCreate(cli: Cli, file: string | undefined, flags: CreateFlags)
       (local === undefined
         ? ""
         : expectDone(await service.storage.put({ ...local, operationId }, cli.signal)).uploadKey);
-    const upload = await write("uploads create", {
+    const upload = await write({
       id: operationId,
       address: local === undefined ? `uploads/upload_key:${key}` : `uploads/${local.source}`,
       kind: "upload",

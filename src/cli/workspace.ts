@@ -76,6 +76,7 @@ async function connect({ service, root }: Config, { cli, emit, keep }: Connectio
       clock: systemClock,
       emit,
       root,
+      interrupts: cli.interrupts,
     }),
   );
 }

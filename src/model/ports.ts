@@ -1,4 +1,5 @@
 import type { ProductRef } from "./desired.ts";
+import type { HeldLock, LockHolder } from "./lock.ts";
 import type { CallFailure, CallResult, Outcome } from "./outcome.ts";
 import type { OperationIntent, OperationKind, Provenance, Recorded, RecordedAttachment } from "./recorded.ts";
 import type { Attributes, FileKind } from "./resource.ts";
@@ -13,6 +14,14 @@ export interface Clock {
 
 /** The machine's clocks. */
 export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
+
+/** The user's interrupts. The second follows the first; neither is taken back. */
+export interface Interrupts {
+  /** No call starts any more; those on their way are awaited. */
+  readonly drain: AbortSignal;
+  /** Calls on their way are cut off, and end `unknown`. */
+  readonly cutOff: AbortSignal;
+}
 
 /**
  * Called once, after the rate slot was given and before the first byte leaves: stores the intent.
@@ -199,4 +208,46 @@ export interface Ledger {
   /** A change of the ledger alone. */
   record(effects: readonly LedgerEffect[]): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Arguments of {@link LockStore.acquireLock}; the times are those of model/lock.ts when absent, milliseconds. */
+export interface LockRequest {
+  readonly holder: LockHolder;
+  readonly leaseMs?: number;
+  readonly heartbeatMs?: number;
+}
+
+/** The right to write, until it is released or lost. A heartbeat renews it meanwhile. */
+export interface Lease {
+  readonly lock: HeldLock;
+  /** The lock of somebody else that had expired and was taken over. */
+  readonly tookOver?: HeldLock;
+  /** One heartbeat. Rejects with the `LedgerError` `lock-lost` when the lease has ended. */
+  renew(): Promise<void>;
+  /** Ends the heartbeat and gives the lock back, if it is still ours. */
+  release(): Promise<void>;
+}
+
+/**
+ * The lock of a ledger: one writer at a time.
+ *
+ * ```
+ *            acquire (token + 1)                  release, or release by force
+ *   free ───────────────────────────► held ─────────────────────────────────────► free
+ *                                     │  ▲ commit, heartbeat: renewed
+ *                                     ▼  │
+ *                           expired: nobody may commit ── acquire (token + 1) ──► held by another
+ * ```
+ *
+ * From its acquisition to its release, every writing transaction of the store checks that its lease is the newest and
+ * has not expired; otherwise it commits nothing and rejects with the `LedgerError` `lock-lost`. So the wall clocks that
+ * expiry is measured by decide when a lock may be taken over, and never whether two writers can commit: the token does.
+ */
+export interface LockStore {
+  /** Rejects with a `LedgerError` `lock-held` (it carries the lock) while another lease has not expired. */
+  acquireLock(request: LockRequest): Promise<Lease>;
+  /** The lock that is held, expired or not. */
+  heldLock(): Promise<HeldLock | undefined>;
+  /** Takes the lock of this id from its holder, whoever it is; false when that lock is not held. */
+  releaseLock(id: string): Promise<boolean>;
 }

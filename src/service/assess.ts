@@ -83,9 +83,13 @@ const lostCodes = {
   broken: "connection-reset",
   too_large: "answer-too-large",
   not_http: "not-http",
+  cut_off: "cut-off",
 } as const;
 
-function findNotSent(reason: "failed" | "timeout", error: Error | undefined): Finding<never> {
+type NotSentReason = Extract<Exchange, { type: "not_sent" }>["reason"];
+
+function findNotSent(reason: NotSentReason, error: Error | undefined): Finding<never> {
+  if (reason === "interrupted") return { evidence: { type: "unreachable" }, code: "aborted" };
   const code = reason === "timeout" ? "connect-timeout" : codeOfConnectError(error);
   const type = code === "certificate-invalid" ? "certificate" : "unreachable";
   return { evidence: { type }, code, detail: error === undefined ? undefined : describeError(error) };

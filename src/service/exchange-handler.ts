@@ -11,14 +11,21 @@ export interface Answer {
   readonly body: Buffer;
 }
 
+/** Why no complete answer came. */
+export type LostReason = "timeout" | "broken" | "too_large" | "not_http" | "cut_off";
+
 /** How an exchange ended, by evidence: what decides is whether a byte of the request may have been written. */
 export type Exchange =
   /** No byte of the request was written. */
-  | { readonly type: "not_sent"; readonly reason: "failed" | "timeout"; readonly error: Error | undefined }
+  | {
+      readonly type: "not_sent";
+      readonly reason: "failed" | "timeout" | "interrupted";
+      readonly error: Error | undefined;
+    }
   /** A byte may have been written, and no complete answer came. `status` is there once its headers had come. */
   | {
       readonly type: "lost";
-      readonly reason: "timeout" | "broken" | "too_large" | "not_http";
+      readonly reason: LostReason;
       readonly error: Error | undefined;
       readonly status: number | undefined;
     }
@@ -35,7 +42,8 @@ class ExchangeStopped extends Error {}
  *
  * ```
  *   dispatch ─────> onRequestStart ─────> onResponseStart ──> onResponseData… ──> onResponseEnd = answer
- *      │ error, deadline   │ error, deadline, 10 MiB
+ *      │ error, deadline,  │ error, deadline, 10 MiB,
+ *      │ drain             │ cut off
  *      └──> not_sent       └──> lost
  * ```
  *
@@ -58,7 +66,7 @@ export class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // Settled: the deadline passed while the connection was made. Started before: undici would send a request again
+    // Settled: the deadline or an interrupt came while the connection was made. Started before: undici would send a request again
     // whose connection broke (it may, by its contract); whether to do so is not its decision here.
     if (this.#settled || this.#controller !== undefined) {
       controller.abort(new ExchangeStopped("the connection broke"));
@@ -113,12 +121,24 @@ export class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.#lose(isHttp ? "broken" : "not_http", error);
   }
 
+  /** Keeps a request from being sent, when it has not been yet; one that was goes on. */
+  drain(): void {
+    if (this.#controller === undefined)
+      this.#end({ type: "not_sent", reason: "interrupted", error: undefined });
+  }
+
+  /** Ends the exchange at once. */
+  cutOff(): void {
+    if (this.#controller === undefined) this.drain();
+    else this.#lose("cut_off");
+  }
+
   #onDeadline(): void {
     if (this.#controller === undefined) this.#end({ type: "not_sent", reason: "timeout", error: undefined });
     else this.#lose("timeout");
   }
 
-  #lose(reason: "timeout" | "broken" | "too_large" | "not_http", error?: Error): void {
+  #lose(reason: LostReason, error?: Error): void {
     this.#end({ type: "lost", reason, error, status: this.#status });
     this.#controller?.abort(new ExchangeStopped("the exchange has ended"));
   }

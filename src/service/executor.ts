@@ -62,6 +62,7 @@ export class Executor {
   readonly #budget = new RetryBudget();
   readonly #waits = new Waits();
   #dispatched = 0;
+  #draining = false;
   #refusals = 0;
 
   constructor(parts: ExecutorParts) {
@@ -98,6 +99,12 @@ export class Executor {
       // A refused call waits at the gate; anything else backs off.
       if (attempt.outcome !== "rejected" && !(await this.#backOff(attempts, options.signal))) return last;
     }
+  }
+
+  /** No call starts any more: those that wait for their turn, or to be sent again, end as they are. */
+  drain(): void {
+    this.#draining = true;
+    this.close();
   }
 
   /** Ends all waiting. Calls in flight are the transport's. */
@@ -164,7 +171,7 @@ export class Executor {
         grant.slot.cancel();
         throw error;
       }
-      if (!signal.aborted && this.#parts.slots.isOpen()) return grant.slot;
+      if (!signal.aborted && !this.#draining && this.#parts.slots.isOpen()) return grant.slot;
       grant.slot.cancel();
     }
   }
@@ -203,6 +210,7 @@ export class Executor {
   }
 
   async #backOff(attempts: number, signal: AbortSignal): Promise<boolean> {
+    if (this.#draining || signal.aborted) return false;
     const ms = backoffMs(attempts, this.#parts.random);
     this.#parts.emit({ type: "waiting", at: this.#parts.clock.now(), reason: "backoff", ms });
     return await this.#waits.sleep(ms, signal);

@@ -13,6 +13,7 @@ export type FailureCode =
   | "certificate-invalid"
   | "invalid-id"
   // Sent, and no answer that proves anything.
+  | "cut-off"
   | "timeout"
   | "connection-reset"
   | "answer-too-large"
@@ -83,6 +84,7 @@ const sentences: Readonly<Record<FailureCode, Sentence>> = {
     hint: "Check the host name in service.base_url; for a private authority set NODE_EXTRA_CA_CERTS.",
   },
   "invalid-id": { what: "the call was not sent: the id cannot stand in a path", hint: "Correct the id." },
+  "cut-off": { what: "the call was cut off by the interrupt before its answer came", hint: settles },
   timeout: {
     what: "the service did not answer in time",
     hint: `${settles} Raise service.timeout if it is slow.`,

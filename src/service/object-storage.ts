@@ -5,8 +5,9 @@ import pLimit from "p-limit";
 import { DraftsyncError, messageOf, systemCodeOf } from "../model/errors.ts";
 import type { EventSink } from "../model/event.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
-import type { Clock, ObjectStorage, StoredSource } from "../model/ports.ts";
+import type { Clock, Interrupts, ObjectStorage, StoredSource } from "../model/ports.ts";
 import type { UploadCredentials } from "./documents.ts";
+import { onAbort } from "./on-abort.ts";
 import type { ServiceProfile } from "./profile.ts";
 import type { Redactor } from "./redact.ts";
 import type { OpenSource } from "./source-file.ts";
@@ -23,6 +24,7 @@ export interface ObjectStorageParts {
   readonly clock: Clock;
   readonly emit: EventSink;
   readonly redactor: Redactor;
+  readonly interrupts?: Interrupts | undefined;
 }
 
 /** Object storage with connections to be closed. */
@@ -73,7 +75,15 @@ export function openObjectStorage(parts: ObjectStorageParts): OpenObjectStorage 
       const client = await clientFor(credentials.value);
       const { bucket, keyPrefix } = credentials.value;
       const uploadKey = `${keyPrefix}${file.operationId}/${posix.basename(file.source)}`;
-      const place = { client, bucket, key: uploadKey, file, signal, emit: progressOf(parts, file) };
+      const place = {
+        client,
+        bucket,
+        key: uploadKey,
+        file,
+        signal,
+        cutOff: parts.interrupts?.cutOff,
+        emit: progressOf(parts, file),
+      };
       await (file.size <= partSize ? putWhole(source, place) : putInParts(source, place));
       return { outcome: "done", status: 200, value: { uploadKey }, attempts: 1 };
     } catch (error) {
@@ -96,7 +106,10 @@ interface Place {
   readonly bucket: string;
   readonly key: string;
   readonly file: StoredSource;
+  /** Takes no further bytes, and removes the parts that were stored. */
   readonly signal: AbortSignal;
+  /** Waits for nothing any more. */
+  readonly cutOff: AbortSignal | undefined;
   readonly emit: (sent: number) => void;
 }
 
@@ -182,12 +195,14 @@ async function putInParts(source: OpenSource, place: Place): Promise<void> {
     partSize: Math.max(partSize, Math.ceil(place.file.size / mostParts)),
     queueSize: partsAtOnce,
   });
+  const leave = onAbort(place.cutOff, () => void upload.abort());
   upload.on("httpUploadProgress", ({ loaded }) => place.emit(loaded ?? 0));
   try {
     await upload.done();
   } catch (error) {
     throw stopped ?? error;
   } finally {
+    leave();
     body.destroy();
   }
 }

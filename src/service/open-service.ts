@@ -14,6 +14,7 @@ import type { ProductDetails, UploadCredentials } from "./documents.ts";
 import { Executor } from "./executor.ts";
 import { Gate } from "./gate.ts";
 import { openObjectStorage } from "./object-storage.ts";
+import { onAbort } from "./on-abort.ts";
 import type { ServiceOptions } from "./options.ts";
 import { checkOptions } from "./options.ts";
 import { RateLimiter } from "./rate-limiter.ts";
@@ -61,6 +62,7 @@ export function assembleService(options: ServiceOptions, random: () => number): 
     userAgent: userAgent(),
     connections: options.concurrency,
     timeoutMs: options.timeoutMs,
+    interrupts: options.interrupts,
   });
   const executor = new Executor({
     transport,
@@ -78,6 +80,9 @@ export function assembleService(options: ServiceOptions, random: () => number): 
     maxWaitMs: profile.max_wait,
     random,
   });
+  const drain = options.interrupts?.drain;
+  if (drain?.aborted) executor.drain();
+  const stopListening = onAbort(drain, () => executor.drain());
   const askCredentials = (signal: AbortSignal) => executor.execute(credentialsCall(profile), { signal });
   const uploads = makeUploadReader(executor, profile);
   const poller = new UploadPoller({
@@ -97,6 +102,7 @@ export function assembleService(options: ServiceOptions, random: () => number): 
     clock,
     emit,
     redactor,
+    interrupts: options.interrupts,
   });
 
   return {
@@ -115,6 +121,7 @@ export function assembleService(options: ServiceOptions, random: () => number): 
     getProduct: (productId, include, signal) =>
       executor.execute(getProductCall(productId, include ?? profile.product_include, profile), { signal }),
     async close() {
+      stopListening();
       poller.close();
       executor.close();
       storage.close();

@@ -1,6 +1,6 @@
 import { DraftsyncError } from "../model/errors.ts";
 import type { EventSink } from "../model/event.ts";
-import type { Clock } from "../model/ports.ts";
+import type { Clock, Interrupts } from "../model/ports.ts";
 import type { ServiceProfile } from "./profile.ts";
 
 /** What a service is opened with. */
@@ -20,6 +20,8 @@ export interface ServiceOptions {
   readonly emit: EventSink;
   /** Absolute folder of the workspace: sources to be stored are relative to it. */
   readonly root: string;
+  /** Of every call, beside its own signal. */
+  readonly interrupts?: Interrupts;
 }
 
 /** The service cannot be opened with such options. */

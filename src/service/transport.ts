@@ -1,7 +1,9 @@
 import type { Dispatcher } from "undici";
 import { Pool } from "undici";
+import type { Interrupts } from "../model/ports.ts";
 import type { Exchange } from "./exchange-handler.ts";
 import { ExchangeHandler } from "./exchange-handler.ts";
+import { onAbort } from "./on-abort.ts";
 
 /** One request. `path` begins with `/api` and may hold a query; the base address's own path goes before it. */
 export interface HttpRequest {
@@ -24,6 +26,7 @@ export interface TransportOptions {
   readonly connections: number;
   /** Of one exchange, from dispatch to the last byte of the answer. */
   readonly timeoutMs: number;
+  readonly interrupts?: Interrupts | undefined;
 }
 
 /** Sends requests to one origin. Never rejects; what went wrong is in the {@link Exchange}. */
@@ -63,11 +66,29 @@ export function openTransport(options: TransportOptions): Transport {
     options.userAgent,
   ];
 
+  const underWay = new Set<ExchangeHandler>();
+  const { drain, cutOff } = options.interrupts ?? {};
+  const leave = [
+    onAbort(drain, () => {
+      for (const handler of [...underWay]) handler.drain();
+    }),
+    onAbort(cutOff, () => {
+      for (const handler of [...underWay]) handler.cutOff();
+    }),
+  ];
+
   return {
     exchange(request) {
+      if (drain?.aborted) {
+        return Promise.resolve({ type: "not_sent", reason: "interrupted", error: undefined });
+      }
       const pool: Dispatcher = request.ownConnection === true ? single : kept;
       return new Promise((resolve) => {
-        const handler = new ExchangeHandler(options.timeoutMs, resolve);
+        const handler = new ExchangeHandler(options.timeoutMs, (exchange) => {
+          underWay.delete(handler);
+          resolve(exchange);
+        });
+        underWay.add(handler);
         pool.dispatch(
           {
             method: request.method,
@@ -80,6 +101,7 @@ export function openTransport(options: TransportOptions): Transport {
       });
     },
     async close() {
+      for (const stopListening of leave) stopListening();
       await Promise.all([kept.destroy(), single.destroy()]);
     },
   };

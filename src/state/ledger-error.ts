@@ -1,4 +1,5 @@
 import { DraftsyncError } from "../model/errors.ts";
+import type { HeldLock } from "../model/lock.ts";
 
 /**
  * Why the ledger refused or failed.
@@ -16,6 +17,8 @@ import { DraftsyncError } from "../model/errors.ts";
  * | ledger-closed | used after `close` |
  * | ledger-failed | the database failed in a way that has no code of its own; see the cause |
  * | ledger-of-another | the ledger belongs to another service or workspace |
+ * | lock-held | another process holds the lock; see {@link LockHeldError} |
+ * | lock-lost | the lease that this writer held has ended; the change was not made |
  */
 export type LedgerErrorCode =
   | "ledger-unreadable"
@@ -28,7 +31,9 @@ export type LedgerErrorCode =
   | "ledger-invalid-value"
   | "ledger-closed"
   | "ledger-failed"
-  | "ledger-of-another";
+  | "ledger-of-another"
+  | "lock-held"
+  | "lock-lost";
 
 /** A failure of the ledger. When a method of the ledger rejects with it, nothing of its change is stored. */
 export class LedgerError extends DraftsyncError {
@@ -41,5 +46,20 @@ export class LedgerError extends DraftsyncError {
     details: { readonly hint?: string; readonly cause?: unknown } = {},
   ) {
     super(message, { code, ...details });
+  }
+}
+
+/** `lock-held`, with the lock that is in the way. */
+export class LockHeldError extends LedgerError {
+  readonly lock: HeldLock;
+
+  constructor(location: string, lock: HeldLock) {
+    const { user, host, pid, command } = lock.holder;
+    super(
+      "lock-held",
+      `The ledger ${location} is locked by ${user} on ${host} (process ${pid}, ${command}).`,
+      { hint: `Wait until it has ended. If it is gone for good: draftsync lock release ${lock.id}` },
+    );
+    this.lock = lock;
   }
 }

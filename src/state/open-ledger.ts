@@ -1,4 +1,4 @@
-import type { Clock, Ledger } from "../model/ports.ts";
+import type { Clock, Ledger, LockStore } from "../model/ports.ts";
 import type { OperationFilter, RunFilter, StoredOperation, StoredRun } from "./history.ts";
 import type { LedgerExport } from "./ledger-export.ts";
 import { migrate } from "./migrate.ts";
@@ -7,7 +7,7 @@ import { SqlLedger } from "./sql-ledger.ts";
 import { openSqlite } from "./sqlite/sqlite-database.ts";
 
 /** A ledger, with what the commands that look at it need. */
-export interface StateStore extends Ledger {
+export interface StateStore extends Ledger, LockStore {
   readonly location: string;
   /** Everything the ledger holds, in a stable order and without secrets. */
   export(): Promise<LedgerExport>;

@@ -102,6 +102,20 @@ export interface RunsTable {
   totals: string | null;
 }
 
+/**
+ * One row: the lock of the workspace. `token` outlives every lease; the other columns are null while nobody holds the
+ * lock. `holder` is a JSON object.
+ */
+export interface LeasesTable {
+  /** Always 1. */
+  id: number;
+  token: number;
+  lock_id: string | null;
+  holder: string | null;
+  acquired_at: number | null;
+  expires_at: number | null;
+}
+
 /** The tables after the last migration. */
 export interface LedgerTables {
   meta: MetaTable;
@@ -113,6 +127,7 @@ export interface LedgerTables {
   uploads: UploadsTable;
   operations: OperationsTable;
   runs: RunsTable;
+  leases: LeasesTable;
 }
 
 /** What queries run on: the database, or a transaction in it. */

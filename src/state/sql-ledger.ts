@@ -1,9 +1,13 @@
 import { sql } from "kysely";
+import type { HeldLock } from "../model/lock.ts";
 import type {
   Clock,
+  Lease,
   Ledger,
   LedgerEffect,
   LedgerOwner,
+  LockRequest,
+  LockStore,
   NewOperation,
   OperationResult,
   RunRecord,
@@ -26,6 +30,7 @@ import { type LedgerExport, makeExport } from "./ledger-export.ts";
 import { RecordReader } from "./read-records.ts";
 import type { LedgerQueries } from "./schema.ts";
 import { StoredRow } from "./stored-row.ts";
+import { WorkspaceLock } from "./workspace-lock.ts";
 import { WriteQueue } from "./write-queue.ts";
 
 /**
@@ -36,17 +41,22 @@ import { WriteQueue } from "./write-queue.ts";
  * committed together share one rise. Runs do not raise it: no plan is built from them. Neither does the binding to a
  * service: a plan names its service itself.
  */
-export class SqlLedger implements Ledger {
+export class SqlLedger implements Ledger, LockStore {
   readonly #database: LedgerDatabase;
   readonly #queue: WriteQueue;
   readonly #journal: Journal;
   readonly #applyEffect: ApplyEffect;
+  readonly #lock: WorkspaceLock;
 
   constructor(database: LedgerDatabase, clock: Clock) {
     this.#database = database;
     this.#journal = makeJournal(database.queries, clock);
     this.#applyEffect = makeApplyEffect(database.queries, this.#journal);
-    this.#queue = new WriteQueue(database, (queries) => raiseSerial(queries));
+    this.#lock = new WorkspaceLock(database, {
+      clock,
+      commitNothing: () => this.#queue.add({ shown: false, apply: async () => {} }),
+    });
+    this.#queue = new WriteQueue(database, { raiseSerial, fence: (queries) => this.#lock.fence(queries) });
   }
 
   get location(): string {
@@ -104,6 +114,20 @@ export class SqlLedger implements Ledger {
     });
   }
 
+  async acquireLock(request: LockRequest): Promise<Lease> {
+    this.#queue.refuseIfClosed();
+    return this.#lock.acquire(request);
+  }
+
+  async heldLock(): Promise<HeldLock | undefined> {
+    return this.#read((queries) => this.#lock.read(queries));
+  }
+
+  async releaseLock(id: string): Promise<boolean> {
+    this.#queue.refuseIfClosed();
+    return this.#lock.releaseByForce(id);
+  }
+
   async export(): Promise<LedgerExport> {
     return this.#read(async (queries) =>
       makeExport(await this.#recorded(queries), {
@@ -122,6 +146,7 @@ export class SqlLedger implements Ledger {
   }
 
   async close(): Promise<void> {
+    this.#lock.stop();
     await this.#queue.close();
     await this.#database.close();
   }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { LockHolder } from "../model/lock.ts";
 import type { ApiError, CallFailure } from "../model/outcome.ts";
 import type { OperationIntent } from "../model/recorded.ts";
 import { type Attributes, fileKinds } from "../model/resource.ts";
@@ -49,3 +50,12 @@ export const failureSchema: z.ZodType<CallFailure> = z.looseObject({
 
 /** The column `totals`: whatever a run reported of itself. */
 export const totalsSchema: z.ZodType<unknown> = z.json();
+
+/** The column `holder`. Members that it does not name are kept. */
+export const holderSchema: z.ZodType<LockHolder> = z.looseObject({
+  user: z.string(),
+  host: z.string(),
+  pid: z.int(),
+  command: z.string(),
+  url: text,
+});

@@ -32,14 +32,25 @@ const largestGroup = 500;
 export class WriteQueue {
   readonly #database: LedgerDatabase;
   readonly #raiseSerial: (queries: LedgerQueries) => Promise<unknown>;
+  readonly #fence: (queries: LedgerQueries) => Promise<void>;
   readonly #waiting: Member[] = [];
   #running: Promise<void> | undefined;
   #closed = false;
 
-  /** `raiseSerial` is run once in every transaction with a change that is shown. */
-  constructor(database: LedgerDatabase, raiseSerial: (queries: LedgerQueries) => Promise<unknown>) {
+  /**
+   * `raiseSerial` is run once in every transaction with a change that is shown; `fence` first of all in every one, and
+   * throws when this store may not write any more.
+   */
+  constructor(
+    database: LedgerDatabase,
+    parts: {
+      readonly raiseSerial: (queries: LedgerQueries) => Promise<unknown>;
+      readonly fence: (queries: LedgerQueries) => Promise<void>;
+    },
+  ) {
     this.#database = database;
-    this.#raiseSerial = raiseSerial;
+    this.#raiseSerial = parts.raiseSerial;
+    this.#fence = parts.fence;
   }
 
   /** Resolves once the change is committed and synced. */
@@ -88,6 +99,7 @@ export class WriteQueue {
 
   #transact(group: readonly Member[]): Promise<void> {
     return this.#database.transaction("write", async (queries) => {
+      await this.#fence(queries);
       for (const { change } of group) await change.apply(queries);
       if (group.some(({ change }) => change.shown)) await this.#raiseSerial(queries);
     });

@@ -33,6 +33,7 @@ describe("usage", () => {
     "apply",
     "show",
     "state",
+    "lock",
     "uploads",
     "products",
     "sandbox",
@@ -40,8 +41,7 @@ describe("usage", () => {
   ])("%s has help with examples", async (command) => {
     const { code, stdout } = await run(command, "--help");
     expect(code).toBe(0);
-    if (command !== "state" && command !== "uploads" && command !== "products")
-      expect(stdout).toContain("Examples:");
+    if (!["state", "lock", "uploads", "products"].includes(command)) expect(stdout).toContain("Examples:");
   });
 
   test.each([

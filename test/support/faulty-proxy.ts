@@ -7,6 +7,8 @@ export type Fault =
   | { readonly type: "lost" }
   /** The service carries it out; the connection is cut before its answer. */
   | { readonly type: "answer-lost" }
+  /** The service carries it out; its answer is kept back until this is resolved, for ever if it never is. */
+  | { readonly type: "answer-held"; readonly until: Promise<unknown> }
   /** It never gets to the service; this is answered instead. */
   | {
       readonly type: "answer";
@@ -49,7 +51,8 @@ export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
       return;
     }
     if (fault?.type === "lost") return void incoming.socket.destroy();
-    forward(incoming, { target, body, answer, cut: fault?.type === "answer-lost" });
+    const until = fault?.type === "answer-held" ? fault.until : Promise.resolve();
+    forward(incoming, { target, body, answer, until, cut: fault?.type === "answer-lost" });
   });
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   const address = server.address();
@@ -75,14 +78,16 @@ interface Forwarding {
   readonly target: string;
   readonly body: Buffer;
   readonly answer: ServerResponse;
+  readonly until: Promise<unknown>;
   /** Cut the connection once the service has answered. */
   readonly cut: boolean;
 }
 
-function forward(incoming: IncomingMessage, { target, body, answer, cut }: Forwarding): void {
+function forward(incoming: IncomingMessage, { target, body, answer, until, cut }: Forwarding): void {
   const options = { method: incoming.method, headers: { ...incoming.headers, connection: "close" } };
   const onward = send(new URL(incoming.url ?? "/", target), options, async (response) => {
     const content = await readAll(response);
+    await until;
     if (cut) return void incoming.socket.destroy();
     answer.writeHead(response.statusCode ?? 500, response.headers);
     answer.end(content);

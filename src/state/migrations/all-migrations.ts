@@ -1,5 +1,6 @@
 import type { Migration } from "../migrate.ts";
 import { ledgerMigration } from "./0001-ledger.ts";
+import { leaseMigration } from "./0002-lease.ts";
 
 /** Every migration, numbered from 1 without gaps, in the order in which they are applied. */
-export const allMigrations: readonly Migration[] = [ledgerMigration];
+export const allMigrations: readonly Migration[] = [ledgerMigration, leaseMigration];

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { StoredSource } from "../../../src/model/ports.ts";
+import type { Interrupts, StoredSource } from "../../../src/model/ports.ts";
 import { apiKey, closeAfterTest, noSignal, startHarness } from "./support/harness.ts";
 import { answer } from "./support/raw-server.ts";
 import type { StorageRequest } from "./support/storage-server.ts";
@@ -12,14 +12,15 @@ const small = makeContent(100_000);
 const large = makeContent(20 * 1024 * 1024 + 5);
 
 interface Setup {
-  readonly fail?: (request: StorageRequest, index: number) => number | undefined;
+  readonly fail?: (request: StorageRequest, index: number) => number | "stall" | undefined;
   readonly expiration?: string;
   /** Where the credentials send the client; the storage server when absent. */
   readonly endpoint?: string;
   readonly profile?: (storageUrl: string) => unknown;
+  readonly interrupts?: Interrupts;
 }
 
-async function setUp({ fail, expiration, endpoint, profile }: Setup = {}) {
+async function setUp({ fail, expiration, endpoint, profile, interrupts }: Setup = {}) {
   const storage = await startStorageServer(fail);
   closeAfterTest(() => storage.close());
   const root = await makeFolder();
@@ -35,7 +36,7 @@ async function setUp({ fail, expiration, endpoint, profile }: Setup = {}) {
   };
   const harness = await startHarness(
     () => answer(201, { data: { type: "upload_credential", id: "1", attributes } }),
-    { root, profile: profile?.(storage.url) },
+    { root, profile: profile?.(storage.url), ...(interrupts === undefined ? {} : { interrupts }) },
   );
   return { ...harness, storage, root };
 }
@@ -186,6 +187,28 @@ describe("storing a source", () => {
       failure: { code: "aborted" },
     });
     expect([...storage.open]).toEqual([]);
+    expect(storage.objects.size).toBe(0);
+  });
+
+  it("waits for nothing any more when it is cut off", async () => {
+    const [drain, cutOff] = [new AbortController(), new AbortController()];
+    let arrived = () => {};
+    const stalled = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    const { service, storage, root } = await setUp({
+      fail: (request) => {
+        if (!request.query.has("partNumber")) return undefined;
+        arrived();
+        return "stall";
+      },
+      interrupts: { drain: drain.signal, cutOff: cutOff.signal },
+    });
+    const putting = service.storage.put(await planSource(root, "large.bin", large), drain.signal);
+    await stalled;
+    drain.abort();
+    cutOff.abort();
+    expect(await putting).toMatchObject({ outcome: "not_sent", failure: { code: "aborted" } });
     expect(storage.objects.size).toBe(0);
   });
 

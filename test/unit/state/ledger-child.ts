@@ -1,11 +1,15 @@
 import { writeSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { messageOf } from "../../../src/model/errors.ts";
 import { systemClock } from "../../../src/model/ports.ts";
+import { LedgerError } from "../../../src/state/ledger-error.ts";
 import { openLedger } from "../../../src/state/open-ledger.ts";
 import { attached, attachOperation, sampleRun } from "./ledger-values.ts";
 
 /**
  * What a test starts as a process of its own: `open LOCATION` prints the lineage; `work LOCATION` begins and finishes
- * operations until it is killed, and prints what it did once the ledger has said that it is stored.
+ * operations until it is killed, and prints what it did once the ledger has said that it is stored; `hold LOCATION`
+ * takes the lock for two seconds, and tries one commit for each line of its input.
  */
 const [task, location = ""] = process.argv.slice(2);
 const ledger = await openLedger({ location, clock: systemClock });
@@ -14,9 +18,27 @@ if (task === "open") {
   await ledger.record([{ type: "protection", draftId: process.pid, protect: true }]);
   print(lineage);
   await ledger.close();
+} else if (task === "hold") {
+  await hold();
 } else {
   await ledger.startRun(sampleRun);
   await Promise.all([1, 2, 3, 4].map(work));
+}
+
+async function hold(): Promise<void> {
+  const holder = { user: "ann", host: "here", pid: process.pid, command: "apply" };
+  const { lock } = await ledger.acquireLock({ holder, leaseMs: 2_000, heartbeatMs: 1_000_000_000 });
+  print(`held ${lock.token}`);
+  let fileId = 0;
+  for await (const _line of createInterface({ input: process.stdin })) {
+    fileId += 1;
+    print(await ledger.record([attached(fileId)]).then(() => "committed", codeOf));
+  }
+  await ledger.close();
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof LedgerError ? error.code : messageOf(error);
 }
 
 async function work(worker: number): Promise<never> {

@@ -8,6 +8,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { systemClock } from "../../../src/model/ports.ts";
 import { openSqlite } from "../../../src/state/sqlite/sqlite-database.ts";
+import { lockRequest } from "./ledger-lock-suite.ts";
 import { freshFolder, openForTest } from "./samples.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -39,11 +40,13 @@ interface Child {
   readonly lines: readonly string[];
   /** Resolves once that many lines were printed, or the process has ended. */
   printed(count: number): Promise<void>;
-  kill(): void;
+  kill(signal?: NodeJS.Signals): void;
+  /** Writes a line to its standard input; without one, ends that. */
+  tell(line?: string): void;
   readonly ended: Promise<{ readonly code: number | null; readonly errors: string }>;
 }
 
-function start(task: "open" | "work", location: string): Child {
+function start(task: "open" | "work" | "hold", location: string): Child {
   const child = spawn(process.execPath, [join(built, "test/unit/state/ledger-child.js"), task, location]);
   let text = "";
   let errors = "";
@@ -68,7 +71,8 @@ function start(task: "open" | "work", location: string): Child {
         if (ended) return;
       }
     },
-    kill: () => void child.kill("SIGKILL"),
+    kill: (signal = "SIGKILL") => void child.kill(signal),
+    tell: (line) => (line === undefined ? child.stdin.end() : child.stdin.write(`${line}\n`)),
     ended: closed.then(() => ({ code: child.exitCode, errors })),
   };
 }
@@ -114,6 +118,30 @@ test.each([1, 2, 9, 40, 150, 400])(
     expect(halfDone).toEqual([]);
     expect(inDoubt.length).toBe(operations.size - files.size);
     expect(await integrityOf(location)).toEqual([{ integrity_check: "ok" }]);
+  },
+  patience,
+);
+
+test.each([{ takenOver: true }, { takenOver: false }])(
+  "a process that was stopped for longer than its lease commits nothing, taken over: $takenOver",
+  async ({ takenOver }) => {
+    const location = join(freshFolder(), "state.db");
+    const ledger = await openForTest(location);
+    const child = start("hold", location);
+    await child.printed(1);
+    child.tell("commit");
+    await child.printed(2);
+    child.kill("SIGSTOP");
+    const expired = async () => ((await ledger.heldLock())?.expiresAt ?? 0) <= Date.now();
+    await expect.poll(expired, { timeout: patience }).toBe(true);
+    if (takenOver) expect((await ledger.acquireLock(lockRequest("bob"))).lock.token).toBe(2);
+    child.kill("SIGCONT");
+    child.tell("commit");
+    await child.printed(3);
+    child.tell();
+    expect(await child.ended).toEqual({ code: 0, errors: "" });
+    expect(child.lines).toEqual(["held 1", "committed", "lock-lost"]);
+    expect((await ledger.load()).attachments.map(({ fileId }) => fileId)).toEqual([1]);
   },
   patience,
 );

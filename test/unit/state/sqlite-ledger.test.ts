@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { describeLedgerJournal } from "./ledger-journal-suite.ts";
+import { describeLedgerLock } from "./ledger-lock-suite.ts";
 import { describeLedgerState } from "./ledger-state-suite.ts";
 import { describeLedger } from "./ledger-suite.ts";
 import { freshFolder, openForTest } from "./samples.ts";
@@ -12,3 +13,7 @@ async function makeSqlite() {
 describeLedger("SQLite", makeSqlite);
 describeLedgerJournal("SQLite", makeSqlite);
 describeLedgerState("SQLite", makeSqlite);
+describeLedgerLock("SQLite", async () => {
+  const location = join(freshFolder(), "state.db");
+  return (clock) => openForTest(location, clock);
+});

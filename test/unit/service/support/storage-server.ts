@@ -21,9 +21,9 @@ export interface StorageServer {
   close(): Promise<void>;
 }
 
-/** Starts a {@link StorageServer}; `fail` may answer a request with a status of its own. */
+/** Starts a {@link StorageServer}; `fail` may answer a request with a status of its own, or never (`stall`). */
 export async function startStorageServer(
-  fail: (request: StorageRequest, index: number) => number | undefined = () => undefined,
+  fail: (request: StorageRequest, index: number) => number | "stall" | undefined = () => undefined,
 ): Promise<StorageServer> {
   const requests: StorageRequest[] = [];
   const objects = new Map<string, Buffer>();
@@ -77,6 +77,7 @@ export async function startStorageServer(
       };
       requests.push(request);
       const status = fail(request, requests.length - 1);
+      if (status === "stall") return;
       const reply =
         status === undefined
           ? handle(request)

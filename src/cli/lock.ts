@@ -1,0 +1,99 @@
+import type { HeldLock } from "../model/lock.ts";
+import { systemClock } from "../model/ports.ts";
+import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
+import { examples, withWorkspaceFlags } from "./cli.ts";
+import { CliError } from "./cli-error.ts";
+import { exitCode } from "./exit-code.ts";
+
+interface StatusFlags extends WorkspaceFlags {
+  readonly json?: boolean;
+}
+
+interface ReleaseFlags extends WorkspaceFlags {
+  readonly autoApprove?: boolean;
+}
+
+/** `draftsync lock status|release` */
+export const defineLock: DefineCommand = (program, cli) => {
+  const lock = program
+    .command("lock")
+    .summary("the lock of the workspace")
+    .description(
+      "One command writes at a time: it holds the lock, and renews it while it runs. A lock that is not renewed for a " +
+        "minute expires, and the next writer takes it over.",
+    );
+  withWorkspaceFlags(lock.command("status"))
+    .summary("show who holds the lock")
+    .option("--json", "as JSON")
+    .addHelpText("after", examples("draftsync lock status", "draftsync lock status --json | jq .lock.url"))
+    .action((flags: StatusFlags) => runStatus(cli, flags));
+  withWorkspaceFlags(lock.command("release"))
+    .summary("take the lock from a holder that is gone")
+    .description(
+      "Takes the lock away. If its holder runs after all it can record nothing more, so what it has sent and not yet " +
+        "recorded is in doubt: let it end by itself if you can.",
+    )
+    .argument("<id>", "the lock's id, as `lock status` shows it")
+    .option("--auto-approve", "do not ask; needed where nobody can be asked")
+    .addHelpText("after", examples("draftsync lock release 0b9f6c1e-5a42-4c0e-9a37-5d3e8f1c2b60"))
+    .action((id: string, flags: ReleaseFlags) => runRelease(cli, id, flags));
+};
+
+async function runStatus(cli: Cli, flags: StatusFlags): Promise<void> {
+  const { inWorkspace } = await import("./workspace.ts");
+  const { formatLock, viewLock } = await import("../report/lock-text.ts");
+  const { terminal } = cli;
+  const lock = await inWorkspace(cli, flags, async (workspace) => (await workspace.ledger()).heldLock());
+  const now = systemClock.now();
+  if (flags.json) {
+    const view = lock === undefined ? null : viewLock(lock, now);
+    return terminal.out(`${JSON.stringify({ format_version: 1, lock: view }, null, 2)}\n`);
+  }
+  terminal.out(lock === undefined ? "Not locked.\n" : formatLock(lock, now, terminal.paintOut));
+}
+
+async function runRelease(cli: Cli, id: string, flags: ReleaseFlags): Promise<void> {
+  const { inWorkspace } = await import("./workspace.ts");
+  await inWorkspace(cli, flags, async (workspace) => {
+    const ledger = await workspace.ledger();
+    const lock = await ledger.heldLock();
+    if (lock === undefined) throw notHeld(id);
+    if (lock.id !== id) throw heldAsAnother(id, lock);
+    if (!(await approve(cli, lock, flags))) return cli.end(exitCode.error);
+    // Somebody else may have got it while the question was open: that one is not taken away.
+    if (!(await ledger.releaseLock(id))) throw notHeld(id);
+    cli.terminal.err("Released.\n");
+  });
+}
+
+function notHeld(id: string): CliError {
+  return new CliError(`the lock ${id} is not held any more; nothing was changed`, {
+    code: "lock-not-held",
+    hint: "`draftsync lock status` shows whether another one is.",
+  });
+}
+
+function heldAsAnother(id: string, lock: HeldLock): CliError {
+  return new CliError(`the lock that is held is ${lock.id}, not ${id}; nothing was changed`, {
+    code: "lock-not-held",
+    hint: "`draftsync lock status` shows who holds it.",
+  });
+}
+
+async function approve({ terminal, signal }: Cli, lock: HeldLock, flags: ReleaseFlags): Promise<boolean> {
+  if (flags.autoApprove) return true;
+  if (!terminal.interactive) {
+    throw new CliError("there is no terminal to ask for approval on; nothing was changed", {
+      code: "approval-needed",
+      hint: "Add --auto-approve to release the lock without asking.",
+    });
+  }
+  const { formatLock } = await import("../report/lock-text.ts");
+  terminal.err(formatLock(lock, systemClock.now(), terminal.paintErr));
+  const question =
+    "Take it from them? What they have sent and not recorded is then in doubt. Only 'yes' is taken as yes: ";
+  const answer = await terminal.ask(question, signal);
+  if (answer?.trim() === "yes") return true;
+  terminal.err("Not released.\n");
+  return false;
+}

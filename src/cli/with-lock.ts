@@ -1,0 +1,78 @@
+import { hostname, userInfo } from "node:os";
+import { messageOf } from "../model/errors.ts";
+import type { LockHolder } from "../model/lock.ts";
+import type { Lease } from "../model/ports.ts";
+import { systemClock } from "../model/ports.ts";
+import { describeAge, describeHolder } from "../report/lock-text.ts";
+import { LockHeldError } from "../state/ledger-error.ts";
+import { ciJobUrl } from "./ci-job.ts";
+import type { Cli } from "./cli.ts";
+import { CliError } from "./cli-error.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** What holds the lock, and for which command. */
+export interface LockOptions {
+  readonly workspace: Workspace;
+  /** As it is typed, without arguments. */
+  readonly command: string;
+}
+
+/**
+ * Runs `work` as the only writer of the workspace, and gives the lock back however it ends. Throws {@link CliError}
+ * `lock-held` when somebody else is writing.
+ */
+export async function withLock<T>(
+  cli: Cli,
+  { workspace, command }: LockOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  const store = await workspace.ledger();
+  const lease = await store.acquireLock({ holder: describeThisProcess(cli, command) }).catch(explainHeld);
+  tellTakeover(cli, lease);
+  try {
+    return await work();
+  } finally {
+    await lease.release().catch((error: unknown) => {
+      cli.terminal.err(`The lock was not given back and expires by itself: ${messageOf(error)}\n`);
+    });
+  }
+}
+
+function describeThisProcess({ env }: Cli, command: string): LockHolder {
+  const url = ciJobUrl(env);
+  return {
+    user: userName(env),
+    host: hostname(),
+    pid: process.pid,
+    command,
+    ...(url === undefined ? {} : { url }),
+  };
+}
+
+/** A container may run under a number that no user has. */
+function userName(env: NodeJS.ProcessEnv): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return env.USER || env.USERNAME || `user ${process.getuid?.() ?? "unknown"}`;
+  }
+}
+
+function explainHeld(error: unknown): never {
+  if (!(error instanceof LockHeldError)) throw error;
+  const { lock } = error;
+  throw new CliError(
+    `the workspace is locked by ${describeHolder(lock)}: ${describeAge(lock, systemClock.now())}; nothing was changed`,
+    {
+      code: error.code,
+      hint: `Wait until it has ended. If it is gone for good: draftsync lock release ${lock.id}`,
+      cause: error,
+    },
+  );
+}
+
+function tellTakeover({ terminal }: Cli, { tookOver }: Lease): void {
+  if (tookOver === undefined) return;
+  const age = describeAge(tookOver, systemClock.now());
+  terminal.err(`note: took over the lock of ${describeHolder(tookOver)}: ${age}\n`);
+}

@@ -1,0 +1,118 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Sandbox } from "../../src/sandbox/server.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import type { Folder } from "../support/cli.ts";
+import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
+import type { FaultyProxy } from "../support/faulty-proxy.ts";
+import { startFaultyProxy } from "../support/faulty-proxy.ts";
+
+const key = "canary-key-5d10";
+const never = new Promise<never>(() => {});
+let sandbox: Sandbox;
+let proxy: FaultyProxy;
+let folder: Folder;
+
+// A call may take ten minutes: what ends these runs is the interrupt, or the test fails by its own time.
+const config = (url: string) => `version: 1
+workspace: w
+service:
+  base_url: ${url}
+  timeout: 10m
+  rate: { limit: 1000, window: 1s }
+  profile: { settle_delay: 1ms }
+`;
+
+beforeEach(async () => {
+  sandbox = await startSandbox({ key });
+  proxy = await startFaultyProxy(sandbox.url);
+  folder = await makeFolder({
+    "draftsync.yaml": config(proxy.url),
+    "manifests/a.yaml": `draft: 1
+product_files: [{ file_id: 1 }, { file_id: 2 }, { file_id: 3 }]
+publish: true
+---
+draft: 2
+publish: true
+`,
+  });
+});
+
+afterEach(async () => {
+  await proxy.close();
+  await sandbox.close();
+  await folder.dispose();
+});
+
+const options = () => ({ cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } });
+const run = (...args: string[]) => draftsync(args, options());
+
+/** Every call is carried out, and only that of file 1 is answered. */
+function stall(): void {
+  proxy.choose = ({ body }) =>
+    body.includes('"file_id":1') ? undefined : { type: "answer-held", until: never };
+}
+
+async function operations() {
+  const { stdout } = await run("state", "export");
+  const exported: { operations: { address: string; outcome?: string; failure?: { code: string } }[] } =
+    JSON.parse(stdout);
+  return exported.operations
+    .map(({ address, outcome, failure }) => `${address} ${outcome} ${failure?.code ?? ""}`.trim())
+    .sort();
+}
+
+const accounted = [
+  "drafts/1/product_files/1 done",
+  "drafts/1/product_files/2 unknown cut-off",
+  "drafts/1/product_files/3 unknown cut-off",
+  "drafts/2/product unknown cut-off",
+];
+
+describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
+  test("once, at a service that stalls: what has not ended after 5 s is cut off and recorded", async () => {
+    stall();
+    const running = startDraftsync(["apply", "--auto-approve"], options());
+    await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain("product_files/1 attached");
+    await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(4);
+    running.kill(signal);
+    const { code, stderr } = await running.ended;
+    expect(code).toBe(130);
+    expect(stderr).toContain("Cutting off what has not ended within 5 s.");
+    expect(proxy.seen).toHaveLength(4);
+    expect(await operations()).toEqual(accounted);
+    expect((await run("lock", "status")).stdout).toBe("Not locked.\n");
+  });
+
+  test("twice: cut off at once, recorded, and the next run finds out what it can", async () => {
+    stall();
+    const running = startDraftsync(["apply", "--auto-approve"], options());
+    await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain("product_files/1 attached");
+    await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(4);
+    running.kill(signal);
+    await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain("Interrupted:");
+    running.kill(signal);
+    const { code, stderr } = await running.ended;
+    expect(code).toBe(130);
+    expect(stderr).toContain("Interrupted again");
+    expect(stderr).not.toContain("within 5 s.");
+    expect(proxy.seen).toHaveLength(4);
+    expect(await operations()).toEqual(accounted);
+    proxy.choose = () => undefined;
+    const again = await run("apply", "--auto-approve");
+    expect(again.code).toBe(4);
+    expect(sandbox.state().products).toHaveLength(1);
+  });
+});
+
+test("a call by hand that is cut off is in doubt", async () => {
+  proxy.choose = () => ({ type: "answer-held", until: never });
+  const running = startDraftsync(["products", "duplicate", "771200", "--auto-approve"], options());
+  await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(1);
+  running.kill("SIGINT");
+  await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain("Interrupted:");
+  running.kill("SIGINT");
+  const { code, stderr } = await running.ended;
+  expect(code).toBe(4);
+  expect(stderr).toContain("it is in doubt whether this took effect");
+  expect(await operations()).toEqual(["products/771200/duplicate unknown cut-off"]);
+});

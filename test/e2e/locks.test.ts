@@ -1,0 +1,188 @@
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { systemClock } from "../../src/model/ports.ts";
+import type { Sandbox } from "../../src/sandbox/server.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import { openLedger } from "../../src/state/open-ledger.ts";
+import type { Folder, Running } from "../support/cli.ts";
+import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
+import type { FaultyProxy } from "../support/faulty-proxy.ts";
+import { startFaultyProxy } from "../support/faulty-proxy.ts";
+
+const key = "canary-key-9e42";
+const jobUrl = "https://ci.example/shop/-/jobs/17";
+let sandbox: Sandbox;
+let proxy: FaultyProxy;
+let folder: Folder;
+let running: Running | undefined;
+let answerAll: () => void;
+
+beforeEach(async () => {
+  sandbox = await startSandbox({ key });
+  proxy = await startFaultyProxy(sandbox.url);
+  folder = await makeFolder({
+    "draftsync.yaml": `version: 1
+workspace: w
+service:
+  base_url: ${proxy.url}
+  timeout: 10m
+  rate: { limit: 1000, window: 1s }
+  profile: { settle_delay: 1ms }
+`,
+    "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }]\npublish: true\n",
+    "a.glb": "content",
+  });
+});
+
+afterEach(async () => {
+  running?.kill("SIGKILL");
+  await running?.ended;
+  running = undefined;
+  await proxy.close();
+  await sandbox.close();
+  await folder.dispose();
+});
+
+const options = (env = {}) => ({ cwd: folder.path, env: { DRAFTSYNC_API_KEY: key, ...env } });
+const run = (...args: string[]) => draftsync(args, options());
+const apply = () => run("apply", "--auto-approve");
+
+/** An apply that has sent its first call and waits for the answer, until `answerAll`. */
+async function startHolder(): Promise<Running> {
+  const until = new Promise<void>((resolve) => {
+    answerAll = resolve;
+  });
+  proxy.choose = () => ({ type: "answer-held", until });
+  running = startDraftsync(["apply", "--auto-approve"], options({ CI_JOB_URL: jobUrl }));
+  await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(1);
+  return running;
+}
+
+async function lockStatus() {
+  const { stdout } = await run("lock", "status", "--json");
+  return JSON.parse(stdout);
+}
+
+/** What a process sees whose clock is a minute and a half ahead: the lease has expired. */
+async function takeOverLater(): Promise<void> {
+  const clock = { ...systemClock, now: () => Date.now() + 90_000 };
+  const ledger = await openLedger({ location: join(folder.path, ".draftsync/state.db"), clock });
+  const holder = { user: "bob", host: "elsewhere", pid: 7, command: "apply" };
+  const lease = await ledger.acquireLock({ holder });
+  expect(lease.tookOver?.holder.url).toBe(jobUrl);
+  await lease.release();
+  await ledger.close();
+}
+
+describe("two at once", () => {
+  test("one writes; the other ends with 6 and names it", async () => {
+    const holder = await startHolder();
+    const refused = await apply();
+    expect(refused.code).toBe(6);
+    expect(refused.stdout).toBe("");
+    const { lock } = await lockStatus();
+    expect(lock).toMatchObject({ command: "apply", host: hostname(), url: jobUrl, token: 1, expired: false });
+    expect(refused.stderr).toContain("[lock-held]");
+    expect(refused.stderr).toContain(`${lock.user} on ${hostname()} (process ${lock.pid}, apply, ${jobUrl})`);
+    expect(refused.stderr).toMatch(/held for .+; it expires in .+ unless it is renewed/);
+    expect(refused.stderr).toContain(`draftsync lock release ${lock.id}`);
+    expect((await run("lock", "status")).stdout).toContain(lock.id);
+    const others = [
+      ["uploads", "create", "a.glb"],
+      ["products", "duplicate", "5", "--auto-approve"],
+    ];
+    for (const args of others) expect((await run(...args)).code).toBe(6);
+    const readers = [["plan"], ["validate"], ["state", "list"], ["state", "export"]];
+    for (const args of readers) expect((await run(...args)).code).toBe(0);
+    answerAll();
+    expect((await holder.ended).code).toBe(0);
+    expect(proxy.seen).toEqual(["POST /api/drafts/1/product_files", "POST /api/products"]);
+    expect(await lockStatus()).toEqual({ format_version: 1, lock: null });
+    expect((await run("lock", "status")).stdout).toBe("Not locked.\n");
+    expect((await apply()).code).toBe(0);
+  });
+
+  test("a saved plan takes the lock too, and a command that fails gives it back", async () => {
+    await run("plan", "--out", "plan.json");
+    const holder = await startHolder();
+    const refused = await run("apply", "plan.json", "--auto-approve");
+    expect(refused).toMatchObject({ code: 6, stderr: expect.stringContaining("[lock-held]") });
+    answerAll();
+    await holder.ended;
+    const stale = await run("apply", "plan.json", "--auto-approve");
+    expect(stale).toMatchObject({ code: 6, stderr: expect.stringContaining("[plan-stale]") });
+    await folder.write({ "manifests/a.yaml": "draft: one\n" });
+    expect((await apply()).code).toBe(1);
+    expect((await run("lock", "status")).stdout).toBe("Not locked.\n");
+  });
+});
+
+describe("lock release", () => {
+  test("wants the id, and approval where nobody can be asked", async () => {
+    expect(await run("lock", "release", "none", "--auto-approve")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("[lock-not-held]"),
+    });
+    await startHolder();
+    const { lock } = await lockStatus();
+    expect(await run("lock", "release", "none", "--auto-approve")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(lock.id),
+    });
+    const unasked = await run("lock", "release", lock.id);
+    expect(unasked).toMatchObject({ code: 1, stderr: expect.stringContaining("[approval-needed]") });
+    expect((await lockStatus()).lock.id).toBe(lock.id);
+  });
+
+  test("in mid-apply: the holder names what it could not record, and it stays in doubt", async () => {
+    const holder = await startHolder();
+    const { lock } = await lockStatus();
+    expect((await run("lock", "release", lock.id, "--auto-approve")).code).toBe(0);
+    answerAll();
+    const { code, stderr } = await holder.ended;
+    expect(code).toBe(4);
+    expect(stderr).toContain("[outcome-not-recorded]");
+    expect(stderr).toContain("POST /api/drafts/1/product_files for drafts/1/product_files/1 (done)");
+    expect(proxy.seen).toHaveLength(1);
+    const list = await run("state", "list", "--json");
+    expect(JSON.parse(list.stdout).entries).toMatchObject([
+      { address: "drafts/1/product_files/1", type: "operation" },
+    ]);
+  });
+});
+
+describe("a holder that is gone", () => {
+  test("is taken over once its lease has expired, with a note", async () => {
+    const holder = await startHolder();
+    holder.kill("SIGKILL");
+    await holder.ended;
+    proxy.choose = () => undefined;
+    const refused = await apply();
+    expect(refused).toMatchObject({ code: 6, stderr: expect.stringContaining(jobUrl) });
+    // The minute passes: as if it had, the lease ends now.
+    const { default: Database } = await import("libsql");
+    const database = new Database(join(folder.path, ".draftsync/state.db"));
+    database.exec(`update leases set expires_at = ${Date.now()}`);
+    database.close();
+    const next = await apply();
+    expect(next.code).toBe(4);
+    expect(next.stderr).toContain("note: took over the lock of");
+    expect(next.stderr).toContain(jobUrl);
+    expect((await run("lock", "status")).stdout).toBe("Not locked.\n");
+  });
+
+  test("and comes back after its lease: it sends and records nothing more", async () => {
+    const holder = await startHolder();
+    holder.kill("SIGSTOP");
+    await takeOverLater();
+    answerAll();
+    holder.kill("SIGCONT");
+    const { code, stderr } = await holder.ended;
+    expect(code).toBe(4);
+    expect(stderr).toContain("The lock of the ledger");
+    expect(stderr).toContain("drafts/1/product_files/1 (done)");
+    expect(proxy.seen).toEqual(["POST /api/drafts/1/product_files"]);
+    expect(sandbox.state().products).toEqual([]);
+  });
+});

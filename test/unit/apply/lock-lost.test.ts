@@ -1,0 +1,99 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { OutcomesNotRecordedError } from "../../../src/apply/unrecorded.ts";
+import type { World } from "../../support/world.ts";
+import { startWorld } from "../../support/world.ts";
+
+let world: World;
+
+beforeEach(async () => {
+  world = await startWorld();
+});
+afterEach(() => world.close());
+
+const holder = { user: "ann", host: "build-7", pid: 1, command: "apply" };
+
+/** Takes the lock, and has it released by force once `count` requests have arrived, before any of them is answered. */
+async function loseLockAfter(count: number): Promise<void> {
+  const { lock } = await world.ledger.acquireLock({ holder });
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let arrived = 0;
+  world.proxy.choose = () => {
+    arrived += 1;
+    if (arrived === count) void world.ledger.releaseLock(lock.id).then(release);
+    return { type: "answer-held", until: released };
+  };
+}
+
+const thrown = (work: Promise<unknown>) =>
+  work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+describe("a lock that is lost in the middle of an apply", () => {
+  test("ends it with everything that was sent and could not be recorded; nothing more is sent", async () => {
+    await world.write(`
+draft: 1
+product_files: [{ file_id: 10, renderer: arnold }, { file_id: 11 }]
+publish: true
+---
+draft: 2
+publish: true
+---
+draft: 3
+product_files: [{ file_id: 30 }]
+`);
+    await loseLockAfter(4);
+    const error = await thrown(world.apply());
+    if (!(error instanceof OutcomesNotRecordedError)) throw error;
+    expect(error).toMatchObject({ code: "outcome-not-recorded", cause: { code: "lock-lost" } });
+    const lost = [...error.outcomes].sort((a, b) => (a.operation.address < b.operation.address ? -1 : 1));
+    expect(lost).toMatchObject([
+      {
+        operation: { address: "drafts/1/product_files/10", kind: "attach" },
+        result: { outcome: "done", status: 201 },
+        effects: [{ type: "attached", attachment: { fileId: 10, attributes: { renderer: "arnold" } } }],
+      },
+      { operation: { address: "drafts/1/product_files/11" }, result: { outcome: "done" } },
+      {
+        operation: { address: "drafts/2/product", kind: "publish" },
+        result: { outcome: "done" },
+        effects: [{ type: "published", draftId: 2 }],
+      },
+      { operation: { address: "drafts/3/product_files/30" }, result: { outcome: "done" } },
+    ]);
+    const [product] = world.sandbox.state().products;
+    expect(error.message).toContain(`POST /api/products for drafts/2/product (done, product ${product?.id})`);
+    expect(error.message).toContain("drafts/1/product_files/11");
+    expect(world.requests()).toHaveLength(4);
+    // The intents are in the ledger: nobody will send these calls again unawares.
+    const { inDoubt, attachments } = await world.ledger.load();
+    expect(attachments).toEqual([]);
+    expect(inDoubt.map(({ id }) => id).sort()).toEqual(lost.map(({ operation }) => operation.id).sort());
+  });
+
+  test("before anything was sent is the ledger's own error", async () => {
+    await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
+    const { lock } = await world.ledger.acquireLock({ holder });
+    await world.ledger.releaseLock(lock.id);
+    await expect(world.apply()).rejects.toMatchObject({ name: "LedgerError", code: "lock-lost" });
+    expect(world.requests()).toEqual([]);
+  });
+
+  test("after the service refused: that is told too", async () => {
+    await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
+    const { lock } = await world.ledger.acquireLock({ holder });
+    world.proxy.choose = () => {
+      void world.ledger.releaseLock(lock.id);
+      return { type: "answer", status: 422 };
+    };
+    await expect(world.apply()).rejects.toMatchObject({
+      code: "outcome-not-recorded",
+      message: expect.stringContaining("(refused)"),
+      outcomes: [{ result: { outcome: "rejected", status: 422 }, effects: [] }],
+    });
+  });
+});

@@ -1,0 +1,51 @@
+import { describe, expect, test } from "vitest";
+import { ciJobUrl } from "../../../src/cli/ci-job.ts";
+
+const github = {
+  GITHUB_SERVER_URL: "https://github.example",
+  GITHUB_REPOSITORY: "shop/drafts",
+  GITHUB_RUN_ID: "17",
+};
+
+describe("ciJobUrl", () => {
+  test.each([
+    { name: "nothing set", env: {}, url: undefined },
+    { name: "GitHub", env: github, url: "https://github.example/shop/drafts/actions/runs/17" },
+    { name: "GitHub without a run", env: { ...github, GITHUB_RUN_ID: "" }, url: undefined },
+    {
+      name: "GitLab",
+      env: { CI_JOB_URL: "https://ci.example/a/-/jobs/1" },
+      url: "https://ci.example/a/-/jobs/1",
+    },
+    { name: "Jenkins", env: { BUILD_URL: "http://ci.example/job/a/1/" }, url: "http://ci.example/job/a/1/" },
+    { name: "CircleCI", env: { CIRCLE_BUILD_URL: "https://c.example/1" }, url: "https://c.example/1" },
+    {
+      name: "Buildkite",
+      env: { BUILDKITE_BUILD_URL: "https://b.example/o/p/builds/1" },
+      url: "https://b.example/o/p/builds/1",
+    },
+    {
+      name: "Azure Pipelines",
+      env: {
+        SYSTEM_COLLECTIONURI: "https://dev.example/shop/",
+        SYSTEM_TEAMPROJECT: "Our drafts",
+        BUILD_BUILDID: "17",
+      },
+      url: "https://dev.example/shop/Our%20drafts/_build/results?buildId=17",
+    },
+    {
+      name: "an address with a password",
+      env: { CI_JOB_URL: "https://user:canary@ci.example/1" },
+      url: "https://ci.example/1",
+    },
+    { name: "no address", env: { CI_JOB_URL: "yes" }, url: undefined },
+    { name: "a script", env: { CI_JOB_URL: "javascript:alert(1)" }, url: undefined },
+    {
+      name: "no address, and then one",
+      env: { CI_JOB_URL: "", BUILD_URL: "https://ci.example/2" },
+      url: "https://ci.example/2",
+    },
+  ])("$name", ({ env, url }) => {
+    expect(ciJobUrl(env)).toBe(url);
+  });
+});

@@ -1,0 +1,136 @@
+import type { Socket } from "node:net";
+import { createServer } from "node:net";
+import { describe, expect, it } from "vitest";
+import {
+  fileDocument,
+  openForTest,
+  productDocument,
+  startHarness,
+  target,
+  write,
+} from "./support/harness.ts";
+import { listenLocally } from "./support/listen.ts";
+import { answer } from "./support/raw-server.ts";
+
+function makeInterrupts() {
+  const [drain, cutOff] = [new AbortController(), new AbortController()];
+  return {
+    interrupts: { drain: drain.signal, cutOff: cutOff.signal },
+    drain: () => drain.abort(),
+    cutOff: () => cutOff.abort(),
+  };
+}
+
+/** A service whose server answers nothing by itself; `arrived` resolves with the socket of the next request. */
+async function startSilent(overrides: Parameters<typeof openForTest>[1] = {}) {
+  const waiting: ((socket: Socket) => void)[] = [];
+  const sockets: Socket[] = [];
+  const { interrupts, drain, cutOff } = makeInterrupts();
+  const { service, server, events } = await startHarness(
+    () => (socket) => {
+      const next = waiting.shift();
+      if (next === undefined) sockets.push(socket);
+      else next(socket);
+    },
+    { interrupts, ...overrides },
+  );
+  const arrived = () =>
+    new Promise<Socket>((resolve) => {
+      const socket = sockets.shift();
+      if (socket === undefined) waiting.push(resolve);
+      else resolve(socket);
+    });
+  return { service, server, events, arrived, drain, cutOff };
+}
+
+describe("the first interrupt", () => {
+  it("lets a call on its way end, and keeps those that wait for their turn from starting", async () => {
+    const { service, server, arrived, drain } = await startSilent({ rate: { limit: 1, windowMs: 60_000 } });
+    const first = service.attach(target, {}, write());
+    const socket = await arrived();
+    const second = service.attach({ ...target, fileId: 2 }, {}, write());
+    drain();
+    expect(await second).toMatchObject({ outcome: "not_sent", failure: { code: "aborted" }, attempts: 0 });
+    expect(await service.detach(target, write())).toMatchObject({ failure: { code: "aborted" } });
+    socket.write(answer(201, fileDocument()));
+    expect(await first).toMatchObject({ outcome: "done" });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it("keeps a call from being sent again, whatever its answer", async () => {
+    for (const status of [503, 429]) {
+      const { service, server, arrived, drain, events } = await startSilent();
+      const updating = service.update(target, {}, write());
+      const socket = await arrived();
+      drain();
+      socket.write(answer(status));
+      expect(await updating).toMatchObject({ failure: { status }, attempts: 1 });
+      expect(server.requests).toHaveLength(1);
+      expect(events.filter((event) => event.type === "waiting" && event.reason === "backoff")).toEqual([]);
+    }
+  });
+
+  it("keeps a call from being sent whose intent is being stored", async () => {
+    const { service, server, drain } = await startSilent();
+    const beforeSend = async () => drain();
+    const publishing = service.publish(1, write({ beforeSend }));
+    expect(await publishing).toMatchObject({
+      outcome: "not_sent",
+      failure: { code: "aborted" },
+      attempts: 0,
+    });
+    expect(server.requests).toEqual([]);
+  });
+
+  it("does not wait for a connection that is being made", async () => {
+    let connected = () => {};
+    const connecting = new Promise<void>((resolve) => {
+      connected = resolve;
+    });
+    // The client's first bytes, of the TLS handshake, are never answered.
+    const mute = createServer((socket) => void socket.once("data", connected).once("error", () => {}));
+    const port = await listenLocally(mute);
+    const { interrupts, drain } = makeInterrupts();
+    const service = openForTest(`https://127.0.0.1:${port}`, { interrupts });
+    const publishing = service.publish(1, write());
+    await connecting;
+    drain();
+    expect(await publishing).toMatchObject({ outcome: "not_sent", failure: { code: "aborted" } });
+    await service.close();
+    await new Promise((closed) => mute.close(closed));
+  });
+});
+
+describe("the second interrupt", () => {
+  it("cuts off the calls on their way: it is unknown what became of them, and they are not repeated", async () => {
+    const { service, server, arrived, drain, cutOff } = await startSilent();
+    const calls = [
+      service.publish(1, write()),
+      service.update(target, {}, write()),
+      service.getUpload("up", new AbortController().signal),
+    ];
+    const sockets = [await arrived(), await arrived(), await arrived()];
+    const closed = sockets.map((socket) => new Promise((resolve) => socket.once("close", resolve)));
+    drain();
+    // An answer that has begun is no answer yet.
+    sockets[0]?.write(answer(201, productDocument()).slice(0, -5));
+    cutOff();
+    for (const call of calls) {
+      expect(await call).toMatchObject({ outcome: "unknown", failure: { code: "cut-off" }, attempts: 1 });
+    }
+    await Promise.all(closed);
+    expect(server.requests).toHaveLength(3);
+  });
+
+  it("comes with the first when a service is opened after both", async () => {
+    const { interrupts, drain, cutOff } = makeInterrupts();
+    drain();
+    cutOff();
+    const { service, server } = await startHarness(() => answer(204), { interrupts });
+    expect(await service.detach(target, write())).toMatchObject({
+      failure: { code: "aborted" },
+      attempts: 0,
+    });
+    expect(server.requests).toEqual([]);
+  });
+});
