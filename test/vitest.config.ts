@@ -7,9 +7,15 @@ interface Options {
   readonly seconds?: number;
   /** The tests run the compiled binary. */
   readonly compiled?: boolean;
+  /** The tests have a PostgreSQL server. */
+  readonly postgres?: boolean;
 }
 
-function project(name: string, { seconds = 20, compiled = false }: Options = {}) {
+function project(name: string, { seconds = 20, compiled = false, postgres = false }: Options = {}) {
+  const globalSetup = [
+    ...(compiled ? ["support/build.ts"] : []),
+    ...(postgres ? ["support/postgres-server.ts"] : []),
+  ];
   return {
     test: {
       name,
@@ -17,7 +23,7 @@ function project(name: string, { seconds = 20, compiled = false }: Options = {})
       include: [`${name}/**/*.test.ts`],
       testTimeout: seconds * 1000,
       hookTimeout: seconds * 1000,
-      ...(compiled ? { globalSetup: ["support/build.ts"] } : {}),
+      globalSetup,
     },
   };
 }
@@ -30,10 +36,10 @@ export default defineConfig({
     env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true" },
     projects: [
       project("structure"),
-      project("unit"),
+      project("unit", { postgres: true }),
       project("scenarios"),
       project("conformance", { seconds: 60, compiled: true }),
-      project("e2e", { seconds: 120, compiled: true }),
+      project("e2e", { seconds: 120, compiled: true, postgres: true }),
     ],
   },
 });

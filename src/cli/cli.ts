@@ -32,7 +32,10 @@ export function withWorkspaceFlags(command: Command): Command {
   return command
     .option("--config <file>", "the config (default: draftsync.yaml here or in a folder above)")
     .option("--base-url <url>", "address of the service (before DRAFTSYNC_BASE_URL and the config)")
-    .option("--state <file>", "the ledger (before DRAFTSYNC_STATE and the config)");
+    .option(
+      "--state <location>",
+      "the ledger: a file or postgres://… (before DRAFTSYNC_STATE and the config)",
+    );
 }
 
 /** A commander option parser that collects a repeated option. */

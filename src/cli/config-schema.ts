@@ -55,7 +55,9 @@ export const configSchema = z
       .string()
       .min(1)
       .default(".draftsync/state.db")
-      .describe("The ledger: a SQLite file, relative to this file"),
+      .describe(
+        "The ledger: a SQLite file, relative to this file, or postgres://user@host/database without a password",
+      ),
     refresh: z
       .strictObject({
         attachments: z

@@ -1,9 +1,10 @@
 import { readFile, stat } from "node:fs/promises";
-import { dirname, isAbsolute, join, parse, relative, resolve } from "node:path";
+import { dirname, join, parse, relative, resolve } from "node:path";
 import { readYaml } from "../manifest/read-yaml.ts";
 import { messageOf, systemCodeOf } from "../model/errors.ts";
 import type { SafetyLimits } from "../plan/safety.ts";
 import type { ServiceProfile } from "../service/profile.ts";
+import { isPostgresLocation, parsePostgresLocation } from "../state/postgres/postgres-location.ts";
 import type { WorkspaceFlags } from "./cli.ts";
 import { CliError, DiagnosticsError } from "./cli-error.ts";
 import type { ConfigFile, RemoteService } from "./config-schema.ts";
@@ -20,7 +21,8 @@ export interface Config {
   readonly workspace: string;
   readonly manifests: readonly string[];
   readonly service: ServiceConfig;
-  readonly statePath: string;
+  /** Of the ledger: an absolute path, or a postgres:// URL that may hold a password and is for `openLedger` alone. */
+  readonly stateLocation: string;
   readonly safety: SafetyLimits;
 }
 
@@ -46,7 +48,8 @@ export interface ConfigSurroundings {
 
 /**
  * Finds, reads and compiles the config. Flags come before the environment (`DRAFTSYNC_BASE_URL`, `DRAFTSYNC_STATE`),
- * the environment before the file. Throws {@link CliError} and {@link DiagnosticsError}.
+ * the environment before the file. Throws {@link CliError},
+ * {@link DiagnosticsError}, and a `LedgerError` for a location that cannot be read.
  */
 export async function loadConfig(surroundings: ConfigSurroundings): Promise<Config> {
   const { cwd, env, flags } = surroundings;
@@ -62,7 +65,7 @@ export async function loadConfig(surroundings: ConfigSurroundings): Promise<Conf
     workspace: content.workspace,
     manifests: content.manifests,
     service: compileService(content.service, baseUrl, root),
-    statePath: statePath(state === undefined ? content.state : resolveState(cwd, state), root),
+    stateLocation: state === undefined ? recordedLocation(content.state, root) : locate(state, cwd),
     safety: { maxDeletes: max_deletes, allowEmpty: allow_empty },
   });
 }
@@ -145,18 +148,27 @@ function address(text: string): { baseUrl: string; origin: string } {
   return { baseUrl: normal, origin: normal };
 }
 
-function resolveState(cwd: string, state: string): string {
-  return isRemoteState(state) || isAbsolute(state) ? state : resolve(cwd, state);
-}
-
-function isRemoteState(state: string): boolean {
-  return /^[a-z][a-z0-9+.-]+:\/\//i.test(state);
-}
-
-function statePath(state: string, root: string): string {
-  if (!isRemoteState(state)) return resolve(root, state);
-  throw new CliError("the ledger must be a SQLite file; this version keeps it in no other database", {
+/** Checked before anything else is done; a path is relative to `folder`. */
+function locate(state: string, folder: string): string {
+  if (isPostgresLocation(state)) {
+    parsePostgresLocation(state);
+    return state;
+  }
+  const [, scheme] = /^([a-z][a-z0-9+.-]+):\/\//i.exec(state) ?? [];
+  if (scheme === undefined) return resolve(folder, state);
+  throw new CliError(`the ledger cannot be kept in ${scheme}: it is a SQLite file or a PostgreSQL database`, {
     code: "state-unsupported",
-    hint: "Write a path, such as .draftsync/state.db, in `state`, DRAFTSYNC_STATE or --state.",
+    hint: "Write a path, such as .draftsync/state.db, or postgres://user@host/database in `state`, DRAFTSYNC_STATE or --state.",
   });
+}
+
+/** The config is in version control: a password has no place in it. */
+function recordedLocation(state: string, root: string): string {
+  if (isPostgresLocation(state) && parsePostgresLocation(state).password !== undefined) {
+    throw new CliError("`state` in the config may not hold a password", {
+      code: "state-password",
+      hint: "Write postgres://user@host/database there, and give the password in PGPASSWORD or the password file (~/.pgpass), or the whole location in DRAFTSYNC_STATE. A password that was committed should be changed.",
+    });
+  }
+  return locate(state, root);
 }

@@ -1,3 +1,6 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { messageOf } from "../model/errors.ts";
 import { inertJson } from "../model/inert-json.ts";
 import type { Recorded } from "../model/recorded.ts";
 import type { StateEntry } from "../report/state-view.ts";
@@ -9,7 +12,7 @@ interface StateFlags extends WorkspaceFlags {
   readonly json?: boolean;
 }
 
-/** `draftsync state list|show|export` */
+/** `draftsync state list|show|export|import` */
 export const defineState: DefineCommand = (program, cli) => {
   const state = program
     .command("state")
@@ -31,6 +34,21 @@ export const defineState: DefineCommand = (program, cli) => {
     .summary("write the whole ledger as JSON")
     .addHelpText("after", examples("draftsync state export > ledger-backup.json"))
     .action((flags: StateFlags) => runExport(cli, flags));
+  withWorkspaceFlags(state.command("import"))
+    .summary("take over what `state export` wrote")
+    .description(
+      "Fills a new ledger with all that another one held, in SQLite or PostgreSQL. It is the same ledger in another " +
+        "place: go on with one of the two alone.",
+    )
+    .argument("<file>", "what `state export` wrote; - for standard input")
+    .addHelpText(
+      "after",
+      examples(
+        "draftsync state import ledger-backup.json",
+        "draftsync state export | draftsync state import - --state postgres://team@db.example.com/draftsync",
+      ),
+    )
+    .action((file: string, flags: StateFlags) => runImport(cli, file, flags));
 };
 
 async function loadEntries(
@@ -74,4 +92,33 @@ async function runExport(cli: Cli, flags: StateFlags): Promise<void> {
     const exported = await (await workspace.ledger()).export();
     cli.terminal.out(`${inertJson(exported, 2)}\n`);
   });
+}
+
+async function runImport(cli: Cli, file: string, flags: StateFlags): Promise<void> {
+  const { inWorkspace } = await import("./workspace.ts");
+  const { withLock } = await import("./with-lock.ts");
+  const { parseExport } = await import("../state/parse-export.ts");
+  const exported = parseExport(await readExport(cli, file), file === "-" ? "standard input" : file);
+  await inWorkspace(cli, flags, async (workspace) => {
+    const ledger = await workspace.ledger();
+    await withLock(cli, { workspace, command: "state import" }, () => ledger.import(exported));
+    const { attachments, publications, operations } = exported;
+    cli.terminal.err(
+      `Imported: ${attachments.length} attachments, ${publications.length} publications, ` +
+        `${operations.length} operations.\n`,
+    );
+  });
+}
+
+async function readExport(cli: Cli, file: string): Promise<string> {
+  if (file === "-") return cli.terminal.readAll();
+  try {
+    return await readFile(resolve(cli.cwd, file), "utf8");
+  } catch (error) {
+    throw new CliError(`${file} cannot be read: ${messageOf(error)}`, {
+      code: "import-unreadable",
+      hint: "Name the file that `draftsync state export` was written to, or - for standard input.",
+      cause: error,
+    });
+  }
 }

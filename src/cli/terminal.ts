@@ -1,4 +1,5 @@
 import { createInterface } from "node:readline/promises";
+import { text } from "node:stream/consumers";
 import type { Palette } from "../report/palette.ts";
 import { makePalette } from "../report/palette.ts";
 import { exitCode } from "./exit-code.ts";
@@ -14,6 +15,8 @@ export interface Terminal {
   /** Whether standard error can be rewritten in place. */
   readonly liveErr: boolean;
   readonly columns: number;
+  /** Everything that comes on standard input. */
+  readAll(): Promise<string>;
   /** Asks on standard error; `undefined` when the input ends or the question is interrupted. */
   ask(question: string, signal: AbortSignal): Promise<string | undefined>;
 }
@@ -34,6 +37,7 @@ export function makeTerminal(env: NodeJS.ProcessEnv): Terminal {
     interactive: stdin.isTTY === true && stderr.isTTY === true,
     liveErr: stderr.isTTY === true && env.TERM !== "dumb",
     columns: stderr.columns || 80,
+    readAll: () => text(stdin),
     ask: async (question, signal) => {
       const lines = createInterface({ input: stdin, output: stderr });
       const ended = new AbortController();

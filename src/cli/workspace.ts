@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { EventSink } from "../model/event.ts";
 import { systemClock } from "../model/ports.ts";
@@ -35,9 +34,8 @@ export async function inWorkspace<T>(
       config,
       ledger: async () => {
         if (ledger === undefined) {
-          const isNew = !existsSync(config.statePath);
           ledger = keep(await openLedgerOf(config));
-          if (isNew) cli.terminal.err(`There was no ledger; a new one is at ${config.statePath}\n\n`);
+          if (ledger.isNew) cli.terminal.err(`There was no ledger; a new one is at ${ledger.location}\n\n`);
         }
         return ledger;
       },
@@ -50,7 +48,7 @@ export async function inWorkspace<T>(
 
 async function openLedgerOf(config: Config): Promise<StateStore> {
   const { openLedger } = await import("../state/open-ledger.ts");
-  return openLedger({ location: config.statePath, clock: systemClock });
+  return openLedger({ location: config.stateLocation, clock: systemClock });
 }
 
 interface Connection {

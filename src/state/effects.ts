@@ -1,15 +1,11 @@
 import { sql } from "kysely";
-import { parseAddress } from "../model/address.ts";
-import type { LedgerEffect } from "../model/ports.ts";
-import type { RecordedAttachment } from "../model/recorded.ts";
-import { pickAttributes } from "../model/resource.ts";
+import type { FileTarget, LedgerEffect } from "../model/ports.ts";
+import { type Addressed, checkAddress, nameOf } from "./attachment-address.ts";
 import { compileStatement } from "./compiled-statement.ts";
 import type { Journal } from "./journal.ts";
 import { LedgerError } from "./ledger-error.ts";
-import type { LedgerQueries } from "./schema.ts";
-
-/** A file of a draft, and the address it is recorded under. */
-type Addressed = Pick<RecordedAttachment, "draftId" | "kind" | "fileId" | "address">;
+import type { AttachmentsTable, LedgerQueries } from "./schema.ts";
+import { attachmentValues, duplicateValues, publicationValues } from "./stored-values.ts";
 
 type Readdressed = Extract<LedgerEffect, { type: "readdressed" }>;
 
@@ -38,7 +34,7 @@ export function makeApplyEffect(db: LedgerQueries, journal: Journal): ApplyEffec
 
   async function giveWay(queries: LedgerQueries, attachment: Addressed, replaces?: number): Promise<void> {
     const { draftId, kind, fileId, address } = attachment;
-    refuseStrayAddress(attachment);
+    checkAddress(attachment);
     await statements.vacate(queries, { address, file_id: fileId });
     if (replaces === undefined || replaces === fileId) return;
     await statements.moveAway(queries, { draft_id: draftId, kind, file_id: replaces });
@@ -46,11 +42,10 @@ export function makeApplyEffect(db: LedgerQueries, journal: Journal): ApplyEffec
 
   async function readdress(queries: LedgerQueries, effect: Readdressed): Promise<void> {
     const { target, address, sha256 = null } = effect;
-    const record = { ...target, address };
-    await giveWay(queries, record);
     const { draftId: draft_id, kind, fileId: file_id } = target;
-    if ((await statements.readdress(queries, { draft_id, kind, file_id, address, sha256 })) > 0) return;
-    throw new LedgerError("ledger-conflict", `There is no record to change for ${nameOf(record)}.`);
+    await giveWay(queries, { ...target, address });
+    const row = { draft_id, kind, file_id, address, sha256 };
+    refuseMissing(await statements.readdress(queries, row), target);
   }
 
   return async (queries, effect, by) => {
@@ -61,11 +56,11 @@ export function makeApplyEffect(db: LedgerQueries, journal: Journal): ApplyEffec
         return;
       case "rerecorded":
         await giveWay(queries, effect.attachment);
-        if ((await statements.rerecord(queries, attachmentValues(effect.attachment))) > 0) return;
-        throw new LedgerError(
-          "ledger-conflict",
-          `There is no record to change for ${nameOf(effect.attachment)}.`,
+        refuseMissing(
+          await statements.rerecord(queries, attachmentValues(effect.attachment)),
+          effect.attachment,
         );
+        return;
       case "readdressed":
         await readdress(queries, effect);
         return;
@@ -75,24 +70,10 @@ export function makeApplyEffect(db: LedgerQueries, journal: Journal): ApplyEffec
         return;
       }
       case "published":
-        await statements.publish(queries, {
-          draft_id: effect.draftId,
-          revision: effect.revision,
-          product_id: effect.productId,
-          confirmed_by: effect.provenance.by,
-          confirmed_at: effect.provenance.at,
-        });
+        await statements.publish(queries, publicationValues(effect));
         return;
       case "duplicated":
-        await statements.duplicate(queries, {
-          name: effect.name,
-          from_product_id: effect.from.by === "product_id" ? effect.from.productId : null,
-          from_draft_id: effect.from.by === "draft" ? effect.from.draftId : null,
-          source_product_id: effect.sourceProductId,
-          product_id: effect.productId,
-          confirmed_by: effect.provenance.by,
-          confirmed_at: effect.provenance.at,
-        });
+        await statements.duplicate(queries, duplicateValues(effect));
         return;
       case "duplicate_forgotten":
         await statements.forget(queries, { name: effect.name });
@@ -128,49 +109,14 @@ export function makeApplyEffect(db: LedgerQueries, journal: Journal): ApplyEffec
   };
 }
 
-function attachmentValues({
-  draftId,
-  kind,
-  fileId,
-  address,
-  attributes,
-  sha256,
-  provenance,
-}: RecordedAttachment) {
-  return {
-    draft_id: draftId,
-    kind,
-    file_id: fileId,
-    address,
-    attributes: JSON.stringify(pickAttributes(kind, attributes)),
-    sha256: sha256 ?? null,
-    confirmed_by: provenance.by,
-    confirmed_at: provenance.at,
-  };
-}
-
-/** A record's address names its own draft, collection and, when numeric, file: the rest relies on it. */
-function refuseStrayAddress(attachment: Addressed): void {
-  const parsed = parseAddress(attachment.address);
-  const fits =
-    parsed?.type === "attachment" &&
-    parsed.draftId === attachment.draftId &&
-    parsed.kind === attachment.kind &&
-    (parsed.ref.by !== "file_id" || parsed.ref.fileId === attachment.fileId);
-  if (fits) return;
-  throw new LedgerError(
-    "ledger-invalid-value",
-    `${attachment.address} is no address for ${nameOf(attachment)}.`,
-  );
-}
-
-function nameOf({ draftId, kind, fileId }: Addressed): string {
-  return `file ${fileId} in ${kind} of draft ${draftId}`;
+function refuseMissing(found: number, target: FileTarget): void {
+  if (found > 0) return;
+  throw new LedgerError("ledger-conflict", `There is no record to change for ${nameOf(target)}.`);
 }
 
 function compileAttachments(db: LedgerQueries) {
   type Key = { draft_id: number; kind: string; file_id: number };
-  type Row = ReturnType<typeof attachmentValues>;
+  type Row = Pick<AttachmentsTable, keyof AttachmentsTable>;
   const ownAddress = sql<string>`'drafts/' || cast(draft_id as text) || '/' || kind || '/' || cast(file_id as text)`;
   return {
     vacate: compileStatement<{ address: string; file_id: number }>((slot) =>

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { compareText } from "../model/address.ts";
 import type { CallFailure, Outcome } from "../model/outcome.ts";
 import { operationKinds, type RecordedOperation } from "../model/recorded.ts";
 import { inDoubt } from "./in-doubt.ts";
@@ -61,26 +62,18 @@ export async function readOperations(
     .select(operationColumns)
     .$if(runId !== undefined, (query) => query.where("run_id", "=", runId ?? ""))
     .$if(address !== undefined, (query) => query.where("address", "=", address ?? ""))
-    .orderBy("started_at")
-    .orderBy("id")
     .execute();
-  return storedRows(rows, { location, table: "operations", columns: operationColumns, keyLength: 1 }).map(
-    operationOf,
-  );
+  return storedRows(rows, { location, table: "operations", columns: operationColumns, keyLength: 1 })
+    .map(operationOf)
+    .sort(byStart);
 }
 
 /** Operations in doubt, by start, then id. */
 export async function readInDoubt(queries: LedgerQueries, location: string): Promise<RecordedOperation[]> {
-  const rows = await queries
-    .selectFrom("operations")
-    .select(operationColumns)
-    .where(inDoubt)
-    .orderBy("started_at")
-    .orderBy("id")
-    .execute();
-  return storedRows(rows, { location, table: "operations", columns: operationColumns, keyLength: 1 }).map(
-    recordedOf,
-  );
+  const rows = await queries.selectFrom("operations").select(operationColumns).where(inDoubt).execute();
+  return storedRows(rows, { location, table: "operations", columns: operationColumns, keyLength: 1 })
+    .map(recordedOf)
+    .sort(byStart);
 }
 
 /** Runs by start, then id. */
@@ -95,10 +88,10 @@ export async function readRuns(
     .select(runColumns)
     .$if(id !== undefined, (query) => query.where("id", "=", id ?? ""))
     .$if(planId !== undefined, (query) => query.where("plan_id", "=", planId ?? ""))
-    .orderBy("started_at")
-    .orderBy("id")
     .execute();
-  return storedRows(rows, { location, table: "runs", columns: runColumns, keyLength: 1 }).map(runOf);
+  return storedRows(rows, { location, table: "runs", columns: runColumns, keyLength: 1 })
+    .map(runOf)
+    .sort(byStart);
 }
 
 const operationColumns = [
@@ -122,11 +115,23 @@ const operationColumns = [
 
 const runColumns = ["id", "command", "plan_id", "started_at", "finished_at", "status", "totals"] as const;
 
-const outcomes = ["done", "rejected", "not_sent", "unknown"] as const;
-const settlements = ["done", "rejected", "not_sent", "superseded"] as const;
+/** How an operation may have ended. */
+export const outcomes = ["done", "rejected", "not_sent", "unknown"] as const;
+/** How a doubt may have ended. */
+export const settlements = ["done", "rejected", "not_sent", "superseded"] as const;
 
 /** Of a failure, what says why the outcome is unknown. */
 const detailSchema = z.looseObject({ message: z.string() });
+
+interface Started {
+  readonly id: string;
+  readonly startedAt: number;
+}
+
+/** Not left to the database: each has its own order of texts. */
+function byStart(one: Started, other: Started): number {
+  return one.startedAt - other.startedAt || compareText(one.id, other.id);
+}
 
 function storedRows(rows: readonly Readonly<Record<string, unknown>>[], shape: RowShape): StoredRow[] {
   return rows.map(

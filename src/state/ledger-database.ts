@@ -1,4 +1,3 @@
-import type { LedgerError } from "./ledger-error.ts";
 import type { LedgerQueries, LedgerTables } from "./schema.ts";
 
 /**
@@ -20,7 +19,8 @@ export interface LedgerDatabase {
   readonly queries: LedgerQueries;
   /**
    * Resolves once the transaction is committed and on disk. Waits for other writers, within bounds, and may then
-   * call `work` again from the start. Rejects with a {@link LedgerError}, and then nothing was changed.
+   * call `work` again from the start. Rejects with a `LedgerError`, and then nothing was changed, unless its
+   * code is `ledger-outcome-unknown`.
    */
   transaction<T>(mode: TransactionMode, work: (queries: LedgerQueries) => Promise<T>): Promise<T>;
   /**
@@ -32,9 +32,9 @@ export interface LedgerDatabase {
     table: Table,
     columns: readonly (keyof LedgerTables[Table] & string)[],
   ): Promise<readonly (readonly unknown[])[]>;
-  /** Whether a ledger may be made here: there is nothing yet. Rejects when there is something else. */
+  /** Whether there is a ledger; when there is none, it may be made. Rejects when there is something else. */
   hasLedger(queries: LedgerQueries): Promise<boolean>;
-  /** Says what a failure of the database means. */
-  explain(thrown: unknown): LedgerError;
+  /** Makes what the tables are to lie in. Only inside an exclusive transaction, before the first migration. */
+  prepare(queries: LedgerQueries): Promise<void>;
   close(): Promise<void>;
 }

@@ -7,6 +7,10 @@ import type { HeldLock } from "../model/lock.ts";
  * | code | says |
  * |---|---|
  * | ledger-unreadable | cannot be opened or read: a folder in its place, no permission, not a ledger |
+ * | ledger-location-invalid | its location is neither a path nor the URL of a PostgreSQL database |
+ * | ledger-unreachable | its database server cannot be reached, or does not answer in time |
+ * | ledger-access-denied | its database server refuses the user or the password |
+ * | ledger-tls | the connection cannot be encrypted, or must be, or the server's certificate is not trusted |
  * | ledger-corrupt | is a ledger, and something in it is damaged |
  * | ledger-read-only | can be read and not written |
  * | ledger-disk-full | no room for the change; it was not made |
@@ -15,6 +19,9 @@ import type { HeldLock } from "../model/lock.ts";
  * | ledger-conflict | the change contradicts what the ledger holds; it was not made |
  * | ledger-invalid-value | a value that a ledger cannot hold; the change was not made |
  * | ledger-closed | used after `close` |
+ * | ledger-outcome-unknown | the connection broke while the change was committed, and what became of it could not be found out |
+ * | ledger-not-empty | an import was to go into a ledger that holds something already |
+ * | ledger-import-invalid | what was to be imported is not what `state export` writes |
  * | ledger-failed | the database failed in a way that has no code of its own; see the cause |
  * | ledger-of-another | the ledger belongs to another service or workspace |
  * | lock-held | another process holds the lock; see {@link LockHeldError} |
@@ -22,6 +29,10 @@ import type { HeldLock } from "../model/lock.ts";
  */
 export type LedgerErrorCode =
   | "ledger-unreadable"
+  | "ledger-location-invalid"
+  | "ledger-unreachable"
+  | "ledger-access-denied"
+  | "ledger-tls"
   | "ledger-corrupt"
   | "ledger-read-only"
   | "ledger-disk-full"
@@ -30,12 +41,18 @@ export type LedgerErrorCode =
   | "ledger-conflict"
   | "ledger-invalid-value"
   | "ledger-closed"
+  | "ledger-outcome-unknown"
+  | "ledger-not-empty"
+  | "ledger-import-invalid"
   | "ledger-failed"
   | "ledger-of-another"
   | "lock-held"
   | "lock-lost";
 
-/** A failure of the ledger. When a method of the ledger rejects with it, nothing of its change is stored. */
+/**
+ * A failure of the ledger. When a method of the ledger rejects with it, nothing of its change is stored; only after
+ * `ledger-outcome-unknown` all of it may be.
+ */
 export class LedgerError extends DraftsyncError {
   override readonly name = "LedgerError";
   declare readonly code: LedgerErrorCode;

@@ -24,26 +24,28 @@ export interface MigrateOptions {
 
 /**
  * Brings the schema to the last of `migrations`, all steps in one exclusive transaction, and gives a new ledger its
- * lineage. Any number of processes may do so at once: whoever comes second finds it done.
+ * lineage. Any number of processes may do so at once: whoever comes second finds it done. Resolves with whether the
+ * ledger was made here.
  *
  * Rejects with `ledger-too-new` when a newer draftsync has written the schema.
  */
-export async function migrate(database: LedgerDatabase, options: MigrateOptions): Promise<void> {
+export async function migrate(database: LedgerDatabase, options: MigrateOptions): Promise<boolean> {
   const newest = options.migrations.at(-1)?.version ?? 0;
   const found = await database.transaction("read", (queries) => schemaVersion(database, queries));
   refuseNewer(database, found, newest);
-  if (found === newest) return;
-  await database.transaction("exclusive", (queries) => applyDue(database, queries, options));
+  if (found === newest) return false;
+  return database.transaction("exclusive", (queries) => applyDue(database, queries, options));
 }
 
 async function applyDue(
   database: LedgerDatabase,
   queries: LedgerQueries,
   options: MigrateOptions,
-): Promise<void> {
+): Promise<boolean> {
   const found = await schemaVersion(database, queries);
   refuseNewer(database, found, options.migrations.at(-1)?.version ?? 0);
   if (found === 0) {
+    await database.prepare(queries);
     await queries.schema
       .createTable("schema_migrations")
       .addColumn("version", "integer", (column) => column.primaryKey())
@@ -59,6 +61,7 @@ async function applyDue(
   }
   if (found === 0)
     await queries.insertInto("meta").values({ id: 1, lineage: randomUUID(), serial: 0 }).execute();
+  return found === 0;
 }
 
 /** 0 when there is no ledger yet. */
@@ -70,7 +73,7 @@ async function schemaVersion(database: LedgerDatabase, queries: LedgerQueries): 
     .executeTakeFirst();
   if (typeof row?.version === "number") return row.version;
   throw new LedgerError("ledger-corrupt", `The ledger ${database.location} has lost its schema version.`, {
-    hint: "Keep a copy of the file, then restore the ledger from a backup.",
+    hint: "Keep a copy of it, then restore the ledger from a backup.",
   });
 }
 

@@ -1,16 +1,25 @@
 import type { Clock, Ledger, LockStore } from "../model/ports.ts";
 import type { OperationFilter, RunFilter, StoredOperation, StoredRun } from "./history.ts";
+import type { LedgerDatabase } from "./ledger-database.ts";
 import type { LedgerExport } from "./ledger-export.ts";
 import { migrate } from "./migrate.ts";
 import { allMigrations } from "./migrations/all-migrations.ts";
+import { isPostgresLocation } from "./postgres/postgres-location.ts";
 import { SqlLedger } from "./sql-ledger.ts";
-import { openSqlite } from "./sqlite/sqlite-database.ts";
 
 /** A ledger, with what the commands that look at it need. */
 export interface StateStore extends Ledger, LockStore {
+  /** For messages: without a password. */
   readonly location: string;
+  /** Whether there was none before it was opened. */
+  readonly isNew: boolean;
   /** Everything the ledger holds, in a stable order and without secrets. */
   export(): Promise<LedgerExport>;
+  /**
+   * Takes an export over, lineage and serial included, in one transaction. Rejects with `ledger-not-empty` when the
+   * ledger holds anything, and with `ledger-conflict` when the export contradicts itself.
+   */
+  import(exported: LedgerExport): Promise<void>;
   /** All operations, or those that the filter names, by start. */
   operations(filter?: OperationFilter): Promise<StoredOperation[]>;
   /** All runs, or those that the filter names, by start. */
@@ -18,16 +27,27 @@ export interface StateStore extends Ledger, LockStore {
 }
 
 /**
- * Opens the ledger in the SQLite file at `location`, an absolute path; makes it, and its folder, when there is none.
- * Any number of processes may open it at once. Rejects with a `LedgerError` that says what is wrong with the file.
+ * Opens the ledger at `location`: an absolute path of a SQLite file, which is made with its folder when there is none,
+ * or the `postgres://` URL of a database, in which its schema is made when there is none. Any number of processes may
+ * open it at once. Rejects with a `LedgerError` that says what is wrong, without the password of the location.
  */
 export async function openLedger(options: { location: string; clock: Clock }): Promise<StateStore> {
-  const database = await openSqlite(options);
+  const database = await openDatabase(options);
   try {
-    await migrate(database, { migrations: allMigrations, clock: options.clock });
+    const isNew = await migrate(database, { migrations: allMigrations, clock: options.clock });
+    return new SqlLedger(database, options.clock, isNew);
   } catch (error) {
     await database.close();
     throw error;
   }
-  return new SqlLedger(database, options.clock);
+}
+
+/** Loads the driver of the one database that is asked for. */
+async function openDatabase(options: { location: string; clock: Clock }): Promise<LedgerDatabase> {
+  if (isPostgresLocation(options.location)) {
+    const { openPostgres } = await import("./postgres/postgres-database.ts");
+    return openPostgres(options);
+  }
+  const { openSqlite } = await import("./sqlite/sqlite-database.ts");
+  return openSqlite(options);
 }

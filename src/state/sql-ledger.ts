@@ -23,6 +23,7 @@ import {
   type StoredOperation,
   type StoredRun,
 } from "./history.ts";
+import { importLedger } from "./import-ledger.ts";
 import { type Journal, makeJournal } from "./journal.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { LedgerError } from "./ledger-error.ts";
@@ -39,7 +40,7 @@ import { WriteQueue } from "./write-queue.ts";
  * `serial` rises by one with every transaction that holds the beginning or the end of an operation, or an effect:
  * each of them changes what {@link Recorded} shows, a begun operation being in doubt until it ends. Calls that were
  * committed together share one rise. Runs do not raise it: no plan is built from them. Neither does the binding to a
- * service: a plan names its service itself.
+ * service: a plan names its service itself. An import brings its own.
  */
 export class SqlLedger implements Ledger, LockStore {
   readonly #database: LedgerDatabase;
@@ -48,7 +49,11 @@ export class SqlLedger implements Ledger, LockStore {
   readonly #applyEffect: ApplyEffect;
   readonly #lock: WorkspaceLock;
 
-  constructor(database: LedgerDatabase, clock: Clock) {
+  /** Whether there was none before it was opened. */
+  readonly isNew: boolean;
+
+  constructor(database: LedgerDatabase, clock: Clock, isNew = false) {
+    this.isNew = isNew;
     this.#database = database;
     this.#journal = makeJournal(database.queries, clock);
     this.#applyEffect = makeApplyEffect(database.queries, this.#journal);
@@ -135,6 +140,13 @@ export class SqlLedger implements Ledger, LockStore {
         runs: await readRuns(queries, this.location, {}),
       }),
     );
+  }
+
+  async import(exported: LedgerExport): Promise<void> {
+    await this.#queue.add({
+      shown: false,
+      apply: (queries) => importLedger(queries, exported, this.location),
+    });
   }
 
   async operations(filter: OperationFilter = {}): Promise<StoredOperation[]> {

@@ -76,7 +76,7 @@ export class StoredRow {
     throw new LedgerError(
       "ledger-corrupt",
       `The ledger ${location} is damaged: in table ${table}, row ${key.join(", ")}, column ${column} is not ${wanted}${detail}.`,
-      { cause, hint: "Keep a copy of the file, then restore the ledger from a backup." },
+      { cause, hint: "Keep a copy of it, then restore the ledger from a backup." },
     );
   }
 }

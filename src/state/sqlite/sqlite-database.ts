@@ -1,9 +1,9 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { Kysely, sql } from "kysely";
 import Database from "libsql";
 import type { Clock } from "../../model/ports.ts";
 import type { LedgerDatabase, TransactionMode } from "../ledger-database.ts";
 import { LedgerError } from "../ledger-error.ts";
+import { patiently } from "../patience.ts";
 import type { LedgerQueries, LedgerTables } from "../schema.ts";
 import { prepareFile } from "./ledger-file.ts";
 import { LedgerSqliteDialect } from "./sqlite-dialect.ts";
@@ -56,7 +56,7 @@ export async function openSqlite(options: {
   const { location, clock } = options;
   try {
     await prepareFile(location, clock);
-    return new SqliteLedgerDatabase(await patiently(clock, () => connect(location)), location, clock);
+    return new SqliteLedgerDatabase(await patientlyWith(clock, () => connect(location)), location, clock);
   } catch (error) {
     throw explainFailure(error, location);
   }
@@ -83,18 +83,8 @@ function refuseForeign(database: Database.Database, location: string): void {
   });
 }
 
-/** Tries until nothing else is in the way, or patience has ended. */
-async function patiently<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
-  const deadline = clock.monotonic() + patience;
-  for (;;) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!isBusy(error) || clock.monotonic() >= deadline) throw error;
-      // At random, so that processes which met once do not meet again.
-      await pause(5 + Math.random() * 45);
-    }
-  }
+function patientlyWith<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
+  return patiently({ clock, patience, passes: isBusy }, work);
 }
 
 class SqliteLedgerDatabase implements LedgerDatabase {
@@ -112,9 +102,9 @@ class SqliteLedgerDatabase implements LedgerDatabase {
 
   async transaction<T>(mode: TransactionMode, work: (queries: LedgerQueries) => Promise<T>): Promise<T> {
     try {
-      return await patiently(this.#clock, () => this.#begin(mode).execute(work));
+      return await patientlyWith(this.#clock, () => this.#begin(mode).execute(work));
     } catch (error) {
-      throw this.explain(error);
+      throw explainFailure(error, this.location);
     }
   }
 
@@ -143,8 +133,8 @@ class SqliteLedgerDatabase implements LedgerDatabase {
     return (await found.execute(queries)).rows.length > 0;
   }
 
-  explain(thrown: unknown): LedgerError {
-    return explainFailure(thrown, this.location);
+  async prepare(): Promise<void> {
+    // The file is there since it was opened.
   }
 
   async close(): Promise<void> {

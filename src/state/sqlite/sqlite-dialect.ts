@@ -8,11 +8,11 @@ import {
   type TransactionSettings,
 } from "kysely";
 import type Database from "libsql";
-import { LedgerError } from "../ledger-error.ts";
+import { storable } from "../storable.ts";
 
 /**
  * Kysely's SQLite dialect over libsql, with the differences that a ledger needs: a transaction takes its lock when
- * it begins, statements are prepared once, and values that libsql would store wrongly are refused.
+ * it begins, statements are prepared once, and values that cannot be stored are refused.
  */
 export class LedgerSqliteDialect extends SqliteDialect {
   readonly #database: Database.Database;
@@ -99,19 +99,4 @@ function checked(statement: Database.Statement): SqliteStatement {
     run: (parameters) => statement.run(parameters.map(storable)),
     iterate: (parameters) => statement.iterate(parameters.map(storable)),
   };
-}
-
-/**
- * What libsql stores as it is. It ends the whole process on a boolean, cuts a text at its first NUL, and replaces
- * halves of surrogate pairs.
- */
-function storable(value: unknown): string | number | null {
-  if (value === null) return null;
-  if (typeof value === "number" && Number.isSafeInteger(value)) return value;
-  if (typeof value === "string" && !/[\0\p{Surrogate}]/u.test(value)) return value;
-  const shown = typeof value === "string" ? JSON.stringify(value.slice(0, 100)) : String(value);
-  throw new LedgerError(
-    "ledger-invalid-value",
-    `The ledger cannot hold ${shown}: only whole numbers up to 2^53 - 1, and texts of valid Unicode without NUL.`,
-  );
 }

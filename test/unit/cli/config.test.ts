@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { WorkspaceFlags } from "../../../src/cli/cli.ts";
 import { loadConfig } from "../../../src/cli/config.ts";
@@ -20,6 +21,10 @@ state: data/ledger.db
 safety: { max_deletes: { percent: 50 } }
 `,
     "sandbox/draftsync.yaml": "version: 1\nworkspace: w\nservice: sandbox\n",
+    "postgres/draftsync.yaml":
+      "version: 1\nworkspace: w\nservice: sandbox\nstate: postgres://me@db.example.com/shop\n",
+    "password/draftsync.yaml":
+      "version: 1\nworkspace: w\nservice: sandbox\nstate: postgres://me:secret@db.example.com/shop\n",
     "below/here/it/is.txt": "",
   });
 });
@@ -35,7 +40,7 @@ describe("the config", () => {
       root: folder.path,
       workspace: "studio-a",
       manifests: ["manifests/**/*.yaml"],
-      statePath: `${folder.path}/data/ledger.db`,
+      stateLocation: `${folder.path}/data/ledger.db`,
       safety: { maxDeletes: { percent: 50, above: 10 }, allowEmpty: false },
       service: {
         baseUrl: "https://api.example.com/shop",
@@ -87,12 +92,25 @@ describe("the config", () => {
   ])("layers: $name", async ({ env, flags, url, state }) => {
     const config = await load(".", env, flags);
     expect(config.service.baseUrl).toBe(url);
-    expect(config.statePath).toBe(`${folder.path}/${state}`);
+    expect(config.stateLocation).toBe(`${folder.path}/${state}`);
   });
 
   test("an address turns the sandbox into a service", async () => {
     const { service } = await load("sandbox", { DRAFTSYNC_BASE_URL: "https://api.example.com" });
     expect(service).toMatchObject({ baseUrl: "https://api.example.com", origin: "https://api.example.com" });
+  });
+
+  test("names a PostgreSQL database as it is, with a password from anywhere but the file", async () => {
+    const url = "postgres://me:secret@db.example.com/shop?schema=studio_a";
+    expect((await load(".", { DRAFTSYNC_STATE: url })).stateLocation).toBe(url);
+    expect((await load(".", {}, { state: "postgresql://db/shop" })).stateLocation).toBe(
+      "postgresql://db/shop",
+    );
+    expect((await load("postgres")).stateLocation).toBe("postgres://me@db.example.com/shop");
+    const error = await load("password").catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "state-password", hint: expect.stringContaining("PGPASSWORD") });
+    expect(inspect(error, { depth: 9 })).not.toContain("secret");
+    expect((await load("password", { DRAFTSYNC_STATE: "state.db" })).stateLocation).toMatch(/state\.db$/);
   });
 
   test.each([
@@ -104,7 +122,12 @@ describe("the config", () => {
       code: "base-url-invalid",
     },
     { name: "a query", flags: { baseUrl: "https://example.com?key=1" }, code: "base-url-invalid" },
-    { name: "another database", flags: { state: "postgres://localhost/x" }, code: "state-unsupported" },
+    { name: "another database", flags: { state: "mysql://localhost/x" }, code: "state-unsupported" },
+    {
+      name: "a location that cannot be read",
+      flags: { state: "postgres://me:secret@/#x" },
+      code: "ledger-location-invalid",
+    },
     { name: "a missing file", flags: { config: "nowhere.yaml" }, code: "config-missing" },
     { name: "a folder for a file", flags: { config: "sandbox" }, code: "config-unreadable" },
   ])("refuses $name", async ({ flags, code }) => {

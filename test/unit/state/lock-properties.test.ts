@@ -1,11 +1,10 @@
-import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Lease } from "../../../src/model/ports.ts";
 import { openLedger } from "../../../src/state/open-ledger.ts";
 import { lockRequest, virtualClock } from "./ledger-lock-suite.ts";
 import { attached } from "./ledger-values.ts";
-import { freshFolder } from "./samples.ts";
+import { databases } from "./samples.ts";
 
 const leaseMs = 60_000;
 const writers = [0, 1, 2] as const;
@@ -66,70 +65,73 @@ async function passes(work: Promise<unknown>): Promise<boolean> {
   );
 }
 
-test("whatever happens in whatever order, only the newest unexpired lease commits", async () => {
-  const folder = freshFolder();
-  let runs = 0;
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
-      runs += 1;
-      const clock = virtualClock();
-      const location = join(folder, `${runs}.db`);
-      const stores = await Promise.all(writers.map(() => openLedger({ location, clock })));
-      const leases = new Map<Writer, Lease>();
-      const model = new LockModel();
-      let committed = 0;
-      const store = (by: Writer) => stores[by] ?? expect.fail("there is a store for each writer");
-      const carryOut = async (one: Step): Promise<void> => {
-        switch (one.do) {
-          case "pass":
-            clock.pass(one.ms);
-            model.now += one.ms;
-            return;
-          case "force": {
-            const held = await store(0).heldLock();
-            expect(await store(0).releaseLock(held?.id ?? "none")).toBe(model.held !== undefined);
-            model.held = undefined;
-            return;
+test.each(databases)(
+  "$name: whatever happens in whatever order, only the newest unexpired lease commits",
+  async ({ locate }) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
+        const clock = virtualClock();
+        const location = locate();
+        const stores = await Promise.all(writers.map(() => openLedger({ location, clock })));
+        const leases = new Map<Writer, Lease>();
+        const model = new LockModel();
+        let committed = 0;
+        const store = (by: Writer) => stores[by] ?? expect.fail("there is a store for each writer");
+        const carryOut = async (one: Step): Promise<void> => {
+          switch (one.do) {
+            case "pass":
+              clock.pass(one.ms);
+              model.now += one.ms;
+              return;
+            case "force": {
+              const held = await store(0).heldLock();
+              expect(await store(0).releaseLock(held?.id ?? "none")).toBe(model.held !== undefined);
+              model.held = undefined;
+              return;
+            }
+            case "acquire": {
+              const asked = store(one.by).acquireLock(lockRequest(`w${one.by}`, { leaseMs }));
+              expect(await passes(asked)).toBe(model.acquire(one.by));
+              const lease = await asked.catch(() => undefined);
+              if (lease !== undefined) leases.set(one.by, lease);
+              return;
+            }
+            case "release":
+              await leases.get(one.by)?.release();
+              model.release(one.by);
+              return;
+            case "commit": {
+              const done = await passes(store(one.by).record([attached(committed + 1)]));
+              expect(done).toBe(model.commit(one.by));
+              if (done) committed += 1;
+              return;
+            }
+            case "renew":
+              if (!model.leases.has(one.by)) return;
+              expect(await passes(leases.get(one.by)?.renew() ?? Promise.resolve())).toBe(
+                model.commit(one.by),
+              );
           }
-          case "acquire": {
-            const asked = store(one.by).acquireLock(lockRequest(`w${one.by}`, { leaseMs }));
-            expect(await passes(asked)).toBe(model.acquire(one.by));
-            const lease = await asked.catch(() => undefined);
-            if (lease !== undefined) leases.set(one.by, lease);
-            return;
+        };
+        try {
+          for (const one of steps) {
+            await carryOut(one);
+            const held = await store(2).heldLock();
+            const expected =
+              model.held === undefined
+                ? undefined
+                : { token: model.held.token, expiresAt: clock.now() - model.now + model.held.expiresAt };
+            expect(held === undefined ? undefined : { token: held.token, expiresAt: held.expiresAt }).toEqual(
+              expected,
+            );
           }
-          case "release":
-            await leases.get(one.by)?.release();
-            model.release(one.by);
-            return;
-          case "commit": {
-            const done = await passes(store(one.by).record([attached(committed + 1)]));
-            expect(done).toBe(model.commit(one.by));
-            if (done) committed += 1;
-            return;
-          }
-          case "renew":
-            if (!model.leases.has(one.by)) return;
-            expect(await passes(leases.get(one.by)?.renew() ?? Promise.resolve())).toBe(model.commit(one.by));
+          expect((await store(1).load()).attachments).toHaveLength(committed);
+        } finally {
+          for (const each of stores) await each.close();
         }
-      };
-      try {
-        for (const one of steps) {
-          await carryOut(one);
-          const held = await store(2).heldLock();
-          const expected =
-            model.held === undefined
-              ? undefined
-              : { token: model.held.token, expiresAt: clock.now() - model.now + model.held.expiresAt };
-          expect(held === undefined ? undefined : { token: held.token, expiresAt: held.expiresAt }).toEqual(
-            expected,
-          );
-        }
-        expect((await store(1).load()).attachments).toHaveLength(committed);
-      } finally {
-        for (const each of stores) await each.close();
-      }
-    }),
-    { numRuns: 60 },
-  );
-}, 120_000);
+      }),
+      { numRuns: 60 },
+    );
+  },
+  120_000,
+);

@@ -1,21 +1,23 @@
-import { join } from "node:path";
 import { sql } from "kysely";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../src/model/ports.ts";
 import type { LedgerDatabase } from "../../../src/state/ledger-database.ts";
 import { type Migration, migrate } from "../../../src/state/migrate.ts";
 import { allMigrations } from "../../../src/state/migrations/all-migrations.ts";
+import { openPostgres } from "../../../src/state/postgres/postgres-database.ts";
+import { isPostgresLocation } from "../../../src/state/postgres/postgres-location.ts";
 import { openSqlite } from "../../../src/state/sqlite/sqlite-database.ts";
-import { freshFolder } from "./samples.ts";
+import { databases } from "./samples.ts";
 
-async function freshDatabase(location = join(freshFolder(), "state.db")): Promise<LedgerDatabase> {
-  const database = await openSqlite({ location, clock: systemClock });
+async function openDatabase(location: string): Promise<LedgerDatabase> {
+  const open = isPostgresLocation(location) ? openPostgres : openSqlite;
+  const database = await open({ location, clock: systemClock });
   onTestFinished(() => database.close());
   return database;
 }
 
 async function rowsOf(database: LedgerDatabase, query: string): Promise<unknown[]> {
-  return (await sql.raw(query).execute(database.queries)).rows;
+  return database.transaction("read", async (queries) => (await sql.raw(query).execute(queries)).rows);
 }
 
 const version = allMigrations.length + 1;
@@ -39,36 +41,39 @@ test("migrations are numbered from 1 without gaps", () => {
   expect(allMigrations.map((each) => each.version)).toEqual(allMigrations.map((_, index) => index + 1));
 });
 
-test("a ledger keeps its lineage through later migrations, each applied once", async () => {
-  const database = await freshDatabase();
-  await migrate(database, { migrations: allMigrations, clock: systemClock });
-  const lineage = await rowsOf(database, "select lineage from meta");
-  expect(lineage).toHaveLength(1);
-  for (let again = 0; again < 2; again += 1) {
-    await migrate(database, { migrations: [...allMigrations, next], clock: systemClock });
-  }
-  expect(await rowsOf(database, "select lineage from meta")).toEqual(lineage);
-  const applied = await rowsOf(database, "select version, name from schema_migrations order by version");
-  expect(applied).toEqual([...allMigrations, next].map(({ version, name }) => ({ version, name })));
-  expect(await rowsOf(database, "select * from labels")).toEqual([]);
-});
+test.each(databases)(
+  "$name: a ledger keeps its lineage through later migrations, each applied once",
+  async ({ locate }) => {
+    const database = await openDatabase(locate());
+    await migrate(database, { migrations: allMigrations, clock: systemClock });
+    const lineage = await rowsOf(database, "select lineage from meta");
+    expect(lineage).toHaveLength(1);
+    for (let again = 0; again < 2; again += 1) {
+      await migrate(database, { migrations: [...allMigrations, next], clock: systemClock });
+    }
+    expect(await rowsOf(database, "select lineage from meta")).toEqual(lineage);
+    const applied = await rowsOf(database, "select version, name from schema_migrations order by version");
+    expect(applied).toEqual([...allMigrations, next].map(({ version, name }) => ({ version, name })));
+    expect(await rowsOf(database, "select * from labels")).toEqual([]);
+  },
+);
 
-test("when one of several migrations fails, none is applied", async () => {
-  const database = await freshDatabase();
+test.each(databases)("$name: when one of several migrations fails, none is applied", async ({ locate }) => {
+  const database = await openDatabase(locate());
   await migrate(database, { migrations: allMigrations, clock: systemClock });
   const broken = migrate(database, { migrations: [...allMigrations, next, failing], clock: systemClock });
-  await expect(broken).rejects.toMatchObject({ name: "LedgerError", code: "ledger-failed" });
-  expect(await rowsOf(database, "select name from sqlite_schema where name in ('labels', 'half')")).toEqual(
-    [],
-  );
+  await expect(broken).rejects.toMatchObject({ name: "LedgerError" });
+  for (const table of ["labels", "half"]) {
+    await expect(rowsOf(database, `select * from ${table}`)).rejects.toMatchObject({ name: "LedgerError" });
+  }
   expect(await rowsOf(database, "select max(version) as version from schema_migrations")).toEqual([
     { version: allMigrations.length },
   ]);
 });
 
-test("an older draftsync is refused, whichever one came first", async () => {
-  const location = join(freshFolder(), "state.db");
-  const [older, newer] = [await freshDatabase(location), await freshDatabase(location)];
+test.each(databases)("$name: an older draftsync is refused, whichever one came first", async ({ locate }) => {
+  const location = locate();
+  const [older, newer] = [await openDatabase(location), await openDatabase(location)];
   const ends = await Promise.allSettled([
     migrate(newer, { migrations: [...allMigrations, next], clock: systemClock }),
     migrate(newer, { migrations: [...allMigrations, next], clock: systemClock }),

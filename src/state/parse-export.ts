@@ -1,0 +1,130 @@
+import { z } from "zod";
+import { messageOf } from "../model/errors.ts";
+import { confirmations, operationKinds } from "../model/recorded.ts";
+import { fileKinds } from "../model/resource.ts";
+import { outcomes, settlements } from "./history.ts";
+import { LedgerError } from "./ledger-error.ts";
+import { type LedgerExport, ledgerExportVersion } from "./ledger-export.ts";
+import { attributesSchema, failureSchema, intentSchema, totalsSchema } from "./stored-json.ts";
+
+/**
+ * Reads what `state export` wrote. Rejects anything else with `ledger-import-invalid`, which says where the first
+ * mistake is; `name` is what the text is called in messages.
+ */
+export function parseExport(text: string, name: string): LedgerExport {
+  const json = readJson(text, name);
+  const version = versionSchema.safeParse(json).data?.format_version;
+  if (version === undefined) throw invalid(`${name} is not an export of a ledger.`);
+  if (version !== ledgerExportVersion) {
+    throw invalid(
+      `${name} has format version ${version}; this draftsync reads version ${ledgerExportVersion}.`,
+      "Import it with the version of draftsync that wrote it, or with a newer one.",
+    );
+  }
+  const parsed = exportSchema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw invalid(`${name} is damaged at ${issue?.path.join(".")}: ${issue?.message}.`);
+}
+
+const text = z.string();
+const integer = z.int();
+const optionalInteger = integer.exactOptional();
+const optionalText = text.exactOptional();
+const provenance = z.strictObject({ by: z.enum(confirmations), at: integer });
+
+const versionSchema = z.looseObject({ format_version: integer });
+
+const productRefSchema = z.discriminatedUnion("by", [
+  z.strictObject({ by: z.literal("product_id"), productId: integer }),
+  z.strictObject({ by: z.literal("draft"), draftId: integer }),
+]);
+
+const operationSchema = z.strictObject({
+  id: text,
+  runId: text,
+  address: text,
+  kind: z.enum(operationKinds),
+  method: text,
+  path: text,
+  intent: intentSchema,
+  startedAt: integer,
+  finishedAt: optionalInteger,
+  detail: optionalText,
+  outcome: z.enum(outcomes).exactOptional(),
+  status: optionalInteger,
+  attempts: optionalInteger,
+  failure: failureSchema.exactOptional(),
+  settled: z.strictObject({ as: z.enum(settlements), at: integer, by: optionalText }).exactOptional(),
+});
+
+const exportSchema: z.ZodType<LedgerExport> = z.strictObject({
+  format_version: z.literal(ledgerExportVersion),
+  lineage: text.min(1),
+  serial: integer.min(0),
+  service_origin: text.nullable(),
+  workspace: text.nullable(),
+  protected_drafts: z.array(integer),
+  attachments: z.array(
+    z.strictObject({
+      draftId: integer,
+      kind: z.enum(fileKinds),
+      fileId: integer,
+      address: text,
+      attributes: attributesSchema,
+      sha256: optionalText,
+      provenance,
+    }),
+  ),
+  publications: z.array(
+    z.strictObject({ draftId: integer, revision: integer, productId: integer, provenance }),
+  ),
+  duplicates: z.array(
+    z.strictObject({
+      name: text,
+      from: productRefSchema,
+      sourceProductId: integer,
+      productId: integer,
+      provenance,
+    }),
+  ),
+  uploads: z.array(
+    z.strictObject({
+      uploadId: text,
+      uploadKey: text,
+      source: optionalText,
+      sha256: optionalText,
+      size: optionalInteger,
+      status: z.enum(["pending", "success", "failed"]),
+      fileId: optionalInteger,
+      at: integer,
+    }),
+  ),
+  operations: z.array(operationSchema),
+  runs: z.array(
+    z.strictObject({
+      id: text,
+      command: text,
+      planId: text,
+      startedAt: integer,
+      finishedAt: optionalInteger,
+      status: optionalText,
+      totals: totalsSchema.exactOptional(),
+    }),
+  ),
+});
+
+function readJson(json: string, name: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (error) {
+    throw invalid(`${name} is not JSON (${messageOf(error)}).`);
+  }
+}
+
+function invalid(
+  message: string,
+  hint = "Import what `draftsync state export` wrote, unchanged.",
+): LedgerError {
+  return new LedgerError("ledger-import-invalid", message, { hint });
+}

@@ -1,0 +1,210 @@
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  PostgresDialect,
+  type QueryResult,
+  type TransactionSettings,
+} from "kysely";
+import type pg from "pg";
+import { LedgerError } from "../ledger-error.ts";
+import { storable } from "../storable.ts";
+import { isRefusal, keepsConnection } from "./postgres-failure.ts";
+
+/**
+ * Kysely's PostgreSQL dialect over `pg`, with the differences that a ledger needs: a transaction makes its settings,
+ * takes its lock and notes its number when it begins, a commit without an answer is told from one that failed, and
+ * values that cannot be stored are refused.
+ *
+ * Nothing outlives a transaction: no setting, no lock, no named statement. So a pooler may give each transaction
+ * another session.
+ */
+export class LedgerPostgresDialect extends PostgresDialect {
+  readonly #pool: pg.Pool;
+  readonly #schema: string;
+
+  constructor(options: { readonly pool: pg.Pool; readonly schema: string }) {
+    super(options);
+    this.#pool = options.pool;
+    this.#schema = options.schema;
+  }
+
+  override createDriver(): Driver {
+    return new LedgerPostgresDriver(this.#pool, this.#schema);
+  }
+}
+
+/** Thrown when a transaction was to be committed and no answer came. `xid` is its number at the server. */
+export class CommitInDoubt extends Error {
+  override readonly name = "CommitInDoubt";
+  readonly xid: string;
+
+  constructor(xid: string, cause: unknown) {
+    super("the connection was lost while a transaction was being committed", { cause });
+    this.xid = xid;
+  }
+}
+
+/** How long a statement waits for a lock before it is tried again, milliseconds. */
+const lockTimeout = 1_000;
+
+/** How long the server works on one statement, milliseconds. */
+const statementTimeout = 30_000;
+
+/** How long the server keeps the locks of a client that has gone silent, milliseconds; and the view of a reader. */
+const silence = { write: 5_000, read: 60_000 };
+
+class LedgerPostgresDriver implements Driver {
+  readonly #pool: pg.Pool;
+  readonly #schema: string;
+
+  constructor(pool: pg.Pool, schema: string) {
+    this.#pool = pool;
+    this.#schema = schema;
+  }
+
+  async init(): Promise<void> {
+    // The pool connects when it is first asked to.
+  }
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    return new LedgerPostgresConnection(await this.#pool.connect());
+  }
+
+  async beginTransaction(connection: DatabaseConnection, settings: TransactionSettings): Promise<void> {
+    const own = ownOf(connection);
+    const writes = settings.accessMode !== "read only";
+    try {
+      const results = await own.script(writes ? this.#beginWriting() : this.#beginReading());
+      own.xid = writes ? textOf(results.at(-1), "xid") : undefined;
+      if (writes) refuseUnsynced(textOf(results.at(-1), "synchronous_commit"));
+    } catch (error) {
+      await this.rollbackTransaction(connection);
+      throw error;
+    }
+  }
+
+  async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    const own = ownOf(connection);
+    try {
+      const [result] = await own.script("commit");
+      // PostgreSQL answers so to the commit of a transaction in which a statement had failed.
+      if (result?.command !== "COMMIT") throw new LedgerError("ledger-failed", "The change was rolled back.");
+    } catch (error) {
+      if (own.xid === undefined || error instanceof LedgerError || isRefusal(error)) throw error;
+      own.lost = true;
+      throw new CommitInDoubt(own.xid, error);
+    }
+  }
+
+  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    const own = ownOf(connection);
+    if (own.lost) return;
+    try {
+      await own.script("rollback");
+    } catch {
+      // The connection is thrown away, and the server rolls back what it had begun.
+      own.lost = true;
+    }
+  }
+
+  async releaseConnection(connection: DatabaseConnection): Promise<void> {
+    ownOf(connection).release();
+  }
+
+  async destroy(): Promise<void> {
+    await this.#pool.end();
+  }
+
+  /** One state throughout: https://www.postgresql.org/docs/current/transaction-iso.html#XACT-REPEATABLE-READ */
+  #beginReading(): string {
+    return `begin isolation level repeatable read read only; ${this.#settings(silence.read)}`;
+  }
+
+  /**
+   * One writer at a time, as in SQLite: whoever holds the lock sees all that was committed before. The lock ends with
+   * its transaction. `remote_apply` is the one level of durability above `on`
+   * (https://www.postgresql.org/docs/current/runtime-config-wal.html#GUC-SYNCHRONOUS-COMMIT).
+   */
+  #beginWriting(): string {
+    return `begin isolation level read committed; ${this.#settings(silence.write)};
+      select set_config('synchronous_commit', 'on', true)
+      where current_setting('synchronous_commit') not in ('on', 'remote_apply');
+      select pg_advisory_xact_lock(hashtextextended('draftsync ledger ${this.#schema}', 0));
+      select pg_current_xact_id()::text as xid, current_setting('synchronous_commit') as synchronous_commit`;
+  }
+
+  #settings(idle: number): string {
+    return `select set_config('search_path', '"${this.#schema}"', true),
+      set_config('lock_timeout', '${lockTimeout}', true),
+      set_config('statement_timeout', '${statementTimeout}', true),
+      set_config('idle_in_transaction_session_timeout', '${idle}', true)`;
+  }
+}
+
+class LedgerPostgresConnection implements DatabaseConnection {
+  /** Of the transaction under way, when it may write. */
+  xid: string | undefined;
+  /** Whether the connection is of no more use. */
+  lost = false;
+  readonly #client: pg.PoolClient;
+  readonly #onError = () => {
+    this.lost = true;
+  };
+
+  constructor(client: pg.PoolClient) {
+    this.#client = client;
+    client.on("error", this.#onError);
+  }
+
+  async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+    const values = parameters.map(storable);
+    const { rows, rowCount } = await this.#watch(this.#client.query<Row & pg.QueryResultRow>(sql, values));
+    return { rows, ...(rowCount === null ? {} : { numAffectedRows: BigInt(rowCount) }) };
+  }
+
+  /** Statements without parameters, in one round trip. */
+  async script(text: string): Promise<readonly pg.QueryResult[]> {
+    const results: pg.QueryResult | pg.QueryResult[] = await this.#watch(this.#client.query(text));
+    return Array.isArray(results) ? results : [results];
+  }
+
+  release(): void {
+    this.#client.off("error", this.#onError);
+    this.#client.release(this.lost);
+  }
+
+  // biome-ignore lint/correctness/useYield: part of Kysely's interface, and the ledger reads no table bit by bit.
+  async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
+    throw new LedgerError("ledger-failed", "The ledger's tables are read whole.");
+  }
+
+  async #watch<T>(query: Promise<T>): Promise<T> {
+    try {
+      return await query;
+    } catch (error) {
+      if (!keepsConnection(error)) this.lost = true;
+      throw error;
+    }
+  }
+}
+
+function ownOf(connection: DatabaseConnection): LedgerPostgresConnection {
+  if (connection instanceof LedgerPostgresConnection) return connection;
+  throw new TypeError("the connection is another driver's");
+}
+
+function textOf(result: pg.QueryResult | undefined, column: string): string {
+  const value: unknown = result?.rows[0]?.[column];
+  if (typeof value === "string") return value;
+  throw new LedgerError("ledger-failed", `The ledger's database did not say its ${column}.`);
+}
+
+function refuseUnsynced(level: string): void {
+  if (level === "on" || level === "remote_apply") return;
+  throw new LedgerError(
+    "ledger-unreadable",
+    `The ledger cannot be written safely: PostgreSQL's synchronous_commit is ${level} and must be on.`,
+    { hint: "Let synchronous_commit be set by this user, or set it to on for the database." },
+  );
+}

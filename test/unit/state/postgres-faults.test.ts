@@ -1,0 +1,192 @@
+import { createServer } from "node:net";
+import pg from "pg";
+import { describe, expect, inject, onTestFinished, test } from "vitest";
+import { attached, attachOperation, hurriedClock, sampleRun } from "./ledger-values.ts";
+import { type ClientMessage, type Fault, startPostgresProxy } from "./postgres-proxy.ts";
+import { askServer, freshRole, freshSchema, openForTest, schemaOf } from "./samples.ts";
+
+/** The fault for the first message that fits, and none for the rest. */
+function once(fits: (message: ClientMessage) => boolean, fault: Fault): (message: ClientMessage) => Fault {
+  let due = true;
+  return (message) => {
+    if (!due || !fits(message)) return "pass";
+    due = false;
+    return fault;
+  };
+}
+
+/** Another program that holds the lock of a ledger's table until it is told to let go. */
+async function holdLock(location: string): Promise<{ release(): Promise<void> }> {
+  const client = new pg.Client({ connectionString: inject("databaseUrl") });
+  await client.connect();
+  onTestFinished(() => client.end());
+  await client.query(`begin; lock table ${schemaOf(location)}.meta in exclusive mode`);
+  return { release: () => client.query("rollback").then(() => {}) };
+}
+
+const isCommit = ({ type, text }: ClientMessage) => type === "Q" && text === "commit";
+const isBegin = ({ type, text }: ClientMessage) => type === "Q" && text.startsWith("begin");
+const isInsert = ({ type, text }: ClientMessage) => type === "P" && text.startsWith("insert");
+
+async function throughProxy(clock?: Parameters<typeof openForTest>[1]) {
+  const proxy = await startPostgresProxy();
+  const location = freshSchema();
+  const ledger = await openForTest(proxy.through(location), clock);
+  await ledger.startRun(sampleRun);
+  return { proxy, location, ledger };
+}
+
+describe("a connection that is lost", () => {
+  const points: readonly [string, (message: ClientMessage) => boolean, Fault][] = [
+    ["before a transaction begins", isBegin, "lose"],
+    ["while one begins", isBegin, "lose-answer"],
+    ["at a statement", isInsert, "lose"],
+    ["at the answer to a statement", isInsert, "lose-answer"],
+    ["before the commit arrives", isCommit, "lose"],
+    ["at the answer to the commit", isCommit, "lose-answer"],
+  ];
+  test.each(points)("%s costs nothing: the change is made once", async (_, fits, fault) => {
+    const { proxy, ledger, location } = await throughProxy();
+    proxy.choose = once(fits, fault);
+    const before = proxy.seen.length;
+    // Begun twice, it would be refused.
+    await ledger.begin(attachOperation("op"));
+    expect(proxy.seen.slice(before).filter(isBegin).length).toBeGreaterThan(1);
+    expect(await ledger.load()).toMatchObject({ serial: 1, inDoubt: [{ id: "op" }] });
+    expect(await askServer(`select serial::int from ${schemaOf(location)}.meta`)).toEqual([{ serial: 1 }]);
+  });
+
+  test("at a read costs nothing", async () => {
+    const { proxy, ledger } = await throughProxy();
+    await ledger.record([attached(1)]);
+    proxy.choose = once(({ text }) => text.includes('from "attachments"'), "lose");
+    expect((await ledger.load()).attachments).toHaveLength(1);
+  });
+
+  test("by the server, while nothing is under way, is replaced", async () => {
+    const location = await freshRole((role) => `alter role ${role} superuser`);
+    const ledger = await openForTest(location);
+    await ledger.record([attached(1)]);
+    const { username } = new URL(location);
+    const ended = await askServer(
+      `select pg_terminate_backend(pid) from pg_stat_activity where usename = '${username}'`,
+    );
+    expect(ended.length).toBeGreaterThan(0);
+    await ledger.record([attached(2)]);
+    expect((await ledger.load()).attachments).toHaveLength(2);
+  });
+});
+
+describe("a commit without an answer, and a server that cannot be asked", () => {
+  test.each([
+    { name: "is not called stored when it is not", fault: "refuse", stored: 0 },
+    { name: "is not called lost when it is stored", fault: "lose-answer", stored: 1 },
+  ] as const)("$name", async ({ fault, stored }) => {
+    const { proxy, ledger, location } = await throughProxy(hurriedClock());
+    let committed = false;
+    proxy.choose = (message) => {
+      if (committed) return "refuse";
+      committed = isCommit(message);
+      return committed ? fault : "pass";
+    };
+    const ends = await Promise.allSettled([
+      ledger.begin(attachOperation("a")),
+      ledger.begin(attachOperation("b")),
+    ]);
+    for (const end of ends) {
+      expect(end).toMatchObject({
+        reason: {
+          name: "LedgerError",
+          code: "ledger-outcome-unknown",
+          message: expect.stringContaining("could not be found out"),
+          hint: expect.stringContaining("run again"),
+        },
+      });
+    }
+    proxy.choose = () => "pass";
+    // The write lock is free once the server has ended what was under way.
+    await ledger.record([attached(9)]);
+    const rows = await askServer(`select serial::int from ${schemaOf(location)}.meta`);
+    expect(rows).toEqual([{ serial: stored + 1 }]);
+    expect((await ledger.load()).inDoubt).toHaveLength(stored * 2);
+  });
+});
+
+test("a server that has gone is an error that says so, and the ledger works again once it is back", async () => {
+  const { proxy, ledger } = await throughProxy(hurriedClock());
+  proxy.choose = () => "refuse";
+  await expect(ledger.record([attached(1)])).rejects.toMatchObject({
+    code: "ledger-unreachable",
+    hint: expect.stringContaining("running"),
+  });
+  await expect(ledger.load()).rejects.toMatchObject({ code: "ledger-unreachable" });
+  proxy.choose = () => "pass";
+  await ledger.record([attached(1)]);
+  expect((await ledger.load()).attachments).toHaveLength(1);
+});
+
+test("what is not PostgreSQL is an error, not a crash", async () => {
+  const server = createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const opened = openForTest(`postgres://me:secret@127.0.0.1:${port}/d`, hurriedClock());
+  await expect(opened).rejects.toMatchObject({ name: "LedgerError", hint: expect.any(String) });
+});
+
+test("a connection that was not let in for want of a password is closed with the ledger", async () => {
+  const proxy = await startPostgresProxy();
+  const url = new URL(proxy.through(freshSchema()));
+  url.password = "";
+  await expect(openForTest(url.href)).rejects.toMatchObject({ code: "ledger-access-denied" });
+  await proxy.drained();
+  expect(proxy.seen.filter(isBegin)).toEqual([]);
+});
+
+describe("nothing depends on the session", () => {
+  test("every statement is nameless and inside a transaction that makes its own settings", async () => {
+    const { proxy, ledger } = await throughProxy();
+    await ledger.begin(attachOperation("op"));
+    await ledger.finish("op", { outcome: "done", attempts: 1 }, [attached(1)]);
+    await ledger.export();
+    await ledger.close();
+    const statements = proxy.seen.filter(({ type }) => type === "Q" || type === "P");
+    expect(statements.filter(({ type }) => type === "P").length).toBeGreaterThan(10);
+    expect(statements.filter(({ name }) => name !== "")).toEqual([]);
+    const texts = statements.map(({ text }) => text).join("\n");
+    expect(texts).not.toMatch(/\b(listen|prepare|declare|discard|temp|temporary)\b|pg_(try_)?advisory_lock/i);
+    expect(texts.match(/set_config\(.*?\)/g)?.filter((each) => !/, true\)$/.test(each))).toEqual([]);
+    expect(proxy.seen.filter(isBegin).length).toBeGreaterThan(3);
+  });
+
+  test("a role's weaker durability and other search path are not taken over", async () => {
+    const location = await freshRole(
+      (role) =>
+        `alter role ${role} superuser; alter role ${role} set synchronous_commit = off; alter role ${role} set search_path = pg_temp`,
+    );
+    const ledger = await openForTest(location);
+    // The trigger keeps what is in force when a change is made.
+    await askServer(`create table ${schemaOf(location)}.levels (level text);
+      create function ${schemaOf(location)}.note() returns trigger language plpgsql as
+        'begin insert into ${schemaOf(location)}.levels values (current_setting(''synchronous_commit'')); return new; end';
+      create trigger note before update on ${schemaOf(location)}.meta for each row execute function ${schemaOf(location)}.note()`);
+    await ledger.record([attached(1)]);
+    expect(await askServer(`select level from ${schemaOf(location)}.levels`)).toEqual([{ level: "on" }]);
+  });
+});
+
+test("a ledger that is locked for too long refuses, and works again once it is free", async () => {
+  const location = freshSchema();
+  const ledger = await openForTest(location, hurriedClock());
+  await ledger.record([attached(1)]);
+  const lock = await holdLock(location);
+  await expect(ledger.record([attached(2)])).rejects.toMatchObject({
+    code: "ledger-busy",
+    hint: expect.stringContaining("Wait"),
+  });
+  expect((await ledger.load()).attachments).toHaveLength(1);
+  await lock.release();
+  await ledger.record([attached(3)]);
+  expect((await ledger.load()).attachments.map(({ fileId }) => fileId)).toEqual([1, 3]);
+});

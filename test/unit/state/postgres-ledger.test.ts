@@ -1,0 +1,18 @@
+import { describeLedgerJournal } from "./ledger-journal-suite.ts";
+import { describeLedgerLock } from "./ledger-lock-suite.ts";
+import { describeLedgerState } from "./ledger-state-suite.ts";
+import { describeLedger } from "./ledger-suite.ts";
+import { freshSchema, openForTest } from "./samples.ts";
+
+async function makePostgres() {
+  const location = freshSchema();
+  return { ledger: await openForTest(location), reopen: () => openForTest(location) };
+}
+
+describeLedger("PostgreSQL", makePostgres);
+describeLedgerJournal("PostgreSQL", makePostgres);
+describeLedgerState("PostgreSQL", makePostgres);
+describeLedgerLock("PostgreSQL", async () => {
+  const location = freshSchema();
+  return (clock) => openForTest(location, clock);
+});
