@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
@@ -32,6 +33,8 @@ function project(name: string, { seconds = 20, compiled = false, postgres = fals
 export default defineConfig({
   test: {
     reporters: ["default"],
+    // Most of the time goes to processes that are waited for, so two at a time pay even on a small machine.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     // As the command line sets it: the versions in the lockfile run on the oldest Node that is supported.
     env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true" },
     projects: [

@@ -25,7 +25,7 @@ test.each(databases)(
         await ledger.close();
         expect(recorded).toEqual(model.recorded());
       }),
-      { numRuns: 40 },
+      { numRuns: 25 },
     );
   },
   60_000,
@@ -49,7 +49,7 @@ test.each(databases)(
       fc.asyncProperty(orders, async ([one, other]) => {
         expect(await exported(other)).toBe(await exported(one));
       }),
-      { numRuns: 20 },
+      { numRuns: 12 },
     );
   },
   60_000,

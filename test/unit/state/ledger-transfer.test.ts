@@ -63,7 +63,7 @@ test.each(ways)(
         expect((await copy.load()).serial).toBe(recorded.serial + 1);
         await copy.close();
       }),
-      { numRuns: 12 },
+      { numRuns: 6 },
     );
   },
   60_000,

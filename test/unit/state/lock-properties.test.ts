@@ -130,7 +130,7 @@ test.each(databases)(
           for (const each of stores) await each.close();
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   },
   120_000,
