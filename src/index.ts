@@ -36,6 +36,7 @@ export {
   systemClock,
 } from "./model/ports.ts";
 export type { Recorded } from "./model/recorded.ts";
+export type { SlotStore } from "./model/slots.ts";
 export { buildPlan, type PlanInput } from "./plan/build-plan.ts";
 export { checkSafety, type SafetyLimits } from "./plan/safety.ts";
 export { assertFresh, formatPlanFile, parsePlanFile } from "./plan/saved-plan.ts";

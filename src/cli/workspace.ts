@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { EventSink } from "../model/event.ts";
 import { systemClock } from "../model/ports.ts";
+import type { SlotStore } from "../model/slots.ts";
 import type { Service } from "../service/open-service.ts";
 import type { StateStore } from "../state/open-ledger.ts";
 import { loadApiKey, sandboxKey } from "./api-key.ts";
@@ -28,18 +29,19 @@ export async function inWorkspace<T>(
     opened.unshift(() => resource.close());
     return resource;
   };
-  let ledger: StateStore | undefined;
+  let store: StateStore | undefined;
+  const ledger = async () => {
+    if (store === undefined) {
+      store = keep(await openLedgerOf(config));
+      if (store.isNew) cli.terminal.err(`There was no ledger; a new one is at ${store.location}\n\n`);
+    }
+    return store;
+  };
   try {
     return await work({
       config,
-      ledger: async () => {
-        if (ledger === undefined) {
-          ledger = keep(await openLedgerOf(config));
-          if (ledger.isNew) cli.terminal.err(`There was no ledger; a new one is at ${ledger.location}\n\n`);
-        }
-        return ledger;
-      },
-      connect: (emit) => connect(config, { cli, emit, keep }),
+      ledger,
+      connect: async (emit) => connect(config, { cli, emit, keep, slots: await ledger() }),
     });
   } finally {
     for (const close of opened) await close();
@@ -54,10 +56,12 @@ async function openLedgerOf(config: Config): Promise<StateStore> {
 interface Connection {
   readonly cli: Cli;
   readonly emit: EventSink;
+  /** The ledger: the rate bound is kept by all who share it. */
+  readonly slots: SlotStore;
   readonly keep: <R extends { close(): Promise<void> }>(resource: R) => R;
 }
 
-async function connect({ service, root }: Config, { cli, emit, keep }: Connection): Promise<Service> {
+async function connect({ service, root }: Config, { cli, emit, slots, keep }: Connection): Promise<Service> {
   const { openService } = await import("../service/open-service.ts");
   const { baseUrl } = service;
   const apiKey = baseUrl === undefined ? sandboxKey : await loadApiKey(service, cli.env);
@@ -68,6 +72,7 @@ async function connect({ service, root }: Config, { cli, emit, keep }: Connectio
       baseUrl: url,
       apiKey,
       rate,
+      slots,
       concurrency,
       timeoutMs,
       profile,

@@ -18,8 +18,8 @@ export interface RunTotals {
   readonly calls: number;
 }
 
-/** What a wait is for. */
-export type WaitReason = "retry_after" | "backoff" | "settle" | "upload";
+/** What a wait is for; `shared_bound`: others use the rate bound, or did until they ended. */
+export type WaitReason = "retry_after" | "shared_bound" | "backoff" | "settle" | "upload";
 
 /**
  * What the engine says while it works. Events hold no words for people (report/ finds those) and no secrets.

@@ -84,6 +84,7 @@ function formatApiError(address: string, error: ApiError, { paint, placeOf }: Fa
 
 const waits = {
   retry_after: "the service asks to wait",
+  shared_bound: "other runs use the rate bound",
   backoff: "waiting before another try",
   settle: "waiting to find out whether a lost call took effect",
   upload: "waiting for uploads to be processed",

@@ -1,4 +1,5 @@
 import pLimit from "p-limit";
+import { messageOf } from "../model/errors.ts";
 import type { EventSink } from "../model/event.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
 import type { BeforeSend, Clock, RequestLine } from "../model/ports.ts";
@@ -164,6 +165,10 @@ export class Executor {
       if (grant.type === "too_long") {
         const detail = `${Math.ceil(grant.waitMs / 1000)} s`;
         return { failure: describeFailure({ code: "wait-too-long", request, stops: "run", detail }) };
+      }
+      if (grant.type === "failed") {
+        const detail = messageOf(grant.error);
+        return { failure: describeFailure({ code: "slots-unavailable", request, stops: "run", detail }) };
       }
       try {
         await beforeSend(line);

@@ -5,6 +5,7 @@ export type FailureCode =
   // Nothing was sent.
   | "aborted"
   | "wait-too-long"
+  | "slots-unavailable"
   | "connection-refused"
   | "name-not-found"
   | "connect-timeout"
@@ -58,6 +59,10 @@ const sentences: Readonly<Record<FailureCode, Sentence>> = {
   "wait-too-long": {
     what: "the call was not sent: the service asks for a longer wait than service.profile.max_wait allows",
     hint: "Run the command again later; or raise service.profile.max_wait.",
+  },
+  "slots-unavailable": {
+    what: "the call was not sent: the ledger, through which the rate bound is shared, failed",
+    hint: "See that the ledger can be written, then run the command again.",
   },
   "connection-refused": {
     what: "the service refused the connection",

@@ -1,5 +1,6 @@
 import type { CallResult } from "../model/outcome.ts";
 import type { DraftService, ObjectStorage, UploadStatus } from "../model/ports.ts";
+import type { SlotStore } from "../model/slots.ts";
 import {
   attachCall,
   createUploadCall,
@@ -17,8 +18,10 @@ import { openObjectStorage } from "./object-storage.ts";
 import { onAbort } from "./on-abort.ts";
 import type { ServiceOptions } from "./options.ts";
 import { checkOptions } from "./options.ts";
+import { identifyProcess, isProcessAlive } from "./process-identity.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { makeRedactor } from "./redact.ts";
+import type { SlotSharing } from "./slot-claim.ts";
 import { openTransport } from "./transport.ts";
 import { UploadPoller } from "./upload-poller.ts";
 import { makeUploadReader } from "./upload-reader.ts";
@@ -64,14 +67,17 @@ export function assembleService(options: ServiceOptions, random: () => number): 
     timeoutMs: options.timeoutMs,
     interrupts: options.interrupts,
   });
+  const slots = new RateLimiter({
+    bound: options.rate,
+    gate: new Gate(options.rate.limit),
+    clock,
+    maxWaitMs: profile.max_wait,
+    ...(options.slots === undefined ? {} : { sharing: shareThrough(options.slots, options) }),
+    onHeldBack: (reason, ms) => emit({ type: "waiting", at: clock.now(), reason, ms: Math.ceil(ms) }),
+  });
   const executor = new Executor({
     transport,
-    slots: new RateLimiter({
-      bound: options.rate,
-      gate: new Gate(options.rate.limit),
-      clock,
-      maxWaitMs: profile.max_wait,
-    }),
+    slots,
     clock,
     emit,
     redactor,
@@ -126,6 +132,17 @@ export function assembleService(options: ServiceOptions, random: () => number): 
       executor.close();
       storage.close();
       await transport.close();
+      await slots.leave();
     },
+  };
+}
+
+function shareThrough(store: SlotStore, { profile, timeoutMs }: ServiceOptions): SlotSharing {
+  return {
+    store,
+    process: identifyProcess(),
+    isAlive: isProcessAlive,
+    holdMs: profile.settle_delay,
+    timeoutMs,
   };
 }

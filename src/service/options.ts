@@ -1,6 +1,7 @@
 import { DraftsyncError } from "../model/errors.ts";
 import type { EventSink } from "../model/event.ts";
 import type { Clock, Interrupts } from "../model/ports.ts";
+import type { SlotStore } from "../model/slots.ts";
 import type { ServiceProfile } from "./profile.ts";
 
 /** What a service is opened with. */
@@ -11,6 +12,8 @@ export interface ServiceOptions {
   readonly apiKey: string;
   /** At most `limit` calls at the service in any window of `windowMs`. */
   readonly rate: { readonly limit: number; readonly windowMs: number };
+  /** Where the bound is shared with other processes, such as their ledger; absent: it is kept by this one alone. */
+  readonly slots?: SlotStore;
   /** Calls, and connections, at a time. */
   readonly concurrency: number;
   /** Of one attempt, from dispatch to the last byte of the answer. */

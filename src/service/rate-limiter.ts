@@ -3,6 +3,8 @@ import type { Gate, GatePause } from "./gate.ts";
 import { onAbort } from "./on-abort.ts";
 import type { RateBound } from "./rate-window.ts";
 import { RateWindow } from "./rate-window.ts";
+import type { SlotHolder, SlotSharing } from "./slot-claim.ts";
+import { SlotClaim } from "./slot-claim.ts";
 
 /** The right to send one call. Exactly one of its methods is to be called, once. */
 export interface Slot {
@@ -18,9 +20,11 @@ export type Grant =
   /** The signal was aborted, or the limiter was closed. */
   | { readonly type: "interrupted" }
   /** The service asked for a wait that is longer than the longest one allowed. */
-  | { readonly type: "too_long"; readonly waitMs: number };
+  | { readonly type: "too_long"; readonly waitMs: number }
+  /** The store in which the slots are shared failed. */
+  | { readonly type: "failed"; readonly error: unknown };
 
-/** Hands out the right to send. An implementation may keep its slots anywhere, so that several processes share them. */
+/** Hands out the right to send. */
 export interface RateSlots {
   /** Waits for a slot, first come first served. */
   acquire(signal: AbortSignal): Promise<Grant>;
@@ -32,6 +36,8 @@ export interface RateSlots {
   tighten(announced: RateBound): void;
   /** Ends all waiting. */
   close(): void;
+  /** Gives back what is shared with other processes. Call it when every call has ended; never rejects. */
+  leave(): Promise<void>;
 }
 
 interface Waiter {
@@ -44,6 +50,10 @@ export interface RateLimiterOptions {
   readonly gate: Gate;
   readonly clock: Clock;
   readonly maxWaitMs: number;
+  /** With whom the bound is shared; absent: it is this process's alone. */
+  readonly sharing?: SlotSharing;
+  /** Calls are held back for the sake of others: one of them was asked to wait, or they have all the slots. */
+  readonly onHeldBack?: (reason: "retry_after" | "shared_bound", ms: number) => void;
 }
 
 /**
@@ -51,6 +61,9 @@ export interface RateLimiterOptions {
  * runs; one more millisecond keeps both away from the edge of the window.
  */
 const marginMs = 1;
+
+/** Pauses that differ by no more are the same one: longer than it takes to store a pause. */
+const pauseSlackMs = 100;
 
 /** Bounds the service may announce: enough for a second, a minute, an hour and a day. */
 const mostPolicies = 4;
@@ -65,8 +78,8 @@ interface Policy {
 }
 
 /**
- * The slots of one process: {@link RateWindow} and {@link Gate} with timers and a queue around them. Quotas that the
- * service announces are windows beside the configured one; a call needs a slot in each.
+ * {@link RateWindow}, {@link Gate} and this process's part of the bound ({@link SlotClaim}), with timers and a queue
+ * around them. Quotas that the service announces are windows beside the configured one; a call needs a slot in each.
  */
 export class RateLimiter implements RateSlots {
   readonly #bound: RateBound;
@@ -75,6 +88,8 @@ export class RateLimiter implements RateSlots {
   readonly #gate: Gate;
   readonly #clock: Clock;
   readonly #maxWaitMs: number;
+  readonly #claim: SlotClaim | undefined;
+  readonly #onHeldBack: NonNullable<RateLimiterOptions["onHeldBack"]>;
   /** In order of arrival; a set, so that one that gives up leaves at once. */
   readonly #waiters = new Set<Waiter>();
   #timer: NodeJS.Timeout | undefined;
@@ -86,6 +101,8 @@ export class RateLimiter implements RateSlots {
     this.#gate = options.gate;
     this.#clock = options.clock;
     this.#maxWaitMs = options.maxWaitMs;
+    this.#onHeldBack = options.onHeldBack ?? (() => {});
+    this.#claim = options.sharing && new SlotClaim(options.sharing, { ...options, holder: this.#holder() });
   }
 
   acquire(signal: AbortSignal): Promise<Grant> {
@@ -105,11 +122,12 @@ export class RateLimiter implements RateSlots {
   }
 
   isOpen(): boolean {
-    return this.#gate.waitMs(this.#clock.monotonic()) === 0;
+    return this.#gate.waitMs(this.#clock.monotonic()) === 0 && this.#claim?.isValid() !== false;
   }
 
   pause(pause: GatePause): boolean {
     const longer = this.#gate.pause(this.#clock.monotonic(), pause);
+    if (longer) this.#claim?.pause(pause.ms);
     this.#pump();
     return longer;
   }
@@ -127,6 +145,30 @@ export class RateLimiter implements RateSlots {
     this.#closed = true;
     clearTimeout(this.#timer);
     for (const waiter of [...this.#waiters]) waiter.settle({ type: "interrupted" });
+  }
+
+  async leave(): Promise<void> {
+    await this.#claim?.leave();
+  }
+
+  #holder(): SlotHolder {
+    return {
+      use: () => {
+        const now = this.#clock.monotonic();
+        return { ...this.#window.use(now), waiting: this.#waiters.size };
+      },
+      changed: () => this.#pump(),
+      paused: (ms) => {
+        const now = this.#clock.monotonic();
+        // This process's own pause comes back too, a little later than it was asked for.
+        if (ms < this.#gate.waitMs(now) + pauseSlackMs) return;
+        if (this.#gate.pause(now, { ms, refused: false })) this.#onHeldBack("retry_after", ms);
+      },
+      starved: (ms) => this.#onHeldBack("shared_bound", ms),
+      failed: (error) => {
+        for (const waiter of [...this.#waiters]) waiter.settle({ type: "failed", error });
+      },
+    };
   }
 
   /** Whether the configured bound keeps an announced one by itself. */
@@ -167,16 +209,24 @@ export class RateLimiter implements RateSlots {
       if (nextAt - now > this.#maxWaitMs) return { type: "too_long", waitMs: nextAt - now };
       if (!window.hasRoom(now, limit)) return { type: "timer", ms: nextAt - now };
     }
-    const capacity = this.#gate.capacity;
-    if (this.#window.hasRoom(now, capacity)) return { type: "none" };
+    let capacity = this.#gate.capacity;
+    if (this.#window.hasRoom(now, capacity)) {
+      if (this.#claim === undefined) return { type: "none" };
+      capacity = Math.min(capacity, this.#claim.slots);
+      if (this.#window.hasRoom(now, capacity) && this.#claim.mayStart(this.#window.inFlight)) {
+        return { type: "none" };
+      }
+      this.#claim.ask();
+    }
     const nextAt = this.#window.nextAt(now, capacity);
-    return nextAt === undefined ? { type: "call" } : { type: "timer", ms: nextAt - now };
+    return nextAt === undefined || nextAt <= now ? { type: "call" } : { type: "timer", ms: nextAt - now };
   }
 
   #makeSlot(): Slot {
     const now = this.#clock.monotonic();
     const windows = [this.#window, ...[...this.#policies.values()].map((policy) => policy.window)];
     for (const window of windows) window.take(now);
+    this.#claim?.started(this.#window.inFlight);
     const epoch = this.#gate.epoch;
     let open = true;
     const end = (give: (window: RateWindow) => void) => {
@@ -196,6 +246,7 @@ export class RateLimiter implements RateSlots {
 }
 
 type Wait =
+  /** `call`: something else has to happen first, such as the end of a call. */
   | { readonly type: "none" | "call" }
   | { readonly type: "timer"; readonly ms: number }
   | { readonly type: "too_long"; readonly waitMs: number };

@@ -28,6 +28,19 @@ export class RateWindow {
     this.#bound = bound;
   }
 
+  /** Calls that were sent and have not ended. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** What counts at `now`: in flight or ended (`used`), and of the ended those kept beyond the window (`held`). */
+  use(now: number): { readonly inFlight: number; readonly used: number; readonly held: number } {
+    this.#prune(now);
+    const { windowMs } = this.#bound;
+    const held = this.#counted.filter((until) => until > now + windowMs).length;
+    return { inFlight: this.#inFlight, used: this.#inFlight + this.#counted.length, held };
+  }
+
   /** Whether the rule allows one more call. `capacity` may lower the limit, never raise it. */
   hasRoom(now: number, capacity: number = this.#bound.limit): boolean {
     this.#prune(now);

@@ -32,6 +32,11 @@ export interface LedgerDatabase {
     table: Table,
     columns: readonly (keyof LedgerTables[Table] & string)[],
   ): Promise<readonly (readonly unknown[])[]>;
+  /**
+   * Whole milliseconds of a clock that all who have this ledger open share; its zero is anywhere, and it may be set back
+   * between two transactions. Only inside a transaction.
+   */
+  sharedClock(queries: LedgerQueries): Promise<number>;
   /** Whether there is a ledger; when there is none, it may be made. Rejects when there is something else. */
   hasLedger(queries: LedgerQueries): Promise<boolean>;
   /** Makes what the tables are to lie in. Only inside an exclusive transaction, before the first migration. */

@@ -1,4 +1,5 @@
 import type { Clock, Ledger, LockStore } from "../model/ports.ts";
+import type { SlotStore } from "../model/slots.ts";
 import type { OperationFilter, RunFilter, StoredOperation, StoredRun } from "./history.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import type { LedgerExport } from "./ledger-export.ts";
@@ -8,7 +9,7 @@ import { isPostgresLocation } from "./postgres/postgres-location.ts";
 import { SqlLedger } from "./sql-ledger.ts";
 
 /** A ledger, with what the commands that look at it need. */
-export interface StateStore extends Ledger, LockStore {
+export interface StateStore extends Ledger, LockStore, SlotStore {
   /** For messages: without a password. */
   readonly location: string;
   /** Whether there was none before it was opened. */

@@ -116,6 +116,29 @@ export interface LeasesTable {
   expires_at: number | null;
 }
 
+/** The slots of the rate bound that a process has. `process` is JSON; moments are of the shared clock. */
+export interface SlotSharesTable {
+  owner: string;
+  process: string;
+  slots: number;
+  in_flight: number;
+  wanted: number;
+  window_ms: number;
+  hold_ms: number;
+  timeout_ms: number;
+  served_at: number;
+  renewed_at: number;
+  ended_at: number | null;
+}
+
+/** One row while the service has asked for a wait. */
+export interface SlotPausesTable {
+  /** Always 1. */
+  id: number;
+  set_at: number;
+  ms: number;
+}
+
 /** The tables after the last migration. */
 export interface LedgerTables {
   meta: MetaTable;
@@ -128,6 +151,8 @@ export interface LedgerTables {
   operations: OperationsTable;
   runs: RunsTable;
   leases: LeasesTable;
+  slot_shares: SlotSharesTable;
+  slot_pauses: SlotPausesTable;
 }
 
 /** What queries run on: the database, or a transaction in it. */

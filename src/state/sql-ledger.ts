@@ -13,6 +13,7 @@ import type {
   RunRecord,
 } from "../model/ports.ts";
 import type { Recorded } from "../model/recorded.ts";
+import type { SlotStore, SlotTable } from "../model/slots.ts";
 import { type ApplyEffect, makeApplyEffect } from "./effects.ts";
 import {
   type OperationFilter,
@@ -31,6 +32,7 @@ import { type LedgerExport, makeExport } from "./ledger-export.ts";
 import { RecordReader } from "./read-records.ts";
 import type { LedgerQueries } from "./schema.ts";
 import { StoredRow } from "./stored-row.ts";
+import { StoredSlots } from "./stored-slots.ts";
 import { WorkspaceLock } from "./workspace-lock.ts";
 import { WriteQueue } from "./write-queue.ts";
 
@@ -42,12 +44,13 @@ import { WriteQueue } from "./write-queue.ts";
  * committed together share one rise. Runs do not raise it: no plan is built from them. Neither does the binding to a
  * service: a plan names its service itself. An import brings its own.
  */
-export class SqlLedger implements Ledger, LockStore {
+export class SqlLedger implements Ledger, LockStore, SlotStore {
   readonly #database: LedgerDatabase;
   readonly #queue: WriteQueue;
   readonly #journal: Journal;
   readonly #applyEffect: ApplyEffect;
   readonly #lock: WorkspaceLock;
+  readonly #slots: StoredSlots;
 
   /** Whether there was none before it was opened. */
   readonly isNew: boolean;
@@ -57,6 +60,7 @@ export class SqlLedger implements Ledger, LockStore {
     this.#database = database;
     this.#journal = makeJournal(database.queries, clock);
     this.#applyEffect = makeApplyEffect(database.queries, this.#journal);
+    this.#slots = new StoredSlots(database);
     this.#lock = new WorkspaceLock(database, {
       clock,
       commitNothing: () => this.#queue.add({ shown: false, apply: async () => {} }),
@@ -131,6 +135,11 @@ export class SqlLedger implements Ledger, LockStore {
   async releaseLock(id: string): Promise<boolean> {
     this.#queue.refuseIfClosed();
     return this.#lock.releaseByForce(id);
+  }
+
+  async updateSlots(decide: (table: SlotTable, now: number) => SlotTable): Promise<SlotTable> {
+    this.#queue.refuseIfClosed();
+    return this.#slots.update(decide);
   }
 
   async export(): Promise<LedgerExport> {

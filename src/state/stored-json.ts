@@ -3,6 +3,7 @@ import type { LockHolder } from "../model/lock.ts";
 import type { ApiError, CallFailure } from "../model/outcome.ts";
 import type { OperationIntent } from "../model/recorded.ts";
 import { type Attributes, fileKinds } from "../model/resource.ts";
+import type { SlotProcess } from "../model/slots.ts";
 
 const text = z.string().exactOptional();
 const number = z.number().exactOptional();
@@ -58,4 +59,11 @@ export const holderSchema: z.ZodType<LockHolder> = z.looseObject({
   pid: z.int(),
   command: z.string(),
   url: text,
+});
+
+/** The column `process`. */
+export const slotProcessSchema: z.ZodType<SlotProcess> = z.looseObject({
+  space: z.string(),
+  pid: z.int(),
+  startedAt: text,
 });

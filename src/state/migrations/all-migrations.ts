@@ -1,6 +1,7 @@
 import type { Migration } from "../migrate.ts";
 import { ledgerMigration } from "./0001-ledger.ts";
 import { leaseMigration } from "./0002-lease.ts";
+import { slotsMigration } from "./0003-slots.ts";
 
 /** Every migration, numbered from 1 without gaps, in the order in which they are applied. */
-export const allMigrations: readonly Migration[] = [ledgerMigration, leaseMigration];
+export const allMigrations: readonly Migration[] = [ledgerMigration, leaseMigration, slotsMigration];

@@ -151,6 +151,11 @@ class PostgresLedgerDatabase implements LedgerDatabase {
     return (await all.execute(queries)).rows.map((row) => columns.map((column) => row[column]));
   }
 
+  async sharedClock(queries: LedgerQueries): Promise<number> {
+    const asked = sql<{ now: number }>`select (extract(epoch from clock_timestamp()) * 1000)::bigint as now`;
+    return (await asked.execute(queries)).rows[0]?.now ?? 0;
+  }
+
   async hasLedger(queries: LedgerQueries): Promise<boolean> {
     const found = sql<{ relname: string }>`
       select relname from pg_class join pg_namespace on pg_namespace.oid = relnamespace

@@ -128,6 +128,11 @@ class SqliteLedgerDatabase implements LedgerDatabase {
     }
   }
 
+  /** All are on one machine: its monotonic clock, which begins anew when it does. */
+  async sharedClock(): Promise<number> {
+    return Number(process.hrtime.bigint() / 1_000_000n);
+  }
+
   async hasLedger(queries: LedgerQueries): Promise<boolean> {
     const found = sql`select 1 from sqlite_schema where type = 'table' and name = 'schema_migrations'`;
     return (await found.execute(queries)).rows.length > 0;

@@ -1,5 +1,6 @@
 import { describeLedgerJournal } from "./ledger-journal-suite.ts";
-import { describeLedgerLock } from "./ledger-lock-suite.ts";
+import { describeLedgerLock, type OpenAgain } from "./ledger-lock-suite.ts";
+import { describeLedgerSlots } from "./ledger-slots-suite.ts";
 import { describeLedgerState } from "./ledger-state-suite.ts";
 import { describeLedger } from "./ledger-suite.ts";
 import { freshSchema, openForTest } from "./samples.ts";
@@ -12,7 +13,11 @@ async function makePostgres() {
 describeLedger("PostgreSQL", makePostgres);
 describeLedgerJournal("PostgreSQL", makePostgres);
 describeLedgerState("PostgreSQL", makePostgres);
-describeLedgerLock("PostgreSQL", async () => {
+
+async function makeOpenAgain(): Promise<OpenAgain> {
   const location = freshSchema();
   return (clock) => openForTest(location, clock);
-});
+}
+
+describeLedgerLock("PostgreSQL", makeOpenAgain);
+describeLedgerSlots("PostgreSQL", makeOpenAgain);

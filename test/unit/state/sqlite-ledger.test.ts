@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { describeLedgerJournal } from "./ledger-journal-suite.ts";
-import { describeLedgerLock } from "./ledger-lock-suite.ts";
+import { describeLedgerLock, type OpenAgain } from "./ledger-lock-suite.ts";
+import { describeLedgerSlots } from "./ledger-slots-suite.ts";
 import { describeLedgerState } from "./ledger-state-suite.ts";
 import { describeLedger } from "./ledger-suite.ts";
 import { freshFolder, openForTest } from "./samples.ts";
@@ -13,7 +14,11 @@ async function makeSqlite() {
 describeLedger("SQLite", makeSqlite);
 describeLedgerJournal("SQLite", makeSqlite);
 describeLedgerState("SQLite", makeSqlite);
-describeLedgerLock("SQLite", async () => {
+
+async function makeOpenAgain(): Promise<OpenAgain> {
   const location = join(freshFolder(), "state.db");
   return (clock) => openForTest(location, clock);
-});
+}
+
+describeLedgerLock("SQLite", makeOpenAgain);
+describeLedgerSlots("SQLite", makeOpenAgain);

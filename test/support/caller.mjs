@@ -1,0 +1,35 @@
+// A process that sends calls through the library: `node caller.mjs '{ "url", "key", "ledger", "calls", "jumpMs" }'`.
+// It prints a line when it begins; its wall clock jumps when half of the calls have ended.
+import { openLedger, openService, serviceProfileSchema, systemClock } from "../../dist/index.js";
+
+const { url, key, ledger: location, rate, calls, jumpMs = 0 } = JSON.parse(process.argv[2]);
+const ledger = await openLedger({ location, clock: systemClock });
+const service = openService({
+  baseUrl: url,
+  apiKey: key,
+  rate,
+  slots: ledger,
+  concurrency: 8,
+  timeoutMs: 5_000,
+  profile: serviceProfileSchema.parse({ settle_delay: "200ms" }),
+  clock: systemClock,
+  emit: () => {},
+  root: "/",
+});
+process.stdout.write("begun\n");
+const { signal } = new AbortController();
+const dateNow = Date.now;
+let left = calls;
+let ended = 0;
+const worker = async () => {
+  while (left > 0) {
+    left -= 1;
+    const result = await service.getProduct(1, undefined, signal);
+    if (result.outcome !== "done") throw new Error(JSON.stringify(result));
+    ended += 1;
+    if (ended === Math.floor(calls / 2)) Date.now = () => dateNow() + jumpMs;
+  }
+};
+await Promise.all(Array.from({ length: 8 }, worker));
+await service.close();
+await ledger.close();
