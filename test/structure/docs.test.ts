@@ -36,6 +36,26 @@ describe("docs/interface.md", () => {
   });
 });
 
+describe("docs/reliability.md", () => {
+  const promises = readText("docs/reliability.md").split("\n## ")[1]?.split("\n### ").slice(1) ?? [];
+
+  test("has the eighteen promises, each with a test", () => {
+    expect(promises.map((promise) => /^P\d+/.exec(promise)?.[0])).toEqual(
+      Array.from({ length: 18 }, (_none, at) => `P${at + 1}`),
+    );
+    for (const promise of promises) expect(promise).toMatch(/^- `test\//m);
+  });
+
+  test("names tests that are there", () => {
+    const proofs = promises.flatMap((promise) => promise.split("\n").filter((line) => line.startsWith("- ")));
+    for (const proof of proofs) {
+      const [, file = "", name = ""] = /^- `(test\/[^`]+)`: "(.+)"(?: \(|$)/.exec(proof) ?? [];
+      expect(file, proof).not.toBe("");
+      expect(readText(file), proof).toContain(`"${name}"`);
+    }
+  });
+});
+
 describe("docs/sandbox.md", () => {
   const text = readText("docs/sandbox.md");
   const namesOf = (heading: string) => {
