@@ -21,6 +21,15 @@ const remoteSchema = z
       .min(1)
       .optional()
       .describe("File that holds the access key and nothing else; DRAFTSYNC_API_KEY comes first"),
+    ca_file: z
+      .string()
+      .min(1)
+      .optional()
+      .describe("Certificates (PEM) of authorities to trust beside the usual ones, relative to this file"),
+    allow_http: z
+      .boolean()
+      .default(false)
+      .describe("Whether base_url may be http elsewhere than on this machine, where others can read the key"),
     rate: rateSchema,
     concurrency: z.int().min(1).max(256).default(8).describe("Calls under way at the same time"),
     timeout: positiveDurationSchema.prefault("30s").describe("For one call, from dispatch to the last byte"),

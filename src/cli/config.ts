@@ -33,6 +33,8 @@ export interface ServiceConfig {
   /** What ledger and plans call the service: its normal address, or `sandbox`. */
   readonly origin: string;
   readonly apiKeyFile?: string;
+  readonly caFile?: string;
+  readonly allowHttp: boolean;
   readonly rate: { readonly limit: number; readonly windowMs: number };
   readonly concurrency: number;
   readonly timeoutMs: number;
@@ -121,6 +123,8 @@ function compileService(
   return Object.freeze({
     ...(url === undefined ? { origin: "sandbox" } : address(url)),
     ...(remote.api_key_file === undefined ? {} : { apiKeyFile: resolve(root, remote.api_key_file) }),
+    ...(remote.ca_file === undefined ? {} : { caFile: resolve(root, remote.ca_file) }),
+    allowHttp: remote.allow_http,
     ...limitsOf(remote),
   });
 }

@@ -5,6 +5,7 @@ import type { SlotStore } from "../model/slots.ts";
 import type { Service } from "../service/open-service.ts";
 import type { StateStore } from "../state/open-ledger.ts";
 import { loadApiKey, sandboxKey } from "./api-key.ts";
+import { loadAuthorities } from "./authorities.ts";
 import type { Cli, WorkspaceFlags } from "./cli.ts";
 import type { Config } from "./config.ts";
 import { loadConfig } from "./config.ts";
@@ -63,10 +64,14 @@ interface Connection {
 
 async function connect({ service, root }: Config, { cli, emit, slots, keep }: Connection): Promise<Service> {
   const { openService } = await import("../service/open-service.ts");
+  const { getProxyForUrl } = await import("proxy-from-env");
   const { baseUrl } = service;
   const apiKey = baseUrl === undefined ? sandboxKey : await loadApiKey(service, cli.env);
   const url = baseUrl ?? keep(await startEmbeddedSandbox(root, service.rate)).url;
-  const { rate, concurrency, timeoutMs, profile } = service;
+  const { rate, concurrency, timeoutMs, profile, allowHttp } = service;
+  if (allowHttp && url.startsWith("http:")) {
+    cli.terminal.err(`warning: ${new URL(url).origin} is not https: everyone on the way can read the key\n`);
+  }
   return keep(
     openService({
       baseUrl: url,
@@ -80,6 +85,9 @@ async function connect({ service, root }: Config, { cli, emit, slots, keep }: Co
       emit,
       root,
       interrupts: cli.interrupts,
+      allowHttp,
+      proxyFor: (url) => getProxyForUrl(url),
+      authorities: service.caFile === undefined ? [] : [await loadAuthorities(service.caFile)],
     }),
   );
 }

@@ -12,6 +12,7 @@ export type FailureCode =
   | "unreachable"
   | "tls-failed"
   | "certificate-invalid"
+  | "proxy-refused"
   | "invalid-id"
   // Sent, and no answer that proves anything.
   | "cut-off"
@@ -66,7 +67,7 @@ const sentences: Readonly<Record<FailureCode, Sentence>> = {
   },
   "connection-refused": {
     what: "the service refused the connection",
-    hint: "Check host and port of service.base_url, and whether the service is running.",
+    hint: "Check host and port of service.base_url, or of the proxy in HTTPS_PROXY, and whether the service is running.",
   },
   "name-not-found": {
     what: "the service's host name was not found",
@@ -86,7 +87,11 @@ const sentences: Readonly<Record<FailureCode, Sentence>> = {
   },
   "certificate-invalid": {
     what: "the service's certificate is not valid, so the key was not sent",
-    hint: "Check the host name in service.base_url; for a private authority set NODE_EXTRA_CA_CERTS.",
+    hint: "Check the host name in service.base_url; for a private authority set service.ca_file or NODE_EXTRA_CA_CERTS.",
+  },
+  "proxy-refused": {
+    what: "the proxy gave no way to the service",
+    hint: "Check HTTPS_PROXY, its user and password, and NO_PROXY.",
   },
   "invalid-id": { what: "the call was not sent: the id cannot stand in a path", hint: "Correct the id." },
   "cut-off": { what: "the call was cut off by the interrupt before its answer came", hint: settles },

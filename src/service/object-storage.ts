@@ -6,21 +6,22 @@ import { DraftsyncError, messageOf, systemCodeOf } from "../model/errors.ts";
 import type { EventSink } from "../model/event.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
 import type { Clock, Interrupts, ObjectStorage, StoredSource } from "../model/ports.ts";
-import type { UploadCredentials } from "./documents.ts";
+import { type ConnectionOptions, openAgent } from "./connections.ts";
 import { onAbort } from "./on-abort.ts";
-import type { ServiceProfile } from "./profile.ts";
 import type { Redactor } from "./redact.ts";
 import type { OpenSource } from "./source-file.ts";
 import { openSource, SourceError } from "./source-file.ts";
+import { placeStorage, type StoragePlace, type StorageRules } from "./storage-place.ts";
 import { StorageSession } from "./storage-session.ts";
 
 /** What object storage is opened with. */
 export interface ObjectStorageParts {
   /** Absolute folder that sources are relative to, and may not lie outside of. */
   readonly root: string;
-  readonly settings: ServiceProfile["storage"];
+  readonly rules: StorageRules;
+  readonly connections: ConnectionOptions;
   /** Asks the service for upload credentials. */
-  readonly askCredentials: (signal: AbortSignal) => Promise<CallResult<UploadCredentials>>;
+  readonly askCredentials: ConstructorParameters<typeof StorageSession>[0];
   readonly clock: Clock;
   readonly emit: EventSink;
   readonly redactor: Redactor;
@@ -54,10 +55,9 @@ export function openObjectStorage(parts: ObjectStorageParts): OpenObjectStorage 
   const limit = pLimit(filesAtOnce);
   const clients = new Map<string, Promise<S3Client>>();
 
-  const clientFor = (credentials: UploadCredentials): Promise<S3Client> => {
-    const endpoint = parts.settings.endpoint ?? credentials.endpoint;
-    const name = JSON.stringify([endpoint, credentials.region]);
-    const known = clients.get(name) ?? openClient(credentials.region, endpoint, parts.settings, session);
+  const clientFor = (place: AllowedPlace): Promise<S3Client> => {
+    const name = JSON.stringify([place.endpoint, place.region]);
+    const known = clients.get(name) ?? openClient(place, parts, session);
     clients.set(name, known);
     return known;
   };
@@ -69,15 +69,16 @@ export function openObjectStorage(parts: ObjectStorageParts): OpenObjectStorage 
     if (signal.aborted) return failed("not_sent", abortedFailure(file));
     const credentials = await session.credentials(signal);
     if (credentials.outcome !== "done") return credentials;
+    const storage = placeStorage(credentials.value, parts.rules);
+    if (storage.type === "refused") return failed("rejected", foreignFailure(file, storage));
     let source: OpenSource | undefined;
     try {
       source = await openSource(parts.root, file);
-      const client = await clientFor(credentials.value);
-      const { bucket, keyPrefix } = credentials.value;
-      const uploadKey = `${keyPrefix}${file.operationId}/${posix.basename(file.source)}`;
+      const client = await clientFor(storage);
+      const uploadKey = `${credentials.value.keyPrefix}${file.operationId}/${posix.basename(file.source)}`;
       const place = {
         client,
-        bucket,
+        bucket: storage.bucket,
         key: uploadKey,
         file,
         signal,
@@ -113,23 +114,31 @@ interface Place {
   readonly emit: (sent: number) => void;
 }
 
+type AllowedPlace = Extract<StoragePlace, { type: "allowed" }>;
+
 /** The SDK is large: it is loaded by the first upload, not by every command. */
 async function openClient(
-  region: string,
-  endpoint: string | undefined,
-  settings: ServiceProfile["storage"],
+  { endpoint, region }: AllowedPlace,
+  { rules, connections }: ObjectStorageParts,
   session: StorageSession,
 ): Promise<S3Client> {
   const { S3Client } = await import("@aws-sdk/client-s3");
+  const agent = await openAgent(new URL(endpoint ?? `https://s3.${region}.amazonaws.com`), connections);
   return new S3Client({
     region,
     ...(endpoint === undefined ? {} : { endpoint }),
-    forcePathStyle: settings.force_path_style ?? endpoint !== undefined,
+    forcePathStyle: rules.settings.force_path_style ?? endpoint !== undefined,
     // Checksums beyond what S3 demands are not understood by every compatible storage; the digest is checked here.
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
     maxAttempts: storageAttempts,
-    requestHandler: { connectionTimeout: connectionTimeoutMs, socketTimeout: socketTimeoutMs },
+    requestHandler: {
+      connectionTimeout: connectionTimeoutMs,
+      socketTimeout: socketTimeoutMs,
+      ...(agent === undefined ? {} : { httpsAgent: agent, httpAgent: agent }),
+    },
+    // Where bytes may go is decided by `placeStorage` alone.
+    followRegionRedirects: false,
     // Called again by the SDK before the expiration, so that a long upload outlives its first credentials.
     credentials: async () => {
       const result = await session.credentials(new AbortController().signal);
@@ -266,6 +275,19 @@ function statusOf(error: unknown): number | undefined {
 /** An error of several addresses has a code and no message. */
 function describe(error: unknown): string {
   return messageOf(error) || (systemCodeOf(error) ?? "no reason given");
+}
+
+function foreignFailure(
+  file: StoredSource,
+  { problem, hint }: Extract<StoragePlace, { type: "refused" }>,
+): CallFailure {
+  return {
+    code: "storage-foreign",
+    message: `${file.source} was not stored: the service names a place for it that is not trusted: ${problem}`,
+    hint,
+    errors: [],
+    stops: "run",
+  };
 }
 
 function abortedFailure(file: StoredSource): CallFailure {

@@ -66,6 +66,8 @@ export function assembleService(options: ServiceOptions, random: () => number): 
     connections: options.concurrency,
     timeoutMs: options.timeoutMs,
     interrupts: options.interrupts,
+    proxyFor: options.proxyFor,
+    authorities: options.authorities,
   });
   const slots = new RateLimiter({
     bound: options.rate,
@@ -103,7 +105,8 @@ export function assembleService(options: ServiceOptions, random: () => number): 
   });
   const storage = openObjectStorage({
     root: options.root,
-    settings: profile.storage,
+    rules: { settings: profile.storage, baseUrl },
+    connections: options,
     askCredentials,
     clock,
     emit,

@@ -2,12 +2,16 @@ import { DraftsyncError } from "../model/errors.ts";
 import type { EventSink } from "../model/event.ts";
 import type { Clock, Interrupts } from "../model/ports.ts";
 import type { SlotStore } from "../model/slots.ts";
+import type { ConnectionOptions } from "./connections.ts";
+import { isLoopback } from "./connections.ts";
 import type { ServiceProfile } from "./profile.ts";
 
 /** What a service is opened with. */
-export interface ServiceOptions {
-  /** http or https; a path prefix is kept, a slash at its end ignored. */
+export interface ServiceOptions extends ConnectionOptions {
+  /** https, or http on this machine; a path prefix is kept, a slash at its end ignored. */
   readonly baseUrl: string;
+  /** Lets `baseUrl` be http elsewhere, where everyone on the way can read the key. */
+  readonly allowHttp?: boolean;
   /** Visible ASCII without spaces. Never in any message, error or event. */
   readonly apiKey: string;
   /** At most `limit` calls at the service in any window of `windowMs`. */
@@ -39,7 +43,13 @@ export function checkOptions(options: ServiceOptions): URL {
   checkNumber("rate.window", options.rate.windowMs, false);
   checkNumber("concurrency", options.concurrency, true);
   checkNumber("timeout", options.timeoutMs, false);
-  return parseBaseUrl(options.baseUrl);
+  const baseUrl = parseBaseUrl(options.baseUrl);
+  if (baseUrl.protocol === "https:" || isLoopback(baseUrl.hostname) || options.allowHttp === true)
+    return baseUrl;
+  throw new ServiceOptionsError(`${baseUrl.origin} is not https: everyone on the way could read the key`, {
+    code: "base-url-not-https",
+    hint: "Use https; or, in a network that nobody else can read, write service.allow_http: true.",
+  });
 }
 
 function parseBaseUrl(text: string): URL {

@@ -27,6 +27,10 @@ const storageSchema = z
       .url({ protocol: /^https?$/, error: "must be an http or https URL" })
       .optional()
       .describe("Object storage to use instead of the one that the upload credentials name"),
+    hosts: z
+      .array(z.string().regex(/^[a-z0-9.-]+(:\d+)?$/, "must be a host name, with a port if it needs one"))
+      .default([])
+      .describe("Hosts that upload credentials may name, besides AWS and the service's own"),
     force_path_style: z
       .boolean()
       .optional()

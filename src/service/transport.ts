@@ -1,6 +1,5 @@
-import type { Dispatcher } from "undici";
-import { Pool } from "undici";
 import type { Interrupts } from "../model/ports.ts";
+import { type ConnectionOptions, openDispatcher } from "./connections.ts";
 import type { Exchange } from "./exchange-handler.ts";
 import { ExchangeHandler } from "./exchange-handler.ts";
 import { onAbort } from "./on-abort.ts";
@@ -18,7 +17,7 @@ export interface HttpRequest {
 }
 
 /** Arguments of {@link openTransport}. */
-export interface TransportOptions {
+export interface TransportOptions extends ConnectionOptions {
   readonly baseUrl: URL;
   readonly apiKey: string;
   readonly contentType: string;
@@ -48,15 +47,14 @@ const longestConnectMs = 10_000;
 export function openTransport(options: TransportOptions): Transport {
   const { origin } = options.baseUrl;
   const prefix = options.baseUrl.pathname.replace(/\/+$/, "");
-  const poolOptions = {
-    connections: options.connections,
-    connectTimeout: Math.min(options.timeoutMs, longestConnectMs),
-    // The handler's own deadline covers the whole exchange.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  };
-  const kept = new Pool(origin, { ...poolOptions, pipelining: 1 });
-  const single = new Pool(origin, { ...poolOptions, pipelining: 0 });
+  const open = (pipelining: 0 | 1) =>
+    openDispatcher(options.baseUrl, {
+      ...options,
+      pipelining,
+      connectTimeoutMs: Math.min(options.timeoutMs, longestConnectMs),
+    });
+  const kept = open(1);
+  const single = open(0);
   const fixed = [
     "Accept",
     accept,
@@ -82,15 +80,16 @@ export function openTransport(options: TransportOptions): Transport {
       if (drain?.aborted) {
         return Promise.resolve({ type: "not_sent", reason: "interrupted", error: undefined });
       }
-      const pool: Dispatcher = request.ownConnection === true ? single : kept;
+      const dispatcher = request.ownConnection === true ? single : kept;
       return new Promise((resolve) => {
         const handler = new ExchangeHandler(options.timeoutMs, (exchange) => {
           underWay.delete(handler);
           resolve(exchange);
         });
         underWay.add(handler);
-        pool.dispatch(
+        dispatcher.dispatch(
           {
+            origin,
             method: request.method,
             path: `${prefix}${request.path}`,
             headers: request.body === undefined ? fixed : [...fixed, "Content-Type", options.contentType],

@@ -73,7 +73,7 @@ describe("each failure has its own sentence and says what to do", () => {
   });
 
   test("an unknown name", async () => {
-    const { stderr } = await apply("http://no-such-host.invalid");
+    const { stderr } = await apply("https://no-such-host.invalid");
     expect(stderr).toContain("no-such-host.invalid");
     expect(stderr).toMatch(/hint: .*base_url/);
   });

@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, normalize } from "node:path";
+import { expectNoKey, expectNoKeyBelow } from "./canary.ts";
 import { repository } from "./source-files.ts";
 
 /** How a command ended. */
@@ -49,9 +50,14 @@ export function startDraftsync(args: readonly string[], { cwd, env = {}, input }
   });
   const ended = new Promise<Ended>((done, failed) => {
     child.once("error", failed);
-    child.once("close", (code, signal) =>
-      done({ code: code ?? (signal === null ? -1 : 128), stdout, stderr }),
-    );
+    child.once("close", (code, signal) => {
+      try {
+        expectNoKey(stdout + stderr, `the output of ${args.join(" ")}`);
+        done({ code: code ?? (signal === null ? -1 : 128), stdout, stderr });
+      } catch (error) {
+        failed(error);
+      }
+    });
   });
   return { stdout: () => stdout, stderr: () => stderr, ended, kill: (signal) => child.kill(signal) };
 }
@@ -61,7 +67,7 @@ export function draftsync(args: readonly string[], options: RunOptions): Promise
   return startDraftsync(args, options).ended;
 }
 
-/** A folder of its own, with the given files; `dispose` removes it. */
+/** A folder of its own, with the given files; `dispose` removes it, and throws when the key was written into it. */
 export interface Folder {
   readonly path: string;
   write(files: Readonly<Record<string, string | Uint8Array>>): Promise<void>;
@@ -73,17 +79,25 @@ export interface Folder {
 /** Makes a folder with files; names may hold folders. */
 export async function makeFolder(files: Readonly<Record<string, string | Uint8Array>> = {}): Promise<Folder> {
   const path = await mkdtemp(join(tmpdir(), "draftsync-test-"));
+  const written = new Set<string>();
   const folder: Folder = {
     path,
     write: async (more) => {
       for (const [name, content] of Object.entries(more)) {
+        written.add(normalize(name));
         await mkdir(dirname(join(path, name)), { recursive: true });
         await writeFile(join(path, name), content);
       }
     },
     read: (name) => readFile(join(path, name), "utf8"),
     remove: (name) => rm(join(path, name), { recursive: true }),
-    dispose: () => rm(path, { recursive: true, force: true }),
+    dispose: async () => {
+      try {
+        await expectNoKeyBelow(path, written);
+      } finally {
+        await rm(path, { recursive: true, force: true });
+      }
+    },
   };
   await folder.write(files);
   return folder;

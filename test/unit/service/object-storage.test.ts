@@ -225,3 +225,15 @@ describe("storing a source", () => {
 function never(): StoredSource {
   throw new Error("there are files");
 }
+
+describe("storage that the credentials name", () => {
+  it("and that is not trusted gets nothing, and the run stops", async () => {
+    const { service, server, storage, root } = await setUp({ endpoint: "https://storage.evil.example" });
+    const file = await planSource(root, "a.bin", small);
+    expect(await service.storage.put(file, noSignal())).toMatchObject({
+      outcome: "rejected",
+      failure: { code: "storage-foreign", stops: "run", message: expect.stringContaining("evil.example") },
+    });
+    expect([server.requests.length, storage.requests.length]).toEqual([1, 0]);
+  });
+});

@@ -46,6 +46,17 @@ describe("openService", () => {
     expect(error.code).toBe("invalid-base-url");
     expect(error.message).not.toContain("password");
   });
+
+  it("wants TLS where others can read along, unless that is allowed", () => {
+    const code = "base-url-not-https";
+    for (const host of ["service.example", "10.0.0.7", "127.0.0.1.evil.example", "localhost.evil.example"]) {
+      expect(catchError(() => openService(optionsFor(`http://${host}`)))).toMatchObject({ code });
+    }
+    const near = ["http://127.0.0.1:1", "http://localhost", "http://[::1]:1", "http://a.localhost"];
+    for (const baseUrl of near) closeAfterTest(() => openService(optionsFor(baseUrl)).close());
+    const allowed = openService(optionsFor("http://service.example", { allowHttp: true }));
+    closeAfterTest(() => allowed.close());
+  });
 });
 
 describe("serviceProfileSchema", () => {
@@ -61,7 +72,7 @@ describe("serviceProfileSchema", () => {
       },
       content_type: "application/vnd.api+json",
       update_method: "PATCH",
-      storage: {},
+      storage: { hosts: [] },
       uploads_query: "filter[id]",
       uploads_page: 50,
       product_include: [],

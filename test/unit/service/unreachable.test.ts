@@ -27,7 +27,7 @@ describe("a service that cannot be reached", () => {
   });
 
   it("says so when the host name does not exist", async () => {
-    const service = openForTest("http://no-such-host.invalid");
+    const service = openForTest("https://no-such-host.invalid");
     const result = await service.update(target, {}, write());
     expect(result).toMatchObject({ outcome: "not_sent", failure: { code: "name-not-found" } });
   });

@@ -21,3 +21,27 @@ export const selfSigned = {
     "-----END CERTIFICATE-----",
   ].join("\n"),
 };
+
+/** The same for `service.example`, a name that only a proxy finds. */
+export const exampleSigned = {
+  key: [
+    "-----BEGIN PRIVATE KEY-----",
+    "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgAV5musnfi6cBEp4G",
+    "KwbhtMU2pyKnX9rJAr9SvgcJCwShRANCAAR3lt2d6PtCT2Nh32m/hP4aQ0Hu5law",
+    "kQzClkHslWVNqhS3bxlP980xjHs4ax33VoRLFLlpm916s/mkjko+/l0m",
+    "-----END PRIVATE KEY-----",
+  ].join("\n"),
+  cert: [
+    "-----BEGIN CERTIFICATE-----",
+    "MIIBpzCCAU2gAwIBAgIUE3+aqLwatiiDs7yqW5BkWlCSspcwCgYIKoZIzj0EAwIw",
+    "GjEYMBYGA1UEAwwPc2VydmljZS5leGFtcGxlMCAXDTI2MTEyMTAzNTMyNVoYDzIx",
+    "MjYxMDI4MDM1MzI1WjAaMRgwFgYDVQQDDA9zZXJ2aWNlLmV4YW1wbGUwWTATBgcq",
+    "hkjOPQIBBggqhkjOPQMBBwNCAAR3lt2d6PtCT2Nh32m/hP4aQ0Hu5lawkQzClkHs",
+    "lWVNqhS3bxlP980xjHs4ax33VoRLFLlpm916s/mkjko+/l0mo28wbTAdBgNVHQ4E",
+    "FgQUY5ze6im9nNz/6AvwDETacgwmLB0wHwYDVR0jBBgwFoAUY5ze6im9nNz/6Avw",
+    "DETacgwmLB0wGgYDVR0RBBMwEYIPc2VydmljZS5leGFtcGxlMA8GA1UdEwEB/wQF",
+    "MAMBAf8wCgYIKoZIzj0EAwIDSAAwRQIhAOb2S5rrGefhU8nuYycVgeXDONogu2UB",
+    "RnZRilKOpMpaAiAcDZXqKFMcvtIF/x28uagWvqomTyJSummvHsY6ilA2Lw==",
+    "-----END CERTIFICATE-----",
+  ].join("\n"),
+};

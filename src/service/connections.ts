@@ -1,0 +1,96 @@
+import { readFileSync } from "node:fs";
+import type { Agent } from "node:https";
+import { rootCertificates } from "node:tls";
+import { type Dispatcher, Pool, ProxyAgent } from "undici";
+import { DraftsyncError } from "../model/errors.ts";
+
+/** How connections leave this machine. */
+export interface ConnectionOptions {
+  /** The proxy for a URL, with user and password if it wants them; none: straight. */
+  readonly proxyFor?: ((url: string) => string | undefined) | undefined;
+  /** Certificates of authorities (PEM) that are trusted beside the usual ones. */
+  readonly authorities?: readonly string[] | undefined;
+}
+
+/** Connections cannot be made with such options. */
+export class ConnectionOptionsError extends DraftsyncError {
+  override readonly name = "ConnectionOptionsError";
+}
+
+/** Whether a host name or address is this machine's own. */
+export function isLoopback(host: string): boolean {
+  return /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
+}
+
+/** What the dispatcher of one origin is opened with. Times in milliseconds. */
+export interface DispatcherOptions extends ConnectionOptions {
+  readonly connections: number;
+  /** Requests on one connection, one after the other; 0: each has its own. */
+  readonly pipelining: 0 | 1;
+  readonly connectTimeoutMs: number;
+}
+
+/**
+ * Opens undici's dispatcher for one origin, through a tunnel when there is a proxy for it (RFC 9110 §9.3.6). Nothing of a
+ * request is written before the tunnel, and TLS within it, stand. Throws {@link ConnectionOptionsError}.
+ */
+export function openDispatcher(origin: URL, options: DispatcherOptions): Dispatcher {
+  const { connections, pipelining, connectTimeoutMs } = options;
+  const tls = trust(options);
+  // Whoever dispatches has a deadline for the whole exchange.
+  const timeouts = { headersTimeout: 0, bodyTimeout: 0 };
+  const proxy = findProxy(origin, options);
+  if (proxy === undefined) {
+    const connect = { ...tls, timeout: connectTimeoutMs };
+    return new Pool(origin.origin, { connections, pipelining, connect, ...timeouts });
+  }
+  return new ProxyAgent({
+    uri: proxy.href,
+    connections,
+    pipelining,
+    requestTls: { ...tls, timeout: connectTimeoutMs },
+    proxyTls: { ...tls, timeout: connectTimeoutMs },
+    ...timeouts,
+  });
+}
+
+/** The same for Node's own client, which the SDK of object storage uses; nothing where its own will do. */
+export async function openAgent(url: URL, options: ConnectionOptions): Promise<Agent | undefined> {
+  const tls = trust(options);
+  const proxy = findProxy(url, options);
+  if (proxy !== undefined) {
+    const { HttpsProxyAgent } = await import("https-proxy-agent");
+    return new HttpsProxyAgent(proxy, { keepAlive: true, ...tls });
+  }
+  if (url.protocol === "http:") return undefined;
+  const { Agent } = await import("node:https");
+  return new Agent({ keepAlive: true, maxSockets: 50, ...tls });
+}
+
+/** Certificates are always checked: NODE_TLS_REJECT_UNAUTHORIZED has no say in it. */
+function trust({ authorities = [] }: ConnectionOptions) {
+  if (authorities.length === 0) return { rejectUnauthorized: true };
+  // A list of one's own takes the place of the usual one and of the one in the environment.
+  return { rejectUnauthorized: true, ca: [...rootCertificates, ...extraAuthorities(), ...authorities] };
+}
+
+function extraAuthorities(): readonly string[] {
+  try {
+    return [readFileSync(process.env.NODE_EXTRA_CA_CERTS ?? "", "utf8")];
+  } catch {
+    // There is none, or it cannot be read: of that Node has warned at its start.
+    return [];
+  }
+}
+
+function findProxy(origin: URL, { proxyFor }: ConnectionOptions): URL | undefined {
+  if (isLoopback(origin.hostname)) return undefined;
+  const text = proxyFor?.(origin.href) ?? "";
+  if (text === "") return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
+  throw new ConnectionOptionsError(`the proxy for ${origin.origin} is not an http or https URL`, {
+    code: "proxy-invalid",
+    hint: "Set HTTPS_PROXY like http://proxy.example.com:3128, or name the host in NO_PROXY.",
+  });
+}

@@ -1,0 +1,52 @@
+import { createServer } from "node:http";
+import { connect, type Socket } from "node:net";
+import { listenLocally } from "./listen.ts";
+
+/** A proxy that opens tunnels, all of them to one port of this machine, and everything that it saw. */
+export interface ConnectProxy {
+  readonly url: string;
+  /** One for each tunnel that was asked for. */
+  readonly requests: readonly { readonly authority: string; readonly authorization: string | undefined }[];
+  /** What went through the tunnels towards the service. */
+  readonly passed: () => string;
+  close(): Promise<void>;
+}
+
+/** `status` is what it answers; a tunnel is opened only with 200. */
+export async function startConnectProxy(targetPort: number, status = 200): Promise<ConnectProxy> {
+  const requests: { authority: string; authorization: string | undefined }[] = [];
+  const sockets = new Set<Socket>();
+  let passed = "";
+  const server = createServer((_request, response) => void response.writeHead(405).end());
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.on("error", () => socket.destroy());
+  });
+  server.on("connect", (request, socket) => {
+    requests.push({ authority: request.url ?? "", authorization: request.headers["proxy-authorization"] });
+    if (status !== 200) {
+      socket.end(`HTTP/1.1 ${status} No\r\nContent-Length: 0\r\n\r\n`);
+      return;
+    }
+    const onward = connect(targetPort, "127.0.0.1", () => {
+      socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
+      socket.on("data", (data: Buffer) => {
+        passed += data.toString("latin1");
+      });
+      socket.pipe(onward).pipe(socket);
+    });
+    sockets.add(onward);
+    onward.on("error", () => socket.destroy());
+    onward.on("close", () => socket.destroy());
+  });
+  const port = await listenLocally(server);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    passed: () => passed,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
