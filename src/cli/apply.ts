@@ -7,6 +7,7 @@ import type { Plan } from "../model/plan.ts";
 import { systemClock } from "../model/ports.ts";
 import type { Recorded } from "../model/recorded.ts";
 import type { PlaceFinder } from "../report/progress-text.ts";
+import { approve } from "./approval.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { collect, examples, withWorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
@@ -86,7 +87,12 @@ async function applyLocked(
   const progress = await makeReporter(cli, flags, placeOf);
   try {
     const service = await workspace.connect(progress.emit);
-    const approved = await approve(cli, flags);
+    const approved = await approve(cli, {
+      given: flags.autoApprove,
+      question: "\nCarry out these changes?",
+      to: "to apply",
+      declined: "Not applied; nothing was changed.",
+    });
     if (cli.signal.aborted) return cli.end(exitCode.interrupted);
     if (!approved) return cli.end(exitCode.error);
     const result = await carryOut(cli, workspace, { plan, service, emit: progress.emit });
@@ -159,20 +165,6 @@ async function refuse(
   const { formatDiagnostics } = await import("../report/diagnostic-text.ts");
   terminal.err(`\nRefused; nothing was changed.\n\n${formatDiagnostics(refusals, terminal.paintErr)}\n`);
   return true;
-}
-
-async function approve({ terminal, signal }: Cli, flags: ApplyFlags): Promise<boolean> {
-  if (flags.autoApprove) return true;
-  if (!terminal.interactive) {
-    throw new CliError("there is no terminal to ask for approval on; nothing was changed", {
-      code: "approval-needed",
-      hint: "Add --auto-approve to apply without asking.",
-    });
-  }
-  const answer = await terminal.ask("\nCarry out these changes? Only 'yes' is taken as yes: ", signal);
-  if (answer?.trim() === "yes") return true;
-  terminal.err("Not applied; nothing was changed.\n");
-  return false;
 }
 
 async function makeReporter(cli: Cli, { json }: ApplyFlags, placeOf: PlaceFinder) {

@@ -1,5 +1,7 @@
+import { inertJson } from "../model/inert-json.ts";
 import type { HeldLock } from "../model/lock.ts";
 import { systemClock } from "../model/ports.ts";
+import { approve } from "./approval.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { examples, withWorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
@@ -47,19 +49,27 @@ async function runStatus(cli: Cli, flags: StatusFlags): Promise<void> {
   const now = systemClock.now();
   if (flags.json) {
     const view = lock === undefined ? null : viewLock(lock, now);
-    return terminal.out(`${JSON.stringify({ format_version: 1, lock: view }, null, 2)}\n`);
+    return terminal.out(`${inertJson({ format_version: 1, lock: view }, 2)}\n`);
   }
   terminal.out(lock === undefined ? "Not locked.\n" : formatLock(lock, now, terminal.paintOut));
 }
 
 async function runRelease(cli: Cli, id: string, flags: ReleaseFlags): Promise<void> {
   const { inWorkspace } = await import("./workspace.ts");
+  const { formatLock } = await import("../report/lock-text.ts");
   await inWorkspace(cli, flags, async (workspace) => {
     const ledger = await workspace.ledger();
     const lock = await ledger.heldLock();
     if (lock === undefined) throw notHeld(id);
     if (lock.id !== id) throw heldAsAnother(id, lock);
-    if (!(await approve(cli, lock, flags))) return cli.end(exitCode.error);
+    const approved = await approve(cli, {
+      given: flags.autoApprove,
+      before: formatLock(lock, systemClock.now(), cli.terminal.paintErr),
+      question: "Take it from them? What they have sent and not recorded is then in doubt.",
+      to: "to release the lock",
+      declined: "Not released.",
+    });
+    if (!approved) return cli.end(exitCode.error);
     // Somebody else may have got it while the question was open: that one is not taken away.
     if (!(await ledger.releaseLock(id))) throw notHeld(id);
     cli.terminal.err("Released.\n");
@@ -78,22 +88,4 @@ function heldAsAnother(id: string, lock: HeldLock): CliError {
     code: "lock-not-held",
     hint: "`draftsync lock status` shows who holds it.",
   });
-}
-
-async function approve({ terminal, signal }: Cli, lock: HeldLock, flags: ReleaseFlags): Promise<boolean> {
-  if (flags.autoApprove) return true;
-  if (!terminal.interactive) {
-    throw new CliError("there is no terminal to ask for approval on; nothing was changed", {
-      code: "approval-needed",
-      hint: "Add --auto-approve to release the lock without asking.",
-    });
-  }
-  const { formatLock } = await import("../report/lock-text.ts");
-  terminal.err(formatLock(lock, systemClock.now(), terminal.paintErr));
-  const question =
-    "Take it from them? What they have sent and not recorded is then in doubt. Only 'yes' is taken as yes: ";
-  const answer = await terminal.ask(question, signal);
-  if (answer?.trim() === "yes") return true;
-  terminal.err("Not released.\n");
-  return false;
 }

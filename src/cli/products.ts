@@ -1,10 +1,9 @@
-import { InvalidArgumentError } from "commander";
-import { parseId } from "../model/address.ts";
 import { inertJson } from "../model/inert-json.ts";
+import { approve } from "./approval.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { examples, withWorkspaceFlags } from "./cli.ts";
-import { CliError } from "./cli-error.ts";
 import { exitCode } from "./exit-code.ts";
+import { parseProductId } from "./product-id.ts";
 
 interface GetFlags extends WorkspaceFlags {
   readonly include?: string;
@@ -41,12 +40,6 @@ export const defineProducts: DefineCommand = (program, cli) => {
     .action((id: number, flags: DuplicateFlags) => runDuplicate(cli, id, flags));
 };
 
-function parseProductId(text: string): number {
-  const id = parseId(text);
-  if (id === undefined) throw new InvalidArgumentError("A product id is a plain number, such as 771200.");
-  return id;
-}
-
 async function runGet(cli: Cli, id: number, flags: GetFlags): Promise<void> {
   const { byHand, expectDone } = await import("./by-hand.ts");
   await byHand(cli, flags, async ({ workspace, service }) => {
@@ -60,7 +53,13 @@ async function runGet(cli: Cli, id: number, flags: GetFlags): Promise<void> {
 async function runDuplicate(cli: Cli, id: number, flags: DuplicateFlags): Promise<void> {
   const { writeByHand } = await import("./by-hand.ts");
   await writeByHand(cli, { flags, command: "products duplicate" }, async ({ service, write }) => {
-    if (!flags.autoApprove && !(await approve(cli, id))) return cli.end(exitCode.error);
+    const approved = await approve(cli, {
+      given: flags.autoApprove,
+      question: `Duplicate product ${id}? This cannot be undone.`,
+      to: "to duplicate",
+      declined: "Not duplicated.",
+    });
+    if (!approved) return cli.end(exitCode.error);
     const { productId } = await write({
       address: `products/${id}/duplicate`,
       kind: "duplicate",
@@ -70,18 +69,4 @@ async function runDuplicate(cli: Cli, id: number, flags: DuplicateFlags): Promis
     });
     cli.terminal.out(`${inertJson({ product_id: productId, copy_of: id }, 2)}\n`);
   });
-}
-
-async function approve({ terminal, signal }: Cli, id: number): Promise<boolean> {
-  if (!terminal.interactive) {
-    throw new CliError("there is no terminal to ask for approval on; nothing was changed", {
-      code: "approval-needed",
-      hint: "Add --auto-approve to duplicate without asking.",
-    });
-  }
-  const answer = await terminal.ask(
-    `Duplicate product ${id}? This cannot be undone. Only 'yes' is taken as yes: `,
-    signal,
-  );
-  return answer?.trim() === "yes";
 }

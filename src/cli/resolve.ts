@@ -1,10 +1,10 @@
-import { InvalidArgumentError } from "commander";
 import type { Resolution } from "../apply/resolution.ts";
 import { parseId } from "../model/address.ts";
 import type { RecordedOperation } from "../model/recorded.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { examples, withWorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
+import { parseProductId } from "./product-id.ts";
 import type { Workspace } from "./workspace.ts";
 
 interface ResolveFlags extends WorkspaceFlags {
@@ -35,12 +35,6 @@ export const defineResolve: DefineCommand = (program, cli) => {
     )
     .action((address: string, flags: ResolveFlags) => runResolve(cli, address, flags));
 };
-
-function parseProductId(text: string): number {
-  const id = parseId(text);
-  if (id === undefined) throw new InvalidArgumentError("A product id is a plain number, such as 771200.");
-  return id;
-}
 
 async function runResolve(cli: Cli, address: string, flags: ResolveFlags): Promise<void> {
   const { inWorkspace } = await import("./workspace.ts");

@@ -1,5 +1,5 @@
 import { compareText, formatAddress } from "../model/address.ts";
-import type { AttachmentChange, AttachmentState, Change } from "../model/change.ts";
+import type { AttachmentChange, AttachmentState, Change, Reason } from "../model/change.ts";
 import type { Desired, DesiredAttachment } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { placeAt } from "../model/position.ts";
@@ -25,8 +25,7 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
   /** Recorded attachments that a desired one accounts for. */
   const claimed = new Set<RecordedAttachment>();
   for (const operation of doubts.values()) {
-    if (operation.kind !== "attach") continue;
-    changes.push(inDoubtChange(operation, settleableState(operation, wanted.get(operation.address), index)));
+    if (operation.kind === "attach") changes.push(...diffDoubt(operation, wanted, index));
   }
   const settled = [...wanted]
     .filter(([address]) => !doubts.has(address))
@@ -44,9 +43,26 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
   }
   for (const attachment of recorded.attachments) {
     if (claimed.has(attachment) || wanted.has(attachment.address) || doubts.has(attachment.address)) continue;
-    changes.push(removal(attachment));
+    changes.push(removal(attachment, { address: attachment.address, reason: "not_in_manifest" }));
   }
   return { changes, unchanged, diagnostics };
+}
+
+/** An attachment in doubt; and once it is settled, the file that it takes the place of. */
+function diffDoubt(
+  operation: RecordedOperation,
+  wanted: ReadonlyMap<string, DesiredAttachment>,
+  index: RecordedIndex,
+): readonly Change[] {
+  const after = settleableState(operation, wanted.get(operation.address), index);
+  const settling = inDoubtChange(operation, after);
+  const replaced = after === null ? undefined : index.at(operation.address);
+  if (replaced === undefined || replaced.fileId === operation.intent.fileId) return [settling];
+  // Its record gives up the address when the new file's is made. Left attached, it would be published too.
+  const address = ownAddress(replaced);
+  return wanted.has(address)
+    ? [settling]
+    : [settling, removal(replaced, { address, reason: "content_changed" })];
 }
 
 interface Search {
@@ -151,12 +167,19 @@ function recordedState(known: RecordedAttachment, address: string): AttachmentSt
   });
 }
 
-function removal(attachment: RecordedAttachment): AttachmentChange {
+function ownAddress({ draftId, kind, fileId }: RecordedAttachment): string {
+  return formatAddress({ type: "attachment", draftId, kind, ref: { by: "file_id", fileId } });
+}
+
+function removal(
+  attachment: RecordedAttachment,
+  { address, reason }: { readonly address: string; readonly reason: Reason },
+): AttachmentChange {
   return {
-    address: attachment.address,
+    address,
     action: "delete",
-    reason: "not_in_manifest",
-    before: recordedState(attachment, attachment.address),
+    reason,
+    before: recordedState(attachment, address),
     after: null,
     attributes: attributeNames[attachment.kind].filter((name) => attachment.attributes[name] !== undefined),
   };

@@ -202,6 +202,36 @@ describe("attachments", () => {
     expect(plan.estimate.calls.min).toBe(2);
   });
 
+  describe("a new content whose attachment is in doubt", () => {
+    const address = "drafts/1/product_files/source:a.glb";
+    const old = recordedFile(1, 10, { address, sha256: "old" });
+    const attach = doubt({ address, kind: "attach", intent: { fileId: 11, sha256: "new" } });
+    const recorded = recordedWith({ attachments: [old], inDoubt: [attach] });
+    const settling = `in_doubt outcome_unknown ${address}`;
+    const planned = (content: string, ...others: ReturnType<typeof wantedFile>[]) =>
+      lines(
+        desiredWith({
+          drafts: [draftWith(1, { attachments: [wantedSource(1, "a.glb", content), ...others], publish })],
+        }),
+        recorded,
+      );
+
+    test("is settled, and then the former file is detached before the draft is published", () => {
+      expect(planned("new")).toEqual([
+        "publish not_published drafts/1/product [revision]",
+        "delete content_changed drafts/1/product_files/10",
+        settling,
+      ]);
+    });
+
+    test("leaves the former file alone when it is for a person, or asked for by its id", () => {
+      expect(planned("newer")).toEqual(["publish not_published drafts/1/product [revision]", settling]);
+      expect(planned("new", wantedFile(1, 10))).not.toContain(
+        "delete content_changed drafts/1/product_files/10",
+      );
+    });
+  });
+
   test("two entries that are the same file are an error, and neither is planned twice", () => {
     const attachments = [wantedSource(1, "a.glb", "same"), wantedFile(1, 10)];
     const recorded = recordedWith({

@@ -1,0 +1,124 @@
+import { join } from "node:path";
+import Database from "libsql";
+import { applyPlan } from "../../../src/apply/apply-plan.ts";
+import { resolutionEffects } from "../../../src/apply/resolution.ts";
+import { loadManifests } from "../../../src/manifest/load-manifests.ts";
+import type { Plan } from "../../../src/model/plan.ts";
+import { systemClock } from "../../../src/model/ports.ts";
+import { buildPlan } from "../../../src/plan/build-plan.ts";
+import { openService } from "../../../src/service/open-service.ts";
+import { serviceProfileSchema } from "../../../src/service/profile.ts";
+import { openLedger, type StateStore } from "../../../src/state/open-ledger.ts";
+import { key, type Life, type Survivor } from "./crash-world.ts";
+
+const rate = { limit: 1000, windowMs: 1000 };
+
+function profileFor(url: string) {
+  return serviceProfileSchema.parse({
+    settle_delay: "1ms",
+    upload_poll_min: "1ms",
+    upload_poll_max: "1ms",
+    storage: { endpoint: url },
+  });
+}
+
+/** Ledgers that a kill has taken from their process: SQLite takes back what they had not committed. */
+const dead = new WeakSet<object>();
+const living = new Set<Database.Database>();
+const { exec } = Database.prototype;
+Database.prototype.exec = function (this: Database.Database, text: string) {
+  if (dead.has(this)) throw new Error("killed");
+  living.add(this);
+  return exec.call(this, text);
+};
+
+/**
+ * The engine in this process. {@link EngineRun.kill} leaves behind what a SIGKILL would: at the server, the bytes that
+ * had passed the proxy; on the disk, the transactions whose `commit` had run, since SQLite's calls are synchronous and
+ * cannot be interrupted. No later statement runs on the same connection, and no later byte passes.
+ */
+export interface EngineRun {
+  /** Never rejects for what happens after the kill. */
+  readonly ended: Promise<void>;
+  kill(): void;
+}
+
+/** Starts an apply. */
+export function startEngine(life: Life): EngineRun {
+  const stop = new AbortController();
+  const killed = withResolvers();
+  const before = new Set(living);
+  const ended = withLedger(life, (ledger) => applyOnce(life, ledger, stop.signal));
+  return {
+    ended: Promise.race([ended, killed.promise]),
+    kill() {
+      for (const database of living) {
+        if (before.has(database)) continue;
+        if (database.inTransaction) exec.call(database, "rollback");
+        dead.add(database);
+        living.delete(database);
+      }
+      ended.catch(() => {});
+      stop.abort();
+      killed.resolve();
+    },
+  };
+}
+
+function withResolvers() {
+  let resolve = () => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}
+
+async function withLedger<T>(life: Life, work: (ledger: StateStore) => Promise<T>): Promise<T> {
+  const location = join(life.folder, ".draftsync", "state.db");
+  const ledger = await openLedger({ location, clock: systemClock });
+  try {
+    return await work(ledger);
+  } finally {
+    await ledger.close();
+  }
+}
+
+async function planFor(life: Life, ledger: StateStore): Promise<Plan> {
+  const patterns = ["manifests/*.yaml"];
+  const { desired, diagnostics } = await loadManifests({ root: life.folder, patterns, sources: "hash" });
+  const recorded = await ledger.load();
+  return buildPlan({ workspace: "crash", serviceOrigin: life.url, desired, recorded, rate, diagnostics });
+}
+
+async function applyOnce(life: Life, ledger: StateStore, stop: AbortSignal): Promise<void> {
+  const plan = await planFor(life, ledger);
+  const profile = profileFor(life.url);
+  const options = { baseUrl: life.url, apiKey: key, rate, concurrency: 1, timeoutMs: 5000, profile };
+  const emit = () => {};
+  const interrupts = { drain: stop, cutOff: stop };
+  const service = openService({ ...options, clock: systemClock, emit, root: life.folder, interrupts });
+  try {
+    const run = { plan, ledger, service, storage: service.storage, clock: systemClock, emit, signal: stop };
+    await applyPlan({ ...run, settleDelayMs: profile.settle_delay, concurrency: 1, command: "apply" });
+  } finally {
+    await service.close();
+  }
+}
+
+/** The engine, for the runs after the kill. */
+export const engine: Survivor = {
+  sharesBound: false,
+  apply: (life) => withLedger(life, (ledger) => applyOnce(life, ledger, new AbortController().signal)),
+  resolve: (life, address, productId) =>
+    withLedger(life, async (ledger) => {
+      const resolution =
+        productId === undefined ? ({ type: "not_done" } as const) : ({ type: "product", productId } as const);
+      const operations = (await ledger.load()).inDoubt.filter((operation) => operation.address === address);
+      const effects = operations.flatMap((each) => resolutionEffects(each, resolution, systemClock.now()));
+      await ledger.record(effects);
+    }),
+  pending: (life) =>
+    withLedger(life, async (ledger) =>
+      (await planFor(life, ledger)).changes.map(({ action, address }) => `${action} ${address}`),
+    ),
+};

@@ -1,0 +1,94 @@
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+
+/** Where a run is killed: before the byte of that number goes on, counted over all connections of the run. */
+export interface BytePoint {
+  readonly direction: "request" | "response";
+  readonly byte: number;
+}
+
+/** A TCP proxy that kills at a byte, and counts those that pass. */
+export interface KillProxy {
+  readonly url: string;
+  readonly passed: { readonly request: number; readonly response: number };
+  /** Counts anew, and kills at `point`, if there is one. */
+  arm(targetPort: number, point: BytePoint | undefined, kill: () => void): void;
+  /** As the network after a kill: nothing more passes, what has passed arrives. Resolves when the server is done with it. */
+  cut(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts a {@link KillProxy}; its port stays the same whatever it leads to. */
+export async function startKillProxy(): Promise<KillProxy> {
+  let targetPort = 0;
+  let point: BytePoint | undefined;
+  let kill = () => {};
+  let isCut = false;
+  const passed = { request: 0, response: 0 };
+  const clients = new Set<Socket>();
+  const servers = new Set<Socket>();
+
+  const cut = async () => {
+    isCut = true;
+    for (const client of clients) client.destroy();
+    const ends = [...servers].map((server) => (server.destroyed ? undefined : once(server, "close")));
+    // The end of the client's side, after the bytes that got through: the server answers into the void.
+    for (const server of servers) server.resume().end();
+    await Promise.all(ends);
+  };
+
+  /** What of a chunk passes before the kill. */
+  const pass = (direction: BytePoint["direction"], chunk: Buffer): Buffer => {
+    if (isCut) return Buffer.alloc(0);
+    const at = point?.direction === direction ? point.byte - passed[direction] : Number.POSITIVE_INFINITY;
+    const through = at < chunk.length ? chunk.subarray(0, at) : chunk;
+    passed[direction] += through.length;
+    return through;
+  };
+
+  const proxy = createServer((client) => {
+    if (isCut) return void client.destroy();
+    const server = connect(targetPort, "127.0.0.1");
+    clients.add(client);
+    servers.add(server);
+    for (const socket of [client, server]) socket.setNoDelay(true).on("error", () => {});
+    client.on("close", () => {
+      clients.delete(client);
+      if (!isCut) server.end();
+    });
+    server.on("close", () => {
+      servers.delete(server);
+      client.destroy();
+    });
+    client.on("data", (chunk) => {
+      const through = pass("request", chunk);
+      if (through.length > 0) server.write(through);
+      if (through.length < chunk.length && !isCut) kill();
+    });
+    server.on("data", (chunk) => {
+      const through = pass("response", chunk);
+      if (through.length > 0 && !client.destroyed) client.write(through);
+      if (through.length < chunk.length && !isCut) kill();
+    });
+  });
+  await new Promise<void>((listening) => proxy.listen(0, "127.0.0.1", listening));
+  const address = proxy.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    passed,
+    arm(target, at, onKill) {
+      targetPort = target;
+      point = at;
+      kill = onKill;
+      isCut = false;
+      passed.request = 0;
+      passed.response = 0;
+    },
+    cut,
+    async close() {
+      await cut();
+      await new Promise((resolve) => proxy.close(resolve));
+    },
+  };
+}
