@@ -30,6 +30,31 @@ export async function prepareFile(location: string, clock: Clock): Promise<void>
   }
 }
 
+/** Which file a path leads to (stat(2)). */
+export interface FileIdentity {
+  readonly device: bigint;
+  readonly inode: bigint;
+}
+
+/** `undefined` when there is none. */
+export function identify(location: string): FileIdentity | undefined {
+  const found = statSync(location, { bigint: true, throwIfNoEntry: false });
+  return found === undefined ? undefined : { device: found.dev, inode: found.ino };
+}
+
+/** Throws `ledger-replaced` unless `location` still leads to the file that was `opened`. */
+export function assertSameFile(location: string, opened: FileIdentity | undefined): void {
+  const found = identify(location);
+  if (found !== undefined && found.device === opened?.device && found.inode === opened.inode) return;
+  const says =
+    found === undefined
+      ? "was removed while it was in use"
+      : "was replaced by another file while it was in use";
+  throw new LedgerError("ledger-replaced", `The ledger ${location} ${says}; the change was not made.`, {
+    hint: "Put the file back from a backup (or `draftsync state import` an export of it) while no draftsync is running.",
+  });
+}
+
 function create(location: string): boolean {
   try {
     // Only ever a file that nobody has open: closing one drops this process's locks on it (fcntl(2)).

@@ -5,7 +5,7 @@ import type { LedgerDatabase, TransactionMode } from "../ledger-database.ts";
 import { LedgerError } from "../ledger-error.ts";
 import { patiently } from "../patience.ts";
 import type { LedgerQueries, LedgerTables } from "../schema.ts";
-import { prepareFile } from "./ledger-file.ts";
+import { assertSameFile, type FileIdentity, identify, prepareFile } from "./ledger-file.ts";
 import { LedgerSqliteDialect } from "./sqlite-dialect.ts";
 import { explainFailure, isBusy } from "./sqlite-failure.ts";
 
@@ -56,7 +56,10 @@ export async function openSqlite(options: {
   const { location, clock } = options;
   try {
     await prepareFile(location, clock);
-    return new SqliteLedgerDatabase(await patientlyWith(clock, () => connect(location)), location, clock);
+    // Before it is opened: a file that is put in its place in between is then refused, and never written to unnoticed.
+    const file = identify(location);
+    const database = await patientlyWith(clock, () => connect(location));
+    return new SqliteLedgerDatabase(database, { location, clock, file });
   } catch (error) {
     throw explainFailure(error, location);
   }
@@ -92,17 +95,23 @@ class SqliteLedgerDatabase implements LedgerDatabase {
   readonly queries: LedgerQueries;
   readonly #database: Database.Database;
   readonly #clock: Clock;
+  readonly #file: FileIdentity | undefined;
 
-  constructor(database: Database.Database, location: string, clock: Clock) {
+  constructor(
+    database: Database.Database,
+    opened: { readonly location: string; readonly clock: Clock; readonly file: FileIdentity | undefined },
+  ) {
+    const { location, clock, file } = opened;
     this.location = location;
     this.queries = new Kysely<LedgerTables>({ dialect: new LedgerSqliteDialect(database) });
     this.#database = database;
     this.#clock = clock;
+    this.#file = file;
   }
 
   async transaction<T>(mode: TransactionMode, work: (queries: LedgerQueries) => Promise<T>): Promise<T> {
     try {
-      return await patientlyWith(this.#clock, () => this.#begin(mode).execute(work));
+      return await patientlyWith(this.#clock, () => this.#begin(mode).execute(this.#checked(mode, work)));
     } catch (error) {
       throw explainFailure(error, this.location);
     }
@@ -152,6 +161,16 @@ class SqliteLedgerDatabase implements LedgerDatabase {
     }
     await this.queries.destroy();
     this.#database.close();
+  }
+
+  /** A file that was unlinked still takes commits, and nobody ever reads them: looked at last, just before the commit. */
+  #checked<T>(mode: TransactionMode, work: (queries: LedgerQueries) => Promise<T>) {
+    if (mode === "read") return work;
+    return async (queries: LedgerQueries): Promise<T> => {
+      const result = await work(queries);
+      assertSameFile(this.location, this.#file);
+      return result;
+    };
   }
 
   #begin(mode: TransactionMode) {

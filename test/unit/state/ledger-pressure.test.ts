@@ -1,3 +1,4 @@
+import { copyFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "kysely";
 import Database from "libsql";
@@ -61,3 +62,29 @@ test("a full disk fails the change that does not fit, and loses nothing", async 
   expect(small.status).toBe("fulfilled");
   expect((await ledger.load()).attachments.map(({ fileId }) => fileId)).toEqual([1, 2]);
 });
+
+test.each([
+  { name: "removed", replace: (location: string) => rmSync(location), says: "was removed" },
+  {
+    name: "replaced by a copy of itself",
+    replace: (location: string) => {
+      copyFileSync(location, `${location}.copy`);
+      renameSync(`${location}.copy`, location);
+    },
+    says: "was replaced",
+  },
+])(
+  "a ledger that is $name while it is open refuses every change, and may be read",
+  async ({ replace, says }) => {
+    const location = join(freshFolder(), "state.db");
+    const ledger = await openForTest(location);
+    await ledger.record([attached(1)]);
+    replace(location);
+    const changes = await Promise.allSettled([ledger.record([attached(2)]), ledger.record([attached(3)])]);
+    const refusal = { reason: { code: "ledger-replaced", message: expect.stringContaining(says) } };
+    expect(changes).toMatchObject([refusal, refusal]);
+    const holder = { user: "ann", host: "build-7", pid: 1, command: "apply" };
+    await expect(ledger.acquireLock({ holder })).rejects.toMatchObject({ code: "ledger-replaced" });
+    expect((await ledger.load()).attachments).toHaveLength(1);
+  },
+);
