@@ -9,14 +9,14 @@
  * const plan = buildPlan({ workspace: "shop", serviceOrigin: baseUrl, desired, recorded, rate, diagnostics });
  * const refusals = checkSafety(plan, recorded, { maxDeletes: { percent: 30, above: 10 }, allowEmpty: false });
  * const service = openService({ baseUrl, apiKey, rate, concurrency: 8, timeoutMs: 30_000, profile, clock, emit, root });
- * const result = await applyPlan({ plan, ledger, service, storage: service.storage, clock, emit, signal, ... });
+ * const result = await applyPlan({ plan, ledger, service, storage: service.storage, clock, emit, signal, keeper, ... });
  * await lease.release();
  * ```
  *
  * @module
  */
 export { type ApplyOptions, type ApplyResult, applyPlan } from "./apply/apply-plan.ts";
-export { OutcomesNotRecordedError, type UnrecordedOutcome } from "./apply/unrecorded.ts";
+export { type LostRecord, OutcomesNotRecordedError } from "./apply/unrecorded.ts";
 export { type LoadedManifests, type LoadManifestsOptions, loadManifests } from "./manifest/load-manifests.ts";
 export type { Action, Change } from "./model/change.ts";
 export type { Desired } from "./model/desired.ts";
@@ -36,10 +36,13 @@ export {
   systemClock,
 } from "./model/ports.ts";
 export type { Recorded } from "./model/recorded.ts";
+export type { KeptOutcome, OutcomeKeeper, Preference, TakenIn, UnrecordedOutcome } from "./model/recovery.ts";
 export type { SlotStore } from "./model/slots.ts";
 export { buildPlan, type PlanInput } from "./plan/build-plan.ts";
 export { checkSafety, type SafetyLimits } from "./plan/safety.ts";
 export { assertFresh, formatPlanFile, parsePlanFile } from "./plan/saved-plan.ts";
 export { openService, type Service, type ServiceOptions } from "./service/open-service.ts";
 export { type ServiceProfile, serviceProfileSchema } from "./service/profile.ts";
+export { parseKeptOutcomes, RecoveryError } from "./state/kept-outcome.ts";
 export { openLedger, type StateStore } from "./state/open-ledger.ts";
+export { makeKeeper, RecoveryFiles, readRecoveryFile } from "./state/recovery-files.ts";

@@ -6,6 +6,7 @@ import type { EventSink, RunTotals } from "../model/event.ts";
 import type { CallFailure } from "../model/outcome.ts";
 import type { Plan } from "../model/plan.ts";
 import type { Clock, DraftService, Ledger, ObjectStorage } from "../model/ports.ts";
+import type { OutcomeKeeper } from "../model/recovery.ts";
 import type { ApplyContext } from "./context.ts";
 import { newId } from "./context.ts";
 import type { DraftEnd, DraftWork } from "./draft-run.ts";
@@ -20,6 +21,8 @@ import { makeUploads } from "./uploads.ts";
 export interface ApplyOptions {
   readonly plan: Plan;
   readonly ledger: Ledger;
+  /** Gets each outcome that the ledger fails to record, at once. */
+  readonly keeper: OutcomeKeeper;
   readonly service: DraftService;
   readonly storage: ObjectStorage;
   readonly clock: Clock;

@@ -1,11 +1,14 @@
 import type { EventSink } from "../model/event.ts";
 import type { CallFailure } from "../model/outcome.ts";
 import type { Clock, DraftService, Ledger, ObjectStorage } from "../model/ports.ts";
+import type { OutcomeKeeper } from "../model/recovery.ts";
 
 /** What carrying out a plan works with. */
 export interface ApplyContext {
   readonly runId: string;
   readonly ledger: Ledger;
+  /** Gets each outcome that the ledger fails to record, at once. */
+  readonly keeper: OutcomeKeeper;
   readonly service: DraftService;
   readonly storage: ObjectStorage;
   readonly clock: Clock;

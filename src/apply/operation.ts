@@ -1,12 +1,13 @@
 import type { CallResult } from "../model/outcome.ts";
 import type { LedgerEffect, NewOperation, OperationResult, WriteOptions } from "../model/ports.ts";
 import type { OperationIntent, OperationKind } from "../model/recorded.ts";
+import type { UnrecordedOutcome } from "../model/recovery.ts";
 import type { ApplyContext } from "./context.ts";
 import { newId } from "./context.ts";
 import { OutcomesNotRecordedError } from "./unrecorded.ts";
 
 /** What the journal of a call needs of its run. */
-export type JournalContext = Pick<ApplyContext, "ledger" | "runId" | "signal">;
+export type JournalContext = Pick<ApplyContext, "ledger" | "runId" | "signal" | "keeper">;
 
 /** One writing call, and what follows from it in the ledger. */
 export interface OperationRequest<T> {
@@ -33,7 +34,7 @@ export interface OperationRequest<T> {
  * leaves in doubt only those that may have been sent. A call that never got that far leaves no trace.
  *
  * Rejects when the ledger fails: before the call with the ledger's error, and nothing was sent; after it with
- * {@link OutcomesNotRecordedError}.
+ * {@link OutcomesNotRecordedError}, and then the keeper has the outcome.
  */
 export async function runOperation<T>(
   context: JournalContext,
@@ -51,23 +52,26 @@ export async function runOperation<T>(
       begun = operation;
     },
   });
-  if (begun !== undefined) await finish(ledger, begun, { result, effects: request.effects(result) });
+  if (begun !== undefined) await finish(context, begun, { result, effects: request.effects(result) });
   return { ...result, operationId: id };
 }
 
 async function finish<T>(
-  ledger: JournalContext["ledger"],
+  { ledger, keeper }: JournalContext,
   operation: NewOperation,
   end: { readonly result: CallResult<T>; readonly effects: readonly LedgerEffect[] },
 ): Promise<void> {
   const { effects } = end;
   const result = operationResult(end.result);
+  const outcome: UnrecordedOutcome = { operation, result, effects, ...productOf(end.result) };
+  const held = keeper.hold(outcome);
   try {
     await ledger.finish(operation.id, result, effects);
   } catch (error) {
-    const value = end.result.outcome === "done" ? { value: end.result.value } : {};
-    throw new OutcomesNotRecordedError([{ operation, result, effects, ...value }], error);
+    const path = held.keep();
+    throw new OutcomesNotRecordedError([{ ...outcome, ...(path === undefined ? {} : { path }) }], error);
   }
+  held.release();
 }
 
 function operationResult(result: CallResult<unknown>): OperationResult {
@@ -75,4 +79,10 @@ function operationResult(result: CallResult<unknown>): OperationResult {
   if (result.outcome === "done") return { outcome, attempts, status: result.status };
   const { failure } = result;
   return { outcome, attempts, failure, ...(failure.status === undefined ? {} : { status: failure.status }) };
+}
+
+function productOf(result: CallResult<unknown>): { readonly productId?: number } {
+  if (result.outcome !== "done" || typeof result.value !== "object" || result.value === null) return {};
+  if (!("productId" in result.value) || typeof result.value.productId !== "number") return {};
+  return { productId: result.value.productId };
 }

@@ -1,14 +1,11 @@
 import { DraftsyncError, messageOf } from "../model/errors.ts";
 import type { Outcome } from "../model/outcome.ts";
-import type { LedgerEffect, NewOperation, OperationResult } from "../model/ports.ts";
+import type { UnrecordedOutcome } from "../model/recovery.ts";
 
-/** A call that was sent and has ended, and everything that the ledger was to take in of it. */
-export interface UnrecordedOutcome {
-  readonly operation: NewOperation;
-  readonly result: OperationResult;
-  readonly effects: readonly LedgerEffect[];
-  /** What the answer told; absent when there was none that could be read. */
-  readonly value?: unknown;
+/** An outcome that the ledger did not take, and where it is. */
+export interface LostRecord extends UnrecordedOutcome {
+  /** Of its recovery file; absent when none could be written, and the outcome was handed to the user. */
+  readonly path?: string;
 }
 
 const words: Readonly<Record<Outcome, string>> = {
@@ -19,22 +16,32 @@ const words: Readonly<Record<Outcome, string>> = {
 };
 
 /**
- * The ledger failed (`cause`) after calls had been sent. It holds their intents, so the next plan shows each of them
- * in doubt; `outcomes` holds what it would have taken to record them.
+ * The ledger failed (`cause`) after calls had been sent. It holds their intents, and `outcomes` what it would have taken
+ * to record them; each was given to the keeper before this was thrown.
  */
 export class OutcomesNotRecordedError extends DraftsyncError {
   override readonly name = "OutcomesNotRecordedError";
   /** At least one, in the order in which the calls ended. */
-  readonly outcomes: readonly UnrecordedOutcome[];
+  readonly outcomes: readonly LostRecord[];
 
-  constructor(outcomes: readonly UnrecordedOutcome[], cause: unknown) {
+  constructor(outcomes: readonly LostRecord[], cause: unknown) {
     super(`${messageOf(cause)} What was sent could not be recorded: ${outcomes.map(nameOf).join("; ")}.`, {
       code: "outcome-not-recorded",
-      hint: "The ledger shows these calls in doubt until they are settled: keep this message, then run plan.",
+      hint: hintFor(outcomes),
       cause,
     });
     this.outcomes = outcomes;
   }
+}
+
+function hintFor(outcomes: readonly LostRecord[]): string {
+  const lost = outcomes.filter(({ path }) => path === undefined);
+  if (lost.length === 0)
+    return "Mend the ledger, then run `draftsync state recover`: nothing is planned or written before.";
+  return (
+    "No recovery file could be written for what has none here: save the JSON lines above to a file, mend the ledger, " +
+    "then run `draftsync state recover FILE` before anything else."
+  );
 }
 
 /** Waits for all of them, also when some fail; then throws the first failure, with every outcome that was not recorded. */
@@ -56,13 +63,9 @@ function joinFailures(reasons: readonly unknown[]): unknown {
   return new OutcomesNotRecordedError([...outcomes.values()], first.cause);
 }
 
-function nameOf({ operation, result, value }: UnrecordedOutcome): string {
-  const { method, path, address } = operation;
-  return `${method} ${path} for ${address} (${words[result.outcome]}${productOf(value)})`;
-}
-
-/** The id of a product that was made: nothing else will tell it. */
-function productOf(value: unknown): string {
-  if (typeof value !== "object" || value === null || !("productId" in value)) return "";
-  return `, product ${String(value.productId)}`;
+function nameOf({ operation, result, productId, path }: LostRecord): string {
+  const { method, address } = operation;
+  const product = productId === undefined ? "" : `, product ${productId}`;
+  const kept = path === undefined ? "" : `, kept in ${path}`;
+  return `${method} ${operation.path} for ${address} (${words[result.outcome]}${product}${kept})`;
 }

@@ -189,15 +189,18 @@ async function carryOut(
 ): Promise<ApplyResult> {
   const { applyPlan } = await import("../apply/apply-plan.ts");
   const { assertFresh } = await import("../plan/saved-plan.ts");
+  const { openKeeper } = await import("./recovery.ts");
   const { config } = workspace;
   const ledger = await workspace.ledger();
   // The question may have been open for hours.
   const recorded = await ledger.load();
   assertFresh(plan, { recorded, serviceOrigin: config.service.origin, workspace: config.workspace });
+  const keeper = await openKeeper(cli, { workspace, command: "apply" });
   cli.terminal.err("\n");
   return applyPlan({
     plan,
     ledger,
+    keeper,
     service,
     storage: service.storage,
     clock: systemClock,

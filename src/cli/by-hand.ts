@@ -7,6 +7,7 @@ import type { Service } from "../service/open-service.ts";
 import type { Cli, WorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import { exitCode } from "./exit-code.ts";
+import { noteUntilTakenIn, openKeeper } from "./recovery.ts";
 import { withLock } from "./with-lock.ts";
 import type { Workspace } from "./workspace.ts";
 import { inWorkspace } from "./workspace.ts";
@@ -29,9 +30,10 @@ export async function byHand(
   flags: WorkspaceFlags,
   work: (tools: ByHand) => Promise<void>,
 ): Promise<void> {
-  await inWorkspace(cli, flags, async (workspace) =>
-    work({ workspace, service: await connect(cli, workspace) }),
-  );
+  await inWorkspace(cli, flags, async (workspace) => {
+    noteUntilTakenIn(cli, workspace.config);
+    await work({ workspace, service: await connect(cli, workspace) });
+  });
 }
 
 /** {@link byHand} for a command that writes: it holds the lock of the workspace. */
@@ -65,11 +67,12 @@ interface WriteTools {
 async function write<T>(cli: Cli, tools: WriteTools, request: OperationRequest<T>): Promise<T> {
   const { workspace, service, command } = tools;
   const ledger = await workspace.ledger();
+  const keeper = await openKeeper(cli, { workspace, command });
   const runId = newId();
   const { service: settings, workspace: name } = workspace.config;
   await ledger.bind({ origin: settings.origin, workspace: name });
   await ledger.startRun({ id: runId, command, planId: "", startedAt: systemClock.now() });
-  const result = await runOperation({ ledger, runId, signal: cli.signal }, request);
+  const result = await runOperation({ ledger, keeper, runId, signal: cli.signal }, request);
   const done = result.outcome === "done" ? 1 : 0;
   const totals = { done, failed: 1 - done, in_doubt: 0, skipped: 0, calls: service.callCount() };
   await ledger.finishRun(runId, { totals, status: result.outcome });

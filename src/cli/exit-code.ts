@@ -10,7 +10,7 @@ export const exitCode = {
   changes: 2,
   /** Some operations failed, the rest are done. */
   failed: 3,
-  /** Something is in doubt. */
+  /** Something is in doubt, or kept outside the ledger until it is taken in. */
   inDoubt: 4,
   /** Refused by a safety limit. */
   refused: 5,
@@ -33,6 +33,7 @@ const codes: ReadonlyMap<string, ExitCode> = new Map([
   ["lock-held", exitCode.stale],
   ["lock-lost", exitCode.stale],
   ["outcome-not-recorded", exitCode.inDoubt],
+  ["outcomes-not-taken-in", exitCode.inDoubt],
   ["aborted", exitCode.interrupted],
   ["cut-off", exitCode.interrupted],
 ]);

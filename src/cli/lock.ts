@@ -43,9 +43,13 @@ export const defineLock: DefineCommand = (program, cli) => {
 
 async function runStatus(cli: Cli, flags: StatusFlags): Promise<void> {
   const { inWorkspace } = await import("./workspace.ts");
+  const { noteUntilTakenIn } = await import("./recovery.ts");
   const { formatLock, viewLock } = await import("../report/lock-text.ts");
   const { terminal } = cli;
-  const lock = await inWorkspace(cli, flags, async (workspace) => (await workspace.ledger()).heldLock());
+  const lock = await inWorkspace(cli, flags, async (workspace) => {
+    noteUntilTakenIn(cli, workspace.config);
+    return (await workspace.ledger()).heldLock();
+  });
   const now = systemClock.now();
   if (flags.json) {
     const view = lock === undefined ? null : viewLock(lock, now);

@@ -14,6 +14,7 @@ import { assertOwner } from "../plan/ownership.ts";
 import type { PlaceFinder } from "../report/progress-text.ts";
 import { DiagnosticsError } from "./cli-error.ts";
 import type { Config } from "./config.ts";
+import { refuseUntilTakenIn } from "./recovery.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** What the manifests ask for, and the warnings they gave rise to. */
@@ -37,9 +38,13 @@ export interface PlannedState {
   readonly desired: Desired;
 }
 
-/** Manifests -> desired, ledger -> recorded, both -> plan. Throws {@link DiagnosticsError}. */
+/**
+ * Manifests -> desired, ledger -> recorded, both -> plan. Throws {@link DiagnosticsError},
+ * and `CliError` `outcomes-not-taken-in` while what the ledger holds is not all that was done.
+ */
 export async function makePlan(workspace: Workspace, targets: readonly string[]): Promise<PlannedState> {
   const { config } = workspace;
+  refuseUntilTakenIn(config);
   const { desired, diagnostics } = await loadDesired(config, "hash");
   const recorded = await (await workspace.ledger()).load();
   assertOwner(recorded, { origin: config.service.origin, workspace: config.workspace });

@@ -55,7 +55,8 @@ Environment:
 
 Exit codes:
   0 done   1 error, nothing changed   2 changes pending (plan --detailed-exitcode)
-  3 some operations failed   4 something is in doubt   5 refused by a safety limit
+  3 some operations failed   4 something is in doubt, or waits for state recover
+  5 refused by a safety limit
   6 the plan is stale, or somebody else holds the lock   130 interrupted
 `,
     );

@@ -7,12 +7,13 @@ import type { StateEntry } from "../report/state-view.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { examples, withWorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
+import { defineRecover } from "./state-recover.ts";
 
 interface StateFlags extends WorkspaceFlags {
   readonly json?: boolean;
 }
 
-/** `draftsync state list|show|export|import` */
+/** `draftsync state list|show|export|import|recover` */
 export const defineState: DefineCommand = (program, cli) => {
   const state = program
     .command("state")
@@ -49,6 +50,7 @@ export const defineState: DefineCommand = (program, cli) => {
       ),
     )
     .action((file: string, flags: StateFlags) => runImport(cli, file, flags));
+  defineRecover(state, cli);
 };
 
 async function loadEntries(
@@ -56,8 +58,10 @@ async function loadEntries(
   flags: StateFlags,
 ): Promise<{ entries: readonly StateEntry[]; recorded: Recorded }> {
   const { inWorkspace } = await import("./workspace.ts");
+  const { noteUntilTakenIn } = await import("./recovery.ts");
   const { listEntries } = await import("../report/state-view.ts");
   return inWorkspace(cli, flags, async (workspace) => {
+    noteUntilTakenIn(cli, workspace.config);
     const recorded = await (await workspace.ledger()).load();
     return { entries: listEntries(recorded), recorded };
   });
@@ -88,7 +92,9 @@ async function runShow(cli: Cli, address: string, flags: StateFlags): Promise<vo
 
 async function runExport(cli: Cli, flags: StateFlags): Promise<void> {
   const { inWorkspace } = await import("./workspace.ts");
+  const { noteUntilTakenIn } = await import("./recovery.ts");
   await inWorkspace(cli, flags, async (workspace) => {
+    noteUntilTakenIn(cli, workspace.config);
     const exported = await (await workspace.ledger()).export();
     cli.terminal.out(`${inertJson(exported, 2)}\n`);
   });
@@ -97,11 +103,14 @@ async function runExport(cli: Cli, flags: StateFlags): Promise<void> {
 async function runImport(cli: Cli, file: string, flags: StateFlags): Promise<void> {
   const { inWorkspace } = await import("./workspace.ts");
   const { withLock } = await import("./with-lock.ts");
+  const { keptOf } = await import("./recovery.ts");
   const { parseExport } = await import("../state/parse-export.ts");
   const exported = parseExport(await readExport(cli, file), file === "-" ? "standard input" : file);
   await inWorkspace(cli, flags, async (workspace) => {
-    const ledger = await workspace.ledger();
-    await withLock(cli, { workspace, command: "state import" }, () => ledger.import(exported));
+    // Outcomes that were kept of the imported ledger are taken in after it; those of another one are in the way.
+    const recovers = keptOf(workspace.config).every(({ lineage }) => lineage === exported.lineage);
+    const options = { workspace, command: "state import", recovers };
+    await withLock(cli, options, async () => (await workspace.ledger()).import(exported));
     const { attachments, publications, operations } = exported;
     cli.terminal.err(
       `Imported: ${attachments.length} attachments, ${publications.length} publications, ` +

@@ -8,6 +8,7 @@ import { LockHeldError } from "../state/ledger-error.ts";
 import { ciJobUrl } from "./ci-job.ts";
 import type { Cli } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
+import { refuseUntilTakenIn } from "./recovery.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** What holds the lock, and for which command. */
@@ -15,21 +16,26 @@ export interface LockOptions {
   readonly workspace: Workspace;
   /** As it is typed, without arguments. */
   readonly command: string;
+  /** Kept outcomes are in nobody's way: `state recover`, and an import of the ledger that they belong to. */
+  readonly recovers?: boolean;
 }
 
 /**
  * Runs `work` as the only writer of the workspace, and gives the lock back however it ends. Throws {@link CliError}
- * `lock-held` when somebody else is writing.
+ * `lock-held` when somebody else is writing, and `outcomes-not-taken-in` while outcomes are kept outside the ledger.
  */
 export async function withLock<T>(
   cli: Cli,
-  { workspace, command }: LockOptions,
+  { workspace, command, recovers = false }: LockOptions,
   work: () => Promise<T>,
 ): Promise<T> {
+  // Before a ledger is made where one is missing, and again when whoever held the lock has ended.
+  if (!recovers) refuseUntilTakenIn(workspace.config);
   const store = await workspace.ledger();
   const lease = await store.acquireLock({ holder: describeThisProcess(cli, command) }).catch(explainHeld);
   tellTakeover(cli, lease);
   try {
+    if (!recovers) refuseUntilTakenIn(workspace.config);
     return await work();
   } finally {
     await lease.release().catch((error: unknown) => {

@@ -40,6 +40,7 @@ export interface StoredRun {
 
 /** Which operations; all conditions must hold. */
 export interface OperationFilter {
+  readonly id?: string;
   readonly runId?: string;
   readonly address?: string;
 }
@@ -56,10 +57,11 @@ export async function readOperations(
   location: string,
   filter: OperationFilter,
 ): Promise<StoredOperation[]> {
-  const { runId, address } = filter;
+  const { id, runId, address } = filter;
   const rows = await queries
     .selectFrom("operations")
     .select(operationColumns)
+    .$if(id !== undefined, (query) => query.where("id", "=", id ?? ""))
     .$if(runId !== undefined, (query) => query.where("run_id", "=", runId ?? ""))
     .$if(address !== undefined, (query) => query.where("address", "=", address ?? ""))
     .execute();

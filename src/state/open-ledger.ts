@@ -1,4 +1,5 @@
 import type { Clock, Ledger, LockStore } from "../model/ports.ts";
+import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
 import type { SlotStore } from "../model/slots.ts";
 import type { OperationFilter, RunFilter, StoredOperation, StoredRun } from "./history.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
@@ -21,6 +22,14 @@ export interface StateStore extends Ledger, LockStore, SlotStore {
    * ledger holds anything, and with `ledger-conflict` when the export contradicts itself.
    */
   import(exported: LedgerExport): Promise<void>;
+  /** Made once with the ledger, as {@link Ledger.load} tells it with everything else. */
+  lineage(): Promise<string>;
+  /**
+   * Takes in an outcome that a ledger failed to record, in one transaction, as `finish` would have. Any number of times.
+   * Whose ledger it is, is for the caller to check. When it contradicts what the ledger holds, nothing is changed unless
+   * `preference` says which of the two is believed; both stay in the history then.
+   */
+  takeIn(kept: KeptOutcome, preference?: Preference): Promise<TakenIn>;
   /** All operations, or those that the filter names, by start. */
   operations(filter?: OperationFilter): Promise<StoredOperation[]>;
   /** All runs, or those that the filter names, by start. */

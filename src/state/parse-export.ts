@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { messageOf } from "../model/errors.ts";
-import { confirmations, operationKinds } from "../model/recorded.ts";
-import { fileKinds } from "../model/resource.ts";
+import { operationKinds } from "../model/recorded.ts";
 import { outcomes, settlements } from "./history.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { type LedgerExport, ledgerExportVersion } from "./ledger-export.ts";
-import { attributesSchema, failureSchema, intentSchema, totalsSchema } from "./stored-json.ts";
+import { attachmentSchema, productRefSchema, provenanceSchema } from "./record-schemas.ts";
+import { failureSchema, intentSchema, totalsSchema } from "./stored-json.ts";
 
 /**
  * Reads what `state export` wrote. Rejects anything else with `ledger-import-invalid`, which says where the first
@@ -31,14 +31,8 @@ const text = z.string();
 const integer = z.int();
 const optionalInteger = integer.exactOptional();
 const optionalText = text.exactOptional();
-const provenance = z.strictObject({ by: z.enum(confirmations), at: integer });
 
 const versionSchema = z.looseObject({ format_version: integer });
-
-const productRefSchema = z.discriminatedUnion("by", [
-  z.strictObject({ by: z.literal("product_id"), productId: integer }),
-  z.strictObject({ by: z.literal("draft"), draftId: integer }),
-]);
 
 const operationSchema = z.strictObject({
   id: text,
@@ -65,19 +59,14 @@ const exportSchema: z.ZodType<LedgerExport> = z.strictObject({
   service_origin: text.nullable(),
   workspace: text.nullable(),
   protected_drafts: z.array(integer),
-  attachments: z.array(
+  attachments: z.array(attachmentSchema),
+  publications: z.array(
     z.strictObject({
       draftId: integer,
-      kind: z.enum(fileKinds),
-      fileId: integer,
-      address: text,
-      attributes: attributesSchema,
-      sha256: optionalText,
-      provenance,
+      revision: integer,
+      productId: integer,
+      provenance: provenanceSchema,
     }),
-  ),
-  publications: z.array(
-    z.strictObject({ draftId: integer, revision: integer, productId: integer, provenance }),
   ),
   duplicates: z.array(
     z.strictObject({
@@ -85,7 +74,7 @@ const exportSchema: z.ZodType<LedgerExport> = z.strictObject({
       from: productRefSchema,
       sourceProductId: integer,
       productId: integer,
-      provenance,
+      provenance: provenanceSchema,
     }),
   ),
   uploads: z.array(

@@ -13,6 +13,7 @@ import type {
   RunRecord,
 } from "../model/ports.ts";
 import type { Recorded } from "../model/recorded.ts";
+import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
 import type { SlotStore, SlotTable } from "../model/slots.ts";
 import { type ApplyEffect, makeApplyEffect } from "./effects.ts";
 import {
@@ -33,6 +34,7 @@ import { RecordReader } from "./read-records.ts";
 import type { LedgerQueries } from "./schema.ts";
 import { StoredRow } from "./stored-row.ts";
 import { StoredSlots } from "./stored-slots.ts";
+import { makeTakeIn, type TakeIn } from "./take-in.ts";
 import { WorkspaceLock } from "./workspace-lock.ts";
 import { WriteQueue } from "./write-queue.ts";
 
@@ -49,6 +51,7 @@ export class SqlLedger implements Ledger, LockStore, SlotStore {
   readonly #queue: WriteQueue;
   readonly #journal: Journal;
   readonly #applyEffect: ApplyEffect;
+  readonly #takeIn: TakeIn;
   readonly #lock: WorkspaceLock;
   readonly #slots: StoredSlots;
 
@@ -60,6 +63,11 @@ export class SqlLedger implements Ledger, LockStore, SlotStore {
     this.#database = database;
     this.#journal = makeJournal(database.queries, clock);
     this.#applyEffect = makeApplyEffect(database.queries, this.#journal);
+    this.#takeIn = makeTakeIn({
+      journal: this.#journal,
+      applyEffect: this.#applyEffect,
+      location: database.location,
+    });
     this.#slots = new StoredSlots(database);
     this.#lock = new WorkspaceLock(database, {
       clock,
@@ -74,6 +82,10 @@ export class SqlLedger implements Ledger, LockStore, SlotStore {
 
   async load(): Promise<Recorded> {
     return this.#read((queries) => this.#recorded(queries));
+  }
+
+  async lineage(): Promise<string> {
+    return this.#read(async (queries) => (await readMeta(queries, this.location)).text("lineage"));
   }
 
   async bind(owner: LedgerOwner): Promise<void> {
@@ -121,6 +133,17 @@ export class SqlLedger implements Ledger, LockStore, SlotStore {
         for (const effect of effects) await this.#applyEffect(queries, effect);
       },
     });
+  }
+
+  async takeIn(kept: KeptOutcome, preference?: Preference): Promise<TakenIn> {
+    let taken: TakenIn = { type: "known" };
+    await this.#queue.add({
+      shown: true,
+      apply: async (queries) => {
+        taken = await this.#takeIn(queries, kept, preference);
+      },
+    });
+    return taken;
   }
 
   async acquireLock(request: LockRequest): Promise<Lease> {

@@ -143,7 +143,7 @@ describe("lock release", () => {
     const { code, stderr } = await holder.ended;
     expect(code).toBe(4);
     expect(stderr).toContain("[outcome-not-recorded]");
-    expect(stderr).toContain("POST /api/drafts/1/product_files for drafts/1/product_files/1 (done)");
+    expect(stderr).toContain("POST /api/drafts/1/product_files for drafts/1/product_files/1 (done, kept in ");
     expect(proxy.seen).toHaveLength(1);
     const list = await run("state", "list", "--json");
     expect(JSON.parse(list.stdout).entries).toMatchObject([
@@ -181,7 +181,7 @@ describe("a holder that is gone", () => {
     const { code, stderr } = await holder.ended;
     expect(code).toBe(4);
     expect(stderr).toContain("The lock of the ledger");
-    expect(stderr).toContain("drafts/1/product_files/1 (done)");
+    expect(stderr).toContain("drafts/1/product_files/1 (done, kept in ");
     expect(proxy.seen).toEqual(["POST /api/drafts/1/product_files"]);
     expect(sandbox.state().products).toEqual([]);
   });

@@ -16,6 +16,7 @@ import type { Folder } from "./cli.ts";
 import { makeFolder } from "./cli.ts";
 import type { FaultyProxy } from "./faulty-proxy.ts";
 import { startFaultyProxy } from "./faulty-proxy.ts";
+import { forgetfulKeeper } from "./keeper.ts";
 
 const key = "canary-key-77aa";
 const rate = { limit: 1000, windowMs: 1000 };
@@ -78,6 +79,7 @@ export async function startWorld(): Promise<World> {
         return await applyPlan({
           plan: await plan(),
           ledger,
+          keeper: forgetfulKeeper,
           service,
           storage: service.storage,
           clock: systemClock,

@@ -9,6 +9,7 @@ import { buildPlan } from "../../../src/plan/build-plan.ts";
 import { openService } from "../../../src/service/open-service.ts";
 import { serviceProfileSchema } from "../../../src/service/profile.ts";
 import { openLedger, type StateStore } from "../../../src/state/open-ledger.ts";
+import { forgetfulKeeper } from "../../support/keeper.ts";
 import { key, type Life, type Survivor } from "./crash-world.ts";
 
 const rate = { limit: 1000, windowMs: 1000 };
@@ -99,7 +100,14 @@ async function applyOnce(life: Life, ledger: StateStore, stop: AbortSignal): Pro
   const service = openService({ ...options, clock: systemClock, emit, root: life.folder, interrupts });
   try {
     const run = { plan, ledger, service, storage: service.storage, clock: systemClock, emit, signal: stop };
-    await applyPlan({ ...run, settleDelayMs: profile.settle_delay, concurrency: 1, command: "apply" });
+    const keeper = forgetfulKeeper;
+    await applyPlan({
+      ...run,
+      keeper,
+      settleDelayMs: profile.settle_delay,
+      concurrency: 1,
+      command: "apply",
+    });
   } finally {
     await service.close();
   }

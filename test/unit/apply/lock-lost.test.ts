@@ -66,7 +66,9 @@ product_files: [{ file_id: 30 }]
       { operation: { address: "drafts/3/product_files/30" }, result: { outcome: "done" } },
     ]);
     const [product] = world.sandbox.state().products;
-    expect(error.message).toContain(`POST /api/products for drafts/2/product (done, product ${product?.id})`);
+    expect(error.message).toContain(
+      `POST /api/products for drafts/2/product (done, product ${product?.id}, kept in kept.json)`,
+    );
     expect(error.message).toContain("drafts/1/product_files/11");
     expect(world.requests()).toHaveLength(4);
     // The intents are in the ledger: nobody will send these calls again unawares.
@@ -92,7 +94,7 @@ product_files: [{ file_id: 30 }]
     };
     await expect(world.apply()).rejects.toMatchObject({
       code: "outcome-not-recorded",
-      message: expect.stringContaining("(refused)"),
+      message: expect.stringContaining("(refused, kept in kept.json)"),
       outcomes: [{ result: { outcome: "rejected", status: 422 }, effects: [] }],
     });
   });

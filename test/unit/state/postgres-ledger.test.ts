@@ -3,6 +3,7 @@ import { describeLedgerLock, type OpenAgain } from "./ledger-lock-suite.ts";
 import { describeLedgerSlots } from "./ledger-slots-suite.ts";
 import { describeLedgerState } from "./ledger-state-suite.ts";
 import { describeLedger } from "./ledger-suite.ts";
+import { describeLedgerTakeIn } from "./ledger-take-in-suite.ts";
 import { freshSchema, openForTest } from "./samples.ts";
 
 async function makePostgres() {
@@ -13,6 +14,7 @@ async function makePostgres() {
 describeLedger("PostgreSQL", makePostgres);
 describeLedgerJournal("PostgreSQL", makePostgres);
 describeLedgerState("PostgreSQL", makePostgres);
+describeLedgerTakeIn("PostgreSQL", makePostgres);
 
 async function makeOpenAgain(): Promise<OpenAgain> {
   const location = freshSchema();

@@ -4,6 +4,7 @@ import { describeLedgerLock, type OpenAgain } from "./ledger-lock-suite.ts";
 import { describeLedgerSlots } from "./ledger-slots-suite.ts";
 import { describeLedgerState } from "./ledger-state-suite.ts";
 import { describeLedger } from "./ledger-suite.ts";
+import { describeLedgerTakeIn } from "./ledger-take-in-suite.ts";
 import { freshFolder, openForTest } from "./samples.ts";
 
 async function makeSqlite() {
@@ -14,6 +15,7 @@ async function makeSqlite() {
 describeLedger("SQLite", makeSqlite);
 describeLedgerJournal("SQLite", makeSqlite);
 describeLedgerState("SQLite", makeSqlite);
+describeLedgerTakeIn("SQLite", makeSqlite);
 
 async function makeOpenAgain(): Promise<OpenAgain> {
   const location = join(freshFolder(), "state.db");

@@ -1,0 +1,64 @@
+import { inertJson } from "../model/inert-json.ts";
+import { systemClock } from "../model/ports.ts";
+import type { KeptOutcome, OutcomeKeeper } from "../model/recovery.ts";
+import { makeKeeper, RecoveryFiles, readRecoveryFile } from "../state/recovery-files.ts";
+import type { Cli } from "./cli.ts";
+import { CliError } from "./cli-error.ts";
+import type { Config } from "./config.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** The recovery files of a workspace. */
+export function recoveryFilesOf({ root, workspace }: Config): RecoveryFiles {
+  return new RecoveryFiles({ root, workspace });
+}
+
+/** The outcomes that wait to be taken in. Throws a `RecoveryError` for a file that cannot be read. */
+export function keptOf(config: Config): readonly KeptOutcome[] {
+  return recoveryFilesOf(config).list().flatMap(readRecoveryFile);
+}
+
+/** The keeper of a command that sends writing calls; what no file takes goes to standard error, a line each. */
+export async function openKeeper(
+  { terminal }: Cli,
+  { workspace, command }: { readonly workspace: Workspace; readonly command: string },
+): Promise<OutcomeKeeper> {
+  const { config } = workspace;
+  const keeper = makeKeeper({
+    files: recoveryFilesOf(config),
+    clock: systemClock,
+    handOver: (line) => terminal.err(`${inertJson(JSON.parse(line))}\n`),
+    lineage: await (await workspace.ledger()).lineage(),
+    owner: { origin: config.service.origin, workspace: config.workspace },
+    command,
+  });
+  // An interrupt ends the process also while a ledger that hangs keeps it waiting.
+  process.once("exit", () => keeper.keepHeld());
+  return keeper;
+}
+
+/**
+ * Throws {@link CliError} `outcomes-not-taken-in` while there are recovery files: what the ledger holds is not all that
+ * was done. For every command that plans or writes.
+ */
+export function refuseUntilTakenIn(config: Config): void {
+  const waiting = recoveryFilesOf(config).list();
+  if (waiting.length === 0) return;
+  throw new CliError(`${tell(waiting)}; nothing was changed`, {
+    code: "outcomes-not-taken-in",
+    hint: "Run `draftsync state recover`: it takes them in and removes the files.",
+  });
+}
+
+/** The same as a note, for commands that only read the ledger. */
+export function noteUntilTakenIn({ terminal }: Cli, config: Config): void {
+  const waiting = recoveryFilesOf(config).list();
+  if (waiting.length > 0) terminal.err(`note: ${tell(waiting)}; run \`draftsync state recover\`\n`);
+}
+
+function tell(paths: readonly string[]): string {
+  const [first = ""] = paths;
+  const more = paths.length > 1 ? ` and ${paths.length - 1} more` : "";
+  const outcome = paths.length === 1 ? "the outcome of a call" : `the outcomes of ${paths.length} calls`;
+  const waits = paths.length === 1 ? "waits" : "wait";
+  return `${outcome} ${waits} to be taken into the ledger: ${first}${more}`;
+}

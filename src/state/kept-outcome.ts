@@ -1,0 +1,150 @@
+import { z } from "zod";
+import { DraftsyncError, messageOf } from "../model/errors.ts";
+import type { LedgerEffect } from "../model/ports.ts";
+import { operationKinds } from "../model/recorded.ts";
+import type { KeptOutcome } from "../model/recovery.ts";
+import { fileKinds } from "../model/resource.ts";
+import { outcomes } from "./history.ts";
+import { attachmentSchema, productRefSchema, provenanceSchema } from "./record-schemas.ts";
+import { failureSchema, intentSchema } from "./stored-json.ts";
+
+/** Of a kept outcome's JSON; rises when a reader of it would have to change. */
+export const keptOutcomeVersion = 1;
+
+/** A recovery file that cannot be used. Codes: `recovery-unreadable`, `recovery-invalid`. */
+export class RecoveryError extends DraftsyncError {
+  override readonly name = "RecoveryError";
+}
+
+/** One line of JSON with a line feed: the content of a recovery file. */
+export function formatKeptOutcome(kept: KeptOutcome): string {
+  return `${JSON.stringify({ format_version: keptOutcomeVersion, ...kept })}\n`;
+}
+
+/**
+ * Reads kept outcomes, one a line (empty lines are passed over). Throws {@link RecoveryError} `recovery-invalid` for
+ * anything else; `name` is what the text is called in messages.
+ */
+export function parseKeptOutcomes(text: string, name: string): KeptOutcome[] {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  if (lines.length === 0) throw invalid(`${name} is empty.`);
+  return lines.map((line) => parseLine(line, name));
+}
+
+function parseLine(line: string, name: string): KeptOutcome {
+  const json = readJson(line, name);
+  const version = versionSchema.safeParse(json).data?.format_version;
+  if (version === undefined) throw invalid(`${name} is not a recovery file.`);
+  if (version !== keptOutcomeVersion) {
+    throw invalid(
+      `${name} has format version ${version}; this draftsync reads version ${keptOutcomeVersion}.`,
+      "Take it in with the version of draftsync that wrote it, or with a newer one.",
+    );
+  }
+  const parsed = keptSchema.safeParse(json);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw invalid(`${name} is damaged at ${issue?.path.join(".")}: ${issue?.message}.`);
+  }
+  const { format_version: _version, ...kept } = parsed.data;
+  return kept;
+}
+
+const text = z.string();
+const integer = z.int();
+const target = z.strictObject({ draftId: integer, kind: z.enum(fileKinds), fileId: integer });
+
+const effectSchema: z.ZodType<LedgerEffect> = z.discriminatedUnion("type", [
+  z.strictObject({
+    type: z.literal("attached"),
+    attachment: attachmentSchema,
+    replaces: integer.exactOptional(),
+  }),
+  z.strictObject({ type: z.literal("rerecorded"), attachment: attachmentSchema }),
+  z.strictObject({
+    type: z.literal("readdressed"),
+    target,
+    address: text,
+    sha256: text.exactOptional(),
+  }),
+  z.strictObject({ type: z.literal("detached"), target }),
+  z.strictObject({
+    type: z.literal("published"),
+    draftId: integer,
+    revision: integer,
+    productId: integer,
+    provenance: provenanceSchema,
+  }),
+  z.strictObject({
+    type: z.literal("duplicated"),
+    name: text,
+    from: productRefSchema,
+    sourceProductId: integer,
+    productId: integer,
+    provenance: provenanceSchema,
+  }),
+  z.strictObject({ type: z.literal("duplicate_forgotten"), name: text }),
+  z.strictObject({ type: z.literal("protection"), draftId: integer, protect: z.boolean() }),
+  z.strictObject({
+    type: z.literal("upload_registered"),
+    uploadId: text,
+    uploadKey: text,
+    source: text.exactOptional(),
+    sha256: text.exactOptional(),
+    size: integer.exactOptional(),
+    at: integer,
+  }),
+  z.strictObject({
+    type: z.literal("settled"),
+    operationId: text,
+    outcome: z.enum(["done", "rejected", "not_sent"]),
+  }),
+  z.strictObject({
+    type: z.literal("upload_ended"),
+    uploadId: text,
+    status: z.enum(["success", "failed"]),
+    fileId: integer.exactOptional(),
+  }),
+]);
+
+const versionSchema = z.looseObject({ format_version: integer });
+
+const keptSchema: z.ZodType<KeptOutcome & { readonly format_version: number }> = z.strictObject({
+  format_version: z.literal(keptOutcomeVersion),
+  lineage: text.min(1),
+  owner: z.strictObject({ origin: text, workspace: text }),
+  command: text,
+  keptAt: integer,
+  operation: z.strictObject({
+    id: text.min(1),
+    runId: text.min(1),
+    address: text,
+    kind: z.enum(operationKinds),
+    method: text,
+    path: text,
+    intent: intentSchema,
+  }),
+  result: z.strictObject({
+    outcome: z.enum(outcomes),
+    status: integer.exactOptional(),
+    attempts: integer,
+    failure: failureSchema.exactOptional(),
+  }),
+  effects: z.array(effectSchema),
+  productId: integer.exactOptional(),
+});
+
+function readJson(json: string, name: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (error) {
+    throw invalid(`${name} is not JSON (${messageOf(error)}).`);
+  }
+}
+
+function invalid(
+  message: string,
+  hint = "Keep a copy of it: it says what became of a call. If it cannot be mended, move it away and settle with `draftsync resolve` what plan shows in doubt.",
+): RecoveryError {
+  return new RecoveryError(message, { code: "recovery-invalid", hint });
+}
