@@ -1,0 +1,239 @@
+import fc from "fast-check";
+import { DraftsyncError } from "../../../src/model/errors.ts";
+import type { Attributes } from "../../../src/model/resource.ts";
+import { formatPlanFile } from "../../../src/plan/saved-plan.ts";
+import { wanted, wantedFile } from "../../support/planning.ts";
+import type { System, Trouble, Wish } from "./system.ts";
+import type { WireFault } from "./tap.ts";
+
+/** What the check of a command may look at: whether there is a saved plan, and anything in doubt. */
+export type Expectations = Pick<System, "saved" | "inDoubt">;
+
+/** A command that the model and the system run together; every one ends with all checks. */
+function command(
+  name: string,
+  run: (system: System) => Promise<unknown> | unknown,
+  check: (system: Expectations) => boolean = () => true,
+): fc.AsyncCommand<Expectations, System> {
+  return {
+    check,
+    run: async (_, system) => {
+      await run(system);
+      await system.check();
+    },
+    toString: () => name,
+  };
+}
+
+const draftIds = fc.constantFrom(1, 2);
+const fileIds = fc.constantFrom(11, 12, 13);
+const attributes: fc.Arbitrary<Attributes> = fc.record(
+  { renderer: fc.constantFrom("arnold", "cycles", ""), is_native: fc.boolean() },
+  { requiredKeys: [] },
+);
+
+const editFile = fc
+  .record({ draftId: draftIds, fileId: fileIds, as: fc.option(attributes, { freq: 4 }) })
+  .map(({ draftId, fileId, as }) =>
+    command(`file ${draftId}/${fileId} ${JSON.stringify(as)}`, (system) => {
+      const files = wishOf(system, draftId).files;
+      if (as === null) files.delete(fileId);
+      else files.set(fileId, wantedFile(draftId, fileId, as));
+    }),
+  );
+
+/** Kept under file id 0, which is none. */
+const editSource = fc.constantFrom("one", "two", null).map((content) =>
+  command(`source ${content}`, (system) => {
+    const { files } = wishOf(system, 1);
+    if (content === null) return void files.delete(0);
+    const file = wanted(1, "product_files", { by: "source", source: "a.blend" });
+    files.set(0, { ...file, content: system.writeSource("a.blend", content) });
+  }),
+);
+
+const editPublish = fc.record({ draftId: draftIds, publish: fc.boolean() }).map(({ draftId, publish }) =>
+  command(`publish ${draftId} ${publish}`, (system) => {
+    const wish = wishOf(system, draftId);
+    wish.publish = publish;
+    if (publish) wish.revision += 1;
+  }),
+);
+
+const editProtection = fc.record({ draftId: draftIds, protect: fc.boolean() }).map(({ draftId, protect }) =>
+  command(`protect ${draftId} ${protect}`, (system) => {
+    wishOf(system, draftId).protect = protect;
+  }),
+);
+
+const editCopy = fc
+  .record({ name: fc.constantFrom("of-product", "of-draft"), there: fc.boolean() })
+  .map(({ name, there }) =>
+    command(`copy ${name} ${there}`, (system) => {
+      const product =
+        name === "of-draft"
+          ? ({ by: "draft", draftId: 1 } as const)
+          : ({ by: "product_id", productId: 771 } as const);
+      // A copy of a draft that nobody publishes is a mistake in the manifest, not a change.
+      if (name === "of-draft" && !wishOf(system, 1).publish) return;
+      if (there) system.copies.set(name, { name, product, file: "manifests/a.yaml", position: 1 });
+      else system.copies.delete(name);
+    }),
+  );
+
+const fault: fc.Arbitrary<WireFault> = fc.oneof(
+  fc.constantFrom("lost", "answer-lost", "answer-cut", "garbled").map((type) => ({ type })),
+  fc
+    .constantFrom(400, 401, 403, 408, 409, 422, 425, 429, 500, 502, 503, 504)
+    .map((status) => ({ type: "refused", status }) as const),
+  fc.constantFrom(408, 500, 502, 503, 504).map((status) => ({ type: "failed-after", status }) as const),
+);
+
+/** Most plans are small, and what cannot be undone comes last in them. */
+const at = fc.constantFrom(1, 1, 1, 2, 2, 3, 4, 6);
+const path = fc.constantFrom("/api/", "/api/products");
+const step = fc.integer({ min: 1, max: 16 });
+const trouble: fc.Arbitrary<Trouble> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ type: fc.constant("fault" as const), path, at, fault }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ type: fc.constant("kill" as const), at: step }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ type: fc.constant("takeover" as const), at: step }),
+  },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant("kill-on-wire" as const), path, at }) },
+);
+
+/** Without faults; and once it is done, once more, which must not write (P5). */
+const apply = fc.constant(
+  command("apply", async (system) => {
+    if ((await system.apply()) !== "done") return;
+    await expectNoWrite(system);
+  }),
+);
+
+const troubledApply = trouble.map((each) =>
+  command(`apply with ${JSON.stringify(each)}`, (system) => system.apply(each)),
+);
+
+const plan = fc.constant(
+  command("plan --out", async (system) => {
+    system.saved = formatPlanFile(system.plan(await system.store.load()));
+  }),
+);
+
+/** A plan whose ledger has changed is refused before any call (P6). */
+const applySaved = fc.option(trouble).map((each) =>
+  command(
+    `apply PLAN ${JSON.stringify(each)}`,
+    async (system) => {
+      const { saved = "" } = system;
+      const { serial } = await system.store.load();
+      const stale = JSON.parse(saved).base.serial !== serial;
+      const before = system.model.writes;
+      const refused = await system.apply(each ?? undefined, saved).catch((error: unknown) => {
+        if (error instanceof DraftsyncError && error.code === "plan-stale") return "stale";
+        throw error;
+      });
+      const held = stale ? refused === "stale" && system.model.writes === before : refused !== "stale";
+      if (!held)
+        system.model.violations.push(`P6: a plan that is ${stale ? "" : "not "}stale ended ${refused}`);
+    },
+    ({ saved }) => saved !== undefined,
+  ),
+);
+
+const drift = fc
+  .record({ draftId: draftIds, fileId: fileIds, how: fc.constantFrom("edit", "detach", "attach") })
+  .map(({ draftId, fileId, how }) =>
+    command(`drift ${how} ${draftId}/${fileId}`, ({ sandbox, model }) => {
+      const place = { draftId, kind: "product_file", fileId } as const;
+      const file = `drafts/${draftId}/product_files/${fileId}`;
+      const held = model.held.get(file);
+      if ((held === undefined) !== (how === "attach")) return;
+      model.drifted.add(file);
+      if (how === "detach") {
+        sandbox.detach(place);
+        model.held.delete(file);
+      } else if (how === "edit") {
+        sandbox.edit(place, { renderer: "drifted" });
+        model.held.set(file, {
+          ours: held?.ours ?? false,
+          attributes: { ...held?.attributes, renderer: "drifted" },
+        });
+      } else {
+        sandbox.attach(place);
+        model.held.set(file, { ours: false, attributes: {} });
+      }
+    }),
+  );
+
+const resolve = fc.nat({ max: 9 }).map((index) =>
+  command(
+    `resolve ${index}`,
+    (system) => system.resolve(index),
+    ({ inDoubt }) => inDoubt > 0,
+  ),
+);
+
+const secondWriter = fc.constant(command("second writer", (system) => system.secondWriter()));
+
+/** Edits come oftener than the rest, so that there is something to do. */
+export const commands = fc.commands(
+  [
+    editFile,
+    editFile,
+    editFile,
+    editPublish,
+    editCopy,
+    editProtection,
+    editSource,
+    apply,
+    troubledApply,
+    troubledApply,
+    troubledApply,
+    plan,
+    applySaved,
+    drift,
+    resolve,
+    secondWriter,
+  ],
+  { maxCommands: 12, size: "max", ...replayFrom(process.env.REPLAY) },
+);
+
+/** Truth told and nothing going wrong, everything ends as desired, and then nothing is left to do. */
+export async function settleAll(system: System): Promise<void> {
+  for (const wish of system.drafts.values()) wish.protect = false;
+  for (let round = 0; round < 8; round += 1) {
+    const ended = await system.apply();
+    await system.check();
+    if (ended === "done" && system.plan(await system.store.load()).changes.length === 0) {
+      await expectNoWrite(system);
+      system.model.checkEnd(system.desired(), await system.store.load());
+      return system.check();
+    }
+    for (let left = system.inDoubt; left > 0; left -= 1) await system.resolve(0);
+    await system.check();
+  }
+  throw new Error("end: eight applies without faults did not lead to what is desired");
+}
+
+async function expectNoWrite(system: System): Promise<void> {
+  const before = system.model.writes;
+  const left = system.plan(await system.store.load()).changes.length;
+  if (left === 0) await system.apply();
+  if (system.model.writes !== before)
+    system.model.violations.push("P5: an apply with nothing to do has written");
+}
+
+function wishOf(system: System, draftId: number): Wish {
+  const wish = system.drafts.get(draftId);
+  if (wish === undefined) throw new Error(`there is no draft ${draftId}`);
+  return wish;
+}
+
+function replayFrom(path: string | undefined) {
+  return path === undefined ? {} : { replayPath: path };
+}

@@ -1,0 +1,83 @@
+import { formatAddress } from "../../../src/model/address.ts";
+import type { Desired, DesiredAttachment } from "../../../src/model/desired.ts";
+import type { Recorded, RecordedAttachment } from "../../../src/model/recorded.ts";
+import type { Attributes } from "../../../src/model/resource.ts";
+
+/**
+ * Desired minus recorded, in as few words as it can be said, for manifests that name files by id or by source and that
+ * rename nothing: `create drafts/1/product_files/11`, sorted. Written apart from the planner, to be compared with it.
+ */
+export function expectedChanges(desired: Desired, recorded: Recorded): string[] {
+  const blocking = recorded.inDoubt.filter(({ kind }) => /^(attach|publish|duplicate)$/.test(kind));
+  const doubts = new Set(blocking.map(({ address }) => address));
+  const changes = new Map<string, string>();
+  const known = new Map(recorded.attachments.map((each) => [each.address, each]));
+  for (const { draftId, protect, attachments, publish } of desired.drafts) {
+    if (protect !== recorded.protectedDrafts.has(draftId)) changes.set(`drafts/${draftId}`, "update");
+    for (const file of attachments) {
+      const address = formatAddress(file.address);
+      const action = actionFor(file, known.get(address), recorded);
+      if (action !== undefined) changes.set(address, action);
+      known.delete(address);
+    }
+    const published = recorded.publications.filter((each) => each.draftId === draftId);
+    const latest = Math.max(0, ...published.map(({ revision }) => revision));
+    if (publish !== undefined && publish.revision > latest)
+      changes.set(`drafts/${draftId}/product`, "publish");
+  }
+  for (const address of known.keys()) changes.set(address, "delete");
+  const copies = new Set(recorded.duplicates.map(({ name }) => name));
+  const published = new Set(recorded.publications.map(({ draftId }) => draftId));
+  for (const { draftId, publish } of desired.drafts) if (publish !== undefined) published.add(draftId);
+  for (const { name, product } of desired.duplicates) {
+    const possible = product.by === "product_id" || published.has(product.draftId);
+    if (!copies.delete(name) && possible) changes.set(`duplicates/${name}`, "duplicate");
+  }
+  for (const name of copies) changes.set(`duplicates/${name}`, "forget");
+  for (const address of doubts) changes.set(address, "in_doubt");
+  holdBack(changes, desired, recorded);
+  return [...changes].map(([address, action]) => `${action} ${address}`).sort();
+}
+
+function actionFor(
+  { address, attributes, content }: DesiredAttachment,
+  record: RecordedAttachment | undefined,
+  { inDoubt }: Recorded,
+): string | undefined {
+  if (record === undefined) return "create";
+  if (content !== undefined && content.sha256 !== record.sha256) return "replace";
+  const unsure = inDoubt.filter((each) => each.address === formatAddress(address));
+  const gone = unsure.some(({ kind }) => kind === "detach");
+  const touched = new Set(unsure.flatMap(({ intent }) => Object.keys(intent.attributes ?? {})));
+  const told = new Map(Object.entries(record.attributes));
+  const differs = ([name, value]: [string, unknown]) => gone || touched.has(name) || told.get(name) !== value;
+  return Object.entries(attributes).some(differs) ? "update" : undefined;
+}
+
+/** The files that are desired by id and not held with the desired attributes: `drafts/1/product_files/11`. */
+export function missingFiles(
+  { drafts }: Desired,
+  held: ReadonlyMap<string, { readonly attributes: Attributes }>,
+): string[] {
+  return drafts
+    .flatMap(({ attachments }) => attachments)
+    .flatMap(({ address, attributes }) => {
+      if (address.ref.by !== "file_id") return [];
+      const file = formatAddress(address);
+      const there = held.get(file)?.attributes;
+      const told = new Map(Object.entries(there ?? {}));
+      const same = Object.entries(attributes).every(([name, value]) => told.get(name) === value);
+      return there !== undefined && same ? [] : [file];
+    });
+}
+
+/** While the protection of a draft is being lifted, nothing of it is detached, nor published when that has to wait. */
+function holdBack(changes: Map<string, string>, { drafts }: Desired, { protectedDrafts }: Recorded): void {
+  for (const { draftId, protect } of drafts) {
+    if (protect || !protectedDrafts.has(draftId)) continue;
+    const own = [...changes].filter(([address]) => address.startsWith(`drafts/${draftId}/`));
+    const held = own.filter(([, action]) => action === "delete" || action === "replace");
+    if (held.length > 0) held.push(...own.filter(([, action]) => action === "publish"));
+    for (const [address] of held) changes.delete(address);
+  }
+}

@@ -1,0 +1,159 @@
+import type { Desired } from "../../../src/model/desired.ts";
+import type { NewOperation, OperationResult } from "../../../src/model/ports.ts";
+import type { Recorded } from "../../../src/model/recorded.ts";
+import type { Attributes } from "../../../src/model/resource.ts";
+import type { StoredOperation } from "../../../src/state/history.ts";
+import { attachedBy, attributesOf, fileOf, irrevocableOf, isWrite, nameOf } from "./call-facts.ts";
+import { expectedChanges, missingFiles } from "./expected-changes.ts";
+import type { WireEnd, WireRequest } from "./tap.ts";
+
+/** What the service holds of a file, and whether it was this tool that attached it. */
+interface Held {
+  readonly attributes: Attributes;
+  readonly ours: boolean;
+}
+
+/**
+ * What must hold of the tool whatever happens, judged by what stood on the wire, by what the service did, and by what
+ * the ledger promised. It knows nothing of how the tool works. `violations` is empty as long as all of it holds.
+ */
+export class Model {
+  readonly violations: string[] = [];
+  /** What is attached at the service, by `drafts/1/product_files/11`. */
+  readonly held = new Map<string, Held>();
+  /** Files that were changed behind the tool's back: what the ledger says of them proves nothing. */
+  readonly drifted = new Set<string>();
+  /** Made by the service, with what they were made from: a draft's publication, or the product that was copied. */
+  readonly products = new Map<number, string>();
+  /** Publications and copies that were sent, and of which nothing is proven. */
+  readonly #unproven = new Map<string, "sent" | "told">();
+  readonly #begun = new Map<string, NewOperation>();
+  readonly #finished = new Map<string, OperationResult>();
+  readonly #recordedProducts = new Set<number>();
+
+  /** Writing calls that have come. */
+  writes = 0;
+
+  /** The service was called: the intent is durable, and nothing is sent twice that must not be. */
+  arrived(request: WireRequest): void {
+    if (!isWrite(request)) return;
+    this.writes += 1;
+    const { method, path } = request;
+    const operations = [...this.#begun.values()].filter(
+      (each) => each.method === method && each.path === path,
+    );
+    this.#hold(
+      operations.some(({ id }) => !this.#finished.has(id)),
+      `P1: ${method} ${path} without an intent`,
+    );
+    const product = irrevocableOf(request);
+    if (product !== undefined) {
+      this.#hold(
+        !this.#unproven.has(product),
+        `P3: ${method} ${path} again, and nothing was proven (${product})`,
+      );
+      this.#unproven.set(product, "sent");
+    }
+    const file = attachedBy(request);
+    if (file !== undefined) this.#hold(!this.held.get(file)?.ours, `P2: ${file} is attached a second time`);
+  }
+
+  /** What the service made of it, and whether the tool was told. */
+  ended(request: WireRequest, { served, told }: WireEnd): void {
+    const product = irrevocableOf(request);
+    const effective = served !== undefined && served.status < 300;
+    if (product !== undefined) {
+      const proof = told !== undefined && (told < 300 || (told < 500 && told !== 408 && told !== 409));
+      if (proof) this.#unproven.set(product, "told");
+      if (effective) this.products.set(Number(JSON.parse(served.body).data.id), product);
+    }
+    if (!effective) return;
+    const file = attachedBy(request) ?? fileOf(request);
+    if (file === undefined) return;
+    if (request.method === "DELETE") return void this.held.delete(file);
+    const attributes = { ...this.held.get(file)?.attributes, ...attributesOf(request) };
+    const ours = request.method === "POST" || this.held.get(file)?.ours === true;
+    this.held.set(file, { attributes, ours });
+  }
+
+  /** The ledger has taken an intent in. */
+  begun(operation: NewOperation): void {
+    this.#begun.set(operation.id, operation);
+  }
+
+  /** The ledger has taken an outcome in. */
+  finished(id: string, result: OperationResult): void {
+    this.#finished.set(id, result);
+    const operation = this.#begun.get(id);
+    if (operation?.kind !== "publish" && operation?.kind !== "duplicate") return;
+    const product = irrevocableOf({ ...operation, body: String(operation.intent.draftId) });
+    if (product === undefined || result.outcome === "unknown") return;
+    const proven = this.#unproven.get(product) === "told" || !this.#unproven.has(product);
+    this.#hold(
+      proven || result.outcome === "not_sent",
+      `P3: ${product} is called ${result.outcome}, unproven`,
+    );
+    this.#unproven.delete(product);
+  }
+
+  /** A person has said, truly, what became of it. */
+  resolved(operation: StoredOperation | NewOperation): void {
+    const product = irrevocableOf({ ...operation, body: String(operation.intent.draftId) });
+    if (product !== undefined) this.#unproven.delete(product);
+  }
+
+  /** The ledger, as a process that begins anew finds it. */
+  checkLedger(recorded: Recorded, operations: readonly StoredOperation[]): void {
+    const stored = new Map(operations.map((operation) => [operation.id, operation]));
+    const doubts = new Set(recorded.inDoubt.map(({ id }) => id));
+    for (const [id, { address, kind }] of this.#begun) {
+      const operation = stored.get(id);
+      const end = this.#finished.get(id);
+      const open = end === undefined || end.outcome === "unknown";
+      this.#hold(operation !== undefined, `P1: the intent of ${kind} ${address} is gone`);
+      this.#hold(operation?.outcome === end?.outcome, `P2: ${kind} ${address} ended ${end?.outcome}, lost`);
+      const listed = doubts.has(id) || operation?.settled !== undefined;
+      this.#hold(!open || listed, `P4: ${kind} ${address} is in doubt and not listed`);
+      this.#hold(open || !doubts.has(id), `P4: ${kind} ${address} ended, and is listed in doubt`);
+    }
+    const sent = recorded.inDoubt.map((each) =>
+      irrevocableOf({ ...each, body: String(each.intent.draftId) }),
+    );
+    for (const product of this.#unproven.keys())
+      this.#hold(sent.includes(product), `P3: nothing is proven of ${product}, and it is not in doubt`);
+    for (const { productId } of [...recorded.publications, ...recorded.duplicates])
+      this.#recordedProducts.add(productId);
+    for (const [id, product] of this.products)
+      this.#hold(
+        this.#recordedProducts.has(id) || sent.includes(product),
+        `P2: product ${id} is not recorded`,
+      );
+    const known = new Set(recorded.attachments.map(nameOf));
+    for (const { kind, intent } of recorded.inDoubt) if (kind === "attach") known.add(nameOf(intent));
+    for (const [file, { ours }] of this.held)
+      this.#hold(!ours || known.has(file) || this.drifted.has(file), `P2: ${file} is attached, not recorded`);
+  }
+
+  /** A plan says what is desired and not recorded, and nothing else. */
+  checkPlan(
+    changes: readonly { address: string; action: string }[],
+    desired: Desired,
+    recorded: Recorded,
+  ): void {
+    const told = changes.map(({ address, action }) => `${action} ${address}`).sort();
+    const expected = expectedChanges(desired, recorded);
+    this.#hold(`${told}` === `${expected}`, `plan: ${told} instead of ${expected}`);
+  }
+
+  /** In the end the service holds what is desired, and no more products than are recorded. */
+  checkEnd(desired: Desired, { publications }: Recorded): void {
+    for (const file of missingFiles(desired, this.held))
+      this.#hold(this.drifted.has(file), `end: ${file} is not as desired`);
+    const published = [...this.products.values()].filter((product) => product.startsWith("draft"));
+    this.#hold(published.length === publications.length, "end: a draft was published twice");
+  }
+
+  #hold(holds: boolean, violation: string): void {
+    if (!holds) this.violations.push(violation);
+  }
+}

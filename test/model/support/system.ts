@@ -1,0 +1,387 @@
+import { createHash } from "node:crypto";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { applyPlan } from "../../../src/apply/apply-plan.ts";
+import { resolutionEffects } from "../../../src/apply/resolution.ts";
+import { isBlocked } from "../../../src/model/change.ts";
+import type { Desired, DesiredAttachment, DesiredDuplicate } from "../../../src/model/desired.ts";
+import { DraftsyncError } from "../../../src/model/errors.ts";
+import type { Plan } from "../../../src/model/plan.ts";
+import type { Lease, Ledger } from "../../../src/model/ports.ts";
+import type { Recorded } from "../../../src/model/recorded.ts";
+import { buildPlan } from "../../../src/plan/build-plan.ts";
+import { checkSafety } from "../../../src/plan/safety.ts";
+import { assertFresh, formatPlanFile, parsePlanFile } from "../../../src/plan/saved-plan.ts";
+import type { Sandbox } from "../../../src/sandbox/server.ts";
+import { startSandbox } from "../../../src/sandbox/server.ts";
+import { assembleService } from "../../../src/service/open-service.ts";
+import { serviceProfileSchema } from "../../../src/service/profile.ts";
+import { openLedger, type StateStore } from "../../../src/state/open-ledger.ts";
+import { draftWith } from "../../support/planning.ts";
+import { Model } from "./model.ts";
+import type { Tap, WireFault } from "./tap.ts";
+import { startTap } from "./tap.ts";
+
+const apiKey = "canary-key-5e11";
+const rate = { limit: 1000, windowMs: 5 };
+const profile = serviceProfileSchema.parse({
+  settle_delay: "1ms",
+  upload_poll_min: "1ms",
+  upload_poll_max: "2ms",
+});
+const limits = { maxDeletes: { percent: 100, above: 1000 }, allowEmpty: true };
+const holder = { user: "ann", host: "build-7", pid: 1, command: "apply" };
+
+/**
+ * What goes wrong in an apply: a fault or an end at its `at`th writing call whose path begins with `path`, or its end at
+ * its `at`th step at the ledger.
+ */
+export type Trouble =
+  | { readonly type: "fault"; readonly path: string; readonly at: number; readonly fault: WireFault }
+  | { readonly type: "kill" | "takeover"; readonly at: number }
+  | { readonly type: "kill-on-wire"; readonly path: string; readonly at: number };
+
+/** One draft of the manifests, as the commands edit it. */
+export interface Wish {
+  protect: boolean;
+  revision: number;
+  publish: boolean;
+  readonly files: Map<number, DesiredAttachment>;
+}
+
+class Killed extends Error {}
+
+/** The real parts, put together, and the model that watches them. The wall clock is moved by hand, past leases. */
+export class System {
+  readonly model = new Model();
+  readonly drafts = new Map<number, Wish>(
+    [1, 2].map((id) => [id, { protect: false, revision: 0, publish: false, files: new Map() }]),
+  );
+  readonly copies = new Map<string, DesiredDuplicate>();
+  saved: string | undefined;
+  inDoubt = 0;
+  readonly #root: string;
+  readonly #concurrency: number;
+  #skew = 0;
+  readonly clock = { now: () => Date.now() + this.#skew, monotonic: () => performance.now() };
+  #sandbox: Sandbox | undefined;
+  #tap: Tap | undefined;
+  #store: StateStore | undefined;
+  #trouble: Trouble | undefined;
+  #steps = 0;
+  #calls = 0;
+  #dead = false;
+  #overtaker: { readonly store: StateStore; readonly lease: Lease } | undefined;
+
+  constructor(concurrency: number) {
+    this.#concurrency = concurrency;
+    this.#root = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "draftsync-model-"));
+  }
+
+  async open(): Promise<void> {
+    this.#sandbox = await startSandbox({ key: apiKey, uploadProcessingMs: 0 });
+    this.#tap = await startTap(this.#sandbox.url, {
+      arrived: (request) => {
+        this.model.arrived(request);
+        const trouble = this.#trouble;
+        if (trouble === undefined || !("path" in trouble)) return undefined;
+        if (request.method === "GET" || !request.path.startsWith(trouble.path)) return undefined;
+        this.#calls += 1;
+        if (this.#calls !== trouble.at) return undefined;
+        if (trouble.type === "kill-on-wire") this.#die();
+        return trouble.type === "fault" ? trouble.fault : undefined;
+      },
+      ended: (request, end) => this.model.ended(request, end),
+    });
+    this.#store = await this.#openStore();
+  }
+
+  desired(): Desired {
+    const drafts = [...this.drafts].map(([id, { protect, publish, revision, files }]) =>
+      draftWith(id, {
+        protect,
+        attachments: [...files.values()],
+        ...(publish ? { publish: { revision, position: 1 } } : {}),
+      }),
+    );
+    return { drafts, duplicates: [...this.copies.values()] };
+  }
+
+  writeSource(source: string, content: string) {
+    writeFileSync(join(this.#root, source), content);
+    return { sha256: createHash("sha256").update(content).digest("hex"), size: Buffer.byteLength(content) };
+  }
+
+  get sandbox(): Sandbox {
+    return opened(this.#sandbox);
+  }
+
+  get store(): StateStore {
+    return opened(this.#store);
+  }
+
+  /** Twice, the second time with everything listed the other way round: the same bytes (P16). */
+  plan(recorded: Recorded): Plan {
+    const desired = this.desired();
+    const input = { workspace: "world", serviceOrigin: opened(this.#tap).url, rate };
+    const plan = buildPlan({ ...input, desired, recorded });
+    const again = buildPlan({
+      ...input,
+      desired: reversed(desired),
+      recorded: {
+        ...recorded,
+        attachments: recorded.attachments.toReversed(),
+        inDoubt: recorded.inDoubt.toReversed(),
+      },
+    });
+    if (formatPlanFile(plan) !== formatPlanFile(again))
+      this.model.violations.push("P16: two plans of the same");
+    this.model.checkPlan(plan.changes, desired, recorded);
+    return plan;
+  }
+
+  async apply(trouble?: Trouble, bytes?: string): Promise<"done" | "not-all" | "refused" | "killed"> {
+    const lease = await this.#lock();
+    const recorded = await this.store.load();
+    try {
+      const plan = bytes === undefined ? this.plan(recorded) : parsePlanFile(bytes, "plan.json");
+      if (bytes !== undefined)
+        assertFresh(plan, { recorded, serviceOrigin: opened(this.#tap).url, workspace: "world" });
+      if (checkSafety(plan, recorded, limits).length > 0) return "refused";
+      if (plan.changes.every(isBlocked)) return plan.changes.length > 0 ? "not-all" : "done";
+      this.#arm(trouble);
+      return (await this.#carryOut(plan)) ? "done" : "not-all";
+    } catch (error) {
+      if (!this.#dead && this.#overtaker === undefined) throw error;
+      return "killed";
+    } finally {
+      await opened(this.#tap).idle();
+      if (this.#dead || this.#overtaker !== undefined) await this.#beginAnew();
+      else await lease.release();
+      this.#trouble = undefined;
+    }
+  }
+
+  /** A second writer is refused; once the lease has ended it takes over, and the first one commits nothing (P7). */
+  async secondWriter(): Promise<void> {
+    const first = await this.#lock();
+    const other = await this.#openStore();
+    const refused = await codeOf(other.acquireLock({ holder }));
+    if (refused !== "lock-held") this.model.violations.push(`P7: the second writer got ${refused}`);
+    this.#skew += 61_000;
+    const lease = await other.acquireLock({ holder });
+    const { serial } = await other.load();
+    const late = await codeOf(this.store.record([{ type: "protection", draftId: 99, protect: true }]));
+    const after = await other.load();
+    if (late !== "lock-lost" || after.serial !== serial)
+      this.model.violations.push(`P7: the first one committed (${late})`);
+    await first.release();
+    await lease.release();
+    await this.store.close();
+    this.#store = other;
+  }
+
+  async resolve(index: number): Promise<void> {
+    const { inDoubt, publications, duplicates } = await this.store.load();
+    const operation = inDoubt[index % inDoubt.length];
+    if (operation === undefined) return;
+    const known = new Set([...publications, ...duplicates].map(({ productId }) => productId));
+    const { kind, intent } = operation;
+    const truth = () => {
+      if (kind === "publish" || kind === "duplicate") {
+        const made = this.sandbox
+          .state()
+          .products.find(
+            (each) =>
+              !known.has(each.id) &&
+              !this.forgotten.has(each.id) &&
+              (kind === "publish"
+                ? each.duplicateOf === null && each.draftId === intent.draftId
+                : each.duplicateOf === intent.productId),
+          );
+        return made === undefined
+          ? ({ type: "not_done" } as const)
+          : ({ type: "product", productId: made.id } as const);
+      }
+      const held = this.model.held.has(`drafts/${intent.draftId}/${intent.fileKind}/${intent.fileId}`);
+      return { type: held === (kind !== "detach") ? "done" : "not_done" } as const;
+    };
+    const lease = await this.#lock();
+    await this.store.record(resolutionEffects(operation, truth(), this.clock.now()));
+    await lease.release();
+    this.model.resolved(operation);
+  }
+
+  /** Products that the ledger held once. */
+  readonly forgotten = new Set<number>();
+
+  async check(): Promise<void> {
+    const recorded = await this.store.load();
+    for (const { productId } of recorded.duplicates) this.forgotten.add(productId);
+    this.inDoubt = recorded.inDoubt.length;
+    this.model.checkLedger(recorded, await this.store.operations());
+    const [violation] = this.model.violations;
+    if (violation !== undefined) throw new Error(this.model.violations.join("\n"));
+  }
+
+  async close(): Promise<void> {
+    await this.#store?.close();
+    await this.#tap?.close();
+    await this.#sandbox?.close();
+    rmSync(this.#root, { recursive: true, force: true });
+  }
+
+  async #carryOut(plan: Plan): Promise<boolean> {
+    const service = assembleService(
+      {
+        baseUrl: opened(this.#tap).url,
+        apiKey,
+        rate,
+        concurrency: this.#concurrency,
+        timeoutMs: 20_000,
+        profile,
+        clock: this.clock,
+        emit: () => {},
+        root: this.#root,
+      },
+      () => 0,
+    );
+    try {
+      const { totals, stopped } = await applyPlan({
+        plan,
+        ledger: this.#watched(),
+        service,
+        storage: service.storage,
+        clock: this.clock,
+        emit: () => {},
+        signal: new AbortController().signal,
+        settleDelayMs: profile.settle_delay,
+        concurrency: this.#concurrency,
+        command: "apply",
+      });
+      return stopped === undefined && totals.failed + totals.skipped + totals.in_doubt === 0;
+    } finally {
+      await service.close();
+    }
+  }
+
+  /** The ledger, with a step before and after every change of the journal, at which the process can end. */
+  #watched(): Ledger {
+    const store = this.store;
+    const around = async <T>(work: () => Promise<T>, done: () => void = () => {}): Promise<T> => {
+      await this.#step();
+      const result = await work();
+      done();
+      await this.#step();
+      return result;
+    };
+    return {
+      load: () => store.load(),
+      bind: (owner) => store.bind(owner),
+      startRun: (run) => store.startRun(run),
+      finishRun: (id, result) => store.finishRun(id, result),
+      begin: (operation) =>
+        around(
+          () => store.begin(operation),
+          () => this.model.begun(operation),
+        ),
+      finish: (id, result, effects) =>
+        around(
+          () => store.finish(id, result, effects),
+          () => this.model.finished(id, result),
+        ),
+      record: (effects) => around(() => store.record(effects)),
+      close: () => store.close(),
+    };
+  }
+
+  async #step(): Promise<void> {
+    if (this.#dead) throw new Killed();
+    this.#steps += 1;
+    if (this.#steps !== this.#trouble?.at) return;
+    if (this.#trouble.type === "kill") {
+      this.#die();
+      throw new Killed();
+    }
+    if (this.#trouble.type !== "takeover") return;
+    const store = await this.#openStore();
+    this.#skew += 61_000;
+    this.#overtaker = { store, lease: await store.acquireLock({ holder }) };
+  }
+
+  #arm(trouble: Trouble | undefined): void {
+    this.#trouble = trouble;
+    this.#steps = 0;
+    this.#calls = 0;
+  }
+
+  #die(): void {
+    this.#dead = true;
+    opened(this.#tap).cut();
+  }
+
+  /** What a process left behind is all there is: its store is abandoned, with its lock. */
+  async #beginAnew(): Promise<void> {
+    await this.store.close();
+    this.#store = this.#overtaker?.store ?? (await this.#openStore());
+    await this.#overtaker?.lease.release();
+    this.#overtaker = undefined;
+    this.#dead = false;
+    opened(this.#tap).join();
+  }
+
+  /** Where a killed process left its lock, nobody gets it before its lease has ended. */
+  async #lock(): Promise<Lease> {
+    if ((await this.store.heldLock()) !== undefined) {
+      const refused = await codeOf(this.store.acquireLock({ holder }));
+      if (refused !== "lock-held") this.model.violations.push(`P7: a held lock was given away (${refused})`);
+      this.#skew += 61_000;
+    }
+    return this.store.acquireLock({ holder });
+  }
+
+  async #openStore(): Promise<StateStore> {
+    const location = join(this.#root, "state.db");
+    if (this.#store === undefined) copyFileSync(await template(), location);
+    return openLedger({ location, clock: this.clock });
+  }
+}
+
+let templates: Promise<string> | undefined;
+
+/** An empty ledger: to make one takes longer than to copy one. */
+function template(): Promise<string> {
+  templates ??= (async () => {
+    const folder = mkdtempSync(join(tmpdir(), "draftsync-model-"));
+    mkdirSync(folder, { recursive: true });
+    const location = join(folder, "empty.db");
+    const clock = { now: () => Date.now(), monotonic: () => performance.now() };
+    await (await openLedger({ location, clock })).close();
+    process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+    return location;
+  })();
+  return templates;
+}
+
+function reversed({ drafts, duplicates }: Desired): Desired {
+  return {
+    drafts: drafts.toReversed().map((draft) => ({ ...draft, attachments: draft.attachments.toReversed() })),
+    duplicates: duplicates.toReversed(),
+  };
+}
+
+function opened<T>(part: T | undefined): T {
+  if (part === undefined) throw new Error("the system is not open");
+  return part;
+}
+
+async function codeOf(work: Promise<unknown>): Promise<string> {
+  try {
+    await work;
+    return "done";
+  } catch (error) {
+    if (error instanceof DraftsyncError) return error.code;
+    throw error;
+  }
+}
