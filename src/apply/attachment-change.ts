@@ -50,6 +50,7 @@ export async function attachFile(
     address: change.address,
     target,
     attributes,
+    ...digestOf(change.after),
     effect,
     first: result,
     signal,
@@ -68,6 +69,7 @@ export async function settleDoubt(
     address: change.address,
     target,
     attributes,
+    ...digestOf(after),
     effect: (by, answered) => ({
       type: "attached",
       attachment: recordOf(context, { change, target, by, attributes: { ...answered, ...attributes } }),

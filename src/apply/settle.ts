@@ -13,6 +13,8 @@ export interface AttachmentDoubt {
   readonly address: string;
   readonly target: FileTarget;
   readonly attributes: Attributes;
+  /** Of the content that is attached, hex, when it was uploaded: the next run settles only what is still desired. */
+  readonly sha256?: string;
   /** What the ledger takes when the file turns out to be attached. */
   readonly effect: (by: Confirmation, answered: Attributes) => LedgerEffect;
   /** The attachment that ended unknown, or was refused as a conflict. */
@@ -110,12 +112,13 @@ function confirm(context: ApplyContext, doubt: AttachmentDoubt): Promise<Answer>
 }
 
 async function attachOnceMore(context: ApplyContext, doubt: AttachmentDoubt): Promise<Answer> {
-  const { target, attributes, effect, first, signal } = doubt;
+  const { target, attributes, sha256, effect, first, signal } = doubt;
+  const digest = sha256 === undefined ? {} : { sha256 };
   await context.ledger.record(settled(first, "not_sent"));
   return runOperation(context, {
     address: doubt.address,
     kind: "attach",
-    intent: { draftId: target.draftId, fileKind: target.kind, fileId: target.fileId, attributes },
+    intent: { draftId: target.draftId, fileKind: target.kind, fileId: target.fileId, attributes, ...digest },
     signal,
     call: (options) => context.service.attach(target, attributes, options),
     effects: (result) => (result.outcome === "done" ? [effect("post", result.value)] : []),

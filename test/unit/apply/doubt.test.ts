@@ -42,6 +42,24 @@ describe("a lost answer to an attachment", () => {
     expect((await world.plan()).changes).toEqual([]);
   });
 
+  test("to its second request, for a local file: found out by the next apply as well", async () => {
+    const manifest = "draft: 1\nproduct_files: [{ source: a.blend, renderer: vray }]\n";
+    await world.write(manifest, { "manifests/a.blend": "content" });
+    const lost: Fault[] = [{ type: "lost" }, { type: "answer-lost" }];
+    world.proxy.choose = ({ method, path }) =>
+      `${method} ${path}` === attach
+        ? lost.shift()
+        : method === "PATCH" && lost.length === 0
+          ? { type: "answer", status: 500 }
+          : undefined;
+    expect((await world.apply()).totals).toMatchObject({ done: 0, in_doubt: 1 });
+    world.requests();
+    world.proxy.choose = () => undefined;
+    expect((await world.apply()).totals).toMatchObject({ done: 1, in_doubt: 0 });
+    expect(world.requests()).not.toContain(attach);
+    expect((await world.plan()).changes).toEqual([]);
+  });
+
   test("that cannot be found out: in doubt, blocked, and the draft is not published", async () => {
     await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\npublish: true\n");
     const broken = { type: "answer", status: 500 } as const;
