@@ -1,4 +1,9 @@
-const callbacks = new WeakMap<AbortSignal, Set<() => void>>();
+interface Listening {
+  readonly waiting: Set<() => void>;
+  readonly stop: () => void;
+}
+
+const listening = new WeakMap<AbortSignal, Listening>();
 
 /**
  * Calls back when a signal is aborted, once; returns how to take that back. However many wait for one signal, as the
@@ -7,16 +12,27 @@ const callbacks = new WeakMap<AbortSignal, Set<() => void>>();
  */
 export function onAbort(signal: AbortSignal | undefined, callback: () => void): () => void {
   if (signal === undefined) return () => {};
-  const known = callbacks.get(signal);
-  const waiting = known ?? new Set<() => void>();
-  if (known === undefined) {
-    callbacks.set(signal, waiting);
-    const callAll = () => {
-      for (const call of [...waiting]) call();
-      waiting.clear();
-    };
-    signal.addEventListener("abort", callAll, { once: true });
-  }
-  waiting.add(callback);
-  return () => void waiting.delete(callback);
+  const known = listening.get(signal) ?? listen(signal);
+  known.waiting.add(callback);
+  return () => {
+    known.waiting.delete(callback);
+    if (known.waiting.size === 0) known.stop();
+  };
+}
+
+/** A signal made of others is kept alive by its listeners, so the listener goes with the last that waits. */
+function listen(signal: AbortSignal): Listening {
+  const waiting = new Set<() => void>();
+  const callAll = () => {
+    for (const call of [...waiting]) call();
+    waiting.clear();
+  };
+  const stop = () => {
+    signal.removeEventListener("abort", callAll);
+    if (listening.get(signal) === known) listening.delete(signal);
+  };
+  const known = { waiting, stop };
+  signal.addEventListener("abort", callAll, { once: true });
+  listening.set(signal, known);
+  return known;
 }

@@ -22,4 +22,18 @@ describe("onAbort", () => {
     controller.abort();
     expect(called).toEqual(["stayed"]);
   });
+
+  it("leaves no listener at the signal when the last has left, and listens again for the next", () => {
+    const controller = new AbortController();
+    const called: string[] = [];
+    const leave = [1, 2].map(() => onAbort(controller.signal, () => called.push("left")));
+    leave[0]?.();
+    expect(getEventListeners(controller.signal, "abort")).toHaveLength(1);
+    leave[1]?.();
+    expect(getEventListeners(controller.signal, "abort")).toHaveLength(0);
+    onAbort(controller.signal, () => called.push("came later"));
+    leave[1]?.();
+    controller.abort();
+    expect(called).toEqual(["came later"]);
+  });
 });
