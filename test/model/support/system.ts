@@ -18,6 +18,7 @@ import { startSandbox } from "../../../src/sandbox/server.ts";
 import { assembleService } from "../../../src/service/open-service.ts";
 import { serviceProfileSchema } from "../../../src/service/profile.ts";
 import { openLedger, type StateStore } from "../../../src/state/open-ledger.ts";
+import { forgetfulKeeper } from "../../support/keeper.ts";
 import { draftWith } from "../../support/planning.ts";
 import { Model } from "./model.ts";
 import type { Tap, WireFault } from "./tap.ts";
@@ -251,6 +252,7 @@ export class System {
       const { totals, stopped } = await applyPlan({
         plan,
         ledger: this.#watched(),
+        keeper: forgetfulKeeper,
         service,
         storage: service.storage,
         clock: this.clock,
