@@ -43,7 +43,7 @@ export default defineConfig({
       project("scenarios"),
       project("model"),
       project("conformance", { seconds: 60, compiled: true }),
-      project("crash", { seconds: 120, compiled: true }),
+      project("crash", { seconds: 120, compiled: true, postgres: true }),
       project("e2e", { seconds: 120, compiled: true, postgres: true }),
     ],
   },

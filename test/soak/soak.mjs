@@ -251,7 +251,8 @@ function judgeWire(name) {
 }
 
 function judgeFiles() {
-  const known = /^(draftsync\.yaml|manifests(\/.*)?|\.draftsync(\/(\.gitignore|state\.db(-wal|-shm)?|recovery(\/soak\.reserve)?))?)$/;
+  const known =
+    /^(draftsync\.yaml|manifests(\/.*)?|\.draftsync(\/(\.gitignore|state\.db(-wal|-shm)?|recovery(\/soak\.reserve)?))?)$/;
   const left = readdirSync(folder, { recursive: true }).filter((name) => !known.test(name));
   left.push(...readdirSync(temporary));
   if (left.length > 0) violations.push(`files are left behind: ${left.join(", ")}`);

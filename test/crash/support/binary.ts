@@ -1,23 +1,34 @@
 import { join } from "node:path";
-import { draftsync, type Ended } from "../../support/cli.ts";
+import { draftsync, type Ended, type Running, startDraftsync } from "../../support/cli.ts";
 import { repository } from "../../support/source-files.ts";
-import { key, type Life, type Survivor } from "./crash-world.ts";
+import { key, type Life } from "./crash-world.ts";
+import type { Survivor } from "./survive.ts";
 
 const env = { DRAFTSYNC_API_KEY: key };
+const applying = ["apply", "--auto-approve"];
 
-/** Runs the real binary in a life; `kill`: where it is to be killed, or the file that takes the number of commits. */
-export function run(life: Life, args: readonly string[], kill?: string): Promise<Ended> {
+/** Starts the apply that is to be killed. */
+export function startApply(life: Life): Running {
+  return startDraftsync(applying, { cwd: life.folder, env: { ...env, ...life.ledger.env } });
+}
+
+/** Applies, and is killed at a commit of the ledger; or writes their number into a file. */
+export function applyUntil(life: Life, killOrFile: string): Promise<Ended> {
   const preload = `--import=${join(repository, "test/crash/support/kill-at-commit.mjs")}`;
-  const killing = kill === undefined ? {} : { NODE_OPTIONS: preload, DRAFTSYNC_TEST_KILL: kill };
-  return draftsync(args, { cwd: life.folder, env: { ...env, ...killing } });
+  return run(life, applying, { NODE_OPTIONS: preload, DRAFTSYNC_TEST_KILL: killOrFile });
+}
+
+function run(life: Life, args: readonly string[], more: Record<string, string> = {}): Promise<Ended> {
+  return draftsync(args, { cwd: life.folder, env: { ...env, ...life.ledger.env, ...more } });
 }
 
 /** The real binary, as a person uses it. */
 export const binary: Survivor = {
   sharesBound: true,
   async apply(life) {
-    const { code, stdout, stderr } = await run(life, ["apply", "--auto-approve", "--json"]);
+    const { code, stdout, stderr } = await run(life, [...applying, "--json"]);
     if (code !== 0 && code !== 4) throw new Error(`apply ended with ${code}: ${stdout}${stderr}`);
+    return code === 0 ? "done" : "in-doubt";
   },
   async resolve(life, address, productId) {
     const word = productId === undefined ? ["--not-done"] : ["--product-id", String(productId)];
@@ -25,8 +36,9 @@ export const binary: Survivor = {
     if (code !== 0) throw new Error(`resolve ended with ${code}: ${stderr}`);
   },
   async pending(life) {
-    const { stdout } = await run(life, ["plan", "--format", "json"]);
+    const { code, stdout } = await run(life, ["plan", "--format", "json", "--detailed-exitcode"]);
     const { changes }: { changes: readonly { action: string; address: string }[] } = JSON.parse(stdout);
+    if ((code === 0) !== (changes.length === 0)) throw new Error(`plan ended with ${code}: ${stdout}`);
     return changes.map(({ action, address }) => `${action} ${address}`);
   },
 };

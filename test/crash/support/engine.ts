@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import Database from "libsql";
 import { applyPlan } from "../../../src/apply/apply-plan.ts";
 import { resolutionEffects } from "../../../src/apply/resolution.ts";
@@ -8,9 +7,11 @@ import { systemClock } from "../../../src/model/ports.ts";
 import { buildPlan } from "../../../src/plan/build-plan.ts";
 import { openService } from "../../../src/service/open-service.ts";
 import { serviceProfileSchema } from "../../../src/service/profile.ts";
-import { openLedger, type StateStore } from "../../../src/state/open-ledger.ts";
+import type { StateStore } from "../../../src/state/open-ledger.ts";
 import { forgetfulKeeper } from "../../support/keeper.ts";
-import { key, type Life, type Survivor } from "./crash-world.ts";
+import { key, type Life } from "./crash-world.ts";
+import { withLedger } from "./ledger-place.ts";
+import type { Survivor } from "./survive.ts";
 
 const rate = { limit: 1000, windowMs: 1000 };
 
@@ -26,12 +27,18 @@ function profileFor(url: string) {
 /** Ledgers that a kill has taken from their process: SQLite takes back what they had not committed. */
 const dead = new WeakSet<object>();
 const living = new Set<Database.Database>();
-const { exec } = Database.prototype;
+const { exec, prepare } = Database.prototype;
 Database.prototype.exec = function (this: Database.Database, text: string) {
   if (dead.has(this)) throw new Error("killed");
   living.add(this);
   return exec.call(this, text);
 };
+Database.prototype.prepare = new Proxy(prepare, {
+  apply(target, database, args: [string]) {
+    if (dead.has(database)) throw new Error("killed");
+    return Reflect.apply(target, database, args);
+  },
+});
 
 /**
  * The engine in this process. {@link EngineRun.kill} leaves behind what a SIGKILL would: at the server, the bytes that
@@ -40,7 +47,7 @@ Database.prototype.exec = function (this: Database.Database, text: string) {
  */
 export interface EngineRun {
   /** Never rejects for what happens after the kill. */
-  readonly ended: Promise<void>;
+  readonly ended: Promise<unknown>;
   kill(): void;
 }
 
@@ -49,7 +56,7 @@ export function startEngine(life: Life): EngineRun {
   const stop = new AbortController();
   const killed = withResolvers();
   const before = new Set(living);
-  const ended = withLedger(life, (ledger) => applyOnce(life, ledger, stop.signal));
+  const ended = withLedger(life.ledger, (ledger) => applyOnce(life, ledger, stop.signal));
   return {
     ended: Promise.race([ended, killed.promise]),
     kill() {
@@ -74,16 +81,6 @@ function withResolvers() {
   return { promise, resolve };
 }
 
-async function withLedger<T>(life: Life, work: (ledger: StateStore) => Promise<T>): Promise<T> {
-  const location = join(life.folder, ".draftsync", "state.db");
-  const ledger = await openLedger({ location, clock: systemClock });
-  try {
-    return await work(ledger);
-  } finally {
-    await ledger.close();
-  }
-}
-
 async function planFor(life: Life, ledger: StateStore): Promise<Plan> {
   const patterns = ["manifests/*.yaml"];
   const { desired, diagnostics } = await loadManifests({ root: life.folder, patterns, sources: "hash" });
@@ -91,7 +88,7 @@ async function planFor(life: Life, ledger: StateStore): Promise<Plan> {
   return buildPlan({ workspace: "crash", serviceOrigin: life.url, desired, recorded, rate, diagnostics });
 }
 
-async function applyOnce(life: Life, ledger: StateStore, stop: AbortSignal): Promise<void> {
+async function applyOnce(life: Life, ledger: StateStore, stop: AbortSignal): Promise<"done" | "in-doubt"> {
   const plan = await planFor(life, ledger);
   const profile = profileFor(life.url);
   const options = { baseUrl: life.url, apiKey: key, rate, concurrency: 1, timeoutMs: 5000, profile };
@@ -101,13 +98,14 @@ async function applyOnce(life: Life, ledger: StateStore, stop: AbortSignal): Pro
   try {
     const run = { plan, ledger, service, storage: service.storage, clock: systemClock, emit, signal: stop };
     const keeper = forgetfulKeeper;
-    await applyPlan({
+    const { totals } = await applyPlan({
       ...run,
       keeper,
       settleDelayMs: profile.settle_delay,
       concurrency: 1,
       command: "apply",
     });
+    return totals.in_doubt > 0 ? "in-doubt" : "done";
   } finally {
     await service.close();
   }
@@ -116,9 +114,9 @@ async function applyOnce(life: Life, ledger: StateStore, stop: AbortSignal): Pro
 /** The engine, for the runs after the kill. */
 export const engine: Survivor = {
   sharesBound: false,
-  apply: (life) => withLedger(life, (ledger) => applyOnce(life, ledger, new AbortController().signal)),
+  apply: (life) => withLedger(life.ledger, (ledger) => applyOnce(life, ledger, new AbortController().signal)),
   resolve: (life, address, productId) =>
-    withLedger(life, async (ledger) => {
+    withLedger(life.ledger, async (ledger) => {
       const resolution =
         productId === undefined ? ({ type: "not_done" } as const) : ({ type: "product", productId } as const);
       const operations = (await ledger.load()).inDoubt.filter((operation) => operation.address === address);
@@ -126,7 +124,7 @@ export const engine: Survivor = {
       await ledger.record(effects);
     }),
   pending: (life) =>
-    withLedger(life, async (ledger) =>
+    withLedger(life.ledger, async (ledger) =>
       (await planFor(life, ledger)).changes.map(({ action, address }) => `${action} ${address}`),
     ),
 };

@@ -7,33 +7,42 @@ import { desired } from "./scenario.ts";
 export interface Evidence {
   /** What the server saw of the run that was killed, in order. */
   readonly killed: readonly Arrival[];
-  /** What it saw of the runs that followed. */
+  /** What it saw of the next run, before a person said anything. */
   readonly rerun: readonly Arrival[];
+  /** What it saw after a person had said what became of the calls in doubt. */
+  readonly afterWord: readonly Arrival[];
   /** The operations of the killed run, as the ledger held them between the two. */
   readonly operations: readonly StoredOperation[];
+  /** The addresses of which a person said that they were not done. */
+  readonly notDone: readonly string[];
   /** What the server holds at the end. */
   readonly state: SandboxState;
 }
 
 /** Every promise that was broken, in words; none when all is well. */
-export function judge({ killed, rerun, operations, state }: Evidence): readonly string[] {
-  const writes = (arrivals: readonly Arrival[]) =>
-    arrivals.filter(({ side, method, path }) => side === "service" && isWrite(method, path));
-  const [first, later] = [writes(killed), writes(rerun)];
+export function judge({ operations, notDone, state, ...seen }: Evidence): readonly string[] {
+  const [killed, rerun, afterWord] = [seen.killed, seen.rerun, seen.afterWord].map((arrivals) =>
+    arrivals.filter(({ side, method, path }) => side === "service" && isWrite(method, path)),
+  ) as [Arrival[], Arrival[], Arrival[]];
+  const later = [...rerun, ...afterWord];
   return [
-    ...first.flatMap((arrival) =>
-      operations.some((operation) => isOf(operation, arrival))
-        ? []
-        : [`sent before its intent was stored: ${nameOf(arrival)}`],
-    ),
+    ...killed
+      .filter((arrival) => !operations.some((operation) => isIntentOf(operation, arrival)))
+      .map((arrival) => `sent before its intent was stored: ${nameOf(arrival)}`),
     ...operations
       .filter(({ outcome }) => outcome === "done")
-      .flatMap((operation) =>
-        later
-          .filter((arrival) => isOf(operation, arrival))
-          .map((arrival) => `completed, and sent again: ${nameOf(arrival)}`),
-      ),
-    ...repeated([...first, ...later]),
+      .flatMap((operation) => later.filter((arrival) => isOf(operation, arrival)))
+      .map((arrival) => `completed, and sent again: ${nameOf(arrival)}`),
+    ...operations.filter(isLost).flatMap((operation) => {
+      const allowed = notDone.includes(operation.address) ? 1 : 0;
+      const [unasked, asked] = [rerun, afterWord].map((part) =>
+        part.filter((each) => isOf(operation, each)),
+      ) as [Arrival[], Arrival[]];
+      return [...unasked, ...asked.slice(allowed)].map(
+        (arrival) => `sent a second time, and nothing was proven: ${nameOf(arrival)}`,
+      );
+    }),
+    ...attachedTwice([...killed, ...later]),
     ...compare(state),
   ];
 }
@@ -42,33 +51,42 @@ function isWrite(method: string, path: string): boolean {
   return method !== "GET" && path !== "/api/uploads/credentials";
 }
 
-/** The operation that a request belongs to: by method, path, and the file where the path names none. */
+/** A publication or duplicate that was to be sent, and of which nobody knows what became. */
+function isLost({ kind, outcome }: StoredOperation): boolean {
+  return (kind === "publish" || kind === "duplicate") && (outcome ?? "unknown") === "unknown";
+}
+
+/** Whether a request was announced by an operation. Of a request that broke off, the body may be missing. */
+function isIntentOf(operation: StoredOperation, arrival: Arrival): boolean {
+  if (arrival.status !== null) return isOf(operation, arrival);
+  const { method, path, outcome } = operation;
+  return method === arrival.method && path === arrival.path && outcome === undefined;
+}
+
+/** The operation that a request belongs to: by method, path, and the file or draft where the path names none. */
 function isOf(operation: StoredOperation, arrival: Arrival): boolean {
   if (operation.method !== arrival.method || operation.path !== arrival.path) return false;
   const body = JSON.stringify(arrival.body ?? {});
   switch (operation.kind) {
     case "attach":
-      return body.includes(`"file_id":${operation.intent.fileId}`) || arrival.status === null;
+      return body.includes(`"file_id":${operation.intent.fileId}`);
     case "publish":
-      return body.includes(`"id":"${operation.intent.draftId}"`) || arrival.status === null;
+      return arrival.status === null || body.includes(`"id":"${operation.intent.draftId}"`);
     default:
       return true;
   }
 }
 
-/** What must never be done twice: publications and duplicates at all, attachments once they took effect. */
-function repeated(writes: readonly Arrival[]): readonly string[] {
+/** Files that were posted once more after the server had attached them. */
+function attachedTwice(writes: readonly Arrival[]): readonly string[] {
+  const attached = new Set<string>();
   const problems: string[] = [];
-  const seen = new Map<string, Arrival[]>();
-  for (const arrival of writes.filter(({ method, status }) => method === "POST" && status !== null)) {
-    if (arrival.path === "/api/uploads") continue;
-    const name = `${arrival.path} ${JSON.stringify(arrival.body)}`;
-    const earlier = seen.get(name) ?? [];
-    const irrevocable = arrival.path.startsWith("/api/products");
-    const took = earlier.some(({ status }) => status !== null && status < 300);
-    if (irrevocable && earlier.length > 0) problems.push(`sent a second time: ${nameOf(arrival)}`);
-    else if (took) problems.push(`attached, and posted again: ${nameOf(arrival)}`);
-    seen.set(name, [...earlier, arrival]);
+  for (const arrival of writes) {
+    const { method, path, body, status } = arrival;
+    if (method !== "POST" || !path.startsWith("/api/drafts/")) continue;
+    const name = `${path} ${JSON.stringify(body)}`;
+    if (attached.has(name)) problems.push(`attached, and posted again: ${nameOf(arrival)}`);
+    if (status !== null && status < 300) attached.add(name);
   }
   return problems;
 }

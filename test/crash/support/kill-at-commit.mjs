@@ -1,18 +1,39 @@
 // Loaded into the command that is killed (`node --import`): counts the commits of the ledger, and kills the process right
-// before or right after one of them. DRAFTSYNC_TEST_KILL is `before:7`, `after:7`, or a file for the count.
+// before or right after one of them; in PostgreSQL also with the commit on its way. DRAFTSYNC_TEST_KILL is `before:7`,
+// `during:7`, `after:7`, or a file for the count.
 import { writeFileSync } from "node:fs";
 import Database from "libsql";
+import pg from "pg";
 
 const [when, number] = (process.env.DRAFTSYNC_TEST_KILL ?? "").split(":");
-const { exec } = Database.prototype;
 let commits = 0;
-Database.prototype.exec = function (text) {
-  if (text !== "commit") return exec.call(this, text);
+
+/** Whether this is the commit at which the process dies. */
+function isLast() {
   commits += 1;
-  const here = commits === Number(number);
-  if (here && when === "before") process.kill(process.pid, "SIGKILL");
-  const result = exec.call(this, text);
-  if (here && when === "after") process.kill(process.pid, "SIGKILL");
-  return result;
+  return commits === Number(number);
+}
+
+function die() {
+  process.kill(process.pid, "SIGKILL");
+}
+
+const { exec } = Database.prototype;
+Database.prototype.exec = function (text) {
+  if (text !== "commit" || !isLast()) return exec.call(this, text);
+  if (when === "before") die();
+  exec.call(this, text);
+  return die();
 };
+
+const { query } = pg.Client.prototype;
+pg.Client.prototype.query = function (...args) {
+  if (args[0] !== "commit" || !isLast()) return query.apply(this, args);
+  if (when === "before") die();
+  const committed = query.apply(this, args);
+  // The bytes are handed to the system when the stream says so; what the server makes of them is its affair.
+  if (when === "during") this.connection.stream.write("", die);
+  return committed.then(die);
+};
+
 if (number === undefined) process.on("exit", () => writeFileSync(when, String(commits)));

@@ -11,8 +11,10 @@ export interface BytePoint {
 export interface KillProxy {
   readonly url: string;
   readonly passed: { readonly request: number; readonly response: number };
+  /** The pieces that have passed, in order: on a line without other traffic each is a head, a body or both. */
+  readonly pieces: readonly (BytePoint & { readonly length: number })[];
   /** Counts anew, and kills at `point`, if there is one. */
-  arm(targetPort: number, point: BytePoint | undefined, kill: () => void): void;
+  arm(targetPort: number, point?: BytePoint, kill?: () => void): void;
   /** As the network after a kill: nothing more passes, what has passed arrives. Resolves when the server is done with it. */
   cut(): Promise<void>;
   close(): Promise<void>;
@@ -25,6 +27,7 @@ export async function startKillProxy(): Promise<KillProxy> {
   let kill = () => {};
   let isCut = false;
   const passed = { request: 0, response: 0 };
+  const pieces: (BytePoint & { length: number })[] = [];
   const clients = new Set<Socket>();
   const servers = new Set<Socket>();
 
@@ -42,6 +45,7 @@ export async function startKillProxy(): Promise<KillProxy> {
     if (isCut) return Buffer.alloc(0);
     const at = point?.direction === direction ? point.byte - passed[direction] : Number.POSITIVE_INFINITY;
     const through = at < chunk.length ? chunk.subarray(0, at) : chunk;
+    if (through.length > 0) pieces.push({ direction, byte: passed[direction], length: through.length });
     passed[direction] += through.length;
     return through;
   };
@@ -77,13 +81,15 @@ export async function startKillProxy(): Promise<KillProxy> {
   return {
     url: `http://127.0.0.1:${port}`,
     passed,
-    arm(target, at, onKill) {
+    pieces,
+    arm(target, at, onKill = () => {}) {
       targetPort = target;
       point = at;
       kill = onKill;
       isCut = false;
       passed.request = 0;
       passed.response = 0;
+      pieces.length = 0;
     },
     cut,
     async close() {

@@ -1,0 +1,55 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { applyUntil, binary, startApply } from "./binary.ts";
+import type { CrashWorld } from "./crash-world.ts";
+import type { BytePoint } from "./kill-proxy.ts";
+import { survive, type Verdict } from "./survive.ts";
+
+/** `before:7`: right before the seventh commit of the ledger. */
+export type CommitPoint = `${"before" | "during" | "after"}:${number}`;
+
+/** What an apply without a kill does: its commits, its pieces on the wire, and how many operations it journals. */
+export async function measure(world: CrashWorld) {
+  const life = await world.begin();
+  try {
+    const file = join(life.folder, "commits");
+    expect(await applyUntil(life, file)).toMatchObject({ code: 0 });
+    const operations = await world.readLedger(life);
+    return {
+      commits: Number(readFileSync(file, "utf8")),
+      pieces: [...world.proxy.pieces],
+      operations: operations.length,
+    };
+  } finally {
+    await life.close();
+  }
+}
+
+/** The command is killed at a commit. */
+export async function killAtCommit(world: CrashWorld, point: CommitPoint): Promise<Verdict | undefined> {
+  const life = await world.begin();
+  try {
+    const { code } = await applyUntil(life, point);
+    return code === 128 ? await survive(world, life, binary) : undefined;
+  } finally {
+    await life.close();
+  }
+}
+
+/** The command is killed before a byte passes. */
+export async function killAtByte(world: CrashWorld, point: BytePoint): Promise<Verdict | undefined> {
+  let kill = () => {};
+  const life = await world.begin(point, () => kill());
+  try {
+    const running = startApply(life);
+    kill = () => {
+      void world.proxy.cut();
+      running.kill("SIGKILL");
+    };
+    const { code } = await running.ended;
+    return code === 128 ? await survive(world, life, binary) : undefined;
+  } finally {
+    await life.close();
+  }
+}
