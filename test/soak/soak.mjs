@@ -2,7 +2,15 @@
 // once, edits in between, SIGKILL and SIGINT at random; then everything is settled and judged. Ends with 1 on a violation.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -119,6 +127,7 @@ async function run(args, { signal, afterMs = 0, input } = {}) {
   if (/\n\s+at .+:\d+:\d+|TypeError|ReferenceError|UnhandledPromise/.test(stderr)) {
     violations.push(`${args.join(" ")} ended ${end} with a stack: ${stderr.slice(0, 600)}`);
   }
+  if (code === 1 && args[0] !== "lock") violations.push(`${args.join(" ")} ended 1: ${stderr.slice(0, 600)}`);
   if ((stdout + stderr).includes(key)) violations.push(`the key is in the output of ${args.join(" ")}`);
   return { code: end, stdout, stderr };
 }
@@ -144,7 +153,13 @@ function edit() {
     if (revision > 0) lines.push(`publish: { revision: ${revision} }`);
     return lines.join("\n");
   });
-  writeFileSync(join(folder, "manifests/all.yaml"), `${documents.join("\n---\n")}\n`);
+  // At once: half a file would be a mistake that nobody made.
+  writeFileSync(join(root, "all.yaml"), `${documents.join("\n---\n")}\n`);
+  renameSync(join(root, "all.yaml"), join(folder, "manifests/all.yaml"));
+}
+
+function editSome() {
+  for (let left = 1 + Math.floor(random() * 6); left > 0; left -= 1) edit();
 }
 
 const alive = (pid) => {
@@ -165,7 +180,7 @@ async function freeLock() {
 
 async function disturb(until) {
   while (Date.now() < until) {
-    if (random() < 0.7) edit();
+    if (random() < 0.7) editSome();
     const signal = random() < 0.55 ? pick(["SIGKILL", "SIGKILL", "SIGINT"]) : undefined;
     const afterMs = 200 + Math.floor(random() * 1500);
     const command = pick([
@@ -222,6 +237,7 @@ async function resolveAll() {
 
 /** Without faults everything becomes as desired, and a plan finds nothing to do. */
 async function converge() {
+  editSome();
   for (let round = 0; round < 10; round += 1) {
     await freeLock();
     await resolveAll();
