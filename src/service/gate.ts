@@ -20,7 +20,7 @@ export class Gate {
   #openAt = Number.NEGATIVE_INFINITY;
   #capacity: number;
   #successes = 0;
-  #epoch = 0;
+  #epoch = {};
 
   constructor(limit: number) {
     this.#limit = limit;
@@ -33,7 +33,7 @@ export class Gate {
   }
 
   /** Changes with every refusal: a call that was sent before one says nothing about what may be sent after it. */
-  get epoch(): number {
+  get epoch(): object {
     return this.#epoch;
   }
 
@@ -47,7 +47,7 @@ export class Gate {
     if (pause.refused) {
       this.#capacity = 1;
       this.#successes = 0;
-      this.#epoch += 1;
+      this.#epoch = {};
     }
     const openAt = now + pause.ms;
     if (pause.ms <= 0 || openAt <= this.#openAt) return false;
@@ -56,8 +56,8 @@ export class Gate {
   }
 
   /** A call that was sent in `epoch` was answered without a refusal. */
-  succeeded(epoch: number): void {
-    if (epoch !== this.#epoch || this.#capacity >= this.#limit) return;
+  succeeded(epoch: object): void {
+    if (epoch !== this.#epoch) return;
     this.#successes += 1;
     if (this.#successes < this.#capacity) return;
     this.#successes = 0;

@@ -82,7 +82,6 @@ interface Policy {
  * around them. Quotas that the service announces are windows beside the configured one; a call needs a slot in each.
  */
 export class RateLimiter implements RateSlots {
-  readonly #bound: RateBound;
   readonly #window: RateWindow;
   readonly #policies = new Map<number, Policy>();
   readonly #gate: Gate;
@@ -96,7 +95,6 @@ export class RateLimiter implements RateSlots {
   #closed = false;
 
   constructor(options: RateLimiterOptions) {
-    this.#bound = options.bound;
     this.#window = openWindow(options.bound.limit, options.bound.windowMs);
     this.#gate = options.gate;
     this.#clock = options.clock;
@@ -135,7 +133,7 @@ export class RateLimiter implements RateSlots {
   tighten(announced: RateBound): void {
     const known = this.#policies.get(announced.windowMs);
     if (known !== undefined) known.limit = announced.limit;
-    else if (!this.#implies(announced) && this.#policies.size < mostPolicies) {
+    else if (this.#policies.size < mostPolicies) {
       const window = openWindow(Number.MAX_SAFE_INTEGER, announced.windowMs);
       this.#policies.set(announced.windowMs, { limit: announced.limit, window });
     }
@@ -171,43 +169,34 @@ export class RateLimiter implements RateSlots {
     };
   }
 
-  /** Whether the configured bound keeps an announced one by itself. */
-  #implies(announced: RateBound): boolean {
-    return announced.limit >= this.#bound.limit * Math.ceil(announced.windowMs / this.#bound.windowMs);
-  }
-
   /** Serves the waiters in order for as long as the rule and the gate allow, then sets a timer for the next one. */
   #pump(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     for (const waiter of [...this.#waiters]) {
       const wait = this.#nextWait(this.#clock.monotonic());
-      switch (wait.type) {
-        case "none":
-          waiter.settle({ type: "slot", slot: this.#makeSlot() });
-          break;
-        case "too_long":
-          waiter.settle(wait);
-          break;
-        case "timer":
-          this.#timer = setTimeout(() => this.#pump(), Math.min(longestTimerMs, Math.floor(wait.ms) + 1));
-          return;
-        case "call":
-          return;
-      }
+      if (wait.type === "none") waiter.settle({ type: "slot", slot: this.#makeSlot() });
+      else if (wait.type === "too_long") waiter.settle(wait);
+      else return void this.#pumpIn(wait.ms);
     }
+  }
+
+  #pumpIn(ms: number | undefined): void {
+    if (ms === undefined) return;
+    this.#timer = setTimeout(() => this.#pump(), Math.min(longestTimerMs, Math.floor(ms) + 1));
   }
 
   /** What the next call has to wait for; for nothing when it may be sent now. */
   #nextWait(now: number): Wait {
     const pausedMs = this.#gate.waitMs(now);
     if (pausedMs > this.#maxWaitMs) return { type: "too_long", waitMs: pausedMs };
-    if (pausedMs > 0) return { type: "timer", ms: pausedMs };
+    if (pausedMs > 0) return { type: "later", ms: pausedMs };
     for (const { limit, window } of this.#policies.values()) {
-      const nextAt = window.nextAt(now, limit);
-      if (nextAt === undefined) return { type: "call" };
-      if (nextAt - now > this.#maxWaitMs) return { type: "too_long", waitMs: nextAt - now };
-      if (!window.hasRoom(now, limit)) return { type: "timer", ms: nextAt - now };
+      if (window.hasRoom(now, limit)) continue;
+      const ms = untilRoom(window, now, limit);
+      return ms !== undefined && ms > this.#maxWaitMs
+        ? { type: "too_long", waitMs: ms }
+        : { type: "later", ms };
     }
     let capacity = this.#gate.capacity;
     if (this.#window.hasRoom(now, capacity)) {
@@ -218,8 +207,7 @@ export class RateLimiter implements RateSlots {
       }
       this.#claim.ask();
     }
-    const nextAt = this.#window.nextAt(now, capacity);
-    return nextAt === undefined || nextAt <= now ? { type: "call" } : { type: "timer", ms: nextAt - now };
+    return { type: "later", ms: untilRoom(this.#window, now, capacity) };
   }
 
   #makeSlot(): Slot {
@@ -246,10 +234,16 @@ export class RateLimiter implements RateSlots {
 }
 
 type Wait =
-  /** `call`: something else has to happen first, such as the end of a call. */
-  | { readonly type: "none" | "call" }
-  | { readonly type: "timer"; readonly ms: number }
+  | { readonly type: "none" }
+  /** Without `ms`: something else has to happen first, such as the end of a call. */
+  | { readonly type: "later"; readonly ms: number | undefined }
   | { readonly type: "too_long"; readonly waitMs: number };
+
+/** How long until a window has room by the passing of time alone; `undefined` when time does not give it. */
+function untilRoom(window: RateWindow, now: number, capacity: number): number | undefined {
+  const nextAt = window.nextAt(now, capacity);
+  return nextAt === undefined || nextAt <= now ? undefined : nextAt - now;
+}
 
 function openWindow(limit: number, windowMs: number): RateWindow {
   return new RateWindow({ limit, windowMs: windowMs + marginMs });

@@ -61,9 +61,7 @@ export class RateWindow {
   release(now: number, holdMs = 0): void {
     this.#inFlight -= 1;
     const until = now + this.#bound.windowMs + holdMs;
-    let index = this.#counted.length;
-    while (index > 0 && (this.#counted[index - 1] ?? 0) > until) index -= 1;
-    this.#counted.splice(index, 0, until);
+    this.#counted.splice(this.#counted.findLastIndex((each) => each <= until) + 1, 0, until);
   }
 
   /** A slot that was taken is given back without a call. */
@@ -80,8 +78,6 @@ export class RateWindow {
 
   /** Both ends of the window belong to it: a call that ended exactly `windowMs` ago still counts. */
   #prune(now: number): void {
-    let over = 0;
-    while (over < this.#counted.length && (this.#counted[over] ?? now) < now) over += 1;
-    if (over > 0) this.#counted.splice(0, over);
+    while ((this.#counted[0] ?? now) < now) this.#counted.shift();
   }
 }

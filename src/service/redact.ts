@@ -15,22 +15,9 @@ const shortestSecret = 4;
  * Base64 and hex.
  */
 export function makeRedactor(secret: string): Redactor {
-  const bytes = Buffer.from(secret, "utf8");
-  const forms =
-    secret.length < shortestSecret
-      ? []
-      : [
-          ...new Set([
-            secret,
-            encodeURIComponent(secret),
-            bytes.toString("base64"),
-            bytes.toString("base64url"),
-            bytes.toString("hex"),
-            bytes.toString("hex").toUpperCase(),
-          ]),
-        ];
+  const forms = secret.length < shortestSecret ? new Set<string>() : formsOf(secret);
   const text = (input: string): string =>
-    forms.reduce((redacted, form) => redacted.replaceAll(form, placeholder), input);
+    [...forms].reduce((redacted, form) => redacted.replaceAll(form, placeholder), input);
   const json = (value: unknown): unknown => {
     if (typeof value === "string") return text(value);
     if (Array.isArray(value)) return value.map(json);
@@ -38,4 +25,16 @@ export function makeRedactor(secret: string): Redactor {
     return Object.fromEntries(Object.entries(value).map(([key, member]) => [text(key), json(member)]));
   };
   return { text, json };
+}
+
+function formsOf(secret: string): ReadonlySet<string> {
+  const bytes = Buffer.from(secret);
+  return new Set([
+    secret,
+    encodeURIComponent(secret),
+    bytes.toString("base64"),
+    bytes.toString("base64url"),
+    bytes.toString("hex"),
+    bytes.toString("hex").toUpperCase(),
+  ]);
 }

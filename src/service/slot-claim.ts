@@ -73,11 +73,11 @@ export class SlotClaim {
   #renewed = { monotonic: Number.NEGATIVE_INFINITY, now: 0 };
   /** The most calls that were in flight since the last turn. */
   #peak = 0;
-  #denied = false;
+  #denied: boolean | undefined;
   /** Since when there has been no slot, and whether that was told. */
   #starved: { readonly since: number; told: boolean } | undefined;
-  /** Until when this process was asked to wait, by its monotonic clock; not yet stored. */
-  #askedUntil: number | undefined;
+  /** Until when this process was asked to wait, by its monotonic clock. */
+  #askedUntil = Number.NEGATIVE_INFINITY;
   #turn: Promise<void> | undefined;
   #turnEndedAt = Number.NEGATIVE_INFINITY;
   #next: NodeJS.Timeout | undefined;
@@ -117,7 +117,7 @@ export class SlotClaim {
 
   /** A call waits for which there is no room. */
   ask(): void {
-    if (this.#left || this.#turn !== undefined || this.#next !== undefined) return;
+    if (this.#next !== undefined) return;
     // Slots that were not to be had are asked for again after a while; anything else has not been asked for yet.
     const poll = this.#denied && this.isValid() && this.#holder.use().used >= this.#grant.slots;
     const waitMs = poll ? this.#turnEndedAt + pollMs - this.#clock.monotonic() : 0;
@@ -128,7 +128,7 @@ export class SlotClaim {
   /** The service asks for a wait: whoever shares the store is told. */
   pause(ms: number): void {
     const until = this.#clock.monotonic() + ms;
-    if (this.#left || until <= (this.#askedUntil ?? Number.NEGATIVE_INFINITY)) return;
+    if (until <= this.#askedUntil) return;
     this.#askedUntil = until;
     this.#takeTurn();
   }
@@ -151,19 +151,23 @@ export class SlotClaim {
     clearTimeout(this.#next);
     this.#next = undefined;
     if (this.#left || this.#turn !== undefined) return;
-    this.#turn = this.#exchange()
-      .catch((error: unknown) => this.#holder.failed(error))
-      .finally(() => {
+    const askedUntil = this.#askedUntil;
+    this.#turn = this.#exchange(askedUntil)
+      .then(
+        () => this.#askedUntil > askedUntil,
+        (error: unknown) => this.#holder.failed(error),
+      )
+      .then((askedMeanwhile) => {
         this.#turn = undefined;
         this.#turnEndedAt = this.#clock.monotonic();
+        if (askedMeanwhile === true) this.#takeTurn();
         this.#holder.changed();
       });
   }
 
-  async #exchange(): Promise<void> {
+  async #exchange(askedUntil: number): Promise<void> {
     const { store, isAlive } = this.#sharing;
     const startedAt = { monotonic: this.#clock.monotonic(), now: this.#clock.now() };
-    const paused = this.#askedUntil;
     const peak = this.#peak;
     this.#peak = 0;
     let decided = { grant: none, wanted: 0, pausedMs: 0 };
@@ -175,7 +179,7 @@ export class SlotClaim {
         this.#grant = none;
       }
       const { table, grant } = divideSlots(before, { ...need, owner: this.#owner }, { now, isAlive });
-      const pause = joinPauses(before.pause, (paused ?? 0) - this.#clock.monotonic(), now);
+      const pause = joinPauses(before.pause, askedUntil - this.#clock.monotonic(), now);
       decided = { grant, wanted: need.wanted, pausedMs: leftOf(pause, now) };
       this.#grant = {
         slots: Math.min(grant.slots, this.#grant.slots),
@@ -187,7 +191,6 @@ export class SlotClaim {
     this.#grant = grant;
     this.#renewed = startedAt;
     this.#denied = grant.slots < Math.min(wanted, this.#bound.limit);
-    if (this.#askedUntil === paused) this.#askedUntil = undefined;
     if (pausedMs > 0) this.#holder.paused(pausedMs);
     this.#tellStarved(grant);
     this.#keepUp(wanted);

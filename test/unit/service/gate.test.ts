@@ -27,6 +27,17 @@ describe("Gate", () => {
     expect(capacities).toEqual([1, 2, 2, 4, 4, 4, 4, 8, 8, 8, 8, 8, 8, 8, 8, 10, 10, 10, 10, 10, 10]);
   });
 
+  it.each([0, -5])("takes a pause of %i ms for none", (ms) => {
+    const gate = new Gate(10);
+    expect(gate.pause(100, { ms, refused: false })).toBe(false);
+  });
+
+  it("is held back no longer by the same pause again", () => {
+    const gate = new Gate(10);
+    gate.pause(100, { ms: 50, refused: false });
+    expect(gate.pause(110, { ms: 40, refused: false })).toBe(false);
+  });
+
   it("starts slowly after a refusal that names no time, too", () => {
     const gate = new Gate(10);
     gate.pause(0, { ms: 0, refused: true });

@@ -85,6 +85,17 @@ describe("judge", () => {
 });
 
 describe("RetryBudget", () => {
+  it.each([
+    [0, 10],
+    [9, 10],
+    [20, 12],
+  ])("after %i calls gives %i retries", (calls, retries) => {
+    const budget = new RetryBudget();
+    for (let call = 0; call < calls; call += 1) budget.countCall();
+    for (let retry = 0; retry < retries; retry += 1) expect(budget.take()).toBe(true);
+    expect(budget.take()).toBe(false);
+  });
+
   it("gives ten retries, and then one for every ten calls", () => {
     fc.assert(
       fc.property(fc.array(fc.boolean(), { maxLength: 500 }), (steps) => {

@@ -1,21 +1,28 @@
-import { expect, test } from "vitest";
-import type { SlotShare, SlotTable } from "../../../src/model/slots.ts";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { SlotPause, SlotShare, SlotTable } from "../../../src/model/slots.ts";
 import { SlotClaim, type SlotHolder, type SlotUse } from "../../../src/service/slot-claim.ts";
 
 const idle: SlotUse = { inFlight: 0, used: 0, held: 0, waiting: 0 };
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 /** A claim whose store a test answers by hand: `decide` as at the transaction's end, `commit` once it is durable. */
 function makeClaim() {
   let use = idle;
   let table: SlotTable = { shares: [] };
-  const monotonic = 50_000;
+  const time = { monotonic: 50_000, now: 0 };
   const seen: unknown[] = [];
   const turns: { decide(): SlotTable; commit(): Promise<void>; fail(error: Error): Promise<void> }[] = [];
   const holder: SlotHolder = {
     use: () => use,
     changed: () => {},
-    paused: () => {},
-    starved: () => {},
+    paused: (ms) => void seen.push({ pausedMs: ms }),
+    starved: (ms) => void seen.push({ starvedMs: ms }),
     failed: (error) => void seen.push(error),
   };
   const store = {
@@ -43,7 +50,7 @@ function makeClaim() {
     { store, process: { space: "here", pid: 1 }, isAlive: () => true, holdMs: 500, timeoutMs: 100 },
     {
       bound: { limit: 10, windowMs: 1_000 },
-      clock: { now: () => 0, monotonic: () => monotonic },
+      clock: { now: () => time.now, monotonic: () => time.monotonic },
       holder,
     },
   );
@@ -56,7 +63,22 @@ function makeClaim() {
   const endAll = () => {
     table = { shares: table.shares.map((share) => ({ ...share, slots: 4, endedAt: 7_000 })) };
   };
-  return { claim, turns, setUse, addShare, endAll, seen };
+  const setPause = (pause: SlotPause) => {
+    table = { ...table, pause };
+  };
+  /** Answers the newest turn; what it has decided. */
+  const answer = async () => {
+    const turn = turns.at(-1);
+    const decided = turn?.decide();
+    await turn?.commit();
+    return decided;
+  };
+  const pass = async (ms: number) => {
+    time.monotonic += ms;
+    time.now += ms;
+    await vi.advanceTimersByTimeAsync(ms);
+  };
+  return { claim, turns, setUse, addShare, endAll, setPause, answer, pass, time, seen };
 }
 
 /** Lets everything that follows from an answer happen. */
@@ -139,4 +161,149 @@ test("a claim that never had anything leaves without a word", async () => {
   const { claim, turns } = makeClaim();
   await claim.leave();
   expect(turns).toEqual([]);
+});
+
+test.each(["monotonic", "now"] as const)(
+  "a grant ends when it was not renewed for 6 s by %s",
+  async (clock) => {
+    const { claim, setUse, answer, time } = makeClaim();
+    setUse({ waiting: 10 });
+    claim.ask();
+    await answer();
+    time[clock] += 5_999;
+    expect([claim.isValid(), claim.slots, claim.mayStart(0)]).toEqual([true, 10, true]);
+    time[clock] += 1;
+    expect([claim.isValid(), claim.slots, claim.mayStart(0)]).toEqual([false, 0, false]);
+  },
+);
+
+test("as many may be in flight as were since the last turn", async () => {
+  const { claim, setUse, answer } = makeClaim();
+  claim.started(5);
+  claim.started(3);
+  setUse({ used: 1, inFlight: 1, waiting: 1 });
+  claim.ask();
+  expect((await answer())?.shares).toEqual([expect.objectContaining({ inFlight: 5 })]);
+  claim.ask();
+  expect((await answer())?.shares).toEqual([expect.objectContaining({ inFlight: 2 })]);
+});
+
+test("no more in flight are asked for than the bound lets start", async () => {
+  const { claim, setUse, answer } = makeClaim();
+  setUse({ used: 8, inFlight: 1, waiting: 50 });
+  claim.ask();
+  expect((await answer())?.shares).toEqual([expect.objectContaining({ inFlight: 3 })]);
+});
+
+test("slots that were not to be had are asked for again after 200 ms, once", async () => {
+  const { claim, turns, setUse, addShare, answer, pass } = makeClaim();
+  addShare(other(10, 10));
+  setUse({ waiting: 4 });
+  claim.ask();
+  await answer();
+  claim.ask();
+  claim.ask();
+  await pass(199);
+  expect(turns).toHaveLength(1);
+  await pass(1);
+  expect(turns).toHaveLength(2);
+  await answer();
+  await pass(250);
+  claim.ask();
+  expect(turns).toHaveLength(3);
+});
+
+test.each([
+  ["when all that was asked for was granted", { mine: 4, others: 0 }, { used: 4, waiting: 1 }, 0],
+  ["within what was granted", { mine: 10, others: 0, wanted: 10 }, { used: 4, waiting: 9 }, 0],
+  ["when it was not renewed", { mine: 10, others: 0, wanted: 10 }, { used: 5, waiting: 9 }, 6_000],
+] as const)("more slots are asked for at once %s", async (_when, { mine, ...them }, use, passedMs) => {
+  const { claim, turns, setUse, addShare, answer, time } = makeClaim();
+  if ("wanted" in them) addShare(other(them.others, them.wanted));
+  setUse({ waiting: mine });
+  claim.ask();
+  await answer();
+  time.monotonic += passedMs;
+  setUse(use);
+  const before = turns.length;
+  claim.ask();
+  expect(turns.length - before).toBe(1);
+});
+
+test("a pause is told at once, and a shorter one is not told again", async () => {
+  const { claim, turns, answer, seen } = makeClaim();
+  claim.pause(1_000);
+  expect((await answer())?.pause).toEqual({ setAt: 7_000, ms: 1_000 });
+  claim.pause(1_000);
+  claim.pause(500);
+  expect(turns).toHaveLength(1);
+  claim.pause(1_500);
+  expect((await answer())?.pause).toEqual({ setAt: 7_000, ms: 1_500 });
+  expect(seen).toEqual([{ pausedMs: 1_000 }, { pausedMs: 1_500 }]);
+});
+
+test("a pause that comes while a turn is taken is told in the next one, at once", async () => {
+  const { claim, turns, setUse, answer } = makeClaim();
+  setUse({ waiting: 1 });
+  claim.ask();
+  claim.pause(1_000);
+  expect((await answer())?.pause).toBeUndefined();
+  expect(turns).toHaveLength(2);
+  expect((await answer())?.pause).toEqual({ setAt: 7_000, ms: 1_000 });
+  expect(turns).toHaveLength(2);
+});
+
+test("a pause whose turn failed is told with the next one, and the store is not asked again at once", async () => {
+  const { claim, turns, setUse, answer } = makeClaim();
+  claim.pause(1_000);
+  claim.pause(2_000);
+  await turns[0]?.fail(new Error("gone"));
+  expect(turns).toHaveLength(1);
+  setUse({ waiting: 1 });
+  claim.ask();
+  expect((await answer())?.pause).toEqual({ setAt: 7_000, ms: 2_000 });
+});
+
+test.each([
+  [{ setAt: 6_500, ms: 1_000 }, [{ pausedMs: 500 }], { setAt: 6_500, ms: 1_000 }],
+  [{ setAt: 6_000, ms: 1_000 }, [], undefined],
+])("a pause of another, %j, is kept for what is left of it", async (pause, told, kept) => {
+  const { claim, setUse, setPause, answer, seen } = makeClaim();
+  setPause(pause);
+  setUse({ waiting: 1 });
+  claim.ask();
+  const decided = await answer();
+  expect([decided?.pause, seen]).toEqual([kept, told]);
+  expect("pause" in (decided ?? {})).toBe(kept !== undefined);
+});
+
+test("who has had no slots for a second says so, once", async () => {
+  const { claim, setUse, addShare, answer, pass, seen } = makeClaim();
+  addShare(other(10, 10));
+  setUse({ waiting: 4 });
+  claim.ask();
+  await answer();
+  await pass(999);
+  claim.ask();
+  await answer();
+  expect(seen).toEqual([]);
+  await pass(1);
+  await answer();
+  expect(seen).toEqual([{ starvedMs: expect.any(Number) }]);
+  await pass(1_000);
+  await answer();
+  expect(seen).toHaveLength(1);
+});
+
+test("a share is renewed every second for as long as it is wanted", async () => {
+  const { claim, turns, setUse, answer, pass } = makeClaim();
+  setUse({ waiting: 1 });
+  claim.ask();
+  await answer();
+  await pass(1_000);
+  expect(turns).toHaveLength(2);
+  setUse({});
+  await answer();
+  await pass(5_000);
+  expect(turns).toHaveLength(2);
 });

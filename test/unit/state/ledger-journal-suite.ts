@@ -76,26 +76,41 @@ export function describeLedgerJournal(name: string, make: () => Promise<LedgerUn
       expect(settled.every((operation) => operation.settled?.by === "last")).toBe(true);
     });
 
-    const impossible: readonly [string, (ledger: StateStore) => Promise<void>][] = [
+    const impossible: readonly [string, (ledger: StateStore) => Promise<void>, string?][] = [
       ["begun twice", (ledger) => ledger.begin(attachOperation("op"))],
       [
         "begun in a run that never started",
         (ledger) => ledger.begin({ ...attachOperation("x"), runId: "none" }),
       ],
-      ["ended without a beginning", (ledger) => ledger.finish("none", done, [attached(1)])],
+      [
+        "ended without a beginning",
+        (ledger) => ledger.finish("none", done, [attached(1)]),
+        "Operation none was never begun, or has ended.",
+      ],
+      [
+        "settled that is not in doubt",
+        (ledger) => ledger.record([{ type: "settled", operationId: "none", outcome: "not_sent" }]),
+        "Operation none is not in doubt.",
+      ],
       [
         "ended with an impossible effect",
         (ledger) => ledger.finish("op", done, [attached(1), published(1), published(1)]),
       ],
     ];
-    test.each(impossible)("an operation %s is refused, and nothing follows", async (_, change) => {
-      const { ledger } = await make();
-      await ledger.startRun(sampleRun);
-      await ledger.begin(attachOperation("op"));
-      const before = await ledger.export();
-      await expect(change(ledger)).rejects.toMatchObject({ code: "ledger-conflict" });
-      expect(await ledger.export()).toEqual(before);
-    });
+    test.each(impossible)(
+      "an operation %s is refused, and nothing follows",
+      async (_, change, message = "") => {
+        const { ledger } = await make();
+        await ledger.startRun(sampleRun);
+        await ledger.begin(attachOperation("op"));
+        const before = await ledger.export();
+        await expect(change(ledger)).rejects.toMatchObject({
+          code: "ledger-conflict",
+          message: expect.stringContaining(message),
+        });
+        expect(await ledger.export()).toEqual(before);
+      },
+    );
 
     test("an operation ends once", async () => {
       const { ledger } = await make();
@@ -130,7 +145,10 @@ export function describeLedgerJournal(name: string, make: () => Promise<LedgerUn
         { ...sampleRun, finishedAt: expect.any(Number), status: "done", totals: { done: 1, calls: 3 } },
       ]);
       const again = ledger.finishRun("run-1", { totals: null, status: "done" });
-      await expect(again).rejects.toMatchObject({ code: "ledger-conflict" });
+      await expect(again).rejects.toMatchObject({
+        code: "ledger-conflict",
+        message: "Run run-1 was never started, or has ended.",
+      });
     });
   });
 }

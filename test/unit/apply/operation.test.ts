@@ -1,0 +1,94 @@
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { runOperation } from "../../../src/apply/operation.ts";
+import { OutcomesNotRecordedError } from "../../../src/apply/unrecorded.ts";
+import type { CallResult } from "../../../src/model/outcome.ts";
+import { systemClock } from "../../../src/model/ports.ts";
+import type { UnrecordedOutcome } from "../../../src/model/recovery.ts";
+import { openLedger, type StateStore } from "../../../src/state/open-ledger.ts";
+import { attached, lostAnswer, sampleRun } from "../state/ledger-values.ts";
+import { freshFolder } from "../state/samples.ts";
+
+let ledger: StateStore;
+/** What the keeper was told, in order. */
+const told: (UnrecordedOutcome | "released" | "kept")[] = [];
+const keeper = {
+  hold: (outcome: UnrecordedOutcome) => {
+    told.push(outcome);
+    return {
+      release: () => void told.push("released"),
+      keep: () => {
+        told.push("kept");
+        return undefined;
+      },
+    };
+  },
+};
+
+beforeEach(async () => {
+  told.length = 0;
+  ledger = await openLedger({ location: join(freshFolder(), "state.db"), clock: systemClock });
+  await ledger.startRun(sampleRun);
+});
+afterEach(() => ledger.close());
+
+const run = <T>(result: CallResult<T>, sent: (() => Promise<void>) | boolean = true) =>
+  runOperation(
+    { ledger, keeper, runId: sampleRun.id, signal: new AbortController().signal },
+    {
+      id: "op",
+      address: "drafts/7/product_files/1",
+      kind: "attach",
+      intent: { draftId: 7, fileKind: "product_files", fileId: 1 },
+      call: async ({ beforeSend }) => {
+        if (sent !== false) await beforeSend({ method: "POST", path: "/api/drafts/7/product_files" });
+        if (typeof sent === "function") await sent();
+        return result;
+      },
+      effects: ({ outcome }) => (outcome === "done" ? [attached(1)] : []),
+    },
+  );
+
+test("a call that was not sent leaves no trace, and the keeper hears nothing of it", async () => {
+  const result = {
+    outcome: "not_sent",
+    attempts: 1,
+    failure: lostAnswer,
+  } as const;
+  expect(await run(result, false)).toEqual({ ...result, operationId: "op" });
+  expect([await ledger.operations(), told]).toEqual([[], []]);
+});
+
+test("the outcome is held while the ledger records it", async () => {
+  await run({ outcome: "done", status: 201, attempts: 2, value: { fileId: 1 } });
+  expect(await ledger.operations()).toMatchObject([{ id: "op", outcome: "done", status: 201, attempts: 2 }]);
+  const operation = expect.objectContaining({ id: "op", method: "POST" });
+  const result = { outcome: "done", status: 201, attempts: 2 };
+  expect(told).toEqual([{ operation, result, effects: [attached(1)] }, "released"]);
+});
+
+test.each([
+  ["with its status", { ...lostAnswer, status: 504 }, 504],
+  ["without one", lostAnswer, undefined],
+])("a failure is recorded %s", async (_with, failure, status) => {
+  await run({ outcome: "unknown", attempts: 1, failure });
+  const [operation] = await ledger.operations();
+  expect([operation?.outcome, operation?.status, operation?.failure]).toEqual(["unknown", status, failure]);
+  expect(told[0]).toHaveProperty("result.failure", failure);
+  expect("status" in (told[0] as UnrecordedOutcome).result).toBe(status !== undefined);
+});
+
+test.each([
+  [{ productId: 771 }, { productId: 771 }],
+  [{ productId: "771" }, {}],
+  [{ fileId: 1 }, {}],
+  [null, {}],
+  [undefined, {}],
+])("of an answer %j that the ledger fails to record, the product is kept: %j", async (value, product) => {
+  const lost = run({ outcome: "done", status: 201, attempts: 1, value }, () => ledger.close());
+  const error = await lost.catch((cause: unknown) => cause);
+  expect(error).toBeInstanceOf(OutcomesNotRecordedError);
+  const { operation, result, effects, ...rest } = (error as OutcomesNotRecordedError).outcomes[0] ?? {};
+  expect([operation?.id, result?.outcome, effects, rest]).toEqual(["op", "done", [attached(1)], product]);
+  expect(told.slice(1)).toEqual(["kept"]);
+});
