@@ -7,11 +7,13 @@ import type { CallFailure } from "../model/outcome.ts";
 import type { Plan } from "../model/plan.ts";
 import type { Clock, DraftService, Ledger, ObjectStorage } from "../model/ports.ts";
 import type { OutcomeKeeper } from "../model/recovery.ts";
+import type { RunLimit } from "../model/run-limits.ts";
 import type { ApplyContext } from "./context.ts";
 import { newId } from "./context.ts";
 import type { DraftEnd, DraftWork } from "./draft-run.ts";
 import { runDraft } from "./draft-run.ts";
 import { duplicateProduct } from "./product-change.ts";
+import { RunBudget, type RunLimits } from "./run-budget.ts";
 import type { ChangeTracker } from "./tracker.ts";
 import { makeTracker } from "./tracker.ts";
 import { allEnded } from "./unrecorded.ts";
@@ -35,6 +37,8 @@ export interface ApplyOptions {
   readonly concurrency: number;
   /** The command, for the ledger's history. */
   readonly command: string;
+  /** How far this run may go; absent: to the end. */
+  readonly limits?: RunLimits;
 }
 
 /** How a run ended. */
@@ -42,7 +46,7 @@ export interface ApplyResult {
   readonly runId: string;
   readonly totals: RunTotals;
   /** Present when the run was stopped before its plan was through. */
-  readonly stopped?: "interrupted" | CallFailure;
+  readonly stopped?: "interrupted" | RunLimit | CallFailure;
 }
 
 /**
@@ -77,10 +81,13 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
   const { plan_id, summary } = plan;
   emit({ type: "run_started", at: clock.now(), run_id: runId, plan_id, summary, calls });
   const callsBefore = service.callCount();
-  await carryOutAll({ context, tracker, plan, concurrency: options.concurrency, halt });
+  const spent = () => service.callCount() - callsBefore;
+  const { limits, concurrency } = options;
+  const budget = new RunBudget({ limits, spent, now: () => clock.now() });
+  await carryOutAll({ context, tracker, plan, concurrency, halt, budget });
 
-  const totals = { ...tracker.totals(), calls: service.callCount() - callsBefore };
-  const end = stopped();
+  const totals = { ...tracker.totals(), calls: spent() };
+  const end = stopped() ?? budget.reached;
   const ending = end === undefined ? {} : { stopped: end };
   await ledger.finishRun(runId, { totals, status: statusOf(totals, end) });
   const ms = Math.round(clock.monotonic() - startedAt);
@@ -94,10 +101,11 @@ interface Work {
   readonly plan: Plan;
   readonly concurrency: number;
   readonly halt: AbortController;
+  readonly budget: RunBudget;
 }
 
 /** Waits for everything that was started, also when a part of it throws. */
-async function carryOutAll({ context, tracker, plan, concurrency, halt }: Work): Promise<void> {
+async function carryOutAll({ context, tracker, plan, concurrency, halt, budget }: Work): Promise<void> {
   const limit = pLimit(concurrency);
   const { drafts, duplicates, forgotten, blocked } = divide(plan.changes);
   for (const change of blocked) tracker.block(change);
@@ -110,15 +118,20 @@ async function carryOutAll({ context, tracker, plan, concurrency, halt }: Work):
     }
   };
   const tools = { context, tracker, uploads: makeUploads(context), guarded };
+  const begin = async (draft: DraftWork): Promise<DraftEnd> => {
+    if (tracker.stoppedBy() !== undefined || budget.admit(draft.changes)) return runDraft(tools, draft);
+    for (const change of draft.changes) tracker.leave(change);
+    return { isLeft: true };
+  };
   const ends = new Map<number, Promise<DraftEnd>>();
   for (const draft of drafts)
     ends.set(
       draft.draftId,
-      limit(() => guarded(() => runDraft(tools, draft))),
+      limit(() => guarded(() => begin(draft))),
     );
   const rest = [
     ...forgotten.map((change) => guarded(() => forget(context, tracker, change))),
-    ...duplicates.map((change) => guarded(() => duplicate(context, tracker, { change, ends }))),
+    ...duplicates.map((change) => guarded(() => duplicate({ context, tracker, budget }, { change, ends }))),
   ];
   await allEnded<unknown>([...ends.values(), ...rest]);
 }
@@ -134,14 +147,16 @@ async function forget(context: ApplyContext, tracker: ChangeTracker, change: Cha
 
 /** Waits for the publication of the draft it names, when the product's id is not known before. */
 async function duplicate(
-  context: ApplyContext,
-  tracker: ChangeTracker,
+  { context, tracker, budget }: Pick<Work, "context" | "tracker" | "budget">,
   { change, ends }: { change: DuplicateChange; ends: ReadonlyMap<number, Promise<DraftEnd>> },
 ): Promise<void> {
   const { product_id, draft_id = 0 } = change.after;
-  const productId = product_id ?? (await ends.get(draft_id))?.productId;
+  const draft = product_id === undefined ? await ends.get(draft_id) : undefined;
+  if (draft?.isLeft) return tracker.leave(change);
+  const productId = product_id ?? draft?.productId;
   const because = tracker.stoppedBy() ?? (productId === undefined ? `drafts/${draft_id}/product` : undefined);
   if (productId === undefined || because !== undefined) return tracker.skip(change, because ?? "");
+  if (!budget.admit([change])) return tracker.leave(change);
   tracker.start(change);
   tracker.end(change, await duplicateProduct(context, { change, productId }));
 }
@@ -178,7 +193,9 @@ function divide(changes: readonly Change[]): Division {
 }
 
 function statusOf(totals: RunTotals, stopped: ApplyResult["stopped"]): string {
-  if (stopped !== undefined) return stopped === "interrupted" ? "interrupted" : "stopped";
+  if (stopped === "interrupted") return "interrupted";
+  if (typeof stopped === "object") return "stopped";
   if (totals.in_doubt > 0) return "in_doubt";
-  return totals.failed + totals.skipped > 0 ? "failed" : "done";
+  if (totals.failed + totals.skipped > 0) return "failed";
+  return stopped === undefined ? "done" : "left";
 }

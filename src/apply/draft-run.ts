@@ -18,6 +18,8 @@ export interface DraftWork {
 /** What others may wait for: the product, when one was published from the draft in this run. */
 export interface DraftEnd {
   readonly productId?: number;
+  /** Nothing of it was begun: it is for the next run. */
+  readonly isLeft?: true;
 }
 
 interface DraftTools {

@@ -14,6 +14,8 @@ export interface ChangeTracker {
   end(change: Change, end: ChangeEnd, stoppedAt?: string): void;
   /** A change that will not be started, and the address (or the reason) it would have waited for. */
   skip(change: Change, because: string): void;
+  /** A change that is for the next run; only counted. */
+  leave(change: Change): void;
   /** A change that is in doubt since an earlier run. */
   block(change: Change): void;
   hasEnded(change: Change): boolean;
@@ -35,7 +37,7 @@ interface TrackerOptions {
 export function makeTracker({ clock, emit, stopped, onRunFailure }: TrackerOptions): ChangeTracker {
   const started = new Map<Change, number>();
   const ended = new Set<Change>();
-  const totals = { done: 0, failed: 0, in_doubt: 0, skipped: 0 };
+  const totals = { done: 0, failed: 0, in_doubt: 0, skipped: 0, left: 0 };
 
   const stoppedBy = () => {
     const reason = stopped();
@@ -65,6 +67,10 @@ export function makeTracker({ clock, emit, stopped, onRunFailure }: TrackerOptio
       finish(change, end);
     },
     skip: (change, because) => finish(change, { outcome: "skipped", because }),
+    leave: (change) => {
+      ended.add(change);
+      totals.left += 1;
+    },
     block: (change) => {
       if (ended.has(change)) return;
       ended.add(change);

@@ -1,4 +1,5 @@
 import type { ApplyResult } from "../apply/apply-plan.ts";
+import type { RunLimits } from "../apply/run-budget.ts";
 import { isBlocked } from "../model/change.ts";
 import type { Event, EventSink } from "../model/event.ts";
 import { eventFormatVersion } from "../model/event.ts";
@@ -7,6 +8,7 @@ import type { Plan } from "../model/plan.ts";
 import { systemClock } from "../model/ports.ts";
 import type { Recorded } from "../model/recorded.ts";
 import type { PlaceFinder } from "../report/progress-text.ts";
+import type { Service } from "../service/open-service.ts";
 import { approve } from "./approval.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { collect, examples, withWorkspaceFlags } from "./cli.ts";
@@ -14,10 +16,11 @@ import { CliError } from "./cli-error.ts";
 import type { ExitCode } from "./exit-code.ts";
 import { exitCode } from "./exit-code.ts";
 import { showPlan, showPlanSummary } from "./plan.ts";
+import { type LimitFlags, limitsOf, withLimitFlags } from "./run-limits.ts";
 import { loadSavedPlan } from "./show.ts";
 import type { Workspace } from "./workspace.ts";
 
-interface ApplyFlags extends WorkspaceFlags {
+interface ApplyFlags extends WorkspaceFlags, LimitFlags {
   readonly autoApprove?: boolean;
   readonly json?: boolean;
   readonly target?: readonly string[];
@@ -27,7 +30,7 @@ interface ApplyFlags extends WorkspaceFlags {
 
 /** `draftsync apply` */
 export const defineApply: DefineCommand = (program, cli) => {
-  withWorkspaceFlags(program.command("apply"))
+  withLimitFlags(withWorkspaceFlags(program.command("apply")))
     .summary("carry out the difference")
     .description(
       "Carries out a saved plan, or makes one and asks. Every call's intent is stored before it leaves and its " +
@@ -45,6 +48,7 @@ export const defineApply: DefineCommand = (program, cli) => {
         "draftsync apply                             plan, ask, carry out",
         "draftsync apply plan.json --auto-approve    exactly the plan that was reviewed, in a pipeline",
         "draftsync apply --target drafts/48213       one draft only",
+        "draftsync apply --auto-approve --until 6:00 what can be begun by then; the next run goes on",
       ),
     )
     .action((file: string | undefined, flags: ApplyFlags) => runApply(cli, file, flags));
@@ -95,7 +99,11 @@ async function applyLocked(
     });
     if (cli.signal.aborted) return cli.end(exitCode.interrupted);
     if (!approved) return cli.end(exitCode.error);
-    const result = await carryOut(cli, workspace, { plan, service, emit: progress.emit });
+    const limits = await limitsOf(flags);
+    const result = await carryOut(cli, workspace, { plan, limits, service, emit: progress.emit });
+    if (result.stopped === "max_calls" && result.totals.done === 0) {
+      cli.terminal.err(`Nothing fits into --max-calls ${flags.maxCalls}; give more.\n`);
+    }
     cli.end(exitCodeOf(result));
   } finally {
     progress.stop();
@@ -178,14 +186,17 @@ async function makeReporter(cli: Cli, { json }: ApplyFlags, placeOf: PlaceFinder
   return makeProgress({ write: (text) => terminal.err(text), paint, placeOf, live, columns });
 }
 
+interface CarryOutOptions {
+  readonly plan: Plan;
+  readonly limits: RunLimits | undefined;
+  readonly service: Service;
+  readonly emit: EventSink;
+}
+
 async function carryOut(
   cli: Cli,
   workspace: Workspace,
-  {
-    plan,
-    service,
-    emit,
-  }: { plan: Plan; service: Awaited<ReturnType<Workspace["connect"]>>; emit: EventSink },
+  { plan, limits, service, emit }: CarryOutOptions,
 ): Promise<ApplyResult> {
   const { applyPlan } = await import("../apply/apply-plan.ts");
   const { assertFresh } = await import("../plan/saved-plan.ts");
@@ -209,12 +220,14 @@ async function carryOut(
     settleDelayMs: config.service.profile.settle_delay,
     concurrency: config.service.concurrency,
     command: "apply",
+    ...(limits === undefined ? {} : { limits }),
   });
 }
 
 function exitCodeOf({ totals, stopped }: ApplyResult): ExitCode {
   if (stopped === "interrupted") return exitCode.interrupted;
   if (totals.in_doubt > 0) return exitCode.inDoubt;
-  if (totals.done === 0 && stopped !== undefined) return exitCode.error;
-  return totals.failed + totals.skipped > 0 ? exitCode.failed : exitCode.done;
+  if (totals.done === 0 && typeof stopped === "object") return exitCode.error;
+  if (totals.failed + totals.skipped > 0) return exitCode.failed;
+  return stopped === undefined ? exitCode.done : exitCode.left;
 }

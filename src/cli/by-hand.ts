@@ -74,7 +74,7 @@ async function write<T>(cli: Cli, tools: WriteTools, request: OperationRequest<T
   await ledger.startRun({ id: runId, command, planId: "", startedAt: systemClock.now() });
   const result = await runOperation({ ledger, keeper, runId, signal: cli.signal }, request);
   const done = result.outcome === "done" ? 1 : 0;
-  const totals = { done, failed: 1 - done, in_doubt: 0, skipped: 0, calls: service.callCount() };
+  const totals = { done, failed: 1 - done, in_doubt: 0, skipped: 0, left: 0, calls: service.callCount() };
   await ledger.finishRun(runId, { totals, status: result.outcome });
   if (result.outcome === "unknown") cli.end(exitCode.inDoubt);
   return expectDone(result);

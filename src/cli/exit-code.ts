@@ -16,6 +16,8 @@ export const exitCode = {
   refused: 5,
   /** The plan is stale, or somebody else holds the lock. */
   stale: 6,
+  /** Stopped at its limit of calls or time; the next run goes on. */
+  left: 7,
   /** Interrupted; everything that was sent is accounted for. */
   interrupted: 130,
 } as const;

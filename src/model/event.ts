@@ -1,6 +1,7 @@
 import type { Action } from "./change.ts";
 import type { CallFailure, Outcome } from "./outcome.ts";
 import type { Estimate, Summary } from "./plan.ts";
+import type { RunLimit } from "./run-limits.ts";
 
 /** The version of the events' JSON. */
 export const eventFormatVersion = 1;
@@ -14,6 +15,8 @@ export interface RunTotals {
   readonly failed: number;
   readonly in_doubt: number;
   readonly skipped: number;
+  /** Not begun, because the run had reached its limit of calls or time. */
+  readonly left: number;
   /** Requests that were dispatched to the service, retries and polls included. */
   readonly calls: number;
 }
@@ -88,7 +91,7 @@ export type Event =
       readonly totals: RunTotals;
       readonly ms: number;
       /** Present when the run ended before its plan did. */
-      readonly stopped?: "interrupted" | CallFailure;
+      readonly stopped?: "interrupted" | RunLimit | CallFailure;
     };
 
 /** Where events go. Must not throw and must not block. */

@@ -15,21 +15,29 @@ const slowPolls = 15;
 const freeRetries = 10;
 
 /**
- * What carrying out the changes will cost. `calls.min` is what it takes when every call is answered at once and every
- * upload has ended at its first poll; `calls.max` adds the retries that the budget allows and slow uploads. Bytes go to
- * the object storage, not to the service, so they do not count.
+ * What carrying out the changes will cost. `calls.min` is {@link fewestCalls}; `calls.max` adds the retries that the
+ * budget allows and slow uploads. Bytes go to the object storage, not to the service, so they do not count.
  */
 export function estimateCost(changes: readonly Change[], rate: Rate): Estimate {
-  const direct = changes.reduce((sum, change) => sum + directCalls(change), 0);
-  const uploads = countUploads(changes);
-  const polls = Math.ceil(uploads.polled / uploadsPerPoll);
-  const min = direct + uploads.credentials + uploads.registered + polls;
+  const min = fewestCalls(changes);
+  const polls = pollsOf(countUploads(changes));
   const retries = Math.min(2 * min, freeRetries + Math.ceil(min / 10));
   return {
     calls: { min, max: min + retries + polls * (slowPolls - 1) },
     seconds: Math.ceil((min * rate.windowMs) / rate.limit / 1000),
     rate: { limit: rate.limit, window_ms: rate.windowMs },
   };
+}
+
+/** What carrying out the changes takes when every call is answered at once and every upload has ended when asked. */
+export function fewestCalls(changes: readonly Change[]): number {
+  const direct = changes.reduce((sum, change) => sum + directCalls(change), 0);
+  const uploads = countUploads(changes);
+  return direct + uploads.credentials + uploads.registered + pollsOf(uploads);
+}
+
+function pollsOf({ polled }: UploadCount): number {
+  return Math.ceil(polled / uploadsPerPoll);
 }
 
 function directCalls(change: Change): number {

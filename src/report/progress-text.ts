@@ -102,14 +102,15 @@ export function formatUpload({ source, sent, total }: Extract<Event, { type: "up
 
 /** The last line of a run. */
 export function formatRunFinished(event: Extract<Event, { type: "run_finished" }>, paint: Palette): string {
-  const { done, failed, in_doubt, skipped, calls } = event.totals;
+  const { done, failed, in_doubt, skipped, left, calls } = event.totals;
   const counts = [
     paint("added", `${done} done`),
     ...(failed > 0 ? [paint("error", `${failed} failed`)] : []),
     ...(in_doubt > 0 ? [paint("warning", `${in_doubt} in doubt`)] : []),
     ...(skipped > 0 ? [paint("warning", `${skipped} skipped`)] : []),
+    ...(left > 0 ? [paint("warning", `${left} left for the next run`)] : []),
   ].join(", ");
   const head =
-    event.stopped === undefined && failed + in_doubt + skipped === 0 ? "Applied:" : "Applied in part:";
+    event.stopped === undefined && failed + in_doubt + skipped + left === 0 ? "Applied:" : "Applied in part:";
   return `${paint("strong", head)} ${counts}. ${plural(calls, "call")} in ${formatMilliseconds(event.ms)}.`;
 }

@@ -3,7 +3,7 @@ import type { Event } from "../../../src/model/event.ts";
 import { makePalette } from "../../../src/report/palette.ts";
 import { makeProgress } from "../../../src/report/progress.ts";
 
-const totals = { done: 1, failed: 1, in_doubt: 1, skipped: 1, calls: 7 };
+const totals = { done: 1, failed: 1, in_doubt: 1, left: 0, skipped: 1, calls: 7 };
 const failure = {
   code: "validation-failed",
   message: "the service refused it",

@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { parseUntil } from "../../../src/cli/run-limits.ts";
+
+const now = new Date(2026, 10, 21, 18, 30).getTime();
+const minutes = 60_000;
+
+test.each([
+  ["18:31", 1],
+  ["18:30", 24 * 60],
+  ["6:05", 11 * 60 + 35],
+  ["45m", 45],
+  ["2h", 120],
+  [new Date(now + 5 * minutes).toISOString(), 5],
+])("%s is in %i minutes", (text, inMinutes) => {
+  expect(parseUntil(text, now)).toBe(now + inMinutes * minutes);
+});
+
+test("a time with an offset is that of its zone", () => {
+  expect(parseUntil("2027-01-01T01:00+01:00", now)).toBe(Date.UTC(2027, 0, 1));
+});
+
+test.each([
+  "",
+  "24:00",
+  "18:60",
+  "tomorrow",
+  "2026-11-21",
+  "2027-01-01T00:00",
+  "-5m",
+  "0s",
+  "2027-13-01T00:00Z",
+])("%j is refused", (text) => {
+  expect(() => parseUntil(text, now)).toThrow(expect.objectContaining({ code: "bad-flag" }));
+});
+
+test("a time that has passed is refused, and said to have passed", () => {
+  expect(() => parseUntil("2020-01-01T00:00Z", now)).toThrow("has passed already");
+});
