@@ -3,7 +3,6 @@ import type { AttachmentState } from "../model/change.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
 import type { LedgerEffect, UploadStatus } from "../model/ports.ts";
 import type { ApplyContext } from "./context.ts";
-import { newId } from "./context.ts";
 import { runOperation } from "./operation.ts";
 
 /** A file id, or why there is none. An upload that failed leaves nothing in doubt: nothing was attached. */
@@ -24,7 +23,8 @@ export interface Uploads {
  *   upload_id ───────────────────────────────────┴─► poll until it has ended ──► file id
  * ```
  *
- * Every step is recorded, so that a run that was stopped goes on where it was.
+ * Every step is recorded, so that a run that was stopped goes on where it was: a source whose bytes are stored has its
+ * key in the next plan. A kill before that was recorded puts the bytes under the same key again.
  */
 export function makeUploads(context: ApplyContext): Uploads {
   const started = new Map<string, Promise<UploadEnd>>();
@@ -47,10 +47,9 @@ function nameOf({ upload_id, upload_key, source, sha256 }: AttachmentState): str
 
 async function upload(context: ApplyContext, after: AttachmentState): Promise<UploadEnd> {
   if (after.upload_id !== undefined) return awaitEnd(context, after.upload_id);
-  const operationId = newId();
-  const key = after.upload_key ?? (await store(context, after, operationId));
+  const key = after.upload_key ?? (await store(context, after));
   if (typeof key !== "string") return key;
-  const registered = await register(context, { after, key, operationId });
+  const registered = await register(context, after, key);
   if (registered.outcome !== "done") return withoutDoubt(registered);
   const status = registered.value;
   return status.status === "pending" ? awaitEnd(context, status.uploadId) : ended(status);
@@ -59,38 +58,40 @@ async function upload(context: ApplyContext, after: AttachmentState): Promise<Up
 async function store(
   context: ApplyContext,
   { source, sha256, size }: AttachmentState,
-  operationId: string,
 ): Promise<string | UploadEnd> {
   if (source === undefined || sha256 === undefined || size === undefined) {
     throw new TypeError("an attachment without a file id names an upload, a key or a source");
   }
-  const put = await context.storage.put({ source, sha256, size, operationId }, context.signal);
-  return put.outcome === "done" ? put.value.uploadKey : withoutDoubt(put);
+  const file = { source, sha256, size };
+  const put = await context.storage.put(file, context.signal);
+  if (put.outcome !== "done") return withoutDoubt(put);
+  const { uploadKey } = put.value;
+  await context.ledger.record([{ type: "object_stored", uploadKey, ...file, at: context.clock.now() }]);
+  return uploadKey;
 }
 
-interface Registration {
-  readonly after: AttachmentState;
-  readonly key: string;
-  readonly operationId: string;
-}
-
-function register(context: ApplyContext, { after, key, operationId }: Registration) {
-  const { source, sha256, size } = after;
+function register(context: ApplyContext, { source, sha256, size }: AttachmentState, key: string) {
   const content =
     source === undefined || sha256 === undefined || size === undefined ? {} : { source, sha256, size };
   const address =
     source === undefined ? `uploads/upload_key:${key}` : formatAddress({ type: "upload", source });
   return runOperation<UploadStatus>(context, {
-    id: operationId,
     address,
     kind: "upload",
     intent: { uploadKey: key, ...(sha256 === undefined ? {} : { sha256 }) },
     call: (options) => context.service.createUpload(key, options),
     effects: (answer) => {
-      if (answer.outcome !== "done") return [];
-      return registrationEffects(answer.value, { key, content, at: context.clock.now() });
+      if (answer.outcome === "done") {
+        return registrationEffects(answer.value, { key, content, at: context.clock.now() });
+      }
+      return refusesObject(answer) ? [{ type: "object_forgotten", uploadKey: key }] : [];
     },
   });
+}
+
+/** The object may have expired, or its key may not be one of the service's any more: the next run puts the bytes anew. */
+function refusesObject(answer: Exclude<CallResult<unknown>, { outcome: "done" }>): boolean {
+  return answer.outcome === "rejected" && answer.failure.stops === "operation";
 }
 
 async function awaitEnd(context: ApplyContext, uploadId: string): Promise<UploadEnd> {

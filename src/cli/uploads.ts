@@ -73,18 +73,13 @@ async function runCreate(cli: Cli, file: string | undefined, flags: CreateFlags)
     });
   }
   const { expectDone, writeByHand } = await import("./by-hand.ts");
-  const { newId } = await import("../apply/context.ts");
   const { registrationEffects, uploadEndEffects } = await import("../apply/uploads.ts");
   await writeByHand(cli, { flags, command: "uploads create" }, async ({ workspace, service, write }) => {
-    const operationId = newId();
     const local = file === undefined ? undefined : await localFile(cli, workspace.config.root, file);
     const key =
       flags.key ??
-      (local === undefined
-        ? ""
-        : expectDone(await service.storage.put({ ...local, operationId }, cli.signal)).uploadKey);
+      (local === undefined ? "" : expectDone(await service.storage.put(local, cli.signal)).uploadKey);
     const upload = await write({
-      id: operationId,
       address: local === undefined ? `uploads/upload_key:${key}` : `uploads/${local.source}`,
       kind: "upload",
       intent: { uploadKey: key },

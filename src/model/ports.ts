@@ -82,15 +82,14 @@ export interface StoredSource {
   readonly source: string;
   readonly sha256: string;
   readonly size: number;
-  /** Becomes part of the object's key, so that the bytes of an operation are never stored twice. */
-  readonly operationId: string;
 }
 
 /** Puts local files into the storage that the service's credentials name. */
 export interface ObjectStorage {
   /**
-   * Ends `done` with the key only when the bytes that were sent have the planned digest. Never throws for what
-   * the file, the storage or the service does.
+   * Ends `done` with the key only when the bytes that were sent have the planned digest. The key follows from the
+   * credentials' prefix, the digest and the file's name: a repeated put replaces the object. Never throws for what the
+   * file, the storage or the service does.
    */
   put(file: StoredSource, signal: AbortSignal): Promise<CallResult<{ readonly uploadKey: string }>>;
 }
@@ -127,6 +126,17 @@ export type LedgerEffect =
       readonly sha256?: string;
     }
   | { readonly type: "detached"; readonly target: FileTarget }
+  /** The bytes of a source are in storage. Until they are registered, the next run starts from there. */
+  | {
+      readonly type: "object_stored";
+      readonly uploadKey: string;
+      readonly source: string;
+      readonly sha256: string;
+      readonly size: number;
+      readonly at: number;
+    }
+  /** The service does not take the object: its bytes are to be put anew. */
+  | { readonly type: "object_forgotten"; readonly uploadKey: string }
   | {
       readonly type: "published";
       readonly draftId: number;
@@ -144,6 +154,7 @@ export type LedgerEffect =
     }
   | { readonly type: "duplicate_forgotten"; readonly name: string }
   | { readonly type: "protection"; readonly draftId: number; readonly protect: boolean }
+  /** Also forgets that an object of this key waits to be registered. */
   | {
       readonly type: "upload_registered";
       readonly uploadId: string;

@@ -29,6 +29,7 @@ export interface Recorded {
   readonly publications: readonly RecordedPublication[];
   readonly duplicates: readonly RecordedDuplicate[];
   readonly uploads: readonly RecordedUpload[];
+  readonly storedObjects: readonly RecordedObject[];
   /** Operations whose outcome is unknown, and those that a crash left between intent and outcome. */
   readonly inDoubt: readonly RecordedOperation[];
 }
@@ -76,6 +77,15 @@ export interface RecordedUpload {
   readonly status: "pending" | "success" | "failed";
   /** Once `success`. */
   readonly fileId?: number;
+  readonly at: number;
+}
+
+/** A local source whose bytes are in object storage, and which is not registered as an upload yet. */
+export interface RecordedObject {
+  readonly uploadKey: string;
+  readonly source: string;
+  readonly sha256: string;
+  readonly size: number;
   readonly at: number;
 }
 

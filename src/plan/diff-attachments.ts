@@ -136,11 +136,13 @@ function desiredState(attachment: DesiredAttachment, index: RecordedIndex): Atta
   const { ref } = attachment.address;
   const upload = index.uploadFor(attachment);
   const fileId = fileIdOf(attachment, index);
+  const storedKey = upload === undefined ? index.storedKeyFor(attachment) : undefined;
   return orderState({
     ...(fileId === undefined ? {} : { file_id: fileId }),
     ...(ref.by === "source" ? { source: ref.source, ...attachment.content } : {}),
     ...(ref.by === "upload_key" ? { upload_key: ref.uploadKey } : {}),
     ...(ref.by === "upload_id" ? { upload_id: ref.uploadId } : {}),
+    ...(storedKey === undefined ? {} : { upload_key: storedKey }),
     ...(upload !== undefined && fileId === undefined ? { upload_id: upload.uploadId } : {}),
     ...attachment.attributes,
   });

@@ -15,6 +15,8 @@ export interface RecordedIndex {
   ofContent(desired: DesiredAttachment): readonly RecordedAttachment[];
   /** The upload that already gave, or will give, the desired file; never one that failed. */
   uploadFor(desired: DesiredAttachment): RecordedUpload | undefined;
+  /** The key of the desired source's bytes, when they are in storage and not registered yet. */
+  storedKeyFor(desired: DesiredAttachment): string | undefined;
   /** What may be relied on: attributes that an unsettled call may have changed are left out. */
   knownAttributes(recorded: RecordedAttachment): Attributes;
 }
@@ -32,6 +34,11 @@ export function indexRecorded(recorded: Recorded): RecordedIndex {
     if (attachment.sha256 !== undefined) append(byContent, `${collection}/${attachment.sha256}`, attachment);
   }
   const uploads = indexUploads(recorded.uploads);
+  const stored = new Map(
+    [...recorded.storedObjects]
+      .sort((a, b) => a.at - b.at || compareText(a.uploadKey, b.uploadKey))
+      .map(({ source, sha256, uploadKey }) => [sourceName(source, sha256), uploadKey]),
+  );
   const collectionOf = ({ address }: DesiredAttachment) => `${address.draftId}/${address.kind}`;
   return {
     at: (address) => byAddress.get(address),
@@ -39,6 +46,7 @@ export function indexRecorded(recorded: Recorded): RecordedIndex {
     ofContent: (desired) =>
       sortByAddress(byContent.get(`${collectionOf(desired)}/${desired.content?.sha256}`) ?? []),
     uploadFor: (desired) => uploads.get(uploadName(desired)),
+    storedKeyFor: (desired) => stored.get(uploadName(desired)),
     knownAttributes: (attachment) => withoutDoubtful(attachment, doubts.get(attachment.address)),
   };
 }
@@ -61,7 +69,7 @@ function indexUploads(uploads: readonly RecordedUpload[]): ReadonlyMap<string, R
     if (upload.status === "failed") continue;
     const names = [`upload_id:${upload.uploadId}`];
     if (upload.source === undefined) names.push(`upload_key:${upload.uploadKey}`);
-    else names.push(`source:${upload.sha256}:${upload.source}`);
+    else names.push(sourceName(upload.source, upload.sha256));
     for (const name of names) {
       const known = byName.get(name);
       if (known === undefined || isBetter(upload, known)) byName.set(name, upload);
@@ -75,12 +83,16 @@ function isBetter(a: RecordedUpload, b: RecordedUpload): boolean {
   return a.at !== b.at ? a.at > b.at : a.uploadId > b.uploadId;
 }
 
+function sourceName(source: string, sha256: string | undefined): string {
+  return `source:${sha256}:${source}`;
+}
+
 function uploadName({ address: { ref }, content }: DesiredAttachment): string {
   switch (ref.by) {
     case "file_id":
       return "";
     case "source":
-      return `source:${content?.sha256}:${ref.source}`;
+      return sourceName(ref.source, content?.sha256);
     case "upload_id":
       return `upload_id:${ref.uploadId}`;
     case "upload_key":

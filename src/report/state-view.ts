@@ -21,6 +21,7 @@ export function listEntries(recorded: Recorded): readonly StateEntry[] {
     ...publications(recorded),
     ...duplicates(recorded),
     ...uploads(recorded),
+    ...storedObjects(recorded),
     ...operations(recorded),
   ].sort((a, b) => compareText(a.address, b.address));
 }
@@ -85,6 +86,17 @@ function uploads(recorded: Recorded): StateEntry[] {
       ...(sha256 === undefined ? {} : { sha256 }),
       ...(size === undefined ? {} : { size }),
     },
+  }));
+}
+
+function storedObjects(recorded: Recorded): StateEntry[] {
+  return recorded.storedObjects.map(({ uploadKey, source, sha256, size, at }) => ({
+    address: formatAddress({ type: "upload", source }),
+    type: "upload",
+    is: "in storage, not registered yet",
+    confirmed_by: "storage",
+    at: new Date(at).toISOString(),
+    details: { upload_key: uploadKey, sha256, size },
   }));
 }
 

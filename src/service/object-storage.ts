@@ -47,8 +47,8 @@ const storageAttempts = 3;
 
 /**
  * The outcome of a put speaks of the upload at the service, which is registered only once the bytes are stored:
- * `rejected` when the file or the storage says no, `not_sent` for anything that may be tried again. Storing the same
- * bytes under the same key twice does no harm.
+ * `rejected` when the file or the storage says no, `not_sent` for anything that may be tried again. Bytes that are put
+ * once more replace the object of the same key with themselves.
  */
 export function openObjectStorage(parts: ObjectStorageParts): OpenObjectStorage {
   const session = new StorageSession(parts.askCredentials, parts.clock);
@@ -75,7 +75,7 @@ export function openObjectStorage(parts: ObjectStorageParts): OpenObjectStorage 
     try {
       source = await openSource(parts.root, file);
       const client = await clientFor(storage);
-      const uploadKey = `${credentials.value.keyPrefix}${file.operationId}/${posix.basename(file.source)}`;
+      const uploadKey = `${credentials.value.keyPrefix}${file.sha256}/${posix.basename(file.source)}`;
       const place = {
         client,
         bucket: storage.bucket,

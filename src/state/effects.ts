@@ -4,8 +4,8 @@ import { type Addressed, checkAddress, nameOf } from "./attachment-address.ts";
 import { compileStatement } from "./compiled-statement.ts";
 import type { Journal } from "./journal.ts";
 import { LedgerError } from "./ledger-error.ts";
-import type { AttachmentsTable, LedgerQueries } from "./schema.ts";
-import { attachmentValues, duplicateValues, publicationValues } from "./stored-values.ts";
+import type { AttachmentsTable, LedgerQueries, StoredObjectsTable } from "./schema.ts";
+import { attachmentValues, duplicateValues, objectValues, publicationValues } from "./stored-values.ts";
 
 type Readdressed = Extract<LedgerEffect, { type: "readdressed" }>;
 
@@ -23,7 +23,9 @@ export type ApplyEffect = (queries: LedgerQueries, effect: LedgerEffect, by?: st
  * | detached, duplicate_forgotten | is dropped | nothing |
  * | published, duplicated | ledger-conflict: it cannot have been made twice | is recorded |
  * | protection | is set or lifted | is set, or nothing |
- * | upload_registered | the whole record is replaced | is recorded |
+ * | object_stored | the whole record is replaced | is recorded |
+ * | object_forgotten | is dropped | nothing |
+ * | upload_registered | the whole record is replaced; the stored object of its key is dropped | is recorded |
  * | upload_ended | status and file id are replaced | nothing |
  * | settled | is in doubt no more | ledger-conflict |
  *
@@ -83,7 +85,15 @@ export function makeApplyEffect(db: LedgerQueries, journal: Journal): ApplyEffec
           draft_id: effect.draftId,
         });
         return;
+      case "object_stored":
+        await statements.forgetObject(queries, { upload_key: effect.uploadKey });
+        await statements.storeObject(queries, objectValues(effect));
+        return;
+      case "object_forgotten":
+        await statements.forgetObject(queries, { upload_key: effect.uploadKey });
+        return;
       case "upload_registered":
+        await statements.forgetObject(queries, { upload_key: effect.uploadKey });
         await statements.registerUpload(queries, {
           upload_id: effect.uploadId,
           upload_key: effect.uploadKey,
@@ -238,6 +248,18 @@ function compileProducts(db: LedgerQueries) {
 
 function compileUploads(db: LedgerQueries) {
   return {
+    storeObject: compileStatement<Pick<StoredObjectsTable, keyof StoredObjectsTable>>((slot) =>
+      db.insertInto("stored_objects").values({
+        upload_key: slot("upload_key"),
+        source: slot("source"),
+        sha256: slot("sha256"),
+        size: slot("size"),
+        stored_at: slot("stored_at"),
+      }),
+    ),
+    forgetObject: compileStatement<{ upload_key: string }>((slot) =>
+      db.deleteFrom("stored_objects").where("upload_key", "=", slot("upload_key")),
+    ),
     registerUpload: compileStatement<{
       upload_id: string;
       upload_key: string;

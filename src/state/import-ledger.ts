@@ -3,7 +3,7 @@ import type { StoredOperation } from "./history.ts";
 import { LedgerError } from "./ledger-error.ts";
 import type { LedgerExport } from "./ledger-export.ts";
 import type { LedgerQueries, LedgerTables } from "./schema.ts";
-import { attachmentValues, duplicateValues, publicationValues } from "./stored-values.ts";
+import { attachmentValues, duplicateValues, objectValues, publicationValues } from "./stored-values.ts";
 
 /** Few enough for the parameters that one statement may have: 32,766 in SQLite, 65,535 in PostgreSQL. */
 const rowsAtOnce = 500;
@@ -22,7 +22,8 @@ export async function importLedger(
   const { lineage, serial, service_origin, workspace } = exported;
   await queries.updateTable("meta").set({ lineage, serial, service_origin, workspace }).execute();
   exported.attachments.forEach(checkAddress);
-  const { protected_drafts, attachments, publications, duplicates, uploads, runs, operations } = exported;
+  const { protected_drafts, attachments, publications, duplicates } = exported;
+  const { uploads, stored_objects, runs, operations } = exported;
   await inParts(protected_drafts, (part) =>
     queries.insertInto("protected_drafts").values(part.map((draft_id) => ({ draft_id }))),
   );
@@ -32,6 +33,9 @@ export async function importLedger(
   );
   await inParts(duplicates, (part) => queries.insertInto("duplicates").values(part.map(duplicateValues)));
   await inParts(uploads, (part) => queries.insertInto("uploads").values(part.map(uploadValues)));
+  await inParts(stored_objects, (part) =>
+    queries.insertInto("stored_objects").values(part.map(objectValues)),
+  );
   await inParts(runs, (part) => queries.insertInto("runs").values(part.map(runValues)));
   await inParts(operations, (part) => queries.insertInto("operations").values(part.map(operationValues)));
 }

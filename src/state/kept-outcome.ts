@@ -86,6 +86,15 @@ const effectSchema: z.ZodType<LedgerEffect> = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("duplicate_forgotten"), name: text }),
   z.strictObject({ type: z.literal("protection"), draftId: integer, protect: z.boolean() }),
   z.strictObject({
+    type: z.literal("object_stored"),
+    uploadKey: text,
+    source: text,
+    sha256: text,
+    size: integer,
+    at: integer,
+  }),
+  z.strictObject({ type: z.literal("object_forgotten"), uploadKey: text }),
+  z.strictObject({
     type: z.literal("upload_registered"),
     uploadId: text,
     uploadKey: text,

@@ -2,6 +2,7 @@ import type {
   Recorded,
   RecordedAttachment,
   RecordedDuplicate,
+  RecordedObject,
   RecordedPublication,
   RecordedUpload,
 } from "../model/recorded.ts";
@@ -26,6 +27,7 @@ export interface LedgerExport {
   readonly publications: readonly RecordedPublication[];
   readonly duplicates: readonly RecordedDuplicate[];
   readonly uploads: readonly RecordedUpload[];
+  readonly stored_objects: readonly RecordedObject[];
   readonly operations: readonly StoredOperation[];
   readonly runs: readonly StoredRun[];
 }
@@ -46,6 +48,7 @@ export function makeExport(
     publications: recorded.publications,
     duplicates: recorded.duplicates,
     uploads: recorded.uploads,
+    stored_objects: recorded.storedObjects,
     operations: history.operations,
     runs: history.runs,
   };

@@ -89,6 +89,9 @@ const exportSchema: z.ZodType<LedgerExport> = z.strictObject({
       at: integer,
     }),
   ),
+  stored_objects: z.array(
+    z.strictObject({ uploadKey: text, source: text, sha256: text, size: integer, at: integer }),
+  ),
   operations: z.array(operationSchema),
   runs: z.array(
     z.strictObject({

@@ -5,6 +5,7 @@ import {
   type Provenance,
   type RecordedAttachment,
   type RecordedDuplicate,
+  type RecordedObject,
   type RecordedPublication,
   type RecordedUpload,
 } from "../model/recorded.ts";
@@ -100,6 +101,26 @@ export class RecordReader {
       "registered_at",
     ]);
     return rows.map(uploadOf).sort((a, b) => compareText(a.uploadId, b.uploadId));
+  }
+
+  /** By key. */
+  async storedObjects(): Promise<RecordedObject[]> {
+    const rows = await this.#scan("stored_objects", 1, [
+      "upload_key",
+      "source",
+      "sha256",
+      "size",
+      "stored_at",
+    ]);
+    return rows
+      .map((row) => ({
+        uploadKey: row.text("upload_key"),
+        source: row.text("source"),
+        sha256: row.text("sha256"),
+        size: row.integer("size"),
+        at: row.integer("stored_at"),
+      }))
+      .sort((a, b) => compareText(a.uploadKey, b.uploadKey));
   }
 
   async #scan<Table extends keyof LedgerTables>(

@@ -66,6 +66,15 @@ export interface UploadsTable {
   registered_at: number;
 }
 
+/** Bytes of sources that are in storage and not registered yet. */
+export interface StoredObjectsTable {
+  upload_key: string;
+  source: string;
+  sha256: string;
+  size: number;
+  stored_at: number;
+}
+
 /**
  * Writing calls. `outcome` is null between intent and outcome. `intent` and `failure` are JSON objects.
  *
@@ -148,6 +157,7 @@ export interface LedgerTables {
   publications: PublicationsTable;
   duplicates: DuplicatesTable;
   uploads: UploadsTable;
+  stored_objects: StoredObjectsTable;
   operations: OperationsTable;
   runs: RunsTable;
   leases: LeasesTable;

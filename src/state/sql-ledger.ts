@@ -215,6 +215,7 @@ export class SqlLedger implements Ledger, LockStore, SlotStore {
       publications: await reader.publications(),
       duplicates: await reader.duplicates(),
       uploads: await reader.uploads(),
+      storedObjects: await reader.storedObjects(),
       inDoubt: await readInDoubt(queries, this.location),
     };
   }

@@ -1,6 +1,11 @@
-import type { RecordedAttachment, RecordedDuplicate, RecordedPublication } from "../model/recorded.ts";
+import type {
+  RecordedAttachment,
+  RecordedDuplicate,
+  RecordedObject,
+  RecordedPublication,
+} from "../model/recorded.ts";
 import { pickAttributes } from "../model/resource.ts";
-import type { AttachmentsTable, DuplicatesTable, PublicationsTable } from "./schema.ts";
+import type { AttachmentsTable, DuplicatesTable, PublicationsTable, StoredObjectsTable } from "./schema.ts";
 
 /** The row of a record. */
 export function attachmentValues(attachment: RecordedAttachment): AttachmentsTable {
@@ -27,6 +32,11 @@ export function publicationValues(publication: RecordedPublication): Publication
     confirmed_by: provenance.by,
     confirmed_at: provenance.at,
   };
+}
+
+/** The row of bytes in storage. */
+export function objectValues({ uploadKey, source, sha256, size, at }: RecordedObject): StoredObjectsTable {
+  return { upload_key: uploadKey, source, sha256, size, stored_at: at };
 }
 
 /** The row of a duplicate. */

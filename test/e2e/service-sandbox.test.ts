@@ -66,7 +66,7 @@ async function makeSource(root: string, source: string, size: number) {
   const content = Buffer.alloc(size, "draftsync ");
   await writeFile(join(root, source), content);
   const sha256 = createHash("sha256").update(content).digest("hex");
-  return { content, file: { source, sha256, size, operationId: `op-${size}` } };
+  return { content, file: { source, sha256, size } };
 }
 
 describe("the client at the sandbox", () => {
@@ -143,7 +143,7 @@ describe("the client at the sandbox", () => {
     const put = await service.storage.put(file, signal);
     if (put.outcome !== "done") throw new Error(put.failure.message);
     expect(sandbox.state().objects).toMatchObject([{ key: put.value.uploadKey, size }]);
-    expect(put.value.uploadKey).toMatch(new RegExp(`op-${size}/dragon\\.blend$`));
+    expect(put.value.uploadKey).toMatch(new RegExp(`${file.sha256}/dragon\\.blend$`));
     const created = await service.createUpload(put.value.uploadKey, write);
     if (created.outcome !== "done") throw new Error(created.failure.message);
     const ended = await service.awaitUpload(created.value.uploadId, signal);

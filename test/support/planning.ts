@@ -15,6 +15,7 @@ export function recordedWith(parts: Partial<Recorded> = {}): Recorded {
     publications: [],
     duplicates: [],
     uploads: [],
+    storedObjects: [],
     inDoubt: [],
     ...parts,
   };

@@ -2,7 +2,7 @@ import type { Arrival } from "../../src/sandbox/server.ts";
 
 /**
  * Requests as they stood on the wire, one block each, for comparison with a written list. What differs from run to
- * run (ports, operation ids, dates, signatures) is replaced by a word; storage requests keep their line only.
+ * run (ports, dates, signatures) is replaced by a word; storage requests keep their line only.
  */
 export function formatWire(arrivals: readonly Arrival[]): string {
   return arrivals.map((arrival) => normalize(formatArrival(arrival))).join("\n");
@@ -21,7 +21,6 @@ function formatArrival({ method, path, query, headers, body, status, side }: Arr
 
 function normalize(text: string): string {
   return text
-    .replace(/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "OPERATION")
     .replace(/uploads\/[0-9a-f]{12}\//g, "uploads/SESSION/")
     .replace(/127\.0\.0\.1:\d+/g, "HOST")
     .replace(/draftsync\/\d+\.\d+\.\d+/g, "draftsync/VERSION");

@@ -2,6 +2,12 @@ import type { Migration } from "../migrate.ts";
 import { ledgerMigration } from "./0001-ledger.ts";
 import { leaseMigration } from "./0002-lease.ts";
 import { slotsMigration } from "./0003-slots.ts";
+import { storedObjectsMigration } from "./0004-stored-objects.ts";
 
 /** Every migration, numbered from 1 without gaps, in the order in which they are applied. */
-export const allMigrations: readonly Migration[] = [ledgerMigration, leaseMigration, slotsMigration];
+export const allMigrations: readonly Migration[] = [
+  ledgerMigration,
+  leaseMigration,
+  slotsMigration,
+  storedObjectsMigration,
+];

@@ -44,16 +44,18 @@ async function setUp({ fail, expiration, endpoint, profile, interrupts }: Setup 
 const header = (request: StorageRequest | undefined, name: string) => String(request?.headers[name] ?? "");
 
 describe("storing a source", () => {
-  it("puts a small file with one request, under a key that holds the operation's id", async () => {
+  it("puts a small file with one request, under a key that holds its digest", async () => {
     const { service, storage, root, events } = await setUp();
     const file = await planSource(root, "dragon é.blend", small);
     const result = await service.storage.put(file, noSignal());
     expect(result).toMatchObject({
       outcome: "done",
-      value: { uploadKey: "in/studio-a/op-1/dragon é.blend" },
+      value: { uploadKey: `in/studio-a/${file.sha256}/dragon é.blend` },
     });
     expect(storage.requests).toHaveLength(1);
-    expect(storage.objects.get("/uploads/in/studio-a/op-1/dragon é.blend")?.equals(small)).toBe(true);
+    expect(storage.objects.get(`/uploads/in/studio-a/${file.sha256}/dragon é.blend`)?.equals(small)).toBe(
+      true,
+    );
     const [request] = storage.requests;
     expect(header(request, "authorization")).toMatch(
       /^AWS4-HMAC-SHA256 Credential=AKIAEXAMPLE\/\d+\/eu-west-1\/s3\//,
@@ -71,9 +73,10 @@ describe("storing a source", () => {
 
   it("puts a large file in parts and tells how far it is", async () => {
     const { service, storage, root, events } = await setUp();
-    const result = await service.storage.put(await planSource(root, "large.bin", large), noSignal());
+    const file = await planSource(root, "large.bin", large);
+    const result = await service.storage.put(file, noSignal());
     expect(result).toMatchObject({ outcome: "done" });
-    expect(storage.objects.get("/uploads/in/studio-a/op-1/large.bin")?.equals(large)).toBe(true);
+    expect(storage.objects.get(`/uploads/in/studio-a/${file.sha256}/large.bin`)?.equals(large)).toBe(true);
     expect(storage.requests.filter((request) => request.query.has("partNumber"))).toHaveLength(3);
     const sent = events.flatMap((event) => (event.type === "upload_progress" ? [event.sent] : []));
     expect(sent.at(-1)).toBe(large.length);

@@ -80,6 +80,16 @@ export const anyEffect: fc.Arbitrary<LedgerEffect> = fc.oneof(
     .record({ draftId: small, protect: fc.boolean() })
     .map((each): LedgerEffect => ({ type: "protection", ...each })),
   fc
+    .record({
+      uploadKey: fc.constantFrom("k", "l"),
+      source: fc.constantFrom("a", "b"),
+      sha256: fc.constantFrom("aa", "bb"),
+      size: fc.nat(),
+      at: fc.nat(),
+    })
+    .map((each): LedgerEffect => ({ type: "object_stored", ...each })),
+  fc.constantFrom("k", "l").map((uploadKey): LedgerEffect => ({ type: "object_forgotten", uploadKey })),
+  fc
     .record(
       {
         uploadId: fc.constantFrom("u", "v"),

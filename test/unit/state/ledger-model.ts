@@ -4,6 +4,7 @@ import type {
   Recorded,
   RecordedAttachment,
   RecordedDuplicate,
+  RecordedObject,
   RecordedPublication,
   RecordedUpload,
 } from "../../../src/model/recorded.ts";
@@ -14,6 +15,7 @@ interface Records {
   readonly publications: Map<string, RecordedPublication>;
   readonly duplicates: Map<string, RecordedDuplicate>;
   readonly uploads: Map<string, RecordedUpload>;
+  readonly storedObjects: Map<string, RecordedObject>;
 }
 
 /** A ledger in memory, as simple as it can be: what the real ones are measured against. */
@@ -25,6 +27,7 @@ export class LedgerModel {
     publications: new Map(),
     duplicates: new Map(),
     uploads: new Map(),
+    storedObjects: new Map(),
   };
 
   /** All of the effects, or `false` and none of them. */
@@ -37,7 +40,7 @@ export class LedgerModel {
   }
 
   recorded(): Omit<Recorded, "lineage"> {
-    const { protectedDrafts, attachments, publications, duplicates, uploads } = this.#records;
+    const { protectedDrafts, attachments, publications, duplicates, uploads, storedObjects } = this.#records;
     return {
       serial: this.#serial,
       protectedDrafts,
@@ -47,6 +50,7 @@ export class LedgerModel {
       ),
       duplicates: [...duplicates.values()].sort((a, b) => compareText(a.name, b.name)),
       uploads: [...uploads.values()].sort((a, b) => compareText(a.uploadId, b.uploadId)),
+      storedObjects: [...storedObjects.values()].sort((a, b) => compareText(a.uploadKey, b.uploadKey)),
       inDoubt: [],
     };
   }
@@ -91,8 +95,17 @@ function apply(records: Records, effect: LedgerEffect): boolean {
       if (effect.protect) records.protectedDrafts.add(effect.draftId);
       else records.protectedDrafts.delete(effect.draftId);
       return true;
+    case "object_stored": {
+      const { type: _, ...object } = effect;
+      records.storedObjects.set(effect.uploadKey, object);
+      return true;
+    }
+    case "object_forgotten":
+      records.storedObjects.delete(effect.uploadKey);
+      return true;
     case "upload_registered": {
       const { type: _, ...upload } = effect;
+      records.storedObjects.delete(effect.uploadKey);
       records.uploads.set(effect.uploadId, { ...upload, status: "pending" });
       return true;
     }

@@ -25,6 +25,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
         publications: [],
         duplicates: [],
         uploads: [],
+        storedObjects: [],
         inDoubt: [],
       });
       expect((await other.ledger.load()).lineage).not.toBe(recorded.lineage);
@@ -60,6 +61,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
           at,
         },
         { type: "upload_registered", uploadId: "u2", uploadKey: "in/b", at },
+        { type: "object_stored", uploadKey: "in/c", source: "c.obj", sha256: "ef", size: 2 ** 40, at },
         { type: "upload_ended", uploadId: "u2", status: "success", fileId: 99 },
       ];
       await ledger.record(effects);
@@ -101,6 +103,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
           },
           { uploadId: "u2", uploadKey: "in/b", status: "success", fileId: 99, at },
         ],
+        storedObjects: [{ uploadKey: "in/c", source: "c.obj", sha256: "ef", size: 2 ** 40, at }],
         inDoubt: [],
       });
     });

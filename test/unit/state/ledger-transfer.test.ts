@@ -126,6 +126,7 @@ describe("an export is read", () => {
     publications: [],
     duplicates: [],
     uploads: [],
+    stored_objects: [],
     operations: [],
     runs: [],
   };

@@ -21,7 +21,7 @@ export async function planSource(root: string, source: string, content: Buffer):
 /** The plan of a file with that content. */
 export function planned(source: string, content: Buffer): StoredSource {
   const sha256 = createHash("sha256").update(content).digest("hex");
-  return { source, sha256, size: content.length, operationId: "op-1" };
+  return { source, sha256, size: content.length };
 }
 
 /** Bytes that are not all the same, and the same every time. */

@@ -1,0 +1,103 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Arrival, Sandbox } from "../../src/sandbox/server.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import type { Folder } from "../support/cli.ts";
+import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
+import type { FaultyProxy, Passing } from "../support/faulty-proxy.ts";
+import { startFaultyProxy } from "../support/faulty-proxy.ts";
+
+const key = "canary-key-90ab";
+const never = new Promise<never>(() => {});
+let sandbox: Sandbox;
+let proxy: FaultyProxy;
+let folder: Folder;
+let arrivals: Arrival[];
+
+beforeEach(async () => {
+  arrivals = [];
+  sandbox = await startSandbox({ key, uploadProcessingMs: 0, log: (arrival) => arrivals.push(arrival) });
+  proxy = await startFaultyProxy(sandbox.url);
+  folder = await makeFolder({
+    "draftsync.yaml": `version: 1
+workspace: w
+service:
+  base_url: ${proxy.url}
+  timeout: 10m
+  rate: { limit: 1000, window: 1s }
+  profile: { settle_delay: 1ms, upload_poll_min: 5ms }
+`,
+    "manifests/a.yaml":
+      "draft: 1\nproduct_files: [{ source: ../a.glb }, { source: ../b.glb }]\npublish: true\n",
+    "a.glb": "content",
+    "b.glb": Buffer.alloc(9 * 1024 * 1024, "content"),
+  });
+});
+
+afterEach(async () => {
+  await proxy.close();
+  await sandbox.close();
+  await folder.dispose();
+});
+
+const options = () => ({ cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } });
+const run = (...args: string[]) => draftsync(args, options());
+
+const isPut = ({ method, path }: Passing) => method === "PUT" && !path.includes("partNumber");
+const isComplete = ({ method, path }: Passing) => method === "POST" && path.includes("uploadId");
+const isRegistration = ({ method, path }: Passing) => method === "POST" && path === "/api/uploads";
+
+/** Kills an apply once both files have got as far as a request whose answer is kept back. */
+async function killAt(held: (request: Passing) => boolean): Promise<void> {
+  let count = 0;
+  proxy.choose = (request) => {
+    if (!held(request)) return undefined;
+    count += 1;
+    return { type: "answer-held", until: never };
+  };
+  const running = startDraftsync(["apply", "--auto-approve"], options());
+  await expect.poll(() => count, { timeout: 60_000 }).toBe(2);
+  await expect.poll(() => sandbox.state().objects.length, { timeout: 60_000 }).toBe(2);
+  running.kill("SIGKILL");
+  await running.ended;
+  proxy.choose = () => undefined;
+  const { lock } = JSON.parse((await run("lock", "status", "--json")).stdout);
+  expect((await run("lock", "release", lock.id, "--auto-approve")).code).toBe(0);
+  arrivals.length = 0;
+}
+
+async function expectAllDone(): Promise<void> {
+  const applied = await run("apply", "--auto-approve");
+  expect(applied.stderr).toContain("Applied: 3 done.");
+  expect(applied.code).toBe(0);
+  const { objects, attachments, products } = sandbox.state();
+  expect([objects.length, attachments.length, products.length]).toEqual([2, 2, 1]);
+}
+
+const calls = () => arrivals.map(({ method, path, side }) => `${side} ${method} ${path}`);
+
+test("killed while the storage answers: the bytes replace those that are there", async () => {
+  await killAt((request) => isPut(request) || isComplete(request));
+  await expectAllDone();
+});
+
+test("killed between storage and registration: the bytes are not sent again, whatever credentials there are by then", async () => {
+  await killAt(isRegistration);
+  const listed = await run("state", "list", "uploads/a.glb");
+  expect(listed.stdout).toContain("in storage, not registered yet");
+  const plan = await run("plan");
+  expect(plan.stdout.match(/in storage already/g)).toHaveLength(2);
+  await expectAllDone();
+  const { entries } = JSON.parse((await run("state", "list", "uploads/", "--json")).stdout);
+  expect(entries.filter(({ is }: { is: string }) => is.includes("not registered"))).toEqual([]);
+  expect(calls().filter((call) => /storage|credentials/.test(call))).toEqual([]);
+});
+
+test("an object that the service does not take is put anew by the run after", async () => {
+  await killAt(isRegistration);
+  proxy.choose = (request) => (isRegistration(request) ? { type: "answer", status: 422 } : undefined);
+  expect((await run("apply", "--auto-approve")).code).toBe(3);
+  expect(calls().filter((call) => call.startsWith("storage"))).toEqual([]);
+  proxy.choose = () => undefined;
+  await expectAllDone();
+  expect(calls().filter((call) => call.startsWith("storage PUT"))).toHaveLength(3);
+});
