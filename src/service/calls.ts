@@ -6,6 +6,7 @@ import {
   attachDocument,
   publishDocument,
   readCredentials,
+  readDetached,
   readFile,
   readNewProduct,
   readProduct,
@@ -67,12 +68,12 @@ export function updateCall(
 }
 
 /** DELETE /api/drafts/:draft_id/{product,promotional}_files/:id */
-export function detachCall(target: FileTarget): Call<undefined> {
+export function detachCall(target: FileTarget, profile: ServiceProfile): Call<undefined> {
   return {
     method: "DELETE",
     path: `${collectionPath(target)}/${target.fileId}`,
     callClass: "detach",
-    read: () => ({ type: "valid", value: undefined }),
+    read: (document) => readDetached(document, target.kind, profile.types),
     whenEmpty: { value: undefined },
   };
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Agent } from "node:https";
-import { rootCertificates } from "node:tls";
+import { createSecureContext, rootCertificates, type SecureContext } from "node:tls";
 import { type Dispatcher, Pool, ProxyAgent } from "undici";
 import { DraftsyncError } from "../model/errors.ts";
 
@@ -70,8 +70,19 @@ export async function openAgent(url: URL, options: ConnectionOptions): Promise<A
 /** Certificates are always checked: NODE_TLS_REJECT_UNAUTHORIZED has no say in it. */
 function trust({ authorities = [] }: ConnectionOptions) {
   if (authorities.length === 0) return { rejectUnauthorized: true };
+  return { rejectUnauthorized: true, secureContext: contextFor(authorities) };
+}
+
+/** Parsed once, not with each connection: it takes a tenth of a second, in which nothing else happens. */
+const contexts = new WeakMap<readonly string[], SecureContext>();
+
+function contextFor(authorities: readonly string[]): SecureContext {
+  const known = contexts.get(authorities);
+  if (known !== undefined) return known;
   // A list of one's own takes the place of the usual one and of the one in the environment.
-  return { rejectUnauthorized: true, ca: [...rootCertificates, ...extraAuthorities(), ...authorities] };
+  const context = createSecureContext({ ca: [...rootCertificates, ...extraAuthorities(), ...authorities] });
+  contexts.set(authorities, context);
+  return context;
 }
 
 function extraAuthorities(): readonly string[] {

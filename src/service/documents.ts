@@ -103,6 +103,16 @@ export function readFile(document: unknown, kind: FileKind, types: Types): Readi
   return { type: reading.type, value: known };
 }
 
+const detachedSchema = z.looseObject({ data: z.unknown().optional(), errors: z.never().optional() });
+
+/** Reads the answer to a detachment, which need not say more than that it is none of an error (JSON:API §Deleting). */
+export function readDetached(document: unknown, kind: FileKind, types: Types): Reading<undefined> {
+  const parsed = detachedSchema.safeParse(document);
+  if (!parsed.success) return malformed("it is no document, or one of errors");
+  const reading = parsed.data.data == null ? undefined : readResource(document, typeOfFile(kind, types));
+  return reading?.type === "malformed" ? reading : { type: "valid", value: undefined };
+}
+
 /** Reads a product that was made. Its id is what the call was for, so one that is no id is malformed. */
 export function readNewProduct(document: unknown, types: Types): Reading<{ readonly productId: number }> {
   const reading = readProduct(document, types);

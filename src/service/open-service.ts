@@ -118,7 +118,7 @@ export function assembleService(options: ServiceOptions, random: () => number): 
     storage,
     attach: (target, attributes, write) => executor.execute(attachCall(target, attributes, profile), write),
     update: (target, attributes, write) => executor.execute(updateCall(target, attributes, profile), write),
-    detach: (target, write) => executor.execute(detachCall(target), write),
+    detach: (target, write) => executor.execute(detachCall(target, profile), write),
     publish: (draftId, write) => executor.execute(publishCall(draftId, profile), write),
     duplicate: (productId, write) => executor.execute(duplicateCall(productId, profile), write),
     createUpload: (uploadKey, write) => executor.execute(createUploadCall(uploadKey, profile), write),

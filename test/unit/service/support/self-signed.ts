@@ -45,3 +45,26 @@ export const exampleSigned = {
     "-----END CERTIFICATE-----",
   ].join("\n"),
 };
+
+/** The same for `localhost`, and it was valid on the first of January 2020 alone. */
+export const expiredSigned = {
+  key: [
+    "-----BEGIN PRIVATE KEY-----",
+    "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQghOCKN5pmDBPz3i62",
+    "GH9KBvyUmUAMcyZMHXB188OfMU+hRANCAAQ7dbKuEicWXKgVCw6DBMJtKV3B2gva",
+    "nsCfIH6tsINUB4zsfV20XiZhohA8cPy3aGY3Q+mBdAaBBMXVLhDfy5DP",
+    "-----END PRIVATE KEY-----",
+  ].join("\n"),
+  cert: [
+    "-----BEGIN CERTIFICATE-----",
+    "MIIBZDCCAQugAwIBAgIBATAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAlsb2NhbGhv",
+    "c3QwHhcNMjAwMTAxMDAwMDAwWhcNMjAwMTAyMDAwMDAwWjAUMRIwEAYDVQQDDAls",
+    "b2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAQ7dbKuEicWXKgVCw6D",
+    "BMJtKV3B2gvansCfIH6tsINUB4zsfV20XiZhohA8cPy3aGY3Q+mBdAaBBMXVLhDf",
+    "y5DPo04wTDAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEwDwYDVR0TAQH/BAUw",
+    "AwEB/zAdBgNVHQ4EFgQUWCpzFixVTYoHHtASqxuNU+6WwzgwCgYIKoZIzj0EAwID",
+    "RwAwRAIgd+hsu//r9cOtNVDKsHetzKnho8h5ETU9a7+InQhca4gCICCGC7w/r+6L",
+    "T/a0oWhpaQsQ4pFctv/TnpULqWBGxaya",
+    "-----END CERTIFICATE-----",
+  ].join("\n"),
+};

@@ -1,0 +1,117 @@
+import { gzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import { doubt, executeTable, type Row, row, same, valid } from "./support/failure-rows.ts";
+import { fileDocument, startHarness, target, write } from "./support/harness.ts";
+import { answer } from "./support/raw-server.ts";
+
+const lost = "unknown connection-reset 1";
+const garbled = "unknown malformed-answer 1";
+const notHttp = "unknown not-http 1";
+const throttled = "rejected rate-limited 1";
+
+/** A head, and a body of those bytes with their length. */
+function withBody(headers: string, body: Uint8Array, status = 200): Buffer {
+  const head = `HTTP/1.1 ${status} Whatever\r\n${headers}Content-Length: ${body.length}\r\n\r\n`;
+  return Buffer.concat([Buffer.from(head), body]);
+}
+
+const zipped = (callClass: Parameters<Row["reply"]>[0]) => gzipSync(JSON.stringify(valid[callClass]));
+const nested = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
+
+const rows: readonly Row[] = [
+  ...[425, 429].map((status) =>
+    row(
+      `status ${status} that names a wait`,
+      () => answer(status, undefined, { "Retry-After": "0.01" }),
+      "again",
+      "again",
+      "again",
+      throttled,
+      "again",
+      throttled,
+    ),
+  ),
+  doubt("a status line with a number that is none", () => "HTTP/1.1 20x OK\r\n\r\n", notHttp),
+  doubt(
+    "two lengths that differ",
+    () => "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+    lost,
+  ),
+  doubt(
+    "headers without an end",
+    () => `HTTP/1.1 200 OK\r\n${`X-Filler: ${"x".repeat(1000)}\r\n`.repeat(50)}`,
+    lost,
+  ),
+  doubt(
+    "a chunk whose size is none",
+    () => "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n",
+    lost,
+  ),
+  doubt(
+    "a switch to another protocol",
+    () => "HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+    lost,
+  ),
+  doubt(
+    "an early hint and nothing after it",
+    () => (socket) => void socket.end("HTTP/1.1 103 Early\r\n\r\n"),
+    lost,
+  ),
+  same(
+    "an early hint before the answer",
+    (callClass) => `HTTP/1.1 103 Early\r\nLink: </x>\r\n\r\n${answer(200, valid[callClass])}`,
+    "done 1",
+  ),
+  same("a body in gzip", (callClass) => withBody("Content-Encoding: gzip\r\n", zipped(callClass)), "done 1"),
+  doubt(
+    "a body in gzip that was cut short",
+    (callClass) => withBody("Content-Encoding: gzip\r\n", zipped(callClass).subarray(0, -9)),
+    garbled,
+  ),
+  doubt(
+    "a body in a coding that is not known",
+    (callClass) => withBody("Content-Encoding: zstd\r\n", zipped(callClass)),
+    garbled,
+  ),
+  doubt("a body that is nested deeper than any stack", () => answer(200, nested(20_000)), garbled),
+  same(
+    "a refusal that is nested deeper than any stack",
+    () => answer(422, `{"errors":[{"meta":${nested(20_000)}}]}`),
+    "rejected invalid 1",
+  ),
+  doubt("a status that the interface has not: 207", () => answer(207, fileDocument()), garbled),
+  doubt("a body that is null", () => answer(200, "null"), garbled),
+  doubt("a body that is a text", () => answer(200, '"done"'), garbled),
+  doubt(
+    "a body that is cut off where the connection ends",
+    () => (socket) => void socket.end('HTTP/1.0 200 OK\r\n\r\n{"data":{"ty'),
+    garbled,
+  ),
+];
+
+executeTable("what an answer at the edge of HTTP means", rows);
+
+describe("a connection that is kept", () => {
+  it("never has a second answer to one call taken for the answer to the next", async () => {
+    const stray = answer(201, fileDocument({ file_format: "stray" }));
+    const { service, server } = await startHarness((_request, index) =>
+      index === 0 ? answer(403) + stray : answer(403),
+    );
+    expect(await service.attach(target, {}, write())).toMatchObject({ outcome: "rejected" });
+    expect(await service.attach(target, {}, write())).toMatchObject({ outcome: "rejected" });
+    expect(server.requests.map(({ connection }) => connection)).toEqual([1, 2]);
+  });
+
+  it("and that the service has closed meanwhile is replaced before anything is sent", async () => {
+    const closed: Promise<unknown>[] = [];
+    const { service, server } = await startHarness(() => (socket) => {
+      closed.push(new Promise((resolve) => socket.once("close", resolve)));
+      socket.end(answer(403));
+    });
+    for (const _call of [1, 2, 3]) {
+      expect(await service.attach(target, {}, write())).toMatchObject({ outcome: "rejected", attempts: 1 });
+      await Promise.all(closed);
+    }
+    expect(server.requests).toHaveLength(3);
+  });
+});

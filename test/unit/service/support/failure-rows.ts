@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import type { CallResult, Outcome } from "../../../../src/model/outcome.ts";
+import type { Service } from "../../../../src/service/open-service.ts";
+import type { CallClass } from "../../../../src/service/retry-policy.ts";
+import {
+  fileDocument,
+  noSignal,
+  productDocument,
+  startHarness,
+  target,
+  uploadResource,
+  write,
+} from "./harness.ts";
+import type { Reply } from "./raw-server.ts";
+import { answer } from "./raw-server.ts";
+
+/** The columns of the table, in its order. */
+export const classes = ["read", "update", "detach", "attach", "register", "irrevocable"] as const;
+
+/** A call of each class. */
+export const sends: Record<CallClass, (service: Service) => Promise<CallResult<unknown>>> = {
+  read: (service) => service.getProduct(771200, undefined, noSignal()),
+  update: (service) => service.update(target, { file_format: "fbx" }, write()),
+  detach: (service) => service.detach(target, write()),
+  attach: (service) => service.attach(target, { file_format: "fbx" }, write()),
+  register: (service) => service.createUpload("in/a", write()),
+  irrevocable: (service) => service.publish(48213, write()),
+};
+
+/** A valid answer to a call of each class. */
+export const valid: Record<CallClass, object> = {
+  read: productDocument(),
+  update: fileDocument(),
+  detach: { meta: {} },
+  attach: fileDocument(),
+  register: { data: uploadResource("up1", "queued") },
+  irrevocable: productDocument(),
+};
+
+/** `outcome code requests`; `again` when the call is sent again and then succeeds. */
+export type Cell = string;
+
+/** A failure, how a raw server makes it of the first request, and what it means to each class of call. */
+export interface Row {
+  readonly name: string;
+  readonly reply: (callClass: CallClass) => Reply;
+  readonly cells: Readonly<Record<CallClass, Cell>>;
+}
+
+/** A {@link Row}, its cells in the order of {@link classes}. */
+export function row(name: string, reply: Row["reply"], ...cells: [Cell, Cell, Cell, Cell, Cell, Cell]): Row {
+  const [read, update, detach, attach, register, irrevocable] = cells;
+  return { name, reply, cells: { read, update, detach, attach, register, irrevocable } };
+}
+
+/** A {@link Row} that means the same to every call. */
+export function same(name: string, reply: Row["reply"], cell: Cell): Row {
+  return row(name, reply, cell, cell, cell, cell, cell, cell);
+}
+
+/** A {@link Row} that leaves a call in doubt unless it may be repeated. */
+export function doubt(name: string, reply: Row["reply"], cell: Cell): Row {
+  return row(name, reply, "again", "again", "again", cell, "again", cell);
+}
+
+/** What a {@link Cell} says, of a call that has ended. */
+export function summarize(result: CallResult<unknown>, requests: number): Cell {
+  if (result.outcome === "done") return `done ${requests}`;
+  const { code, stops } = result.failure;
+  return `${result.outcome satisfies Outcome} ${code} ${requests}${stops === "operation" ? "" : ` ${stops}`}`;
+}
+
+/** Executes every cell against a raw TCP server, which answers as it should from the second request on. */
+export function executeTable(name: string, rows: readonly Row[]): void {
+  const cells = rows.flatMap((entry) =>
+    classes.map((callClass) => ({ ...entry, callClass, expected: entry.cells[callClass] })),
+  );
+  describe(name, () => {
+    it.each(cells)("$name on $callClass: $expected", async ({ reply, callClass, expected }) => {
+      // A service that asked for a pause is called slowly for one window: a short one.
+      const { service, server, events } = await startHarness(
+        (_request, index) => (index === 0 ? reply(callClass) : answer(200, valid[callClass])),
+        { rate: { limit: 1000, windowMs: 20 } },
+      );
+      const result = await sends[callClass](service);
+      expect(summarize(result, server.requests.length)).toBe(expected === "again" ? "done 2" : expected);
+      expect(result.attempts).toBe(server.requests.length);
+      expect(service.callCount()).toBe(server.requests.length);
+      expect(events.filter((event) => event.type === "call_finished")).toHaveLength(server.requests.length);
+    });
+  });
+}

@@ -1,0 +1,116 @@
+import { createServer, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
+import { describe, expect, it } from "vitest";
+import type { CallClass } from "../../../src/service/retry-policy.ts";
+import { startConnectProxy } from "./support/connect-proxy.ts";
+import { classes, sends, summarize, valid } from "./support/failure-rows.ts";
+import { closeAfterTest, openForTest } from "./support/harness.ts";
+import { listenLocally } from "./support/listen.ts";
+import { answer, startRawServer, unusedPort } from "./support/raw-server.ts";
+import { expiredSigned, selfSigned } from "./support/self-signed.ts";
+
+/** What is done with a connection: it goes on to TLS, or is ended by the first byte that comes over it. */
+type Step = "serve" | "drop-handshake" | "drop-request";
+
+interface TlsService {
+  readonly url: string;
+  /** Bytes of requests, decrypted. */
+  readonly received: () => number;
+  readonly connections: () => number;
+}
+
+/** A service by TLS that treats its connections by these steps, in order, and serves all after them. */
+async function startTlsService(
+  steps: readonly Step[],
+  { callClass, signed = selfSigned }: { callClass: CallClass; signed?: typeof selfSigned },
+): Promise<TlsService> {
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  let received = 0;
+  let step: Step | undefined;
+  const tls = createTlsServer(signed, (socket) => {
+    const served = step;
+    socket.on("error", () => socket.destroy());
+    socket.on("data", (chunk) => {
+      received += chunk.length;
+      if (served === "drop-request") socket.destroy();
+      else socket.write(answer(200, valid[callClass]));
+    });
+  });
+  tls.on("tlsClientError", () => {});
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => socket.destroy());
+    step = steps[connections] ?? "serve";
+    connections += 1;
+    if (step === "drop-handshake") socket.once("data", () => socket.destroy());
+    else tls.emit("connection", socket);
+  });
+  const port = await listenLocally(server, "localhost");
+  closeAfterTest(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return { url: `https://localhost:${port}`, received: () => received, connections: () => connections };
+}
+
+const trusting = { authorities: [selfSigned.cert] };
+const trustingExpired = [expiredSigned.cert];
+
+describe.each(classes)("of a call to %s", (callClass) => {
+  it("nothing was sent when TLS was dropped: it is sent again, and carried out once", async () => {
+    const tls = await startTlsService(["drop-handshake", "drop-handshake"], { callClass });
+    const result = await sends[callClass](openForTest(tls.url, trusting));
+    expect(result).toMatchObject({ outcome: "done", attempts: 3 });
+    expect(tls.connections()).toBe(3);
+  });
+
+  it("something may have been sent when the connection broke after TLS, whatever was before", async () => {
+    const tls = await startTlsService(["drop-handshake", "drop-request"], { callClass });
+    const result = await sends[callClass](openForTest(tls.url, trusting));
+    const repeatable = callClass !== "attach" && callClass !== "irrevocable";
+    expect(summarize(result, tls.connections())).toBe(repeatable ? "done 3" : "unknown connection-reset 2");
+  });
+
+  it("nothing was sent to a service that cannot be reached: three attempts, then the run stops", async () => {
+    const service = openForTest(`http://127.0.0.1:${await unusedPort()}`);
+    const result = await sends[callClass](service);
+    expect(summarize(result, service.callCount())).toBe("not_sent connection-refused 3 run");
+  });
+
+  it("nothing was sent to a host whose name nobody knows", async () => {
+    const service = openForTest("https://no-such-host.invalid");
+    const result = await sends[callClass](service);
+    expect(summarize(result, service.callCount())).toBe("not_sent name-not-found 3 run");
+  });
+
+  it("nothing was sent through a proxy that never answers", async () => {
+    const server = await startRawServer(() => () => {});
+    closeAfterTest(() => server.close());
+    const service = openForTest("https://service.example", { proxyFor: () => server.url, timeoutMs: 20 });
+    const result = await sends[callClass](service);
+    expect(summarize(result, service.callCount())).toBe("not_sent connect-timeout 3 run");
+  });
+
+  it("nothing was sent through a proxy that refuses", async () => {
+    const proxy = await startConnectProxy(0, 503);
+    closeAfterTest(() => proxy.close());
+    const service = openForTest("https://service.example", { proxyFor: () => proxy.url });
+    const result = await sends[callClass](service);
+    expect(summarize(result, service.callCount())).toBe("not_sent proxy-refused 3 run");
+  });
+
+  it.each([
+    ["has expired", expiredSigned, trustingExpired],
+    ["nobody vouches for", selfSigned, []],
+  ])(
+    "nothing was sent to a service whose certificate %s, and the run stops",
+    async (_name, signed, authorities) => {
+      const tls = await startTlsService([], { callClass, signed });
+      const service = openForTest(tls.url, { authorities });
+      const result = await sends[callClass](service);
+      expect(summarize(result, service.callCount())).toBe("not_sent certificate-invalid 1 run");
+      expect(tls.received()).toBe(0);
+    },
+  );
+});
