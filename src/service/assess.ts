@@ -123,11 +123,16 @@ function findInAnswer<T>(answer: Answer, call: Call<T>, body: AnswerBody): Findi
       const type = status === 202 ? "accepted_without_id" : "without_id";
       return { evidence: { type }, code: status === 202 ? "accepted" : "answer-without-id", status, value };
     }
-    case "valid": {
-      const type = status === 202 ? "accepted" : "valid";
-      return { evidence: { type }, code: "accepted", status, value: { value: reading.value } };
-    }
+    case "valid":
+      return findValid(status, call, reading.value);
   }
+}
+
+function findValid<T>(status: number, call: Call<T>, value: T): Finding<T> {
+  const code = "accepted";
+  if (status !== 202) return { evidence: { type: "valid" }, code, status, value: { value } };
+  const detail = call.name === undefined ? undefined : `it names ${call.name(value)}`;
+  return { evidence: { type: "accepted" }, code, status, detail, value: { value } };
 }
 
 function findMalformed(status: number, detail: string): Finding<never> {

@@ -29,6 +29,8 @@ export interface Call<T> {
   readonly body?: unknown;
   /** Reads the document of a 2xx answer. */
   readonly read: (document: unknown) => Reading<T>;
+  /** Names what an answer is about, for whoever has to look there what became of a call that was only accepted. */
+  readonly name?: (value: T) => string;
   /** What an answer without a body stands for, when it stands for anything. */
   readonly whenEmpty?: { readonly value: T };
   /** The answer holds secrets: none of its text may be shown. */
@@ -86,6 +88,7 @@ export function publishCall(draftId: number, profile: ServiceProfile): Call<{ re
     callClass: "irrevocable",
     body: publishDocument(draftId, profile.types),
     read: (document) => readNewProduct(document, profile.types),
+    name: nameProduct,
   };
 }
 
@@ -99,6 +102,7 @@ export function duplicateCall(
     path: `/api/products/${productId}/duplicate`,
     callClass: "irrevocable",
     read: (document) => readNewProduct(document, profile.types),
+    name: nameProduct,
   };
 }
 
@@ -165,4 +169,8 @@ export function getUploadsCall(
 
 function collectionPath(target: FileTarget): string {
   return `/api/drafts/${target.draftId}/${target.kind}`;
+}
+
+function nameProduct({ productId }: { readonly productId: number }): string {
+  return `product ${productId}`;
 }

@@ -222,7 +222,7 @@ export class Executor {
   }
 }
 
-function requestOf(call: Call<unknown>): HttpRequest {
+function requestOf(call: Pick<Call<unknown>, "method" | "path" | "body" | "callClass">): HttpRequest {
   return {
     method: call.method,
     path: call.path,

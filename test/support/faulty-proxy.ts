@@ -9,9 +9,10 @@ export type Fault =
   | { readonly type: "answer-lost" }
   /** The service carries it out; its answer is kept back until this is resolved, for ever if it never is. */
   | { readonly type: "answer-held"; readonly until: Promise<unknown> }
-  /** It never gets to the service; this is answered instead. */
+  /** It never gets to the service, unless it is `carriedOut`; this is answered instead. */
   | {
       readonly type: "answer";
+      readonly carriedOut?: boolean;
       readonly status: number;
       readonly body?: string;
       readonly headers?: Record<string, string>;
@@ -45,14 +46,9 @@ export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
     const passing = { method: incoming.method ?? "", path: incoming.url ?? "", body: body.toString() };
     seen.push(`${passing.method} ${passing.path}`);
     const fault = proxy.choose(passing);
-    if (fault?.type === "answer") {
-      answer.writeHead(fault.status, { "content-type": "application/vnd.api+json", ...fault.headers });
-      answer.end(fault.body ?? "");
-      return;
-    }
     if (fault?.type === "lost") return void incoming.socket.destroy();
-    const until = fault?.type === "answer-held" ? fault.until : Promise.resolve();
-    forward(incoming, { target, body, answer, until, cut: fault?.type === "answer-lost" });
+    if (fault?.type === "answer" && fault.carriedOut !== true) return write(answer, fault);
+    forward(incoming, { target, body, answer, fault });
   });
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   const address = server.address();
@@ -78,22 +74,26 @@ interface Forwarding {
   readonly target: string;
   readonly body: Buffer;
   readonly answer: ServerResponse;
-  readonly until: Promise<unknown>;
-  /** Cut the connection once the service has answered. */
-  readonly cut: boolean;
+  readonly fault: Exclude<Fault, { type: "lost" }> | undefined;
 }
 
-function forward(incoming: IncomingMessage, { target, body, answer, until, cut }: Forwarding): void {
+function forward(incoming: IncomingMessage, { target, body, answer, fault }: Forwarding): void {
   const options = { method: incoming.method, headers: { ...incoming.headers, connection: "close" } };
   const onward = send(new URL(incoming.url ?? "/", target), options, async (response) => {
     const content = await readAll(response);
-    await until;
-    if (cut) return void incoming.socket.destroy();
+    if (fault?.type === "answer-held") await fault.until;
+    if (fault?.type === "answer-lost") return void incoming.socket.destroy();
+    if (fault?.type === "answer") return write(answer, fault);
     answer.writeHead(response.statusCode ?? 500, response.headers);
     answer.end(content);
   });
   onward.once("error", () => incoming.socket.destroy());
   onward.end(body);
+}
+
+function write(answer: ServerResponse, { status, headers, body }: Extract<Fault, { type: "answer" }>): void {
+  answer.writeHead(status, { "content-type": "application/vnd.api+json", ...headers });
+  answer.end(body ?? "");
 }
 
 async function readAll(stream: AsyncIterable<Buffer>): Promise<Buffer> {

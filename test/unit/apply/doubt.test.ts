@@ -186,6 +186,16 @@ describe.each([
   });
 });
 
+test("a publication that was only accepted names the product that the service has told, for whoever looks there", async () => {
+  await world.write("draft: 1\npublish: true\n");
+  const body = '{"data":{"type":"product","id":"771200"}}';
+  faultsOf("POST /api/products", [{ type: "answer", status: 202, body }]);
+  await world.apply();
+  expect((await world.plan()).changes).toMatchObject([
+    { action: "in_doubt", before: { detail: expect.stringContaining("it names product 771200") } },
+  ]);
+});
+
 describe("what may be repeated", () => {
   test("an update whose every answer is lost is sent again by the next apply, which settles it", async () => {
     await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: a }]\n");

@@ -1,0 +1,207 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Fault } from "../../support/faulty-proxy.ts";
+import type { World } from "../../support/world.ts";
+import { startWorld } from "../../support/world.ts";
+
+let world: World;
+
+beforeEach(async () => {
+  world = await startWorld();
+});
+afterEach(() => world.close());
+
+/** What is answered to the first call; what happens to it otherwise is that it is, or is not, carried out. */
+const faults = {
+  "408": { type: "answer", status: 408 },
+  "503, carried out": { type: "answer", status: 503, carriedOut: true },
+  "429": { type: "answer", status: 429, headers: { "retry-after": "0.01" } },
+  "403": { type: "answer", status: 403 },
+  "404": { type: "answer", status: 404 },
+  "410": { type: "answer", status: 410 },
+  "409": { type: "answer", status: 409 },
+  "202, carried out": { type: "answer", status: 202, carriedOut: true },
+  "204, carried out": { type: "answer", status: 204, carriedOut: true },
+  "of another type": {
+    type: "answer",
+    status: 200,
+    carriedOut: true,
+    body: '{"data":{"type":"horse","id":"1"}}',
+  },
+} as const satisfies Record<string, Fault>;
+
+const names = Object.keys(faults);
+const numbers = names.map((_name, at) => at + 1);
+const files = (renderer: string) =>
+  numbers.map((draft) => `draft: ${draft}\nproduct_files: [{ file_id: ${draft}0, renderer: ${renderer} }]\n`);
+const sources = Object.fromEntries(numbers.map((draft) => [`${draft}.glb`, `content ${draft}`]));
+
+/** One kind of call, made for one draft (or product) for each fault. */
+interface Kind {
+  readonly before?: readonly string[];
+  readonly documents: readonly string[];
+  /** Finds the call: group `n` is the draft (or product) in `METHOD path body`. */
+  readonly call: RegExp;
+}
+
+const kinds = {
+  attach: { documents: files("a"), call: /^POST \/api\/drafts\/(?<n>\d+)\/product_files / },
+  update: {
+    before: files("a"),
+    documents: files("b"),
+    call: /^PATCH \/api\/drafts\/(?<n>\d+)\/product_files\/\d+ /,
+  },
+  detach: {
+    before: files("a"),
+    documents: numbers.map((draft) => `draft: ${draft}\n`),
+    call: /^DELETE \/api\/drafts\/(?<n>\d+)\/product_files\/\d+ /,
+  },
+  upload: {
+    documents: numbers.map((draft) => `draft: ${draft}\nproduct_files: [{ source: ../${draft}.glb }]\n`),
+    call: /^POST \/api\/uploads .*\/(?<n>\d+)\.glb"/,
+  },
+  publish: {
+    documents: numbers.map((draft) => `draft: ${draft}\npublish: true\n`),
+    call: /^POST \/api\/products .*"id":"(?<n>\d+)"/,
+  },
+  duplicate: {
+    documents: [
+      `duplicates: [${numbers.map((product) => `{ name: copy-${product}, product: ${product} }`).join(", ")}]\n`,
+    ],
+    call: /^POST \/api\/products\/(?<n>\d+)\/duplicate /,
+  },
+} as const satisfies Record<string, Kind>;
+
+/** Applies, with the fault of its number in the way of each first call. Gives the calls by number. */
+async function applyOnce({ call }: Kind, faulty: boolean): Promise<number[]> {
+  const sent = numbers.map(() => 0);
+  world.proxy.choose = ({ method, path, body }) => {
+    const number = Number(call.exec(`${method} ${path} ${body}`)?.groups?.n ?? 0);
+    if (number === 0) return undefined;
+    const count = (sent[number - 1] ?? 0) + 1;
+    sent[number - 1] = count;
+    return faulty && count === 1 ? Object.values(faults)[number - 1] : undefined;
+  };
+  await world.apply();
+  return sent;
+}
+
+/** The number that an address or a name of a thing ends with, or has first. */
+const numberIn = (address: string) => Number(/\d+/.exec(address)?.[0]);
+
+/** `outcome sent`, then what the next plan does about it, and how often the next apply sends the call. */
+async function consequencesOf(kind: Kind): Promise<Record<string, string>> {
+  if (kind.before !== undefined) {
+    await world.write(kind.before.join("---\n"));
+    await world.apply();
+  }
+  await world.write(kind.documents.join("---\n"), sources);
+  const sent = await applyOnce(kind, true);
+  const ends = new Map(
+    world.events.flatMap((event) =>
+      event.type === "change_finished" ? [[numberIn(event.address), event.outcome] as const] : [],
+    ),
+  );
+  const planned = new Map(
+    (await world.plan()).changes.map((change) => [numberIn(change.address), change.action]),
+  );
+  const again = await applyOnce(kind, false);
+  return Object.fromEntries(
+    names.map((name, at) => {
+      const end = `${ends.get(at + 1)} ${sent[at]}`;
+      const next = planned.get(at + 1);
+      return [name, next === undefined && again[at] === 0 ? end : `${end}, then ${next} ${again[at]}`];
+    }),
+  );
+}
+
+/** The calls whose answer proves that nothing was done: what the next plan has for them is what this one had. */
+const refusedAs = (action: string) => `rejected 1, then ${action} 1`;
+
+const irrevocable = (action: string) => ({
+  "408": "unknown 1, then in_doubt 0",
+  "503, carried out": "unknown 1, then in_doubt 0",
+  "429": refusedAs(action),
+  "403": refusedAs(action),
+  "404": refusedAs(action),
+  "410": refusedAs(action),
+  "409": "unknown 1, then in_doubt 0",
+  "202, carried out": "unknown 1, then in_doubt 0",
+  "204, carried out": "unknown 1, then in_doubt 0",
+  "of another type": "unknown 1, then in_doubt 0",
+});
+
+const repeatable = {
+  "408": "done 2",
+  "503, carried out": "done 2",
+  "429": "done 2",
+  "of another type": "done 2",
+};
+
+const table: readonly (readonly [keyof typeof kinds, Readonly<Record<keyof typeof faults, string>>])[] = [
+  [
+    "attach",
+    {
+      // Looked for by an update, and posted again only when it is not there.
+      "408": "done 2",
+      "503, carried out": "done 1",
+      "429": "done 2",
+      "403": refusedAs("create"),
+      "404": refusedAs("create"),
+      "410": refusedAs("create"),
+      "409": refusedAs("create"),
+      "202, carried out": "done 1",
+      "204, carried out": "done 1",
+      "of another type": "done 1",
+    },
+  ],
+  [
+    "update",
+    {
+      ...repeatable,
+      "403": refusedAs("update"),
+      "404": refusedAs("create"),
+      "410": refusedAs("create"),
+      "409": refusedAs("update"),
+      "202, carried out": "unknown 1, then update 1",
+      "204, carried out": "done 1",
+    },
+  ],
+  [
+    "detach",
+    {
+      ...repeatable,
+      "403": refusedAs("delete"),
+      "404": "done 1",
+      "410": "done 1",
+      "409": refusedAs("delete"),
+      "202, carried out": "unknown 1, then delete 1",
+      "204, carried out": "done 1",
+    },
+  ],
+  [
+    "upload",
+    {
+      ...repeatable,
+      "403": refusedAs("create"),
+      "404": refusedAs("create"),
+      "410": refusedAs("create"),
+      "409": refusedAs("create"),
+      "202, carried out": "done 2",
+      "204, carried out": "done 2",
+    },
+  ],
+  ["publish", irrevocable("publish")],
+  ["duplicate", irrevocable("duplicate")],
+];
+
+test.each(table)(
+  "what each first answer to a call to %s means, now and to the next apply",
+  async (kind, cells) => {
+    expect(await consequencesOf(kinds[kind])).toEqual(cells);
+    const { attachments, products } = world.sandbox.state();
+    const attachedTo = attachments.map(({ draftId }) => draftId);
+    expect(attachedTo).toEqual([...new Set(attachedTo)]);
+    // All but those whose call was lost, and never carried out.
+    if (kind === "publish" || kind === "duplicate") expect(products).toHaveLength(names.length - 2);
+  },
+);
