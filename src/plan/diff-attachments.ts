@@ -31,15 +31,18 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     .filter(([address]) => !doubts.has(address))
     .sort(([a], [b]) => compareText(a, b));
   for (const [address, attachment] of settled) {
-    const known = findRecorded(address, attachment, { index, wanted, claimed });
-    if (known === "same-file") {
+    const found = findRecorded(address, attachment, { index, wanted, claimed });
+    if (found === "same-file") {
       diagnostics.push(sameFileTwice(address, attachment, index));
       continue;
     }
-    if (known !== undefined) claimed.add(known);
-    const change = compare(address, attachment, known, index);
+    if (found !== undefined) claimed.add(found.record);
+    const change = compare(address, attachment, found?.record, index);
     if (change === undefined) unchanged.push(address);
     else changes.push(change);
+    if (found?.former === undefined) continue;
+    claimed.add(found.former);
+    changes.push(...formerRemoval(found.former, wanted));
   }
   for (const attachment of recorded.attachments) {
     if (claimed.has(attachment) || wanted.has(attachment.address) || doubts.has(attachment.address)) continue;
@@ -58,11 +61,16 @@ function diffDoubt(
   const settling = inDoubtChange(operation, after);
   const replaced = after === null ? undefined : index.at(operation.address);
   if (replaced === undefined || replaced.fileId === operation.intent.fileId) return [settling];
-  // Its record gives up the address when the new file's is made. Left attached, it would be published too.
-  const address = ownAddress(replaced);
-  return wanted.has(address)
-    ? [settling]
-    : [settling, removal(replaced, { address, reason: "content_changed" })];
+  return [settling, ...formerRemoval(replaced, wanted)];
+}
+
+/** A file's record gives up the address when the new file's takes it. Left attached, it would be published too. */
+function formerRemoval(
+  former: RecordedAttachment,
+  wanted: ReadonlyMap<string, DesiredAttachment>,
+): readonly Change[] {
+  const address = ownAddress(former);
+  return wanted.has(address) ? [] : [removal(former, { address, reason: "content_changed" })];
 }
 
 interface Search {
@@ -71,17 +79,34 @@ interface Search {
   readonly claimed: ReadonlySet<RecordedAttachment>;
 }
 
+interface Found {
+  readonly record: RecordedAttachment;
+  /** What has the address and is not the desired file. */
+  readonly former?: RecordedAttachment;
+}
+
 /**
- * The record of a desired attachment: by its address; else by its file id, when a manifest now names the file another
- * way; else by its content, when a local file was renamed. `same-file` when another desired attachment is that file.
+ * The record of a desired attachment: by its address; else, or when that has another content, the file that is attached
+ * under another address. `same-file` when another desired attachment is that file.
  */
 function findRecorded(
   address: string,
   attachment: DesiredAttachment,
+  search: Search,
+): Found | "same-file" | undefined {
+  const own = search.index.at(address);
+  if (own !== undefined && !isOtherContent(attachment, own, search.index)) return { record: own };
+  const elsewhere = findElsewhere(attachment, search);
+  if (elsewhere === "same-file") return elsewhere;
+  if (elsewhere === undefined) return own === undefined ? undefined : { record: own };
+  return own === undefined ? { record: elsewhere } : { record: elsewhere, former: own };
+}
+
+/** By its file id, when a manifest now names the file another way; else by its content, when a local file was renamed. */
+function findElsewhere(
+  attachment: DesiredAttachment,
   { index, wanted, claimed }: Search,
 ): RecordedAttachment | "same-file" | undefined {
-  const own = index.at(address);
-  if (own !== undefined) return own;
   const fileId = fileIdOf(attachment, index);
   const sameFile = fileId === undefined ? undefined : index.ofFile(attachment, fileId);
   if (sameFile !== undefined) {

@@ -50,6 +50,29 @@ describe("a failure", () => {
     expect(stopped).toBeUndefined();
   });
 
+  test("in the middle of a replacement, and the former content again: it is not attached a second time", async () => {
+    const manifest = (renderer: string) => `
+draft: 1
+product_files: [{ source: a.glb }, { file_id: 10, renderer: ${renderer} }]
+`;
+    await world.write(manifest("one"), { "manifests/a.glb": "former" });
+    await world.apply();
+    await world.write(manifest("two"), { "manifests/a.glb": "newer" });
+    world.proxy.choose = ({ method }) => (method === "PATCH" ? refused : undefined);
+    await world.apply();
+    expect(world.ends()).toContain("drafts/1/product_files/source:manifests/a.glb: skipped");
+    world.proxy.choose = () => undefined;
+    await world.write(manifest("two"), { "manifests/a.glb": "former" });
+    const calls: string[] = [];
+    world.proxy.choose = ({ method, path }) => void calls.push(`${method} ${path.replace(/900+/, "")}`);
+    expect(await world.apply()).toMatchObject({ totals: { failed: 0, in_doubt: 0, skipped: 0 } });
+    expect(calls.sort()).toEqual([
+      "DELETE /api/drafts/1/product_files/2",
+      "PATCH /api/drafts/1/product_files/10",
+    ]);
+    expect((await world.plan()).changes).toEqual([]);
+  });
+
   test("keeps the service's error objects whole", async () => {
     await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: x }]\n");
     world.proxy.choose = () => refused;

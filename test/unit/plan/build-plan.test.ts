@@ -78,6 +78,20 @@ describe("attachments", () => {
       changes: ["replace content_changed drafts/1/product_files/source:a.glb"],
     },
     {
+      name: "a former content that is still attached: taken up again, and the newer one is detached",
+      desired: wantedSource(1, "a.glb", "former"),
+      recorded: recordedWith({
+        attachments: [
+          recordedFile(1, 10, { sha256: "former" }),
+          recordedFile(1, 11, { address: "drafts/1/product_files/source:a.glb", sha256: "newer" }),
+        ],
+      }),
+      changes: [
+        "delete content_changed drafts/1/product_files/11",
+        "adopt renamed drafts/1/product_files/source:a.glb",
+      ],
+    },
+    {
       name: "a local file under a new name: adopted",
       desired: wantedSource(1, "b.glb", "same"),
       recorded: recordedWith({
