@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { defineApply } from "./apply.ts";
 import type { Cli } from "./cli.ts";
 import { examples } from "./cli.ts";
+import { defineHistory } from "./history.ts";
 import { defineInit } from "./init.ts";
 import { defineLock } from "./lock.ts";
 import { definePlan } from "./plan.ts";
@@ -22,6 +23,7 @@ const commands = [
   defineShow,
   defineResolve,
   defineState,
+  defineHistory,
   defineLock,
   defineUploads,
   defineProducts,
@@ -57,7 +59,8 @@ Exit codes:
   0 done   1 error, nothing changed   2 changes pending (plan --detailed-exitcode)
   3 some operations failed   4 something is in doubt, or waits for state recover
   5 refused by a safety limit
-  6 the plan is stale, or somebody else holds the lock   130 interrupted
+  6 the plan is stale, or somebody else holds the lock
+  7 stopped at --max-calls or --until   130 interrupted
 `,
     );
   for (const define of commands) define(program, cli);

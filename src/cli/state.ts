@@ -2,22 +2,23 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { messageOf } from "../model/errors.ts";
 import { inertJson } from "../model/inert-json.ts";
-import type { Recorded } from "../model/recorded.ts";
 import type { StateEntry } from "../report/state-view.ts";
+import type { StateStore } from "../state/open-ledger.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { examples, withWorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
+import { defineEdits } from "./state-edit.ts";
 import { defineRecover } from "./state-recover.ts";
 
 interface StateFlags extends WorkspaceFlags {
   readonly json?: boolean;
 }
 
-/** `draftsync state list|show|export|import|recover` */
+/** `draftsync state list|show|rm|mv|export|import|recover` */
 export const defineState: DefineCommand = (program, cli) => {
   const state = program
     .command("state")
-    .summary("look into the ledger")
+    .summary("look into the ledger, and mend it")
     .description("The ledger holds what draftsync did and was told. It is not what the service holds now.");
   withWorkspaceFlags(state.command("list"))
     .summary("list everything that is recorded")
@@ -26,11 +27,12 @@ export const defineState: DefineCommand = (program, cli) => {
     .addHelpText("after", examples("draftsync state list", "draftsync state list drafts/48213 --json"))
     .action((prefix: string | undefined, flags: StateFlags) => runList(cli, prefix ?? "", flags));
   withWorkspaceFlags(state.command("show"))
-    .summary("show what is recorded of an address")
+    .summary("show what is recorded of an address, and how it came to be")
     .argument("<address>", "as `state list` and plans show it")
     .option("--json", "as JSON")
     .addHelpText("after", examples("draftsync state show drafts/48213/product_files/9900011"))
     .action((address: string, flags: StateFlags) => runShow(cli, address, flags));
+  defineEdits(state, cli);
   withWorkspaceFlags(state.command("export"))
     .summary("write the whole ledger as JSON")
     .addHelpText("after", examples("draftsync state export > ledger-backup.json"))
@@ -53,23 +55,19 @@ export const defineState: DefineCommand = (program, cli) => {
   defineRecover(state, cli);
 };
 
-async function loadEntries(
-  cli: Cli,
-  flags: StateFlags,
-): Promise<{ entries: readonly StateEntry[]; recorded: Recorded }> {
-  const { inWorkspace } = await import("./workspace.ts");
-  const { noteUntilTakenIn } = await import("./recovery.ts");
+async function entriesOf(
+  ledger: StateStore,
+  isShown: (entry: StateEntry) => boolean,
+): Promise<readonly StateEntry[]> {
   const { listEntries } = await import("../report/state-view.ts");
-  return inWorkspace(cli, flags, async (workspace) => {
-    noteUntilTakenIn(cli, workspace.config);
-    const recorded = await (await workspace.ledger()).load();
-    return { entries: listEntries(recorded), recorded };
-  });
+  return listEntries(await ledger.load()).filter(isShown);
 }
 
 async function runList(cli: Cli, prefix: string, flags: StateFlags): Promise<void> {
-  const { entries } = await loadEntries(cli, flags);
-  const shown = entries.filter(({ address }) => address.startsWith(prefix));
+  const { readLedger } = await import("./read-ledger.ts");
+  const shown = await readLedger(cli, flags, (ledger) =>
+    entriesOf(ledger, ({ address }) => address.startsWith(prefix)),
+  );
   if (flags.json) return cli.terminal.out(`${inertJson({ format_version: 1, entries: shown }, 2)}\n`);
   const { formatEntryList } = await import("../report/state-text.ts");
   cli.terminal.out(formatEntryList(shown, cli.terminal.paintOut));
@@ -77,27 +75,34 @@ async function runList(cli: Cli, prefix: string, flags: StateFlags): Promise<voi
 }
 
 async function runShow(cli: Cli, address: string, flags: StateFlags): Promise<void> {
-  const { entries } = await loadEntries(cli, flags);
-  const shown = entries.filter((entry) => entry.address === address);
-  if (shown.length === 0) {
+  const { readLedger } = await import("./read-ledger.ts");
+  const { viewOperation } = await import("../report/history-view.ts");
+  const { shown, operations } = await readLedger(cli, flags, async (ledger) => ({
+    shown: await entriesOf(ledger, (entry) => entry.address === address),
+    operations: (await ledger.operations({ address })).map(viewOperation),
+  }));
+  if (shown.length === 0 && operations.length === 0) {
     throw new CliError(`nothing is recorded at ${address}`, {
       code: "address-unknown",
       hint: "`draftsync state list` shows every address.",
     });
   }
-  if (flags.json) return cli.terminal.out(`${inertJson({ format_version: 1, entries: shown }, 2)}\n`);
+  if (flags.json) {
+    return cli.terminal.out(`${inertJson({ format_version: 1, entries: shown, operations }, 2)}\n`);
+  }
   const { formatEntry } = await import("../report/state-text.ts");
-  cli.terminal.out(`${shown.map((entry) => formatEntry(entry, cli.terminal.paintOut)).join("\n\n")}\n`);
+  const { formatOperations } = await import("../report/history-text.ts");
+  const paint = cli.terminal.paintOut;
+  const parts = shown.map((entry) => formatEntry(entry, paint));
+  if (shown.length === 0) parts.push("Nothing is recorded any more.");
+  if (operations.length > 0) parts.push(formatOperations(operations, paint, "date").join("\n"));
+  cli.terminal.out(`${parts.join("\n\n")}\n`);
 }
 
 async function runExport(cli: Cli, flags: StateFlags): Promise<void> {
-  const { inWorkspace } = await import("./workspace.ts");
-  const { noteUntilTakenIn } = await import("./recovery.ts");
-  await inWorkspace(cli, flags, async (workspace) => {
-    noteUntilTakenIn(cli, workspace.config);
-    const exported = await (await workspace.ledger()).export();
-    cli.terminal.out(`${inertJson(exported, 2)}\n`);
-  });
+  const { readLedger } = await import("./read-ledger.ts");
+  const exported = await readLedger(cli, flags, (ledger) => ledger.export());
+  cli.terminal.out(`${inertJson(exported, 2)}\n`);
 }
 
 async function runImport(cli: Cli, file: string, flags: StateFlags): Promise<void> {

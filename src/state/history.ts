@@ -1,42 +1,16 @@
 import { z } from "zod";
 import { compareText } from "../model/address.ts";
-import type { CallFailure, Outcome } from "../model/outcome.ts";
+import {
+  type OperationSettlement,
+  type StoredOperation,
+  type StoredRun,
+  settlements,
+} from "../model/history.ts";
 import { operationKinds, type RecordedOperation } from "../model/recorded.ts";
 import { inDoubt } from "./in-doubt.ts";
 import type { LedgerQueries } from "./schema.ts";
 import { failureSchema, intentSchema, totalsSchema } from "./stored-json.ts";
 import { type RowShape, StoredRow } from "./stored-row.ts";
-
-/** A writing call and how it ended. Times are epoch milliseconds. */
-export interface StoredOperation extends RecordedOperation {
-  /** Absent between intent and outcome. */
-  readonly outcome?: Outcome;
-  /** Of the HTTP answer, when there was one. */
-  readonly status?: number;
-  readonly attempts?: number;
-  readonly failure?: CallFailure;
-  /** Present once the operation was in doubt and is no more. */
-  readonly settled?: OperationSettlement;
-}
-
-/** How a doubt ended. `by` is the operation that proved it, when one did. */
-export interface OperationSettlement {
-  readonly as: (typeof settlements)[number];
-  readonly at: number;
-  readonly by?: string;
-}
-
-/** A run of `apply`, with how it ended unless it was cut off. Times are epoch milliseconds. */
-export interface StoredRun {
-  readonly id: string;
-  readonly command: string;
-  readonly planId: string;
-  readonly startedAt: number;
-  readonly finishedAt?: number;
-  readonly status?: string;
-  /** As the run reported them. */
-  readonly totals?: unknown;
-}
 
 /** Which operations; all conditions must hold. */
 export interface OperationFilter {
@@ -119,8 +93,6 @@ const runColumns = ["id", "command", "plan_id", "started_at", "finished_at", "st
 
 /** How an operation may have ended. */
 export const outcomes = ["done", "rejected", "not_sent", "unknown"] as const;
-/** How a doubt may have ended. */
-export const settlements = ["done", "rejected", "not_sent", "superseded"] as const;
 
 /** Of a failure, what says why the outcome is unknown. */
 const detailSchema = z.looseObject({ message: z.string() });

@@ -1,5 +1,5 @@
+import type { StoredOperation } from "../model/history.ts";
 import { checkAddress } from "./attachment-address.ts";
-import type { StoredOperation } from "./history.ts";
 import { LedgerError } from "./ledger-error.ts";
 import type { LedgerExport } from "./ledger-export.ts";
 import type { LedgerQueries, LedgerTables } from "./schema.ts";

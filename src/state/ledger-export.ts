@@ -1,3 +1,4 @@
+import type { StoredOperation, StoredRun } from "../model/history.ts";
 import type {
   Recorded,
   RecordedAttachment,
@@ -6,7 +7,6 @@ import type {
   RecordedPublication,
   RecordedUpload,
 } from "../model/recorded.ts";
-import type { StoredOperation, StoredRun } from "./history.ts";
 
 /** Of {@link LedgerExport}; rises when a reader of it would have to change. */
 export const ledgerExportVersion = 1;

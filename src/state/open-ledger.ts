@@ -1,7 +1,8 @@
+import type { StoredOperation, StoredRun } from "../model/history.ts";
 import type { Clock, Ledger, LockStore } from "../model/ports.ts";
 import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
 import type { SlotStore } from "../model/slots.ts";
-import type { OperationFilter, RunFilter, StoredOperation, StoredRun } from "./history.ts";
+import type { OperationFilter, RunFilter } from "./history.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import type { LedgerExport } from "./ledger-export.ts";
 import { migrate } from "./migrate.ts";

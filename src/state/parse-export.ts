@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { messageOf } from "../model/errors.ts";
+import { settlements } from "../model/history.ts";
 import { operationKinds } from "../model/recorded.ts";
-import { outcomes, settlements } from "./history.ts";
+import { outcomes } from "./history.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { type LedgerExport, ledgerExportVersion } from "./ledger-export.ts";
 import { attachmentSchema, productRefSchema, provenanceSchema } from "./record-schemas.ts";

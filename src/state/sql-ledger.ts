@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import type { StoredOperation, StoredRun } from "../model/history.ts";
 import type { HeldLock } from "../model/lock.ts";
 import type {
   Clock,
@@ -16,15 +17,7 @@ import type { Recorded } from "../model/recorded.ts";
 import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
 import type { SlotStore, SlotTable } from "../model/slots.ts";
 import { type ApplyEffect, makeApplyEffect } from "./effects.ts";
-import {
-  type OperationFilter,
-  type RunFilter,
-  readInDoubt,
-  readOperations,
-  readRuns,
-  type StoredOperation,
-  type StoredRun,
-} from "./history.ts";
+import { type OperationFilter, type RunFilter, readInDoubt, readOperations, readRuns } from "./history.ts";
 import { importLedger } from "./import-ledger.ts";
 import { type Journal, makeJournal } from "./journal.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";

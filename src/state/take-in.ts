@@ -1,7 +1,8 @@
+import type { StoredOperation } from "../model/history.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
 import type { ApplyEffect } from "./effects.ts";
-import { readOperations, readRuns, type StoredOperation } from "./history.ts";
+import { readOperations, readRuns } from "./history.ts";
 import type { Journal } from "./journal.ts";
 import type { LedgerQueries } from "./schema.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import type { StoredOperation } from "../../src/model/history.ts";
 import type { Arrival } from "../../src/sandbox/arrivals.ts";
 import type { SandboxState } from "../../src/sandbox/state.ts";
-import type { StoredOperation } from "../../src/state/history.ts";
 import { type Evidence, judge } from "./support/judge.ts";
 import { desired } from "./support/scenario.ts";
 

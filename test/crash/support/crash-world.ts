@@ -1,9 +1,9 @@
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { StoredOperation } from "../../../src/model/history.ts";
 import type { Arrival } from "../../../src/sandbox/arrivals.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/server.ts";
-import type { StoredOperation } from "../../../src/state/history.ts";
 import { type Folder, makeFolder } from "../../support/cli.ts";
 import { type BytePoint, type KillProxy, startKillProxy } from "./kill-proxy.ts";
 import { inFolder, inPostgres, type LedgerPlace, withLedger } from "./ledger-place.ts";

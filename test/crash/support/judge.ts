@@ -1,6 +1,6 @@
+import type { StoredOperation } from "../../../src/model/history.ts";
 import type { Arrival } from "../../../src/sandbox/arrivals.ts";
 import type { SandboxState } from "../../../src/sandbox/state.ts";
-import type { StoredOperation } from "../../../src/state/history.ts";
 import { desired } from "./scenario.ts";
 
 /** What is known of one kill and the runs after it. */

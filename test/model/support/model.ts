@@ -1,8 +1,8 @@
 import type { Desired } from "../../../src/model/desired.ts";
+import type { StoredOperation } from "../../../src/model/history.ts";
 import type { NewOperation, OperationResult } from "../../../src/model/ports.ts";
 import type { Recorded } from "../../../src/model/recorded.ts";
 import type { Attributes } from "../../../src/model/resource.ts";
-import type { StoredOperation } from "../../../src/state/history.ts";
 import { attachedBy, attributesOf, fileOf, irrevocableOf, isWrite, nameOf } from "./call-facts.ts";
 import { expectedChanges, missingFiles } from "./expected-changes.ts";
 import type { WireEnd, WireRequest } from "./tap.ts";

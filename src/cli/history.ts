@@ -1,0 +1,86 @@
+import { Option } from "commander";
+import { parseDuration } from "../model/duration.ts";
+import { inertJson } from "../model/inert-json.ts";
+import { systemClock } from "../model/ports.ts";
+import type { HistoryFilter } from "../report/history-view.ts";
+import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
+import { examples, withWorkspaceFlags } from "./cli.ts";
+import { CliError } from "./cli-error.ts";
+
+interface HistoryFlags extends WorkspaceFlags {
+  readonly run?: string;
+  readonly since?: number;
+  readonly outcome?: string;
+  readonly limit: number;
+  readonly json?: boolean;
+}
+
+/** `draftsync history` */
+export const defineHistory: DefineCommand = (program, cli) => {
+  withWorkspaceFlags(program.command("history"))
+    .summary("what was sent, when, and what became of it")
+    .description("Shows runs and the writing calls of each, oldest first, as the ledger keeps them.")
+    .argument("[prefix]", "only operations whose address begins with this")
+    .option("--run <id>", "only this run; the beginning of its id will do")
+    .option("--since <time>", "only runs since: 7d (ago), or 2026-11-21T18:30:00Z", (text) =>
+      parseSince(text, systemClock.now()),
+    )
+    .addOption(
+      new Option("--outcome <outcome>", "only operations that ended so").choices([
+        "done",
+        "rejected",
+        "not_sent",
+        "unknown",
+      ]),
+    )
+    .option("--limit <n>", "the newest so many runs", parseLimit, 20)
+    .option("--json", "as JSON")
+    .addHelpText(
+      "after",
+      examples(
+        "draftsync history",
+        "draftsync history drafts/48213 --since 7d",
+        "draftsync history --outcome rejected --json | jq .runs",
+      ),
+    )
+    .action((prefix: string | undefined, flags: HistoryFlags) => runHistory(cli, prefix, flags));
+};
+
+async function runHistory(cli: Cli, prefix: string | undefined, flags: HistoryFlags): Promise<void> {
+  const { readLedger } = await import("./read-ledger.ts");
+  const { viewHistory } = await import("../report/history-view.ts");
+  const { run, since, outcome, limit } = flags;
+  const filter: HistoryFilter = {
+    limit,
+    ...(prefix === undefined ? {} : { prefix }),
+    ...(run === undefined ? {} : { run }),
+    ...(since === undefined ? {} : { since }),
+    ...(outcome === undefined ? {} : { outcome }),
+  };
+  const runs = await readLedger(cli, flags, async (ledger) =>
+    viewHistory({ runs: await ledger.runs(), operations: await ledger.operations() }, filter),
+  );
+  if (flags.json) return cli.terminal.out(`${inertJson({ format_version: 1, runs }, 2)}\n`);
+  const { formatHistory } = await import("../report/history-text.ts");
+  cli.terminal.out(formatHistory(runs, cli.terminal.paintOut));
+  if (runs.length === 0) cli.terminal.err("Nothing of that is in the history.\n");
+}
+
+function parseLimit(text: string): number {
+  if (/^\d{1,9}$/.test(text) && Number(text) > 0) return Number(text);
+  throw new CliError(`--limit takes a whole number above 0, not ${text}`, {
+    code: "bad-flag",
+    hint: "Write it like --limit 50.",
+  });
+}
+
+function parseSince(text: string, now: number): number {
+  const ago = parseDuration(text);
+  if (ago !== undefined) return now - ago;
+  const at = /^\d{4}-\d{2}-\d{2}(T.*)?$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(at)) return at;
+  throw new CliError(`--since takes a duration or a point in time, not ${text}`, {
+    code: "bad-flag",
+    hint: "Write it like --since 7d, --since 2026-11-21, or --since 2026-11-21T18:30:00Z.",
+  });
+}

@@ -1,0 +1,16 @@
+import type { StateStore } from "../state/open-ledger.ts";
+import type { Cli, WorkspaceFlags } from "./cli.ts";
+import { noteUntilTakenIn } from "./recovery.ts";
+import { inWorkspace } from "./workspace.ts";
+
+/** Opens the ledger for a command that only reads it; outcomes that it has not taken in are noted on standard error. */
+export function readLedger<T>(
+  cli: Cli,
+  flags: WorkspaceFlags,
+  read: (ledger: StateStore) => Promise<T>,
+): Promise<T> {
+  return inWorkspace(cli, flags, async (workspace) => {
+    noteUntilTakenIn(cli, workspace.config);
+    return read(await workspace.ledger());
+  });
+}

@@ -1,0 +1,151 @@
+import type { Command } from "commander";
+import { parseAddress } from "../model/address.ts";
+import type { LedgerEffect } from "../model/ports.ts";
+import { systemClock } from "../model/ports.ts";
+import type { Recorded } from "../model/recorded.ts";
+import { approve } from "./approval.ts";
+import type { Cli, WorkspaceFlags } from "./cli.ts";
+import { examples, withWorkspaceFlags } from "./cli.ts";
+import { CliError } from "./cli-error.ts";
+import { exitCode } from "./exit-code.ts";
+import type { Workspace } from "./workspace.ts";
+
+interface EditFlags extends WorkspaceFlags {
+  readonly autoApprove?: boolean;
+}
+
+/** `draftsync state rm` and `draftsync state mv`: change what is recorded, and nothing at the service. */
+export function defineEdits(state: Command, cli: Cli): void {
+  withWorkspaceFlags(state.command("rm"))
+    .summary("forget what is recorded; nothing happens at the service")
+    .description(
+      "Drops attachments and duplicates from the ledger. What stays attached at the service is nobody's then: when a " +
+        "manifest still asks for it, the next apply finds it attached and adopts it.",
+    )
+    .argument("<address...>", "as `state list` shows them")
+    .option("--auto-approve", "do not ask; needed where nobody can be asked")
+    .addHelpText("after", examples("draftsync state rm drafts/48213/product_files/9900011"))
+    .action((addresses: string[], flags: EditFlags) => runRemove(cli, addresses, flags));
+  withWorkspaceFlags(state.command("mv"))
+    .summary("record an attachment under another address")
+    .description(
+      "For a file that the manifests name another way, such as by its source instead of its id. Draft and collection " +
+        "stay the same; whatever had the address moves to its file id.",
+    )
+    .argument("<from>", "the address it is recorded under")
+    .argument("<to>", "its new address")
+    .addHelpText(
+      "after",
+      examples(
+        "draftsync state mv drafts/48213/product_files/9900011 drafts/48213/product_files/source:files/dragon.blend",
+      ),
+    )
+    .action((from: string, to: string, flags: EditFlags) => runMove(cli, { from, to, flags }));
+}
+
+async function runRemove(cli: Cli, addresses: readonly string[], flags: EditFlags): Promise<void> {
+  await edit(cli, flags, "state rm", async (recorded) => {
+    const effects = addresses.map((address) => removalOf(address, recorded));
+    const approved = await approve(cli, {
+      given: flags.autoApprove,
+      question: `Forget ${addresses.length === 1 ? addresses[0] : `these ${addresses.length}`}? Nothing is detached at the service.`,
+      to: "to forget what is recorded",
+      declined: "Nothing was forgotten.",
+    });
+    if (approved)
+      return { effects, said: `Forgotten: ${addresses.join(", ")}. Nothing happened at the service.` };
+    cli.end(cli.signal.aborted ? exitCode.interrupted : exitCode.error);
+    return undefined;
+  });
+}
+
+function removalOf(
+  address: string,
+  { attachments, duplicates, publications, inDoubt }: Recorded,
+): LedgerEffect {
+  if (inDoubt.some((operation) => operation.address === address)) {
+    throw refusal(
+      `${address} is in doubt`,
+      "Say what became of it: draftsync resolve ADDRESS --done|--not-done",
+    );
+  }
+  const attachment = attachments.find((each) => each.address === address);
+  if (attachment !== undefined) return { type: "detached", target: attachment };
+  const parsed = parseAddress(address);
+  if (parsed?.type === "duplicate" && duplicates.some(({ name }) => name === parsed.name)) {
+    return { type: "duplicate_forgotten", name: parsed.name };
+  }
+  if (publications.some(({ draftId }) => address === `drafts/${draftId}/product`)) {
+    throw refusal(
+      `${address} is published, and would be published again when that was forgotten`,
+      "To publish once more, raise `publish.revision` in the manifest.",
+    );
+  }
+  throw unknown(address);
+}
+
+async function runMove(
+  cli: Cli,
+  { from, to, flags }: { readonly from: string; readonly to: string; readonly flags: EditFlags },
+): Promise<void> {
+  await edit(cli, flags, "state mv", async ({ attachments, inDoubt }) => {
+    const attachment = attachments.find(({ address }) => address === from);
+    if (attachment === undefined) throw unknown(from);
+    if (inDoubt.some(({ address }) => address === from || address === to)) {
+      throw refusal(`${from} or ${to} is in doubt`, "Settle it first; `draftsync plan` shows it with `?`.");
+    }
+    return {
+      effects: [{ type: "readdressed", target: attachment, address: to }],
+      said: `${from} is recorded as ${to}.`,
+    };
+  });
+}
+
+interface Edit {
+  readonly effects: readonly LedgerEffect[];
+  readonly said: string;
+}
+
+/** Under the lock, and in the history as a run without calls. */
+async function edit(
+  cli: Cli,
+  flags: EditFlags,
+  command: string,
+  decide: (recorded: Recorded) => Promise<Edit | undefined>,
+): Promise<void> {
+  const { inWorkspace } = await import("./workspace.ts");
+  const { withLock } = await import("./with-lock.ts");
+  await inWorkspace(cli, flags, (workspace) =>
+    withLock(cli, { workspace, command }, async () => {
+      const decided = await decide(await (await workspace.ledger()).load());
+      if (decided === undefined) return;
+      await record(workspace, command, decided.effects);
+      cli.terminal.err(`${decided.said}\n`);
+    }),
+  );
+}
+
+async function record(
+  workspace: Workspace,
+  command: string,
+  effects: readonly LedgerEffect[],
+): Promise<void> {
+  const { newId } = await import("../apply/context.ts");
+  const ledger = await workspace.ledger();
+  const id = newId();
+  const startedAt = systemClock.now();
+  await ledger.record(effects);
+  await ledger.startRun({ id, command, planId: "", startedAt });
+  await ledger.finishRun(id, { totals: { done: effects.length, calls: 0 }, status: "done" });
+}
+
+function refusal(message: string, hint: string): CliError {
+  return new CliError(message, { code: "not-editable", hint });
+}
+
+function unknown(address: string): CliError {
+  return new CliError(`nothing is recorded at ${address}`, {
+    code: "address-unknown",
+    hint: "`draftsync state list` shows every address.",
+  });
+}

@@ -1,0 +1,92 @@
+import stringWidth from "string-width";
+import type { HistoryOperation, HistoryRun } from "./history-view.ts";
+import { inertLine } from "./inert-text.ts";
+import type { Palette, Tone } from "./palette.ts";
+import { formatMilliseconds, plural } from "./quantities.ts";
+
+/** Runs with their operations, oldest first; ends with a line feed unless there is none. */
+export function formatHistory(runs: readonly HistoryRun[], paint: Palette): string {
+  return runs.map((run) => `${formatRun(run, paint)}\n`).join("\n");
+}
+
+function formatRun(run: HistoryRun, paint: Palette): string {
+  const head = [
+    paint("strong", timeOf(run.started_at)),
+    paint("strong", inertLine(run.command)),
+    endOf(run),
+    paint("muted", inertLine(run.run_id)),
+  ].join("  ");
+  return [head, ...formatOperations(run.operations, paint)].join("\n");
+}
+
+function endOf(run: HistoryRun): string {
+  if (run.finished_at === undefined) return "cut off, or under way";
+  const took = Date.parse(run.finished_at) - Date.parse(run.started_at);
+  return `${inertLine(run.status ?? "ended")}, ${countsOf(run.totals)}in ${formatMilliseconds(took)}`;
+}
+
+/** `9 done, 1 failed, 21 calls, `: what the run reported of itself. */
+function countsOf(totals: unknown): string {
+  if (typeof totals !== "object" || totals === null) return "";
+  const counts = Object.entries(totals).filter(([, count]) => typeof count === "number" && count > 0);
+  return counts
+    .map(([name, count]) =>
+      name === "calls" ? plural(count, "call") : `${count} ${inertLine(name.replaceAll("_", " "))}`,
+    )
+    .map((part) => `${part}, `)
+    .join("");
+}
+
+/**
+ * A line for each operation, in columns, and below it why it failed and how its doubt ended. With their `date`, when
+ * they are not of one run.
+ */
+export function formatOperations(
+  operations: readonly HistoryOperation[],
+  paint: Palette,
+  as: "time" | "date" = "time",
+): readonly string[] {
+  const widths = operations.map(({ address }) => stringWidth(inertLine(address)));
+  const width = Math.min(72, Math.max(0, ...widths.slice(0, 10_000)));
+  return operations.flatMap((operation) => {
+    const address = inertLine(operation.address);
+    const gap = " ".repeat(Math.max(0, width - stringWidth(address)));
+    const { status, attempts = 1, started_at, finished_at } = operation;
+    const facts = [
+      ...(status === undefined ? [] : [String(status)]),
+      ...(finished_at === undefined
+        ? []
+        : [formatMilliseconds(Date.parse(finished_at) - Date.parse(started_at))]),
+      ...(attempts > 1 ? [plural(attempts, "attempt")] : []),
+    ].join(", ");
+    const outcome = paint(toneOf(operation), wordOf(operation).padEnd(8));
+    const line = `  ${paint("muted", as === "date" ? timeOf(started_at) : started_at.slice(11, 19))}  ${operation.kind.padEnd(9)}  ${address}${gap}  ${outcome}  ${facts}`;
+    return [line.trimEnd(), ...notesOf(operation, paint)];
+  });
+}
+
+function notesOf({ failure, settled }: HistoryOperation, paint: Palette): readonly string[] {
+  const notes = [];
+  if (failure !== undefined) notes.push(`${inertLine(failure.message)}  [${inertLine(failure.code)}]`);
+  if (settled !== undefined) {
+    const by = settled.by === undefined ? "" : ` by operation ${inertLine(settled.by)}`;
+    notes.push(`settled as ${settled.as.replaceAll("_", " ")} at ${timeOf(settled.at)}${by}`);
+  }
+  return notes.map((note) => `            ${paint("muted", note)}`);
+}
+
+function wordOf({ outcome, settled }: HistoryOperation): string {
+  if (outcome === "unknown") return settled === undefined ? "in doubt" : "unknown";
+  return outcome === "not_sent" ? "not sent" : outcome;
+}
+
+function toneOf({ outcome, settled }: HistoryOperation): Tone {
+  if (outcome === "done") return "added";
+  if (outcome === "unknown") return settled === undefined ? "warning" : "muted";
+  return "error";
+}
+
+/** `2026-11-21 06:53:10 UTC` */
+function timeOf(iso: string): string {
+  return `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
+}

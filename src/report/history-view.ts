@@ -1,0 +1,121 @@
+import { compareText } from "../model/address.ts";
+import type { StoredOperation, StoredRun } from "../model/history.ts";
+
+/** A run and what it sent, for scripts. Times are ISO 8601, UTC. */
+export interface HistoryRun {
+  readonly run_id: string;
+  readonly command: string;
+  /** Absent for calls by hand, which have no plan. */
+  readonly plan_id?: string;
+  readonly started_at: string;
+  /** Absent when it was cut off, or is under way. */
+  readonly finished_at?: string;
+  readonly status?: string;
+  readonly totals?: unknown;
+  readonly operations: readonly HistoryOperation[];
+}
+
+/** A writing call and what became of it. */
+export interface HistoryOperation {
+  readonly operation_id: string;
+  readonly address: string;
+  readonly kind: string;
+  readonly method: string;
+  readonly path: string;
+  readonly started_at: string;
+  readonly finished_at?: string;
+  /** `unknown` also between intent and outcome. */
+  readonly outcome: string;
+  readonly status?: number;
+  readonly attempts?: number;
+  readonly failure?: { readonly code: string; readonly message: string };
+  /** How its doubt ended, when, and by which operation; by a person when there is none. */
+  readonly settled?: { readonly as: string; readonly at: string; readonly by?: string };
+}
+
+/** What is shown of the history. All conditions must hold; of a run, only the operations that fit are shown. */
+export interface HistoryFilter {
+  /** Leading part of the addresses. */
+  readonly prefix?: string;
+  /** Leading part of the run's id. */
+  readonly run?: string;
+  /** Epoch milliseconds. */
+  readonly since?: number;
+  readonly outcome?: string;
+  /** The newest so many runs. */
+  readonly limit?: number;
+}
+
+/** Runs by start, each with its operations by start. A run of which no operation fits a narrower filter is left out. Pure. */
+export function viewHistory(
+  {
+    runs,
+    operations,
+  }: { readonly runs: readonly StoredRun[]; readonly operations: readonly StoredOperation[] },
+  { prefix, run, since = 0, outcome, limit = Number.POSITIVE_INFINITY }: HistoryFilter,
+): readonly HistoryRun[] {
+  const byRun = new Map<string, HistoryOperation[]>();
+  for (const operation of [...operations].sort(byStart)) {
+    const shown = viewOperation(operation);
+    if (!shown.address.startsWith(prefix ?? "") || shown.outcome !== (outcome ?? shown.outcome)) continue;
+    const others = byRun.get(operation.runId);
+    if (others === undefined) byRun.set(operation.runId, [shown]);
+    else others.push(shown);
+  }
+  const isNarrow = prefix !== undefined || outcome !== undefined;
+  const fitting = runs.filter(
+    ({ id, startedAt }) => startedAt >= since && id.startsWith(run ?? "") && (!isNarrow || byRun.has(id)),
+  );
+  return fitting
+    .slice(Math.max(0, fitting.length - limit))
+    .map((each) => ({ ...viewRun(each), operations: byRun.get(each.id) ?? [] }));
+}
+
+/** Calls that left at the same millisecond are told in the order of their addresses. */
+function byStart(one: StoredOperation, other: StoredOperation): number {
+  return one.startedAt - other.startedAt || compareText(one.address, other.address);
+}
+
+function viewRun({ id, command, planId, startedAt, finishedAt, status, totals }: StoredRun) {
+  return {
+    run_id: id,
+    command,
+    ...(planId === "" ? {} : { plan_id: planId }),
+    started_at: isoOf(startedAt),
+    ...(finishedAt === undefined ? {} : { finished_at: isoOf(finishedAt) }),
+    ...(status === undefined ? {} : { status }),
+    ...(totals === undefined ? {} : { totals }),
+  };
+}
+
+/** One operation as scripts see it. */
+export function viewOperation(operation: StoredOperation): HistoryOperation {
+  const { id, address, kind, method, path, startedAt, finishedAt } = operation;
+  const { outcome = "unknown", status, attempts, failure, settled } = operation;
+  return {
+    operation_id: id,
+    address,
+    kind,
+    method,
+    path,
+    started_at: isoOf(startedAt),
+    ...(finishedAt === undefined ? {} : { finished_at: isoOf(finishedAt) }),
+    outcome,
+    ...(status === undefined ? {} : { status }),
+    ...(attempts === undefined ? {} : { attempts }),
+    ...(failure === undefined ? {} : { failure: { code: failure.code, message: failure.message } }),
+    ...(settled === undefined
+      ? {}
+      : {
+          settled: {
+            as: settled.as,
+            at: isoOf(settled.at),
+            ...(settled.by === undefined ? {} : { by: settled.by }),
+          },
+        }),
+  };
+}
+
+function isoOf(at: number): string {
+  return new Date(at).toISOString();
+}

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { draftsync, type Folder, makeFolder } from "../support/cli.ts";
+
+let folder: Folder;
+const run = (...args: string[]) => draftsync(args, { cwd: folder.path });
+const historyOf = async (...args: string[]) => {
+  const { code, stdout } = await run("history", "--json", ...args);
+  expect(code).toBe(0);
+  return JSON.parse(stdout).runs;
+};
+
+const manifest = (renderer: string) => `
+draft: 1
+product_files: [{ file_id: 11, renderer: ${renderer} }, { source: a.glb }]
+publish: true
+`;
+
+beforeAll(async () => {
+  folder = await makeFolder({
+    "draftsync.yaml": "version: 1\nworkspace: w\nservice: sandbox\n",
+    "manifests/a.yaml": manifest("arnold"),
+    "manifests/a.glb": "content",
+  });
+  await run("apply", "--auto-approve");
+  await folder.write({ "manifests/a.yaml": manifest("karma") });
+  await run("apply", "--auto-approve");
+});
+afterAll(() => folder.dispose());
+
+const file = "drafts/1/product_files/11";
+
+describe("history", () => {
+  test("tells runs and what they sent, oldest first", async () => {
+    const { code, stdout } = await run("history");
+    expect(code).toBe(0);
+    const shape = stdout.replaceAll(/\d{4}-\d\d-\d\d |\d\d:\d\d:\d\d|[\d.]+ m?s\b|[0-9a-f-]{36}/g, "…");
+    // Two attachments that leave at once have no order.
+    const lines = shape.trim().split("\n");
+    expect([...lines.slice(0, 2), ...lines.slice(2, 4).sort(), ...lines.slice(4)]).toEqual([
+      "…… UTC  apply  done, 3 done, 6 calls, in …  …",
+      "  …  upload     uploads/manifests/a.glb                        done      201, …",
+      "  …  attach     drafts/1/product_files/11                      done      201, …",
+      "  …  attach     drafts/1/product_files/source:manifests/a.glb  done      201, …",
+      "  …  publish    drafts/1/product                               done      201, …",
+      "",
+      "…… UTC  apply  done, 1 done, 1 call, in …  …",
+      "  …  update     drafts/1/product_files/11  done      200, …",
+    ]);
+  });
+
+  test("narrows by address, run, time, outcome and number", async () => {
+    const all = await historyOf();
+    expect(all).toHaveLength(2);
+    const [first, second] = all;
+    expect(await historyOf(file)).toEqual([
+      { ...first, operations: [expect.objectContaining({ kind: "attach", address: file })] },
+      second,
+    ]);
+    expect(await historyOf("--run", second.run_id.slice(0, 8))).toEqual([second]);
+    expect(await historyOf("--limit", "1")).toEqual([second]);
+    expect(await historyOf("--since", "1h")).toEqual(all);
+    expect(await historyOf("--since", "2999-01-01")).toEqual([]);
+    expect(await historyOf("--outcome", "rejected")).toEqual([]);
+  });
+
+  test.each([
+    [["--limit", "0"], "--limit takes a whole number"],
+    [["--since", "soon"], "--since takes a duration or a point in time"],
+    [["--outcome", "lost"], "Allowed choices"],
+  ])("%j is an error that says what is allowed", async (args, message) => {
+    expect(await run("history", ...args)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(message),
+    });
+  });
+});
+
+test("state show tells the whole story of an address", async () => {
+  const { stdout } = await run("state", "show", file);
+  expect(stdout).toContain(`${file}  attachment, confirmed by patch`);
+  expect(stdout).toMatch(/UTC {2}attach .* done .*\n.*UTC {2}update .* done/);
+  const { entries, operations } = JSON.parse((await run("state", "show", file, "--json")).stdout);
+  expect(entries).toHaveLength(1);
+  expect(operations.map(({ kind }: { kind: string }) => kind)).toEqual(["attach", "update"]);
+});
+
+describe("state rm and mv", () => {
+  test("mv records a file under another address, and the plan follows", async () => {
+    const to = "drafts/1/product_files/source:manifests/b.glb";
+    expect(await run("state", "mv", "drafts/1/product_files/source:manifests/a.glb", to)).toMatchObject({
+      code: 0,
+    });
+    expect((await run("state", "list")).stdout).toContain(to);
+    await folder.write({
+      "manifests/b.glb": "content",
+      "manifests/a.yaml": manifest("karma").replace("a.glb", "b.glb"),
+    });
+    expect((await run("plan")).stdout).toContain("No changes.");
+  });
+
+  test("rm forgets, and the next apply finds the file attached and adopts it", async () => {
+    expect(await run("state", "rm", file)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("[approval-needed]"),
+    });
+    expect(await run("state", "rm", file, "--auto-approve")).toMatchObject({ code: 0 });
+    expect((await run("state", "show", file)).stdout).toContain("Nothing is recorded any more.");
+    expect(await run("apply", "--auto-approve")).toMatchObject({ code: 0 });
+    expect((await run("state", "show", file)).stdout).toContain("attachment, confirmed by patch");
+    const commands = (await historyOf()).map(({ command }: { command: string }) => command);
+    expect(commands).toEqual(["apply", "apply", "state mv", "state rm", "apply"]);
+  });
+
+  test.each([
+    [["rm", "drafts/1/product", "--auto-approve"], "would be published again"],
+    [["rm", "drafts/9/product_files/1", "--auto-approve"], "nothing is recorded at drafts/9/product_files/1"],
+    [["mv", "drafts/9/product_files/1", file], "nothing is recorded at drafts/9/product_files/1"],
+    [["mv", file, "drafts/2/product_files/11"], "no address for file 11 in product_files of draft 1"],
+  ])("state %j is refused, and nothing is changed", async (args, message) => {
+    const before = (await run("state", "export")).stdout;
+    expect(await run("state", ...args)).toMatchObject({ code: 1, stderr: expect.stringContaining(message) });
+    const after = (await run("state", "export")).stdout;
+    expect(JSON.parse(after)).toEqual(JSON.parse(before));
+  });
+});
