@@ -44,5 +44,6 @@ export { assertFresh, formatPlanFile, parsePlanFile } from "./plan/saved-plan.ts
 export { openService, type Service, type ServiceOptions } from "./service/open-service.ts";
 export { type ServiceProfile, serviceProfileSchema } from "./service/profile.ts";
 export { parseKeptOutcomes, RecoveryError } from "./state/kept-outcome.ts";
-export { openLedger, type StateStore } from "./state/open-ledger.ts";
+export type { LedgerReader } from "./state/ledger-reader.ts";
+export { openLedger, openLedgerReader, type StateStore } from "./state/open-ledger.ts";
 export { makeKeeper, RecoveryFiles, readRecoveryFile } from "./state/recovery-files.ts";

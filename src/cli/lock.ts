@@ -48,7 +48,7 @@ async function runStatus(cli: Cli, flags: StatusFlags): Promise<void> {
   const { terminal } = cli;
   const lock = await inWorkspace(cli, flags, async (workspace) => {
     noteUntilTakenIn(cli, workspace.config);
-    return (await workspace.ledger()).heldLock();
+    return (await workspace.reader()).heldLock();
   });
   const now = systemClock.now();
   if (flags.json) {
@@ -62,8 +62,7 @@ async function runRelease(cli: Cli, id: string, flags: ReleaseFlags): Promise<vo
   const { inWorkspace } = await import("./workspace.ts");
   const { formatLock } = await import("../report/lock-text.ts");
   await inWorkspace(cli, flags, async (workspace) => {
-    const ledger = await workspace.ledger();
-    const lock = await ledger.heldLock();
+    const lock = await (await workspace.reader()).heldLock();
     if (lock === undefined) throw notHeld(id);
     if (lock.id !== id) throw heldAsAnother(id, lock);
     const approved = await approve(cli, {
@@ -75,7 +74,7 @@ async function runRelease(cli: Cli, id: string, flags: ReleaseFlags): Promise<vo
     });
     if (!approved) return cli.end(exitCode.error);
     // Somebody else may have got it while the question was open: that one is not taken away.
-    if (!(await ledger.releaseLock(id))) throw notHeld(id);
+    if (!(await (await workspace.ledger()).releaseLock(id))) throw notHeld(id);
     cli.terminal.err("Released.\n");
   });
 }

@@ -46,7 +46,7 @@ export async function makePlan(workspace: Workspace, targets: readonly string[])
   const { config } = workspace;
   refuseUntilTakenIn(config);
   const { desired, diagnostics } = await loadDesired(config, "hash");
-  const recorded = await (await workspace.ledger()).load();
+  const recorded = await (await workspace.reader()).load();
   assertOwner(recorded, { origin: config.service.origin, workspace: config.workspace });
   const plan = buildPlan({
     workspace: config.workspace,

@@ -1,4 +1,4 @@
-import type { StateStore } from "../state/open-ledger.ts";
+import type { LedgerReader } from "../state/ledger-reader.ts";
 import type { Cli, WorkspaceFlags } from "./cli.ts";
 import { noteUntilTakenIn } from "./recovery.ts";
 import { inWorkspace } from "./workspace.ts";
@@ -7,10 +7,10 @@ import { inWorkspace } from "./workspace.ts";
 export function readLedger<T>(
   cli: Cli,
   flags: WorkspaceFlags,
-  read: (ledger: StateStore) => Promise<T>,
+  read: (ledger: LedgerReader) => Promise<T>,
 ): Promise<T> {
   return inWorkspace(cli, flags, async (workspace) => {
     noteUntilTakenIn(cli, workspace.config);
-    return read(await workspace.ledger());
+    return read(await workspace.reader());
   });
 }

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { messageOf } from "../model/errors.ts";
 import { inertJson } from "../model/inert-json.ts";
 import type { StateEntry } from "../report/state-view.ts";
-import type { StateStore } from "../state/open-ledger.ts";
+import type { LedgerReader } from "../state/ledger-reader.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { examples, withWorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
@@ -56,7 +56,7 @@ export const defineState: DefineCommand = (program, cli) => {
 };
 
 async function entriesOf(
-  ledger: StateStore,
+  ledger: LedgerReader,
   isShown: (entry: StateEntry) => boolean,
 ): Promise<readonly StateEntry[]> {
   const { listEntries } = await import("../report/state-view.ts");

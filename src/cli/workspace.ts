@@ -3,6 +3,7 @@ import type { EventSink } from "../model/event.ts";
 import { systemClock } from "../model/ports.ts";
 import type { SlotStore } from "../model/slots.ts";
 import type { Service } from "../service/open-service.ts";
+import type { LedgerReader } from "../state/ledger-reader.ts";
 import type { StateStore } from "../state/open-ledger.ts";
 import { loadApiKey, sandboxKey } from "./api-key.ts";
 import { loadAuthorities } from "./authorities.ts";
@@ -13,7 +14,10 @@ import { loadConfig } from "./config.ts";
 /** A config with its ledger and its service, each opened when it is first asked for. */
 export interface Workspace {
   readonly config: Config;
+  /** To write; makes one, and says so, where there is none. */
   ledger(): Promise<StateStore>;
+  /** To read; makes none, and needs no right to write. Says so where there is none. */
+  reader(): Promise<LedgerReader>;
   /** Opens the client, and starts the sandbox when that is the service. Nothing is sent yet. */
   connect(emit: EventSink): Promise<Service>;
 }
@@ -38,10 +42,21 @@ export async function inWorkspace<T>(
     }
     return store;
   };
+  let reading: LedgerReader | undefined;
+  const reader = async () => {
+    if (store !== undefined) return store;
+    if (reading === undefined) {
+      const { openLedgerReader } = await import("../state/open-ledger.ts");
+      reading = keep(await openLedgerReader({ location: config.stateLocation, clock: systemClock }));
+      if (reading.isMissing) cli.terminal.err(`note: there is no ledger at ${reading.location} yet\n\n`);
+    }
+    return reading;
+  };
   try {
     return await work({
       config,
       ledger,
+      reader,
       connect: async (emit) => connect(config, { cli, emit, keep, slots: await ledger() }),
     });
   } finally {

@@ -25,7 +25,7 @@ export interface Plan {
   readonly format_version: typeof planFormatVersion;
   readonly plan_id: string;
   readonly workspace: string;
-  /** The state of the ledger the plan was made from. */
+  /** The state of the ledger the plan was made from; without one, a lineage of "" and serial 0. */
   readonly base: { readonly lineage: string; readonly serial: number };
   readonly service_origin: string;
   readonly summary: Summary;

@@ -13,9 +13,12 @@ export interface Provenance {
   readonly at: number;
 }
 
+/** The lineage of a ledger that is not there. */
+export const noLineage = "";
+
 /** What the ledger holds. It is what we did and were told, not what the service holds now. */
 export interface Recorded {
-  /** Made once with the ledger; a copy that went its own way shares it, a new ledger does not. */
+  /** Made once with the ledger; a copy that went its own way shares it, a new ledger does not. {@link noLineage} without one. */
   readonly lineage: string;
   /** Rises with every committed change of the ledger. */
   readonly serial: number;
@@ -33,6 +36,19 @@ export interface Recorded {
   /** Operations whose outcome is unknown, and those that a crash left between intent and outcome. */
   readonly inDoubt: readonly RecordedOperation[];
 }
+
+/** What is recorded where there is no ledger yet. */
+export const emptyRecorded: Recorded = {
+  lineage: noLineage,
+  serial: 0,
+  protectedDrafts: new Set(),
+  attachments: [],
+  publications: [],
+  duplicates: [],
+  uploads: [],
+  storedObjects: [],
+  inDoubt: [],
+};
 
 /**
  * A file that is attached, as far as we know. `(draftId, kind, fileId)` is its identity at the service;

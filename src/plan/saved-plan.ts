@@ -4,7 +4,7 @@ import { messageOf } from "../model/errors.ts";
 import { inertJson } from "../model/inert-json.ts";
 import type { Plan } from "../model/plan.ts";
 import { planFormatVersion } from "../model/plan.ts";
-import type { Recorded } from "../model/recorded.ts";
+import { noLineage, type Recorded } from "../model/recorded.ts";
 import { digestOf } from "./canonical-json.ts";
 import { PlanError } from "./plan-error.ts";
 
@@ -179,12 +179,14 @@ export interface PlanBase {
 }
 
 /**
- * Refuses a plan that was made from something else than what is there now.
+ * Refuses a plan that was made from something else than what is there now. One that was made without a ledger fits every
+ * ledger that holds nothing yet: the first change of it makes the plan stale, so it applies once too.
  * Throws {@link PlanError} `plan-stale` or `plan-of-another-workspace`; says what changed and what to run.
  */
 export function assertFresh(plan: Plan, { recorded, serviceOrigin, workspace }: PlanBase): void {
   const hint = "Make the plan again with `draftsync plan --out FILE`, review it, and apply that.";
-  if (plan.workspace !== workspace || plan.base.lineage !== recorded.lineage) {
+  const { lineage } = plan.base;
+  if (plan.workspace !== workspace || (lineage !== noLineage && lineage !== recorded.lineage)) {
     const what = plan.workspace === workspace ? "another ledger" : `workspace ${plan.workspace}`;
     throw new PlanError(`the plan was made for ${what}, not for this one`, {
       code: "plan-of-another-workspace",

@@ -16,6 +16,8 @@ import type { HeldLock } from "../model/lock.ts";
  * | ledger-disk-full | no room for the change; it was not made |
  * | ledger-busy | another process kept it locked for too long |
  * | ledger-too-new | was written by a newer draftsync |
+ * | ledger-too-old | was written by an older draftsync, and may not be brought up to date by this user |
+ * | ledger-missing | there is none, and the command needs one |
  * | ledger-replaced | its file was removed, or another was put in its place, while it was open |
  * | ledger-conflict | the change contradicts what the ledger holds; it was not made |
  * | ledger-invalid-value | a value that a ledger cannot hold; the change was not made |
@@ -39,6 +41,8 @@ export type LedgerErrorCode =
   | "ledger-disk-full"
   | "ledger-busy"
   | "ledger-too-new"
+  | "ledger-too-old"
+  | "ledger-missing"
   | "ledger-replaced"
   | "ledger-conflict"
   | "ledger-invalid-value"

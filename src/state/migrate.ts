@@ -23,6 +23,21 @@ export interface MigrateOptions {
 }
 
 /**
+ * How far the schema is: there is none, some of `migrations` are due, or none is. Changes nothing. Rejects with
+ * `ledger-too-new`.
+ */
+export async function schemaState(
+  database: LedgerDatabase,
+  migrations: readonly Migration[],
+): Promise<"missing" | "due" | "current"> {
+  const newest = migrations.at(-1)?.version ?? 0;
+  const found = await database.transaction("read", (queries) => schemaVersion(database, queries));
+  refuseNewer(database, found, newest);
+  if (found === newest) return "current";
+  return found === 0 ? "missing" : "due";
+}
+
+/**
  * Brings the schema to the last of `migrations`, all steps in one exclusive transaction, and gives a new ledger its
  * lineage. Any number of processes may do so at once: whoever comes second finds it done. Resolves with whether the
  * ledger was made here.
@@ -30,10 +45,7 @@ export interface MigrateOptions {
  * Rejects with `ledger-too-new` when a newer draftsync has written the schema.
  */
 export async function migrate(database: LedgerDatabase, options: MigrateOptions): Promise<boolean> {
-  const newest = options.migrations.at(-1)?.version ?? 0;
-  const found = await database.transaction("read", (queries) => schemaVersion(database, queries));
-  refuseNewer(database, found, newest);
-  if (found === newest) return false;
+  if ((await schemaState(database, options.migrations)) === "current") return false;
   return database.transaction("exclusive", (queries) => applyDue(database, queries, options));
 }
 

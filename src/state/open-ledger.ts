@@ -1,23 +1,20 @@
-import type { StoredOperation, StoredRun } from "../model/history.ts";
 import type { Clock, Ledger, LockStore } from "../model/ports.ts";
 import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
 import type { SlotStore } from "../model/slots.ts";
-import type { OperationFilter, RunFilter } from "./history.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
+import { LedgerError } from "./ledger-error.ts";
 import type { LedgerExport } from "./ledger-export.ts";
-import { migrate } from "./migrate.ts";
+import type { LedgerReader } from "./ledger-reader.ts";
+import { missingLedger } from "./ledger-reader.ts";
+import { migrate, schemaState } from "./migrate.ts";
 import { allMigrations } from "./migrations/all-migrations.ts";
 import { isPostgresLocation } from "./postgres/postgres-location.ts";
 import { SqlLedger } from "./sql-ledger.ts";
 
 /** A ledger, with what the commands that look at it need. */
-export interface StateStore extends Ledger, LockStore, SlotStore {
-  /** For messages: without a password. */
-  readonly location: string;
+export interface StateStore extends Ledger, LockStore, SlotStore, LedgerReader {
   /** Whether there was none before it was opened. */
   readonly isNew: boolean;
-  /** Everything the ledger holds, in a stable order and without secrets. */
-  export(): Promise<LedgerExport>;
   /**
    * Takes an export over, lineage and serial included, in one transaction. Rejects with `ledger-not-empty` when the
    * ledger holds anything, and with `ledger-conflict` when the export contradicts itself.
@@ -31,10 +28,6 @@ export interface StateStore extends Ledger, LockStore, SlotStore {
    * `preference` says which of the two is believed; both stay in the history then.
    */
   takeIn(kept: KeptOutcome, preference?: Preference): Promise<TakenIn>;
-  /** All operations, or those that the filter names, by start. */
-  operations(filter?: OperationFilter): Promise<StoredOperation[]>;
-  /** All runs, or those that the filter names, by start. */
-  runs(filter?: RunFilter): Promise<StoredRun[]>;
 }
 
 /**
@@ -53,12 +46,57 @@ export async function openLedger(options: { location: string; clock: Clock }): P
   }
 }
 
+/**
+ * Opens the ledger at `location` to look into it: nothing is made where there is none, and no right to write is needed,
+ * neither to the file and its folder nor in the database. Only a ledger that an older draftsync wrote is brought up to
+ * date first; rejects with `ledger-too-old` where that may not be.
+ */
+export async function openLedgerReader(options: { location: string; clock: Clock }): Promise<LedgerReader> {
+  const database = await openDatabaseToRead(options);
+  if (database === undefined) return missingLedger(options.location);
+  const state = await schemaState(database, allMigrations).catch(async (error: unknown) => {
+    await database.close();
+    throw error;
+  });
+  if (state === "current") return new SqlLedger(database, options.clock);
+  await database.close();
+  return state === "missing" ? missingLedger(database.location) : openOutdated(options, database.location);
+}
+
+async function openOutdated(options: { location: string; clock: Clock }, shown: string): Promise<StateStore> {
+  try {
+    return await openLedger(options);
+  } catch (error) {
+    const refused =
+      error instanceof LedgerError &&
+      (error.code === "ledger-read-only" || error.code === "ledger-unreadable");
+    if (!refused) throw error;
+    throw new LedgerError(
+      "ledger-too-old",
+      `The ledger ${shown} was written by an older draftsync and has to be brought up to date first, which this user may not do.`,
+      { hint: "Have somebody who may write it run `draftsync state list` once.", cause: error },
+    );
+  }
+}
+
 /** Loads the driver of the one database that is asked for. */
 async function openDatabase(options: { location: string; clock: Clock }): Promise<LedgerDatabase> {
-  if (isPostgresLocation(options.location)) {
-    const { openPostgres } = await import("./postgres/postgres-database.ts");
-    return openPostgres(options);
-  }
+  if (isPostgresLocation(options.location)) return openPostgresDatabase(options);
   const { openSqlite } = await import("./sqlite/sqlite-database.ts");
   return openSqlite(options);
+}
+
+/** `undefined` when there is nothing at the location. */
+async function openDatabaseToRead(options: {
+  location: string;
+  clock: Clock;
+}): Promise<LedgerDatabase | undefined> {
+  if (isPostgresLocation(options.location)) return openPostgresDatabase(options);
+  const { openSqliteToRead } = await import("./sqlite/sqlite-database.ts");
+  return openSqliteToRead(options);
+}
+
+async function openPostgresDatabase(options: { location: string; clock: Clock }): Promise<LedgerDatabase> {
+  const { openPostgres } = await import("./postgres/postgres-database.ts");
+  return openPostgres(options);
 }

@@ -23,6 +23,7 @@ import { type Journal, makeJournal } from "./journal.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { type LedgerExport, makeExport } from "./ledger-export.ts";
+import type { LedgerReader } from "./ledger-reader.ts";
 import { RecordReader } from "./read-records.ts";
 import type { LedgerQueries } from "./schema.ts";
 import { StoredRow } from "./stored-row.ts";
@@ -39,7 +40,7 @@ import { WriteQueue } from "./write-queue.ts";
  * committed together share one rise. Runs do not raise it: no plan is built from them. Neither does the binding to a
  * service: a plan names its service itself. An import brings its own.
  */
-export class SqlLedger implements Ledger, LockStore, SlotStore {
+export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
   readonly #database: LedgerDatabase;
   readonly #queue: WriteQueue;
   readonly #journal: Journal;
@@ -48,6 +49,7 @@ export class SqlLedger implements Ledger, LockStore, SlotStore {
   readonly #lock: WorkspaceLock;
   readonly #slots: StoredSlots;
 
+  readonly isMissing = false;
   /** Whether there was none before it was opened. */
   readonly isNew: boolean;
 

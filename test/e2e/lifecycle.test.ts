@@ -111,7 +111,7 @@ async function expectNoChanges(): Promise<void> {
 describe("plan, apply, edit, plan, apply, plan", () => {
   test("the first plan shows everything to create, and sends nothing", async () => {
     const plan = await run("plan", "--detailed-exitcode");
-    expect(plan.stderr).toMatch(/^There was no ledger; a new one is at .*state\.db\n\n$/);
+    expect(plan.stderr).toMatch(/^note: there is no ledger at .*state\.db yet\n\n$/);
     expect(plan.code).toBe(2);
     expect(arrivals).toEqual([]);
     await expect(plan.stdout).toMatchFileSnapshot("../golden/lifecycle-1.plan.txt");

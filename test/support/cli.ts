@@ -25,6 +25,8 @@ export interface Running {
 export interface RunOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** The user it runs as; the one of the tests otherwise. */
+  readonly uid?: number | undefined;
   /** What comes on standard input; nothing otherwise. */
   readonly input?: string;
 }
@@ -32,11 +34,12 @@ export interface RunOptions {
 const main = `${repository}dist/cli/main.js`;
 
 /** Starts the real binary, with no terminal. */
-export function startDraftsync(args: readonly string[], { cwd, env = {}, input }: RunOptions): Running {
+export function startDraftsync(args: readonly string[], { cwd, env = {}, uid, input }: RunOptions): Running {
   const child = spawn(process.execPath, [main, ...args], {
     cwd,
     env: { PATH: process.env.PATH, HOME: cwd, ...env },
     stdio: ["pipe", "pipe", "pipe"],
+    ...(uid === undefined ? {} : { uid }),
   });
   // A command that reads no input may have ended before it is there.
   child.stdin.on("error", () => {}).end(input);

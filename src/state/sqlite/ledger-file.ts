@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
+import { accessSync, closeSync, constants, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname, isAbsolute } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { systemCodeOf } from "../../model/errors.ts";
@@ -18,7 +18,18 @@ const patience = 5_000;
 export async function prepareFile(location: string, clock: Clock): Promise<void> {
   if (!isAbsolute(location)) throw notAFile(location, "is not an absolute path");
   mkdirSync(dirname(location), { recursive: true, mode: 0o700 });
-  if (create(location)) return;
+  if (!create(location)) await awaitContent(location, clock);
+}
+
+/** Whether there is a file to read; makes none. An empty one is refused as {@link prepareFile} does. */
+export async function findFile(location: string, clock: Clock): Promise<boolean> {
+  if (!isAbsolute(location)) throw notAFile(location, "is not an absolute path");
+  if (identify(location) === undefined) return false;
+  await awaitContent(location, clock);
+  return true;
+}
+
+async function awaitContent(location: string, clock: Clock): Promise<void> {
   const deadline = clock.monotonic() + patience;
   for (;;) {
     const found = statSync(location);
@@ -27,6 +38,57 @@ export async function prepareFile(location: string, clock: Clock): Promise<void>
     if (found.size > 0) return;
     if (clock.monotonic() >= deadline) throw emptyFile(location);
     await pause(20);
+  }
+}
+
+/** A file that nobody was writing to, as it was then. */
+export interface StillFile {
+  readonly device: bigint;
+  readonly inode: bigint;
+  readonly size: bigint;
+  /** Nanoseconds. */
+  readonly changedAt: bigint;
+}
+
+/**
+ * Describes a file that can be read without the two files that SQLite keeps beside one in use (-wal, -shm), because
+ * nobody has it open and all that was committed is in it. `undefined` when that cannot be said.
+ */
+export function describeStill(location: string): StillFile | undefined {
+  return identify(`${location}-shm`) === undefined ? stillFileOf(location) : undefined;
+}
+
+/** Throws `ledger-busy` when the file has been written to since it was described. */
+export function assertStill(location: string, before: StillFile): void {
+  const now = stillFileOf(location);
+  const same =
+    now !== undefined &&
+    now.device === before.device &&
+    now.inode === before.inode &&
+    now.size === before.size &&
+    now.changedAt === before.changedAt;
+  if (same) return;
+  throw new LedgerError("ledger-busy", `The ledger ${location} was changed while it was being read.`, {
+    hint: "Run again.",
+  });
+}
+
+function stillFileOf(location: string): StillFile | undefined {
+  const log = statSync(`${location}-wal`, { throwIfNoEntry: false });
+  if (log !== undefined && log.size > 0) return undefined;
+  const found = statSync(location, { bigint: true, throwIfNoEntry: false });
+  if (found === undefined) return undefined;
+  return { device: found.dev, inode: found.ino, size: found.size, changedAt: found.ctimeNs };
+}
+
+/** Whether this user may write the file, and make others beside it. */
+export function isWritable(location: string): boolean {
+  try {
+    accessSync(location, constants.W_OK);
+    accessSync(dirname(location), constants.W_OK);
+    return true;
+  } catch {
+    return false;
   }
 }
 

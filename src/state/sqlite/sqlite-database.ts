@@ -1,3 +1,4 @@
+import { pathToFileURL } from "node:url";
 import { Kysely, sql } from "kysely";
 import Database from "libsql";
 import type { Clock } from "../../model/ports.ts";
@@ -5,9 +6,19 @@ import type { LedgerDatabase, TransactionMode } from "../ledger-database.ts";
 import { LedgerError } from "../ledger-error.ts";
 import { patiently } from "../patience.ts";
 import type { LedgerQueries, LedgerTables } from "../schema.ts";
-import { assertSameFile, type FileIdentity, identify, prepareFile } from "./ledger-file.ts";
+import {
+  assertSameFile,
+  assertStill,
+  describeStill,
+  type FileIdentity,
+  findFile,
+  identify,
+  isWritable,
+  prepareFile,
+  type StillFile,
+} from "./ledger-file.ts";
 import { LedgerSqliteDialect } from "./sqlite-dialect.ts";
-import { explainFailure, isBusy } from "./sqlite-failure.ts";
+import { explainFailure, isBusy, isForbidden } from "./sqlite-failure.ts";
 
 /** How long a ledger that others keep locked is tried, milliseconds. */
 const patience = 10_000;
@@ -65,6 +76,65 @@ export async function openSqlite(options: {
   }
 }
 
+/**
+ * Opens the SQLite file at `location` to read it; `undefined` when there is none. Nothing is changed, also where this
+ * user may: the settings of the file are those of who wrote it. Rejects with a LedgerError.
+ */
+export async function openSqliteToRead(options: {
+  readonly location: string;
+  readonly clock: Clock;
+}): Promise<LedgerDatabase | undefined> {
+  const { location, clock } = options;
+  try {
+    if (!(await findFile(location, clock))) return undefined;
+    const file = identify(location);
+    const { database, still } = await patientlyWith(clock, async () => connectToRead(location));
+    return new SqliteLedgerDatabase(database, { location, clock, file, still });
+  } catch (error) {
+    throw explainFailure(error, location);
+  }
+}
+
+interface ReadingConnection {
+  readonly database: Database.Database;
+  /** Set when SQLite does not look for changes by itself. */
+  readonly still: StillFile | undefined;
+}
+
+/**
+ * Who may not write a file that nobody has open reads it as one that nobody can write to: the two files beside it could
+ * not be made, or would belong to the wrong user and keep the right one out.
+ */
+function connectToRead(location: string): ReadingConnection {
+  const still = describeStill(location);
+  if (still === undefined) return { database: openToRead(location, location), still };
+  const frozen = () => ({
+    database: openToRead(`${pathToFileURL(location).href}?immutable=1`, location),
+    still,
+  });
+  if (!isWritable(location)) return frozen();
+  try {
+    return { database: openToRead(location, location), still: undefined };
+  } catch (error) {
+    // Permission bits are not the only thing that can forbid it.
+    if (!isForbidden(error)) throw error;
+    return frozen();
+  }
+}
+
+/** `name` is a path or a URI (https://www.sqlite.org/uri.html). */
+function openToRead(name: string, location: string): Database.Database {
+  const database = new Database(name);
+  try {
+    database.exec(`pragma busy_timeout = ${busyTimeout}`);
+    refuseForeign(database, location);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
 async function connect(location: string): Promise<Database.Database> {
   const database = new Database(location);
   try {
@@ -96,17 +166,24 @@ class SqliteLedgerDatabase implements LedgerDatabase {
   readonly #database: Database.Database;
   readonly #clock: Clock;
   readonly #file: FileIdentity | undefined;
+  readonly #still: StillFile | undefined;
 
   constructor(
     database: Database.Database,
-    opened: { readonly location: string; readonly clock: Clock; readonly file: FileIdentity | undefined },
+    opened: {
+      readonly location: string;
+      readonly clock: Clock;
+      readonly file: FileIdentity | undefined;
+      readonly still?: StillFile | undefined;
+    },
   ) {
-    const { location, clock, file } = opened;
+    const { location, clock, file, still } = opened;
     this.location = location;
     this.queries = new Kysely<LedgerTables>({ dialect: new LedgerSqliteDialect(database) });
     this.#database = database;
     this.#clock = clock;
     this.#file = file;
+    this.#still = still;
   }
 
   async transaction<T>(mode: TransactionMode, work: (queries: LedgerQueries) => Promise<T>): Promise<T> {
@@ -163,12 +240,17 @@ class SqliteLedgerDatabase implements LedgerDatabase {
     this.#database.close();
   }
 
-  /** A file that was unlinked still takes commits, and nobody ever reads them: looked at last, just before the commit. */
+  /**
+   * A file that was unlinked still takes commits, and nobody ever reads them: looked at last, just before the commit. So
+   * is one that was read as if nobody could write to it.
+   */
   #checked<T>(mode: TransactionMode, work: (queries: LedgerQueries) => Promise<T>) {
-    if (mode === "read") return work;
+    const still = this.#still;
+    if (mode === "read" && still === undefined) return work;
     return async (queries: LedgerQueries): Promise<T> => {
       const result = await work(queries);
-      assertSameFile(this.location, this.#file);
+      if (still === undefined) assertSameFile(this.location, this.#file);
+      else assertStill(this.location, still);
       return result;
     };
   }

@@ -105,8 +105,27 @@ export function isBusy(thrown: unknown): boolean {
   return resultCode(thrown).startsWith("SQLITE_BUSY");
 }
 
+/** Whether the file may not be opened, or nothing be made beside it. */
+export function isForbidden(thrown: unknown): boolean {
+  return /^SQLITE_(CANTOPEN|READONLY)/.test(resultCode(thrown));
+}
+
+/** libsql has no name for some extended codes; the primary one is their lowest byte. */
+function primaryCode(code: string): string {
+  const number = /^UNKNOWN_SQLITE_ERROR_(\d+)$/.exec(code)?.[1];
+  return number === undefined ? code : (primaryCodes[Number(number) & 0xff] ?? code);
+}
+
+const primaryCodes: Readonly<Record<number, string>> = {
+  5: "SQLITE_BUSY",
+  8: "SQLITE_READONLY",
+  10: "SQLITE_IOERR",
+  11: "SQLITE_CORRUPT",
+  14: "SQLITE_CANTOPEN",
+};
+
 function resultCode(thrown: unknown): string {
-  if (thrown instanceof Database.SqliteError) return thrown.code;
+  if (thrown instanceof Database.SqliteError) return primaryCode(thrown.code);
   // The constructor of libsql throws a plain error that has SQLite's number at the end of its text.
   if (/ConnectionFailed\(.*: 14"\)$/s.test(messageOf(thrown))) return "SQLITE_CANTOPEN";
   return systemCodes[systemCodeOf(thrown) ?? ""] ?? "";

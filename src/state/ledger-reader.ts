@@ -1,0 +1,45 @@
+import type { StoredOperation, StoredRun } from "../model/history.ts";
+import type { HeldLock } from "../model/lock.ts";
+import { emptyRecorded, type Recorded } from "../model/recorded.ts";
+import type { OperationFilter, RunFilter } from "./history.ts";
+import { LedgerError } from "./ledger-error.ts";
+import type { LedgerExport } from "./ledger-export.ts";
+
+/** A ledger to look into; there may be none. */
+export interface LedgerReader {
+  /** For messages: without a password. */
+  readonly location: string;
+  /** Whether there is no ledger; it reads like one that holds nothing. */
+  readonly isMissing: boolean;
+  load(): Promise<Recorded>;
+  /** The lock that is held, expired or not. */
+  heldLock(): Promise<HeldLock | undefined>;
+  /**
+   * Everything the ledger holds, in a stable order and without secrets. Rejects with `ledger-missing` when there is none:
+   * an export of nothing could be taken for a backup.
+   */
+  export(): Promise<LedgerExport>;
+  /** All operations, or those that the filter names, by start. */
+  operations(filter?: OperationFilter): Promise<StoredOperation[]>;
+  /** All runs, or those that the filter names, by start. */
+  runs(filter?: RunFilter): Promise<StoredRun[]>;
+  close(): Promise<void>;
+}
+
+/** Where there is no ledger. `location` is as it may be shown. */
+export function missingLedger(location: string): LedgerReader {
+  return {
+    location,
+    isMissing: true,
+    load: async () => emptyRecorded,
+    heldLock: async () => undefined,
+    export: async () => {
+      throw new LedgerError("ledger-missing", `There is no ledger at ${location}.`, {
+        hint: "Set `state` in draftsync.yaml (or DRAFTSYNC_STATE) to where it is; the first apply makes one.",
+      });
+    },
+    operations: async () => [],
+    runs: async () => [],
+    close: async () => {},
+  };
+}

@@ -1,0 +1,120 @@
+import { chmod, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Arrival, Sandbox } from "../../src/sandbox/server.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import type { Folder } from "../support/cli.ts";
+import { draftsync, makeFolder } from "../support/cli.ts";
+import { freshRole, freshSchema } from "../unit/state/samples.ts";
+
+const key = "canary-key-3c81";
+/** As root, permissions count for nobody: the reader is another user then. */
+const reader = process.getuid?.() === 0 ? 65_534 : undefined;
+let sandbox: Sandbox;
+let folder: Folder;
+let arrivals: Arrival[];
+
+beforeEach(async () => {
+  arrivals = [];
+  sandbox = await startSandbox({ key, log: (arrival) => arrivals.push(arrival) });
+  folder = await makeFolder({
+    "draftsync.yaml": `version: 1
+workspace: w
+service: { base_url: "${sandbox.url}", rate: { limit: 1000, window: 1s } }
+`,
+    "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }]\n",
+  });
+});
+
+afterEach(async () => {
+  await chmod(folder.path, 0o700);
+  await sandbox.close();
+  await folder.dispose();
+});
+
+const run = (args: readonly string[], env = {}, uid?: number) =>
+  draftsync(args, { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key, ...env }, uid });
+
+const looks = [
+  ["plan", "--detailed-exitcode"],
+  ["state", "list"],
+  ["state", "list", "--json"],
+  ["lock", "status"],
+];
+
+describe("without a ledger", () => {
+  test("commands that read make none", async () => {
+    for (const args of looks) {
+      const { code, stderr } = await run(args);
+      expect(stderr).toMatch(/^note: there is no ledger at .*state\.db yet\n/);
+      expect(code).toBe(args[0] === "plan" ? 2 : 0);
+    }
+    const exported = await run(["state", "export"]);
+    expect([exported.code, exported.stdout]).toEqual([1, ""]);
+    expect(exported.stderr).toContain("[ledger-missing]");
+    expect((await run(["lock", "release", "some-id", "--auto-approve"])).code).toBe(1);
+    expect((await readdir(folder.path)).sort()).toEqual(["draftsync.yaml", "manifests"]);
+  });
+
+  test("a plan that was saved applies, and applies once", async () => {
+    await run(["plan", "--out", "plan.json"]);
+    expect(JSON.parse(await folder.read("plan.json")).base).toEqual({ lineage: "", serial: 0 });
+    const applied = await run(["apply", "plan.json", "--auto-approve"]);
+    expect(applied.stderr).toMatch(/^There was no ledger; a new one is at .*state\.db\n/);
+    expect(applied.code).toBe(0);
+    const again = await run(["apply", "plan.json", "--auto-approve"]);
+    expect(again.code).toBe(6);
+    expect(again.stderr).toContain("[plan-stale]");
+    expect(sandbox.state().attachments).toHaveLength(1);
+  });
+});
+
+/** The reader sees what is there, and is refused before any call when it is to write. */
+async function expectReadOnly(env: Record<string, string>, uid?: number): Promise<void> {
+  await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }, { file_id: 2 }]\n" });
+  arrivals.length = 0;
+  const plan = await run(["plan"], env, uid);
+  expect(plan.stderr).toBe("");
+  expect(plan.stdout).toContain("1 to create");
+  const listed = await run(["state", "list"], env, uid);
+  expect(listed.stdout).toContain("drafts/1/product_files/1");
+  expect((await run(["state", "show", "drafts/1/product_files/1"], env, uid)).code).toBe(0);
+  expect((await run(["state", "export"], env, uid)).code).toBe(0);
+  expect((await run(["lock", "status"], env, uid)).stdout).toBe("Not locked.\n");
+  for (const args of [
+    ["apply", "--auto-approve"],
+    ["products", "duplicate", "771200", "--auto-approve"],
+    ["resolve", "drafts/1/product", "--not-done"],
+  ]) {
+    const { code, stderr } = await run(args, env, uid);
+    expect(stderr).toContain("[ledger-read-only]");
+    expect(code).toBe(1);
+  }
+  expect(arrivals).toEqual([]);
+}
+
+test("a SQLite ledger that may not be written is read by every command that reads", async () => {
+  expect((await run(["apply", "--auto-approve"])).code).toBe(0);
+  const state = join(folder.path, ".draftsync");
+  await chmod(folder.path, 0o755);
+  await chmod(join(state, "state.db"), 0o444);
+  await chmod(join(state, "recovery"), 0o555);
+  const before = await readdir(state);
+  await chmod(state, 0o555);
+  await expectReadOnly({}, reader);
+  // Files of the reader's beside the ledger would keep out whoever may write it.
+  await chmod(state, 0o777);
+  expect((await run(["state", "list"], {}, reader)).stdout).toContain("drafts/1/product_files/1");
+  expect(await readdir(state)).toEqual(before);
+});
+
+test("a PostgreSQL ledger that may only be selected from is read by every command that reads", async () => {
+  const location = freshSchema();
+  expect((await run(["apply", "--auto-approve"], { DRAFTSYNC_STATE: location })).code).toBe(0);
+  const asReader = await freshRole(
+    (role, schema) =>
+      `grant usage on schema ${schema} to ${role}; grant select on all tables in schema ${schema} to ${role}`,
+    location,
+  );
+  await expectReadOnly({ DRAFTSYNC_STATE: asReader });
+});
