@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { explainType } from "./explain-type.ts";
+import { explainType, noDuration } from "./explain-type.ts";
 import type { Located } from "./located.ts";
 import { nearest } from "./nearest.ts";
 import type { NodeValue } from "./node-values.ts";
@@ -92,14 +92,7 @@ function explain(misfit: Misfit, outer: Issue, misspelled: Misspelled): Finding[
       case "custom":
         return explainRule(misfit, issue, misspelled);
       default:
-        return [
-          {
-            code: "invalid-value",
-            message: `${label}: ${issue.message}`,
-            hint: lookup.description ?? `It must be ${lookup.expectation}.`,
-            span: place.span,
-          },
-        ];
+        return [{ ...explainForm(issue, { place, lookup, label }), span: place.span }];
     }
   });
 }
@@ -162,6 +155,23 @@ function explainSize(issue: Issue, value: unknown, label: string) {
       : list
         ? "Add an entry, or remove the key."
         : "Write the text, or remove the key.",
+  };
+}
+
+interface Misplaced {
+  readonly place: Located;
+  readonly lookup: SchemaLookup;
+  readonly label: string;
+}
+
+function explainForm(issue: Issue, { place, lookup, label }: Misplaced) {
+  if (issue.code === "invalid_format" && lookup.isDuration) {
+    return noDuration({ place, path: issue.path, label });
+  }
+  return {
+    code: "invalid-value",
+    message: `${label}: ${issue.message}`,
+    hint: lookup.description ?? `It must be ${lookup.expectation}.`,
   };
 }
 

@@ -1,3 +1,4 @@
+import { durationAdvice } from "../model/duration.ts";
 import type { Located } from "./located.ts";
 import { quote, reveal } from "./quote.ts";
 import type { SchemaLookup } from "./schema-lookup.ts";
@@ -90,14 +91,25 @@ function notABoolean(wrong: WrongType): Wording | undefined {
 }
 
 function notText(wrong: WrongType): Wording | undefined {
-  const { value, label, place } = wrong;
+  const { value, label, place, lookup } = wrong;
   const text = reveal(place.written?.text ?? "");
+  if (lookup.isDuration && (typeof value === "number" || typeof value === "symbol")) return noDuration(wrong);
   const kind = typeof value === "boolean" ? "as true or false" : "as a number";
   if (typeof value !== "boolean" && typeof value !== "number" && typeof value !== "symbol") return undefined;
   return {
     code: "unquoted-text",
     message: `${label} must be text, and YAML reads ${text} ${kind}`,
     hint: `Put it in quotes: ${line(wrong, quote(place.written?.text ?? ""))}`,
+  };
+}
+
+/** Says how a duration is written, of a number or a text that is none. */
+export function noDuration(wrong: Pick<WrongType, "place" | "path" | "label">): Wording {
+  const text = reveal(wrong.place.written?.text ?? "");
+  return {
+    code: "not-a-duration",
+    message: `${wrong.label} must be a duration, and ${text} is none`,
+    hint: `Write ${line(wrong, durationAdvice(text))}`,
   };
 }
 
@@ -119,7 +131,7 @@ function kindOf(value: unknown, place: Located): string {
 }
 
 /** `key: value` or `- value`, as it would stand in the file. */
-function line({ path }: WrongType, value: string): string {
+function line({ path }: Pick<WrongType, "path">, value: string): string {
   const last = path.at(-1);
   return typeof last === "string" ? `${last}: ${value}` : `- ${value}`;
 }

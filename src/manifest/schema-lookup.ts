@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { durationPattern } from "../model/duration.ts";
 import { joinWords, quote, quoteList } from "./quote.ts";
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
@@ -25,6 +26,11 @@ export class SchemaLookup {
   /** Whether one of the alternatives is of a JSON type. */
   allows(type: string): boolean {
     return this.#schemas.some((schema) => schema.type === type);
+  }
+
+  /** Whether a duration stands here. */
+  get isDuration(): boolean {
+    return this.#schemas.some((schema) => schema.pattern === durationPattern);
   }
 
   /** Names of the keys a mapping may have here. */

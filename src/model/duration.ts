@@ -4,6 +4,17 @@ const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as con
 
 const shape = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/;
 
+/** The form of a duration as the source of a regular expression: what tells its schema from others. */
+export const durationPattern = shape.source;
+
+const examples = "500ms, 30s, 5m, 2h or 1d";
+
+/** How to write a duration, said of a text that is none: what is but a number needs a unit, seconds most likely. */
+export function durationAdvice(text: string): string {
+  const digits = /^\d+(?:\.\d+)?$/.test(text);
+  return digits ? `${text}s, or with another unit (ms, m, h, d)` : `a number and a unit, such as ${examples}`;
+}
+
 /** The longest duration that is accepted: ten years, far below where milliseconds lose precision. */
 const longestMs = 3650 * unitMs.d;
 
@@ -29,7 +40,7 @@ export function formatDuration(ms: number): string {
 export const durationSchema = z.codec(
   z
     .string()
-    .regex(shape, "not a duration: write a number and a unit, such as 500ms, 30s, 5m, 2h or 1d")
+    .regex(shape, `not a duration: write a number and a unit, such as ${examples}`)
     .refine((text) => !shape.test(text) || parseDuration(text) !== undefined, "longer than 3650d"),
   z.number(),
   { decode: (text) => parseDuration(text) ?? Number.NaN, encode: formatDuration },

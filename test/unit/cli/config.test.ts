@@ -1,6 +1,7 @@
 import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { WorkspaceFlags } from "../../../src/cli/cli.ts";
+import { DiagnosticsError } from "../../../src/cli/cli-error.ts";
 import { loadConfig } from "../../../src/cli/config.ts";
 import { DraftsyncError } from "../../../src/model/errors.ts";
 import type { Folder } from "../../support/cli.ts";
@@ -111,6 +112,21 @@ describe("the config", () => {
     expect(error).toMatchObject({ code: "state-password", hint: expect.stringContaining("PGPASSWORD") });
     expect(inspect(error, { depth: 9 })).not.toContain("secret");
     expect((await load("password", { DRAFTSYNC_STATE: "state.db" })).stateLocation).toMatch(/state\.db$/);
+  });
+
+  test.each([
+    { written: "30", hint: "Write timeout: 30s, or with another unit (ms, m, h, d)" },
+    { written: "1.5", hint: "Write timeout: 1.5s, or with another unit (ms, m, h, d)" },
+    { written: '"30"', hint: "Write timeout: 30s, or with another unit (ms, m, h, d)" },
+    { written: "-5", hint: "Write timeout: a number and a unit, such as 500ms, 30s, 5m, 2h or 1d" },
+    { written: "soon", hint: "Write timeout: a number and a unit, such as 500ms, 30s, 5m, 2h or 1d" },
+  ])("says how a duration is written in place of $written", async ({ written, hint }) => {
+    await folder.write({
+      "duration/draftsync.yaml": `version: 1\nworkspace: w\nservice: { base_url: https://a.example, timeout: ${written} }\n`,
+    });
+    const error = await load("duration").catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(DiagnosticsError);
+    expect(error).toMatchObject({ diagnostics: [{ code: "not-a-duration", hint }] });
   });
 
   test.each([
