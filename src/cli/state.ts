@@ -101,8 +101,9 @@ async function runShow(cli: Cli, address: string, flags: StateFlags): Promise<vo
 
 async function runExport(cli: Cli, flags: StateFlags): Promise<void> {
   const { readLedger } = await import("./read-ledger.ts");
+  const { exportDocument } = await import("../state/export-document.ts");
   const exported = await readLedger(cli, flags, (ledger) => ledger.export());
-  cli.terminal.out(`${inertJson(exported, 2)}\n`);
+  cli.terminal.out(`${inertJson(exportDocument(exported), 2)}\n`);
 }
 
 async function runImport(cli: Cli, file: string, flags: StateFlags): Promise<void> {

@@ -8,16 +8,12 @@ import type {
   RecordedUpload,
 } from "../model/recorded.ts";
 
-/** Of {@link LedgerExport}; rises when a reader of it would have to change. */
-export const ledgerExportVersion = 1;
-
 /**
- * Everything a ledger holds, as plain JSON. Attachments are sorted by address, publications by draft and revision,
+ * Everything a ledger holds, as plain values; `exportDocument` makes the JSON of it that is written. Attachments are sorted by address, publications by draft and revision,
  * duplicates by name, uploads by id, operations and runs by start: the same content gives the same bytes. A ledger
  * holds no secrets, so neither does this. Times are epoch milliseconds.
  */
 export interface LedgerExport {
-  readonly format_version: typeof ledgerExportVersion;
   readonly lineage: string;
   readonly serial: number;
   readonly service_origin: string | null;
@@ -38,7 +34,6 @@ export function makeExport(
   history: { readonly operations: readonly StoredOperation[]; readonly runs: readonly StoredRun[] },
 ): LedgerExport {
   return {
-    format_version: ledgerExportVersion,
     lineage: recorded.lineage,
     serial: recorded.serial,
     service_origin: recorded.serviceOrigin ?? null,

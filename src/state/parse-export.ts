@@ -2,31 +2,36 @@ import { z } from "zod";
 import { messageOf } from "../model/errors.ts";
 import { settlements } from "../model/history.ts";
 import { operationKinds } from "../model/recorded.ts";
+import { documentNameOf, exportVersion, membersOf } from "./export-document.ts";
 import { outcomes } from "./history.ts";
 import { LedgerError } from "./ledger-error.ts";
-import { type LedgerExport, ledgerExportVersion } from "./ledger-export.ts";
+import type { LedgerExport } from "./ledger-export.ts";
 import { attachmentSchema, productRefSchema, provenanceSchema } from "./record-schemas.ts";
 import { failureSchema, intentSchema, totalsSchema } from "./stored-json.ts";
 
 /**
- * Reads what `state export` wrote. Rejects anything else with `ledger-import-invalid`, which says where the first
- * mistake is; `name` is what the text is called in messages.
+ * Reads what `state export` wrote, of this version of the format or the one before. Rejects anything else with
+ * `ledger-import-invalid`, which says where the first mistake is; `name` is what the text is called in messages.
  */
 export function parseExport(text: string, name: string): LedgerExport {
-  const json = readJson(text, name);
-  const version = versionSchema.safeParse(json).data?.format_version;
-  if (version === undefined) throw invalid(`${name} is not an export of a ledger.`);
-  if (version !== ledgerExportVersion) {
+  const found = versionSchema.safeParse(readJson(text, name));
+  if (!found.success) throw invalid(`${name} is not an export of a ledger.`);
+  const { format_version: version, ...document } = found.data;
+  if (version !== exportVersion && version !== earlierVersion) {
     throw invalid(
-      `${name} has format version ${version}; this draftsync reads version ${ledgerExportVersion}.`,
+      `${name} has format version ${version}; this draftsync reads versions up to ${exportVersion}.`,
       "Import it with the version of draftsync that wrote it, or with a newer one.",
     );
   }
-  const parsed = exportSchema.safeParse(json);
+  const parsed = exportSchema.safeParse(version === exportVersion ? membersOf(document) : document);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw invalid(`${name} is damaged at ${issue?.path.join(".")}: ${issue?.message}.`);
+  const path = issue?.path.map((step) => (version === exportVersion ? documentNameOf(step) : String(step)));
+  throw invalid(`${name} is damaged at ${path?.join(".")}: ${issue?.message}.`);
 }
+
+/** It had names in `camelCase`, and no stored objects. */
+const earlierVersion = 1;
 
 const text = z.string();
 const integer = z.int();
@@ -54,7 +59,6 @@ const operationSchema = z.strictObject({
 });
 
 const exportSchema: z.ZodType<LedgerExport> = z.strictObject({
-  format_version: z.literal(ledgerExportVersion),
   lineage: text.min(1),
   serial: integer.min(0),
   service_origin: text.nullable(),
@@ -90,9 +94,9 @@ const exportSchema: z.ZodType<LedgerExport> = z.strictObject({
       at: integer,
     }),
   ),
-  stored_objects: z.array(
-    z.strictObject({ uploadKey: text, source: text, sha256: text, size: integer, at: integer }),
-  ),
+  stored_objects: z
+    .array(z.strictObject({ uploadKey: text, source: text, sha256: text, size: integer, at: integer }))
+    .default([]),
   operations: z.array(operationSchema),
   runs: z.array(
     z.strictObject({

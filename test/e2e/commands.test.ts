@@ -167,7 +167,7 @@ describe("by hand", () => {
 
   test("products: get with a relation, duplicate after approval", async () => {
     const [publication] = JSON.parse((await run("state", "export")).stdout).publications;
-    const id = String(publication.product_id ?? publication.productId);
+    const id = String(publication.product_id);
     const got = await run("products", "get", id, "--include", "draft");
     expect(got.code).toBe(0);
     expect(got.stdout).toContain('"7"');

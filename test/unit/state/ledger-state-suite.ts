@@ -68,7 +68,6 @@ export function describeLedgerState(name: string, make: () => Promise<LedgerUnde
       await ledger.record([attached(1), { type: "protection", draftId: 7, protect: true }]);
       const exported = await ledger.export();
       expect(exported).toMatchObject({
-        format_version: 1,
         serial: 3,
         service_origin: "https://a.example",
         protected_drafts: [7],

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { systemClock } from "../../../src/model/ports.ts";
+import { type LedgerEffect, systemClock } from "../../../src/model/ports.ts";
+import { exportDocument } from "../../../src/state/export-document.ts";
 import { openLedger, type StateStore } from "../../../src/state/open-ledger.ts";
 import { parseExport } from "../../../src/state/parse-export.ts";
 import { anyEffect } from "./ledger-arbitraries.ts";
@@ -52,12 +53,12 @@ test.each(ways)(
       fc.asyncProperty(history, async (past) => {
         const source = await openLedger({ location: from.locate(), clock: systemClock });
         await live(source, past);
-        const text = JSON.stringify(await source.export(), null, 2);
+        const text = JSON.stringify(exportDocument(await source.export()), null, 2);
         const recorded = await source.load();
         await source.close();
         const copy = await openLedger({ location: to.locate(), clock: systemClock });
         await copy.import(parseExport(text, "export"));
-        expect(JSON.stringify(await copy.export(), null, 2)).toBe(text);
+        expect(JSON.stringify(exportDocument(await copy.export()), null, 2)).toBe(text);
         expect(await copy.load()).toEqual(recorded);
         await copy.record([attached(9)]);
         expect((await copy.load()).serial).toBe(recorded.serial + 1);
@@ -115,8 +116,23 @@ describe.each(databases)("into $name", ({ locate }) => {
 });
 
 describe("an export is read", () => {
+  const provenance = { by: "post", at: 1 } as const;
+  const everyKind: readonly LedgerEffect[] = [
+    { type: "published", draftId: 7, revision: 1, productId: 70, provenance },
+    {
+      type: "duplicated",
+      name: "copy",
+      from: { by: "draft", draftId: 7 },
+      sourceProductId: 70,
+      productId: 71,
+      provenance,
+    },
+    { type: "upload_registered", uploadId: "u", uploadKey: "in/a", at: 1 },
+    { type: "upload_ended", uploadId: "u", status: "success", fileId: 9 },
+    { type: "object_stored", uploadKey: "in/b", source: "b", sha256: "cd", size: 1, at: 1 },
+  ];
   const empty = {
-    format_version: 1,
+    format_version: 2,
     lineage: "l",
     serial: 0,
     service_origin: null,
@@ -132,7 +148,41 @@ describe("an export is read", () => {
   };
 
   test("as it was written", () => {
-    expect(parseExport(JSON.stringify(empty), "x.json")).toEqual(empty);
+    expect(exportDocument(parseExport(JSON.stringify(empty), "x.json"))).toEqual(empty);
+  });
+
+  test("with every name in snake_case", async () => {
+    const ledger = await openForTest(databases[0]?.locate() ?? "");
+    await ledger.record([attached(1), ...everyKind]);
+    await ledger.startRun(sampleRun);
+    await ledger.begin(attachOperation("op-1"));
+    await ledger.finish("op-1", { outcome: "unknown", attempts: 1, failure: lostAnswer }, []);
+    await ledger.record([{ type: "settled", operationId: "op-1", outcome: "done" }]);
+    await ledger.finishRun(sampleRun.id, { totals: { done: 1 }, status: "done" });
+    const text = JSON.stringify(exportDocument(await ledger.export()));
+    expect(text.match(/"[a-z]+[A-Z]\w*":/g)).toBeNull();
+    for (const name of ["source_product_id", "upload_key", "file_kind", "plan_id", "finished_at"])
+      expect(text).toContain(`"${name}":`);
+  });
+
+  test("of the version before, with its own names", () => {
+    const attachment = { draftId: 7, kind: "product_files", fileId: 1, address: "drafts/7/product_files/1" };
+    const confirmed = { attributes: {}, provenance: { by: "post", at: 1 } };
+    const operation = { ...attachOperation("op-1"), startedAt: 1 };
+    const { stored_objects: _, ...rest } = empty;
+    const before = {
+      ...rest,
+      format_version: 1,
+      attachments: [{ ...attachment, ...confirmed }],
+      operations: [operation],
+      runs: [sampleRun],
+    };
+    expect(parseExport(JSON.stringify(before), "x.json")).toMatchObject({
+      attachments: [attachment],
+      stored_objects: [],
+      operations: [operation],
+      runs: [sampleRun],
+    });
   });
 
   test.each([
@@ -141,11 +191,16 @@ describe("an export is read", () => {
     ["nothing", "null", /not an export/],
     [
       "a later format",
-      JSON.stringify({ format_version: 2 }),
-      /format version 2; this draftsync reads version 1/,
+      JSON.stringify({ format_version: 3 }),
+      /format version 3; this draftsync reads versions up to 2/,
     ],
     ["a part that is missing", JSON.stringify({ ...empty, runs: undefined }), /damaged at runs/],
     ["a part that is unknown", JSON.stringify({ ...empty, more: 1 }), /more/],
+    [
+      "a wrong value of a record",
+      JSON.stringify({ ...empty, runs: [{ id: "r", command: "apply", plan_id: "p", started_at: "now" }] }),
+      /damaged at runs\.0\.started_at/,
+    ],
     [
       "a wrong value",
       JSON.stringify({ ...empty, protected_drafts: [7, "8"] }),
