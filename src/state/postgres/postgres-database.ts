@@ -8,6 +8,7 @@ import type { LedgerDatabase, TransactionMode } from "../ledger-database.ts";
 import { LedgerError } from "../ledger-error.ts";
 import { patiently } from "../patience.ts";
 import type { LedgerQueries, LedgerTables } from "../schema.ts";
+import { readPasswordFile } from "./password-file.ts";
 import { CommitInDoubt, LedgerPostgresDialect } from "./postgres-dialect.ts";
 import { explainFailure, isBusy, isLost } from "./postgres-failure.ts";
 import { type PostgresLocation, parsePostgresLocation } from "./postgres-location.ts";
@@ -61,15 +62,23 @@ export async function openPostgres(options: {
 }
 
 function connectionOf(location: PostgresLocation): pg.PoolConfig {
-  const { host, port, user, password, database } = location;
+  const { host, port, user, database } = location;
   return {
     host,
     port,
     database,
     ...(user === undefined ? {} : { user }),
-    ...(password === undefined ? {} : { password }),
+    ...passwordOf(location),
     ssl: tlsOf(location),
   };
+}
+
+/** Of the location, else PGPASSWORD, which `pg` reads itself, else of the password file, once the server asks for it. */
+function passwordOf({ password, host, port, database, user }: PostgresLocation): pg.PoolConfig {
+  if (password !== undefined) return { password };
+  if (process.env.PGPASSWORD) return {};
+  const asked = { host, port, database, user: user ?? process.env.PGUSER ?? pg.defaults.user ?? "" };
+  return { password: async () => readPasswordFile(asked) ?? "" };
 }
 
 function tlsOf({ tls, rootCertificate, shown }: PostgresLocation): pg.ClientConfig["ssl"] {

@@ -19,7 +19,7 @@ const unreachable: Meaning = {
 const denied: Meaning = {
   code: "ledger-access-denied",
   says: "refuses this user or its password",
-  hint: "Give the password in DRAFTSYNC_STATE, in PGPASSWORD or in the password file (~/.pgpass), and check the user.",
+  hint: "Give the password in DRAFTSYNC_STATE, in PGPASSWORD or in the password file (PGPASSFILE or ~/.pgpass), and check the user.",
 };
 
 const tls: Meaning = {
