@@ -3,6 +3,7 @@ import { DraftsyncError, messageOf } from "../model/errors.ts";
 import { formatDiagnostics, formatError } from "../report/diagnostic-text.ts";
 import type { Cli } from "./cli.ts";
 import { CliError, DiagnosticsError } from "./cli-error.ts";
+import { endProcess } from "./end-process.ts";
 import type { ExitCode } from "./exit-code.ts";
 import { exitCode, exitCodeOf } from "./exit-code.ts";
 import { listenForInterrupts } from "./interrupts.ts";
@@ -18,7 +19,7 @@ export async function run(args: readonly string[], version: string): Promise<voi
   const interrupts = listenForInterrupts({
     signals: process,
     say: (text) => terminal.err(text),
-    exit: (code) => process.exit(code),
+    exit: endProcess,
   });
   try {
     const cli: Cli = {

@@ -9,6 +9,13 @@ export interface Segment {
 /** Past this many characters on both sides together, two texts are shown whole instead of being compared. */
 const largest = 100_000;
 
+/**
+ * Texts that differ by more words than this are another text: they are shown whole too. The time that a comparison takes
+ * grows with the square of it: a minute for two
+ * descriptions of 50,000 characters with nothing in common.
+ */
+const mostChangedWords = 1_000;
+
 /** The locale only matters for rules that no script of its own has; it is fixed so that every machine agrees. */
 const segmenter = new Intl.Segmenter("en", { granularity: "word" });
 
@@ -19,7 +26,9 @@ const segmenter = new Intl.Segmenter("en", { granularity: "word" });
 export function diffWords(before: string, after: string): readonly Segment[] {
   if (before === after) return [{ op: "same", text: after }];
   if (before.length + after.length > largest) return whole(before, after);
-  return diffArrays(wordsOf(before), wordsOf(after)).map(({ added, removed, value }) => ({
+  const changes = diffArrays(wordsOf(before), wordsOf(after), { maxEditLength: mostChangedWords });
+  if (changes === undefined) return whole(before, after);
+  return changes.map(({ added, removed, value }) => ({
     op: added ? "added" : removed ? "removed" : "same",
     text: value.join(""),
   }));

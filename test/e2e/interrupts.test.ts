@@ -1,3 +1,5 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Sandbox } from "../../src/sandbox/server.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
@@ -118,4 +120,18 @@ test("a call by hand that is cut off is in doubt", async () => {
   expect(code).toBe(4);
   expect(stderr).toContain("it is in doubt whether this took effect");
   expect(await operations()).toEqual(["products/771200/duplicate unknown cut-off"]);
+});
+
+test("a file that can never be read does not keep the process beyond the last interrupt", async () => {
+  execFileSync("mkfifo", [join(folder.path, "plan.json")]);
+  const running = startDraftsync(["apply", "plan.json", "--auto-approve"], options());
+  // The ledger is opened before the plan, from a pipe that nobody writes to, is read.
+  await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain("There was no ledger");
+  for (const said of ["Interrupted:", "Interrupted again"]) {
+    running.kill("SIGINT");
+    await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain(said);
+  }
+  running.kill("SIGINT");
+  expect((await running.ended).code).toBe(130);
+  expect(proxy.seen).toEqual([]);
 });

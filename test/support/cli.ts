@@ -57,7 +57,8 @@ export function startDraftsync(args: readonly string[], { cwd, env = {}, uid, in
       try {
         // The sandbox says which key it wants.
         if (args[0] !== "sandbox") expectNoKey(stdout + stderr, `the output of ${args.join(" ")}`);
-        done({ code: code ?? (signal === null ? -1 : 128), stdout, stderr });
+        // As a shell tells it: 130 when it ended by SIGINT.
+        done({ code: code ?? (signal === "SIGINT" ? 130 : signal === null ? -1 : 128), stdout, stderr });
       } catch (error) {
         failed(error);
       }

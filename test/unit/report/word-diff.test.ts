@@ -39,6 +39,13 @@ describe("a comparison of texts", () => {
     expect(diffWords(long, `${long}!`).map(({ op }) => op)).toEqual(["removed", "added"]);
   });
 
+  test("texts with little in common are shown whole, not compared word by word for minutes", () => {
+    const words = (name: string) => Array.from({ length: 5_000 }, (_none, at) => `${name}${at}`).join(" ");
+    expect(diffWords(words("a"), words("b")).map(({ op }) => op)).toEqual(["removed", "added"]);
+    const one = words("a").replace("a2500 ", "b2500 ");
+    expect(diffWords(words("a"), one).map(({ op }) => op)).toEqual(["same", "removed", "added", "same"]);
+  });
+
   test("lines keep every character but the line feeds", () => {
     const lines = splitLines(diffWords("one\ntwo\n\nthree", "one\n2\n\nthree\nfour"));
     const shown = lines.map((line) => line.map(({ text }) => text).join("|"));
