@@ -31,11 +31,11 @@ export function attachedTwice(arrivals) {
 
 /** Publications at the service and in the ledger, draft by draft, that are not the same products. */
 export function unaccounted(products, { publications, operations }) {
-  const recorded = new Set(publications.map(({ productId }) => productId));
+  const recorded = new Set(publications.map((publication) => publication.product_id));
   const doubts = operations.filter(({ kind, outcome, settled }) => {
     return kind === "publish" && (outcome ?? "unknown") === "unknown" && settled === undefined;
   });
-  const inDoubt = new Set(doubts.map(({ intent }) => intent.draftId));
+  const inDoubt = new Set(doubts.map(({ intent }) => intent.draft_id));
   const made = new Set(products.map(({ id }) => id));
   return [
     ...products

@@ -217,12 +217,12 @@ async function exported() {
 /** Each doubt is resolved as a person would who looks at the service, and tells the truth. */
 async function resolveAll() {
   const ledger = await exported();
-  const recorded = new Set(ledger.publications.map(({ productId }) => productId));
+  const recorded = new Set(ledger.publications.map((publication) => publication.product_id));
   for (const { kind, address, outcome, settled, intent } of ledger.operations) {
     if ((outcome ?? "unknown") !== "unknown" || settled !== undefined) continue;
     if (kind === "publish") {
       const product = readProducts().find(
-        ({ id, draftId }) => draftId === intent.draftId && !recorded.has(id),
+        ({ id, draftId }) => draftId === intent.draft_id && !recorded.has(id),
       );
       if (product !== undefined) recorded.add(product.id);
       await run([
@@ -233,7 +233,7 @@ async function resolveAll() {
     } else if (kind === "attach") {
       const place = `SELECT count(*) AS n FROM attachment WHERE draft_id = ? AND file_id = ?`;
       const database = new Database(join(root, "service.db"), { readonly: true });
-      const { n } = database.prepare(place).get(intent.draftId, intent.fileId);
+      const { n } = database.prepare(place).get(intent.draft_id, intent.file_id);
       database.close();
       await run(["resolve", address, n > 0 ? "--done" : "--not-done"]);
     }
