@@ -29,7 +29,7 @@ export interface SlotGrant {
   readonly slots: number;
   readonly inFlight: number;
   /** When something of what the ended hold will be free, milliseconds from now. */
-  readonly freeInMs?: number;
+  readonly freeInMs?: number | undefined;
 }
 
 /** What {@link divideSlots} goes by. `isAlive` tells `undefined` of a process that cannot be seen from here. */
@@ -92,12 +92,8 @@ export function divideSlots(
     servedAt: slots > 0 || kept > 0 ? now : (own?.servedAt ?? 0),
     renewedAt: now,
   };
-  const shares = wanted === 0 && kept === 0 ? others : [...others, share];
-  const freeInMs = nextEnd(others, now);
-  return {
-    table: { ...table, shares },
-    grant: { slots, inFlight, ...(freeInMs === undefined ? {} : { freeInMs }) },
-  };
+  const shares = wanted === 0 ? others : [...others, share];
+  return { table: { ...table, shares }, grant: { slots, inFlight, freeInMs: nextEnd(others, now) } };
 }
 
 /** The table without the process, whose last calls count on: `held` of them for as long as the hold. */
@@ -116,10 +112,11 @@ export function leaveSlots(
 
 /** The longer of two waits, from `now` on; a moment that has yet to come was noted before the clock was set back. */
 export function joinPauses(known: SlotPause | undefined, asked: number, now: number): SlotPause | undefined {
-  const setAt = Math.min(known?.setAt ?? now, now);
-  const left = known === undefined ? 0 : setAt + known.ms - now;
+  const { setAt, ms } = known ?? { setAt: now, ms: 0 };
+  const from = Math.min(setAt, now);
+  const left = from + ms - now;
   if (Math.max(left, asked) <= 0) return undefined;
-  return asked > left || known === undefined ? { setAt: now, ms: asked } : { setAt, ms: known.ms };
+  return asked > left ? { setAt: now, ms: asked } : { setAt: from, ms };
 }
 
 /** How another's share looks now: none when it no longer counts, and the very same when nothing has changed. */
@@ -175,12 +172,12 @@ interface Claim {
  */
 function divideFairly(total: number, claims: readonly Claim[]): ReadonlyMap<string, number> {
   const wanting = claims.filter(({ wanted }) => wanted > 0);
-  const scarce = total < wanting.length;
+  const oneEach = Math.floor(total / wanting.length) > 0;
   const byNeed = (a: Claim, b: Claim) => a.wanted - b.wanted || (a.owner < b.owner ? -1 : 1);
   const byTurn = (a: Claim, b: Claim) => b.servedAt - a.servedAt || byNeed(a, b);
   const parts = new Map<string, number>();
   let left = total;
-  for (const [at, { owner, wanted }] of wanting.sort(scarce ? byTurn : byNeed).entries()) {
+  for (const [at, { owner, wanted }] of wanting.sort(oneEach ? byNeed : byTurn).entries()) {
     const part = Math.min(wanted, Math.floor(left / (wanting.length - at)));
     parts.set(owner, part);
     left -= part;

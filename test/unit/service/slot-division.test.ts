@@ -57,6 +57,40 @@ describe("divideSlots gives", () => {
     ["its fair part alone while others want theirs", [share("a", { slots: 3, wanted: 9 })], { wanted: 9 }, 5],
     ["what those who want little leave", [share("a", { slots: 1, wanted: 1 })], { wanted: 20 }, 9],
     ["what is left of the ended", [share("a", { slots: 4, endedAt: now })], { wanted: 10 }, 6],
+    [
+      "its fair part of what is left of the ended",
+      [share("a", { slots: 4, endedAt: now }), share("b", { slots: 0, wanted: 10 })],
+      { wanted: 10 },
+      3,
+    ],
+    [
+      "what those who want little leave, though they have waited longer",
+      [share("a", { slots: 1, wanted: 1, servedAt: now - 9 }), share("me", { servedAt: now - 1 })],
+      { wanted: 10 },
+      9,
+    ],
+    [
+      "its part of few slots, of which those who want nothing have none",
+      [
+        share("a", { slots: 0, wanted: 0, servedAt: now - 5 }),
+        share("b", { slots: 0, wanted: 2, servedAt: now - 9 }),
+        share("me", { slots: 0, servedAt: now - 1 }),
+      ],
+      { bound: { limit: 2, windowMs: 1_000 }, wanted: 2 },
+      1,
+    ],
+    [
+      "the odd slot to the last by name",
+      [share("a", { slots: 0, wanted: 3 })],
+      { bound: { limit: 3, windowMs: 1_000 }, wanted: 3 },
+      2,
+    ],
+    [
+      "no odd slot when another is the last by name",
+      [share("z", { slots: 0, wanted: 3 })],
+      { bound: { limit: 3, windowMs: 1_000 }, wanted: 3 },
+      1,
+    ],
   ])("%s", (_what, shares, needed, slots) => {
     expect(divide(shares, needed).grant.slots).toBe(slots);
   });
@@ -87,6 +121,26 @@ describe("divideSlots gives", () => {
         bound: one,
       }).grant.slots,
     ).toBe(1);
+  });
+
+  test.each<[what: string, shares: readonly SlotShare[], used: number, servedAt: number]>([
+    ["when it is given slots", [], 0, now],
+    [
+      "while it has some in use, though it is given none",
+      [share("a", { slots: 0, wanted: 1, servedAt: 0 }), share("me", { slots: 1, servedAt: now - 5 })],
+      1,
+      now,
+    ],
+    [
+      "no longer when it has none",
+      [share("a", { slots: 1, wanted: 1 }), share("me", { slots: 0, servedAt: now - 5 })],
+      0,
+      now - 5,
+    ],
+    ["never while it had none", [share("a", { slots: 1, wanted: 1 })], 0, 0],
+  ])("its turn away: it counts as served %s", (_what, shares, used, servedAt) => {
+    const { table } = divide(shares, { bound: { limit: 1, windowMs: 1_000 }, used });
+    expect(table.shares.at(-1)).toMatchObject({ owner: "me", servedAt });
   });
 
   test("its own share on, though it was renewed too late, while nobody took it", () => {
@@ -137,27 +191,30 @@ describe("what others hold", () => {
     ],
     [
       "lives on when the clock was set back",
-      share("a", { renewedAt: now + 9_000 }),
+      share("a", { servedAt: now + 9_000, renewedAt: now + 9_000 }),
       alive,
-      { renewedAt: now, slots: 4 },
+      { servedAt: now, renewedAt: now, slots: 4 },
     ],
   ])("%s", (_what, given, circumstances, found) => {
     const { table } = divideSlots({ shares: [given] }, need({ wanted: 0 }), circumstances);
     if (found === undefined) expect(table.shares).toEqual([]);
-    else expect(table.shares).toEqual([expect.objectContaining(found)]);
+    else expect(table.shares).toEqual([{ ...given, ...found }]);
   });
 
   test("is the very same object while nothing changes, so that nothing is written", () => {
-    const [given, ended] = [share("a"), share("b", { endedAt: now - 5 })];
-    expect(divide([given, ended], { wanted: 0 }).table.shares).toEqual([given, ended]);
-    expect(divide([given, ended], { wanted: 0 }).table.shares[0]).toBe(given);
-    expect(divide([given, ended], { wanted: 0 }).table.shares[1]).toBe(ended);
+    const ended = share("b", { endedAt: now - 5 });
+    const given = [share("a"), ended, share("c", { slots: 2, endedAt: now - 2_000 })];
+    const { shares } = divide(given, { wanted: 0 }).table;
+    expect(shares).toHaveLength(given.length);
+    for (const [at, found] of shares.entries()) expect(found).toBe(given[at]);
   });
 
   test("tells when something of the ended will be free", () => {
     expect(divide([share("a")]).grant.freeInMs).toBeUndefined();
     expect(divide([share("a", { endedAt: now - 300 })]).grant.freeInMs).toBe(702);
     expect(divide([share("a", { endedAt: now - 2_000 })]).grant.freeInMs).toBe(4_002);
+    const both = [share("a", { endedAt: now - 100 }), share("b", { endedAt: now - 300 })];
+    expect(divide(both).grant.freeInMs).toBe(702);
   });
 });
 
@@ -184,6 +241,12 @@ describe("joinPauses", () => {
     ["one that is asked for", undefined, 500, { setAt: now, ms: 500 }],
     ["the longer one: asked for", { setAt: now - 100, ms: 500 }, 401, { setAt: now, ms: 401 }],
     ["the longer one: known", { setAt: now - 100, ms: 500 }, 399, { setAt: now - 100, ms: 500 }],
+    [
+      "the known one when both are as long",
+      { setAt: now - 100, ms: 500 },
+      400,
+      { setAt: now - 100, ms: 500 },
+    ],
     ["none that is over", { setAt: now - 500, ms: 500 }, -5, undefined],
     [
       "a known one anew when the clock was set back",
