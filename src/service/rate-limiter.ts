@@ -239,10 +239,13 @@ type Wait =
   | { readonly type: "later"; readonly ms: number | undefined }
   | { readonly type: "too_long"; readonly waitMs: number };
 
-/** How long until a window has room by the passing of time alone; `undefined` when time does not give it. */
+/**
+ * How long until a window has room by the passing of time alone; `undefined` when time does not give it, or it has room.
+ * 0 at the very end of the window, which still belongs to it.
+ */
 function untilRoom(window: RateWindow, now: number, capacity: number): number | undefined {
-  const nextAt = window.nextAt(now, capacity);
-  return nextAt === undefined || nextAt <= now ? undefined : nextAt - now;
+  const nextAt = window.hasRoom(now, capacity) ? undefined : window.nextAt(now, capacity);
+  return nextAt === undefined ? undefined : nextAt - now;
 }
 
 function openWindow(limit: number, windowMs: number): RateWindow {

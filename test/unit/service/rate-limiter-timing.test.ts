@@ -66,6 +66,15 @@ describe("a wait ends", () => {
     expect([second.type(), third.type()]).toEqual(["slot", "waits"]);
   });
 
+  it("with the window, also for one that came at the very end of it", async () => {
+    const limiter = makeLimiter({ bound: { limit: 1, windowMs: 100 } });
+    (await take(limiter)).release();
+    now += 101;
+    const second = ask(limiter);
+    await pass(1);
+    expect(second.type()).toBe("slot");
+  });
+
   it("with the end of a call, and no timer is set for that", async () => {
     const limiter = makeLimiter({ bound: { limit: 1, windowMs: 100 } });
     const first = await take(limiter);
@@ -143,6 +152,16 @@ describe("a bound that the service announces", () => {
     expect(second.type()).toBe(type);
   });
 
+  it("is waited for to its very end, also by one that came then", async () => {
+    const limiter = makeLimiter({ bound: { limit: 5, windowMs: 10 } });
+    limiter.tighten({ limit: 1, windowMs: 500 });
+    (await take(limiter)).release();
+    now += 501;
+    const second = ask(limiter);
+    await pass(1);
+    expect(second.type()).toBe("slot");
+  });
+
   it("is known from its first announcement on: when it is lowered, calls from before count", async () => {
     const limiter = makeLimiter({ bound: { limit: 5, windowMs: 10 } });
     limiter.tighten({ limit: 1_000, windowMs: 500 });
@@ -166,10 +185,13 @@ describe("with others", () => {
   const heldBack: unknown[] = [];
   let table: SlotTable = { shares: [] };
   let turns = 0;
+  /** No turn ends. */
+  let hangs = false;
   const sharing: SlotSharing = {
     store: {
       updateSlots: async (decide) => {
         turns += 1;
+        if (hangs) return new Promise(() => {});
         table = decide(table, now);
         return table;
       },
@@ -182,6 +204,7 @@ describe("with others", () => {
   const join = (pause?: SlotPause) => {
     heldBack.length = 0;
     turns = 0;
+    hangs = false;
     table = pause === undefined ? { shares: [] } : { shares: [], pause };
     const onHeldBack = (...what: unknown[]) => void heldBack.push(what);
     return makeLimiter({ bound: { limit: 4, windowMs: 1 }, sharing, onHeldBack });
@@ -209,6 +232,16 @@ describe("with others", () => {
     await pass(0);
     expect(heldBack).toHaveLength(times);
     await limiter.leave();
+  });
+
+  it("no timer is set while only a turn at the store can give more", async () => {
+    const limiter = join();
+    await take(limiter);
+    const timers = vi.getTimerCount();
+    hangs = true;
+    const second = ask(limiter);
+    expect([second.type(), vi.getTimerCount()]).toEqual(["waits", timers]);
+    limiter.close();
   });
 
   it("only a pause that is longer than the one before is told to them", async () => {
