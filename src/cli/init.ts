@@ -1,6 +1,7 @@
 import type { Cli, DefineCommand } from "./cli.ts";
 import { examples } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
+import type { InitAnswers } from "./init-answers.ts";
 
 interface InitFlags {
   readonly workspace?: string;
@@ -15,7 +16,7 @@ export const defineInit: DefineCommand = (program, cli) => {
     .command("init")
     .summary("write a config and a first manifest")
     .description(
-      "Writes draftsync.yaml, a first manifest and its JSON Schema. On a terminal it asks for what is not given.",
+      "Writes draftsync.yaml, a first manifest and its JSON Schema. On a terminal it asks for what is not given, and again when an answer will not do.",
     )
     .argument("[folder]", "where to", ".")
     .option("--workspace <name>", "name of the workspace (default: that of the folder)")
@@ -32,20 +33,15 @@ export const defineInit: DefineCommand = (program, cli) => {
     .action((folder: string, flags: InitFlags) => runInit(cli, folder, flags));
 };
 
-interface Answers {
-  readonly workspace: string;
-  readonly service: string;
-  readonly draft: string;
-}
-
 async function runInit(cli: Cli, folder: string, flags: InitFlags): Promise<void> {
   const { mkdir, writeFile } = await import("node:fs/promises");
   const { basename, dirname, join, resolve } = await import("node:path");
+  const { askForAnswers } = await import("./init-answers.ts");
   const { manifestJsonSchema } = await import("../manifest/json-schema.ts");
   const { messageOf, systemCodeOf } = await import("../model/errors.ts");
   const root = resolve(cli.cwd, folder);
-  const answers = await askFor(cli, flags, safeName(basename(root)));
-  await checkAnswers(answers);
+  const given = { workspace: flags.workspace, service: flags.baseUrl, draft: flags.draft };
+  const answers = await askForAnswers(cli, given, safeName(basename(root)));
   const files = {
     "draftsync.yaml": configText(answers),
     "manifests/first-draft.yaml": manifestText(answers),
@@ -85,49 +81,6 @@ function safeName(name: string): string {
   );
 }
 
-async function askFor(cli: Cli, flags: InitFlags, name: string): Promise<Answers> {
-  const ask = async (given: string | undefined, question: string, otherwise: string) => {
-    if (given !== undefined) return given;
-    if (!cli.terminal.interactive) return otherwise;
-    const answer = await cli.terminal.ask(`${question} [${otherwise}]: `, cli.signal);
-    if (answer === undefined) throw new CliError("stopped; nothing was written", { code: "stopped" });
-    return answer.trim() || otherwise;
-  };
-  return {
-    workspace: await ask(flags.workspace, "Name of the workspace", name),
-    service: await ask(
-      flags.baseUrl,
-      "Address of the service, or `sandbox` for one on this machine",
-      "sandbox",
-    ),
-    draft: await ask(flags.draft, "Id of the first draft", "1"),
-  };
-}
-
-/** Checked as the files will be, before the first of them is written. */
-async function checkAnswers({ workspace, service, draft }: Answers): Promise<void> {
-  const { configSchema } = await import("./config-schema.ts");
-  const { parseId } = await import("../model/address.ts");
-  if (!configSchema.shape.workspace.safeParse(workspace).success) {
-    throw new CliError(`${workspace} is no name for a workspace`, {
-      code: "bad-flag",
-      hint: "Use lower-case letters, digits, dots, dashes and underscores, 63 at most.",
-    });
-  }
-  if (service !== "sandbox" && !/^https?:\/\/\S+$/.test(service)) {
-    throw new CliError(`${service} is not an http or https URL`, {
-      code: "base-url-invalid",
-      hint: "Write it like https://api.example.com, or say `sandbox`.",
-    });
-  }
-  if (parseId(draft) === undefined) {
-    throw new CliError(`${draft} is no draft id`, {
-      code: "bad-flag",
-      hint: "A draft id is a plain number, such as 48213.",
-    });
-  }
-}
-
 async function refuseOverwriting(
   root: string,
   names: readonly string[],
@@ -150,7 +103,7 @@ async function refuseOverwriting(
   }
 }
 
-function configText({ workspace, service }: Answers): string {
+function configText({ workspace, service }: InitAnswers): string {
   const where =
     service === "sandbox"
       ? "service: sandbox   # a service on this machine, kept beside the ledger; later: { base_url: https://… }\n"
@@ -163,7 +116,7 @@ ${where}state: .draftsync/state.db
 `;
 }
 
-function manifestText({ draft }: Answers): string {
+function manifestText({ draft }: InitAnswers): string {
   return `# yaml-language-server: $schema=manifest.schema.json
 draft: ${draft}
 product_files:

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { defineApply } from "./apply.ts";
 import type { Cli } from "./cli.ts";
 import { examples } from "./cli.ts";
+import { defineHelp } from "./help.ts";
 import { defineHistory } from "./history.ts";
 import { defineInit } from "./init.ts";
 import { defineLock } from "./lock.ts";
@@ -38,7 +39,6 @@ export function makeProgram(cli: Cli, version: string): Command {
     .description("Keeps a marketplace's product drafts in step with YAML manifests.")
     .version(version, "-V, --version", "print the version")
     .helpOption("-h, --help", "show help")
-    .helpCommand("help [command]", "show help for a command")
     .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
     .showSuggestionAfterError(true)
     .configureHelp({ sortSubcommands: false, showGlobalOptions: false })
@@ -64,6 +64,7 @@ Exit codes:
 `,
     );
   for (const define of commands) define(program, cli);
+  defineHelp(program);
   inherit(program);
   return program;
 }

@@ -49,6 +49,11 @@ describe("usage", () => {
     { args: ["plan", "--fromat", "json"], says: "Did you mean --format?" },
     { args: ["plan", "--format", "yaml"], says: "Allowed choices are text, json" },
     { args: ["state", "lst"], says: "Did you mean list?" },
+    { args: ["help", "aply"], says: "Did you mean apply?" },
+    { args: ["help", "nope"], says: "There are: init, validate, plan," },
+    { args: ["help", "state", "lst"], says: "Did you mean list?" },
+    { args: ["help", "plan", "more"], says: "It has no subcommands." },
+    { args: ["state", "help", "exprt"], says: "Did you mean export?" },
     { args: ["show"], says: "missing required argument" },
     { args: ["sandbox", "--rate", "ten"], says: "Write it like 10/1s" },
     { args: ["products", "get", "07"], says: "A product id is a plain number" },
@@ -58,6 +63,17 @@ describe("usage", () => {
     expect(code).toBe(1);
     expect(stdout).toBe("");
     expect(stderr).toContain(says);
+  });
+
+  test.each([
+    [[], "Usage: draftsync [options] [command]"],
+    [["plan"], "Usage: draftsync plan [options]"],
+    [["state", "export"], "Usage: draftsync state export [options]"],
+  ])("help %j shows it", async (names, usage) => {
+    const { code, stdout, stderr } = await run("help", ...names);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toContain(usage);
+    expect((await run(...names, "--help")).stdout).toBe(stdout);
   });
 
   test("without a config it says where it looked and what to do", async () => {

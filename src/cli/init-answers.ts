@@ -1,0 +1,94 @@
+import { parseId } from "../model/address.ts";
+import { formatError } from "../report/diagnostic-text.ts";
+import type { Cli } from "./cli.ts";
+import { CliError } from "./cli-error.ts";
+import { configSchema } from "./config-schema.ts";
+
+/** What `init` writes its files from. */
+export interface InitAnswers {
+  readonly workspace: string;
+  /** An address, or `sandbox`. */
+  readonly service: string;
+  readonly draft: string;
+}
+
+interface Question {
+  readonly text: string;
+  /** Taken for an empty answer, and where nobody can be asked. */
+  readonly otherwise: string;
+  /** Why the answer will not do. */
+  readonly refuse: (answer: string) => CliError | undefined;
+}
+
+/**
+ * What was given, and the answers to what was not. Everything that was given is checked before the first question, and
+ * each answer before the next one: an answer that will not do is asked for again. Throws {@link CliError} for what
+ * was given and will not do, and `stopped` when the answers end.
+ */
+export async function askForAnswers(
+  cli: Cli,
+  given: Readonly<Record<keyof InitAnswers, string | undefined>>,
+  name: string,
+): Promise<InitAnswers> {
+  const questions = questionsFor(name);
+  for (const key of ["workspace", "service", "draft"] as const) {
+    const answer = given[key];
+    const refused = answer === undefined ? undefined : questions[key].refuse(answer);
+    if (refused !== undefined) throw refused;
+  }
+  return {
+    workspace: given.workspace ?? (await ask(cli, questions.workspace)),
+    service: given.service ?? (await ask(cli, questions.service)),
+    draft: given.draft ?? (await ask(cli, questions.draft)),
+  };
+}
+
+async function ask({ terminal, signal }: Cli, { text, otherwise, refuse }: Question): Promise<string> {
+  if (!terminal.interactive) return otherwise;
+  for (;;) {
+    const said = await terminal.ask(`${text} [${otherwise}]: `, signal);
+    if (said === undefined) throw new CliError("stopped; nothing was written", { code: "stopped" });
+    const answer = said.trim() || otherwise;
+    const refused = refuse(answer);
+    if (refused === undefined) return answer;
+    terminal.err(`${formatError(refused, terminal.paintErr)}\n`);
+  }
+}
+
+function questionsFor(name: string): Readonly<Record<keyof InitAnswers, Question>> {
+  return {
+    workspace: {
+      text: "Name of the workspace",
+      otherwise: name,
+      refuse: (answer) =>
+        configSchema.shape.workspace.safeParse(answer).success
+          ? undefined
+          : new CliError(`${answer} is no name for a workspace`, {
+              code: "bad-flag",
+              hint: "Use lower-case letters, digits, dots, dashes and underscores, 63 at most.",
+            }),
+    },
+    service: {
+      text: "Address of the service, or `sandbox` for one on this machine",
+      otherwise: "sandbox",
+      refuse: (answer) =>
+        answer === "sandbox" || /^https?:\/\/\S+$/.test(answer)
+          ? undefined
+          : new CliError(`${answer} is not an http or https URL`, {
+              code: "base-url-invalid",
+              hint: "Write it like https://api.example.com, or say `sandbox`.",
+            }),
+    },
+    draft: {
+      text: "Id of the first draft",
+      otherwise: "1",
+      refuse: (answer) =>
+        parseId(answer) === undefined
+          ? new CliError(`${answer} is no draft id`, {
+              code: "bad-flag",
+              hint: "A draft id is a plain number, such as 48213.",
+            })
+          : undefined,
+    },
+  };
+}
