@@ -1,7 +1,6 @@
-import { readFile } from "node:fs/promises";
-import { messageOf } from "../model/errors.ts";
 import { CliError } from "./cli-error.ts";
 import type { ServiceConfig } from "./config.ts";
+import { readGiven } from "./read-given.ts";
 
 /** The key of the embedded sandbox: it guards nothing. */
 export const sandboxKey = "sandbox-key";
@@ -26,13 +25,10 @@ export async function loadApiKey({ apiKeyFile }: ServiceConfig, env: NodeJS.Proc
 }
 
 async function readKeyFile(file: string): Promise<string> {
-  try {
-    return (await readFile(file, "utf8")).trim();
-  } catch (error) {
-    throw new CliError(`the access key file cannot be read: ${messageOf(error)}`, {
-      code: "api-key-file",
-      hint: "Check service.api_key_file, or set DRAFTSYNC_API_KEY instead.",
-      cause: error,
-    });
-  }
+  const bytes = await readGiven(file, {
+    what: "the access key file",
+    code: "api-key-file",
+    hint: "Check service.api_key_file, or set DRAFTSYNC_API_KEY instead.",
+  });
+  return bytes.toString("utf8").trim();
 }

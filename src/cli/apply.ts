@@ -149,13 +149,18 @@ async function prepareSaved(
     });
   }
   const plan = await loadSavedPlan(cli, file);
-  const { config } = workspace;
-  const { assertFresh } = await import("../plan/saved-plan.ts");
   const { assertSourcesUnchanged } = await import("./plan-sources.ts");
-  const recorded = await (await workspace.ledger()).load();
-  assertFresh(plan, { recorded, serviceOrigin: config.service.origin, workspace: config.workspace });
-  await assertSourcesUnchanged(plan, config.root);
+  const recorded = await loadFresh(workspace, plan);
+  await assertSourcesUnchanged(plan, workspace.config.root);
   return { plan, recorded, placeOf: () => undefined };
+}
+
+/** What the ledger holds, as long as it is what the plan was made from. */
+async function loadFresh({ config, ledger }: Workspace, plan: Plan): Promise<Recorded> {
+  const { assertFresh } = await import("../plan/saved-plan.ts");
+  const recorded = await (await ledger()).load();
+  assertFresh(plan, { recorded, serviceOrigin: config.service.origin, workspace: config.workspace });
+  return recorded;
 }
 
 async function refuse(
@@ -199,13 +204,11 @@ async function carryOut(
   { plan, limits, service, emit }: CarryOutOptions,
 ): Promise<ApplyResult> {
   const { applyPlan } = await import("../apply/apply-plan.ts");
-  const { assertFresh } = await import("../plan/saved-plan.ts");
   const { openKeeper } = await import("./recovery.ts");
   const { config } = workspace;
   const ledger = await workspace.ledger();
   // The question may have been open for hours.
-  const recorded = await ledger.load();
-  assertFresh(plan, { recorded, serviceOrigin: config.service.origin, workspace: config.workspace });
+  await loadFresh(workspace, plan);
   const keeper = await openKeeper(cli, { workspace, command: "apply" });
   cli.terminal.err("\n");
   return applyPlan({

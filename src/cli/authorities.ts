@@ -1,22 +1,14 @@
 import { X509Certificate } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { messageOf } from "../model/errors.ts";
 import { CliError } from "./cli-error.ts";
+import { readGiven } from "./read-given.ts";
 
 /** Reads the file that `service.ca_file` names: one or more certificates in PEM. Throws {@link CliError}. */
 export async function loadAuthorities(file: string): Promise<string> {
   const hint =
     "Name a file with certificates in PEM in service.ca_file: -----BEGIN CERTIFICATE----- and so on.";
-  let text: string;
-  try {
-    text = await readFile(file, "utf8");
-  } catch (error) {
-    throw new CliError(`${file} cannot be read: ${messageOf(error)}`, {
-      code: "ca-file-unreadable",
-      hint,
-      cause: error,
-    });
-  }
+  const bytes = await readGiven(file, { what: file, code: "ca-file-unreadable", hint });
+  const text = bytes.toString("utf8");
   const certificates = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   try {
     for (const certificate of certificates) new X509Certificate(certificate);

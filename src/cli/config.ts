@@ -1,14 +1,14 @@
 import { readFile, stat } from "node:fs/promises";
 import { dirname, join, parse, relative, resolve } from "node:path";
-import { readYaml } from "../manifest/read-yaml.ts";
 import { messageOf, systemCodeOf } from "../model/errors.ts";
 import type { SafetyLimits } from "../plan/safety.ts";
 import type { ServiceProfile } from "../service/profile.ts";
 import { isPostgresLocation, parsePostgresLocation } from "../state/postgres/postgres-location.ts";
 import type { WorkspaceFlags } from "./cli.ts";
-import { CliError, DiagnosticsError } from "./cli-error.ts";
+import { CliError } from "./cli-error.ts";
 import type { ConfigFile, RemoteService } from "./config-schema.ts";
 import { configSchema, defaultRemote } from "./config-schema.ts";
+import { parseSettings } from "./parse-settings.ts";
 
 /** The name that is looked for. */
 export const configName = "draftsync.yaml";
@@ -51,12 +51,13 @@ export interface ConfigSurroundings {
 /**
  * Finds, reads and compiles the config. Flags come before the environment (`DRAFTSYNC_BASE_URL`, `DRAFTSYNC_STATE`),
  * the environment before the file. Throws {@link CliError},
- * {@link DiagnosticsError}, and a `LedgerError` for a location that cannot be read.
+ * `DiagnosticsError`, and a `LedgerError` for a location that cannot be read.
  */
 export async function loadConfig(surroundings: ConfigSurroundings): Promise<Config> {
   const { cwd, env, flags } = surroundings;
   const file = flags.config === undefined ? await findConfig(cwd) : resolve(cwd, flags.config);
-  const content = parseConfig(await readConfig(file), relative(cwd, file) || file);
+  const bytes = await readConfig(file);
+  const content = parseSettings({ file: relative(cwd, file) || file, bytes, schema: configSchema });
   const root = dirname(file);
   const baseUrl = flags.baseUrl ?? (env.DRAFTSYNC_BASE_URL || undefined);
   const state = flags.state ?? (env.DRAFTSYNC_STATE || undefined);
@@ -104,13 +105,6 @@ async function readConfig(file: string): Promise<Uint8Array> {
       cause: error,
     });
   }
-}
-
-function parseConfig(bytes: Uint8Array, file: string): ConfigFile {
-  const { documents, diagnostics } = readYaml({ file, bytes, schema: configSchema, documents: "one" });
-  const [document] = documents;
-  if (document === undefined) throw new DiagnosticsError(diagnostics);
-  return document.value;
 }
 
 function compileService(

@@ -1,11 +1,11 @@
 import { Option } from "commander";
 import { parseDuration } from "../model/duration.ts";
-import { inertJson } from "../model/inert-json.ts";
 import { systemClock } from "../model/ports.ts";
 import type { HistoryFilter } from "../report/history-view.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { examples, withWorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
+import { printJson } from "./print-json.ts";
 
 interface HistoryFlags extends WorkspaceFlags {
   readonly run?: string;
@@ -47,7 +47,7 @@ export const defineHistory: DefineCommand = (program, cli) => {
 };
 
 async function runHistory(cli: Cli, prefix: string | undefined, flags: HistoryFlags): Promise<void> {
-  const { readLedger } = await import("./read-ledger.ts");
+  const { lookIntoLedger } = await import("./look-into-ledger.ts");
   const { viewHistory } = await import("../report/history-view.ts");
   const { run, since, outcome, limit } = flags;
   const filter: HistoryFilter = {
@@ -57,10 +57,10 @@ async function runHistory(cli: Cli, prefix: string | undefined, flags: HistoryFl
     ...(since === undefined ? {} : { since }),
     ...(outcome === undefined ? {} : { outcome }),
   };
-  const runs = await readLedger(cli, flags, async (ledger) =>
+  const runs = await lookIntoLedger(cli, flags, async (ledger) =>
     viewHistory({ runs: await ledger.runs(), operations: await ledger.operations() }, filter),
   );
-  if (flags.json) return cli.terminal.out(`${inertJson({ format_version: 1, runs }, 2)}\n`);
+  if (flags.json) return printJson(cli, { format_version: 1, runs });
   const { formatHistory } = await import("../report/history-text.ts");
   cli.terminal.out(formatHistory(runs, cli.terminal.paintOut));
   if (runs.length === 0) cli.terminal.err("Nothing of that is in the history.\n");

@@ -1,4 +1,3 @@
-import { inertJson } from "../model/inert-json.ts";
 import type { HeldLock } from "../model/lock.ts";
 import { systemClock } from "../model/ports.ts";
 import { approve } from "./approval.ts";
@@ -6,6 +5,7 @@ import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { examples, withWorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import { exitCode } from "./exit-code.ts";
+import { printJson } from "./print-json.ts";
 
 interface StatusFlags extends WorkspaceFlags {
   readonly json?: boolean;
@@ -42,18 +42,14 @@ export const defineLock: DefineCommand = (program, cli) => {
 };
 
 async function runStatus(cli: Cli, flags: StatusFlags): Promise<void> {
-  const { inWorkspace } = await import("./workspace.ts");
-  const { noteUntilTakenIn } = await import("./recovery.ts");
+  const { lookIntoLedger } = await import("./look-into-ledger.ts");
   const { formatLock, viewLock } = await import("../report/lock-text.ts");
   const { terminal } = cli;
-  const lock = await inWorkspace(cli, flags, async (workspace) => {
-    noteUntilTakenIn(cli, workspace.config);
-    return (await workspace.reader()).heldLock();
-  });
+  const lock = await lookIntoLedger(cli, flags, (ledger) => ledger.heldLock());
   const now = systemClock.now();
   if (flags.json) {
     const view = lock === undefined ? null : viewLock(lock, now);
-    return terminal.out(`${inertJson({ format_version: 1, lock: view }, 2)}\n`);
+    return printJson(cli, { format_version: 1, lock: view });
   }
   terminal.out(lock === undefined ? "Not locked.\n" : formatLock(lock, now, terminal.paintOut));
 }

@@ -1,8 +1,8 @@
-import { inertJson } from "../model/inert-json.ts";
 import { approve } from "./approval.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { examples, withWorkspaceFlags } from "./cli.ts";
 import { exitCode } from "./exit-code.ts";
+import { printJson } from "./print-json.ts";
 import { parseProductId } from "./product-id.ts";
 
 interface GetFlags extends WorkspaceFlags {
@@ -46,7 +46,7 @@ async function runGet(cli: Cli, id: number, flags: GetFlags): Promise<void> {
     const include = flags.include?.split(",").map((name) => name.trim());
     const relations = include ?? workspace.config.service.profile.product_include;
     const product = expectDone(await service.getProduct(id, relations, cli.signal));
-    cli.terminal.out(`${inertJson(product, 2)}\n`);
+    printJson(cli, product);
   });
 }
 
@@ -67,6 +67,6 @@ async function runDuplicate(cli: Cli, id: number, flags: DuplicateFlags): Promis
       call: (options) => service.duplicate(id, options),
       effects: () => [],
     });
-    cli.terminal.out(`${inertJson({ product_id: productId, copy_of: id }, 2)}\n`);
+    printJson(cli, { product_id: productId, copy_of: id });
   });
 }

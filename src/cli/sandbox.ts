@@ -1,12 +1,12 @@
 import { InvalidArgumentError } from "commander";
 import { parseId } from "../model/address.ts";
 import { parseDuration } from "../model/duration.ts";
-import { messageOf } from "../model/errors.ts";
 import type { FaultRules, SandboxOptions } from "../sandbox/server.ts";
 import { sandboxKey } from "./api-key.ts";
 import type { Cli, DefineCommand } from "./cli.ts";
 import { collect, examples } from "./cli.ts";
-import { CliError, DiagnosticsError } from "./cli-error.ts";
+import { CliError } from "./cli-error.ts";
+import { readGiven } from "./read-given.ts";
 
 interface SandboxFlags {
   readonly port: number;
@@ -105,26 +105,15 @@ async function runSandbox({ cwd, terminal, signal }: Cli, flags: SandboxFlags): 
 }
 
 async function loadFaults(cwd: string, file: string): Promise<FaultRules> {
-  const { readFile } = await import("node:fs/promises");
   const { resolve } = await import("node:path");
-  const { readYaml } = await import("../manifest/read-yaml.ts");
   const { FaultRulesSchema } = await import("../sandbox/server.ts");
-  let bytes: Uint8Array;
-  try {
-    bytes = await readFile(resolve(cwd, file));
-  } catch (cause) {
-    throw new CliError(`the fault rules ${file} cannot be read: ${messageOf(cause)}`, {
-      code: "faults-unreadable",
-      hint: "Check the path after --faults and the permissions of the file.",
-      cause,
-    });
-  }
-  const { documents, diagnostics } = readYaml({ file, bytes, schema: FaultRulesSchema, documents: "one" });
-  const [document] = documents;
-  if (document === undefined || diagnostics.some(({ severity }) => severity === "error")) {
-    throw new DiagnosticsError(diagnostics);
-  }
-  return document.value;
+  const { parseSettings } = await import("./parse-settings.ts");
+  const bytes = await readGiven(resolve(cwd, file), {
+    what: `the fault rules ${file}`,
+    code: "faults-unreadable",
+    hint: "Check the path after --faults and the permissions of the file.",
+  });
+  return parseSettings({ file, bytes, schema: FaultRulesSchema });
 }
 
 function splitReading(text: string): [string, string] {

@@ -1,12 +1,10 @@
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { messageOf } from "../model/errors.ts";
 import type { Plan } from "../model/plan.ts";
 import type { Cli, DefineCommand } from "./cli.ts";
 import { examples } from "./cli.ts";
-import { CliError } from "./cli-error.ts";
 import type { PlanFormat } from "./plan.ts";
 import { formatOption, showPlan } from "./plan.ts";
+import { readGiven } from "./read-given.ts";
 
 /** `draftsync show` */
 export const defineShow: DefineCommand = (program, cli) => {
@@ -25,18 +23,13 @@ export const defineShow: DefineCommand = (program, cli) => {
     });
 };
 
-/** Reads a saved plan. Throws {@link CliError} `plan-missing`, and what `parsePlanFile` throws. */
+/** Reads a saved plan. Throws `CliError` `plan-missing`, and what `parsePlanFile` throws. */
 export async function loadSavedPlan({ cwd }: Cli, file: string): Promise<Plan> {
   const { parsePlanFile } = await import("../plan/saved-plan.ts");
-  let text: string;
-  try {
-    text = await readFile(resolve(cwd, file), "utf8");
-  } catch (error) {
-    throw new CliError(`the saved plan cannot be read: ${messageOf(error)}`, {
-      code: "plan-missing",
-      hint: "Write one with `draftsync plan --out FILE`.",
-      cause: error,
-    });
-  }
-  return parsePlanFile(text, file);
+  const bytes = await readGiven(resolve(cwd, file), {
+    what: "the saved plan",
+    code: "plan-missing",
+    hint: "Write one with `draftsync plan --out FILE`.",
+  });
+  return parsePlanFile(bytes.toString("utf8"), file);
 }

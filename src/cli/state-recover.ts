@@ -1,15 +1,14 @@
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { Option } from "commander";
-import { messageOf } from "../model/errors.ts";
-import { inertJson } from "../model/inert-json.ts";
 import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
 import type { Cli, WorkspaceFlags } from "./cli.ts";
 import { examples, withWorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import type { Config } from "./config.ts";
 import { exitCode } from "./exit-code.ts";
+import { printJson } from "./print-json.ts";
+import { readGiven } from "./read-given.ts";
 import type { Workspace } from "./workspace.ts";
 
 interface RecoverFlags extends WorkspaceFlags {
@@ -78,20 +77,17 @@ async function readSources(cli: Cli, config: Config, file: string | undefined): 
   if (file === undefined) return waiting.map((path) => ({ path, outcomes: readRecoveryFile(path) }));
   const path = resolve(cli.cwd, file);
   if (waiting.includes(path)) return [{ path, outcomes: readRecoveryFile(path) }];
-  const text = file === "-" ? await cli.terminal.readAll() : await readGiven(path, file);
+  const text = file === "-" ? await cli.terminal.readAll() : await readLines(path, file);
   return [{ outcomes: parseKeptOutcomes(text, file === "-" ? "standard input" : file) }];
 }
 
-async function readGiven(path: string, file: string): Promise<string> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    throw new CliError(`${file} cannot be read: ${messageOf(error)}`, {
-      code: "recovery-unreadable",
-      hint: "Name a file with the JSON lines that the failing command printed, or none for all recovery files.",
-      cause: error,
-    });
-  }
+async function readLines(path: string, file: string): Promise<string> {
+  const bytes = await readGiven(path, {
+    what: file,
+    code: "recovery-unreadable",
+    hint: "Name a file with the JSON lines that the failing command printed, or none for all recovery files.",
+  });
+  return bytes.toString("utf8");
 }
 
 function refuseAnother({ owner, operation }: KeptOutcome, { service, workspace }: Config): void {
@@ -154,7 +150,7 @@ async function show(cli: Cli, taken: readonly Taken[], { json }: RecoverFlags): 
       taken_in: end.type,
       ...(end.type === "conflict" ? { ledger: end.ledger } : {}),
     }));
-    return terminal.out(`${inertJson({ format_version: 1, outcomes: shown }, 2)}\n`);
+    return printJson(cli, { format_version: 1, outcomes: shown });
   }
   const { inertLine } = await import("../report/inert-text.ts");
   for (const each of taken) terminal.out(`${inertLine(describe(each))}\n`);

@@ -1,12 +1,11 @@
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { messageOf } from "../model/errors.ts";
-import { inertJson } from "../model/inert-json.ts";
 import type { StateEntry } from "../report/state-view.ts";
 import type { LedgerReader } from "../state/ledger-reader.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { examples, withWorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
+import { printJson } from "./print-json.ts";
+import { readGiven } from "./read-given.ts";
 import { defineEdits } from "./state-edit.ts";
 import { defineRecover } from "./state-recover.ts";
 
@@ -64,20 +63,20 @@ async function entriesOf(
 }
 
 async function runList(cli: Cli, prefix: string, flags: StateFlags): Promise<void> {
-  const { readLedger } = await import("./read-ledger.ts");
-  const shown = await readLedger(cli, flags, (ledger) =>
+  const { lookIntoLedger } = await import("./look-into-ledger.ts");
+  const shown = await lookIntoLedger(cli, flags, (ledger) =>
     entriesOf(ledger, ({ address }) => address.startsWith(prefix)),
   );
-  if (flags.json) return cli.terminal.out(`${inertJson({ format_version: 1, entries: shown }, 2)}\n`);
+  if (flags.json) return printJson(cli, { format_version: 1, entries: shown });
   const { formatEntryList } = await import("../report/state-text.ts");
   cli.terminal.out(formatEntryList(shown, cli.terminal.paintOut));
   if (shown.length === 0) cli.terminal.err("Nothing is recorded.\n");
 }
 
 async function runShow(cli: Cli, address: string, flags: StateFlags): Promise<void> {
-  const { readLedger } = await import("./read-ledger.ts");
+  const { lookIntoLedger } = await import("./look-into-ledger.ts");
   const { viewOperation } = await import("../report/history-view.ts");
-  const { shown, operations } = await readLedger(cli, flags, async (ledger) => ({
+  const { shown, operations } = await lookIntoLedger(cli, flags, async (ledger) => ({
     shown: await entriesOf(ledger, (entry) => entry.address === address),
     operations: (await ledger.operations({ address })).map(viewOperation),
   }));
@@ -87,9 +86,7 @@ async function runShow(cli: Cli, address: string, flags: StateFlags): Promise<vo
       hint: "`draftsync state list` shows every address.",
     });
   }
-  if (flags.json) {
-    return cli.terminal.out(`${inertJson({ format_version: 1, entries: shown, operations }, 2)}\n`);
-  }
+  if (flags.json) return printJson(cli, { format_version: 1, entries: shown, operations });
   const { formatEntry } = await import("../report/state-text.ts");
   const { formatOperations } = await import("../report/history-text.ts");
   const paint = cli.terminal.paintOut;
@@ -100,10 +97,10 @@ async function runShow(cli: Cli, address: string, flags: StateFlags): Promise<vo
 }
 
 async function runExport(cli: Cli, flags: StateFlags): Promise<void> {
-  const { readLedger } = await import("./read-ledger.ts");
+  const { lookIntoLedger } = await import("./look-into-ledger.ts");
   const { exportDocument } = await import("../state/export-document.ts");
-  const exported = await readLedger(cli, flags, (ledger) => ledger.export());
-  cli.terminal.out(`${inertJson(exportDocument(exported), 2)}\n`);
+  const exported = await lookIntoLedger(cli, flags, (ledger) => ledger.export());
+  printJson(cli, exportDocument(exported));
 }
 
 async function runImport(cli: Cli, file: string, flags: StateFlags): Promise<void> {
@@ -127,13 +124,10 @@ async function runImport(cli: Cli, file: string, flags: StateFlags): Promise<voi
 
 async function readExport(cli: Cli, file: string): Promise<string> {
   if (file === "-") return cli.terminal.readAll();
-  try {
-    return await readFile(resolve(cli.cwd, file), "utf8");
-  } catch (error) {
-    throw new CliError(`${file} cannot be read: ${messageOf(error)}`, {
-      code: "import-unreadable",
-      hint: "Name the file that `draftsync state export` was written to, or - for standard input.",
-      cause: error,
-    });
-  }
+  const bytes = await readGiven(resolve(cli.cwd, file), {
+    what: file,
+    code: "import-unreadable",
+    hint: "Name the file that `draftsync state export` was written to, or - for standard input.",
+  });
+  return bytes.toString("utf8");
 }

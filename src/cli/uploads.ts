@@ -1,8 +1,9 @@
-import { inertJson } from "../model/inert-json.ts";
 import type { UploadStatus } from "../model/ports.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { examples, withWorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
+import { printJson } from "./print-json.ts";
+import type { Workspace } from "./workspace.ts";
 
 interface CreateFlags extends WorkspaceFlags {
   readonly key?: string;
@@ -48,10 +49,6 @@ export const defineUploads: DefineCommand = (program, cli) => {
     .action((ids: string[], flags: WorkspaceFlags) => runList(cli, ids, flags));
 };
 
-function print({ terminal }: Cli, value: unknown): void {
-  terminal.out(`${inertJson(value, 2)}\n`);
-}
-
 function uploadJson({ uploadId, rawStatus, message, fileId }: UploadStatus) {
   return { upload_id: uploadId, status: rawStatus, message, file_id: fileId };
 }
@@ -61,7 +58,7 @@ async function runCredentials(cli: Cli, flags: WorkspaceFlags & { showSecrets?: 
   await byHand(cli, flags, async ({ service }) => {
     const credentials = expectDone(await service.credentials(cli.signal));
     const hidden = flags.showSecrets ? {} : { secretKey: "(hidden)", sessionToken: "(hidden)" };
-    print(cli, { ...credentials, ...hidden });
+    printJson(cli, { ...credentials, ...hidden });
   });
 }
 
@@ -89,10 +86,10 @@ async function runCreate(cli: Cli, file: string | undefined, flags: CreateFlags)
           ? registrationEffects(answer.value, { key, content: local ?? {}, at: Date.now() })
           : [],
     });
-    if (!flags.wait) return print(cli, uploadJson(upload));
+    if (!flags.wait) return printJson(cli, uploadJson(upload));
     const ended = expectDone(await service.awaitUpload(upload.uploadId, cli.signal));
     await (await workspace.ledger()).record(uploadEndEffects(ended));
-    print(cli, uploadJson(ended));
+    printJson(cli, uploadJson(ended));
   });
 }
 
@@ -119,7 +116,7 @@ async function localFile(cli: Cli, root: string, file: string) {
 async function runGet(cli: Cli, id: string, flags: WorkspaceFlags): Promise<void> {
   const { byHand, expectDone } = await import("./by-hand.ts");
   await byHand(cli, flags, async ({ service }) =>
-    print(cli, uploadJson(expectDone(await service.getUpload(id, cli.signal)))),
+    printJson(cli, uploadJson(expectDone(await service.getUpload(id, cli.signal)))),
   );
 }
 
@@ -128,13 +125,11 @@ async function runList(cli: Cli, ids: readonly string[], flags: WorkspaceFlags):
   await byHand(cli, flags, async ({ workspace, service }) => {
     const known = ids.length > 0 ? ids : await recordedIds(workspace);
     const uploads = known.length === 0 ? [] : expectDone(await service.getUploads(known, cli.signal));
-    print(cli, uploads.map(uploadJson));
+    printJson(cli, uploads.map(uploadJson));
   });
 }
 
-async function recordedIds(workspace: {
-  ledger(): Promise<{ load(): Promise<{ uploads: readonly { uploadId: string }[] }> }>;
-}) {
-  const { uploads } = await (await workspace.ledger()).load();
+async function recordedIds(workspace: Workspace): Promise<readonly string[]> {
+  const { uploads } = await (await workspace.reader()).load();
   return uploads.map(({ uploadId }) => uploadId);
 }
