@@ -14,6 +14,9 @@ export type AnswerBody =
 
 const excerptLength = 200;
 
+/** Documents of this interface have some ten levels; what is made of a document must not run out of stack. */
+const deepest = 100;
+
 const decoders: ReadonlyMap<string, (body: Buffer) => Buffer> = new Map([
   ["identity", (body) => body],
   ["gzip", (body) => gunzipSync(body, { maxOutputLength: longestAnswer })],
@@ -31,7 +34,10 @@ export function readAnswerBody(answer: Answer, redactor: Redactor): AnswerBody {
   if (decoded.type === "unreadable") return decoded;
   if (decoded.text.trim() === "") return { type: "empty" };
   try {
-    return { type: "json", document: redactor.json(JSON.parse(decoded.text)) };
+    const document: unknown = JSON.parse(decoded.text);
+    return isDeeperThan(document, deepest)
+      ? { type: "unreadable", problem: `its body has more than ${deepest} levels` }
+      : { type: "json", document: redactor.json(document) };
   } catch {
     const mediaType = answer.header("content-type") ?? "";
     const excerpt = redactor.text(decoded.text).replace(/\s+/g, " ").trim().slice(0, excerptLength);
@@ -41,6 +47,14 @@ export function readAnswerBody(answer: Answer, redactor: Redactor): AnswerBody {
       html: /html/i.test(mediaType) || /^<(!doctype html|html)/i.test(excerpt),
     };
   }
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  let level = [value];
+  for (let depth = 0; depth <= levels && level.length > 0; depth += 1) {
+    level = level.flatMap((each) => (typeof each === "object" && each !== null ? Object.values(each) : []));
+  }
+  return level.length > 0;
 }
 
 type Decoded =

@@ -134,6 +134,9 @@ export function readProduct(document: unknown, types: Types): Reading<ProductDet
   return { type: "valid", value };
 }
 
+/** Text that goes on into a path, an object's key or the ledger: of a length for that, and without what none of them holds. */
+const usable = /^[^\p{Cc}\p{Cs}]{0,500}$/u;
+
 const uploadAttributesSchema = z.looseObject({
   status: z.string().nullish(),
   message: z.string().nullish(),
@@ -153,12 +156,14 @@ export function readUpload(document: unknown, types: Types): Reading<UploadStatu
   const reading = readResource(document, types.upload);
   if (reading.type === "malformed") return reading;
   if (reading.type === "without_id") return { type: "without_id", value: undefined };
+  const { id: uploadId = "" } = reading.value;
+  if (!usable.test(uploadId)) return malformed("its id is too long, or holds control characters");
   const attributes = uploadAttributesSchema.safeParse(reading.value.attributes);
   if (!attributes.success)
     return malformed("`status`, `message` or `file_id` of the upload is not of its type");
   const { status, message, file_id: fileId } = attributes.data;
   const value: UploadStatus = {
-    uploadId: reading.value.id ?? "",
+    uploadId,
     status: statusOf(status, fileId),
     rawStatus: status ?? "",
     ...(message === null || message === undefined ? {} : { message }),
@@ -182,7 +187,7 @@ export function readUploads(document: unknown, types: Types): Reading<readonly U
 }
 
 const credentialAttributesSchema = z.looseObject({
-  key_prefix: z.string().nullish(),
+  key_prefix: z.string().regex(usable).nullish(),
   bucket: z.string().min(1),
   region: z.string().min(1).nullish(),
   access_key: z.string().min(1),

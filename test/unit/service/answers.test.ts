@@ -119,6 +119,20 @@ describe("what a call gives", () => {
     expect(server.requests).toHaveLength(4);
   });
 
+  it("is one page as it is: a link to the next one, here or elsewhere, is never followed", async () => {
+    const { service, server } = await startHarness((request) =>
+      answer(200, {
+        data: [uploadResource("a", "queued")],
+        links: { next: request.path, related: "http://127.0.0.1:1/elsewhere" },
+      }),
+    );
+    expect(await service.getUploads(["a", "b"], noSignal())).toMatchObject({
+      outcome: "done",
+      value: [{ uploadId: "a" }],
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+
   it("is uploads read one by one when the service has no list", async () => {
     const { service, server } = await startHarness(
       (request) =>

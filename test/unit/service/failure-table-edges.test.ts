@@ -73,12 +73,14 @@ const rows: readonly Row[] = [
     (callClass) => withBody("Content-Encoding: zstd\r\n", zipped(callClass)),
     garbled,
   ),
-  doubt("a body that is nested deeper than any stack", () => answer(200, nested(20_000)), garbled),
-  same(
-    "a refusal that is nested deeper than any stack",
-    () => answer(422, `{"errors":[{"meta":${nested(20_000)}}]}`),
-    "rejected invalid 1",
-  ),
+  ...[200, 4000, 20_000].flatMap((levels) => [
+    doubt(`a body of ${levels} levels`, () => answer(200, nested(levels)), garbled),
+    same(
+      `a refusal of ${levels} levels`,
+      () => answer(422, `{"errors":[{"meta":${nested(levels)}}]}`),
+      "rejected invalid 1",
+    ),
+  ]),
   doubt("a status that the interface has not: 207", () => answer(207, fileDocument()), garbled),
   doubt("a body that is null", () => answer(200, "null"), garbled),
   doubt("a body that is a text", () => answer(200, '"done"'), garbled),
