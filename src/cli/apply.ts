@@ -14,7 +14,7 @@ import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { collect, examples, withWorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import type { ExitCode } from "./exit-code.ts";
-import { exitCode } from "./exit-code.ts";
+import { exitCode, exitCodeOf as exitCodeOfError } from "./exit-code.ts";
 import { showPlan, showPlanSummary } from "./plan.ts";
 import { type LimitFlags, limitsOf, withLimitFlags } from "./run-limits.ts";
 import { loadSavedPlan } from "./show.ts";
@@ -89,8 +89,13 @@ async function applyLocked(
     return cli.end(plan.changes.length > 0 ? exitCode.inDoubt : exitCode.done);
   }
   const progress = await makeReporter(cli, flags, placeOf);
+  let anyDone = false;
+  const emit: EventSink = (event) => {
+    anyDone ||= event.type === "change_finished" && event.outcome === "done";
+    progress.emit(event);
+  };
   try {
-    const service = await workspace.connect(progress.emit);
+    const service = await workspace.connect(emit);
     const approved = await approve(cli, {
       given: flags.autoApprove,
       question: "\nCarry out these changes?",
@@ -100,11 +105,15 @@ async function applyLocked(
     if (cli.signal.aborted) return cli.end(exitCode.interrupted);
     if (!approved) return cli.end(exitCode.error);
     const limits = await limitsOf(flags);
-    const result = await carryOut(cli, workspace, { plan, limits, service, emit: progress.emit });
+    const result = await carryOut(cli, workspace, { plan, limits, service, emit });
     if (result.stopped === "max_calls" && result.totals.done === 0) {
       cli.terminal.err(`Nothing fits into --max-calls ${flags.maxCalls}; give more.\n`);
     }
     cli.end(exitCodeOf(result));
+  } catch (error) {
+    // A ledger that fails half way: what was done before is recorded, so it is not that nothing was changed.
+    if (anyDone && exitCodeOfError(error) === exitCode.error) cli.end(exitCode.failed);
+    throw error;
   } finally {
     progress.stop();
   }

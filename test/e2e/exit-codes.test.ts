@@ -60,6 +60,27 @@ describe("exit codes", () => {
     expect(stderr).toContain("2 done, 1 failed");
   });
 
+  test("3 when the key is refused in the middle: what was done is kept, and nothing more is sent", async () => {
+    let sent = 0;
+    proxy.choose = ({ path }) => {
+      sent += 1;
+      return sent > 3 && path === "/api/products" ? { type: "answer", status: 401 } : undefined;
+    };
+    const copies = Array.from({ length: 5 }, (_none, at) => `{ name: c${at}, product: { draft: 1 } }`);
+    await folder.write({
+      "manifests/a.yaml": manifest(3, `publish: true\n---\nduplicates: [${copies.join(", ")}]\n`),
+    });
+    const { code, stderr } = await apply();
+    expect(code).toBe(3);
+    expect(stderr).toContain("3 done, 1 failed, 5 skipped");
+    expect(stderr).toContain("DRAFTSYNC_API_KEY");
+    expect(proxy.seen).toHaveLength(4);
+    proxy.choose = () => undefined;
+    expect((await apply()).code).toBe(0);
+    expect(sandbox.state().products).toHaveLength(6);
+    expect(sandbox.state().attachments).toHaveLength(3);
+  });
+
   test("4 while something is in doubt, also when nothing else is to be done", async () => {
     await folder.write({ "manifests/a.yaml": manifest(0, "publish: true\n") });
     proxy.choose = ({ path }) => (path === "/api/products" ? { type: "answer-lost" } : undefined);

@@ -60,6 +60,13 @@ describe("each failure has its own sentence and says what to do", () => {
     expect(stderr).not.toContain("wrong-key");
   });
 
+  test("a key that would add a header", async () => {
+    const { code, stderr } = await apply(sandbox.url, { DRAFTSYNC_API_KEY: `${key}\r\nX-Evil: 1` });
+    expect(code).toBe(1);
+    expect(stderr).toContain("[key-invalid]");
+    expect(stderr).not.toContain("Evil");
+  });
+
   test("nobody listens", async () => {
     const unused = createServer();
     await new Promise<void>((listening) => unused.listen(0, "127.0.0.1", listening));

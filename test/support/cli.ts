@@ -29,13 +29,21 @@ export interface RunOptions {
   readonly uid?: number | undefined;
   /** What comes on standard input; nothing otherwise. */
   readonly input?: string;
+  /** KiB that a file may grow to: writes beyond it fail, as on a disk that is full. */
+  readonly longestFile?: number;
 }
 
 const main = `${repository}dist/cli/main.js`;
 
 /** Starts the real binary, with no terminal. */
-export function startDraftsync(args: readonly string[], { cwd, env = {}, uid, input }: RunOptions): Running {
-  const child = spawn(process.execPath, [main, ...args], {
+export function startDraftsync(
+  args: readonly string[],
+  { cwd, env = {}, uid, input, longestFile }: RunOptions,
+): Running {
+  const limited = ["-c", `ulimit -f ${longestFile}; exec "$0" "$@"`, process.execPath, main, ...args];
+  const [command, given] =
+    longestFile === undefined ? [process.execPath, [main, ...args]] : ["bash", limited];
+  const child = spawn(command, given, {
     cwd,
     env: { PATH: process.env.PATH, HOME: cwd, ...env },
     stdio: ["pipe", "pipe", "pipe"],
