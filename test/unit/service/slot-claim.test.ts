@@ -123,16 +123,17 @@ test("a turn whose end nobody knows leaves the smaller of both grants", async ()
 });
 
 test("a share that others took for dead is not used until another is granted", async () => {
-  const { claim, turns, setUse, endAll } = makeClaim();
+  const { claim, turns, setUse, addShare, endAll } = makeClaim();
   setUse({ waiting: 10 });
   claim.ask();
   turns[0]?.decide();
   await turns[0]?.commit();
   endAll();
+  addShare(other(0, 1));
   setUse({ waiting: 10, used: 3 });
   claim.ask();
   const owners = turns[1]?.decide().shares.map(({ owner }) => owner);
-  expect([claim.slots, new Set(owners).size]).toEqual([0, 2]);
+  expect([claim.slots, new Set(owners).size]).toEqual([0, 3]);
 });
 
 test("one turn is taken at a time, and none after it was left", async () => {
