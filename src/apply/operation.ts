@@ -11,8 +11,6 @@ export type JournalContext = Pick<ApplyContext, "ledger" | "runId" | "signal" | 
 
 /** One writing call, and what follows from it in the ledger. */
 export interface OperationRequest<T> {
-  /** Made by {@link newId} when absent. */
-  readonly id?: string;
   readonly address: string;
   readonly kind: OperationKind;
   readonly intent: OperationIntent;
@@ -42,7 +40,7 @@ export async function runOperation<T>(
 ): Promise<CallResult<T> & { readonly operationId: string }> {
   const { ledger, runId } = context;
   const { address, kind, intent } = request;
-  const id = request.id ?? newId();
+  const id = newId();
   let begun: NewOperation | undefined;
   const result = await request.call({
     signal: request.signal ?? context.signal,

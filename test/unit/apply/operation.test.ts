@@ -36,7 +36,6 @@ const run = <T>(result: CallResult<T>, sent: (() => Promise<void>) | boolean = t
   runOperation(
     { ledger, keeper, runId: sampleRun.id, signal: new AbortController().signal },
     {
-      id: "op",
       address: "drafts/7/product_files/1",
       kind: "attach",
       intent: { draftId: 7, fileKind: "product_files", fileId: 1 },
@@ -55,14 +54,16 @@ test("a call that was not sent leaves no trace, and the keeper hears nothing of 
     attempts: 1,
     failure: lostAnswer,
   } as const;
-  expect(await run(result, false)).toEqual({ ...result, operationId: "op" });
+  expect(await run(result, false)).toEqual({ ...result, operationId: expect.any(String) });
   expect([await ledger.operations(), told]).toEqual([[], []]);
 });
 
 test("the outcome is held while the ledger records it", async () => {
   await run({ outcome: "done", status: 201, attempts: 2, value: { fileId: 1 } });
-  expect(await ledger.operations()).toMatchObject([{ id: "op", outcome: "done", status: 201, attempts: 2 }]);
-  const operation = expect.objectContaining({ id: "op", method: "POST" });
+  expect(await ledger.operations()).toMatchObject([
+    { kind: "attach", outcome: "done", status: 201, attempts: 2 },
+  ]);
+  const operation = expect.objectContaining({ kind: "attach", method: "POST" });
   const result = { outcome: "done", status: 201, attempts: 2 };
   expect(told).toEqual([{ operation, result, effects: [attached(1)] }, "released"]);
 });
@@ -89,6 +90,11 @@ test.each([
   const error = await lost.catch((cause: unknown) => cause);
   expect(error).toBeInstanceOf(OutcomesNotRecordedError);
   const { operation, result, effects, ...rest } = (error as OutcomesNotRecordedError).outcomes[0] ?? {};
-  expect([operation?.id, result?.outcome, effects, rest]).toEqual(["op", "done", [attached(1)], product]);
+  expect([operation?.kind, result?.outcome, effects, rest]).toEqual([
+    "attach",
+    "done",
+    [attached(1)],
+    product,
+  ]);
   expect(told.slice(1)).toEqual(["kept"]);
 });
