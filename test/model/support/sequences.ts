@@ -36,12 +36,20 @@ export async function checkSequences({ seed, runs }: Share): Promise<void> {
     }
     tell();
   });
-  await fc.assert(property, {
-    // A long run is to find what the usual ones have not found.
-    seed: SEED !== undefined ? Number(SEED) : SEQUENCES === undefined ? seed : (Date.now() ^ seed) | 0,
-    numRuns: PATH_ === undefined ? numRuns : 1,
-    ...(PATH_ === undefined ? {} : { path: PATH_ }),
-  });
+  // A long run is to find what the usual ones have not found.
+  const chosen = SEED !== undefined ? Number(SEED) : SEQUENCES === undefined ? seed : (Date.now() ^ seed) | 0;
+  if (PROGRESS !== undefined) process.stderr.write(`seed ${chosen}\n`);
+  await fc
+    .assert(property, {
+      seed: chosen,
+      numRuns: PATH_ === undefined ? numRuns : 1,
+      ...(PATH_ === undefined ? {} : { path: PATH_ }),
+    })
+    .catch((error: unknown) => {
+      // The other share may go on for an hour.
+      if (PROGRESS !== undefined) process.stderr.write(`${error}\n`);
+      throw error;
+    });
 }
 
 /** Milliseconds after which a share hangs: far more than its sequences take. */
