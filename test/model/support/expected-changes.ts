@@ -8,35 +8,81 @@ import type { Attributes } from "../../../src/model/resource.ts";
  * rename nothing: `create drafts/1/product_files/11`, sorted. Written apart from the planner, to be compared with it.
  */
 export function expectedChanges(desired: Desired, recorded: Recorded): string[] {
-  const blocking = recorded.inDoubt.filter(({ kind }) => /^(attach|publish|duplicate)$/.test(kind));
-  const doubts = new Set(blocking.map(({ address }) => address));
+  const changes = new Map<string, string>([
+    ...attachmentChanges(desired, recorded),
+    ...draftChanges(desired, recorded),
+    ...duplicateChanges(desired, recorded),
+  ]);
+  for (const { kind, address } of recorded.inDoubt) {
+    if (/^(attach|publish|duplicate)$/.test(kind)) changes.set(address, "in_doubt");
+  }
+  holdBack(changes, desired, recorded);
+  return [...changes].map(([address, action]) => `${action} ${address}`).sort();
+}
+
+function attachmentChanges({ drafts }: Desired, recorded: Recorded): Map<string, string> {
   const changes = new Map<string, string>();
   const known = new Map(recorded.attachments.map((each) => [each.address, each]));
-  for (const { draftId, protect, attachments, publish } of desired.drafts) {
-    if (protect !== recorded.protectedDrafts.has(draftId)) changes.set(`drafts/${draftId}`, "update");
-    for (const file of attachments) {
-      const address = formatAddress(file.address);
-      const action = actionFor(file, known.get(address), recorded);
-      if (action !== undefined) changes.set(address, action);
-      known.delete(address);
-    }
-    const published = recorded.publications.filter((each) => each.draftId === draftId);
-    const latest = Math.max(0, ...published.map(({ revision }) => revision));
-    if (publish !== undefined && publish.revision > latest)
-      changes.set(`drafts/${draftId}/product`, "publish");
+  for (const file of drafts.flatMap(({ attachments }) => attachments)) {
+    const address = formatAddress(file.address);
+    const record = known.get(address);
+    const taker = takerOf(file, record, recorded);
+    const action = taker === undefined ? actionFor(file, record, recorded) : "adopt";
+    if (action !== undefined) changes.set(address, action);
+    known.delete(address);
+    if (taker === undefined) continue;
+    known.delete(taker.address ?? "");
+    if (record !== undefined) changes.set(byFileId(record), "delete");
   }
   for (const address of known.keys()) changes.set(address, "delete");
+  return changes;
+}
+
+function draftChanges({ drafts }: Desired, { protectedDrafts, publications }: Recorded): [string, string][] {
+  return drafts.flatMap(({ draftId, protect, publish }): [string, string][] => {
+    const published = publications.filter((each) => each.draftId === draftId);
+    const latest = Math.max(0, ...published.map(({ revision }) => revision));
+    return [
+      ...(protect === protectedDrafts.has(draftId)
+        ? []
+        : [[`drafts/${draftId}`, "update"] as [string, string]]),
+      ...((publish?.revision ?? 0) > latest
+        ? [[`drafts/${draftId}/product`, "publish"] as [string, string]]
+        : []),
+    ];
+  });
+}
+
+function duplicateChanges({ drafts, duplicates }: Desired, recorded: Recorded): Map<string, string> {
+  const changes = new Map<string, string>();
   const copies = new Set(recorded.duplicates.map(({ name }) => name));
   const published = new Set(recorded.publications.map(({ draftId }) => draftId));
-  for (const { draftId, publish } of desired.drafts) if (publish !== undefined) published.add(draftId);
-  for (const { name, product } of desired.duplicates) {
+  for (const { draftId, publish } of drafts) if (publish !== undefined) published.add(draftId);
+  for (const { name, product } of duplicates) {
     const possible = product.by === "product_id" || published.has(product.draftId);
     if (!copies.delete(name) && possible) changes.set(`duplicates/${name}`, "duplicate");
   }
   for (const name of copies) changes.set(`duplicates/${name}`, "forget");
-  for (const address of doubts) changes.set(address, "in_doubt");
-  holdBack(changes, desired, recorded);
-  return [...changes].map(([address, action]) => `${action} ${address}`).sort();
+  return changes;
+}
+
+/**
+ * What takes the address of a desired source from a recorded file: one of the desired content, attached under another
+ * address or in doubt.
+ */
+function takerOf(
+  { address, content }: DesiredAttachment,
+  record: RecordedAttachment | undefined,
+  { attachments, inDoubt }: Recorded,
+): { readonly address?: string } | undefined {
+  if (content === undefined || record?.sha256 === content.sha256) return undefined;
+  const doubt = inDoubt.find((each) => each.kind === "attach" && each.address === formatAddress(address));
+  if (doubt !== undefined) return doubt.intent.sha256 === content.sha256 ? {} : undefined;
+  return attachments.find(({ draftId, sha256 }) => draftId === address.draftId && sha256 === content.sha256);
+}
+
+function byFileId({ draftId, kind, fileId }: RecordedAttachment): string {
+  return `drafts/${draftId}/${kind}/${fileId}`;
 }
 
 function actionFor(
