@@ -132,11 +132,18 @@ export class RateLimiter implements RateSlots {
 
   tighten(announced: RateBound): void {
     const known = this.#policies.get(announced.windowMs);
-    if (known !== undefined) known.limit = announced.limit;
-    else if (this.#policies.size < mostPolicies) {
-      const window = openWindow(Number.MAX_SAFE_INTEGER, announced.windowMs);
-      this.#policies.set(announced.windowMs, { limit: announced.limit, window });
+    if (known !== undefined) {
+      known.limit = announced.limit;
+      return;
     }
+    const window = openWindow(Number.MAX_SAFE_INTEGER, announced.windowMs);
+    this.#policies.set(announced.windowMs, { limit: announced.limit, window });
+    if (this.#policies.size > mostPolicies) this.#forgetLoosest();
+  }
+
+  #forgetLoosest(): void {
+    const byPace = [...this.#policies].sort(([aMs, a], [bMs, b]) => b.limit / bMs - a.limit / aMs);
+    for (const [windowMs] of byPace.slice(0, 1)) this.#policies.delete(windowMs);
   }
 
   close(): void {

@@ -179,11 +179,20 @@ describe("a bound that the service announces", () => {
 
   it("is one of four at most", async () => {
     const limiter = makeLimiter({ bound: { limit: 5, windowMs: 10 } });
-    for (const windowMs of [100, 200, 300, 400]) limiter.tighten({ limit: 1_000, windowMs });
+    for (const windowMs of [100, 200, 300, 400]) limiter.tighten({ limit: 10, windowMs });
+    limiter.tighten({ limit: 1_000, windowMs: 500 });
+    (await take(limiter)).release();
     limiter.tighten({ limit: 1, windowMs: 500 });
     (await take(limiter)).release();
-    (await take(limiter)).release();
     limiter.tighten({ limit: 1, windowMs: 400 });
+    await expectWait(limiter);
+  });
+
+  it("takes the place of the loosest when there are four of them", async () => {
+    const limiter = makeLimiter({ bound: { limit: 5, windowMs: 10 } });
+    for (const windowMs of [200, 100, 300, 400]) limiter.tighten({ limit: 1_000, windowMs });
+    limiter.tighten({ limit: 1, windowMs: 500 });
+    (await take(limiter)).release();
     await expectWait(limiter);
   });
 });
