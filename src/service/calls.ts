@@ -35,6 +35,8 @@ export interface Call<T> {
   readonly whenEmpty?: { readonly value: T };
   /** The answer holds secrets: none of its text may be shown. */
   readonly secret?: boolean;
+  /** Headers in place of the usual ones, to see what the service says to them. */
+  readonly headers?: Pick<HttpRequest, "accept" | "apiKey">;
 }
 
 /** POST /api/drafts/:draft_id/{product,promotional}_files */
@@ -167,7 +169,8 @@ export function getUploadsCall(
   };
 }
 
-function collectionPath(target: FileTarget): string {
+/** The path of a draft's files of one kind. */
+export function collectionPath(target: FileTarget): string {
   return `/api/drafts/${target.draftId}/${target.kind}`;
 }
 

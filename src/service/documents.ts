@@ -186,6 +186,11 @@ export function readUploads(document: unknown, types: Types): Reading<readonly U
   return { type: "valid", value: uploads };
 }
 
+/** How many resources a document lists; `undefined` when it is no list. */
+export function countListed(document: unknown): number | undefined {
+  return listSchema.safeParse(document).data?.data.length;
+}
+
 const credentialAttributesSchema = z.looseObject({
   key_prefix: z.string().regex(usable).nullish(),
   bucket: z.string().min(1),
@@ -252,7 +257,8 @@ export function readErrors(document: unknown): readonly ApiError[] {
 
 type Malformed = Extract<Reading<unknown>, { type: "malformed" }>;
 
-function readResource(
+/** Reads the one resource of a document, which must be of that type. */
+export function readResource(
   document: unknown,
   type: string,
 ): Malformed | { readonly type: "valid" | "without_id"; readonly value: Resource } {

@@ -6,7 +6,7 @@ import type { BeforeSend, Clock, RequestLine } from "../model/ports.ts";
 import type { Attempt } from "./assess.ts";
 import { assess } from "./assess.ts";
 import type { Call } from "./calls.ts";
-import type { Answer } from "./exchange-handler.ts";
+import type { Answer, Exchange } from "./exchange-handler.ts";
 import { describeFailure } from "./failures.ts";
 import type { GatePause } from "./gate.ts";
 import { readRateHints } from "./rate-hints.ts";
@@ -35,6 +35,10 @@ export interface ExecutorParts {
 export interface ExecuteOptions {
   readonly beforeSend?: BeforeSend;
   readonly signal: AbortSignal;
+  /** One attempt and no more: what it shows is what is wanted. */
+  readonly once?: boolean;
+  /** Sees every exchange as it ended, and how long it took. */
+  readonly onExchange?: (exchange: Exchange, ms: number) => void;
 }
 
 type Failed<T> = Extract<CallResult<T>, { failure: CallFailure }>;
@@ -83,9 +87,12 @@ export class Executor {
     this.#budget.countCall();
     for (let attempts = 0; ; ) {
       const step = await this.#limit(() =>
-        this.#step(call, attempts + 1, options.signal, async (request) => {
-          await journal?.(request);
-          journal = undefined;
+        this.#step(call, attempts + 1, {
+          ...options,
+          beforeSend: async (request) => {
+            await journal?.(request);
+            journal = undefined;
+          },
         }),
       );
       if (step.type === "held") return last ?? { outcome: "not_sent", failure: step.failure, attempts };
@@ -96,7 +103,7 @@ export class Executor {
       if (pauseMs > this.#parts.maxWaitMs) return stopRun(last);
       if (attempt.retry && attempts === mostAttempts && attempt.evidence === "unreachable")
         return stopRun(last);
-      if (!attempt.retry || attempts === mostAttempts || !this.#budget.take()) return last;
+      if (!attempt.retry || attempts === mostAttempts || options.once || !this.#budget.take()) return last;
       // A refused call waits at the gate; anything else backs off.
       if (attempt.outcome !== "rejected" && !(await this.#backOff(attempts, options.signal))) return last;
     }
@@ -117,8 +124,7 @@ export class Executor {
   async #step<T>(
     call: Call<T>,
     attempt: number,
-    signal: AbortSignal,
-    beforeSend: BeforeSend,
+    { signal, beforeSend, onExchange }: ExecuteOptions & { readonly beforeSend: BeforeSend },
   ): Promise<Step<T>> {
     const slot = await this.#takeSlot({ method: call.method, path: call.path }, signal, beforeSend);
     if ("failure" in slot) return { type: "held", failure: slot.failure };
@@ -126,6 +132,7 @@ export class Executor {
     const startedAt = clock.monotonic();
     this.#dispatched += 1;
     const exchange = await transport.exchange(requestOf(call));
+    onExchange?.(exchange, clock.monotonic() - startedAt);
     const judged = assess(exchange, call, redactor);
     // Before the slot is free: the next call must find the gate closed.
     const pauseMs = exchange.type === "answer" ? this.#takeHints(exchange.answer) : 0;
@@ -222,10 +229,13 @@ export class Executor {
   }
 }
 
-function requestOf(call: Pick<Call<unknown>, "method" | "path" | "body" | "callClass">): HttpRequest {
+function requestOf(
+  call: Pick<Call<unknown>, "method" | "path" | "body" | "callClass" | "headers">,
+): HttpRequest {
   return {
     method: call.method,
     path: call.path,
+    ...call.headers,
     ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
     ownConnection: call.callClass === "irrevocable",
   };

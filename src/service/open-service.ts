@@ -1,6 +1,5 @@
 import type { CallResult } from "../model/outcome.ts";
 import type { DraftService, ObjectStorage, UploadStatus } from "../model/ports.ts";
-import type { SlotStore } from "../model/slots.ts";
 import {
   attachCall,
   createUploadCall,
@@ -12,20 +11,11 @@ import {
   updateCall,
 } from "./calls.ts";
 import type { ProductDetails, UploadCredentials } from "./documents.ts";
-import { Executor } from "./executor.ts";
-import { Gate } from "./gate.ts";
 import { openObjectStorage } from "./object-storage.ts";
-import { onAbort } from "./on-abort.ts";
+import { openExecutor } from "./open-executor.ts";
 import type { ServiceOptions } from "./options.ts";
-import { checkOptions } from "./options.ts";
-import { identifyProcess, isProcessAlive } from "./process-identity.ts";
-import { RateLimiter } from "./rate-limiter.ts";
-import { makeRedactor } from "./redact.ts";
-import type { SlotSharing } from "./slot-claim.ts";
-import { openTransport } from "./transport.ts";
 import { UploadPoller } from "./upload-poller.ts";
 import { makeUploadReader } from "./upload-reader.ts";
-import { userAgent } from "./user-agent.ts";
 
 export type { ProductDetails, Resource, UploadCredentials } from "./documents.ts";
 export type { ServiceOptions } from "./options.ts";
@@ -55,42 +45,9 @@ export function openService(options: ServiceOptions): Service {
 
 /** {@link openService} with the randomness of the backoff made explicit: numbers in [0, 1). */
 export function assembleService(options: ServiceOptions, random: () => number): Service {
-  const baseUrl = checkOptions(options);
+  const calls = openExecutor(options, random);
+  const { baseUrl, executor, redactor } = calls;
   const { profile, clock, emit } = options;
-  const redactor = makeRedactor(options.apiKey);
-  const transport = openTransport({
-    baseUrl,
-    apiKey: options.apiKey,
-    contentType: profile.content_type,
-    userAgent: userAgent(),
-    connections: options.concurrency,
-    timeoutMs: options.timeoutMs,
-    interrupts: options.interrupts,
-    proxyFor: options.proxyFor,
-    authorities: options.authorities,
-  });
-  const slots = new RateLimiter({
-    bound: options.rate,
-    gate: new Gate(options.rate.limit),
-    clock,
-    maxWaitMs: profile.max_wait,
-    ...(options.slots === undefined ? {} : { sharing: shareThrough(options.slots, options) }),
-    onHeldBack: (reason, ms) => emit({ type: "waiting", at: clock.now(), reason, ms: Math.ceil(ms) }),
-  });
-  const executor = new Executor({
-    transport,
-    slots,
-    clock,
-    emit,
-    redactor,
-    concurrency: options.concurrency,
-    settleDelayMs: profile.settle_delay,
-    maxWaitMs: profile.max_wait,
-    random,
-  });
-  const drain = options.interrupts?.drain;
-  if (drain?.aborted) executor.drain();
-  const stopListening = onAbort(drain, () => executor.drain());
   const askCredentials = (signal: AbortSignal) => executor.execute(credentialsCall(profile), { signal });
   const uploads = makeUploadReader(executor, profile);
   const poller = new UploadPoller({
@@ -130,22 +87,9 @@ export function assembleService(options: ServiceOptions, random: () => number): 
     getProduct: (productId, include, signal) =>
       executor.execute(getProductCall(productId, include ?? profile.product_include, profile), { signal }),
     async close() {
-      stopListening();
       poller.close();
-      executor.close();
       storage.close();
-      await transport.close();
-      await slots.leave();
+      await calls.close();
     },
-  };
-}
-
-function shareThrough(store: SlotStore, { profile, timeoutMs }: ServiceOptions): SlotSharing {
-  return {
-    store,
-    process: identifyProcess(),
-    isAlive: isProcessAlive,
-    holdMs: profile.settle_delay,
-    timeoutMs,
   };
 }

@@ -14,6 +14,10 @@ export interface HttpRequest {
    * again, and then nobody knows whether the request arrived.
    */
   readonly ownConnection?: boolean;
+  /** In place of the interface's version 1. */
+  readonly accept?: string;
+  /** In place of the access key; never one made from it. */
+  readonly apiKey?: string;
 }
 
 /** Arguments of {@link openTransport}. */
@@ -36,7 +40,7 @@ export interface Transport {
 }
 
 /** The version of the interface (service-interface.md §9). */
-const accept = "application/vnd.api+json; com.service.api.version=1";
+export const acceptedVersion = "application/vnd.api+json; com.service.api.version=1";
 
 const longestConnectMs = 10_000;
 
@@ -55,13 +59,9 @@ export function openTransport(options: TransportOptions): Transport {
     });
   const kept = open(1);
   const single = open(0);
-  const fixed = [
-    "Accept",
-    accept,
-    "Authorization",
-    `Token ${options.apiKey}`,
-    "User-Agent",
-    options.userAgent,
+  const headersOf = ({ accept = acceptedVersion, apiKey = options.apiKey, body }: HttpRequest) => [
+    ...["Accept", accept, "Authorization", `Token ${apiKey}`, "User-Agent", options.userAgent],
+    ...(body === undefined ? [] : ["Content-Type", options.contentType]),
   ];
 
   const underWay = new Set<ExchangeHandler>();
@@ -92,7 +92,7 @@ export function openTransport(options: TransportOptions): Transport {
             origin,
             method: request.method,
             path: `${prefix}${request.path}`,
-            headers: request.body === undefined ? fixed : [...fixed, "Content-Type", options.contentType],
+            headers: headersOf(request),
             body: request.body ?? null,
           },
           handler,

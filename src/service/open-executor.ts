@@ -1,0 +1,87 @@
+import type { SlotStore } from "../model/slots.ts";
+import { Executor } from "./executor.ts";
+import { Gate } from "./gate.ts";
+import { onAbort } from "./on-abort.ts";
+import type { ServiceOptions } from "./options.ts";
+import { checkOptions } from "./options.ts";
+import { identifyProcess, isProcessAlive } from "./process-identity.ts";
+import { RateLimiter } from "./rate-limiter.ts";
+import type { Redactor } from "./redact.ts";
+import { makeRedactor } from "./redact.ts";
+import type { SlotSharing } from "./slot-claim.ts";
+import { openTransport } from "./transport.ts";
+import { userAgent } from "./user-agent.ts";
+
+/** The way of every call to one service, within its rate bound. */
+export interface OpenExecutor {
+  readonly baseUrl: URL;
+  readonly executor: Executor;
+  /** Knows the access key. */
+  readonly redactor: Redactor;
+  /** Ends all waiting, breaks what is in flight, and frees every connection. */
+  close(): Promise<void>;
+}
+
+/**
+ * Puts transport, rate bound and executor together; nothing is sent yet. `random` gives numbers in [0, 1), for the
+ * backoff. Throws `ServiceOptionsError` and `ConnectionOptionsError` for options it cannot work with.
+ */
+export function openExecutor(options: ServiceOptions, random: () => number): OpenExecutor {
+  const baseUrl = checkOptions(options);
+  const { profile, clock, emit } = options;
+  const redactor = makeRedactor(options.apiKey);
+  const transport = openTransport({
+    baseUrl,
+    apiKey: options.apiKey,
+    contentType: profile.content_type,
+    userAgent: userAgent(),
+    connections: options.concurrency,
+    timeoutMs: options.timeoutMs,
+    interrupts: options.interrupts,
+    proxyFor: options.proxyFor,
+    authorities: options.authorities,
+  });
+  const slots = new RateLimiter({
+    bound: options.rate,
+    gate: new Gate(options.rate.limit),
+    clock,
+    maxWaitMs: profile.max_wait,
+    ...(options.slots === undefined ? {} : { sharing: shareThrough(options.slots, options) }),
+    onHeldBack: (reason, ms) => emit({ type: "waiting", at: clock.now(), reason, ms: Math.ceil(ms) }),
+  });
+  const executor = new Executor({
+    transport,
+    slots,
+    clock,
+    emit,
+    redactor,
+    concurrency: options.concurrency,
+    settleDelayMs: profile.settle_delay,
+    maxWaitMs: profile.max_wait,
+    random,
+  });
+  const drain = options.interrupts?.drain;
+  if (drain?.aborted) executor.drain();
+  const stopListening = onAbort(drain, () => executor.drain());
+  return {
+    baseUrl,
+    executor,
+    redactor,
+    async close() {
+      stopListening();
+      executor.close();
+      await transport.close();
+      await slots.leave();
+    },
+  };
+}
+
+function shareThrough(store: SlotStore, { profile, timeoutMs }: ServiceOptions): SlotSharing {
+  return {
+    store,
+    process: identifyProcess(),
+    isAlive: isProcessAlive,
+    holdMs: profile.settle_delay,
+    timeoutMs,
+  };
+}
