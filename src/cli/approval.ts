@@ -19,17 +19,25 @@ export interface ApprovalRequest {
  * Whether a person, or a flag, approves. Throws {@link CliError} `approval-needed` where nobody can be asked; only the
  * word "yes" is taken as yes.
  */
-export async function approve({ terminal, signal }: Cli, request: ApprovalRequest): Promise<boolean> {
+export async function approve(cli: Cli, request: ApprovalRequest): Promise<boolean> {
+  const { terminal, signal } = cli;
+  assertApprovable(cli, request);
   if (request.given === true) return true;
-  if (!terminal.interactive) {
-    throw new CliError("there is no terminal to ask for approval on; nothing was changed", {
-      code: "approval-needed",
-      hint: `Add --auto-approve ${request.to} without asking.`,
-    });
-  }
   terminal.err(request.before ?? "");
   const answer = await terminal.ask(`${request.question} Only 'yes' is taken as yes: `, signal);
   if (answer?.trim() === "yes") return true;
   terminal.err(`${request.declined}\n`);
   return false;
+}
+
+/** Throws {@link CliError} `approval-needed` where nobody can be asked, for what is not to begin before it is asked for. */
+export function assertApprovable(
+  { terminal }: Cli,
+  { given, to }: Pick<ApprovalRequest, "given" | "to">,
+): void {
+  if (given === true || terminal.interactive) return;
+  throw new CliError("there is no terminal to ask for approval on; nothing was changed", {
+    code: "approval-needed",
+    hint: `Add --auto-approve ${to} without asking.`,
+  });
 }

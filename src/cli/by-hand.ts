@@ -1,7 +1,7 @@
 import { newId } from "../apply/context.ts";
 import type { OperationRequest } from "../apply/operation.ts";
 import { runOperation } from "../apply/operation.ts";
-import type { CallResult } from "../model/outcome.ts";
+import type { CallResult, Outcome } from "../model/outcome.ts";
 import { systemClock } from "../model/ports.ts";
 import type { Service } from "../service/open-service.ts";
 import type { Cli, WorkspaceFlags } from "./cli.ts";
@@ -58,26 +58,44 @@ async function connect({ terminal }: Cli, workspace: Workspace): Promise<Service
   });
 }
 
-interface WriteTools {
+/** What a run by hand writes with. */
+export interface RunTools {
   readonly workspace: Workspace;
-  readonly service: Service;
+  readonly service: Pick<Service, "callCount">;
   readonly command: string;
 }
 
-async function write<T>(cli: Cli, tools: WriteTools, request: OperationRequest<T>): Promise<T> {
-  const { workspace, service, command } = tools;
+/** Carries out one writing call, with its intent and outcome in the ledger. */
+export type Operate = <T>(request: OperationRequest<T>) => Promise<CallResult<T>>;
+
+/** Writing calls as one run of the ledger. The caller holds the lock. A call in doubt decides the exit code. */
+export async function inRun<T>(
+  cli: Cli,
+  { workspace, service, command }: RunTools,
+  work: (operate: Operate) => Promise<T>,
+): Promise<T> {
   const ledger = await workspace.ledger();
   const keeper = await openKeeper(cli, { workspace, command });
   const runId = newId();
   const { service: settings, workspace: name } = workspace.config;
   await ledger.bind({ origin: settings.origin, workspace: name });
   await ledger.startRun({ id: runId, command, planId: "", startedAt: systemClock.now() });
-  const result = await runOperation({ ledger, keeper, runId, signal: cli.signal }, request);
-  const done = result.outcome === "done" ? 1 : 0;
-  const totals = { done, failed: 1 - done, in_doubt: 0, skipped: 0, left: 0, calls: service.callCount() };
-  await ledger.finishRun(runId, { totals, status: result.outcome });
-  if (result.outcome === "unknown") cli.end(exitCode.inDoubt);
-  return expectDone(result);
+  const outcomes: Outcome[] = [];
+  const value = await work(async (request) => {
+    const result = await runOperation({ ledger, keeper, runId, signal: cli.signal }, request);
+    outcomes.push(result.outcome);
+    return result;
+  });
+  const done = outcomes.filter((outcome) => outcome === "done").length;
+  const totals = { done, failed: outcomes.length - done, in_doubt: 0, skipped: 0, left: 0 };
+  const status = outcomes.find((outcome) => outcome !== "done") ?? "done";
+  await ledger.finishRun(runId, { totals: { ...totals, calls: service.callCount() }, status });
+  if (outcomes.includes("unknown")) cli.end(exitCode.inDoubt);
+  return value;
+}
+
+async function write<T>(cli: Cli, tools: RunTools, request: OperationRequest<T>): Promise<T> {
+  return expectDone(await inRun(cli, tools, (operate) => operate(request)));
 }
 
 /** The value of a call that ended well. Throws {@link CliError} with the failure's code otherwise. */

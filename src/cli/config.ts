@@ -54,10 +54,26 @@ export interface ConfigSurroundings {
  * `DiagnosticsError`, and a `LedgerError` for a location that cannot be read.
  */
 export async function loadConfig(surroundings: ConfigSurroundings): Promise<Config> {
-  const { cwd, env, flags } = surroundings;
+  const { cwd, flags } = surroundings;
   const file = flags.config === undefined ? await findConfig(cwd) : resolve(cwd, flags.config);
   const bytes = await readConfig(file);
   const content = parseSettings({ file: relative(cwd, file) || file, bytes, schema: configSchema });
+  return compileConfig(content, file, surroundings);
+}
+
+/**
+ * The config of a service of which only the address is known, from a flag or the environment; `undefined` when it is in
+ * neither. Its file is not there.
+ */
+export function assumeConfig(surroundings: ConfigSurroundings): Config | undefined {
+  const { cwd, env, flags } = surroundings;
+  const base_url = flags.baseUrl ?? (env.DRAFTSYNC_BASE_URL || undefined);
+  if (base_url === undefined) return undefined;
+  const content = configSchema.parse({ version: 1, workspace: "none", service: { base_url } });
+  return compileConfig(content, join(cwd, configName), surroundings);
+}
+
+function compileConfig(content: ConfigFile, file: string, { cwd, env, flags }: ConfigSurroundings): Config {
   const root = dirname(file);
   const baseUrl = flags.baseUrl ?? (env.DRAFTSYNC_BASE_URL || undefined);
   const state = flags.state ?? (env.DRAFTSYNC_STATE || undefined);

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { defineApply } from "./apply.ts";
 import type { Cli } from "./cli.ts";
 import { examples } from "./cli.ts";
+import { defineDoctor } from "./doctor.ts";
 import { defineHelp } from "./help.ts";
 import { defineHistory } from "./history.ts";
 import { defineInit } from "./init.ts";
@@ -28,6 +29,7 @@ const commands = [
   defineLock,
   defineUploads,
   defineProducts,
+  defineDoctor,
   defineSandbox,
   defineSchema,
 ];

@@ -2,7 +2,9 @@ import { join } from "node:path";
 import type { EventSink } from "../model/event.ts";
 import { systemClock } from "../model/ports.ts";
 import type { SlotStore } from "../model/slots.ts";
+import type { Examiner } from "../service/examination/examiner.ts";
 import type { Service } from "../service/open-service.ts";
+import type { ServiceOptions } from "../service/options.ts";
 import type { LedgerReader } from "../state/ledger-reader.ts";
 import type { StateStore } from "../state/open-ledger.ts";
 import { loadApiKey, sandboxKey } from "./api-key.ts";
@@ -20,6 +22,8 @@ export interface Workspace {
   reader(): Promise<LedgerReader>;
   /** Opens the client, and starts the sandbox when that is the service. Nothing is sent yet. */
   connect(emit: EventSink): Promise<Service>;
+  /** The same to look at the service. `alone`: there is no ledger to share the rate bound by. */
+  examine(emit: EventSink, how: { readonly alone: boolean }): Promise<Examiner>;
 }
 
 /** Runs a command in its workspace and closes what was opened, last first, however the command ends. */
@@ -28,7 +32,15 @@ export async function inWorkspace<T>(
   flags: WorkspaceFlags,
   work: (workspace: Workspace) => Promise<T>,
 ): Promise<T> {
-  const config = await loadConfig({ cwd: cli.cwd, env: cli.env, flags });
+  return inWorkspaceOf(cli, await loadConfig({ cwd: cli.cwd, env: cli.env, flags }), work);
+}
+
+/** {@link inWorkspace} for a config that is known already. */
+export async function inWorkspaceOf<T>(
+  cli: Cli,
+  config: Config,
+  work: (workspace: Workspace) => Promise<T>,
+): Promise<T> {
   const opened: (() => Promise<void>)[] = [];
   const keep = <R extends { close(): Promise<void> }>(resource: R): R => {
     opened.unshift(() => resource.close());
@@ -57,7 +69,15 @@ export async function inWorkspace<T>(
       config,
       ledger,
       reader,
-      connect: async (emit) => connect(config, { cli, emit, keep, slots: await ledger() }),
+      connect: async (emit) => {
+        const { openService } = await import("../service/open-service.ts");
+        return keep(openService(await serviceOptions(config, { cli, emit, keep, slots: await ledger() })));
+      },
+      examine: async (emit, { alone }) => {
+        const { openExaminer } = await import("../service/examination/examiner.ts");
+        const shared = alone ? {} : { slots: await ledger() };
+        return keep(openExaminer(await serviceOptions(config, { cli, emit, keep, ...shared })));
+      },
     });
   } finally {
     for (const close of opened) await close();
@@ -73,38 +93,40 @@ interface Connection {
   readonly cli: Cli;
   readonly emit: EventSink;
   /** The ledger: the rate bound is kept by all who share it. */
-  readonly slots: SlotStore;
+  readonly slots?: SlotStore;
   readonly keep: <R extends { close(): Promise<void> }>(resource: R) => R;
 }
 
-async function connect({ service, root }: Config, { cli, emit, slots, keep }: Connection): Promise<Service> {
-  const { openService } = await import("../service/open-service.ts");
+async function serviceOptions(
+  { service, root }: Config,
+  { cli, emit, slots, keep }: Connection,
+): Promise<ServiceOptions> {
   const { getProxyForUrl } = await import("proxy-from-env");
-  const { baseUrl } = service;
-  const apiKey = baseUrl === undefined ? sandboxKey : await loadApiKey(service, cli.env);
-  const url = baseUrl ?? keep(await startEmbeddedSandbox(root, service.rate)).url;
+  const apiKey = service.baseUrl === undefined ? sandboxKey : await loadApiKey(service, cli.env);
+  const authorities = service.caFile === undefined ? [] : [await loadAuthorities(service.caFile)];
+  const baseUrl = service.baseUrl ?? keep(await startEmbeddedSandbox(root, service.rate)).url;
   const { rate, concurrency, timeoutMs, profile, allowHttp } = service;
-  if (allowHttp && url.startsWith("http:")) {
-    cli.terminal.err(`warning: ${new URL(url).origin} is not https: everyone on the way can read the key\n`);
+  if (allowHttp && baseUrl.startsWith("http:")) {
+    cli.terminal.err(
+      `warning: ${new URL(baseUrl).origin} is not https: everyone on the way can read the key\n`,
+    );
   }
-  return keep(
-    openService({
-      baseUrl: url,
-      apiKey,
-      rate,
-      slots,
-      concurrency,
-      timeoutMs,
-      profile,
-      clock: systemClock,
-      emit,
-      root,
-      interrupts: cli.interrupts,
-      allowHttp,
-      proxyFor: (url) => getProxyForUrl(url),
-      authorities: service.caFile === undefined ? [] : [await loadAuthorities(service.caFile)],
-    }),
-  );
+  return {
+    baseUrl,
+    apiKey,
+    rate,
+    ...(slots === undefined ? {} : { slots }),
+    concurrency,
+    timeoutMs,
+    profile,
+    clock: systemClock,
+    emit,
+    root,
+    interrupts: cli.interrupts,
+    allowHttp,
+    proxyFor: (url) => getProxyForUrl(url),
+    authorities,
+  };
 }
 
 /** Holds the client to the very bound it is told to keep. */

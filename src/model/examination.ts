@@ -84,6 +84,7 @@ export interface FindingFacts {
   "proxy-used": { readonly proxy: string };
   "ledger-open": { readonly location: string; readonly version: number };
   "ledger-none": object;
+  "ledger-missing": { readonly location: string };
   "ledger-of-another": { readonly location: string; readonly origin: string };
   "ledger-unusable": { readonly problem: Problem };
 
@@ -140,8 +141,8 @@ export interface FindingFacts {
   "pace-untold": object;
 
   "probe-harmless": { readonly attributes: Attributes; readonly unset: readonly string[] };
-  "probe-harmful": { readonly before: Attributes; readonly after: Attributes };
-  "probe-contradicts-record": { readonly recorded: Attributes; readonly seen: Attributes };
+  "probe-harmful": ChangedFile;
+  "probe-contradicts-record": ChangedFile;
   "probe-shows-nothing": { readonly kind: FileKind };
   "probe-untold": { readonly status: number };
   "probe-accepted": { readonly status: number };
@@ -153,12 +154,19 @@ export interface FindingFacts {
   "data-id-is-file": { readonly id: string };
   "data-id-is-other": { readonly id: string; readonly fileId: number };
   "data-id-absent": object;
-  "data-untold": object;
   "method-same": object;
-  "method-put-changes": { readonly before: Attributes; readonly after: Attributes };
+  "method-put-changes": ChangedFile;
   "method-put-refused": { readonly problem: Problem };
   "method-put-untold": { readonly problem: Problem | undefined };
   "method-patch-refused": { readonly problem: Problem };
+}
+
+/** A file whose attributes were other ones after a probe. */
+export interface ChangedFile {
+  readonly before: Attributes;
+  readonly after: Attributes;
+  /** The ledger holds the file, and has taken in what was seen last. */
+  readonly isRecorded: boolean;
 }
 
 /** The connection, and the certificate of the service. */

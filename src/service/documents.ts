@@ -8,11 +8,15 @@ import type { ServiceProfile } from "./profile.ts";
 
 type Types = ServiceProfile["types"];
 
-const typeOfKind = { product_files: "product_file", promotional_files: "promotional_file" } as const;
+/** The name of the setting for `data.type` of a collection's files. */
+export const fileTypeNames = {
+  product_files: "product_file",
+  promotional_files: "promotional_file",
+} as const;
 
 /** `data.type` of a file of a collection. */
 export function typeOfFile(kind: FileKind, types: Types): string {
-  return types[typeOfKind[kind]];
+  return types[fileTypeNames[kind]];
 }
 
 /** The body of POST /api/drafts/:draft_id/{product,promotional}_files. */

@@ -9,6 +9,8 @@ import { isMethodRefused, isSame, lostSince, probedFile, tells } from "./probe-s
 /** What probes are judged with beside what they showed. */
 export interface ProbedTarget extends ProbedRecord {
   readonly target: FileTarget;
+  /** Whether the ledger holds the file. */
+  readonly isRecorded: boolean;
   /** `data.type` of the file as it is set, and the name of that setting. */
   readonly wantedType: string;
   readonly typeSetting: string;
@@ -48,7 +50,7 @@ function judgeProbe(
   if (file === undefined) return judgeUntold(first.look, problemOf(first));
   const { attributes } = file;
   if (lostSince(about.recorded, attributes).length > 0) {
-    const facts = { recorded: about.recorded, seen: attributes };
+    const facts = { before: about.recorded, after: attributes, isRecorded: about.isRecorded };
     return makeCheck("probe", "failed", { code: "probe-contradicts-record", facts });
   }
   if (!tells(attributes)) {
@@ -59,7 +61,7 @@ function judgeProbe(
   const again = probedFile(second, about.kind);
   if (again === undefined) return failed(problemOf(second));
   if (!isSame(again, attributes)) {
-    const facts = { before: attributes, after: again.attributes };
+    const facts = { before: attributes, after: again.attributes, isRecorded: about.isRecorded };
     return makeCheck("probe", "failed", { code: "probe-harmful", facts });
   }
   const unset = attributeNames[about.kind].filter((name) => !tells({ [name]: attributes[name] ?? "" }));
@@ -99,7 +101,7 @@ const methodPath = ["profile", "update_method"] as const;
 function judgeMethod(
   steps: readonly ProbeStep[],
   file: ProbedFile | undefined,
-  { kind }: ProbedTarget,
+  { kind, isRecorded }: ProbedTarget,
 ): Check | undefined {
   const [first] = steps;
   const put = steps.find(({ method }) => method === "PUT");
@@ -114,7 +116,7 @@ function judgeMethod(
   const later = steps.slice(steps.indexOf(put)).map((step) => probedFile(step, kind));
   const changed = later.find((each) => each !== undefined && !isSame(each, before));
   if (changed !== undefined) {
-    const facts = { before, after: changed.attributes };
+    const facts = { before, after: changed.attributes, isRecorded };
     const check = makeCheck("update_method", "failed", { code: "method-put-changes", facts });
     return withSetting(check, methodPath, "PATCH");
   }
