@@ -2,11 +2,13 @@ import { stat } from "node:fs/promises";
 import { DraftsyncError } from "../model/errors.ts";
 import type { Check, Problem } from "../model/examination.ts";
 import { makeCheck } from "../model/examination.ts";
+import { formatPlace } from "../model/position.ts";
 import { isLoopback } from "../service/connections.ts";
 import { allMigrations } from "../state/migrations/all-migrations.ts";
 import { loadApiKey } from "./api-key.ts";
 import { loadAuthorities } from "./authorities.ts";
 import type { Cli } from "./cli.ts";
+import { DiagnosticsError } from "./cli-error.ts";
 import type { Config, ServiceConfig } from "./config.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -96,7 +98,9 @@ export async function checkLedger(workspace: Workspace, access: "read" | "write"
 /** A failure for a check. Rethrows what is a defect. */
 export function problemOf(error: unknown): Problem {
   if (!(error instanceof DraftsyncError)) throw error;
-  const { code, message, hint, place } = error;
-  const where = place === undefined ? "" : `${place.file}: `;
-  return { code, message: `${where}${message}`, hint };
+  const { code, message, hint } = error;
+  if (!(error instanceof DiagnosticsError)) return { code, message, hint };
+  const [first] = error.diagnostics.filter(({ severity }) => severity === "error");
+  const where = first?.place === undefined ? "" : `${formatPlace(first.place)}: `;
+  return { code, message: `${message}: ${where}${first?.message ?? ""}`, hint: first?.hint };
 }

@@ -63,9 +63,9 @@ async function ask(cli: Cli, request: ProbeRequest): Promise<ProbeResult> {
   const recorded = attachments.find(
     (each) => each.draftId === draftId && each.kind === kind && each.fileId === fileId,
   );
+  cli.terminal.err(formatProbeNotice(target, recorded?.attributes));
   const agreed = await approve(cli, {
     given: approved,
-    before: formatProbeNotice(target, recorded?.attributes),
     question: `Probe file ${fileId} of draft ${draftId}?`,
     to: "to probe",
     declined: "Not probed.",

@@ -20,6 +20,7 @@ import { probeDraft } from "./doctor-probe.ts";
 import type { ExitCode } from "./exit-code.ts";
 import { exitCode } from "./exit-code.ts";
 import { printJson } from "./print-json.ts";
+import { noteUntilTakenIn } from "./recovery.ts";
 import type { Workspace } from "./workspace.ts";
 import { inWorkspaceOf } from "./workspace.ts";
 
@@ -35,6 +36,7 @@ export async function runDoctor(cli: Cli, flags: DoctorFlags): Promise<void> {
   }
   const { config } = found;
   if (target !== undefined && found.assumed) throw needsWorkspace();
+  if (!found.assumed) noteUntilTakenIn(cli, config);
   await inWorkspaceOf(cli, config, async (workspace) => {
     const alone = found.assumed && flags.state === undefined && !cli.env.DRAFTSYNC_STATE;
     const examined = await examine(cli, workspace, { flags, target, alone });

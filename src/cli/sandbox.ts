@@ -29,7 +29,7 @@ export const defineSandbox: DefineCommand = (program, cli) => {
       "Runs the whole interface as a local server, with object storage for uploads, until it is interrupted. " +
         "Readings switch how it settles what the interface leaves open: dataId=file|other, createStatus=201|204, " +
         "updateStatus=200|204, deleteStatus=204|200, uploadStatus=201|204, productStatus=201|204, " +
-        "probe=allowed|rejected, doubleAttach=conflict|invalid|accepted, errors=jsonapi|problem, " +
+        "probe=allowed|rejected|clears, put=same|replaces|refused, doubleAttach=conflict|invalid|accepted, errors=jsonapi|problem, " +
         "mediaTypes=lenient|strict, uploadsQuery=filter[id].",
     )
     .option("--port <number>", "port on 127.0.0.1; 0 takes a free one", parsePort, 4010)

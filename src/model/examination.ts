@@ -108,7 +108,7 @@ export interface FindingFacts {
   "key-accepted": { readonly request: string; readonly status: number };
   "key-refused": { readonly problem: Problem };
   "key-forbidden": { readonly problem: Problem };
-  "key-untold": { readonly statuses: readonly number[] };
+  "key-untold": { readonly statuses: readonly number[]; readonly same: boolean };
   "wrong-key-refused": { readonly status: number };
   "wrong-key-taken": { readonly status: number };
   "wrong-key-untold": object;

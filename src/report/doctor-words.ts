@@ -160,9 +160,9 @@ const words: Words = {
     means: "The key is known, and may read neither products nor uploads.",
     advice: "Ask the service's operators for a key with the rights of an author.",
   }),
-  "key-untold": ({ statuses }) => ({
+  "key-untold": ({ statuses, same }) => ({
     seen: `the answers (${statuses.join(", ")}) do not tell`,
-    means: "A key that nobody has is answered the same.",
+    ...(same ? { means: "A key that nobody has is answered, too." } : {}),
     advice: "Read a product of yours: draftsync products get ID",
   }),
   "wrong-key-refused": ({ status }) => ({ seen: `a key that nobody has is refused (${status})` }),

@@ -83,7 +83,7 @@ export function addDraftPaths(app: Hono<Env>, world: World): void {
     addPath(app, collection, { POST: (c) => createAttachment(c, world, kind) });
     addPath(app, `${collection}/:id`, {
       PATCH: update,
-      PUT: update,
+      ...(world.settings.readings.put === "refused" ? {} : { PUT: update }),
       DELETE: (c) => deleteAttachment(c, world, kind),
     });
   }
@@ -137,9 +137,27 @@ async function updateAttachment(c: RequestContext, world: World, kind: FileKind)
       source: { pointer: "" },
     });
   }
-  const attachment = attributes === undefined ? found : store.attachments.change(place, attributes);
+  const attachment = carryOutUpdate(world, { found, attributes, method: c.env.incoming.method });
   if (attachment === undefined) throw notAttached(place);
   return answerAttachment(world, attachment, settings.readings.updateStatus);
+}
+
+interface Update {
+  readonly found: Attachment;
+  /** `undefined`: it names none. */
+  readonly attributes: AttachmentAttributes | undefined;
+  readonly method: string | undefined;
+}
+
+/** As the readings have it. */
+function carryOutUpdate(world: World, { found, attributes, method }: Update): Attachment | undefined {
+  const { attachments } = world.store;
+  const { put, probe } = world.settings.readings;
+  const replaces = method === "PUT" && put === "replaces";
+  if (replaces || (attributes === undefined && probe === "clears")) {
+    return attachments.replace(found, attributes ?? {});
+  }
+  return attributes === undefined ? found : attachments.change(found, attributes);
 }
 
 async function deleteAttachment(c: RequestContext, world: World, kind: FileKind): Promise<Response> {

@@ -27,8 +27,13 @@ export const ReadingsSchema = z.strictObject({
   uploadStatus: statusOf([200, 201, 202, 204], 201),
   /** Answer to publishing and duplicating; 204 has no body. */
   productStatus: statusOf([200, 201, 202, 204], 201),
-  /** An update that names no attribute: `allowed` changes nothing and answers the resource, `rejected` is a 422. */
-  probe: z.enum(["allowed", "rejected"]).default("allowed"),
+  /**
+   * An update that names no attribute: `allowed` changes nothing and answers the resource, `rejected` is a 422, `clears`
+   * takes all attributes away and answers what is left.
+   */
+  probe: z.enum(["allowed", "rejected", "clears"]).default("allowed"),
+  /** PUT: `same` as PATCH; `replaces` all attributes, so that those it does not name are gone; `refused` is a 405. */
+  put: z.enum(["same", "replaces", "refused"]).default("same"),
   /** Attaching a file that is attached: 409, 422, or a second success that sets the attributes it names. */
   doubleAttach: z.enum(["conflict", "invalid", "accepted"]).default("conflict"),
   /** JSON:API error objects, or RFC 9457 `application/problem+json`. */

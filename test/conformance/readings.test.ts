@@ -16,6 +16,7 @@ test("readings parse from the text of a command line, with every default filled 
     uploadStatus: 201,
     productStatus: 201,
     probe: "rejected",
+    put: "same",
     doubleAttach: "conflict",
     errors: "jsonapi",
     mediaTypes: "lenient",
@@ -102,6 +103,46 @@ describe("probe=rejected", () => {
       expect((await send({ method: pair.method, path, body: pair.example })).status).toBe(200);
     },
   );
+});
+
+describe("probe=clears", () => {
+  const { send, sandbox } = useSandbox({ readings: { probe: "clears" } });
+  test.each(filePairs("PATCH").map((pair) => ({ name: nameOf(pair), pair })))(
+    "$name — an update that names no attribute takes all of them away; one that does leaves the others",
+    async ({ pair }) => {
+      const path = await pair.prepare(send);
+      const attributesOf = () => sandbox().state().attachments.at(-1)?.attributes;
+      expect((await send({ method: "PATCH", path, body: pair.example })).status).toBe(200);
+      expect(attributesOf()).not.toEqual({});
+      expect((await send({ method: "PATCH", path })).status).toBe(200);
+      expect(attributesOf()).toEqual({});
+    },
+  );
+});
+
+describe("put", () => {
+  const path = "/api/drafts/5/product_files/9";
+  const body = (attributes: object) => ({ data: { type: "product_file", attributes } });
+  const attach = { method: "POST", path: "/api/drafts/5/product_files" } as const;
+  const replacing = useSandbox({ readings: { put: "replaces" } });
+  const refusing = useSandbox({ readings: { put: "refused" } });
+
+  test("PUT /api/drafts/:draft_id/product_files/:id — put=replaces: what it does not name is gone", async () => {
+    const { send, sandbox } = replacing;
+    await send({ ...attach, body: body({ file_id: 9, file_format: "fbx", renderer: "arnold" }) });
+    await send({ method: "PATCH", path, body: body({ renderer: "vray" }) });
+    expect(sandbox().state().attachments[0]?.attributes).toEqual({ file_format: "fbx", renderer: "vray" });
+    await send({ method: "PUT", path, body: body({ renderer: "arnold" }) });
+    expect(sandbox().state().attachments[0]?.attributes).toEqual({ renderer: "arnold" });
+  });
+
+  test("PUT /api/drafts/:draft_id/product_files/:id — put=refused: 405, and PATCH is taken", async () => {
+    const { send } = refusing;
+    await send({ ...attach, body: body({ file_id: 9 }) });
+    const refused = await send({ method: "PUT", path, body: body({}) });
+    expect([refused.status, refused.headers.allow]).toEqual([405, "PATCH, DELETE"]);
+    expect((await send({ method: "PATCH", path, body: body({}) })).status).toBe(200);
+  });
 });
 
 describe.each([

@@ -29,6 +29,8 @@ export interface Attachments {
   find(place: AttachmentPlace): Attachment | undefined;
   /** Sets the named attributes and leaves the others; `undefined` when it is not attached. */
   change(place: AttachmentPlace, attributes: AttachmentAttributes): Attachment | undefined;
+  /** Sets the named attributes and takes the others away; `undefined` when it is not attached. */
+  replace(place: AttachmentPlace, attributes: AttachmentAttributes): Attachment | undefined;
   /** Whether there was anything to detach. */
   remove(place: AttachmentPlace): boolean;
   /** What is attached to one draft, or to all of them, in the order of attaching. */
@@ -70,6 +72,11 @@ export function openAttachments(database: SqliteDatabase): Attachments {
     `UPDATE attachment SET attributes = json_patch(attributes, ?) WHERE ${at} RETURNING ${COLUMNS}`,
     AttachmentRow,
   );
+  const replace = prepareRow(
+    database,
+    `UPDATE attachment SET attributes = ? WHERE ${at} RETURNING ${COLUMNS}`,
+    AttachmentRow,
+  );
   const remove = database.prepare(`DELETE FROM attachment WHERE ${at}`);
   const all = prepareRows(database, `SELECT ${COLUMNS} FROM attachment ORDER BY number`, AttachmentRow);
   const ofDraft = prepareRows(
@@ -82,6 +89,7 @@ export function openAttachments(database: SqliteDatabase): Attachments {
     add: (place, attributes) => insert(...key(place), JSON.stringify(attributes)),
     find: (place) => select(...key(place)),
     change: (place, attributes) => update(JSON.stringify(attributes), ...key(place)),
+    replace: (place, attributes) => replace(JSON.stringify(attributes), ...key(place)),
     remove: (place) => remove.run(...key(place)).changes > 0,
     list: (draftId) => (draftId === undefined ? all() : ofDraft(draftId)),
   };

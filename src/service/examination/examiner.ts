@@ -60,7 +60,7 @@ export function openExaminer(options: ServiceOptions): Examiner {
   const calls = openExecutor(options, Math.random);
   const { executor, redactor } = calls;
   const { profile, clock } = options;
-  const watch = watchTls(calls.baseUrl.hostname);
+  const watch = watchTls(calls.baseUrl.hostname.replace(/^\[|\]$/g, ""));
 
   async function send<T>(call: Call<T>, how: { readonly once: boolean } & (WriteOptions | ReadOptions)) {
     let exchange: { ended: Exchange; ms: number } | undefined;
@@ -141,5 +141,6 @@ function isWorthMore(look: Look): look is AnswerLook {
   const { status, body } = look;
   if (status === 401 || status === 406) return false;
   if (status >= 300 && status < 400) return false;
+  if (status === 425 || status === 429) return true;
   return body.type === "json" || body.type === "empty";
 }

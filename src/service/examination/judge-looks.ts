@@ -23,7 +23,7 @@ export function judgeLooks(looks: Looks, settings: JudgedSettings): readonly Che
   const answers = allLooks(looks).filter(isAnswer);
   const url = new URL(settings.baseUrl);
   const found = [
-    judgeAddress(looks),
+    judgeAddress(looks, settings.baseUrl),
     judgeConnection(looks, {
       now: settings.now,
       plain: url.protocol === "http:" ? (isLoopback(url.hostname) ? "local" : "open") : undefined,
@@ -54,37 +54,52 @@ function isBeside({ status }: AnswerLook): boolean {
   return status === 425 || status === 429 || status >= 500;
 }
 
-function judgeAddress({ product, upload, uploads }: Looks): Check {
+function judgeAddress({ product, upload, uploads }: Looks, baseUrl: string): Check {
   const finding = (status: Check["status"], found: Finding) => makeCheck("address", status, found);
   if (product.type === "failed") {
     return finding("failed", { code: "address-unreachable", facts: { problem: product.problem } });
   }
-  const { status, body, header, request } = product;
-  if (status >= 300 && status < 400) {
-    const to = header("location") ?? "";
-    return finding("failed", { code: "address-redirects", facts: { status, to } });
-  }
-  if (body.type === "text" && body.html) {
-    return finding("failed", { code: "address-web-page", facts: { status, excerpt: body.excerpt } });
-  }
-  if (body.type === "text" || body.type === "unreadable") {
-    const detail = body.type === "text" ? body.excerpt : body.problem;
-    return finding("failed", { code: "address-not-interface", facts: { status, detail } });
-  }
-  if (status < 300 && !isDocument(body.type === "json" ? body.document : undefined)) {
-    const detail = body.type === "json" ? JSON.stringify(body.document).slice(0, 200) : "nothing";
-    return finding("failed", { code: "address-not-interface", facts: { status, detail } });
-  }
   const read = [product, upload, uploads].filter(isAnswer);
-  if (read.every((look) => look.status >= 500)) {
-    return finding("failed", { code: "address-fails", facts: { status } });
+  const telling = read.find((look) => !isBeside(look));
+  if (telling === undefined) {
+    return finding("failed", { code: "address-fails", facts: { status: product.status } });
   }
   if (uploads !== undefined && read.every((look) => look.status === 404)) {
     const requests = read.map((look) => look.request);
     return finding("warning", { code: "address-all-missing", facts: { requests } });
   }
-  const mediaType = header("content-type") ?? "none";
-  return finding("ok", { code: "address-answers", facts: { request, status, mediaType } });
+  return judgeAnswerer(telling, baseUrl);
+}
+
+/** What it is that answers. */
+function judgeAnswerer({ status, body, header, request }: AnswerLook, baseUrl: string): Check {
+  if (status >= 300 && status < 400) return judgeRedirect(status, header("location") ?? "", baseUrl);
+  const failed = (found: Finding) => makeCheck("address", "failed", found);
+  if (body.type === "text" && body.html) {
+    return failed({ code: "address-web-page", facts: { status, excerpt: body.excerpt } });
+  }
+  if (body.type === "text" || body.type === "unreadable") {
+    const detail = body.type === "text" ? body.excerpt : body.problem;
+    return failed({ code: "address-not-interface", facts: { status, detail } });
+  }
+  const document = body.type === "json" ? body.document : undefined;
+  if (status < 300 && !isDocument(document)) {
+    const detail = document === undefined ? "nothing" : JSON.stringify(document).slice(0, 200);
+    return failed({ code: "address-not-interface", facts: { status, detail } });
+  }
+  const mediaType = header("content-type") ?? "no media type";
+  return makeCheck("address", "ok", { code: "address-answers", facts: { request, status, mediaType } });
+}
+
+/** A setting is proposed only where the key would go to the same host: another one is for a person to trust. */
+function judgeRedirect(status: number, to: string, baseUrl: string): Check {
+  const check = makeCheck("address", "failed", { code: "address-redirects", facts: { status, to } });
+  if (!URL.canParse(to, baseUrl)) return check;
+  const { origin, hostname, protocol, pathname } = new URL(to, baseUrl);
+  const usual = protocol === "https:" || isLoopback(hostname);
+  const moved = /^(.*)\/api\/products\/1\/?$/.exec(pathname)?.[1];
+  if (!usual || hostname !== new URL(baseUrl).hostname || moved === undefined) return check;
+  return withSetting(check, ["base_url"], `${origin}${moved}`);
 }
 
 /** A document of JSON:API has one of these at its top. */
@@ -106,17 +121,22 @@ function judgeKey({ product, upload, uploads, wrongKey }: Looks): Check | undefi
     const { problem } = forbidden;
     return makeCheck("key_accepted", "failed", { code: "key-forbidden", facts: { problem } });
   }
-  const accepted = [uploads, product, upload]
+  const telling = [product, uploads, upload]
     .filter(isAnswer)
-    .find((look) => !isBeside(look) && look.status !== 403);
+    .filter((look) => !isBeside(look) && look.status !== 403);
+  const accepted = telling.find(({ status }) => status < 400) ?? telling[0];
   // What a key that nobody has is answered as well is no word about this one.
-  const checks = isAnswer(wrongKey) && (wrongKey.status === 401 || wrongKey.status === 403);
-  if (accepted === undefined || (!checks && accepted.status >= 400)) {
+  const same = isAnswer(wrongKey) && !isBeside(wrongKey) && !isKeyRefused(wrongKey);
+  if (accepted === undefined || same) {
     const statuses = answers.map(({ status }) => status);
-    return makeCheck("key_accepted", "not_known", { code: "key-untold", facts: { statuses } });
+    return makeCheck("key_accepted", "not_known", { code: "key-untold", facts: { statuses, same } });
   }
   const { request, status } = accepted;
   return makeCheck("key_accepted", "ok", { code: "key-accepted", facts: { request, status } });
+}
+
+function isKeyRefused({ status }: AnswerLook): boolean {
+  return status === 401 || status === 403;
 }
 
 function judgeVersion({ product, otherVersion }: Looks): Check | undefined {
@@ -144,7 +164,7 @@ function judgeWrongKey(look: Look | undefined): Check {
     return makeCheck("wrong_key", "not_known", { code: "wrong-key-untold", facts: {} });
   }
   const { status } = look;
-  return status === 401 || status === 403
+  return isKeyRefused(look)
     ? makeCheck("wrong_key", "ok", { code: "wrong-key-refused", facts: { status } })
     : makeCheck("wrong_key", "warning", { code: "wrong-key-taken", facts: { status } });
 }

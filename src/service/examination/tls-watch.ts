@@ -26,7 +26,7 @@ const messageSchema = z.object({
   socket: z.instanceof(TLSSocket),
 });
 
-/** Begins to look; `host` is the host name of the service's address. */
+/** Begins to look; `host` is the host name of the service's address, without brackets. */
 export function watchTls(host: string): TlsWatch {
   let seen: SeenTls | undefined;
   const look = (message: unknown): void => {
