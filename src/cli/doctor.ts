@@ -27,7 +27,7 @@ export const defineDoctor: DefineCommand = (program, cli) => {
     .option("--draft <id>", "also probe a file of this draft; it may lose attributes", parseNumber)
     .option(
       "--file <id>",
-      "the attached file to probe, one whose attributes you could type in again",
+      "the attached file to probe: it has attributes, which you could type in again",
       parseNumber,
     )
     .option("--kind <kind>", "product_files or promotional_files", parseKind, "product_files")

@@ -31,9 +31,10 @@ export const probeWords: { readonly [Code in ProbeCode]: (facts: FindingFacts[Co
     advice: putBack(facts),
   }),
   "probe-shows-nothing": ({ kind }) => ({
-    seen: "the file has no attribute that could be lost",
-    means: "Whether the probe clears attributes cannot be seen on it. Nothing more was sent.",
-    advice: `Name a file of ${kind} that has some, and whose attributes you could type in again.`,
+    seen: "the file has no attribute now",
+    means:
+      "Either the probe has taken them away: then it is not harmless, and `refresh.attachments` must stay `none`. Or the file had none, and nothing can be told by it. Nothing more was sent.",
+    advice: `Look at the file at the service. If it had attributes, type them in again; if not, name one of ${kind} that has some.`,
   }),
   "probe-untold": ({ status }) => ({
     seen: `the probe is answered ${status}, without the file`,

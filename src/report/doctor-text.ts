@@ -122,7 +122,8 @@ export function formatProbeNotice(
 Two PATCH ${path}, then one PUT and one more PATCH, none of which names an attribute.
 A service that keeps to JSON:API changes nothing then and answers the file as it is. One that does not may clear
 attributes, or fill them with defaults: of what is not named. draftsync stops as soon as it sees that, and tells what was
-there, but a first call that clears them leaves nothing to see. So name a file whose attributes you could type in again.
+there; but a first call that clears them leaves nothing to see. So name a file that has attributes, and that you could
+type in again.
 ${known}
 
 `;

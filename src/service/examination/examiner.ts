@@ -10,8 +10,9 @@ import { openExecutor } from "../open-executor.ts";
 import type { ServiceOptions } from "../options.ts";
 import { serviceProfileSchema } from "../profile.ts";
 import { acceptedVersion } from "../transport.ts";
-import type { AnswerLook, Look } from "./look.ts";
-import { makeLook } from "./look.ts";
+import { judgeAnswerer } from "./judge-answerer.ts";
+import type { Look } from "./look.ts";
+import { isAnswer, isBeside, makeLook } from "./look.ts";
 import type { ProbeMethod, ProbeStep } from "./probe-steps.ts";
 import { readProbed } from "./probe-steps.ts";
 import type { SeenTls } from "./tls-watch.ts";
@@ -82,7 +83,7 @@ export function openExaminer(options: ServiceOptions): Examiner {
       const productPath = "/api/products/1";
       const product = await get(productPath, signal);
       const looks = () => ({ product, parameter, tls: watch.seen() });
-      if (!isWorthMore(product)) return looks();
+      if (!isWorthMore(product, calls.baseUrl)) return looks();
       const upload = await get(`/api/uploads/${uploadId}`, signal);
       const listPath = `/api/uploads?${encodeURIComponent(parameter)}=${uploadId}`;
       const uploads = await get(listPath, signal);
@@ -132,15 +133,12 @@ function lookCall(path: string, headers: NonNullable<Call<unknown>["headers"]>):
 }
 
 function isSuccess(look: Look): boolean {
-  return look.type === "answer" && look.status < 300;
+  return isAnswer(look) && look.status < 300;
 }
 
 /** Whether the first answer leaves anything to ask: it is the service's, and the key and the version are taken. */
-function isWorthMore(look: Look): look is AnswerLook {
-  if (look.type === "failed") return false;
-  const { status, body } = look;
-  if (status === 401 || status === 406) return false;
-  if (status >= 300 && status < 400) return false;
-  if (status === 425 || status === 429) return true;
-  return body.type === "json" || body.type === "empty";
+function isWorthMore(look: Look, baseUrl: URL): boolean {
+  if (!isAnswer(look) || look.status === 401 || look.status === 406) return false;
+  if (isBeside(look)) return look.status < 500 || look.body.type === "json";
+  return judgeAnswerer(look, baseUrl.href).status !== "failed";
 }

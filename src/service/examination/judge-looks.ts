@@ -3,9 +3,11 @@ import { checkGroups, makeCheck, notChecked, withSetting } from "../../model/exa
 import { isLoopback } from "../connections.ts";
 import { countListed, readErrors } from "../documents.ts";
 import type { Looks } from "./examiner.ts";
+import { judgeAnswerer } from "./judge-answerer.ts";
 import { judgeConnection } from "./judge-connection.ts";
 import { judgePace, judgeRate } from "./judge-pace.ts";
 import type { AnswerLook, Look } from "./look.ts";
+import { isAnswer, isBeside } from "./look.ts";
 
 /** The config's settings that the judgement rests on. */
 export interface JudgedSettings {
@@ -19,11 +21,12 @@ export interface JudgedSettings {
 
 /** Judges what the reading calls have shown: each check of the service, in their order. Pure. */
 export function judgeLooks(looks: Looks, settings: JudgedSettings): readonly Check[] {
-  const { product } = looks;
   const answers = allLooks(looks).filter(isAnswer);
   const url = new URL(settings.baseUrl);
+  const address = judgeAddress(looks, settings.baseUrl);
+  const isService = address.status !== "failed";
   const found = [
-    judgeAddress(looks, settings.baseUrl),
+    address,
     judgeConnection(looks, {
       now: settings.now,
       plain: url.protocol === "http:" ? (isLoopback(url.hostname) ? "local" : "open") : undefined,
@@ -33,8 +36,9 @@ export function judgeLooks(looks: Looks, settings: JudgedSettings): readonly Che
     ...(looks.wrongKey === undefined ? [] : judgeVariants(looks, settings)),
     judgeErrors(answers),
     ...(looks.uploads === undefined ? [] : [judgeUploadsQuery(looks.uploads, looks.parameter)]),
-    ...(product.type === "failed" ? [] : [judgeRate(answers, settings.rate), judgeClock(answers)]),
-    ...(product.type === "failed" ? [] : [judgePace(answers, settings)]),
+    ...(isService
+      ? [judgeRate(answers, settings.rate), judgeClock(answers), judgePace(answers, settings)]
+      : []),
   ];
   const byName = new Map(found.flatMap((check) => (check === undefined ? [] : [[check.name, check]])));
   const because: Obstacle = byName.get("key_accepted")?.status === "failed" ? "key_accepted" : "address";
@@ -43,15 +47,6 @@ export function judgeLooks(looks: Looks, settings: JudgedSettings): readonly Che
 
 function allLooks({ product, upload, uploads, otherVersion, moreAccept, wrongKey }: Looks): readonly Look[] {
   return [product, upload, uploads, otherVersion, moreAccept, wrongKey].flatMap((look) => look ?? []);
-}
-
-function isAnswer(look: Look | undefined): look is AnswerLook {
-  return look?.type === "answer";
-}
-
-/** Answers that say nothing about what was asked: the service is busy, or broken at this moment. */
-function isBeside({ status }: AnswerLook): boolean {
-  return status === 425 || status === 429 || status >= 500;
 }
 
 function judgeAddress({ product, upload, uploads }: Looks, baseUrl: string): Check {
@@ -69,42 +64,6 @@ function judgeAddress({ product, upload, uploads }: Looks, baseUrl: string): Che
     return finding("warning", { code: "address-all-missing", facts: { requests } });
   }
   return judgeAnswerer(telling, baseUrl);
-}
-
-/** What it is that answers. */
-function judgeAnswerer({ status, body, header, request }: AnswerLook, baseUrl: string): Check {
-  if (status >= 300 && status < 400) return judgeRedirect(status, header("location") ?? "", baseUrl);
-  const failed = (found: Finding) => makeCheck("address", "failed", found);
-  if (body.type === "text" && body.html) {
-    return failed({ code: "address-web-page", facts: { status, excerpt: body.excerpt } });
-  }
-  if (body.type === "text" || body.type === "unreadable") {
-    const detail = body.type === "text" ? body.excerpt : body.problem;
-    return failed({ code: "address-not-interface", facts: { status, detail } });
-  }
-  const document = body.type === "json" ? body.document : undefined;
-  if (status < 300 && !isDocument(document)) {
-    const detail = document === undefined ? "nothing" : JSON.stringify(document).slice(0, 200);
-    return failed({ code: "address-not-interface", facts: { status, detail } });
-  }
-  const mediaType = header("content-type") ?? "no media type";
-  return makeCheck("address", "ok", { code: "address-answers", facts: { request, status, mediaType } });
-}
-
-/** A setting is proposed only where the key would go to the same host: another one is for a person to trust. */
-function judgeRedirect(status: number, to: string, baseUrl: string): Check {
-  const check = makeCheck("address", "failed", { code: "address-redirects", facts: { status, to } });
-  if (!URL.canParse(to, baseUrl)) return check;
-  const { origin, hostname, protocol, pathname } = new URL(to, baseUrl);
-  const usual = protocol === "https:" || isLoopback(hostname);
-  const moved = /^(.*)\/api\/products\/1\/?$/.exec(pathname)?.[1];
-  if (!usual || hostname !== new URL(baseUrl).hostname || moved === undefined) return check;
-  return withSetting(check, ["base_url"], `${origin}${moved}`);
-}
-
-/** A document of JSON:API has one of these at its top. */
-function isDocument(document: unknown): boolean {
-  return typeof document === "object" && document !== null && ("data" in document || "errors" in document);
 }
 
 function judgeKey({ product, upload, uploads, wrongKey }: Looks): Check | undefined {
@@ -135,6 +94,7 @@ function judgeKey({ product, upload, uploads, wrongKey }: Looks): Check | undefi
   return makeCheck("key_accepted", "ok", { code: "key-accepted", facts: { request, status } });
 }
 
+/** By its key, or by what the key may do. */
 function isKeyRefused({ status }: AnswerLook): boolean {
   return status === 401 || status === 403;
 }
@@ -190,7 +150,7 @@ function judgeMediaTypes(look: Look | undefined, contentType: string): Check {
 function judgeErrors(answers: readonly AnswerLook[]): Check | undefined {
   if (answers.length === 0) return undefined;
   const refusals = answers.filter(({ status, body }) => status >= 400 && body.type !== "empty");
-  const [first] = refusals.filter(({ status }) => status < 500).concat(refusals);
+  const [first] = [...refusals.filter((look) => !isBeside(look)), ...refusals];
   if (first === undefined) return makeCheck("errors", "not_known", { code: "errors-unseen", facts: {} });
   const { status, body } = first;
   const document = body.type === "json" ? body.document : undefined;

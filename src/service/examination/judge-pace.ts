@@ -83,7 +83,9 @@ export function judgePace(
     perSecond: Math.min(byBound, byConcurrency),
     bound: rate,
   };
-  if (byConcurrency >= byBound) return makeCheck("pace", "ok", { code: "pace-measured", facts });
+  // Of few calls, the first of which has made the connection, the middle says little.
+  if (byConcurrency >= byBound || times.length < 3)
+    return makeCheck("pace", "ok", { code: "pace-measured", facts });
   const wanted = Math.min(256, Math.ceil((byBound * medianMs) / 1000));
   const slow = { ...facts, concurrency, wanted };
   const check = makeCheck("pace", "warning", { code: "pace-held-by-concurrency", facts: slow });

@@ -55,7 +55,8 @@ function judgeProbe(
   }
   if (!tells(attributes)) {
     const { kind } = about;
-    return makeCheck("probe", "not_known", { code: "probe-shows-nothing", facts: { kind } });
+    // Whoever was asked for a file that has attributes has either mistaken it, or has just seen them go.
+    return makeCheck("probe", "failed", { code: "probe-shows-nothing", facts: { kind } });
   }
   if (second === undefined) return undefined;
   const again = probedFile(second, about.kind);

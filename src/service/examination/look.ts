@@ -74,3 +74,13 @@ export function makeLook({ request, exchange, result, redactor, at }: LookParts)
 function problemOf({ code, message, hint }: Problem): Problem {
   return { code, message, hint };
 }
+
+/** Whether a call was made, and answered. */
+export function isAnswer(look: Look | undefined): look is AnswerLook {
+  return look?.type === "answer";
+}
+
+/** Whether an answer is beside the question: the service is busy, or broken at this moment. */
+export function isBeside({ status }: AnswerLook): boolean {
+  return status === 425 || status === 429 || status >= 500;
+}

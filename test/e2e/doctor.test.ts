@@ -1,0 +1,231 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Arrival, Readings, Sandbox, SandboxOptions } from "../../src/sandbox/server.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import { draftsync, type Folder, makeFolder } from "../support/cli.ts";
+import { examine, usual, usualDraft } from "../support/doctor.ts";
+
+const key = "canary-key-51ab";
+const place = { draftId: 48213, kind: "product_file", fileId: 9900011 } as const;
+const attributes = { file_format: "fbx", renderer: "arnold", is_native: true };
+const probing = ["--draft", "48213", "--file", "9900011", "--auto-approve"];
+
+let folder: Folder;
+let sandbox: Sandbox;
+let arrivals: Arrival[];
+
+beforeEach(async () => {
+  arrivals = [];
+  folder = await makeFolder();
+});
+afterEach(async () => {
+  await sandbox.close();
+  await folder.dispose();
+});
+
+async function start(options: Partial<SandboxOptions> = {}, service = ""): Promise<void> {
+  sandbox = await startSandbox({ key, log: (arrival) => void arrivals.push(arrival), ...options });
+  sandbox.attach(place, attributes);
+  await folder.write({
+    "draftsync.yaml": `version: 1\nworkspace: w\nservice: { base_url: "${sandbox.url}"${service} }\n`,
+    "manifests/a.yaml":
+      "draft: 48213\nproduct_files: [{ file_id: 9900011, file_format: fbx, renderer: arnold, is_native: true }]\n",
+  });
+}
+
+const run = (args: readonly string[] = []) =>
+  examine(args, { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } });
+const held = () => sandbox.state().attachments[0]?.attributes;
+const lines = () => arrivals.map(({ method, path }) => `${method} ${path}`);
+
+describe("a service as the document has it", () => {
+  test("six calls that read, all well, and no setting is needed", async () => {
+    await start();
+    const { code, view, found, stderr } = await run();
+    expect(found).toMatchObject(usual);
+    expect({ code, calls: view.calls, settings: view.settings }).toEqual({ code: 0, calls: 6, settings: {} });
+    expect(arrivals.map(({ method }) => method)).toEqual(Array.from({ length: 6 }, () => "GET"));
+    expect(stderr).toContain("at most 6 calls that only read");
+    expect(stderr).toContain("There was no ledger; a new one is at");
+  });
+
+  test("a key of our own making is sent once, and the real one is no part of it", async () => {
+    const keys: string[] = [];
+    const { startRawServer, answer } = await import("../unit/service/support/raw-server.ts");
+    await start();
+    const server = await startRawServer(({ headers }) => {
+      keys.push(headers.find(([name]) => name.toLowerCase() === "authorization")?.[1] ?? "");
+      return answer(404, { errors: [{ status: "404" }] });
+    });
+    await run(["--base-url", server.url]);
+    await server.close();
+    const others = keys.filter((each) => each !== `Token ${key}`);
+    expect(keys).toHaveLength(6);
+    expect(others).toEqual([expect.stringMatching(/^Token draftsync-doctor-no-key-[0-9a-f]{12}$/)]);
+  });
+
+  test("probed: four calls that change nothing, each in the ledger", async () => {
+    await start();
+    const { code, view, found, stderr } = await run(probing);
+    expect(found).toMatchObject({ ...usual, ...usualDraft });
+    expect({ code, calls: view.calls, held: held() }).toEqual({ code: 0, calls: 10, held: attributes });
+    const path = "/api/drafts/48213/product_files/9900011";
+    expect(lines().slice(6)).toEqual([`PATCH ${path}`, `PATCH ${path}`, `PUT ${path}`, `PATCH ${path}`]);
+    expect(arrivals.slice(6).map(({ body }) => body)).toEqual(
+      Array.from({ length: 4 }, () => ({ data: { type: "product_file", attributes: {} } })),
+    );
+    expect(stderr).toContain('The file has file_format "fbx", renderer "arnold", is_native true.');
+    const history = await draftsync(["history", "--json"], { cwd: folder.path });
+    const [told] = JSON.parse(history.stdout).runs;
+    expect(told).toMatchObject({ command: "doctor", status: "done" });
+    expect(
+      told.operations.map(({ kind, outcome }: { kind: string; outcome: string }) => `${kind} ${outcome}`),
+    ).toEqual(Array.from({ length: 4 }, () => "update done"));
+    expect((await draftsync(["state", "list"], { cwd: folder.path })).stdout).not.toContain("9900011");
+  });
+
+  test("in words: what was seen, and that the defaults fit", async () => {
+    await start();
+    const { code, stdout } = await draftsync(["doctor"], {
+      cwd: folder.path,
+      env: { DRAFTSYNC_API_KEY: key },
+    });
+    expect(code).toBe(0);
+    expect(stdout).toContain("ok           key accepted");
+    expect(stdout).toContain("the defaults fit");
+  });
+});
+
+describe("each other reading is seen as what it is", () => {
+  const rows: { reading: Partial<Readings>; finds: Record<string, string>; calls: number; code?: number }[] =
+    [
+      { reading: { dataId: "other" }, finds: { data_id: "ok data-id-is-other" }, calls: 10 },
+      { reading: { updateStatus: 204 }, finds: { probe: "not_known probe-untold" }, calls: 7 },
+      { reading: { updateStatus: 202 }, finds: { probe: "warning probe-accepted" }, calls: 7, code: 4 },
+      { reading: { probe: "rejected" }, finds: { probe: "warning probe-refused" }, calls: 7 },
+      { reading: { put: "refused" }, finds: { update_method: "warning method-put-refused" }, calls: 9 },
+      { reading: { errors: "problem" }, finds: { errors: "ok errors-problem" }, calls: 10 },
+      { reading: { mediaTypes: "strict" }, finds: { media_types: "ok media-types-strict" }, calls: 10 },
+      {
+        reading: { uploadsQuery: "ids" },
+        finds: { uploads_query: "warning uploads-query-refused" },
+        calls: 10,
+      },
+    ];
+  test.each(rows)("$reading", async ({ reading, finds, calls, code = 0 }) => {
+    await start({ readings: reading });
+    const ended = await run(probing);
+    const unchecked = Object.fromEntries(
+      Object.entries(ended.found).filter(([, finding]) => finding === "not_checked not-checked"),
+    );
+    expect(ended.found).toEqual(expect.objectContaining({ ...usual, ...usualDraft, ...unchecked, ...finds }));
+    expect({ code: ended.code, calls: ended.view.calls }).toEqual({ code, calls });
+    expect(held()).toEqual(attributes);
+  });
+
+  test("a list of uploads that is not taken: the setting that fits", async () => {
+    await start({ readings: { uploadsQuery: "ids" } });
+    expect((await run()).view.settings).toEqual({ profile: { uploads_query: null } });
+  });
+
+  test("a parameter that is named in the config is the one that is tried", async () => {
+    await start({ readings: { uploadsQuery: "ids" } }, ", profile: { uploads_query: ids }");
+    const { found, view } = await run();
+    expect(found).toMatchObject(usual);
+    expect(view.settings).toEqual({ profile: { uploads_query: "ids" } });
+  });
+
+  test("one that is switched off though it works: the default is proposed", async () => {
+    await start({}, ", profile: { uploads_query: null }");
+    expect((await run()).view.settings).toEqual({ profile: { uploads_query: "filter[id]" } });
+  });
+
+  test("strict media types against a content_type with parameters: without them", async () => {
+    const given = ', profile: { content_type: "application/vnd.api+json; charset=utf-8" }';
+    await start({ readings: { mediaTypes: "strict" } }, given);
+    const { found, view } = await run();
+    expect(found.media_types).toBe("warning media-types-in-the-way");
+    expect(view.settings).toEqual({ profile: { content_type: "application/vnd.api+json" } });
+  });
+
+  test("a bound that is lower than the one that is set, and its calls are within it", async () => {
+    await start({ rate: { limit: 3, windowMs: 1000 } });
+    const { found, view } = await run();
+    expect(found.rate).toBe("warning rate-above");
+    expect(view.settings).toEqual({ rate: { limit: 3, window: "1s" } });
+    expect(arrivals.map(({ status }) => status)).not.toContain(429);
+  });
+
+  test("a data.type that the service refuses: no probe, and nothing proposed", async () => {
+    await start({}, ", profile: { types: { product_file: asset_file } }");
+    const { found, view } = await run(probing);
+    expect(found.probe).toBe("warning probe-refused");
+    expect(view.settings).toEqual({});
+  });
+});
+
+describe("a service where looking does harm", () => {
+  test("the first probe clears the file, and nothing is recorded of it: told as that, and no second one", async () => {
+    await start({ readings: { probe: "clears" } });
+    const { code, found, view } = await run(probing);
+    expect({ code, probe: found.probe }).toEqual({ code: 1, probe: "failed probe-shows-nothing" });
+    expect({ calls: view.calls, held: held() }).toEqual({ calls: 7, held: {} });
+  });
+
+  test("the first probe clears a recorded file: failed, and the next apply puts everything back", async () => {
+    await start({ readings: { probe: "clears", doubleAttach: "accepted" } });
+    const options = { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } };
+    expect((await draftsync(["apply", "--auto-approve"], options)).code).toBe(0);
+    const { code, found, view, stderr } = await run(probing);
+    expect({ code, probe: found.probe }).toEqual({ code: 1, probe: "failed probe-contradicts-record" });
+    expect(stderr).toContain('Recorded of it: file_format "fbx", renderer "arnold", is_native true.');
+    expect(held()).toEqual({});
+    expect(view.restore).toEqual({ draft: 48213, product_files: [{ file_id: 9900011, ...attributes }] });
+    expect((await draftsync(["apply", "--auto-approve"], options)).code).toBe(0);
+    expect(held()).toEqual(attributes);
+  });
+
+  test("PUT takes everything away: failed, told with what was there, and PATCH is the setting", async () => {
+    await start({ readings: { put: "replaces" } }, ", profile: { update_method: PUT }");
+    const { code, found, view } = await run(probing);
+    expect(found).toMatchObject({ probe: "ok probe-harmless", update_method: "failed method-put-changes" });
+    expect({ code, held: held() }).toEqual({ code: 1, held: {} });
+    expect(view.restore).toEqual({ draft: 48213, product_files: [{ file_id: 9900011, ...attributes }] });
+    expect(view.settings).toEqual({ profile: { update_method: "PATCH" } });
+  });
+});
+
+describe("probing is asked for", () => {
+  test("where nobody can be asked it is refused before any call", async () => {
+    await start();
+    const args = ["doctor", "--draft", "48213", "--file", "9900011"];
+    const { code, stderr } = await draftsync(args, { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } });
+    expect([code, stderr]).toEqual([1, expect.stringContaining("[approval-needed]")]);
+    expect(arrivals).toEqual([]);
+  });
+
+  test("while somebody else writes it is not done, and the rest is", async () => {
+    await start();
+    const { openLedger } = await import("../../src/state/open-ledger.ts");
+    const { systemClock } = await import("../../src/model/ports.ts");
+    const ledger = await openLedger({ location: `${folder.path}/.draftsync/state.db`, clock: systemClock });
+    const lease = await ledger.acquireLock({ holder: { user: "ann", host: "h", pid: 1, command: "apply" } });
+    const { code, found } = await run(probing);
+    await lease.release();
+    await ledger.close();
+    expect({ code, found }).toMatchObject({ code: 6, found: { ...usual, probe: "failed probe-failed" } });
+    expect(lines().filter((line) => !line.startsWith("GET"))).toEqual([]);
+  });
+
+  test.each([
+    { args: ["--draft", "48213"], code: "bad-flag" },
+    {
+      args: ["--base-url", "http://127.0.0.1:1", "--config", "gone.yaml", ...probing],
+      code: "config-unusable",
+    },
+  ])("$args: $code", async ({ args, code }) => {
+    await start();
+    const ended = await draftsync(["doctor", ...args, "--json"], { cwd: folder.path });
+    expect(ended.code).toBe(1);
+    expect(ended.stdout + ended.stderr).toContain(code);
+  });
+});
