@@ -1,5 +1,6 @@
 import type { ChangedFile, FindingCode, FindingFacts, Problem } from "../model/examination.ts";
 import type { Attributes } from "../model/resource.ts";
+import { plural } from "./quantities.ts";
 
 /** A finding in words; they may hold text from the service. */
 export interface FindingWords {
@@ -96,10 +97,19 @@ export function fromProblem({ message, hint }: Problem): FindingWords {
   return { seen: message, ...(hint === undefined ? {} : { advice: hint }) };
 }
 
-/** Attributes on one line: `file_format "fbx", is_native false`. */
+/** Attributes on one line: `file_format "fbx", is_native false`. What is longer than a line is cut. */
 export function list(attributes: Attributes): string {
-  const parts = Object.entries(attributes).map(([name, value]) => `${name} ${JSON.stringify(value)}`);
+  const parts = Object.entries(attributes).map(([name, value]) => `${name} ${quote(value)}`);
   return parts.length === 0 ? "no attribute" : parts.join(", ");
+}
+
+const longestQuoted = 80;
+
+function quote(value: string | boolean): string {
+  const text = String(value);
+  return text.length > longestQuoted
+    ? `${JSON.stringify(text.slice(0, longestQuoted))}… (${plural(text.length, "character")})`
+    : JSON.stringify(value);
 }
 
 function change({ before, after }: ChangedFile): string {

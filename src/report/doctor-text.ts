@@ -76,8 +76,12 @@ function formatCheck({ name, status, seen, means, advice }: CheckView, paint: Pa
 function formatSummary({ summary, calls }: ExaminationView, paint: Palette): string {
   const counts = (["ok", "warning", "failed", "not_known", "not_checked"] as const)
     .filter((status) => summary[status] > 0)
-    .map((status) => paint(tones[status], `${summary[status]} ${labels[status]}`));
+    .map((status) => paint(tones[status], countOf(status, summary[status])));
   return `${counts.join(", ")}. ${plural(calls, "call")}.`;
+}
+
+function countOf(status: CheckStatus, count: number): string {
+  return status === "warning" ? plural(count, "warning") : `${count} ${labels[status]}`;
 }
 
 function formatSettings({ settings, calls }: ExaminationView): string {
@@ -129,7 +133,7 @@ ${known}
 `;
 }
 
-/** What the first probe showed, at once: whatever happens next, it has been on the screen. */
+/** What the first probe showed, whole and at once: whatever happens next, it has been on the screen. */
 export function formatFirstProbe(attributes: Attributes): string {
-  return `The file has ${inertLine(list(attributes))}.\n`;
+  return `The file has:\n\n${indented(attributes)}\n`;
 }

@@ -73,7 +73,7 @@ describe("a service as the document has it", () => {
     expect(arrivals.slice(6).map(({ body }) => body)).toEqual(
       Array.from({ length: 4 }, () => ({ data: { type: "product_file", attributes: {} } })),
     );
-    expect(stderr).toContain('The file has file_format "fbx", renderer "arnold", is_native true.');
+    expect(stderr).toContain("The file has:\n\n  file_format: fbx\n  renderer: arnold\n  is_native: true\n");
     const history = await draftsync(["history", "--json"], { cwd: folder.path });
     const [told] = JSON.parse(history.stdout).runs;
     expect(told).toMatchObject({ command: "doctor", status: "done" });
@@ -81,6 +81,17 @@ describe("a service as the document has it", () => {
       told.operations.map(({ kind, outcome }: { kind: string; outcome: string }) => `${kind} ${outcome}`),
     ).toEqual(Array.from({ length: 4 }, () => "update done"));
     expect((await draftsync(["state", "list"], { cwd: folder.path })).stdout).not.toContain("9900011");
+  });
+
+  test("a promotional file: its whole description is on the screen before anything else is sent", async () => {
+    await start();
+    const description = `${"A sea serpent at dusk. ".repeat(20)}\u001b[2J`;
+    sandbox.attach({ draftId: 48213, kind: "promotional_file", fileId: 7 }, { description });
+    const args = ["--draft", "48213", "--file", "7", "--kind", "promotional_files", "--auto-approve"];
+    const { found, stderr } = await run(args);
+    expect(found).toMatchObject({ ...usual, ...usualDraft });
+    expect(stderr.replace(/\s+/g, " ")).toContain("A sea serpent at dusk. ".repeat(20).trim());
+    expect(stderr).not.toContain("\u001b");
   });
 
   test("in words: what was seen, and that the defaults fit", async () => {
