@@ -18,7 +18,10 @@ export interface Workspace {
   ledger(): Promise<StateStore>;
   /** To read; makes none, and needs no right to write. Says so where there is none. */
   reader(): Promise<LedgerReader>;
-  /** Opens the client, and starts the sandbox when that is the service. Nothing is sent yet. */
+  /**
+   * Opens the client, and starts the sandbox when that is the service. Nothing is sent yet. It is opened once: a later
+   * call gives the same one, whose events go to the new `emit`.
+   */
   connect(emit: EventSink): Promise<Service>;
 }
 
@@ -52,13 +55,15 @@ export async function inWorkspace<T>(
     }
     return reading;
   };
+  let service: Service | undefined;
+  let sink: EventSink = () => {};
+  const connectOnce = async (emit: EventSink) => {
+    sink = emit;
+    service ??= await connect(config, { cli, emit: (event) => sink(event), keep, slots: await ledger() });
+    return service;
+  };
   try {
-    return await work({
-      config,
-      ledger,
-      reader,
-      connect: async (emit) => connect(config, { cli, emit, keep, slots: await ledger() }),
-    });
+    return await work({ config, ledger, reader, connect: connectOnce });
   } finally {
     for (const close of opened) await close();
   }

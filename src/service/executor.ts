@@ -2,7 +2,7 @@ import pLimit from "p-limit";
 import { messageOf } from "../model/errors.ts";
 import type { EventSink } from "../model/event.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
-import type { BeforeSend, Clock, RequestLine } from "../model/ports.ts";
+import type { BeforeSend, Clock, ReadOptions, RequestLine } from "../model/ports.ts";
 import type { Attempt } from "./assess.ts";
 import { assess } from "./assess.ts";
 import type { Call } from "./calls.ts";
@@ -31,10 +31,9 @@ export interface ExecutorParts {
   readonly random: () => number;
 }
 
-/** The circumstances of one call. A reading call has no `beforeSend`. */
-export interface ExecuteOptions {
+/** The circumstances of one call. A reading call has no `beforeSend`, and may have a budget. */
+export interface ExecuteOptions extends ReadOptions {
   readonly beforeSend?: BeforeSend;
-  readonly signal: AbortSignal;
 }
 
 type Failed<T> = Extract<CallResult<T>, { failure: CallFailure }>;
@@ -83,7 +82,7 @@ export class Executor {
     this.#budget.countCall();
     for (let attempts = 0; ; ) {
       const step = await this.#limit(() =>
-        this.#step(call, attempts + 1, options.signal, async (request) => {
+        this.#step(call, attempts + 1, options, async (request) => {
           await journal?.(request);
           journal = undefined;
         }),
@@ -117,10 +116,12 @@ export class Executor {
   async #step<T>(
     call: Call<T>,
     attempt: number,
-    signal: AbortSignal,
+    { signal, budget }: ReadOptions,
     beforeSend: BeforeSend,
   ): Promise<Step<T>> {
-    const slot = await this.#takeSlot({ method: call.method, path: call.path }, signal, beforeSend);
+    const line = { method: call.method, path: call.path };
+    if (budget?.take() === false) return { type: "held", failure: overBudget(line) };
+    const slot = await this.#takeSlot(line, signal, beforeSend);
     if ("failure" in slot) return { type: "held", failure: slot.failure };
     const { clock, transport, emit, redactor, settleDelayMs } = this.#parts;
     const startedAt = clock.monotonic();
@@ -220,6 +221,10 @@ export class Executor {
     this.#parts.emit({ type: "waiting", at: this.#parts.clock.now(), reason: "backoff", ms });
     return await this.#waits.sleep(ms, signal);
   }
+}
+
+function overBudget({ method, path }: RequestLine): CallFailure {
+  return describeFailure({ code: "over-budget", request: `${method} ${path}`, stops: "operation" });
 }
 
 function requestOf(call: Pick<Call<unknown>, "method" | "path" | "body" | "callClass">): HttpRequest {
