@@ -52,7 +52,9 @@ function productGone(address: string, productId: number): Diagnostic {
     severity: "warning",
     code: "product-gone",
     message: `${address}: product ${productId} is not at the service any more`,
-    hint: `It is never made again by itself. To publish or duplicate it once more: draftsync state rm ${address}, then plan again.`,
+    hint: address.startsWith("duplicates/")
+      ? `It is never made again by itself. To duplicate once more: draftsync state rm ${address}, then plan again.`
+      : "It is never made again by itself. To publish once more, raise the draft's `publish: { revision: … }`.",
     address,
   };
 }

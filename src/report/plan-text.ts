@@ -35,18 +35,23 @@ export function formatPlanSummary(view: PlanView, paint: Palette): string {
 }
 
 /** What is otherwise at the service than recorded; empty when nothing is. */
-export function formatDrift(drift: readonly DriftView[], paint: Palette): string {
+function formatDrift(drift: readonly DriftView[], paint: Palette): string {
   if (drift.length === 0) return "";
-  const blocks = drift.map(({ type, symbol, address, note, evidence, values }) => {
-    const width = Math.max(0, ...values.map(({ name }) => name.length));
-    const head = `${paint(driftTones[type], symbol.padStart(5))} ${inertLine(address)}`;
-    const lines = [
-      `${head}${paint("muted", `  (${note}; ${evidence})`)}`,
-      ...values.flatMap((value) => formatValue(value, width, paint)),
-    ];
-    return lines.join("\n");
-  });
-  return [paint("warning", "Drift: the service is otherwise than recorded."), ...blocks].join("\n");
+  const items = drift.map((item) => formatDriftItem(item, paint));
+  return [paint("warning", "Drift: the service is otherwise than recorded."), ...items].join("\n");
+}
+
+/** One difference, with its values below. */
+export function formatDriftItem(
+  { type, symbol, address, note, evidence, values }: DriftView,
+  paint: Palette,
+): string {
+  const width = Math.max(0, ...values.map(({ name }) => name.length));
+  const head = `${paint(driftTones[type], symbol.padStart(5))} ${inertLine(address)}`;
+  return [
+    `${head}${paint("muted", `  (${note}; ${evidence})`)}`,
+    ...values.flatMap((value) => formatValue(value, width, paint)),
+  ].join("\n");
 }
 
 const driftTones: Readonly<Record<DriftView["type"], Tone>> = {
