@@ -154,7 +154,8 @@ function compare(
   record: RecordedAttachment,
   { index, told }: { readonly index: Index; readonly told: Attributes },
 ): Part {
-  const managed = index.desired.get(record.address)?.attributes ?? record.attributes;
+  const attachment = index.desired.get(record.address) ?? index.desired.get(resourceOf(target));
+  const managed = attachment?.attributes ?? record.attributes;
   const { attributes: known, provenance } = record;
   const differing = attributeNames[target.kind].filter((name) => {
     const [seen, recorded] = [told[name], known[name]];

@@ -1,3 +1,4 @@
+import { formatAddress } from "../model/address.ts";
 import type { Drift } from "../model/drift.ts";
 import { recordOfDrift } from "../model/drift.ts";
 import type { Recorded, RecordedAttachment } from "../model/recorded.ts";
@@ -29,5 +30,16 @@ export function layOver(recorded: Recorded, drift: readonly Drift[]): Recorded {
   const attachments = recorded.attachments
     .filter(({ address }) => !gone.has(address))
     .map((attachment) => changed.get(attachment.address) ?? attachment);
-  return { ...recorded, attachments: [...attachments, ...found] };
+  const taken = new Set(found.map(({ address }) => address));
+  const others = attachments.map((attachment) =>
+    taken.has(attachment.address) ? atOwnAddress(attachment) : attachment,
+  );
+  return { ...recorded, attachments: [...others, ...found] };
+}
+
+/** As the ledger does: whoever holds the address of a file that is recorded anew goes by its file id. */
+function atOwnAddress(attachment: RecordedAttachment): RecordedAttachment {
+  const { draftId, kind, fileId } = attachment;
+  const ref = { by: "file_id", fileId } as const;
+  return { ...attachment, address: formatAddress({ type: "attachment", draftId, kind, ref }) };
 }
