@@ -13,6 +13,7 @@ import { newId } from "./context.ts";
 import type { DraftEnd, DraftWork } from "./draft-run.ts";
 import { runDraft } from "./draft-run.ts";
 import { duplicateProduct } from "./product-change.ts";
+import { driftEffects } from "./record-drift.ts";
 import { RunBudget, type RunLimits } from "./run-budget.ts";
 import type { ChangeTracker } from "./tracker.ts";
 import { makeTracker } from "./tracker.ts";
@@ -77,6 +78,7 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
     planId: plan.plan_id,
     startedAt: clock.now(),
   });
+  await ledger.record(driftEffects(plan.drift ?? []));
   const calls = plan.estimate.calls.min;
   const { plan_id, summary } = plan;
   emit({ type: "run_started", at: clock.now(), run_id: runId, plan_id, summary, calls });

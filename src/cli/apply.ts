@@ -16,11 +16,12 @@ import { CliError } from "./cli-error.ts";
 import type { ExitCode } from "./exit-code.ts";
 import { exitCode, exitCodeOf as exitCodeOfError } from "./exit-code.ts";
 import { showPlan, showPlanSummary } from "./plan.ts";
+import { type RefreshFlags, refreshModeOf, refreshOption } from "./refresh.ts";
 import { type LimitFlags, limitsOf, withLimitFlags } from "./run-limits.ts";
 import { loadSavedPlan } from "./show.ts";
 import type { Workspace } from "./workspace.ts";
 
-interface ApplyFlags extends WorkspaceFlags, LimitFlags {
+interface ApplyFlags extends WorkspaceFlags, LimitFlags, RefreshFlags {
   readonly autoApprove?: boolean;
   readonly json?: boolean;
   readonly target?: readonly string[];
@@ -40,6 +41,7 @@ export const defineApply: DefineCommand = (program, cli) => {
     .option("--auto-approve", "do not ask; needed where nobody can be asked")
     .option("--json", "write events to standard output, one JSON object a line")
     .option("--target <address>", "only this address and what is below it (may be repeated)", collect)
+    .addOption(refreshOption())
     .option("--max-deletes <percent>", "detach up to this share of the recorded files", parsePercent)
     .option("--allow-empty", "let manifests that ask for nothing detach everything")
     .addHelpText(
@@ -79,13 +81,15 @@ async function applyLocked(
 ): Promise<void> {
   const prepared =
     file === undefined
-      ? await prepare(workspace, flags)
+      ? await prepare(cli, workspace, flags)
       : await prepareSaved(cli, workspace, { file, flags });
   const { plan, recorded, placeOf } = prepared;
   if (flags.json) announce(cli, plan);
   else await (file === undefined ? showPlan(cli, plan, "text") : showPlanSummary(cli, plan));
   if (await refuse(cli, workspace, { plan, recorded, flags })) return cli.end(exitCode.refused);
-  if (plan.changes.every(isBlocked)) {
+  const isNothing = plan.changes.every(isBlocked);
+  // What was seen to be otherwise than recorded is no decision of anybody: the ledger takes it in without a question.
+  if (isNothing && (plan.drift ?? []).length === 0) {
     return cli.end(plan.changes.length > 0 ? exitCode.inDoubt : exitCode.done);
   }
   const progress = await makeReporter(cli, flags, placeOf);
@@ -97,7 +101,7 @@ async function applyLocked(
   try {
     const service = await workspace.connect(emit);
     const approved = await approve(cli, {
-      given: flags.autoApprove,
+      given: isNothing || flags.autoApprove,
       question: "\nCarry out these changes?",
       to: "to apply",
       declined: "Not applied; nothing was changed.",
@@ -139,9 +143,15 @@ interface Prepared {
   readonly placeOf: PlaceFinder;
 }
 
-async function prepare(workspace: Workspace, { target = [] }: ApplyFlags): Promise<Prepared> {
+async function prepare(cli: Cli, workspace: Workspace, flags: ApplyFlags): Promise<Prepared> {
   const { makePlaceFinder, makePlan } = await import("./planning.ts");
-  const { plan, recorded, desired } = await makePlan(workspace, target);
+  const refresh = refreshModeOf(flags, workspace.config);
+  const progress = await makeReporter(cli, flags, () => undefined);
+  const { plan, recorded, desired } = await makePlan(cli, workspace, {
+    targets: flags.target ?? [],
+    ...(refresh === undefined ? {} : { refresh, underLock: true }),
+    emit: progress.emit,
+  }).finally(progress.stop);
   return { plan, recorded, placeOf: makePlaceFinder(desired) };
 }
 
@@ -151,10 +161,12 @@ async function prepareSaved(
   workspace: Workspace,
   { file, flags }: { file: string; flags: ApplyFlags },
 ): Promise<Prepared> {
-  if (flags.target !== undefined) {
-    throw new CliError("--target cannot narrow a saved plan", {
+  const unfit =
+    flags.target !== undefined ? "--target" : flags.refresh !== undefined ? "--refresh" : undefined;
+  if (unfit !== undefined) {
+    throw new CliError(`a saved plan is applied as it is: ${unfit} has no say in it`, {
       code: "bad-flag",
-      hint: "Give --target to `draftsync plan --out FILE`.",
+      hint: `Give ${unfit} to \`draftsync plan --out FILE\`.`,
     });
   }
   const plan = await loadSavedPlan(cli, file);

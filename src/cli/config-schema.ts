@@ -41,6 +41,15 @@ const sandboxSchema = z
   .literal("sandbox")
   .describe("The whole service on this machine, kept beside the ledger");
 
+const refreshSchema = z.strictObject({
+  attachments: z
+    .enum(["none", "probe"])
+    .default("none")
+    .describe("none: they are taken from the ledger; probe: looked at by an update that names no attribute"),
+  max_calls: z.int().min(0).default(500).describe("Calls that looking may take, retries included"),
+  max_age: durationSchema.prefault("0s").describe("What was confirmed since then is not looked at"),
+});
+
 const percent = z.number().min(0).max(100);
 
 /** `draftsync.yaml`. Durations are strings on the outside and milliseconds once parsed. */
@@ -67,17 +76,11 @@ export const configSchema = z
       .describe(
         "The ledger: a SQLite file, relative to this file, or postgres://user@host/database without a password",
       ),
-    refresh: z
-      .strictObject({
-        attachments: z
-          .literal("none")
-          .default("none")
-          .describe("Whether attachments are looked at before a plan"),
-        max_calls: z.int().min(0).default(500).describe("Calls that looking may take"),
-        max_age: durationSchema.prefault("0s").describe("What was confirmed since then is not looked at"),
-      })
-      .prefault({})
-      .describe("What is looked at before a plan"),
+    refresh: refreshSchema
+      .optional()
+      .describe(
+        "What is looked at before a plan, an apply and a reconciliation; without it, nothing is before the first two",
+      ),
     safety: z
       .strictObject({
         max_deletes: z
@@ -102,6 +105,11 @@ export type ConfigFile = z.output<typeof configSchema>;
 
 /** The service's settings, where it is not the sandbox. */
 export type RemoteService = z.output<typeof remoteSchema>;
+
+/** The settings of looking where the config has none. */
+export function defaultRefresh(): z.output<typeof refreshSchema> {
+  return refreshSchema.parse({});
+}
 
 /** A service of which only the address is known. */
 export function defaultRemote(baseUrl: string): RemoteService {

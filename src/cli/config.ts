@@ -7,7 +7,7 @@ import { isPostgresLocation, parsePostgresLocation } from "../state/postgres/pos
 import type { WorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import type { ConfigFile, RemoteService } from "./config-schema.ts";
-import { configSchema, defaultRemote } from "./config-schema.ts";
+import { configSchema, defaultRefresh, defaultRemote } from "./config-schema.ts";
 import { parseSettings } from "./parse-settings.ts";
 
 /** The name that is looked for. */
@@ -23,7 +23,17 @@ export interface Config {
   readonly service: ServiceConfig;
   /** Of the ledger: an absolute path, or a postgres:// URL that may hold a password and is for `openLedger` alone. */
   readonly stateLocation: string;
+  readonly refresh: RefreshConfig;
   readonly safety: SafetyLimits;
+}
+
+/** What is looked at; times in milliseconds. */
+export interface RefreshConfig {
+  /** Whether a plan looks at the service when no flag says so: where the config has the section. */
+  readonly byDefault: boolean;
+  readonly attachments: "none" | "probe";
+  readonly maxCalls: number;
+  readonly maxAgeMs: number;
 }
 
 /** The service's settings; times in milliseconds. */
@@ -85,8 +95,14 @@ function compileConfig(content: ConfigFile, file: string, { cwd, env, flags }: C
     manifests: content.manifests,
     service: compileService(content.service, baseUrl, root),
     stateLocation: state === undefined ? recordedLocation(content.state, root) : locate(state, cwd),
+    refresh: compileRefresh(content.refresh),
     safety: { maxDeletes: max_deletes, allowEmpty: allow_empty },
   });
+}
+
+function compileRefresh(section: ConfigFile["refresh"]): RefreshConfig {
+  const { attachments, max_calls: maxCalls, max_age: maxAgeMs } = section ?? defaultRefresh();
+  return Object.freeze({ byDefault: section !== undefined, attachments, maxCalls, maxAgeMs });
 }
 
 async function findConfig(cwd: string): Promise<string> {

@@ -11,7 +11,7 @@ import { fileTypeNames } from "../service/documents.ts";
 import type { Examiner } from "../service/examination/examiner.ts";
 import { judgeProbes } from "../service/examination/judge-probes.ts";
 import type { ProbeStep } from "../service/examination/probe-steps.ts";
-import { nextProbe, probedFile } from "../service/examination/probe-steps.ts";
+import { nextProbe, probedFile, withValue } from "../service/examination/probe-steps.ts";
 import { approve } from "./approval.ts";
 import type { Operate } from "./by-hand.ts";
 import { inRun } from "./by-hand.ts";
@@ -63,7 +63,8 @@ async function ask(cli: Cli, request: ProbeRequest): Promise<ProbeResult> {
   const recorded = attachments.find(
     (each) => each.draftId === draftId && each.kind === kind && each.fileId === fileId,
   );
-  cli.terminal.err(formatProbeNotice(target, recorded?.attributes));
+  const known = recorded === undefined ? undefined : withValue(recorded.attributes);
+  cli.terminal.err(formatProbeNotice(target, known));
   const agreed = await approve(cli, {
     given: approved,
     question: `Probe file ${fileId} of draft ${draftId}?`,
@@ -77,7 +78,7 @@ async function ask(cli: Cli, request: ProbeRequest): Promise<ProbeResult> {
   const checks = judgeProbes(steps, {
     kind,
     target,
-    recorded: recorded?.attributes ?? {},
+    recorded: known ?? {},
     isRecorded: recorded !== undefined,
     wantedType: workspace.config.service.profile.types[type],
     typeSetting: type,

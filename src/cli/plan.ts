@@ -4,12 +4,15 @@ import { Option } from "commander";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { messageOf } from "../model/errors.ts";
 import type { Plan } from "../model/plan.ts";
+import { systemClock } from "../model/ports.ts";
+import type { Progress } from "../report/progress.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { collect, examples, withWorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import { exitCode } from "./exit-code.ts";
+import { type RefreshFlags, refreshModeOf, refreshOption } from "./refresh.ts";
 
-interface PlanFlags extends WorkspaceFlags {
+interface PlanFlags extends WorkspaceFlags, RefreshFlags {
   readonly out?: string;
   readonly format: PlanFormat;
   readonly detailedExitcode?: boolean;
@@ -27,18 +30,23 @@ export function formatOption(): Option {
 /** `draftsync plan` */
 export const definePlan: DefineCommand = (program, cli) => {
   withWorkspaceFlags(program.command("plan"))
-    .summary("show the difference between the manifests and the ledger")
-    .description("Shows what apply would do and what it would cost. Sends nothing to the service.")
+    .summary("show the difference between the manifests and what is there")
+    .description(
+      "Shows what apply would do and what it would cost. Goes by the ledger; with --refresh, or `refresh` in the config, " +
+        "the service is looked at before, which changes nothing there or in the ledger.",
+    )
     .option("--out <file>", "save the plan, to be applied exactly as reviewed")
     .addOption(formatOption())
     .option("--detailed-exitcode", "end with 2 when there are changes")
     .option("--target <address>", "only this address and what is below it (may be repeated)", collect)
+    .addOption(refreshOption())
     .addHelpText(
       "after",
       examples(
         "draftsync plan",
         "draftsync plan --out plan.json && draftsync apply plan.json",
         "draftsync plan --target drafts/48213 --format json | jq .summary",
+        "draftsync plan --refresh full               look at everything that can be looked at",
       ),
     )
     .action((flags: PlanFlags) => runPlan(cli, flags));
@@ -49,12 +57,31 @@ async function runPlan(cli: Cli, flags: PlanFlags): Promise<void> {
   const { makePlan } = await import("./planning.ts");
   const { checkSafety } = await import("../plan/safety.ts");
   await inWorkspace(cli, flags, async (workspace) => {
-    const { plan, recorded } = await makePlan(workspace, flags.target ?? []);
+    const refresh = refreshModeOf(flags, workspace.config);
+    const progress = await makeLookProgress(cli);
+    const { plan, recorded } = await makePlan(cli, workspace, {
+      targets: flags.target ?? [],
+      ...(refresh === undefined ? {} : { refresh }),
+      emit: progress.emit,
+    }).finally(progress.stop);
     await showPlan(cli, plan, flags.format);
     if (flags.out !== undefined) await savePlan(cli, plan, flags.out);
     const refusals = checkSafety(plan, recorded, workspace.config.safety);
     if (refusals.length > 0) await warnOfRefusals(cli, refusals);
     if (flags.detailedExitcode && plan.changes.length > 0) cli.end(exitCode.changes);
+  });
+}
+
+/** Shows on standard error how far looking at the service is. */
+export async function makeLookProgress({ terminal }: Cli): Promise<Progress> {
+  const { makeProgress } = await import("../report/progress.ts");
+  const { paintErr: paint, liveErr: live, columns } = terminal;
+  return makeProgress({
+    write: (text) => terminal.err(text),
+    paint,
+    placeOf: () => undefined,
+    live,
+    columns,
   });
 }
 
@@ -66,14 +93,14 @@ export async function showPlan({ terminal }: Cli, plan: Plan, format: PlanFormat
   }
   const { viewPlan } = await import("../report/plan-view.ts");
   const { formatPlanText } = await import("../report/plan-text.ts");
-  terminal.out(formatPlanText(viewPlan(plan), terminal.paintOut));
+  terminal.out(formatPlanText(viewPlan(plan, systemClock.now()), terminal.paintOut));
 }
 
 /** Writes what a plan comes to; for one whose changes were reviewed before. */
 export async function showPlanSummary({ terminal }: Cli, plan: Plan): Promise<void> {
   const { viewPlan } = await import("../report/plan-view.ts");
   const { formatPlanSummary } = await import("../report/plan-text.ts");
-  terminal.out(formatPlanSummary(viewPlan(plan), terminal.paintOut));
+  terminal.out(formatPlanSummary(viewPlan(plan, systemClock.now()), terminal.paintOut));
 }
 
 async function savePlan({ terminal, cwd }: Cli, plan: Plan, out: string): Promise<void> {

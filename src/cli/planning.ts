@@ -3,6 +3,8 @@ import { formatAddress } from "../model/address.ts";
 import type { Desired } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { hasErrors } from "../model/diagnostic.ts";
+import type { EventSink } from "../model/event.ts";
+import type { Observed, RefreshMode } from "../model/observed.ts";
 import type { Plan } from "../model/plan.ts";
 import type { Place } from "../model/position.ts";
 import { placeAt } from "../model/position.ts";
@@ -12,6 +14,7 @@ import { attributeNames } from "../model/resource.ts";
 import { buildPlan } from "../plan/build-plan.ts";
 import { assertOwner } from "../plan/ownership.ts";
 import type { PlaceFinder } from "../report/progress-text.ts";
+import type { Cli } from "./cli.ts";
 import { DiagnosticsError } from "./cli-error.ts";
 import type { Config } from "./config.ts";
 import { refuseUntilTakenIn } from "./recovery.ts";
@@ -38,27 +41,65 @@ export interface PlannedState {
   readonly desired: Desired;
 }
 
+/** How a plan is to be made. */
+export interface PlanRequest {
+  readonly targets: readonly string[];
+  /** How much is looked at before; absent: nothing. */
+  readonly refresh?: RefreshMode;
+  /** The lock is held: what was confirmed by looking enters the ledger. */
+  readonly underLock?: boolean;
+  /** What happens meanwhile. */
+  readonly emit: EventSink;
+}
+
 /**
- * Manifests -> desired, ledger -> recorded, both -> plan. Throws {@link DiagnosticsError},
- * and `CliError` `outcomes-not-taken-in` while what the ledger holds is not all that was done.
+ * Manifests -> desired, ledger -> recorded, service -> observed, all three -> plan. Throws {@link DiagnosticsError},
+ * and `CliError` `outcomes-not-taken-in` while what the ledger holds is not all that was done, or when the service that
+ * was to be looked at cannot be worked with.
  */
-export async function makePlan(workspace: Workspace, targets: readonly string[]): Promise<PlannedState> {
+export async function makePlan(
+  cli: Pick<Cli, "signal">,
+  workspace: Workspace,
+  request: PlanRequest,
+): Promise<PlannedState> {
   const { config } = workspace;
   refuseUntilTakenIn(config);
   const { desired, diagnostics } = await loadDesired(config, "hash");
-  const recorded = await (await workspace.reader()).load();
-  assertOwner(recorded, { origin: config.service.origin, workspace: config.workspace });
+  const { recorded, observed } = await look(cli, workspace, { desired, request });
+  const { targets } = request;
   const plan = buildPlan({
     workspace: config.workspace,
     serviceOrigin: config.service.origin,
     desired,
     recorded,
+    ...(observed === undefined ? {} : { observed }),
     rate: config.service.rate,
     diagnostics,
     targets,
   });
   if (hasErrors(plan.diagnostics)) throw new DiagnosticsError(plan.diagnostics);
   return { plan, recorded, desired };
+}
+
+/** What is recorded, and observed when that is asked for; with what was confirmed already in the ledger. */
+async function look(
+  cli: Pick<Cli, "signal">,
+  workspace: Workspace,
+  { desired, request }: { readonly desired: Desired; readonly request: PlanRequest },
+): Promise<{ readonly recorded: Recorded; readonly observed?: Observed }> {
+  const { config } = workspace;
+  const owner = { origin: config.service.origin, workspace: config.workspace };
+  const recorded = await (await workspace.reader()).load();
+  assertOwner(recorded, owner);
+  if (request.refresh === undefined) return { recorded };
+  const { refresh } = await import("./refresh.ts");
+  const { emit, underLock } = request;
+  const observed = await refresh(cli, workspace, { mode: request.refresh, desired, recorded, emit });
+  if (!underLock || observed.confirmations.length === 0) return { recorded, observed };
+  const ledger = await workspace.ledger();
+  await ledger.bind(owner);
+  await ledger.record(observed.confirmations);
+  return { recorded: await ledger.load(), observed };
 }
 
 /** Leads from an address, and an attribute's name, to the manifest line that wrote it. */

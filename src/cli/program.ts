@@ -3,8 +3,10 @@ import { defineApply } from "./apply.ts";
 import type { Cli } from "./cli.ts";
 import { examples } from "./cli.ts";
 import { defineDoctor } from "./doctor.ts";
+import { defineDrift } from "./drift.ts";
 import { defineHelp } from "./help.ts";
 import { defineHistory } from "./history.ts";
+import { defineImport } from "./import.ts";
 import { defineInit } from "./init.ts";
 import { defineLock } from "./lock.ts";
 import { definePlan } from "./plan.ts";
@@ -23,6 +25,8 @@ const commands = [
   definePlan,
   defineApply,
   defineShow,
+  defineDrift,
+  defineImport,
   defineResolve,
   defineState,
   defineHistory,
@@ -58,7 +62,7 @@ Environment:
   NO_COLOR             no colour (FORCE_COLOR: always)
 
 Exit codes:
-  0 done   1 error, nothing changed   2 changes pending (plan --detailed-exitcode)
+  0 done   1 error, nothing changed   2 changes pending (plan --detailed-exitcode, drift)
   3 some operations failed   4 something is in doubt, or waits for state recover
   5 refused by a safety limit
   6 the plan is stale, or somebody else holds the lock

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { EventSink } from "../model/event.ts";
+import type { Event, EventSink } from "../model/event.ts";
 import { systemClock } from "../model/ports.ts";
 import type { SlotStore } from "../model/slots.ts";
 import type { Examiner } from "../service/examination/examiner.ts";
@@ -20,7 +20,10 @@ export interface Workspace {
   ledger(): Promise<StateStore>;
   /** To read; makes none, and needs no right to write. Says so where there is none. */
   reader(): Promise<LedgerReader>;
-  /** Opens the client, and starts the sandbox when that is the service. Nothing is sent yet. */
+  /**
+   * Opens the client, and starts the sandbox when that is the service. Nothing is sent yet. It is opened once: a later
+   * call gives the same one, whose events go to the new `emit`.
+   */
   connect(emit: EventSink): Promise<Service>;
   /** The same to look at the service. `alone`: there is no ledger to share the rate bound by. */
   examine(emit: EventSink, how: { readonly alone: boolean }): Promise<Examiner>;
@@ -64,15 +67,22 @@ export async function inWorkspaceOf<T>(
     }
     return reading;
   };
+  let service: Service | undefined;
+  let sink: EventSink = () => {};
+  const connectOnce = async (emit: EventSink) => {
+    sink = emit;
+    if (service !== undefined) return service;
+    const { openService } = await import("../service/open-service.ts");
+    const connection = { cli, emit: (event: Event) => sink(event), keep, slots: await ledger() };
+    service = keep(openService(await serviceOptions(config, connection)));
+    return service;
+  };
   try {
     return await work({
       config,
       ledger,
       reader,
-      connect: async (emit) => {
-        const { openService } = await import("../service/open-service.ts");
-        return keep(openService(await serviceOptions(config, { cli, emit, keep, slots: await ledger() })));
-      },
+      connect: connectOnce,
       examine: async (emit, { alone }) => {
         const { openExaminer } = await import("../service/examination/examiner.ts");
         const shared = alone ? {} : { slots: await ledger() };

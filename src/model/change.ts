@@ -1,3 +1,4 @@
+import type { ConfirmedState } from "./recorded.ts";
 import type { Attributes } from "./resource.ts";
 
 /** Every action a plan can hold, in the order in which summaries show them. */
@@ -24,6 +25,9 @@ export type Action = (typeof actions)[number];
  * |---|---|
  * | not_recorded | the ledger knows of no such thing |
  * | attributes_differ | recorded attributes are not the desired ones |
+ * | drifted | somebody else changed an attribute at the service |
+ * | gone | somebody else detached the file |
+ * | found | the file is attached already, and was not recorded |
  * | content_changed | the local file is not the one that was uploaded |
  * | renamed | the same file was recorded under another address |
  * | not_in_manifest | recorded, and no manifest asks for it |
@@ -34,6 +38,9 @@ export type Action = (typeof actions)[number];
 export type Reason =
   | "not_recorded"
   | "attributes_differ"
+  | "drifted"
+  | "gone"
+  | "found"
   | "content_changed"
   | "renamed"
   | "not_in_manifest"
@@ -69,6 +76,8 @@ interface ChangeOf<A extends Action, Before, After> {
   readonly after: After;
   /** Names of the attributes that change, in canonical order. */
   readonly attributes: readonly string[];
+  /** How `before` is known; absent where nothing is recorded. */
+  readonly confirmed?: ConfirmedState;
 }
 
 /** Attach a file; upload it first when it has no file id. */

@@ -1,4 +1,5 @@
 import type { Action } from "./change.ts";
+import type { RefreshSummary } from "./observed.ts";
 import type { CallFailure, Outcome } from "./outcome.ts";
 import type { Estimate, Summary } from "./plan.ts";
 import type { RunLimit } from "./run-limits.ts";
@@ -29,7 +30,7 @@ export type WaitReason = "retry_after" | "shared_bound" | "backoff" | "settle" |
  * Times are epoch milliseconds (`at`) and milliseconds (`ms`).
  */
 export type Event =
-  /** Comes first. `format_version` is that of all events. */
+  /** Comes first, unless the service is looked at before. `format_version`, which the first event has, is that of all. */
   | {
       readonly type: "planned";
       readonly format_version: typeof eventFormatVersion;
@@ -39,6 +40,14 @@ export type Event =
       readonly summary: Summary;
       readonly estimate: Estimate;
     }
+  /** Looking at the service begins; `calls` without retries. */
+  | {
+      readonly type: "refresh_started";
+      readonly format_version: typeof eventFormatVersion;
+      readonly at: number;
+      readonly calls: number;
+    }
+  | (RefreshSummary & { readonly type: "refresh_finished"; readonly at: number; readonly drift: number })
   | {
       readonly type: "run_started";
       readonly at: number;

@@ -1,5 +1,7 @@
 import type { Action, Change } from "./change.ts";
 import type { Diagnostic } from "./diagnostic.ts";
+import type { Drift } from "./drift.ts";
+import type { RefreshSummary } from "./observed.ts";
 
 /** The version of the plan's JSON. A file with another one is refused. */
 export const planFormatVersion = 1;
@@ -30,6 +32,13 @@ export interface Plan {
   readonly service_origin: string;
   readonly summary: Summary;
   readonly estimate: Estimate;
+  /** What was looked at before; absent when nothing was. */
+  readonly refresh?: RefreshSummary;
+  /**
+   * Where the service was found to be otherwise than recorded. The changes are made from what was observed; the ledger
+   * takes it when the plan is applied.
+   */
+  readonly drift?: readonly Drift[];
   readonly changes: readonly Change[];
   readonly diagnostics: readonly Diagnostic[];
 }

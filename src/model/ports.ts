@@ -42,6 +42,20 @@ export interface WriteOptions {
   readonly signal: AbortSignal;
 }
 
+/** How many requests may still be dispatched. */
+export interface CallBudget {
+  /** Takes one request, if there is one left. */
+  take(): boolean;
+}
+
+/** A reading call's circumstances. */
+export interface ReadOptions {
+  /** As in {@link WriteOptions}. */
+  readonly signal: AbortSignal;
+  /** Without one left, a request ends `not_sent` with the code `over-budget`. Retries take from it too. */
+  readonly budget?: CallBudget;
+}
+
 /** A file attached to a draft. */
 export interface FileTarget {
   readonly draftId: number;
@@ -75,6 +89,24 @@ export interface DraftService {
   awaitUpload(uploadId: string, signal: AbortSignal): Promise<CallResult<UploadStatus>>;
   /** Requests dispatched so far in this process. */
   callCount(): number;
+}
+
+/** The calls of the interface that only look. No method throws for what the service or the network does. */
+export interface ServiceReader {
+  /**
+   * An update that names no attribute: JSON:API 1.1 says that missing attributes keep their values, so it changes
+   * nothing and tells the resource. Ends with the failure `not-attached` when the file is not attached.
+   */
+  probe(target: FileTarget, options: ReadOptions): Promise<CallResult<Attributes>>;
+  /** Ends with the failure `gone` when there is no such product. */
+  lookAtProduct(productId: number, options: ReadOptions): Promise<CallResult<null>>;
+  /** Those that the service tells of, as many ids as fit into one call. */
+  lookAtUploads(
+    uploadIds: readonly string[],
+    options: ReadOptions,
+  ): Promise<CallResult<readonly UploadStatus[]>>;
+  /** Ids that fit into one call of {@link lookAtUploads}. */
+  readonly uploadsPerCall: number;
 }
 
 /** A local file to be put into object storage. `source` is relative to the workspace. */
@@ -153,6 +185,10 @@ export type LedgerEffect =
       readonly provenance: Provenance;
     }
   | { readonly type: "duplicate_forgotten"; readonly name: string }
+  /** A recorded product was seen: its publications and duplicates have this provenance from now on. */
+  | { readonly type: "product_confirmed"; readonly productId: number; readonly provenance: Provenance }
+  /** A thing was looked at and not confirmed, so that others come first the next time. */
+  | { readonly type: "looked_at"; readonly resource: string; readonly at: number }
   | { readonly type: "protection"; readonly draftId: number; readonly protect: boolean }
   /** Also forgets that an object of this key waits to be registered. */
   | {

@@ -2,7 +2,7 @@ import type { ProductRef } from "./desired.ts";
 import type { Attributes, FileKind } from "./resource.ts";
 
 /** How a record came to be known, from the strongest evidence of a call to a person's word. */
-export const confirmations = ["post", "patch", "probe", "import", "person"] as const;
+export const confirmations = ["post", "patch", "get", "probe", "import", "person"] as const;
 
 /** One of {@link confirmations}. */
 export type Confirmation = (typeof confirmations)[number];
@@ -11,6 +11,22 @@ export type Confirmation = (typeof confirmations)[number];
 export interface Provenance {
   readonly by: Confirmation;
   readonly at: number;
+}
+
+/** A {@link Provenance} as it stands in JSON: the time in ISO 8601, UTC. */
+export interface ConfirmedState {
+  readonly by: Provenance["by"];
+  readonly at: string;
+}
+
+/** A provenance as it stands in JSON. */
+export function confirmedState({ by, at }: Provenance): ConfirmedState {
+  return { by, at: isoTime(at) };
+}
+
+/** Epoch milliseconds as ISO 8601, UTC. */
+export function isoTime(at: number): string {
+  return new Date(at).toISOString();
 }
 
 /** The lineage of a ledger that is not there. */
@@ -33,6 +49,8 @@ export interface Recorded {
   readonly duplicates: readonly RecordedDuplicate[];
   readonly uploads: readonly RecordedUpload[];
   readonly storedObjects: readonly RecordedObject[];
+  /** Things that were looked at since they were last confirmed, and did not turn out to be as recorded. */
+  readonly looks: readonly RecordedLook[];
   /** Operations whose outcome is unknown, and those that a crash left between intent and outcome. */
   readonly inDoubt: readonly RecordedOperation[];
 }
@@ -47,6 +65,7 @@ export const emptyRecorded: Recorded = {
   duplicates: [],
   uploads: [],
   storedObjects: [],
+  looks: [],
   inDoubt: [],
 };
 
@@ -102,6 +121,13 @@ export interface RecordedObject {
   readonly source: string;
   readonly sha256: string;
   readonly size: number;
+  readonly at: number;
+}
+
+/** When a thing was last looked at without being confirmed, epoch milliseconds. */
+export interface RecordedLook {
+  /** Its path at the service: `drafts/48213/product_files/9900011`, `products/771300`. */
+  readonly resource: string;
   readonly at: number;
 }
 

@@ -3,6 +3,7 @@ import type { Action, Change } from "../model/change.ts";
 import { actions } from "../model/change.ts";
 import type { Desired } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
+import type { Observed } from "../model/observed.ts";
 import type { Plan, Summary } from "../model/plan.ts";
 import { planFormatVersion } from "../model/plan.ts";
 import type { Recorded } from "../model/recorded.ts";
@@ -15,8 +16,10 @@ import type { Differences } from "./differences.ts";
 import { mergeDifferences } from "./differences.ts";
 import type { Rate } from "./estimate.ts";
 import { estimateCost } from "./estimate.ts";
+import { layOver } from "./lay-over.ts";
+import { nameDrift, withObservations } from "./observations.ts";
 import { holdBackUnprotected } from "./safety.ts";
-import { selectTargets } from "./targets.ts";
+import { selectDrift, selectTargets } from "./targets.ts";
 
 /** Everything a plan depends on. */
 export interface PlanInput {
@@ -24,6 +27,8 @@ export interface PlanInput {
   readonly serviceOrigin: string;
   readonly desired: Desired;
   readonly recorded: Recorded;
+  /** What the service said before the plan; absent when nothing was looked at. */
+  readonly observed?: Observed;
   readonly rate: Rate;
   /** What the manifests gave rise to; carried into the plan. */
   readonly diagnostics?: readonly Diagnostic[];
@@ -32,20 +37,22 @@ export interface PlanInput {
 }
 
 /**
- * The difference between what is desired and what is recorded, as data. Pure: the same input gives the same bytes,
+ * The difference between what is desired and what is observed, or recorded where nothing was observed, as data. Pure: the same input gives the same bytes,
  * in whatever order the manifests and the ledger list things.
  */
 export function buildPlan(input: PlanInput): Plan {
-  const { desired, recorded } = input;
+  const { desired, recorded, observed } = input;
+  const known = layOver(recorded, observed?.drift ?? []);
   const all = holdBackUnprotected(
     mergeDifferences([
-      diffProtection(desired, recorded),
-      diffAttachments(desired, recorded),
-      diffPublications(desired, recorded),
-      diffDuplicates(desired, recorded),
+      diffProtection(desired, known),
+      nameDrift(diffAttachments(desired, known), observed?.drift ?? []),
+      diffPublications(desired, known),
+      diffDuplicates(desired, known),
     ]),
   );
-  const chosen = selectTargets(all, input.targets ?? []);
+  const targets = input.targets ?? [];
+  const chosen = selectTargets(withObservations(all, observed), targets);
   const changes = [...chosen.changes].sort((a, b) => compareText(a.address, b.address));
   const rest = {
     format_version: planFormatVersion,
@@ -54,6 +61,9 @@ export function buildPlan(input: PlanInput): Plan {
     service_origin: input.serviceOrigin,
     summary: summarize(changes, chosen.unchanged),
     estimate: estimateCost(changes, input.rate),
+    ...(observed === undefined
+      ? {}
+      : { refresh: observed.summary, drift: selectDrift(observed.drift, targets) }),
     changes,
     diagnostics: sortDiagnostics([...(input.diagnostics ?? []), ...chosen.diagnostics]),
   } as const;

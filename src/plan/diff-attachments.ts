@@ -1,11 +1,12 @@
 import { compareText, formatAddress } from "../model/address.ts";
+import { orderState } from "../model/attachment-state.ts";
 import type { AttachmentChange, AttachmentState, Change, Reason } from "../model/change.ts";
 import type { Desired, DesiredAttachment } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { placeAt } from "../model/position.ts";
 import type { Recorded, RecordedAttachment, RecordedOperation } from "../model/recorded.ts";
+import { confirmedState } from "../model/recorded.ts";
 import { attributeNames, changedAttributes } from "../model/resource.ts";
-import { orderState } from "./attachment-state.ts";
 import type { Differences } from "./differences.ts";
 import { blockingDoubts, inDoubtChange } from "./doubts.ts";
 import type { RecordedIndex } from "./recorded-index.ts";
@@ -136,15 +137,24 @@ function compare(
   }
   const attributes = changedAttributes(kind, index.knownAttributes(known), attachment.attributes);
   const before = recordedState(known, address);
+  const confirmed = confirmedState(known.provenance);
   if (isOtherContent(attachment, known, index)) {
-    return { address, action: "replace", reason: "content_changed", before, after, attributes };
+    return { address, action: "replace", reason: "content_changed", before, after, attributes, confirmed };
   }
   const same = orderState({ ...after, file_id: known.fileId });
   if (attributes.length > 0) {
-    return { address, action: "update", reason: "attributes_differ", before, after: same, attributes };
+    return {
+      address,
+      action: "update",
+      reason: "attributes_differ",
+      before,
+      after: same,
+      attributes,
+      confirmed,
+    };
   }
   if (known.address === address) return undefined;
-  return { address, action: "adopt", reason: "renamed", before, after: same, attributes };
+  return { address, action: "adopt", reason: "renamed", before, after: same, attributes, confirmed };
 }
 
 /** The recorded file may be the content's own upload even when its digest was not noted: it was named by its id then. */
@@ -209,6 +219,7 @@ function removal(
     before: recordedState(attachment, address),
     after: null,
     attributes: attributeNames[attachment.kind].filter((name) => attachment.attributes[name] !== undefined),
+    confirmed: confirmedState(attachment.provenance),
   };
 }
 

@@ -3,6 +3,7 @@ import type { Desired, DesiredDraft } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { placeAt } from "../model/position.ts";
 import type { Recorded, RecordedPublication } from "../model/recorded.ts";
+import { confirmedState } from "../model/recorded.ts";
 import type { Differences } from "./differences.ts";
 import { blockingDoubts, inDoubtChange } from "./doubts.ts";
 
@@ -80,6 +81,7 @@ function publication(address: string, revision: number, published: RecordedPubli
       published === undefined ? null : { revision: published.revision, product_id: published.productId },
     after: { revision },
     attributes: ["revision"],
+    ...(published === undefined ? {} : { confirmed: confirmedState(published.provenance) }),
   };
 }
 

@@ -51,6 +51,15 @@ export function indexRecorded(recorded: Recorded): RecordedIndex {
   };
 }
 
+/** Finds the file id of a desired attachment, as far as it is known before anything is uploaded. */
+export function makeFileIdFinder(recorded: Recorded): (desired: DesiredAttachment) => number | undefined {
+  const uploads = indexUploads(recorded.uploads);
+  return (desired) => {
+    const { ref } = desired.address;
+    return ref.by === "file_id" ? ref.fileId : uploads.get(uploadName(desired))?.fileId;
+  };
+}
+
 /** So that the choice among several does not depend on the order in which the ledger lists them. */
 function sortByAddress(attachments: readonly RecordedAttachment[]): readonly RecordedAttachment[] {
   return [...attachments].sort((a, b) => compareText(a.address, b.address));

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { actions } from "../model/change.ts";
 import { messageOf } from "../model/errors.ts";
 import { inertJson } from "../model/inert-json.ts";
 import type { Plan } from "../model/plan.ts";
@@ -7,118 +6,7 @@ import { planFormatVersion } from "../model/plan.ts";
 import { noLineage, type Recorded } from "../model/recorded.ts";
 import { digestOf } from "./canonical-json.ts";
 import { PlanError } from "./plan-error.ts";
-
-const text = z.string();
-const count = z.int().nonnegative();
-const id = z.int().positive();
-
-const attachmentState = z.strictObject({
-  file_id: id.exactOptional(),
-  source: text.exactOptional(),
-  sha256: text.exactOptional(),
-  size: count.exactOptional(),
-  upload_id: text.exactOptional(),
-  upload_key: text.exactOptional(),
-  address: text.exactOptional(),
-  file_format: text.exactOptional(),
-  format_version: text.exactOptional(),
-  renderer: text.exactOptional(),
-  renderer_version: text.exactOptional(),
-  is_native: z.boolean().exactOptional(),
-  description: text.exactOptional(),
-});
-const protectState = z.strictObject({ protect: z.boolean() });
-const publication = z.strictObject({ revision: id, product_id: id });
-
-const reason = z.enum([
-  "not_recorded",
-  "attributes_differ",
-  "content_changed",
-  "renamed",
-  "not_in_manifest",
-  "not_published",
-  "revision_raised",
-  "protect",
-  "unprotect",
-  "outcome_unknown",
-]);
-
-function changeOf<A extends string, B extends z.ZodType, C extends z.ZodType>(
-  action: A,
-  before: B,
-  after: C,
-) {
-  return z.strictObject({
-    address: text,
-    action: z.literal(action),
-    reason,
-    before,
-    after,
-    attributes: z.array(text),
-  });
-}
-
-const change = z.union([
-  changeOf("create", z.null(), attachmentState),
-  changeOf("update", attachmentState, attachmentState),
-  changeOf("update", protectState, protectState),
-  changeOf("replace", attachmentState, attachmentState),
-  changeOf("adopt", attachmentState, attachmentState),
-  changeOf("delete", attachmentState, z.null()),
-  changeOf("publish", publication.nullable(), z.strictObject({ revision: id })),
-  changeOf(
-    "duplicate",
-    z.null(),
-    z.strictObject({ product_id: id.exactOptional(), draft_id: id.exactOptional() }),
-  ),
-  changeOf("forget", z.strictObject({ product_id: id }), z.null()),
-  changeOf(
-    "in_doubt",
-    z.strictObject({
-      operation_id: text,
-      kind: text,
-      method: text,
-      path: text,
-      since: text,
-      detail: text,
-    }),
-    attachmentState.nullable(),
-  ),
-]);
-
-const diagnostic = z.strictObject({
-  severity: z.enum(["error", "warning", "info"]),
-  code: text,
-  message: text,
-  hint: text.exactOptional(),
-  address: text.exactOptional(),
-  place: z.strictObject({ file: text, line: count, column: count }).exactOptional(),
-  excerpt: z
-    .array(
-      z.strictObject({
-        line: count,
-        text,
-        mark: z.strictObject({ column: count, length: count }).exactOptional(),
-      }),
-    )
-    .exactOptional(),
-});
-
-const planSchema = z.strictObject({
-  format_version: z.literal(planFormatVersion),
-  plan_id: z.string().regex(/^[0-9a-f]{64}$/),
-  workspace: text,
-  base: z.strictObject({ lineage: text, serial: count }),
-  service_origin: text,
-  summary: z.partialRecord(z.enum(actions), count),
-  estimate: z.strictObject({
-    calls: z.strictObject({ min: count, max: count }),
-    seconds: count,
-    rate: z.strictObject({ limit: id, window_ms: id }),
-  }),
-  changes: z.array(change),
-  diagnostics: z.array(diagnostic),
-});
+import { planSchema } from "./plan-schema.ts";
 
 /** The bytes of a saved plan: indented JSON with a final newline. */
 export function formatPlanFile(plan: Plan): string {

@@ -1,5 +1,6 @@
 import type { Change } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
+import type { Drift } from "../model/drift.ts";
 import type { Differences } from "./differences.ts";
 
 /**
@@ -8,7 +9,7 @@ import type { Differences } from "./differences.ts";
  */
 export function selectTargets(all: Differences, wished: readonly string[]): Differences {
   if (wished.length === 0) return all;
-  const targets = wished.map((target) => target.replace(/\/+$/, ""));
+  const targets = normalize(wished);
   const isChosen = (address: string) => targets.some((target) => isWithin(address, target));
   const changes = all.changes.filter(({ address }) => isChosen(address));
   const unchanged = all.unchanged.filter(isChosen);
@@ -22,6 +23,18 @@ export function selectTargets(all: Differences, wished: readonly string[]): Diff
   const leftOut = all.changes.filter(({ address }) => !isChosen(address));
   const split = [...splitPublications(changes, leftOut), ...orphanedDuplicates(changes, leftOut)];
   return { changes, unchanged, diagnostics: [...diagnostics, ...unknown, ...split] };
+}
+
+/** The drift at the targets, or below them; all of it without targets. */
+export function selectDrift(drift: readonly Drift[], wished: readonly string[]): readonly Drift[] {
+  const targets = normalize(wished);
+  return wished.length === 0
+    ? drift
+    : drift.filter(({ address }) => targets.some((target) => isWithin(address, target)));
+}
+
+function normalize(wished: readonly string[]): readonly string[] {
+  return wished.map((target) => target.replace(/\/+$/, ""));
 }
 
 function isWithin(address: string, target: string): boolean {

@@ -1,9 +1,12 @@
+import type { ChangeView, ValueView } from "./change-view.ts";
+import { symbols } from "./change-view.ts";
 import { formatDiagnostics } from "./diagnostic-text.ts";
+import type { DriftView } from "./drift-view.ts";
 import { inertLine, inertText } from "./inert-text.ts";
 import type { Palette, Tone } from "./palette.ts";
-import type { ChangeView, CountView, GroupView, PlanView, ValueView } from "./plan-view.ts";
-import { symbols } from "./plan-view.ts";
+import type { CountView, GroupView, PlanView } from "./plan-view.ts";
 import { formatCount } from "./quantities.ts";
+import type { RefreshView } from "./refresh-view.ts";
 import type { Segment, SegmentLine } from "./word-diff.ts";
 import { splitLines } from "./word-diff.ts";
 
@@ -15,6 +18,7 @@ const contextLines = 1;
 /** The plan for a terminal or a log. Every text from outside is made inert. Ends with a line feed. */
 export function formatPlanText(view: PlanView, paint: Palette): string {
   const parts = [
+    formatDrift(view.drift, paint),
     ...view.groups.map((group) => formatGroup(group, paint)),
     formatSummary(view, paint),
     formatIrreversible(view, paint),
@@ -29,6 +33,33 @@ export function formatPlanSummary(view: PlanView, paint: Palette): string {
   const parts = [formatSummary(view, paint), formatIrreversible(view, paint), formatDoubts(view, paint)];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 }
+
+/** What is otherwise at the service than recorded; empty when nothing is. */
+function formatDrift(drift: readonly DriftView[], paint: Palette): string {
+  if (drift.length === 0) return "";
+  const items = drift.map((item) => formatDriftItem(item, paint));
+  return [paint("warning", "Drift: the service is otherwise than recorded."), ...items].join("\n");
+}
+
+/** One difference, with its values below. */
+export function formatDriftItem(
+  { type, symbol, address, note, evidence, values }: DriftView,
+  paint: Palette,
+): string {
+  const width = Math.max(0, ...values.map(({ name }) => name.length));
+  const head = `${paint(driftTones[type], symbol.padStart(5))} ${inertLine(address)}`;
+  return [
+    `${head}${paint("muted", `  (${note}; ${evidence})`)}`,
+    ...values.flatMap((value) => formatValue(value, width, paint)),
+  ].join("\n");
+}
+
+const driftTones: Readonly<Record<DriftView["type"], Tone>> = {
+  changed: "changed",
+  gone: "removed",
+  found: "added",
+  product_gone: "removed",
+};
 
 function formatGroup({ heading, changes }: GroupView, paint: Palette): string {
   const blocks = changes.map((change) => formatChange(change, paint));
@@ -152,9 +183,10 @@ function formatSummary(view: PlanView, paint: Palette): string {
   const unchanged = view.unchanged === 0 ? "" : ` ${formatCount(view.unchanged)} unchanged.`;
   if (view.counts.length === 0) {
     const errors = view.diagnostics.some(({ severity }) => severity === "error");
-    return errors
-      ? ""
-      : `${paint("strong", "No changes.")} The ledger agrees with the manifests.${unchanged}`;
+    if (errors) return "";
+    const agrees = view.refresh === undefined ? "The ledger agrees" : "What was seen agrees";
+    const lines = [`${paint("strong", "No changes.")} ${agrees} with the manifests.${unchanged}`];
+    return [...lines, ...formatRefresh(view.refresh, paint)].join("\n");
   }
   const counts = view.counts.map((count) => formatCountView(count, paint)).join(", ");
   const lines = [`${paint("strong", "Plan:")} ${counts}.${unchanged}`];
@@ -167,7 +199,14 @@ function formatSummary(view: PlanView, paint: Palette): string {
       `${paint("strong", "Cost:")} ${calls}, ${time} at ${rate} (up to ${upTo} with retries and slow uploads).`,
     );
   }
-  return lines.join("\n");
+  return [...lines, ...formatRefresh(view.refresh, paint)].join("\n");
+}
+
+/** What was looked at and what was not, a line each; one line when nothing was. */
+export function formatRefresh(refresh: RefreshView | undefined, paint: Palette): string[] {
+  if (refresh === undefined) return [];
+  const lines = [`${paint("strong", "Seen:")} ${refresh.lookedAt}.`];
+  return [...lines, ...refresh.notLookedAt.map((text) => `      ${paint("muted", `${text}.`)}`)];
 }
 
 function formatCountView({ action, text }: CountView, paint: Palette): string {

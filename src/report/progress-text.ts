@@ -3,9 +3,9 @@ import type { Event } from "../model/event.ts";
 import type { ApiError, CallFailure } from "../model/outcome.ts";
 import type { Place } from "../model/position.ts";
 import { formatPlace } from "../model/position.ts";
+import { symbols } from "./change-view.ts";
 import { inertLine } from "./inert-text.ts";
 import type { Palette } from "./palette.ts";
-import { symbols } from "./plan-view.ts";
 import { formatBytes, formatMilliseconds, plural } from "./quantities.ts";
 
 /** Finds the manifest line that an address, or one of its attributes, comes from. */

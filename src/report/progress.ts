@@ -3,7 +3,7 @@ import { fitColumns } from "./fit-columns.ts";
 import type { Palette } from "./palette.ts";
 import type { PlaceFinder } from "./progress-text.ts";
 import { formatFinished, formatRunFinished, formatUpload, formatWaiting } from "./progress-text.ts";
-import { plural } from "./quantities.ts";
+import { formatCount, plural } from "./quantities.ts";
 
 /** Where and how progress is shown. */
 export interface ProgressOptions {
@@ -35,6 +35,8 @@ export function makeProgress(options: ProgressOptions): Progress {
   let ended = 0;
   let calls = 0;
   let now = "";
+  /** Calls that the refresh under way takes. */
+  let looking: number | undefined;
 
   const clear = () => {
     if (shown) write("\r\u001b[2K");
@@ -47,9 +49,11 @@ export function makeProgress(options: ProgressOptions): Progress {
   const status = (at: number, force: boolean) => {
     if (!live || (!force && at - lastAt < refreshMs)) return;
     lastAt = at;
-    const text = [`${ended}/${total} changes`, plural(calls, "call"), now]
-      .filter((part) => part !== "")
-      .join(" · ");
+    const done =
+      looking === undefined
+        ? [`${ended}/${total} changes`, plural(calls, "call")]
+        : [`looking at the service: ${formatCount(calls)}/${plural(looking, "call")}`];
+    const text = [...done, now].filter((part) => part !== "").join(" · ");
     clear();
     write(paint("muted", fitColumns(text, Math.max(1, options.columns - 1))));
     shown = true;
@@ -58,6 +62,13 @@ export function makeProgress(options: ProgressOptions): Progress {
     switch (event.type) {
       case "planned":
         return;
+      case "refresh_started":
+        looking = event.calls;
+        return status(event.at, true);
+      case "refresh_finished":
+        looking = undefined;
+        calls = 0;
+        return clear();
       case "run_started": {
         const { noop: _unchanged, in_doubt: _blocked, ...counted } = event.summary;
         total = Object.values(counted).reduce((sum, count) => sum + count, 0);

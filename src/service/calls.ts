@@ -123,6 +123,22 @@ export function getProductCall(
   };
 }
 
+/** GET /api/products/:id, to know whether it is there. */
+export function lookAtProductCall(productId: number, profile: ServiceProfile): Call<null> {
+  return {
+    method: "GET",
+    path: `/api/products/${productId}`,
+    callClass: "read",
+    read: (document) => {
+      const reading = readProduct(document, profile.types);
+      if (reading.type === "malformed") return reading;
+      return reading.type === "valid"
+        ? { type: "valid", value: null }
+        : { type: "without_id", value: undefined };
+    },
+  };
+}
+
 /** POST /api/uploads/credentials */
 export function credentialsCall(profile: ServiceProfile): Call<UploadCredentials> {
   return {

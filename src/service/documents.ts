@@ -92,7 +92,10 @@ export interface UploadCredentials {
   readonly endpoint?: string;
 }
 
-/** Reads the resource of an answer to a call about one file. Its id is not trusted to be the file id. */
+/**
+ * Reads the resource of an answer to a call about one file. Its id is not trusted to be the file id. A text that is
+ * `null` has been cleared, as `""` clears it.
+ */
 export function readFile(document: unknown, kind: FileKind, types: Types): Reading<Attributes> {
   const reading = readResource(document, typeOfFile(kind, types));
   if (reading.type === "malformed") return reading;
@@ -102,7 +105,7 @@ export function readFile(document: unknown, kind: FileKind, types: Types): Readi
     const value = attributes[name];
     if (name === "is_native") {
       if (typeof value === "boolean") known[name] = value;
-    } else if (typeof value === "string") known[name] = value;
+    } else if (typeof value === "string" || value === null) known[name] = value ?? "";
   }
   return { type: reading.type, value: known };
 }

@@ -2,7 +2,7 @@ import pLimit from "p-limit";
 import { messageOf } from "../model/errors.ts";
 import type { EventSink } from "../model/event.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
-import type { BeforeSend, Clock, RequestLine } from "../model/ports.ts";
+import type { BeforeSend, Clock, ReadOptions, RequestLine } from "../model/ports.ts";
 import type { Attempt } from "./assess.ts";
 import { assess } from "./assess.ts";
 import type { Call } from "./calls.ts";
@@ -31,10 +31,9 @@ export interface ExecutorParts {
   readonly random: () => number;
 }
 
-/** The circumstances of one call. A reading call has no `beforeSend`. */
-export interface ExecuteOptions {
+/** The circumstances of one call. A reading call has no `beforeSend`, and may have a budget. */
+export interface ExecuteOptions extends ReadOptions {
   readonly beforeSend?: BeforeSend;
-  readonly signal: AbortSignal;
   /** One attempt and no more: what it shows is what is wanted. */
   readonly once?: boolean;
   /** Sees every exchange as it ended, and how long it took. */
@@ -124,9 +123,11 @@ export class Executor {
   async #step<T>(
     call: Call<T>,
     attempt: number,
-    { signal, beforeSend, onExchange }: ExecuteOptions & { readonly beforeSend: BeforeSend },
+    { signal, budget, beforeSend, onExchange }: ExecuteOptions & { readonly beforeSend: BeforeSend },
   ): Promise<Step<T>> {
-    const slot = await this.#takeSlot({ method: call.method, path: call.path }, signal, beforeSend);
+    const line = { method: call.method, path: call.path };
+    if (budget?.take() === false) return { type: "held", failure: overBudget(line) };
+    const slot = await this.#takeSlot(line, signal, beforeSend);
     if ("failure" in slot) return { type: "held", failure: slot.failure };
     const { clock, transport, emit, redactor, settleDelayMs } = this.#parts;
     const startedAt = clock.monotonic();
@@ -227,6 +228,10 @@ export class Executor {
     this.#parts.emit({ type: "waiting", at: this.#parts.clock.now(), reason: "backoff", ms });
     return await this.#waits.sleep(ms, signal);
   }
+}
+
+function overBudget({ method, path }: RequestLine): CallFailure {
+  return describeFailure({ code: "over-budget", request: `${method} ${path}`, stops: "operation" });
 }
 
 function requestOf(

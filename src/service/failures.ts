@@ -6,6 +6,7 @@ export type FailureCode =
   | "aborted"
   | "wait-too-long"
   | "slots-unavailable"
+  | "over-budget"
   | "connection-refused"
   | "name-not-found"
   | "connect-timeout"
@@ -64,6 +65,10 @@ const sentences: Readonly<Record<FailureCode, Sentence>> = {
   "slots-unavailable": {
     what: "the call was not sent: the ledger, through which the rate bound is shared, failed",
     hint: "See that the ledger can be written, then run the command again.",
+  },
+  "over-budget": {
+    what: "the call was not sent: the budget of calls is used up",
+    hint: "Run the command again, or raise the budget.",
   },
   "connection-refused": {
     what: "the service refused the connection",

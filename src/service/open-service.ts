@@ -1,5 +1,5 @@
 import type { CallResult } from "../model/outcome.ts";
-import type { DraftService, ObjectStorage, UploadStatus } from "../model/ports.ts";
+import type { DraftService, ObjectStorage, ServiceReader, UploadStatus } from "../model/ports.ts";
 import {
   attachCall,
   createUploadCall,
@@ -7,6 +7,7 @@ import {
   detachCall,
   duplicateCall,
   getProductCall,
+  lookAtProductCall,
   publishCall,
   updateCall,
 } from "./calls.ts";
@@ -21,7 +22,7 @@ export type { ProductDetails, Resource, UploadCredentials } from "./documents.ts
 export type { ServiceOptions } from "./options.ts";
 
 /** The whole interface (service-interface.md §4), each call within the rate bound. */
-export interface Service extends DraftService {
+export interface Service extends DraftService, ServiceReader {
   readonly storage: ObjectStorage;
   /** Secret: for putting bytes into object storage. */
   credentials(signal: AbortSignal): Promise<CallResult<UploadCredentials>>;
@@ -80,6 +81,10 @@ export function assembleService(options: ServiceOptions, random: () => number): 
     duplicate: (productId, write) => executor.execute(duplicateCall(productId, profile), write),
     createUpload: (uploadKey, write) => executor.execute(createUploadCall(uploadKey, profile), write),
     awaitUpload: (uploadId, signal) => poller.wait(uploadId, signal),
+    probe: (target, read) => executor.execute(updateCall(target, {}, profile), read),
+    lookAtProduct: (productId, read) => executor.execute(lookAtProductCall(productId, profile), read),
+    lookAtUploads: uploads.getPage,
+    uploadsPerCall: uploads.pageSize,
     callCount: () => executor.callCount,
     credentials: askCredentials,
     getUpload: uploads.getUpload,

@@ -1,5 +1,5 @@
 import type { CallResult } from "../model/outcome.ts";
-import type { UploadStatus } from "../model/ports.ts";
+import type { ReadOptions, UploadStatus } from "../model/ports.ts";
 import { getUploadCall, getUploadsCall } from "./calls.ts";
 import type { Executor } from "./executor.ts";
 import { describeFailure } from "./failures.ts";
@@ -9,34 +9,39 @@ import type { ServiceProfile } from "./profile.ts";
 export interface UploadReader {
   getUpload(uploadId: string, signal: AbortSignal): Promise<CallResult<UploadStatus>>;
   getUploads(uploadIds: readonly string[], signal: AbortSignal): Promise<CallResult<readonly UploadStatus[]>>;
+  /** One call: at most `pageSize` ids. */
+  getPage(uploadIds: readonly string[], options: ReadOptions): Promise<CallResult<readonly UploadStatus[]>>;
+  readonly pageSize: number;
 }
 
 /** Reads uploads by the settings of the profile: page after page, or one by one. */
 export function makeUploadReader(executor: Executor, profile: ServiceProfile): UploadReader {
-  const getUpload = (uploadId: string, signal: AbortSignal): Promise<CallResult<UploadStatus>> =>
+  const pageSize = profile.uploads_query === null ? 1 : profile.uploads_page;
+  const readOne = (uploadId: string, options: ReadOptions): Promise<CallResult<UploadStatus>> =>
     isPathSegment(uploadId)
-      ? executor.execute(getUploadCall(uploadId, profile), { signal })
+      ? executor.execute(getUploadCall(uploadId, profile), options)
       : Promise.resolve(refuseId(uploadId));
 
-  const readPage = async (
+  const getPage = async (
     page: readonly string[],
-    signal: AbortSignal,
+    options: ReadOptions,
   ): Promise<CallResult<readonly UploadStatus[]>> => {
     if (profile.uploads_query !== null) {
-      return executor.execute(getUploadsCall(page, profile.uploads_query, profile), { signal });
+      return executor.execute(getUploadsCall(page, profile.uploads_query, profile), options);
     }
-    const result = await getUpload(page[0] ?? "", signal);
+    const result = await readOne(page[0] ?? "", options);
     return result.outcome === "done" ? { ...result, value: [result.value] } : result;
   };
 
   return {
-    getUpload,
+    getUpload: (uploadId, signal) => readOne(uploadId, { signal }),
+    getPage,
+    pageSize,
     async getUploads(uploadIds, signal) {
-      const size = profile.uploads_query === null ? 1 : profile.uploads_page;
       const uploads: UploadStatus[] = [];
       let attempts = 0;
-      for (let start = 0; start < uploadIds.length; start += size) {
-        const result = await readPage(uploadIds.slice(start, start + size), signal);
+      for (let start = 0; start < uploadIds.length; start += pageSize) {
+        const result = await getPage(uploadIds.slice(start, start + pageSize), { signal });
         attempts += result.attempts;
         if (result.outcome !== "done") return { ...result, attempts };
         uploads.push(...result.value);

@@ -23,7 +23,7 @@ export async function importLedger(
   await queries.updateTable("meta").set({ lineage, serial, service_origin, workspace }).execute();
   exported.attachments.forEach(checkAddress);
   const { protected_drafts, attachments, publications, duplicates } = exported;
-  const { uploads, stored_objects, runs, operations } = exported;
+  const { uploads, stored_objects, looks, runs, operations } = exported;
   await inParts(protected_drafts, (part) =>
     queries.insertInto("protected_drafts").values(part.map((draft_id) => ({ draft_id }))),
   );
@@ -35,6 +35,9 @@ export async function importLedger(
   await inParts(uploads, (part) => queries.insertInto("uploads").values(part.map(uploadValues)));
   await inParts(stored_objects, (part) =>
     queries.insertInto("stored_objects").values(part.map(objectValues)),
+  );
+  await inParts(looks, (part) =>
+    queries.insertInto("looks").values(part.map(({ resource, at }) => ({ resource, looked_at: at }))),
   );
   await inParts(runs, (part) => queries.insertInto("runs").values(part.map(runValues)));
   await inParts(operations, (part) => queries.insertInto("operations").values(part.map(operationValues)));

@@ -3,6 +3,7 @@ import type {
   Recorded,
   RecordedAttachment,
   RecordedDuplicate,
+  RecordedLook,
   RecordedObject,
   RecordedPublication,
   RecordedUpload,
@@ -24,6 +25,7 @@ export interface LedgerExport {
   readonly duplicates: readonly RecordedDuplicate[];
   readonly uploads: readonly RecordedUpload[];
   readonly stored_objects: readonly RecordedObject[];
+  readonly looks: readonly RecordedLook[];
   readonly operations: readonly StoredOperation[];
   readonly runs: readonly StoredRun[];
 }
@@ -44,6 +46,7 @@ export function makeExport(
     duplicates: recorded.duplicates,
     uploads: recorded.uploads,
     stored_objects: recorded.storedObjects,
+    looks: recorded.looks,
     operations: history.operations,
     runs: history.runs,
   };

@@ -30,7 +30,7 @@ export function parseExport(text: string, name: string): LedgerExport {
   throw invalid(`${name} is damaged at ${path?.join(".")}: ${issue?.message}.`);
 }
 
-/** It had names in `camelCase`, and no stored objects. */
+/** It had names in `camelCase`, no stored objects and no looks. */
 const earlierVersion = 1;
 
 const text = z.string();
@@ -97,6 +97,7 @@ const exportSchema: z.ZodType<LedgerExport> = z.strictObject({
   stored_objects: z
     .array(z.strictObject({ uploadKey: text, source: text, sha256: text, size: integer, at: integer }))
     .default([]),
+  looks: z.array(z.strictObject({ resource: text, at: integer })).default([]),
   operations: z.array(operationSchema),
   runs: z.array(
     z.strictObject({

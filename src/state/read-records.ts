@@ -5,6 +5,7 @@ import {
   type Provenance,
   type RecordedAttachment,
   type RecordedDuplicate,
+  type RecordedLook,
   type RecordedObject,
   type RecordedPublication,
   type RecordedUpload,
@@ -121,6 +122,14 @@ export class RecordReader {
         at: row.integer("stored_at"),
       }))
       .sort((a, b) => compareText(a.uploadKey, b.uploadKey));
+  }
+
+  /** By resource. */
+  async looks(): Promise<RecordedLook[]> {
+    const rows = await this.#scan("looks", 1, ["resource", "looked_at"]);
+    return rows
+      .map((row) => ({ resource: row.text("resource"), at: row.integer("looked_at") }))
+      .sort((a, b) => compareText(a.resource, b.resource));
   }
 
   async #scan<Table extends keyof LedgerTables>(

@@ -75,6 +75,12 @@ export interface StoredObjectsTable {
   stored_at: number;
 }
 
+/** Things that were looked at and not confirmed by it. */
+export interface LooksTable {
+  resource: string;
+  looked_at: number;
+}
+
 /**
  * Writing calls. `outcome` is null between intent and outcome. `intent` and `failure` are JSON objects.
  *
@@ -158,6 +164,7 @@ export interface LedgerTables {
   duplicates: DuplicatesTable;
   uploads: UploadsTable;
   stored_objects: StoredObjectsTable;
+  looks: LooksTable;
   operations: OperationsTable;
   runs: RunsTable;
   leases: LeasesTable;

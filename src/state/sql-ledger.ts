@@ -211,6 +211,7 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
       duplicates: await reader.duplicates(),
       uploads: await reader.uploads(),
       storedObjects: await reader.storedObjects(),
+      looks: await reader.looks(),
       inDoubt: await readInDoubt(queries, this.location),
     };
   }

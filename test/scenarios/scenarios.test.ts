@@ -4,7 +4,11 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { loadManifests } from "../../src/manifest/load-manifests.ts";
 import { parseAddress } from "../../src/model/address.ts";
+import type { Desired } from "../../src/model/desired.ts";
+import type { Observed, Sighting } from "../../src/model/observed.ts";
 import type { Recorded, RecordedAttachment } from "../../src/model/recorded.ts";
+import { pickAttributes } from "../../src/model/resource.ts";
+import { interpret } from "../../src/observe/interpret.ts";
 import { buildPlan } from "../../src/plan/build-plan.ts";
 import { checkSafety } from "../../src/plan/safety.ts";
 import { formatPlanFile } from "../../src/plan/saved-plan.ts";
@@ -40,6 +44,19 @@ const scenarioSchema = z.strictObject({
       in_doubt: z.record(text, z.enum(["attach", "update", "detach", "publish", "duplicate"])).default({}),
     })
     .prefault({}),
+  /** What the service says when everything is looked at; absent: nothing is looked at. */
+  observed: z
+    .strictObject({
+      /** By address: the attributes that are told, or that the file is not attached, or could not be read. */
+      attachments: z
+        .record(text, z.union([z.enum(["absent", "unreadable"]), z.looseObject({ file_id: id.optional() })]))
+        .default({}),
+      /** By id. */
+      products: z.record(text, z.enum(["present", "absent", "unreadable"])).default({}),
+    })
+    .optional(),
+  /** `type address`, in the order of the plan. */
+  drift: z.array(text).default([]),
   /** `action reason address`, in the order of the plan. */
   changes: z.array(text),
   /** Codes of the plan's diagnostics, and of the safety refusals. */
@@ -89,6 +106,68 @@ function attachmentOf(text: string, entry: Scenario["recorded"]["attachments"][s
   return { draftId, kind, fileId, address: text, attributes, ...sha256, provenance };
 }
 
+/** When the service was looked at, and when the plan is shown. */
+const lookedAt = Date.UTC(2026, 0, 5);
+const now = lookedAt + 60_000;
+
+function observedOf({ observed }: Scenario, desired: Desired, recorded: Recorded): Observed | undefined {
+  if (observed === undefined) return undefined;
+  const failure = {
+    code: "server-error",
+    message: "the service failed",
+    errors: [],
+    stops: "operation",
+  } as const;
+  const sightings = [
+    ...Object.entries(observed.attachments).map(([text, told]): Sighting => {
+      const address = parseAddress(text);
+      if (address?.type !== "attachment") throw new Error(`${text} is no attachment`);
+      const { draftId, kind, ref } = address;
+      const known = recorded.attachments.find((each) => each.address === text)?.fileId;
+      const given = typeof told === "object" ? told.file_id : undefined;
+      const fileId = ref.by === "file_id" ? ref.fileId : (given ?? known ?? 0);
+      const look = {
+        type: "attachment",
+        address: text,
+        target: { draftId, kind, fileId },
+        at: lookedAt,
+      } as const;
+      if (told === "unreadable") return { ...look, finding: { type: told, failure } };
+      if (told === "absent") return { ...look, finding: { type: told } };
+      const { file_id: _, ...attributes } = told;
+      return { ...look, finding: { type: "present", value: pickAttributes(kind, attributes) } };
+    }),
+    ...Object.entries(observed.products).map(([productId, told]): Sighting => {
+      const look = {
+        type: "product",
+        address: productAddress(Number(productId), recorded),
+        productId: Number(productId),
+        at: lookedAt,
+      } as const;
+      if (told === "unreadable") return { ...look, finding: { type: told, failure } };
+      return { ...look, finding: told === "absent" ? { type: told } : { type: told, value: null } };
+    }),
+  ];
+  const found = interpret({ sightings, desired, recorded, settleDelayMs: 30_000 });
+  const summary = {
+    mode: "full",
+    attachments: "probe",
+    calls: sightings.length,
+    max_calls: null,
+    looked_at: sightings.length - found.unreadable.length,
+    unreadable: found.unreadable.length,
+    left: 0,
+    oldest_unconfirmed: null,
+  } as const;
+  return { summary, ...found };
+}
+
+function productAddress(productId: number, { publications, duplicates }: Recorded): string {
+  const publication = publications.find((each) => each.productId === productId);
+  if (publication !== undefined) return `drafts/${publication.draftId}/product`;
+  return `duplicates/${duplicates.find((each) => each.productId === productId)?.name}`;
+}
+
 const folders: Folder[] = [];
 afterAll(async () => {
   for (const folder of folders) await folder.dispose();
@@ -99,11 +178,13 @@ async function planScenario(scenario: Scenario) {
   folders.push(folder);
   const loaded = await loadManifests({ root: folder.path, patterns: ["manifests/*.yaml"], sources: "hash" });
   const recorded = recordedOf(scenario);
+  const observed = observedOf(scenario, loaded.desired, recorded);
   const plan = buildPlan({
     workspace: "scenario",
     serviceOrigin: "https://api.example.com",
     desired: loaded.desired,
     recorded,
+    ...(observed === undefined ? {} : { observed }),
     rate: { limit: 10, windowMs: 1000 },
     diagnostics: loaded.diagnostics,
   });
@@ -122,11 +203,12 @@ describe.each(scenarios)("$name: $scenario.about", ({ name, scenario }) => {
     expect(plan.changes.map(({ action, reason, address }) => `${action} ${reason} ${address}`)).toEqual(
       scenario.changes,
     );
+    expect((plan.drift ?? []).map(({ type, address }) => `${type} ${address}`)).toEqual(scenario.drift);
     expect(plan.diagnostics.map(({ code }) => code)).toEqual(scenario.diagnostics);
     expect(refusals.map(({ code }) => code)).toEqual(scenario.refusals);
     const plain = makePalette(false);
     const refused = refusals.length === 0 ? "" : `\nRefused:\n\n${formatDiagnostics(refusals, plain)}\n`;
-    await expect(`${formatPlanText(viewPlan(plan), plain)}${refused}`).toMatchFileSnapshot(
+    await expect(`${formatPlanText(viewPlan(plan, now), plain)}${refused}`).toMatchFileSnapshot(
       `../golden/scenarios/${name}.txt`,
     );
     await expect(formatPlanFile(plan)).toMatchFileSnapshot(`../golden/scenarios/${name}.json`);

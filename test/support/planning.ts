@@ -16,6 +16,7 @@ export function recordedWith(parts: Partial<Recorded> = {}): Recorded {
     duplicates: [],
     uploads: [],
     storedObjects: [],
+    looks: [],
     inDoubt: [],
     ...parts,
   };

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { CallResult } from "../../model/outcome.ts";
-import type { FileTarget, WriteOptions } from "../../model/ports.ts";
+import type { FileTarget, ReadOptions, WriteOptions } from "../../model/ports.ts";
 import type { Attributes } from "../../model/resource.ts";
 import type { Call } from "../calls.ts";
 import { collectionPath } from "../calls.ts";
@@ -115,10 +115,6 @@ export function openExaminer(options: ServiceOptions): Examiner {
       await calls.close();
     },
   };
-}
-
-interface ReadOptions {
-  readonly signal: AbortSignal;
 }
 
 /** A call whose answer is looked at, whatever it says. */

@@ -18,7 +18,7 @@ export interface ProbeStep {
 export interface ProbedFile {
   readonly type: string;
   readonly id: string | undefined;
-  /** Those that have a value of their type. */
+  /** Those that have a value. */
   readonly attributes: Attributes;
 }
 
@@ -39,7 +39,12 @@ export function probedFile({ look }: ProbeStep, kind: FileKind): ProbedFile | un
   const resource = readResource(look.body.document, type);
   const reading = readProbed(look.body.document, kind);
   if (resource.type === "malformed" || reading.type === "malformed") return undefined;
-  return { type, id: resource.value.id, attributes: reading.value ?? {} };
+  return { type, id: resource.value.id, attributes: withValue(reading.value ?? {}) };
+}
+
+/** The attributes that have a value: an empty text is what a service may tell of one that has none. */
+export function withValue(attributes: Attributes): Attributes {
+  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== ""));
 }
 
 /** Whether the service has not this method: the other one may be tried. */

@@ -77,6 +77,12 @@ export const anyEffect: fc.Arbitrary<LedgerEffect> = fc.oneof(
     ),
   fc.constantFrom("x", "y").map((name): LedgerEffect => ({ type: "duplicate_forgotten", name })),
   fc
+    .record({ productId: small, provenance })
+    .map((each): LedgerEffect => ({ type: "product_confirmed", ...each })),
+  fc
+    .record({ resource: fc.constantFrom("drafts/1/product_files/1", "products/1"), at: fc.nat() })
+    .map((each): LedgerEffect => ({ type: "looked_at", ...each })),
+  fc
     .record({ draftId: small, protect: fc.boolean() })
     .map((each): LedgerEffect => ({ type: "protection", ...each })),
   fc

@@ -16,6 +16,7 @@ interface Records {
   readonly duplicates: Map<string, RecordedDuplicate>;
   readonly uploads: Map<string, RecordedUpload>;
   readonly storedObjects: Map<string, RecordedObject>;
+  readonly looks: Map<string, number>;
 }
 
 /** A ledger in memory, as simple as it can be: what the real ones are measured against. */
@@ -28,6 +29,7 @@ export class LedgerModel {
     duplicates: new Map(),
     uploads: new Map(),
     storedObjects: new Map(),
+    looks: new Map(),
   };
 
   /** All of the effects, or `false` and none of them. */
@@ -40,7 +42,8 @@ export class LedgerModel {
   }
 
   recorded(): Omit<Recorded, "lineage"> {
-    const { protectedDrafts, attachments, publications, duplicates, uploads, storedObjects } = this.#records;
+    const { protectedDrafts, attachments, publications, duplicates, uploads, storedObjects, looks } =
+      this.#records;
     return {
       serial: this.#serial,
       protectedDrafts,
@@ -51,6 +54,9 @@ export class LedgerModel {
       duplicates: [...duplicates.values()].sort((a, b) => compareText(a.name, b.name)),
       uploads: [...uploads.values()].sort((a, b) => compareText(a.uploadId, b.uploadId)),
       storedObjects: [...storedObjects.values()].sort((a, b) => compareText(a.uploadKey, b.uploadKey)),
+      looks: [...looks]
+        .map(([resource, at]) => ({ resource, at }))
+        .sort((a, b) => compareText(a.resource, b.resource)),
       inDoubt: [],
     };
   }
@@ -79,6 +85,7 @@ function apply(records: Records, effect: LedgerEffect): boolean {
     }
     case "detached":
       records.attachments.delete(keyOf(effect.target));
+      records.looks.delete(keyOf(effect.target));
       return true;
     case "published": {
       const { type: _, ...publication } = effect;
@@ -90,6 +97,19 @@ function apply(records: Records, effect: LedgerEffect): boolean {
     }
     case "duplicate_forgotten":
       records.duplicates.delete(effect.name);
+      return true;
+    case "product_confirmed": {
+      const { productId, provenance } = effect;
+      for (const [key, each] of records.publications) {
+        if (each.productId === productId) records.publications.set(key, { ...each, provenance });
+      }
+      for (const [key, each] of records.duplicates) {
+        if (each.productId === productId) records.duplicates.set(key, { ...each, provenance });
+      }
+      return true;
+    }
+    case "looked_at":
+      records.looks.set(effect.resource, effect.at);
       return true;
     case "protection":
       if (effect.protect) records.protectedDrafts.add(effect.draftId);

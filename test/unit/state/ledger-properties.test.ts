@@ -64,6 +64,7 @@ function standsAlone(each: LedgerEffect): boolean {
     each.type !== "upload_ended" &&
     each.type !== "object_stored" &&
     each.type !== "object_forgotten" &&
+    each.type !== "product_confirmed" &&
     each.type !== "detached"
   );
 }
@@ -79,6 +80,8 @@ function subjectOf(each: LedgerEffect): string {
       return `duplicates/${each.name}`;
     case "protection":
       return `drafts/${each.draftId}`;
+    case "looked_at":
+      return each.resource;
     case "upload_registered":
       return `uploads/${each.uploadId}`;
     default:

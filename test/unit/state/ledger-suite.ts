@@ -26,6 +26,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
         duplicates: [],
         uploads: [],
         storedObjects: [],
+        looks: [],
         inDoubt: [],
       });
       expect((await other.ledger.load()).lineage).not.toBe(recorded.lineage);
@@ -63,6 +64,10 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
         { type: "upload_registered", uploadId: "u2", uploadKey: "in/b", at },
         { type: "object_stored", uploadKey: "in/c", source: "c.obj", sha256: "ef", size: 2 ** 40, at },
         { type: "upload_ended", uploadId: "u2", status: "success", fileId: 99 },
+        { type: "product_confirmed", productId: 71, provenance: { by: "get", at } },
+        { type: "looked_at", resource: "drafts/7/promotional_files/2", at },
+        { type: "looked_at", resource: "products/70", at: 1 },
+        { type: "looked_at", resource: "products/70", at: 2 },
       ];
       await ledger.record(effects);
       const { lineage, ...recorded } = await (await reopen()).load();
@@ -85,7 +90,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
         ],
         publications: [
           { draftId: 7, revision: 1, productId: 70, provenance: { by: "post", at } },
-          { draftId: 7, revision: 2, productId: 71, provenance: { by: "person", at } },
+          { draftId: 7, revision: 2, productId: 71, provenance: { by: "get", at } },
         ],
         duplicates: [
           recordedDuplicate("by-draft", { by: "draft", draftId: 7 }),
@@ -104,6 +109,10 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
           { uploadId: "u2", uploadKey: "in/b", status: "success", fileId: 99, at },
         ],
         storedObjects: [{ uploadKey: "in/c", source: "c.obj", sha256: "ef", size: 2 ** 40, at }],
+        looks: [
+          { resource: "drafts/7/promotional_files/2", at },
+          { resource: "products/70", at: 2 },
+        ],
         inDoubt: [],
       });
     });

@@ -130,6 +130,7 @@ describe("an export is read", () => {
     { type: "upload_registered", uploadId: "u", uploadKey: "in/a", at: 1 },
     { type: "upload_ended", uploadId: "u", status: "success", fileId: 9 },
     { type: "object_stored", uploadKey: "in/b", source: "b", sha256: "cd", size: 1, at: 1 },
+    { type: "looked_at", resource: "products/70", at: 1 },
   ];
   const empty = {
     format_version: 2,
@@ -143,6 +144,7 @@ describe("an export is read", () => {
     duplicates: [],
     uploads: [],
     stored_objects: [],
+    looks: [],
     operations: [],
     runs: [],
   };
@@ -169,7 +171,7 @@ describe("an export is read", () => {
     const attachment = { draftId: 7, kind: "product_files", fileId: 1, address: "drafts/7/product_files/1" };
     const confirmed = { attributes: {}, provenance: { by: "post", at: 1 } };
     const operation = { ...attachOperation("op-1"), startedAt: 1 };
-    const { stored_objects: _, ...rest } = empty;
+    const { stored_objects: _, looks: __, ...rest } = empty;
     const before = {
       ...rest,
       format_version: 1,
@@ -180,6 +182,7 @@ describe("an export is read", () => {
     expect(parseExport(JSON.stringify(before), "x.json")).toMatchObject({
       attachments: [attachment],
       stored_objects: [],
+      looks: [],
       operations: [operation],
       runs: [sampleRun],
     });

@@ -1,4 +1,4 @@
-import type { AttachmentState } from "../model/change.ts";
+import type { AttachmentState } from "./change.ts";
 
 const members = [
   "file_id",

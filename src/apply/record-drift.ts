@@ -1,0 +1,22 @@
+import type { Drift } from "../model/drift.ts";
+import { recordOfDrift, targetOfDrift } from "../model/drift.ts";
+import type { LedgerEffect } from "../model/ports.ts";
+
+/** What the ledger takes from the drift that a plan tells, before the plan's changes are carried out. Pure. */
+export function driftEffects(drift: readonly Drift[]): readonly LedgerEffect[] {
+  return drift.flatMap(effectOf);
+}
+
+function effectOf(item: Drift): LedgerEffect | [] {
+  switch (item.type) {
+    case "gone":
+      return { type: "detached", target: targetOfDrift(item) };
+    case "changed":
+      return { type: "rerecorded", attachment: recordOfDrift(item) };
+    case "found":
+      return { type: "attached", attachment: recordOfDrift(item) };
+    // A product that was published is never forgotten by itself: it would be published again.
+    case "product_gone":
+      return [];
+  }
+}

@@ -1,0 +1,97 @@
+import { Option } from "commander";
+import type { Drift } from "../model/drift.ts";
+import type { RefreshMode } from "../model/observed.ts";
+import { systemClock } from "../model/ports.ts";
+import type { DriftReport } from "../report/drift-report.ts";
+import type { LedgerReader } from "../state/ledger-reader.ts";
+import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
+import { collect, examples, withWorkspaceFlags } from "./cli.ts";
+import { exitCode } from "./exit-code.ts";
+import { makeLookProgress } from "./plan.ts";
+import { printJson } from "./print-json.ts";
+
+interface DriftFlags extends WorkspaceFlags {
+  readonly format: "text" | "json" | "markdown";
+  readonly refresh: RefreshMode;
+  readonly target?: readonly string[];
+}
+
+/** `draftsync drift` */
+export const defineDrift: DefineCommand = (program, cli) => {
+  withWorkspaceFlags(program.command("drift"))
+    .summary("what is otherwise at the service than recorded")
+    .description(
+      "Looks at the service and holds what it says against the ledger. Changes nothing, at the service or in the ledger: " +
+        "products and uploads are read, and files are probed when the config says `refresh: { attachments: probe }`. " +
+        "Ends with 2 when something differs.",
+    )
+    .addOption(
+      new Option("--format <format>", "how to show it").choices(["text", "json", "markdown"]).default("text"),
+    )
+    .addOption(
+      new Option("--refresh <mode>", "how much is looked at: as refresh.max_calls allows, or everything")
+        .choices(["budget", "full"])
+        .default("budget"),
+    )
+    .option("--target <address>", "only this address and what is below it (may be repeated)", collect)
+    .addHelpText(
+      "after",
+      examples(
+        "draftsync drift",
+        "draftsync drift --refresh full --format markdown > drift.md",
+        "draftsync drift --format json | jq -r '.drift[].address'",
+      ),
+    )
+    .action((flags: DriftFlags) => runDrift(cli, flags));
+};
+
+async function runDrift(cli: Cli, flags: DriftFlags): Promise<void> {
+  const { inWorkspace } = await import("./workspace.ts");
+  const { makePlan } = await import("./planning.ts");
+  await inWorkspace(cli, flags, async (workspace) => {
+    const progress = await makeLookProgress(cli);
+    const { plan } = await makePlan(cli, workspace, {
+      targets: flags.target ?? [],
+      refresh: flags.refresh,
+      emit: progress.emit,
+    }).finally(progress.stop);
+    const { workspace: name, service_origin, refresh, drift = [], diagnostics } = plan;
+    if (refresh === undefined) throw new TypeError("a plan that was refreshed tells of it");
+    const { makeDriftReport } = await import("../report/drift-report.ts");
+    const own = await ownCalls(await workspace.reader(), drift);
+    const report = makeDriftReport({ workspace: name, service_origin, refresh }, drift, own);
+    await show(cli, report, flags.format);
+    const unreadable = diagnostics.filter(({ code }) => code === "not-readable");
+    if (unreadable.length > 0) {
+      const { formatDiagnostics } = await import("../report/diagnostic-text.ts");
+      cli.terminal.err(`\n${formatDiagnostics(unreadable, cli.terminal.paintErr)}\n`);
+    }
+    if (drift.length > 0) cli.end(exitCode.changes);
+  });
+}
+
+async function ownCalls(ledger: LedgerReader, drift: readonly Drift[]) {
+  if (drift.length === 0) return { operations: [], runs: [] };
+  const addresses = new Set(drift.map(({ address }) => address));
+  const operations = await ledger.operations();
+  return {
+    operations: operations.filter(({ address }) => addresses.has(address)),
+    runs: await ledger.runs(),
+  };
+}
+
+async function show(cli: Cli, report: DriftReport, format: DriftFlags["format"]): Promise<void> {
+  const { terminal } = cli;
+  switch (format) {
+    case "json":
+      return printJson(cli, report);
+    case "markdown": {
+      const { formatDriftMarkdown } = await import("../report/drift-markdown.ts");
+      return terminal.out(formatDriftMarkdown(report, systemClock.now()));
+    }
+    case "text": {
+      const { formatDriftText } = await import("../report/drift-text.ts");
+      return terminal.out(formatDriftText(report, systemClock.now(), terminal.paintOut));
+    }
+  }
+}

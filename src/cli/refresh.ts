@@ -1,0 +1,73 @@
+import { Option } from "commander";
+import type { Desired } from "../model/desired.ts";
+import type { EventSink } from "../model/event.ts";
+import type { Observed, RefreshMode } from "../model/observed.ts";
+import { systemClock } from "../model/ports.ts";
+import type { Recorded } from "../model/recorded.ts";
+import type { Cli } from "./cli.ts";
+import { CliError } from "./cli-error.ts";
+import type { Config } from "./config.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** The flag that says how much is looked at. */
+export interface RefreshFlags {
+  readonly refresh?: "none" | RefreshMode;
+}
+
+/** `--refresh` */
+export function refreshOption(): Option {
+  return new Option(
+    "--refresh <mode>",
+    "look at the service before: none, budget (refresh.max_calls), full (default: budget where the config has `refresh`)",
+  ).choices(["none", "budget", "full"]);
+}
+
+/** How much is looked at; `undefined`: nothing. */
+export function refreshModeOf({ refresh }: RefreshFlags, config: Config): RefreshMode | undefined {
+  if (refresh === undefined) return config.refresh.byDefault ? "budget" : undefined;
+  return refresh === "none" ? undefined : refresh;
+}
+
+/** What looking at the service needs to know. */
+export interface RefreshRequest {
+  readonly mode: RefreshMode;
+  readonly desired: Desired;
+  readonly recorded: Recorded;
+  readonly emit: EventSink;
+}
+
+/**
+ * Looks at the service. Writes nothing to it or to the ledger. Throws {@link CliError} with the failure's code when the
+ * service cannot be worked with at all, and `aborted` after an interrupt.
+ */
+export async function refresh(
+  { signal }: Pick<Cli, "signal">,
+  workspace: Workspace,
+  { mode, desired, recorded, emit }: RefreshRequest,
+): Promise<Observed> {
+  const { observe } = await import("../observe/observe.ts");
+  const { makeFileIdFinder } = await import("../plan/recorded-index.ts");
+  const { service: settings, refresh: policy } = workspace.config;
+  const service = await workspace.connect(emit);
+  const { observed, stopped } = await observe({
+    desired,
+    recorded,
+    policy: { ...policy, mode },
+    reader: service,
+    fileIdOf: makeFileIdFinder(recorded),
+    settleDelayMs: settings.profile.settle_delay,
+    concurrency: settings.concurrency,
+    clock: systemClock,
+    emit,
+    signal,
+  });
+  if (signal.aborted) {
+    throw new CliError("interrupted while looking at the service; nothing was changed", { code: "aborted" });
+  }
+  if (stopped === undefined) return observed;
+  const { code, message, hint = "" } = stopped;
+  throw new CliError(`the service could not be looked at: ${message}`, {
+    code,
+    hint: `${hint} To go by the ledger alone: --refresh none`.trim(),
+  });
+}

@@ -1,0 +1,125 @@
+import { resolve } from "node:path";
+import { newId } from "../apply/context.ts";
+import type { Sighting } from "../model/observed.ts";
+import { systemClock } from "../model/ports.ts";
+import { adoptionEffects } from "../observe/adopt.ts";
+import { lookAround } from "../observe/look-around.ts";
+import { assertOwner } from "../plan/ownership.ts";
+import { makeFileIdFinder } from "../plan/recorded-index.ts";
+import { formatAdoptions, viewAdoptions } from "../report/adoption-text.ts";
+import type { Cli, WorkspaceFlags } from "./cli.ts";
+import { CliError } from "./cli-error.ts";
+import { exitCode } from "./exit-code.ts";
+import type { ImportSurroundings, ImportTargets } from "./import-targets.ts";
+import { allTargets, namedTargets } from "./import-targets.ts";
+import { makeLookProgress } from "./plan.ts";
+import { loadDesired } from "./planning.ts";
+import { printJson } from "./print-json.ts";
+import { readGiven } from "./read-given.ts";
+import { withLock } from "./with-lock.ts";
+import type { Workspace } from "./workspace.ts";
+import { inWorkspace } from "./workspace.ts";
+
+/** Flags of `draftsync import`. */
+export interface ImportFlags extends WorkspaceFlags {
+  readonly all?: boolean;
+  readonly file?: string;
+  readonly json?: boolean;
+}
+
+/** Adopts what the words, the file or `--all` name. */
+export async function runImport(cli: Cli, words: readonly string[], flags: ImportFlags): Promise<void> {
+  const named = flags.file === undefined ? words : [...words, ...(await readWords(cli, flags.file))];
+  if (flags.all === true ? named.length > 0 : named.length === 0) {
+    throw new CliError(
+      flags.all ? "--all takes no addresses beside it" : "nothing was named that could be imported",
+      { code: "bad-flag", hint: "Name addresses, a --file of them, or --all." },
+    );
+  }
+  await inWorkspace(cli, flags, (workspace) =>
+    withLock(cli, { workspace, command: "import" }, () => importLocked(cli, workspace, { named, flags })),
+  );
+}
+
+/** One address a line; empty lines and those that begin with `#` are left out. */
+async function readWords(cli: Cli, file: string): Promise<string[]> {
+  const bytes = await readGiven(resolve(cli.cwd, file), {
+    what: "the list of addresses",
+    code: "import-file-unreadable",
+    hint: "Name a text file with one address a line.",
+  });
+  return bytes
+    .toString("utf8")
+    .replace(/^\ufeff/, "")
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !line.startsWith("#"));
+}
+
+async function importLocked(
+  cli: Cli,
+  workspace: Workspace,
+  { named, flags }: { readonly named: readonly string[]; readonly flags: ImportFlags },
+): Promise<void> {
+  const { config } = workspace;
+  const { desired } = await loadDesired(config, "hash");
+  const ledger = await workspace.ledger();
+  const recorded = await ledger.load();
+  const owner = { origin: config.service.origin, workspace: config.workspace };
+  assertOwner(recorded, owner);
+  const surroundings: ImportSurroundings = { desired, recorded, fileIdOf: makeFileIdFinder(recorded) };
+  const targets = flags.all ? allTargets(surroundings) : namedTargets(named, surroundings);
+  const { sightings, calls, stopped } = await look(cli, workspace, targets);
+  const effects = adoptionEffects({ sightings, desired, recorded });
+  const view = viewAdoptions({ targets, sightings, desired });
+  const { adopted, absent, unreadable, left } = view;
+  const failed = absent.length + unreadable.length;
+  const runId = newId();
+  await ledger.bind(owner);
+  await ledger.startRun({ id: runId, command: "import", planId: "", startedAt: systemClock.now() });
+  await ledger.record(effects);
+  const totals = {
+    done: adopted.length,
+    failed,
+    in_doubt: 0,
+    skipped: view.skipped.length,
+    left: left.length,
+    calls,
+  };
+  await ledger.finishRun(runId, { totals, status: failed + left.length > 0 ? "failed" : "done" });
+  if (flags.json) printJson(cli, { format_version: 1, calls, ...view });
+  else cli.terminal.out(formatAdoptions(view, calls, cli.terminal.paintOut));
+  if (stopped !== undefined) {
+    throw new CliError(stopped.message, {
+      code: stopped.code,
+      ...(stopped.hint === undefined ? {} : { hint: stopped.hint }),
+    });
+  }
+  if (cli.signal.aborted) cli.end(exitCode.interrupted);
+  else if (failed > 0) cli.end(adopted.length > 0 ? exitCode.failed : exitCode.error);
+}
+
+interface Looked {
+  readonly sightings: readonly Sighting[];
+  readonly calls: number;
+  readonly stopped?: { readonly code: string; readonly message: string; readonly hint?: string };
+}
+
+async function look(cli: Cli, workspace: Workspace, { looks }: ImportTargets): Promise<Looked> {
+  const progress = await makeLookProgress(cli);
+  try {
+    const service = await workspace.connect(progress.emit);
+    const at = systemClock.now();
+    progress.emit({ type: "refresh_started", format_version: 1, at, calls: looks.length });
+    return await lookAround({
+      looks,
+      reader: service,
+      maxCalls: Number.POSITIVE_INFINITY,
+      concurrency: workspace.config.service.concurrency,
+      clock: systemClock,
+      signal: cli.signal,
+    });
+  } finally {
+    progress.stop();
+  }
+}

@@ -1,0 +1,64 @@
+import type { Drift } from "./drift.ts";
+import type { CallFailure } from "./outcome.ts";
+import type { FileTarget, LedgerEffect, UploadStatus } from "./ports.ts";
+import type { Attributes } from "./resource.ts";
+
+/** One thing to look at, which takes one call. */
+export type Look =
+  /** By probe: an update that names no attribute. */
+  | { readonly type: "attachment"; readonly address: string; readonly target: FileTarget }
+  | { readonly type: "product"; readonly address: string; readonly productId: number }
+  /** One page of `GET /api/uploads`. */
+  | { readonly type: "uploads"; readonly uploadIds: readonly string[] };
+
+/**
+ * What a look found. A failed or partial look is `unreadable`, which is neither present nor absent: the ledger's word
+ * stands, and nothing is created or deleted because of it.
+ */
+export type Finding<T> =
+  | { readonly type: "present"; readonly value: T }
+  | { readonly type: "absent" }
+  | { readonly type: "unreadable"; readonly failure: CallFailure };
+
+/** A look and what it found. `at` is when the answer came, epoch milliseconds. */
+export type Sighting =
+  /** The attributes are those that the answer told; a service may tell none. */
+  | (Extract<Look, { type: "attachment" }> & { readonly at: number; readonly finding: Finding<Attributes> })
+  | (Extract<Look, { type: "product" }> & { readonly at: number; readonly finding: Finding<null> })
+  | (Extract<Look, { type: "uploads" }> & {
+      readonly at: number;
+      readonly finding: Finding<readonly UploadStatus[]>;
+    });
+
+/** How much is looked at: within the budget, or everything. */
+export type RefreshMode = "budget" | "full";
+
+/** What was looked at, and what was not, as it stands in a plan's JSON. Times are ISO 8601, UTC. */
+export interface RefreshSummary {
+  readonly mode: RefreshMode;
+  /** Whether attachments are looked at, or taken from the ledger. */
+  readonly attachments: "none" | "probe";
+  /** Calls that were dispatched, retries included. */
+  readonly calls: number;
+  /** The most calls that were allowed; `null`: no limit. */
+  readonly max_calls: number | null;
+  /** Things of which an answer told something: attachments, products and uploads. */
+  readonly looked_at: number;
+  /** Things of which no answer told anything. */
+  readonly unreadable: number;
+  /** Things that were due and not looked at, because the budget had been used up. */
+  readonly left: number;
+  /** The oldest confirmation of an attachment or product that the ledger still goes by; `null` when there is none. */
+  readonly oldest_unconfirmed: string | null;
+}
+
+/** What a refresh comes to. */
+export interface Observed {
+  readonly summary: RefreshSummary;
+  /** Sorted by address. */
+  readonly drift: readonly Drift[];
+  /** What the ledger may take at once, because nothing a person would decide differently follows from it. */
+  readonly confirmations: readonly LedgerEffect[];
+  /** Things of which no answer told anything, and why. */
+  readonly unreadable: readonly { readonly address: string; readonly failure: CallFailure }[];
+}

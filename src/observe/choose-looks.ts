@@ -1,0 +1,206 @@
+import { compareText, formatAddress } from "../model/address.ts";
+import type { Desired, DesiredAttachment } from "../model/desired.ts";
+import type { Look, RefreshMode } from "../model/observed.ts";
+import type { FileTarget } from "../model/ports.ts";
+import type { Recorded, RecordedOperation } from "../model/recorded.ts";
+import { resourceOf } from "./resource-name.ts";
+
+/** What may be looked at, and how much of it. */
+export interface LookPolicy {
+  readonly mode: RefreshMode;
+  /** `none`: attachments are taken from the ledger. */
+  readonly attachments: "none" | "probe";
+  /** Calls that looking may take, within the budget. */
+  readonly maxCalls: number;
+  /** What was confirmed since then is not looked at, within the budget; milliseconds. */
+  readonly maxAgeMs: number;
+}
+
+/** Everything the choice depends on. */
+export interface LookInput {
+  readonly desired: Desired;
+  readonly recorded: Recorded;
+  readonly policy: LookPolicy;
+  /** Epoch milliseconds. */
+  readonly now: number;
+  /** Upload ids that fit into one call. */
+  readonly uploadsPerCall: number;
+  /** The file id of a desired attachment, as far as it is known before anything is uploaded. */
+  readonly fileIdOf: (attachment: DesiredAttachment) => number | undefined;
+}
+
+/** What is looked at, in this order, and how many things that are due did not fit. */
+export interface LookChoice {
+  readonly looks: readonly Look[];
+  readonly left: number;
+}
+
+/**
+ * Decides what to look at. Pure.
+ *
+ * ```
+ *   1  what is in doubt            files of operations without an outcome; uploads that have not ended
+ *   2  what may be there already   desired files without a record, in drafts of which nothing is recorded
+ *   3  the longest unconfirmed     recorded files and products, by when they were confirmed or looked at last
+ * ```
+ *
+ * Attachments take part only where they may be probed. Looking at everything has no limits, and takes the desired files
+ * without a record in every draft.
+ */
+export function chooseLooks(input: LookInput): LookChoice {
+  const { policy } = input;
+  const due = withoutRepetition([
+    ...(policy.attachments === "probe" ? doubtfulFiles(input.recorded) : []),
+    ...pendingUploads(input),
+    ...(policy.attachments === "probe" ? unrecordedFiles(input) : []),
+    ...oldestFirst(input),
+  ]);
+  const looks = policy.mode === "full" ? due : due.slice(0, policy.maxCalls);
+  return { looks, left: countThings(due) - countThings(looks) };
+}
+
+/** How many things looks are about: a page of uploads is about each of them. */
+export function countThings(looks: readonly Look[]): number {
+  return looks.reduce((sum, look) => sum + (look.type === "uploads" ? look.uploadIds.length : 1), 0);
+}
+
+function doubtfulFiles({ inDoubt }: Recorded): Look[] {
+  return [...inDoubt]
+    .sort((a, b) => a.startedAt - b.startedAt || compareText(a.id, b.id))
+    .flatMap((operation) => {
+      const target = targetOf(operation);
+      return target === undefined
+        ? []
+        : [{ type: "attachment", address: operation.address, target } as const];
+    });
+}
+
+/** The file an operation is about; `undefined` when it is about none. */
+export function targetOf({ intent }: RecordedOperation): FileTarget | undefined {
+  const { draftId, fileKind: kind, fileId } = intent;
+  if (draftId === undefined || kind === undefined || fileId === undefined) return undefined;
+  return { draftId, kind, fileId };
+}
+
+/** Only those that a desired attachment waits for. */
+function pendingUploads({ desired, recorded, uploadsPerCall }: LookInput): Look[] {
+  const wanted = new Set(desired.drafts.flatMap(({ attachments }) => attachments.map(uploadNameOf)));
+  const ids = recorded.uploads
+    .filter(({ status }) => status === "pending")
+    .filter(
+      ({ uploadId, uploadKey, source, sha256 }) =>
+        wanted.has(`upload_id ${uploadId}`) ||
+        wanted.has(source === undefined ? `upload_key ${uploadKey}` : `source ${sha256} ${source}`),
+    )
+    .map(({ uploadId }) => uploadId)
+    .sort(compareText);
+  const pages: Look[] = [];
+  for (let start = 0; start < ids.length; start += uploadsPerCall) {
+    pages.push({ type: "uploads", uploadIds: ids.slice(start, start + uploadsPerCall) });
+  }
+  return pages;
+}
+
+function uploadNameOf({ address: { ref }, content }: DesiredAttachment): string {
+  switch (ref.by) {
+    case "file_id":
+      return "";
+    case "source":
+      return `source ${content?.sha256} ${ref.source}`;
+    case "upload_id":
+      return `upload_id ${ref.uploadId}`;
+    case "upload_key":
+      return `upload_key ${ref.uploadKey}`;
+  }
+}
+
+/** Files that somebody may have attached by hand before the draft came under management. */
+function unrecordedFiles({ desired, recorded, policy, fileIdOf }: LookInput): Look[] {
+  const ours = new Set([
+    ...recorded.attachments.map(({ draftId }) => draftId),
+    ...recorded.publications.map(({ draftId }) => draftId),
+  ]);
+  const known = new Set(recorded.attachments.map((attachment) => resourceOf(attachment)));
+  return desired.drafts
+    .filter(({ draftId }) => policy.mode === "full" || !ours.has(draftId))
+    .flatMap(({ attachments }) =>
+      attachments.flatMap((attachment): Look[] => {
+        const fileId = fileIdOf(attachment);
+        if (fileId === undefined) return [];
+        const { draftId, kind } = attachment.address;
+        const target = { draftId, kind, fileId };
+        if (known.has(resourceOf(target))) return [];
+        return [{ type: "attachment", address: formatAddress(attachment.address), target }];
+      }),
+    )
+    .sort((a, b) => compareText(nameOf(a), nameOf(b)));
+}
+
+interface Aged {
+  readonly look: Look;
+  readonly confirmedAt: number;
+}
+
+function oldestFirst({ recorded, policy, now }: LookInput): Look[] {
+  const lookedAt = new Map(recorded.looks.map(({ resource, at }) => [resource, at]));
+  const things: Aged[] = [
+    ...(policy.attachments === "probe" ? recordedFiles(recorded) : []),
+    ...recordedProducts(recorded),
+  ];
+  const isDue = ({ confirmedAt }: Aged) => policy.mode === "full" || now - confirmedAt >= policy.maxAgeMs;
+  return things
+    .filter(isDue)
+    .map(({ look, confirmedAt }) => {
+      const name = nameOf(look);
+      return { look, name, at: Math.max(confirmedAt, lookedAt.get(name) ?? 0) };
+    })
+    .sort((a, b) => a.at - b.at || compareText(a.name, b.name))
+    .map(({ look }) => look);
+}
+
+function recordedFiles({ attachments }: Recorded): Aged[] {
+  return attachments.map(({ draftId, kind, fileId, address, provenance }) => ({
+    look: { type: "attachment", address, target: { draftId, kind, fileId } },
+    confirmedAt: provenance.at,
+  }));
+}
+
+/** Every product once, under the first of its addresses. */
+function recordedProducts({ publications, duplicates }: Recorded): Aged[] {
+  const all = [
+    ...publications.map(({ draftId, productId, provenance }) => ({
+      address: `drafts/${draftId}/product`,
+      productId,
+      provenance,
+    })),
+    ...duplicates.map(({ name, productId, provenance }) => ({
+      address: `duplicates/${name}`,
+      productId,
+      provenance,
+    })),
+  ];
+  return all.map(({ address, productId, provenance }) => ({
+    look: { type: "product", address, productId },
+    confirmedAt: provenance.at,
+  }));
+}
+
+function withoutRepetition(looks: readonly Look[]): Look[] {
+  const first = new Map<string, Look>();
+  for (const look of looks) {
+    const name = nameOf(look);
+    if (!first.has(name)) first.set(name, look);
+  }
+  return [...first.values()];
+}
+
+function nameOf(look: Look): string {
+  switch (look.type) {
+    case "attachment":
+      return resourceOf(look.target);
+    case "product":
+      return `products/${look.productId}`;
+    case "uploads":
+      return `uploads/${look.uploadIds.join(",")}`;
+  }
+}

@@ -1,0 +1,155 @@
+import { z } from "zod";
+import { actions } from "../model/change.ts";
+import { planFormatVersion } from "../model/plan.ts";
+import { confirmations } from "../model/recorded.ts";
+
+const text = z.string();
+const count = z.int().nonnegative();
+const id = z.int().positive();
+
+const attachmentState = z.strictObject({
+  file_id: id.exactOptional(),
+  source: text.exactOptional(),
+  sha256: text.exactOptional(),
+  size: count.exactOptional(),
+  upload_id: text.exactOptional(),
+  upload_key: text.exactOptional(),
+  address: text.exactOptional(),
+  file_format: text.exactOptional(),
+  format_version: text.exactOptional(),
+  renderer: text.exactOptional(),
+  renderer_version: text.exactOptional(),
+  is_native: z.boolean().exactOptional(),
+  description: text.exactOptional(),
+});
+const protectState = z.strictObject({ protect: z.boolean() });
+const publication = z.strictObject({ revision: id, product_id: id });
+
+const reason = z.enum([
+  "not_recorded",
+  "attributes_differ",
+  "drifted",
+  "gone",
+  "found",
+  "content_changed",
+  "renamed",
+  "not_in_manifest",
+  "not_published",
+  "revision_raised",
+  "protect",
+  "unprotect",
+  "outcome_unknown",
+]);
+
+const confirmed = z.strictObject({ by: z.enum(confirmations), at: text });
+
+function changeOf<A extends string, B extends z.ZodType, C extends z.ZodType>(
+  action: A,
+  before: B,
+  after: C,
+) {
+  return z.strictObject({
+    address: text,
+    action: z.literal(action),
+    reason,
+    before,
+    after,
+    attributes: z.array(text),
+    confirmed: confirmed.exactOptional(),
+  });
+}
+
+const change = z.union([
+  changeOf("create", z.null(), attachmentState),
+  changeOf("update", attachmentState, attachmentState),
+  changeOf("update", protectState, protectState),
+  changeOf("replace", attachmentState, attachmentState),
+  changeOf("adopt", attachmentState, attachmentState),
+  changeOf("delete", attachmentState, z.null()),
+  changeOf("publish", publication.nullable(), z.strictObject({ revision: id })),
+  changeOf(
+    "duplicate",
+    z.null(),
+    z.strictObject({ product_id: id.exactOptional(), draft_id: id.exactOptional() }),
+  ),
+  changeOf("forget", z.strictObject({ product_id: id }), z.null()),
+  changeOf(
+    "in_doubt",
+    z.strictObject({
+      operation_id: text,
+      kind: text,
+      method: text,
+      path: text,
+      since: text,
+      detail: text,
+    }),
+    attachmentState.nullable(),
+  ),
+]);
+
+function driftOf<T extends string, B extends z.ZodType, A extends z.ZodType>(type: T, before: B, after: A) {
+  return z.strictObject({
+    address: text,
+    type: z.literal(type),
+    before,
+    after,
+    attributes: z.array(text),
+    confirmed: confirmed.nullable(),
+    observed_at: text,
+  });
+}
+
+const drift = z.union([
+  driftOf("changed", attachmentState, attachmentState),
+  driftOf("gone", attachmentState, z.null()),
+  driftOf("found", z.null(), attachmentState),
+  driftOf("product_gone", z.strictObject({ product_id: id }), z.null()),
+]);
+
+const refresh = z.strictObject({
+  mode: z.enum(["budget", "full"]),
+  attachments: z.enum(["none", "probe"]),
+  calls: count,
+  max_calls: count.nullable(),
+  looked_at: count,
+  unreadable: count,
+  left: count,
+  oldest_unconfirmed: text.nullable(),
+});
+
+const diagnostic = z.strictObject({
+  severity: z.enum(["error", "warning", "info"]),
+  code: text,
+  message: text,
+  hint: text.exactOptional(),
+  address: text.exactOptional(),
+  place: z.strictObject({ file: text, line: count, column: count }).exactOptional(),
+  excerpt: z
+    .array(
+      z.strictObject({
+        line: count,
+        text,
+        mark: z.strictObject({ column: count, length: count }).exactOptional(),
+      }),
+    )
+    .exactOptional(),
+});
+
+/** The JSON of a plan, as a saved plan holds it. */
+export const planSchema = z.strictObject({
+  format_version: z.literal(planFormatVersion),
+  plan_id: z.string().regex(/^[0-9a-f]{64}$/),
+  workspace: text,
+  base: z.strictObject({ lineage: text, serial: count }),
+  service_origin: text,
+  summary: z.partialRecord(z.enum(actions), count),
+  estimate: z.strictObject({
+    calls: z.strictObject({ min: count, max: count }),
+    seconds: count,
+    rate: z.strictObject({ limit: id, window_ms: id }),
+  }),
+  refresh: refresh.exactOptional(),
+  drift: z.array(drift).exactOptional(),
+  changes: z.array(change),
+  diagnostics: z.array(diagnostic),
+});

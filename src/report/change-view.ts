@@ -1,0 +1,196 @@
+import type { Action, AttachmentState, Change, Reason } from "../model/change.ts";
+import { isBlocked, isProtectChange } from "../model/change.ts";
+import type { AttributeName } from "../model/resource.ts";
+import { attributeNames } from "../model/resource.ts";
+import { describeConfirmed } from "./provenance-text.ts";
+import { formatBytes } from "./quantities.ts";
+import type { Segment } from "./word-diff.ts";
+import { diffWords } from "./word-diff.ts";
+
+/** One change. */
+export interface ChangeView {
+  readonly action: Action;
+  readonly symbol: string;
+  /** In doubt, and for a person to settle. */
+  readonly blocked: boolean;
+  /** The address below the group's heading. */
+  readonly label: string;
+  /** Why, in a few words; empty where the symbol says it all. */
+  readonly note: string;
+  readonly values: readonly ValueView[];
+}
+
+/** A value before and after: short ones in a line, texts word by word. */
+export type ValueView =
+  | { readonly kind: "value"; readonly name: string; readonly before?: string; readonly after?: string }
+  | {
+      readonly kind: "text";
+      readonly name: string;
+      readonly segments: readonly Segment[];
+      /** There was no text before. */
+      readonly isNew: boolean;
+    };
+
+/** The sign of an action in a plan. */
+export const symbols: Readonly<Record<Action, string>> = {
+  create: "+",
+  update: "~",
+  delete: "-",
+  replace: "-/+",
+  adopt: "=",
+  publish: "!",
+  duplicate: "!",
+  forget: "x",
+  in_doubt: "?",
+  noop: " ",
+};
+
+const notes: Readonly<Record<Reason, string>> = {
+  not_recorded: "",
+  attributes_differ: "",
+  drifted: "changed by somebody else",
+  gone: "detached by somebody else",
+  found: "attached already, and not recorded",
+  content_changed: "content changed",
+  renamed: "recorded under another name",
+  not_in_manifest: "in no manifest",
+  not_published: "",
+  revision_raised: "revision raised",
+  protect: "kept in the ledger only",
+  unprotect: "kept in the ledger only",
+  outcome_unknown: "in doubt",
+};
+
+/** How a change is shown. `label` is its address below the group's heading; `now` is in epoch milliseconds. */
+export function viewChange(
+  change: Change,
+  { label, now }: { readonly label: string; readonly now: number },
+): ChangeView {
+  const { action, confirmed } = change;
+  const parts = [noteOf(change), confirmed === undefined ? "" : describeConfirmed(confirmed, now)];
+  return {
+    action,
+    symbol: symbols[action],
+    blocked: isBlocked(change),
+    label,
+    note: parts.filter((part) => part !== "").join("; "),
+    values: valuesOf(change),
+  };
+}
+
+function noteOf(change: Change): string {
+  const note = notes[change.reason];
+  switch (change.action) {
+    case "adopt":
+      return change.reason === "found" ? note : `was ${change.before.address ?? "recorded"}; no call`;
+    case "in_doubt":
+      return `sent ${change.before.since}; ${change.before.detail}`;
+    case "forget":
+      return `${note}; product ${change.before.product_id} stays at the service`;
+    case "delete":
+      return change.address.endsWith(`/${change.before.file_id}`)
+        ? note
+        : `${note}, file ${change.before.file_id}`;
+    case "create":
+      return [note, uploadNote(change.after)].filter((part) => part !== "").join("; ");
+    case "update":
+      return isProtectChange(change) || change.before.address === undefined
+        ? note
+        : `was ${change.before.address}`;
+    case "replace":
+    case "publish":
+    case "duplicate":
+      return note;
+  }
+}
+
+function uploadNote({ file_id, upload_id, upload_key, size }: AttachmentState): string {
+  if (upload_id !== undefined && file_id === undefined) return "uploaded already, waiting for its file id";
+  if (upload_key !== undefined && file_id === undefined) return "in storage already";
+  return size !== undefined && file_id === undefined ? `upload of ${formatBytes(size)}` : "";
+}
+
+function valuesOf(change: Change): ValueView[] {
+  if (isProtectChange(change)) {
+    return [
+      {
+        kind: "value",
+        name: "protect",
+        before: String(change.before.protect),
+        after: String(change.after.protect),
+      },
+    ];
+  }
+  switch (change.action) {
+    case "create":
+      return attributeValues({}, change.after, change.attributes);
+    case "update":
+      return attributeValues(change.before, change.after, change.attributes);
+    case "replace":
+      return [
+        contentValue(change.before, change.after),
+        ...attributeValues(change.before, change.after, change.attributes),
+      ];
+    case "publish":
+      return [revisionValue(change.before?.revision, change.after.revision)];
+    case "delete":
+    case "adopt":
+    case "duplicate":
+    case "forget":
+    case "in_doubt":
+      return [];
+  }
+}
+
+function revisionValue(before: number | undefined, after: number): ValueView {
+  return {
+    kind: "value",
+    name: "revision",
+    ...(before === undefined ? {} : { before: String(before) }),
+    after: String(after),
+  };
+}
+
+function contentValue(before: AttachmentState, after: AttachmentState): ValueView {
+  const short = (state: AttachmentState) =>
+    state.sha256 === undefined ? "unknown" : `sha256 ${state.sha256.slice(0, 12)}`;
+  const size = after.size === undefined ? "" : `, ${formatBytes(after.size)}`;
+  return {
+    kind: "value",
+    name: "content",
+    before: `${short(before)}, file ${before.file_id}`,
+    after: `${short(after)}${size}`,
+  };
+}
+
+const order: readonly AttributeName[] = [
+  ...attributeNames.product_files,
+  ...attributeNames.promotional_files,
+];
+
+/** Attributes before and after, in canonical order. */
+export function attributeValues(
+  before: AttachmentState,
+  after: AttachmentState,
+  changed: readonly string[],
+): ValueView[] {
+  return order
+    .filter((name) => changed.includes(name))
+    .map((name) => valueView(name, before[name], after[name]));
+}
+
+type Value = string | boolean | undefined;
+
+function valueView(name: AttributeName, before: Value, after: Value): ValueView {
+  const isLong = typeof before === "string" && before.length > 60;
+  if (name === "description" && typeof after === "string" && (after !== "" || isLong)) {
+    const segments = diffWords(typeof before === "string" ? before : "", after);
+    return { kind: "text", name, segments, isNew: before === undefined };
+  }
+  return {
+    kind: "value",
+    name,
+    ...(before === undefined ? {} : { before: JSON.stringify(before) }),
+    ...(after === undefined ? {} : { after: JSON.stringify(after) }),
+  };
+}

@@ -1,0 +1,35 @@
+import type { DriftEntry, DriftReport, LastCall } from "./drift-report.ts";
+import { viewDrift } from "./drift-view.ts";
+import { inertLine } from "./inert-text.ts";
+import type { Palette } from "./palette.ts";
+import { formatDriftItem, formatRefresh } from "./plan-text.ts";
+import { describeAgo } from "./provenance-text.ts";
+import { viewRefresh } from "./refresh-view.ts";
+
+/** The report for a terminal or a log, at `now` (epoch milliseconds). Ends with a line feed. */
+export function formatDriftText(report: DriftReport, now: number, paint: Palette): string {
+  const items = report.drift.map((entry) => formatEntry(entry, now, paint));
+  const { length } = report.drift;
+  const what = length === 1 ? "1 thing is" : `${length} things are`;
+  const head =
+    length === 0
+      ? `${paint("strong", "No drift.")} What was seen is as recorded.`
+      : `${paint("warning", "Drift:")} ${what} otherwise at the service than recorded.`;
+  const refresh = formatRefresh(viewRefresh(report.refresh, now), paint);
+  return `${[...items, ...(length === 0 ? [] : [""]), head, ...refresh].join("\n")}\n`;
+}
+
+function formatEntry(entry: DriftEntry, now: number, paint: Palette): string {
+  const ours = paint("muted", `          ${inertLine(describeLastCall(entry.last_call, now))}`);
+  return `${formatDriftItem(viewDrift(entry, now), paint)}\n${ours}`;
+}
+
+/** Who changed it, as far as it can be known: `our last call: PATCH 3 days ago, apply (run 4f1c2a90)`. */
+export function describeLastCall(call: LastCall | null, now: number): string {
+  if (call === null) return "no call of ours: it was made by hand, or by another tool";
+  const run = `${call.command || "a run"} (run ${call.run_id.slice(0, 8)})`;
+  const last = `our last call: ${call.method} ${describeAgo(call.at, now)}, ${run}`;
+  return call.outcome === "unknown"
+    ? `${last}; it is in doubt, and may have been this`
+    : `${last}; somebody else after that`;
+}

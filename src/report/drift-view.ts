@@ -1,0 +1,45 @@
+import type { Drift } from "../model/drift.ts";
+import type { ValueView } from "./change-view.ts";
+import { attributeValues } from "./change-view.ts";
+import { describeAgo, describeConfirmed } from "./provenance-text.ts";
+
+/** One difference between what is recorded and what was observed. Text from outside is not yet made inert. */
+export interface DriftView {
+  readonly type: Drift["type"];
+  /** `~` another value, `-` gone, `+` there and not recorded. */
+  readonly symbol: string;
+  readonly address: string;
+  /** What happened, in a few words. */
+  readonly note: string;
+  /** How the record was known, and when it was seen to be otherwise. */
+  readonly evidence: string;
+  readonly values: readonly ValueView[];
+}
+
+/** How a drift is shown at `now`, epoch milliseconds. Pure. */
+export function viewDrift(drift: Drift, now: number): DriftView {
+  const { type, address, confirmed, observed_at, attributes } = drift;
+  const known = confirmed === null ? "not recorded" : `last ${describeConfirmed(confirmed, now)}`;
+  const evidence = `${known}; seen ${describeAgo(observed_at, now)}`;
+  const shared = { type, address, evidence };
+  switch (drift.type) {
+    case "changed":
+      return {
+        ...shared,
+        symbol: "~",
+        note: "changed by somebody else",
+        values: attributeValues(drift.before, drift.after, attributes),
+      };
+    case "gone":
+      return { ...shared, symbol: "-", note: "not attached any more", values: [] };
+    case "found":
+      return { ...shared, symbol: "+", note: `attached already, as file ${drift.after.file_id}`, values: [] };
+    case "product_gone":
+      return {
+        ...shared,
+        symbol: "-",
+        note: `product ${drift.before.product_id} is not there any more`,
+        values: [],
+      };
+  }
+}

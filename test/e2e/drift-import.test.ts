@@ -1,0 +1,225 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Arrival, Sandbox } from "../../src/sandbox/server.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import type { Folder } from "../support/cli.ts";
+import { draftsync, makeFolder } from "../support/cli.ts";
+
+const key = "canary-key-d41f";
+const arrivals: Arrival[] = [];
+let sandbox: Sandbox;
+let folder: Folder;
+
+const run = (...args: string[]) =>
+  draftsync(args, { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key, DRAFTSYNC_BASE_URL: sandbox.url } });
+
+/** What arrives while the work is done. */
+async function arriving(work: () => Promise<unknown>): Promise<readonly Arrival[]> {
+  const before = arrivals.length;
+  await work();
+  return arrivals.slice(before);
+}
+
+/** Somebody else changes the draft. */
+async function byHand(method: string, path: string, attributes?: object): Promise<number> {
+  const data = { type: path.includes("product_files") ? "product_file" : "promotional_file", attributes };
+  const answer = await fetch(`${sandbox.url}${path}`, {
+    method,
+    headers: {
+      accept: "application/vnd.api+json; com.service.api.version=1",
+      "content-type": "application/vnd.api+json",
+      authorization: `Token ${key}`,
+    },
+    ...(attributes === undefined ? {} : { body: JSON.stringify({ data }) }),
+  });
+  return answer.status;
+}
+
+const files = "drafts/1/product_files";
+
+beforeAll(async () => {
+  sandbox = await startSandbox({
+    key,
+    rate: { limit: 1000, windowMs: 1000 },
+    log: (arrival) => void arrivals.push(arrival),
+  });
+  folder = await makeFolder({
+    "draftsync.yaml": `version: 1
+workspace: w
+service: { base_url: https://api.example.com, rate: { limit: 500, window: 1s }, profile: { settle_delay: 1ms } }
+refresh: { attachments: probe }
+`,
+    "manifests/a.yaml": `draft: 1
+product_files:
+  - { file_id: 11, renderer: arnold }
+  - { file_id: 12, renderer: arnold }
+  - { file_id: 13, renderer: arnold }
+promotional_files: [{ file_id: 21, description: Front view }]
+publish: true
+`,
+  });
+  await run("apply", "--auto-approve");
+});
+afterAll(async () => {
+  await sandbox.close();
+  await folder.dispose();
+});
+
+describe("drift", () => {
+  test("ends with 0 when what was seen is as recorded, and changes nothing at the service or in the ledger", async () => {
+    const before = (await run("state", "export")).stdout;
+    const seen = await arriving(async () => {
+      const { code, stdout } = await run("drift");
+      expect({ code, stdout }).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining(
+          "No drift. What was seen is as recorded.\nSeen: looked at 5 things in 5 calls.",
+        ),
+      });
+    });
+    expect(seen.map(({ method }) => method).sort()).toEqual(["GET", "PATCH", "PATCH", "PATCH", "PATCH"]);
+    for (const { method, body } of seen) {
+      if (method === "PATCH") expect(body).toEqual({ data: { type: expect.any(String), attributes: {} } });
+    }
+    expect((await run("state", "export")).stdout).toBe(before);
+  });
+
+  test("tells what somebody else changed, and which call of ours was the last there", async () => {
+    expect(await byHand("PATCH", `/api/${files}/11`, { renderer: "`|@all" })).toBe(200);
+    expect(await byHand("DELETE", `/api/${files}/12`)).toBe(204);
+    const { code, stdout } = await run("drift", "--format", "json");
+    expect(code).toBe(2);
+    const report = JSON.parse(stdout);
+    const last_call = {
+      method: "POST",
+      path: `/api/${files}`,
+      at: expect.stringMatching(/^20.*Z$/),
+      outcome: "done",
+      run_id: expect.any(String),
+      command: "apply",
+    };
+    expect(report).toMatchObject({
+      format_version: 1,
+      workspace: "w",
+      refresh: { mode: "budget", attachments: "probe", calls: 5, looked_at: 5, left: 0 },
+      drift: [
+        {
+          address: `${files}/11`,
+          type: "changed",
+          before: { renderer: "arnold" },
+          after: { renderer: "`|@all" },
+          attributes: ["renderer"],
+          confirmed: { by: "post" },
+          last_call,
+        },
+        { address: `${files}/12`, type: "gone", after: null, last_call },
+      ],
+    });
+    const text = await run("drift", "--target", `${files}/12`);
+    expect(text.code).toBe(2);
+    expect(text.stdout).toMatch(
+      /our last call: POST .* ago, apply \(run [0-9a-f]{8}\); somebody else after that/,
+    );
+    expect(text.stdout).not.toContain(`${files}/11`);
+    const { stdout: markdown } = await run("drift", "--format", "markdown");
+    expect(markdown).toContain("### Drift: 2 in `w`");
+    expect(markdown).toContain('``"`\\|@all"``');
+  });
+
+  test("says when files are only taken from the ledger", async () => {
+    const config = {
+      "draftsync.yaml": "version: 1\nworkspace: w\nservice: { base_url: https://api.example.com }\n",
+    };
+    const other = await makeFolder({ ...config, "manifests/a.yaml": "draft: 1\nproduct_files: []\n" });
+    const { code, stdout } = await draftsync(["drift", "--state", `${folder.path}/.draftsync/state.db`], {
+      cwd: other.path,
+      env: { DRAFTSYNC_API_KEY: key, DRAFTSYNC_BASE_URL: sandbox.url },
+    });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/Seen: looked at 1 thing in 1 call\.\n +files are taken from the ledger, oldest/);
+    await other.dispose();
+  });
+});
+
+describe("import", () => {
+  test("adopts what is there, with its attributes, and changes nothing at the service", async () => {
+    await byHand("POST", `/api/${files}`, { file_id: 14, file_format: "fbx" });
+    const seen = await arriving(async () => {
+      const { code, stdout } = await run("import", `${files}/14`, `${files}/11`, `${files}/12`);
+      expect(code).toBe(3);
+      expect(stdout).toBe(
+        `    = ${files}/14  (in no manifest: the next plan detaches it)
+    = ${files}/11
+    - ${files}/12  (is not there)
+
+Imported: 2 adopted, 1 not there. 3 calls; nothing was changed at the service.
+`,
+      );
+    });
+    expect(seen.map(({ method, body }) => ({ method, body }))).toEqual(
+      Array.from({ length: 3 }, () => ({
+        method: "PATCH",
+        body: { data: { type: "product_file", attributes: {} } },
+      })),
+    );
+    const { stdout } = await run("state", "show", `${files}/11`, "--json");
+    expect(JSON.parse(stdout).entries[0]).toMatchObject({
+      confirmed_by: "import",
+      details: { renderer: "`|@all" },
+    });
+  });
+
+  test("takes products by their ids, and addresses from a file", async () => {
+    const other = await makeFolder({
+      "draftsync.yaml":
+        "version: 1\nworkspace: w\nservice: { base_url: https://api.example.com, rate: { limit: 500, window: 1s } }\n",
+      "manifests/a.yaml":
+        "draft: 1\nproduct_files: [{ file_id: 11 }]\npublish: { revision: 3 }\n---\nduplicates: [{ name: copy, product: { draft: 1 } }]\n",
+      "list.txt":
+        "# what was made by hand\r\ndrafts/1/product=9000000001\r\n\r\n drafts/1/product_files/11 \r\n",
+    });
+    const there = (...args: string[]) =>
+      draftsync(args, { cwd: other.path, env: { DRAFTSYNC_API_KEY: key, DRAFTSYNC_BASE_URL: sandbox.url } });
+    const early = await there("import", "duplicates/copy=9000000001");
+    expect(early).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("import the publication of its draft first"),
+    });
+    expect(await there("import", "--file", "list.txt")).toMatchObject({ code: 0 });
+    const plan = JSON.parse((await there("plan", "--format", "json")).stdout);
+    expect(plan.summary).toEqual({ duplicate: 1, noop: 2 });
+    expect(await there("import", "duplicates/copy=9000000009")).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("- duplicates/copy  (is not there)"),
+    });
+    await other.dispose();
+  });
+
+  test.each([
+    [["import"], "nothing was named"],
+    [["import", "--all", `${files}/11`], "--all takes no addresses"],
+    [["import", "drafts/1"], "drafts/1: this is not the address of a file"],
+    [["import", "drafts/1/product_files/source:x.glb"], "no manifest asks for it"],
+    [["import", "drafts/1/product=abc"], "is not an id"],
+    [["import", "drafts/2/product=5"], "no manifest asks for a publication"],
+    [["import", "drafts/1/product_files/11=12"], "it holds another id than 12"],
+    [["import", "--file", "nowhere.txt"], "the list of addresses cannot be read"],
+  ])("%j says what is wrong, before any call", async (args, words) => {
+    const seen = await arriving(async () => {
+      const { code, stderr } = await run(...args);
+      expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining(words) });
+    });
+    expect(seen).toEqual([]);
+  });
+
+  test("--all looks at every file that the manifests ask for", async () => {
+    const { code, stdout } = await run("import", "--all", "--json");
+    expect(code).toBe(3);
+    const view = JSON.parse(stdout);
+    expect(view.adopted.map(({ address }: { address: string }) => address)).toEqual([
+      `${files}/11`,
+      `${files}/13`,
+      "drafts/1/promotional_files/21",
+    ]);
+    expect(view.absent).toEqual([`${files}/12`]);
+  });
+});
