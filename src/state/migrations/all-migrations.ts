@@ -4,6 +4,7 @@ import { leaseMigration } from "./0002-lease.ts";
 import { slotsMigration } from "./0003-slots.ts";
 import { storedObjectsMigration } from "./0004-stored-objects.ts";
 import { looksMigration } from "./0005-looks.ts";
+import { confirmedByGetMigration } from "./0006-confirmed-by-get.ts";
 
 /** Every migration, numbered from 1 without gaps, in the order in which they are applied. */
 export const allMigrations: readonly Migration[] = [
@@ -12,4 +13,5 @@ export const allMigrations: readonly Migration[] = [
   slotsMigration,
   storedObjectsMigration,
   looksMigration,
+  confirmedByGetMigration,
 ];

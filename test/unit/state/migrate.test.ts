@@ -7,7 +7,7 @@ import { allMigrations } from "../../../src/state/migrations/all-migrations.ts";
 import { openPostgres } from "../../../src/state/postgres/postgres-database.ts";
 import { isPostgresLocation } from "../../../src/state/postgres/postgres-location.ts";
 import { openSqlite } from "../../../src/state/sqlite/sqlite-database.ts";
-import { databases } from "./samples.ts";
+import { databases, openForTest } from "./samples.ts";
 
 async function openDatabase(location: string): Promise<LedgerDatabase> {
   const open = isPostgresLocation(location) ? openPostgres : openSqlite;
@@ -84,3 +84,27 @@ test.each(databases)("$name: an older draftsync is refused, whichever one came f
     message: expect.stringContaining(`version ${version};`),
   });
 });
+
+test.each(databases)(
+  "$name: records of a ledger before confirmations by GET are kept",
+  async ({ locate }) => {
+    const location = locate();
+    const database = await openDatabase(location);
+    await migrate(database, { migrations: allMigrations.slice(0, 5), clock: systemClock });
+    await database.transaction("exclusive", async (queries) => {
+      for (const [at, by] of ["post", "patch", "probe", "import", "person"].entries()) {
+        await sql`insert into publications (draft_id, revision, product_id, confirmed_by, confirmed_at)
+        values (${at + 1}, 1, 7, ${by}, 9)`.execute(queries);
+      }
+    });
+    const query = "select draft_id, revision, confirmed_by, confirmed_at from publications order by 1, 2";
+    const before = await rowsOf(database, query);
+    await migrate(database, { migrations: allMigrations, clock: systemClock });
+    expect(before).toHaveLength(5);
+    expect(await rowsOf(database, query)).toEqual(before);
+    const ledger = await openForTest(location);
+    await ledger.record([{ type: "product_confirmed", productId: 7, provenance: { by: "get", at: 10 } }]);
+    const { publications } = await ledger.load();
+    expect(publications.map(({ provenance }) => provenance.by)).toEqual(Array(5).fill("get"));
+  },
+);
