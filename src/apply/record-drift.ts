@@ -2,9 +2,14 @@ import type { Drift } from "../model/drift.ts";
 import { recordOfDrift, targetOfDrift } from "../model/drift.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 
-/** What the ledger takes from the drift that a plan tells, before the plan's changes are carried out. Pure. */
+/**
+ * What the ledger takes from the drift that a plan tells, before the plan's changes are carried out: what was found
+ * last, since it takes its address from whoever has it. Pure.
+ */
 export function driftEffects(drift: readonly Drift[]): readonly LedgerEffect[] {
-  return drift.flatMap(effectOf);
+  const found = drift.filter(({ type }) => type === "found");
+  const others = drift.filter(({ type }) => type !== "found");
+  return [...others, ...found].flatMap(effectOf);
 }
 
 function effectOf(item: Drift): LedgerEffect | [] {

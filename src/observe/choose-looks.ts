@@ -133,7 +133,7 @@ function unrecordedFiles({ desired, recorded, policy, fileIdOf }: LookInput): Lo
         return [{ type: "attachment", address: formatAddress(attachment.address), target }];
       }),
     )
-    .sort((a, b) => compareText(nameOf(a), nameOf(b)));
+    .sort(byName);
 }
 
 interface Aged {
@@ -147,14 +147,17 @@ function oldestFirst({ recorded, policy, now }: LookInput): Look[] {
     ...(policy.attachments === "probe" ? recordedFiles(recorded) : []),
     ...recordedProducts(recorded),
   ];
-  const isDue = ({ confirmedAt }: Aged) => policy.mode === "full" || now - confirmedAt >= policy.maxAgeMs;
+  const isDue = ({ confirmedAt }: Aged) => {
+    const age = now - confirmedAt;
+    // A confirmation by a clock that was ahead has no age that could be relied on.
+    return policy.mode === "full" || age >= policy.maxAgeMs || age < 0;
+  };
   return things
     .filter(isDue)
     .map(({ look, confirmedAt }) => {
-      const name = nameOf(look);
-      return { look, name, at: Math.max(confirmedAt, lookedAt.get(name) ?? 0) };
+      return { look, at: Math.max(confirmedAt, lookedAt.get(nameOf(look)) ?? 0) };
     })
-    .sort((a, b) => a.at - b.at || compareText(a.name, b.name))
+    .sort((a, b) => a.at - b.at || byName(a.look, b.look))
     .map(({ look }) => look);
 }
 
@@ -165,7 +168,7 @@ function recordedFiles({ attachments }: Recorded): Aged[] {
   }));
 }
 
-/** Every product once, under the first of its addresses. */
+/** A product once for each of its addresses. */
 function recordedProducts({ publications, duplicates }: Recorded): Aged[] {
   const all = [
     ...publications.map(({ draftId, productId, provenance }) => ({
@@ -183,6 +186,15 @@ function recordedProducts({ publications, duplicates }: Recorded): Aged[] {
     look: { type: "product", address, productId },
     confirmedAt: provenance.at,
   }));
+}
+
+/** One thing may have several addresses: the first is the one it is looked at under. */
+function byName(a: Look, b: Look): number {
+  return compareText(nameOf(a), nameOf(b)) || compareText(addressOf(a), addressOf(b));
+}
+
+function addressOf(look: Look): string {
+  return look.type === "uploads" ? "" : look.address;
 }
 
 function withoutRepetition(looks: readonly Look[]): Look[] {

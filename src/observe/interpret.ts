@@ -37,19 +37,29 @@ type Part = Partial<Interpretation>;
  * | absent | gone | a detachment took effect; of an attachment it proves nothing | – |
  * | unreadable | the ledger's word stands | the same | – |
  *
- * What is found to be otherwise is drift, and enters the ledger with the plan that tells it. An attribute that no
- * manifest manages is no drift: its new value is noted.
+ * An update in doubt is settled only by an answer that tells every attribute it was to set. What is found to be
+ * otherwise is drift, and enters the ledger with the plan that tells it. An attribute that no manifest manages is no
+ * drift: its new value is noted.
  */
 export function interpret(input: InterpretInput): Interpretation {
   const index = indexInput(input);
   const parts = input.sightings.map((sighting) => interpretOne(sighting, index));
   return {
-    drift: parts.flatMap(({ drift = [] }) => drift).sort((a, b) => compareText(a.address, b.address)),
+    drift: parts.flatMap(({ drift = [] }) => drift).sort(inOrder),
     confirmations: parts.flatMap(({ confirmations = [] }) => confirmations),
     unreadable: parts
       .flatMap(({ unreadable = [] }) => unreadable)
       .sort((a, b) => compareText(a.address, b.address)),
   };
+}
+
+/** By address; one address may have lost a product of each revision, or one file to another. */
+function inOrder(a: Drift, b: Drift): number {
+  return (
+    compareText(a.address, b.address) ||
+    compareText(a.type, b.type) ||
+    (a.type === "product_gone" && b.type === "product_gone" ? a.before.product_id - b.before.product_id : 0)
+  );
 }
 
 interface Index {
@@ -193,7 +203,10 @@ function interpretDoubt(sighting: FileSighting, { record, doubts, index }: Doubt
   const attach = doubts.find(({ kind }) => kind === "attach");
   // Lost calls that are still on their way may yet change what was seen.
   const others = doubts.filter(({ kind }) => kind !== "attach");
-  if (others.some(({ startedAt }) => at < startedAt + index.settleDelayMs)) return undefined;
+  if (others.some(({ startedAt, finishedAt = startedAt }) => at < finishedAt + index.settleDelayMs)) {
+    return undefined;
+  }
+  if (isPresent && others.some((doubt) => !tells(told, doubt))) return undefined;
   if (attach !== undefined) {
     if (!isPresent) return undefined;
     const { sha256 } = attach.intent;
@@ -226,6 +239,12 @@ function interpretDoubt(sighting: FileSighting, { record, doubts, index }: Doubt
       ...settlements,
     ],
   };
+}
+
+/** Whether an answer says anything about each attribute that an operation was to set. */
+function tells(told: Attributes, { kind, intent }: RecordedOperation): boolean {
+  const names = new Set(Object.keys(told));
+  return kind !== "update" || Object.keys(intent.attributes ?? {}).every((name) => names.has(name));
 }
 
 function settled(

@@ -10,7 +10,7 @@ import { attributeNames, changedAttributes } from "../model/resource.ts";
 import type { Differences } from "./differences.ts";
 import { blockingDoubts, inDoubtChange } from "./doubts.ts";
 import type { RecordedIndex } from "./recorded-index.ts";
-import { indexRecorded } from "./recorded-index.ts";
+import { indexRecorded, ownAddress } from "./recorded-index.ts";
 
 /** Product and promotional files: desired against recorded. */
 export function diffAttachments(desired: Desired, recorded: Recorded): Differences {
@@ -202,10 +202,6 @@ function recordedState(known: RecordedAttachment, address: string): AttachmentSt
     ...(known.sha256 === undefined ? {} : { sha256: known.sha256 }),
     ...known.attributes,
   });
-}
-
-function ownAddress({ draftId, kind, fileId }: RecordedAttachment): string {
-  return formatAddress({ type: "attachment", draftId, kind, ref: { by: "file_id", fileId } });
 }
 
 function removal(

@@ -1,45 +1,38 @@
-import { formatAddress } from "../model/address.ts";
 import type { Drift } from "../model/drift.ts";
-import { recordOfDrift } from "../model/drift.ts";
+import { recordOfDrift, targetOfDrift } from "../model/drift.ts";
+import type { FileTarget } from "../model/ports.ts";
 import type { Recorded, RecordedAttachment } from "../model/recorded.ts";
+import { ownAddress } from "./recorded-index.ts";
 
 /**
  * What is recorded with what was observed to be otherwise laid over it: what the ledger will hold once the plan that
- * tells the drift is applied.
+ * tells the drift is applied. As there, whoever has the address of a file that was found gives it up for its own.
  */
 export function layOver(recorded: Recorded, drift: readonly Drift[]): Recorded {
   if (drift.length === 0) return recorded;
-  const gone = new Set<string>();
-  const changed = new Map<string, RecordedAttachment>();
-  const found: RecordedAttachment[] = [];
+  const records = new Map(recorded.attachments.map((attachment) => [nameOf(attachment), attachment]));
+  const found = new Map<string, RecordedAttachment>();
   for (const item of drift) {
     switch (item.type) {
       case "gone":
-        gone.add(item.address);
+        records.delete(nameOf(targetOfDrift(item)));
         break;
       case "changed":
-        changed.set(item.address, recordOfDrift(item));
+        records.set(nameOf(targetOfDrift(item)), recordOfDrift(item));
         break;
       case "found":
-        found.push(recordOfDrift(item));
+        found.set(item.address, recordOfDrift(item));
         break;
       case "product_gone":
         break;
     }
   }
-  const attachments = recorded.attachments
-    .filter(({ address }) => !gone.has(address))
-    .map((attachment) => changed.get(attachment.address) ?? attachment);
-  const taken = new Set(found.map(({ address }) => address));
-  const others = attachments.map((attachment) =>
-    taken.has(attachment.address) ? atOwnAddress(attachment) : attachment,
+  const others = [...records.values()].map((attachment) =>
+    found.has(attachment.address) ? { ...attachment, address: ownAddress(attachment) } : attachment,
   );
-  return { ...recorded, attachments: [...others, ...found] };
+  return { ...recorded, attachments: [...others, ...found.values()] };
 }
 
-/** As the ledger does: whoever holds the address of a file that is recorded anew goes by its file id. */
-function atOwnAddress(attachment: RecordedAttachment): RecordedAttachment {
-  const { draftId, kind, fileId } = attachment;
-  const ref = { by: "file_id", fileId } as const;
-  return { ...attachment, address: formatAddress({ type: "attachment", draftId, kind, ref }) };
+function nameOf({ draftId, kind, fileId }: FileTarget): string {
+  return `${draftId}/${kind}/${fileId}`;
 }

@@ -5,6 +5,7 @@ import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan } from "../model/plan.ts";
 import type { Recorded } from "../model/recorded.ts";
 import type { Differences } from "./differences.ts";
+import { layOver } from "./lay-over.ts";
 
 /** What a plan may do without being asked twice. */
 export interface SafetyLimits {
@@ -15,14 +16,16 @@ export interface SafetyLimits {
 }
 
 /**
- * Why a plan may not be applied; empty when it may. Every refusal states its numbers and what overrides it.
+ * Why a plan may not be applied; empty when it may. Every refusal states its numbers and what overrides it. Files that
+ * are gone already do not count as recorded: what is left of them is what can be lost.
  * To be checked before the first write.
  */
 export function checkSafety(plan: Plan, recorded: Recorded, limits: SafetyLimits): Diagnostic[] {
+  const known = layOver(recorded, plan.drift ?? []);
   return [
-    ...checkProtection(plan, recorded),
-    ...checkEmpty(plan, recorded, limits),
-    ...checkDeletes(plan, recorded, limits),
+    ...checkProtection(plan, known),
+    ...checkEmpty(plan, known, limits),
+    ...checkDeletes(plan, known, limits),
   ];
 }
 

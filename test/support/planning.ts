@@ -1,5 +1,6 @@
 import { formatAddress } from "../../src/model/address.ts";
 import type { Desired, DesiredAttachment, DesiredDraft } from "../../src/model/desired.ts";
+import type { RefreshSummary } from "../../src/model/observed.ts";
 import type { Recorded, RecordedAttachment } from "../../src/model/recorded.ts";
 import type { Attributes, FileKind } from "../../src/model/resource.ts";
 import type { PlanInput } from "../../src/plan/build-plan.ts";
@@ -70,6 +71,21 @@ export function recordedFile(
     address: formatAddress({ type: "attachment", draftId, kind, ref: { by: "file_id", fileId } }),
     attributes: {},
     provenance: { by: "post", at: 0 },
+    ...parts,
+  };
+}
+
+/** The summary of a refresh that looked at everything. */
+export function refreshSummary(parts: Partial<RefreshSummary> = {}): RefreshSummary {
+  return {
+    mode: "full",
+    attachments: "probe",
+    calls: 1,
+    max_calls: null,
+    looked_at: 1,
+    unreadable: 0,
+    left: 0,
+    oldest_unconfirmed: null,
     ...parts,
   };
 }

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { Drift } from "../../../src/model/drift.ts";
+import type { Observed } from "../../../src/model/observed.ts";
 import { checkSafety } from "../../../src/plan/safety.ts";
 import {
   desiredWith,
@@ -6,6 +8,7 @@ import {
   planOf,
   recordedFile,
   recordedWith,
+  refreshSummary,
   wantedFile,
   wantedSource,
 } from "../../support/planning.ts";
@@ -20,7 +23,34 @@ function keeping(kept: number, total: number) {
   return { plan: planOf(desiredWith({ drafts }), recorded), recorded };
 }
 
+/** What was observed: these files of draft 1 are not attached any more. */
+function goneOf(fileIds: readonly number[]): Observed {
+  const at = new Date(0).toISOString();
+  const drift = fileIds.map((id): Drift => {
+    const { address } = recordedFile(1, id);
+    const confirmed = { by: "post", at } as const;
+    return {
+      address,
+      type: "gone",
+      before: { file_id: id },
+      after: null,
+      attributes: [],
+      confirmed,
+      observed_at: at,
+    };
+  });
+  return { summary: refreshSummary(), drift, confirmations: [], unreadable: [] };
+}
+
 describe("the limit of deletions", () => {
+  test("counts what is left of the recorded files", () => {
+    const { plan: _, recorded } = keeping(0, 30);
+    const kept = draftWith(1, { attachments: ids(18).map((id) => wantedFile(1, id + 12)) });
+    const gone = goneOf(ids(1));
+    const plan = planOf(desiredWith({ drafts: [kept] }), recorded, { observed: gone });
+    expect(checkSafety(plan, recorded, limits)[0]?.message).toContain("11 of 29 recorded files");
+  });
+
   test.each([
     { kept: 90, total: 100, refused: false },
     { kept: 70, total: 100, refused: false },
@@ -49,6 +79,16 @@ describe("manifests that ask for nothing", () => {
     const { plan, recorded } = keeping(0, 3);
     expect(checkSafety(plan, recorded, limits).map(({ code }) => code)).toEqual(["nothing-would-be-left"]);
     expect(checkSafety(plan, recorded, { ...limits, allowEmpty: true })).toEqual([]);
+  });
+
+  test("are refused all the same while some of the recorded files are gone already", () => {
+    const { recorded } = keeping(0, 3);
+    const plan = planOf(desiredWith(), recorded, { observed: goneOf([1]) });
+    expect(plan.summary).toEqual({ delete: 2 });
+    const [refusal] = checkSafety(plan, recorded, limits);
+    expect(refusal?.message).toContain("all 2 recorded files would be detached");
+    const empty = planOf(desiredWith(), recorded, { observed: goneOf([1, 2, 3]) });
+    expect(checkSafety(empty, recorded, limits)).toEqual([]);
   });
 
   test("are no mistake when nothing is recorded, or when something is kept", () => {

@@ -1,0 +1,361 @@
+import { describe, expect, test } from "vitest";
+import type { Finding, Sighting } from "../../../src/model/observed.ts";
+import type { CallFailure } from "../../../src/model/outcome.ts";
+import type { RecordedOperation } from "../../../src/model/recorded.ts";
+import type { Attributes } from "../../../src/model/resource.ts";
+import type { InterpretInput } from "../../../src/observe/interpret.ts";
+import { interpret } from "../../../src/observe/interpret.ts";
+import { desiredWith, draftWith, recordedFile, recordedWith, wantedFile } from "../../support/planning.ts";
+import { doubtOf, duplicateAt, publicationAt, uploadOf } from "./support.ts";
+
+const settleDelayMs = 1000;
+/** Long enough after operations that began at 0. */
+const at = 5000;
+const address = "drafts/1/product_files/7";
+const failure: CallFailure = { code: "timeout", message: "no answer", errors: [], stops: "operation" };
+
+const unreadable = { type: "unreadable", failure } as const;
+const absent = { type: "absent" } as const;
+const present = (value: Attributes): Finding<Attributes> => ({ type: "present", value });
+
+function sightingOf(finding: Finding<Attributes>, fileId = 7, when = at): Sighting {
+  const target = { draftId: 1, kind: "product_files", fileId } as const;
+  return { type: "attachment", address: `drafts/1/product_files/${fileId}`, target, at: when, finding };
+}
+
+const record = recordedFile(1, 7, {
+  attributes: { renderer: "arnold", file_format: "fbx" },
+  provenance: { by: "post", at: 10 },
+});
+
+interface Situation {
+  readonly isRecorded?: boolean;
+  readonly doubts?: readonly RecordedOperation[];
+  /** What a manifest asks of the file; `null`: it is in none. */
+  readonly wanted?: Attributes | null;
+  readonly when?: number;
+}
+
+function interpretOne(
+  finding: Finding<Attributes>,
+  { isRecorded = true, doubts = [], wanted = { renderer: "arnold" }, when = at }: Situation = {},
+) {
+  const attachments = wanted === null ? [] : [wantedFile(1, 7, wanted)];
+  return interpret({
+    sightings: [sightingOf(finding, 7, when)],
+    desired: desiredWith({ drafts: [draftWith(1, { attachments })] }),
+    recorded: recordedWith({ attachments: isRecorded ? [record] : [], inDoubt: doubts }),
+    settleDelayMs,
+  });
+}
+
+/** What an interpretation comes to, in few words. */
+function summarize({ drift, confirmations, unreadable: unread }: ReturnType<typeof interpret>): string[] {
+  return [
+    ...drift.map((item) => [`drift ${item.type}`, ...item.attributes].join(" ")),
+    ...confirmations.map((effect) =>
+      effect.type === "settled" ? `settled ${effect.operationId} ${effect.outcome}` : effect.type,
+    ),
+    ...unread.map(() => "unreadable"),
+  ];
+}
+
+const attach = doubtOf("attach", [1, 7], { id: "attach" });
+const update = doubtOf("update", [1, 7], { id: "update" });
+const updateTo = (attributes: Attributes) => ({
+  ...update,
+  intent: { ...update.intent, attributes },
+});
+const detach = doubtOf("detach", [1, 7], { id: "detach" });
+const same = present({ renderer: "arnold", file_format: "fbx" });
+const other = present({ renderer: "vray", file_format: "fbx" });
+
+describe.each<{ name: string; finding: Finding<Attributes>; cells: [string, Situation, string[]][] }>([
+  {
+    name: "present, as recorded",
+    finding: same,
+    cells: [
+      ["recorded", {}, ["rerecorded"]],
+      [
+        "an attachment in doubt",
+        { isRecorded: false, doubts: [attach] },
+        ["attached", "settled attach done"],
+      ],
+      [
+        "an update in doubt that was to give this value",
+        { doubts: [updateTo({ renderer: "arnold" })] },
+        ["rerecorded", "settled update done"],
+      ],
+      [
+        "an update in doubt that was to give another value",
+        { doubts: [updateTo({ renderer: "vray" })] },
+        ["rerecorded", "settled update not_sent"],
+      ],
+      ["a detachment in doubt", { doubts: [detach] }, ["rerecorded", "settled detach not_sent"]],
+      ["neither", { isRecorded: false }, ["drift found file_format renderer"]],
+      ["neither, and in no manifest", { isRecorded: false, wanted: null }, []],
+    ],
+  },
+  {
+    name: "present, a managed attribute differs",
+    finding: other,
+    cells: [
+      ["recorded", {}, ["drift changed renderer", "looked_at"]],
+      ["recorded, and in no manifest", { wanted: null }, ["drift changed renderer", "looked_at"]],
+      ["recorded, and not managed", { wanted: { file_format: "fbx" } }, ["rerecorded"]],
+      [
+        "an attachment in doubt",
+        { isRecorded: false, doubts: [attach] },
+        ["attached", "settled attach done"],
+      ],
+      [
+        "an update in doubt that was to give this value",
+        { doubts: [updateTo({ renderer: "vray" })] },
+        ["rerecorded", "settled update done"],
+      ],
+      ["a detachment in doubt", { doubts: [detach] }, ["rerecorded", "settled detach not_sent"]],
+      ["neither", { isRecorded: false }, ["drift found file_format renderer"]],
+    ],
+  },
+  {
+    name: "absent",
+    finding: absent,
+    cells: [
+      ["recorded", {}, ["drift gone", "looked_at"]],
+      ["an attachment in doubt, which proves nothing", { isRecorded: false, doubts: [attach] }, []],
+      ["an attachment in doubt of a recorded file", { doubts: [attach] }, ["looked_at"]],
+      ["a detachment in doubt", { doubts: [detach] }, ["detached", "settled detach done"]],
+      [
+        "an update in doubt, of which somebody took the file away",
+        { doubts: [updateTo({ renderer: "vray" })] },
+        ["drift gone", "settled update not_sent"],
+      ],
+      [
+        "a detachment of what is not recorded",
+        { isRecorded: false, doubts: [detach] },
+        ["settled detach done"],
+      ],
+      ["neither", { isRecorded: false }, []],
+    ],
+  },
+  {
+    name: "unreadable",
+    finding: unreadable,
+    cells: [
+      ["recorded", {}, ["looked_at", "unreadable"]],
+      ["an attachment in doubt", { isRecorded: false, doubts: [attach] }, ["unreadable"]],
+      ["an update in doubt", { doubts: [updateTo({ renderer: "vray" })] }, ["looked_at", "unreadable"]],
+      ["a detachment in doubt", { doubts: [detach] }, ["looked_at", "unreadable"]],
+      ["neither", { isRecorded: false }, ["unreadable"]],
+    ],
+  },
+])("what is $name", ({ finding, cells }) => {
+  test.each(cells)("%s", (_name, situation, expected) => {
+    expect(summarize(interpretOne(finding, situation))).toEqual(expected);
+  });
+});
+
+describe("a lost call that may still take effect", () => {
+  const lost = (finishedAt?: number) => ({
+    ...updateTo({ renderer: "vray" }),
+    startedAt: 1000,
+    ...(finishedAt === undefined ? {} : { finishedAt }),
+  });
+
+  test.each([
+    { name: "before settle_delay", doubts: [lost()], when: 1999, settled: false },
+    { name: "after settle_delay", doubts: [lost()], when: 2000, settled: true },
+    // It was sent again and again until it ended: its last request is the one that counts.
+    {
+      name: "after settle_delay, and before that of its end",
+      doubts: [lost(1500)],
+      when: 2499,
+      settled: false,
+    },
+    { name: "after settle_delay since its end", doubts: [lost(1500)], when: 2500, settled: true },
+    {
+      name: "with another that is not old enough",
+      doubts: [lost(), { ...detach, startedAt: 4500 }],
+      when: 5000,
+      settled: false,
+    },
+    // That the file is there is proof enough.
+    { name: "an attachment at once", doubts: [{ ...attach, startedAt: 4999 }], when: 5000, settled: true },
+  ])("$name: settled $settled", ({ doubts, when, settled }) => {
+    const found = interpretOne(other, { doubts, when });
+    expect(found.confirmations.some(({ type }) => type === "settled")).toBe(settled);
+    if (!settled) expect(summarize(found)).toEqual(["looked_at"]);
+  });
+});
+
+describe("an answer that tells no attribute", () => {
+  const silent = present({});
+
+  test("confirms that the file is there, and keeps what is known of it", () => {
+    expect(interpretOne(silent).confirmations).toEqual([
+      { type: "rerecorded", attachment: { ...record, provenance: { by: "probe", at } } },
+    ]);
+  });
+
+  test.each([
+    { name: "nothing", told: {} },
+    { name: "another attribute", told: { file_format: "fbx" } },
+  ])("does not settle an update: told is $name", ({ told }) => {
+    const found = interpretOne(present(told), { doubts: [updateTo({ renderer: "vray" })] });
+    expect(summarize(found)).toEqual(["looked_at"]);
+  });
+
+  test("settles a detachment, and an attachment whose attributes are unknown then", () => {
+    expect(summarize(interpretOne(silent, { doubts: [detach] }))).toEqual([
+      "rerecorded",
+      "settled detach not_sent",
+    ]);
+    const { confirmations } = interpretOne(silent, { isRecorded: false, doubts: [attach] });
+    expect(confirmations[0]).toMatchObject({ type: "attached", attachment: { attributes: {} } });
+  });
+
+  test("of a file that was found leaves its attributes unknown, so that all are sent", () => {
+    const [drift] = interpretOne(silent, { isRecorded: false }).drift;
+    expect(drift).toMatchObject({ type: "found", attributes: [], after: { file_id: 7 } });
+  });
+});
+
+describe("drift", () => {
+  test("tells what was recorded, what was seen, and how and when each is known", () => {
+    const { drift } = interpretOne(present({ renderer: "vray", renderer_version: "6" }));
+    expect(drift).toEqual([
+      {
+        address,
+        type: "changed",
+        before: { file_id: 7, file_format: "fbx", renderer: "arnold" },
+        after: { file_id: 7, file_format: "fbx", renderer: "vray", renderer_version: "6" },
+        attributes: ["renderer"],
+        confirmed: { by: "post", at: "1970-01-01T00:00:00.010Z" },
+        observed_at: "1970-01-01T00:00:05.000Z",
+      },
+    ]);
+  });
+
+  test("is no attribute that the ledger does not know: it is noted", () => {
+    const { drift, confirmations } = interpretOne(
+      present({ renderer: "arnold", file_format: "fbx", is_native: true }),
+      { wanted: { is_native: false } },
+    );
+    expect(drift).toEqual([]);
+    expect(confirmations).toMatchObject([{ attachment: { attributes: { is_native: true } } }]);
+  });
+
+  test("is no attribute of the other collection", () => {
+    expect(summarize(interpretOne(present({ description: "?" })))).toEqual(["rerecorded"]);
+  });
+
+  test("notes an unmanaged attribute with its new value, and its provenance", () => {
+    const { confirmations } = interpretOne(other, { wanted: { file_format: "fbx" } });
+    expect(confirmations).toMatchObject([
+      {
+        type: "rerecorded",
+        attachment: {
+          attributes: { file_format: "fbx", renderer: "vray" },
+          provenance: { by: "probe", at },
+        },
+      },
+    ]);
+  });
+
+  test("stands in the order of the addresses, whatever was seen first", () => {
+    const recorded = recordedWith({
+      attachments: [recordedFile(1, 1), recordedFile(1, 2)],
+      publications: [publicationAt(1, 12, 0), { ...publicationAt(1, 9, 0), revision: 2 }],
+    });
+    const product = (productId: number): Sighting => ({
+      type: "product",
+      address: "drafts/1/product",
+      productId,
+      at,
+      finding: absent,
+    });
+    const sightings = [product(12), sightingOf(absent, 2), product(9), sightingOf(absent, 1)];
+    const input: InterpretInput = { sightings, desired: desiredWith(), recorded, settleDelayMs };
+    const { drift } = interpret(input);
+    expect(drift.map((item) => [item.address, Object.values(item.before ?? {})[0]])).toEqual([
+      ["drafts/1/product", 9],
+      ["drafts/1/product", 12],
+      ["drafts/1/product_files/1", 1],
+      ["drafts/1/product_files/2", 2],
+    ]);
+    expect(interpret({ ...input, sightings: [...sightings].reverse() }).drift).toEqual(drift);
+  });
+});
+
+describe("a product", () => {
+  const seen = (finding: Finding<null>) =>
+    interpret({
+      sightings: [{ type: "product", address: "drafts/1/product", productId: 9, at, finding }],
+      desired: desiredWith(),
+      recorded: recordedWith({
+        publications: [publicationAt(1, 9, 10)],
+        duplicates: [duplicateAt("copy", 9, 20)],
+      }),
+      settleDelayMs,
+    });
+
+  test("that is there is confirmed wherever it is recorded, by one effect", () => {
+    const confirmed = { type: "product_confirmed", productId: 9, provenance: { by: "get", at } };
+    expect(seen({ type: "present", value: null })).toEqual({
+      drift: [],
+      confirmations: [confirmed],
+      unreadable: [],
+    });
+  });
+
+  test("that is not there is gone once, and stays recorded", () => {
+    const found = seen(absent);
+    expect(found.drift).toMatchObject([{ type: "product_gone", before: { product_id: 9 } }]);
+    expect(found.confirmations).toEqual([{ type: "looked_at", resource: "products/9", at }]);
+  });
+
+  test("that could not be read is neither", () => {
+    const found = seen(unreadable);
+    expect(summarize(found)).toEqual(["looked_at", "unreadable"]);
+    expect(found.unreadable).toEqual([{ address: "drafts/1/product", failure }]);
+  });
+});
+
+describe("uploads", () => {
+  const seen = (finding: Extract<Sighting, { type: "uploads" }>["finding"]) =>
+    interpret({
+      sightings: [{ type: "uploads", uploadIds: ["u", "v", "w"], at, finding }],
+      desired: desiredWith(),
+      recorded: recordedWith({ uploads: [uploadOf("u"), uploadOf("v"), uploadOf("w")] }),
+      settleDelayMs,
+    });
+
+  test("that have ended are noted; one that is pending, not told or not asked for is not", () => {
+    const found = seen({
+      type: "present",
+      value: [
+        { uploadId: "u", status: "success", rawStatus: "success", fileId: 5 },
+        { uploadId: "v", status: "failed", rawStatus: "broken" },
+        { uploadId: "x", status: "success", rawStatus: "success", fileId: 6 },
+      ],
+    });
+    expect(found).toEqual({
+      drift: [],
+      confirmations: [
+        { type: "upload_ended", uploadId: "u", status: "success", fileId: 5 },
+        { type: "upload_ended", uploadId: "v", status: "failed" },
+      ],
+      unreadable: [],
+    });
+    const pending = { uploadId: "w", status: "pending", rawStatus: "queued" } as const;
+    expect(seen({ type: "present", value: [pending] }).confirmations).toEqual([]);
+  });
+
+  test("that could not be read are each unreadable", () => {
+    expect(seen(unreadable).unreadable.map((item) => item.address)).toEqual([
+      "uploads/u",
+      "uploads/v",
+      "uploads/w",
+    ]);
+  });
+});

@@ -1,0 +1,270 @@
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { driftEffects } from "../../../src/apply/record-drift.ts";
+import type { Change } from "../../../src/model/change.ts";
+import type { Desired } from "../../../src/model/desired.ts";
+import type { Drift } from "../../../src/model/drift.ts";
+import type { Finding, Look, Observed, Sighting } from "../../../src/model/observed.ts";
+import type { Clock, LedgerEffect, NewOperation } from "../../../src/model/ports.ts";
+import type { Recorded } from "../../../src/model/recorded.ts";
+import type { Attributes } from "../../../src/model/resource.ts";
+import { chooseLooks } from "../../../src/observe/choose-looks.ts";
+import { interpret } from "../../../src/observe/interpret.ts";
+import { layOver } from "../../../src/plan/lay-over.ts";
+import { makeFileIdFinder } from "../../../src/plan/recorded-index.ts";
+import { openLedger } from "../../../src/state/open-ledger.ts";
+import {
+  desiredWith,
+  draftWith,
+  planOf,
+  recordedFile,
+  recordedWith,
+  refreshSummary,
+  wantedFile,
+  wantedSource,
+} from "../../support/planning.ts";
+import { freshFolder } from "../state/samples.ts";
+
+const lookedAt = Date.UTC(2026, 0, 5);
+const fileId = fc.integer({ min: 1, max: 5 });
+const draftId = fc.integer({ min: 1, max: 2 });
+const source = fc.constantFrom("a", "b");
+const content = fc.constantFrom("s1", "s2");
+const renderer = fc.constantFrom("", "arnold", "vray");
+const attributes: fc.Arbitrary<Attributes> = fc.record(
+  { renderer, is_native: fc.boolean() },
+  { requiredKeys: [] },
+);
+
+const recordedFiles = fc.array(
+  fc.tuple(draftId, fileId, attributes, fc.option(fc.tuple(source, content), { nil: undefined })).map(
+    ([draft, file, values, of]): LedgerEffect => ({
+      type: "attached",
+      attachment: recordedFile(draft, file, {
+        attributes: values,
+        ...(of && { address: `drafts/${draft}/product_files/source:${of[0]}`, sha256: of[1] }),
+      }),
+    }),
+  ),
+  { maxLength: 6 },
+);
+
+/** Of some sources, so that the file of a desired one is known and may be attached already. */
+const uploads = fc
+  .uniqueArray(fc.tuple(source, content, fileId), { maxLength: 4, selector: ([name, of]) => `${name} ${of}` })
+  .map((list) =>
+    list.flatMap(([name, sha256, file]): LedgerEffect[] => {
+      const uploadId = `${name}-${sha256}`;
+      return [
+        { type: "upload_registered", uploadId, uploadKey: uploadId, source: name, sha256, at: 0 },
+        { type: "upload_ended", uploadId, status: "success", fileId: file },
+      ];
+    }),
+  );
+
+const products = fc
+  .uniqueArray(fc.tuple(draftId, fc.integer({ min: 1, max: 3 })), {
+    maxLength: 2,
+    selector: ([draft]) => draft,
+  })
+  .map((list) =>
+    list.map(
+      ([draft, productId]): LedgerEffect => ({
+        type: "published",
+        draftId: draft,
+        revision: 1,
+        productId,
+        provenance: { by: "post", at: 0 },
+      }),
+    ),
+  );
+
+const doubts = fc
+  .uniqueArray(fc.tuple(fc.constantFrom("attach", "update", "detach"), draftId, fileId, attributes), {
+    maxLength: 3,
+    selector: ([kind, draft, file]) => `${kind} ${draft} ${file}`,
+  })
+  .map((list) =>
+    list.map(([kind, draft, file, values]): NewOperation => {
+      const address = `drafts/${draft}/product_files/${file}`;
+      const intent = { draftId: draft, fileKind: "product_files", fileId: file, attributes: values } as const;
+      return { id: `${kind} ${address}`, runId: "run-1", address, kind, method: "X", path: "/", intent };
+    }),
+  );
+
+const desiredStates: fc.Arbitrary<Desired> = fc
+  .uniqueArray(
+    fc.record({
+      id: draftId,
+      files: fc.uniqueArray(fc.tuple(fileId, attributes), { maxLength: 4, selector: ([file]) => file }),
+      sources: fc.uniqueArray(fc.tuple(source, content, attributes), {
+        maxLength: 2,
+        selector: ([name]) => name,
+      }),
+      protect: fc.boolean(),
+      publish: fc.boolean(),
+    }),
+    { maxLength: 2, selector: ({ id }) => id },
+  )
+  .map((drafts) =>
+    desiredWith({
+      drafts: drafts.map(({ id, files, sources, protect, publish }) =>
+        draftWith(id, {
+          protect,
+          attachments: [
+            ...files.map(([file, values]) => wantedFile(id, file, values)),
+            ...sources.map(([name, sha256, values]) => wantedSource(id, name, sha256, values)),
+          ],
+          ...(publish ? { publish: { revision: 1, position: 1 } } : {}),
+        }),
+      ),
+    }),
+  );
+
+const findings = fc.infiniteStream(
+  fc.oneof(
+    { weight: 3, arbitrary: attributes.map((value): Finding<Attributes> => ({ type: "present", value })) },
+    fc.constant({ type: "absent" } as const),
+    fc.constant({
+      type: "unreadable",
+      failure: { code: "timeout", message: "", errors: [], stops: "operation" },
+    } as const),
+  ),
+);
+
+/** What is seen when everything is looked at, and what the service says is chance. */
+function observe(desired: Desired, recorded: Recorded, next: () => Finding<Attributes>): Observed {
+  const { looks } = chooseLooks({
+    desired,
+    recorded,
+    policy: { mode: "full", attachments: "probe", maxCalls: 0, maxAgeMs: 0 },
+    now: lookedAt,
+    uploadsPerCall: 50,
+    fileIdOf: makeFileIdFinder(recorded),
+  });
+  const sightings = looks.map((look) => sightingOf(look, next()));
+  const summary = refreshSummary({ calls: looks.length, looked_at: looks.length });
+  return { summary, ...interpret({ sightings, desired, recorded, settleDelayMs: 1 }) };
+}
+
+function sightingOf(look: Look, finding: Finding<Attributes>): Sighting {
+  const at = lookedAt;
+  if (look.type === "attachment") return { ...look, at, finding };
+  if (look.type === "product") {
+    return { ...look, at, finding: finding.type === "present" ? { type: "present", value: null } : finding };
+  }
+  return { ...look, at, finding: finding.type === "present" ? { type: "present", value: [] } : finding };
+}
+
+/** Changes as they are without a word about drift. */
+function changesOf(changes: readonly Change[]): readonly Change[] {
+  const plain = { drifted: "attributes_differ", gone: "not_recorded" } as const;
+  return changes.flatMap((change): Change[] => {
+    const { reason } = change;
+    if (change.action === "adopt" && reason === "found") return [];
+    return [reason === "drifted" || reason === "gone" ? { ...change, reason: plain[reason] } : change];
+  });
+}
+
+/** What a ledger says is recorded, in an order of its own. */
+function sorted({ attachments }: Recorded): unknown[] {
+  return attachments.map((each) => JSON.stringify(Object.entries(each).sort())).sort();
+}
+
+/** Long before anything was looked at. */
+const clock: Clock = { now: () => 0, monotonic: () => performance.now() };
+let ledgers = 0;
+
+async function ledgerWith(folder: string, effects: readonly LedgerEffect[], doubts: readonly NewOperation[]) {
+  ledgers += 1;
+  const ledger = await openLedger({ location: join(folder, `${ledgers}.db`), clock });
+  await ledger.record(effects);
+  await ledger.startRun({ id: "run-1", command: "apply", planId: "p", startedAt: 0 });
+  for (const doubt of doubts) await ledger.begin(doubt);
+  return ledger;
+}
+
+describe("a plan over what was observed", () => {
+  test("makes the changes that it would make once the ledger has taken the drift", async () => {
+    const folder = freshFolder();
+    let drifted = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        desiredStates,
+        fc.tuple(recordedFiles, uploads, products),
+        doubts,
+        findings,
+        async (desired, effects, operations, stream) => {
+          const ledger = await ledgerWith(folder, effects.flat(), operations);
+          const before = await ledger.load();
+          const observed = observe(desired, before, () => stream.next().value);
+          await ledger.record(observed.confirmations);
+          const recorded = await ledger.load();
+          const plan = planOf(desired, recorded, { observed });
+          await ledger.record(driftEffects(observed.drift));
+          const taken = await ledger.load();
+          await ledger.close();
+          drifted += observed.drift.length;
+          expect(sorted(layOver(recorded, observed.drift))).toEqual(sorted(taken));
+          expect(changesOf(plan.changes)).toEqual(planOf(desired, taken).changes);
+        },
+      ),
+      { numRuns: 100 },
+    );
+    expect(drifted).toBeGreaterThan(100);
+  }, 60_000);
+});
+
+describe("what is laid over the ledger", () => {
+  const formerly = recordedFile(1, 1, { address: "drafts/1/product_files/source:a", sha256: "s1" });
+  const found: Drift = {
+    address: formerly.address,
+    type: "found",
+    before: null,
+    after: { file_id: 2, source: "a", sha256: "s2" },
+    attributes: [],
+    confirmed: null,
+    observed_at: new Date(lookedAt).toISOString(),
+  };
+
+  test("is the record itself without drift", () => {
+    const recorded = recordedWith({ attachments: [formerly] });
+    expect(layOver(recorded, [])).toBe(recorded);
+  });
+
+  test("gives a file that was found its address; the file that had it is detached by its own", () => {
+    const recorded = recordedWith({ attachments: [formerly] });
+    expect(layOver(recorded, [found]).attachments.map(({ address, fileId: id }) => [id, address])).toEqual([
+      [1, "drafts/1/product_files/1"],
+      [2, "drafts/1/product_files/source:a"],
+    ]);
+    const observed: Observed = {
+      summary: refreshSummary(),
+      drift: [found],
+      confirmations: [],
+      unreadable: [],
+    };
+    const desired = desiredWith({ drafts: [draftWith(1, { attachments: [wantedSource(1, "a", "s2")] })] });
+    const { changes } = planOf(desired, recorded, { observed });
+    expect(changes.map(({ action, reason, address }) => `${action} ${reason} ${address}`)).toEqual([
+      "delete not_in_manifest drafts/1/product_files/1",
+      "adopt found drafts/1/product_files/source:a",
+    ]);
+  });
+
+  test("does not depend on the order in which the drift is told", () => {
+    const changed: Drift = {
+      address: formerly.address,
+      type: "changed",
+      before: { file_id: 1, sha256: "s1" },
+      after: { file_id: 1, sha256: "s1", renderer: "vray" },
+      attributes: ["renderer"],
+      confirmed: { by: "post", at: found.observed_at },
+      observed_at: found.observed_at,
+    };
+    const recorded = recordedWith({ attachments: [formerly] });
+    expect(sorted(layOver(recorded, [found, changed]))).toEqual(sorted(layOver(recorded, [changed, found])));
+    expect(driftEffects([found, changed])).toEqual(driftEffects([changed, found]));
+  });
+});
