@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { DraftsyncError } from "../../../src/model/errors.ts";
+import type { Finding, Observed, Sighting } from "../../../src/model/observed.ts";
+import type { Plan } from "../../../src/model/plan.ts";
+import type { Attributes } from "../../../src/model/resource.ts";
+import { interpret } from "../../../src/observe/interpret.ts";
 import { assertFresh, formatPlanFile, parsePlanFile, sourcesOf } from "../../../src/plan/saved-plan.ts";
 import {
   desiredWith,
@@ -7,6 +11,7 @@ import {
   planOf,
   recordedFile,
   recordedWith,
+  refreshSummary,
   wantedFile,
   wantedSource,
 } from "../../support/planning.ts";
@@ -15,6 +20,7 @@ const recorded = recordedWith({
   attachments: [
     recordedFile(1, 2, { attributes: { renderer: "a" } }),
     recordedFile(1, 3),
+    recordedFile(1, 6, { attributes: { renderer: "a" } }),
     recordedFile(1, 4, { address: "drafts/1/product_files/source:r", sha256: "old" }),
     recordedFile(1, 5, { address: "drafts/1/product_files/source:o", sha256: "moved" }),
   ],
@@ -42,37 +48,67 @@ const recorded = recordedWith({
   ],
 });
 
-/** A plan with a change of every action, a protection, and a warning. */
-const plan = planOf(
-  desiredWith({
-    drafts: [
-      draftWith(1, {
-        protect: true,
-        attachments: [
-          wantedFile(1, 1, { is_native: true }),
-          wantedFile(1, 2, { renderer: "b" }),
-          wantedSource(1, "r", "new"),
-          wantedSource(1, "n", "moved"),
-          wantedFile(1, 8),
-        ],
-        publish: { revision: 2, position: 1 },
-      }),
-    ],
-    duplicates: [{ name: "new", product: { by: "draft", draftId: 1 }, file: "a.yaml", position: 1 }],
-  }),
-  recorded,
-  {
-    diagnostics: [
+const desired = desiredWith({
+  drafts: [
+    draftWith(1, {
+      protect: true,
+      attachments: [
+        wantedFile(1, 1, { is_native: true }),
+        wantedFile(1, 2, { renderer: "b" }),
+        wantedSource(1, "r", "new"),
+        wantedSource(1, "n", "moved"),
+        wantedFile(1, 8),
+        wantedFile(1, 9),
+      ],
+      publish: { revision: 2, position: 1 },
+    }),
+  ],
+  duplicates: [{ name: "new", product: { by: "draft", draftId: 1 }, file: "a.yaml", position: 1 }],
+});
+
+const lookedAt = Date.UTC(2026, 0, 5);
+const sighted = (fileId: number, finding: Finding<Attributes>): Sighting => {
+  const { draftId, kind, address } = recordedFile(1, fileId);
+  return { type: "attachment", address, target: { draftId, kind, fileId }, at: lookedAt, finding };
+};
+const failure = { code: "timeout", message: "m", errors: [], stops: "operation" } as const;
+
+/** A drift of every type, and something that could not be read. */
+const observed: Observed = {
+  summary: refreshSummary({ mode: "budget", max_calls: 500, unreadable: 1 }),
+  ...interpret({
+    sightings: [
+      sighted(1, { type: "present", value: { is_native: true } }),
+      sighted(2, { type: "present", value: { renderer: "c" } }),
+      sighted(4, { type: "unreadable", failure }),
+      sighted(6, { type: "absent" }),
       {
-        severity: "warning",
-        code: "w",
-        message: "m",
-        place: { file: "a", line: 1, column: 2 },
-        excerpt: [{ line: 1, text: "x", mark: { column: 1, length: 1 } }],
+        type: "product",
+        address: "drafts/1/product",
+        productId: 9,
+        at: lookedAt,
+        finding: { type: "absent" },
       },
     ],
-  },
-);
+    desired,
+    recorded,
+    settleDelayMs: 0,
+  }),
+};
+
+/** A plan with a change of every action, a protection, a warning, and drift. */
+const plan = planOf(desired, recorded, {
+  observed,
+  diagnostics: [
+    {
+      severity: "warning",
+      code: "w",
+      message: "m",
+      place: { file: "a", line: 1, column: 2 },
+      excerpt: [{ line: 1, text: "x", mark: { column: 1, length: 1 } }],
+    },
+  ],
+});
 
 function codeOf(action: () => unknown): string {
   try {
@@ -86,6 +122,22 @@ function codeOf(action: () => unknown): string {
 describe("a saved plan", () => {
   test("has a change of every action", () => {
     expect(new Set(plan.changes.map(({ action }) => action)).size).toBe(9);
+  });
+
+  test("tells what was seen: drift of every type, how changes are known, and what was looked at", () => {
+    expect(new Set(plan.drift?.map(({ type }) => type)).size).toBe(4);
+    expect(plan.refresh).toEqual(observed.summary);
+    expect(plan.changes.filter((change) => change.confirmed !== undefined).length).toBeGreaterThan(2);
+    expect(plan.changes.map(({ reason }) => reason)).toEqual(expect.arrayContaining(["drifted", "found"]));
+  });
+
+  test.each([
+    { name: "the drift", edit: ({ drift: _, ...rest }: Plan) => rest },
+    { name: "one drift", edit: (whole: Plan) => ({ ...whole, drift: whole.drift?.slice(1) }) },
+    { name: "what was looked at", edit: ({ refresh: _, ...rest }: Plan) => rest },
+    { name: "all diagnostics", edit: (whole: Plan) => ({ ...whole, diagnostics: [] }) },
+  ])("without $name is refused as altered", ({ edit }) => {
+    expect(codeOf(() => parsePlanFile(JSON.stringify(edit(plan)), "p.json"))).toBe("plan-altered");
   });
 
   test("is read back as it was, and written again to the same bytes", () => {
