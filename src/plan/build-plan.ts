@@ -52,7 +52,7 @@ export function buildPlan(input: PlanInput): Plan {
     ]),
   );
   const targets = input.targets ?? [];
-  const chosen = selectTargets(withObservations(all, observed), targets);
+  const chosen = selectTargets(withObservations(all, observed), targets, observed?.drift);
   const changes = [...chosen.changes].sort((a, b) => compareText(a.address, b.address));
   const rest = {
     format_version: planFormatVersion,

@@ -5,15 +5,19 @@ import type { Differences } from "./differences.ts";
 
 /**
  * Narrows a plan to addresses, or to everything below them (`drafts/48213` takes the whole draft). A target that
- * nothing is at, and one that would publish a draft without its other changes, are errors.
+ * nothing is at, not even a `drift`, and one that would publish a draft without its other changes, are errors.
  */
-export function selectTargets(all: Differences, wished: readonly string[]): Differences {
+export function selectTargets(
+  all: Differences,
+  wished: readonly string[],
+  drift: readonly Drift[] = [],
+): Differences {
   if (wished.length === 0) return all;
   const targets = normalize(wished);
   const isChosen = (address: string) => targets.some((target) => isWithin(address, target));
   const changes = all.changes.filter(({ address }) => isChosen(address));
   const unchanged = all.unchanged.filter(isChosen);
-  const known = [...changes.map(({ address }) => address), ...unchanged];
+  const known = [...[...changes, ...drift].map(({ address }) => address), ...unchanged];
   const diagnostics = all.diagnostics.filter(({ address }) => address === undefined || isChosen(address));
   const unknown = targets
     .filter(

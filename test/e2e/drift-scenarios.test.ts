@@ -1,0 +1,249 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Arrival, Sandbox } from "../../src/sandbox/server.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import { callByHand, probes, writes } from "../support/by-hand.ts";
+import type { Folder } from "../support/cli.ts";
+import { draftsync, makeFolder } from "../support/cli.ts";
+
+const key = "canary-key-0b5e";
+let arrivals: Arrival[] = [];
+let sandbox: Sandbox;
+let folder: Folder;
+
+const run = (...args: string[]) =>
+  draftsync(args, { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key, DRAFTSYNC_BASE_URL: sandbox.url } });
+const byHand = async (method: string, path: string, attributes?: object) => {
+  const call = { method, path, ...(attributes === undefined ? {} : { attributes }) };
+  expect(await callByHand(sandbox, key, call)).toBeLessThan(300);
+};
+
+const ours = `draft: 1
+product_files:
+  - { file_id: 11, renderer: arnold }
+  - { file_id: 12, renderer: arnold, file_format: fbx }
+  - { file_id: 13, renderer: arnold }
+promotional_files: [{ file_id: 21, description: Front view }]
+publish: true
+`;
+const second = `draft: 2
+product_files: [{ file_id: 31, renderer: arnold }]
+`;
+const third = `draft: 3
+product_files:
+  - { file_id: 41, renderer: arnold }
+  - { file_id: 42, renderer: arnold }
+  - { file_id: 43, renderer: arnold }
+`;
+
+/** Everything of a JSON plan that these tests judge, in few words. */
+async function planned(...flags: string[]) {
+  const { stdout, code } = await run("plan", "--format", "json", ...flags);
+  const { drift, changes, refresh, diagnostics } = JSON.parse(stdout);
+  return {
+    code,
+    drift: drift?.map((item: { type: string; address: string }) => `${item.type} ${item.address}`),
+    changes: changes.map(
+      (item: { action: string; reason: string; address: string }) =>
+        `${item.action} ${item.reason} ${item.address}`,
+    ),
+    refresh,
+    diagnostics: diagnostics.map((item: { code: string }) => item.code),
+  };
+}
+
+/** How each record is known, and with which attributes; those that are empty are left out. */
+async function recorded(): Promise<string[]> {
+  const { stdout } = await run("state", "export");
+  const { attachments }: { attachments: Entry[] } = JSON.parse(stdout);
+  return attachments.map(({ address, attributes, provenance }) => {
+    const told = Object.entries(attributes).filter(([, value]) => value !== "");
+    return `${address} ${JSON.stringify(Object.fromEntries(told))} ${provenance.by}`;
+  });
+}
+
+interface Entry {
+  readonly address: string;
+  readonly attributes: object;
+  readonly provenance: { readonly by: string };
+}
+
+beforeEach(async () => {
+  sandbox = await startSandbox({ key, log: (arrival) => void arrivals.push(arrival) });
+  folder = await makeFolder({
+    "draftsync.yaml": `version: 1
+workspace: w
+service: { base_url: https://api.example.com, rate: { limit: 500, window: 1s }, profile: { settle_delay: 1ms } }
+refresh: { attachments: probe }
+`,
+    "manifests/a.yaml": `${ours}---\n${second}`,
+  });
+  expect((await run("apply", "--auto-approve")).code).toBe(0);
+  arrivals = [];
+});
+afterEach(async () => {
+  await sandbox.close();
+  await folder.dispose();
+});
+
+/** An attribute edited, a file detached, files attached by hand, a product gone. */
+async function changeBehindTheBack(): Promise<void> {
+  await folder.write({ "manifests/a.yaml": [ours, second, third].join("---\n") });
+  await byHand("PATCH", "drafts/1/product_files/11", { renderer: "vray" });
+  await byHand("DELETE", "drafts/1/product_files/12");
+  await byHand("PATCH", "drafts/1/promotional_files/21", { description: "" });
+  await byHand("POST", "drafts/3/product_files", { file_id: 41, renderer: "arnold" });
+  await byHand("POST", "drafts/3/product_files", { file_id: 42, renderer: "vray" });
+  const [product] = sandbox.state().products;
+  sandbox.removeProduct(product?.id ?? 0);
+  arrivals = [];
+}
+
+const seen = [
+  "product_gone drafts/1/product",
+  "changed drafts/1/product_files/11",
+  "gone drafts/1/product_files/12",
+  "changed drafts/1/promotional_files/21",
+  "found drafts/3/product_files/41",
+  "found drafts/3/product_files/42",
+];
+const remedies = [
+  "update drifted drafts/1/product_files/11",
+  "create gone drafts/1/product_files/12",
+  "update drifted drafts/1/promotional_files/21",
+  "adopt found drafts/3/product_files/41",
+  "update attributes_differ drafts/3/product_files/42",
+  "create not_recorded drafts/3/product_files/43",
+];
+const remedyWrites = [
+  'PATCH /api/drafts/1/product_files/11 {"renderer":"arnold"}',
+  'PATCH /api/drafts/1/promotional_files/21 {"description":"Front view"}',
+  'PATCH /api/drafts/3/product_files/42 {"renderer":"arnold"}',
+  'POST /api/drafts/1/product_files {"file_id":12,"file_format":"fbx","renderer":"arnold"}',
+  'POST /api/drafts/3/product_files {"file_id":43,"renderer":"arnold"}',
+];
+
+/** The service is as the manifests want it, and nothing was published a second time. */
+function expectMended(): void {
+  const held = sandbox
+    .state()
+    .attachments.map(
+      ({ draftId, fileId, attributes }) => `${draftId}/${fileId} ${JSON.stringify(attributes)}`,
+    );
+  expect(held.sort()).toEqual(
+    [
+      '1/11 {"renderer":"arnold"}',
+      '1/12 {"file_format":"fbx","renderer":"arnold"}',
+      '1/13 {"renderer":"arnold"}',
+      '1/21 {"description":"Front view"}',
+      '2/31 {"renderer":"arnold"}',
+      '3/41 {"renderer":"arnold"}',
+      '3/42 {"renderer":"arnold"}',
+      '3/43 {"renderer":"arnold"}',
+    ].sort(),
+  );
+  expect(sandbox.state().products).toEqual([]);
+}
+
+describe("what somebody else changed", () => {
+  test("is each seen as what it is, and put right by the saved plan, whose drift the ledger takes once", async () => {
+    await changeBehindTheBack();
+    const blind = await planned("--refresh", "none");
+    expect(blind).toMatchObject({ drift: undefined, refresh: undefined, diagnostics: [] });
+    expect(blind.changes).toEqual(
+      [41, 42, 43].map((id) => `create not_recorded drafts/3/product_files/${id}`),
+    );
+    expect(arrivals).toEqual([]);
+
+    const plan = await planned("--out", "plan.json");
+    expect(plan).toMatchObject({ code: 0, drift: seen, changes: remedies, diagnostics: ["product-gone"] });
+    // Five files of ours and one product, and three of the draft that is not ours yet.
+    expect(plan.refresh).toMatchObject({ calls: 9, looked_at: 9, unreadable: 0, left: 0, max_calls: 500 });
+    expect(writes(arrivals)).toEqual([]);
+    expect(probes(arrivals)).toHaveLength(8);
+
+    arrivals = [];
+    expect((await run("apply", "plan.json", "--auto-approve")).code).toBe(0);
+    expect(probes(arrivals)).toEqual([]);
+    expect(writes(arrivals)).toEqual(remedyWrites);
+    expectMended();
+    // The plan looked, and its ledger was left as it was: only drift came with the plan, and no confirmation.
+    expect(await recorded()).toEqual([
+      'drafts/1/product_files/11 {"renderer":"arnold"} patch',
+      'drafts/1/product_files/12 {"file_format":"fbx","renderer":"arnold"} post',
+      'drafts/1/product_files/13 {"renderer":"arnold"} post',
+      'drafts/1/promotional_files/21 {"description":"Front view"} patch',
+      'drafts/2/product_files/31 {"renderer":"arnold"} post',
+      'drafts/3/product_files/41 {"renderer":"arnold"} probe',
+      'drafts/3/product_files/42 {"renderer":"arnold"} patch',
+      'drafts/3/product_files/43 {"renderer":"arnold"} post',
+    ]);
+    expect((await run("apply", "plan.json", "--auto-approve")).code).toBe(6);
+  });
+
+  test("is put right by apply, which confirms the rest; a second one probes and writes nothing", async () => {
+    await changeBehindTheBack();
+    const { code, stdout } = await run("apply", "--auto-approve", "--json");
+    expect(code).toBe(0);
+    expect(writes(arrivals)).toEqual(remedyWrites);
+    expectMended();
+    const events: { type: string; drift?: number; calls?: number }[] = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(events[0]).toMatchObject({ type: "refresh_started", format_version: 1, calls: 9 });
+    const types = events.map(({ type }) => type).filter((type) => type !== "call_finished");
+    expect(types.slice(0, 4)).toEqual(["refresh_started", "refresh_finished", "planned", "run_started"]);
+    expect(events.find(({ type }) => type === "refresh_finished")).toMatchObject({ drift: 6, calls: 9 });
+    expect(types.at(-1)).toBe("run_finished");
+
+    arrivals = [];
+    const again = await run("apply", "--auto-approve");
+    expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining("No changes.") });
+    expect(writes(arrivals)).toEqual([]);
+    expect(probes(arrivals)).toHaveLength(8);
+    expect(new Set((await recorded()).map((line) => line.split(" ").at(-1)))).toEqual(new Set(["probe"]));
+    expect((await run("state", "show", "drafts/1/product_files/12")).stdout).toContain("probe");
+    // The product that is gone is told each time, and never made again.
+    expect(again.stdout).toContain("[product-gone]");
+  });
+
+  test("is taken in without a call where it is as desired; in a draft of ours only a full look finds it", async () => {
+    await byHand("PATCH", "drafts/1/product_files/11", { renderer: "vray" });
+    await byHand("POST", "drafts/1/product_files", { file_id: 14 });
+    const wished = ours.replace("arnold", "vray").replace("promotional", "  - { file_id: 14 }\npromotional");
+    await folder.write({ "manifests/a.yaml": `${wished}---\n${second}` });
+    const near = await planned();
+    expect(near.drift).toEqual(["changed drafts/1/product_files/11"]);
+    expect(near.changes).toEqual(["create not_recorded drafts/1/product_files/14"]);
+    arrivals = [];
+    const { code, stdout } = await run("apply", "--auto-approve", "--refresh", "full");
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("1 to adopt") });
+    expect(writes(arrivals)).toEqual([]);
+    expect(await recorded()).toEqual(
+      expect.arrayContaining([
+        'drafts/1/product_files/11 {"renderer":"vray"} probe',
+        "drafts/1/product_files/14 {} probe",
+      ]),
+    );
+    const full = await planned("--refresh", "full");
+    expect(full).toMatchObject({
+      drift: [],
+      changes: [],
+      refresh: { mode: "full", max_calls: null, left: 0 },
+    });
+  });
+
+  test("at the targets alone is put right, the rest the next time; a target may be in no manifest", async () => {
+    await folder.write({ "manifests/a.yaml": ours });
+    await byHand("PATCH", "drafts/1/product_files/11", { renderer: "vray" });
+    await byHand("DELETE", "drafts/2/product_files/31");
+    arrivals = [];
+    const { code, stderr } = await run("apply", "--auto-approve", "--target", "drafts/2");
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    expect(writes(arrivals)).toEqual([]);
+    expect((await recorded()).filter((line) => line.startsWith("drafts/2"))).toEqual([]);
+    const { drift, changes } = await planned();
+    expect(drift).toEqual(["changed drafts/1/product_files/11"]);
+    expect(changes).toEqual(["update drifted drafts/1/product_files/11"]);
+  });
+});

@@ -1,0 +1,161 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Arrival, Sandbox } from "../../src/sandbox/server.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import { probes, writes } from "../support/by-hand.ts";
+import type { Folder } from "../support/cli.ts";
+import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
+import type { Fault, FaultyProxy } from "../support/faulty-proxy.ts";
+import { startFaultyProxy } from "../support/faulty-proxy.ts";
+
+const key = "canary-key-9c17";
+const never = new Promise<never>(() => {});
+let arrivals: Arrival[] = [];
+let sandbox: Sandbox;
+let proxy: FaultyProxy;
+let folder: Folder;
+
+const options = () => ({ cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } });
+const run = (...args: string[]) => draftsync(args, options());
+
+const manifest = `draft: 1
+product_files:
+  - { file_id: 11, renderer: arnold }
+  - { file_id: 12, renderer: arnold }
+publish: true
+`;
+
+beforeEach(async () => {
+  sandbox = await startSandbox({ key, log: (arrival) => void arrivals.push(arrival) });
+  proxy = await startFaultyProxy(sandbox.url);
+  folder = await makeFolder({
+    "draftsync.yaml": `version: 1
+workspace: w
+service:
+  base_url: ${proxy.url}
+  timeout: 10m
+  rate: { limit: 1000, window: 100ms }
+  profile: { settle_delay: 1ms }
+refresh: { attachments: probe }
+`,
+    "manifests/a.yaml": manifest,
+  });
+  expect((await run("apply", "--auto-approve")).code).toBe(0);
+  arrivals = [];
+  proxy.seen.splice(0);
+});
+afterEach(async () => {
+  await proxy.close();
+  await sandbox.close();
+  await folder.dispose();
+});
+
+/** Everything the ledger holds of what was recorded, and the times at which it was. */
+async function ledger(): Promise<{ serial: number; attachments: unknown; operations: Operation[] }> {
+  return JSON.parse((await run("state", "export")).stdout);
+}
+
+interface Operation {
+  readonly kind: string;
+  readonly outcome?: string;
+  readonly settled?: { readonly as: string };
+}
+
+describe("what could not be read is neither there nor gone", () => {
+  const html = { "content-type": "text/html" };
+
+  test("whatever answers instead of the service: nothing is created or deleted", async () => {
+    const before = await ledger();
+    const unavailable: Fault = { type: "answer", status: 503 };
+    const page: Fault = { type: "answer", status: 404, headers: html, body: "<html>nginx</html>" };
+    const garbage: Fault = { type: "answer", status: 200, body: '{"data":[]}' };
+    const lost: Fault = { type: "lost" };
+    for (const [first, second] of [
+      [unavailable, page],
+      [garbage, lost],
+    ]) {
+      proxy.choose = ({ path }) => (path.endsWith("/11") ? first : second);
+      const { code, stdout } = await run("apply", "--auto-approve");
+      expect(code).toBe(0);
+      for (const said of ["No changes.", "3 could not be read", "(and 2 more) could not be looked at"])
+        expect(stdout).toContain(said);
+      expect(stdout).not.toContain("Drift");
+    }
+    expect(writes(arrivals)).toEqual([]);
+    expect(sandbox.state().attachments).toHaveLength(2);
+    expect((await ledger()).attachments).toEqual(before.attachments);
+  });
+
+  test("a key that is not accepted ends plan and apply, with what to do", async () => {
+    const before = await ledger();
+    proxy.choose = () => ({ type: "answer", status: 401 });
+    for (const args of [["plan"], ["apply", "--auto-approve"]]) {
+      const { code, stdout, stderr } = await run(...args);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toContain("the service could not be looked at");
+      expect(stderr).toContain("the service does not accept the key (401)");
+      expect(stderr).toContain("Check DRAFTSYNC_API_KEY");
+      expect(stderr).toContain("--refresh none");
+    }
+    expect(await ledger()).toEqual(before);
+    expect((await run("plan", "--refresh", "none")).code).toBe(0);
+  });
+
+  test("after an interrupt while looking nothing was changed, and the lock is free", async () => {
+    const before = await ledger();
+    proxy.choose = () => ({ type: "answer-held", until: never });
+    proxy.seen.splice(0);
+    const running = startDraftsync(["apply", "--auto-approve"], options());
+    await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(3);
+    running.kill("SIGINT");
+    const { code, stderr } = await running.ended;
+    expect(code).toBe(130);
+    expect(stderr).toContain("Cutting off what has not ended within 5 s.");
+    expect(stderr).toContain("interrupted while looking at the service; nothing was changed");
+    expect(proxy.seen).toHaveLength(3);
+    expect(await ledger()).toEqual(before);
+    expect((await run("lock", "status")).stdout).toBe("Not locked.\n");
+  });
+});
+
+describe("a call in doubt", () => {
+  test("is settled by a look: an attachment that was carried out", async () => {
+    await folder.write({
+      "manifests/a.yaml": manifest.replace("publish", "  - { file_id: 13, renderer: vray }\npublish"),
+    });
+    proxy.choose = ({ method, body }) => {
+      if (method === "POST") return { type: "answer-lost" };
+      return body.includes("vray") ? { type: "lost" } : undefined;
+    };
+    expect((await run("apply", "--auto-approve")).code).toBe(4);
+    expect(sandbox.state().attachments).toHaveLength(3);
+    proxy.choose = () => undefined;
+    arrivals = [];
+    const { code, stdout } = await run("apply", "--auto-approve");
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("No changes.") });
+    expect(probes(arrivals)[0]).toBe("/api/drafts/1/product_files/13");
+    expect(writes(arrivals)).toEqual([]);
+    const { operations } = await ledger();
+    expect(operations.filter(({ kind }) => kind === "attach").at(-1)).toMatchObject({
+      outcome: "unknown",
+      settled: { as: "done" },
+    });
+  });
+
+  test("is settled by a look: a detachment that was carried out, and one that was not", async () => {
+    await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: []\n" });
+    proxy.choose = ({ method, path }) => {
+      if (method !== "DELETE") return undefined;
+      return path.endsWith("/11") ? { type: "answer-lost" } : { type: "lost" };
+    };
+    // The second attempt finds the file gone, which is an answer: all of them are lost.
+    expect((await run("apply", "--auto-approve", "--allow-empty")).code).toBe(4);
+    expect(sandbox.state().attachments.map(({ fileId }) => fileId)).toEqual([12]);
+    proxy.choose = () => undefined;
+    arrivals = [];
+    expect((await run("apply", "--auto-approve", "--allow-empty")).code).toBe(0);
+    expect(writes(arrivals)).toEqual(["DELETE /api/drafts/1/product_files/12 {}"]);
+    const { operations } = await ledger();
+    const doubts = operations.filter(({ outcome }) => outcome === "unknown");
+    expect(doubts.map((doubt) => doubt.settled?.as).sort()).toEqual(["done", "not_sent"]);
+  });
+});

@@ -1,0 +1,149 @@
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Cli } from "../../src/cli/cli.ts";
+import { makePlan } from "../../src/cli/planning.ts";
+import { inWorkspace } from "../../src/cli/workspace.ts";
+import type { RefreshSummary } from "../../src/model/observed.ts";
+import { systemClock } from "../../src/model/ports.ts";
+import { makePalette } from "../../src/report/palette.ts";
+import type { Arrival, Sandbox } from "../../src/sandbox/server.ts";
+import { FaultRulesSchema, startSandbox } from "../../src/sandbox/server.ts";
+import { openLedger } from "../../src/state/open-ledger.ts";
+import { probes, writes } from "../support/by-hand.ts";
+import type { Folder } from "../support/cli.ts";
+import { draftsync, makeFolder } from "../support/cli.ts";
+import { recordedFile } from "../support/planning.ts";
+
+const key = "canary-key-7a31";
+const maxCalls = 7;
+const runs = 20;
+let arrivals: Arrival[] = [];
+let sandbox: Sandbox;
+let folder: Folder;
+
+/** 100 files of ten drafts, the longest unconfirmed first, which is not the order of their ids. */
+const files = Array.from({ length: 100 }, (_none, at) => {
+  const fileId = ((at * 37 + 36) % 100) + 1;
+  return { draftId: Math.ceil(fileId / 10), fileId, confirmedAt: 1_000_000 + at };
+});
+const paths = files.map(({ draftId, fileId }) => `/api/drafts/${draftId}/product_files/${fileId}`);
+
+const manifest = Array.from({ length: 10 }, (_none, at) => {
+  const draft = at + 1;
+  const entries = files
+    .filter(({ draftId }) => draftId === draft)
+    .map(({ fileId }) => `{ file_id: ${fileId} }`);
+  return `draft: ${draft}\nproduct_files: [${entries.join(", ")}]\n`;
+}).join("---\n");
+
+/** A service that holds all the files, and a ledger that knows them. `rules` are the sandbox's faults. */
+async function start(rules: readonly object[] = []): Promise<void> {
+  sandbox = await startSandbox({
+    key,
+    log: (arrival) => void arrivals.push(arrival),
+    ...(rules.length === 0 ? {} : { faults: FaultRulesSchema.parse({ rules }) }),
+  });
+  for (const { draftId, fileId } of files) sandbox.attach({ draftId, kind: "product_file", fileId });
+  folder = await makeFolder({
+    "draftsync.yaml": `version: 1
+workspace: w
+service: { base_url: ${sandbox.url}, rate: { limit: 500, window: 100ms }, profile: { settle_delay: 1ms } }
+refresh: { attachments: probe, max_calls: ${maxCalls} }
+`,
+    "manifests/a.yaml": manifest,
+  });
+  const ledger = await openLedger({ location: join(folder.path, ".draftsync/state.db"), clock: systemClock });
+  await ledger.record(
+    files.map(({ draftId, fileId, confirmedAt: at }) => ({
+      type: "attached",
+      attachment: recordedFile(draftId, fileId, { provenance: { by: "post", at } }),
+    })),
+  );
+  await ledger.close();
+}
+
+beforeEach(() => {
+  arrivals = [];
+});
+afterEach(async () => {
+  await sandbox.close();
+  await folder.dispose();
+});
+
+/** What a run of apply does before its plan is carried out, without a process of its own. */
+async function look(): Promise<RefreshSummary | undefined> {
+  const plain = makePalette(false);
+  const never = new AbortController().signal;
+  const cli: Cli = {
+    env: { DRAFTSYNC_API_KEY: key },
+    cwd: folder.path,
+    terminal: {
+      out: () => {},
+      err: () => {},
+      paintOut: plain,
+      paintErr: plain,
+      interactive: false,
+      liveErr: false,
+      columns: 80,
+      readAll: async () => "",
+      ask: async () => undefined,
+    },
+    signal: never,
+    interrupts: { drain: never, cutOff: never },
+    end: () => {},
+  };
+  return inWorkspace(cli, {}, async (workspace) => {
+    const request = { targets: [], refresh: "budget", underLock: true, emit: () => {} } as const;
+    const { plan } = await makePlan(cli, workspace, request);
+    expect(plan.changes).toEqual([]);
+    return plan.refresh;
+  });
+}
+
+test("20 runs within a budget of 7 calls look at each of 100 files, the longest unconfirmed first", async () => {
+  await start();
+  const chunks: string[][] = [];
+  for (let run = 0; run < runs; run += 1) {
+    const before = arrivals.length;
+    // The first and the last are the command itself.
+    if (run === 0 || run === runs - 1) {
+      const { code, stdout } = await draftsync(["apply", "--auto-approve"], {
+        cwd: folder.path,
+        env: { DRAFTSYNC_API_KEY: key },
+      });
+      expect({ code, stdout }).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining("not looked at: over the budget of 7 calls; 93 left"),
+      });
+    } else expect(await look()).toMatchObject({ calls: 7, looked_at: 7, left: 93 });
+    chunks.push(probes(arrivals.slice(before)));
+  }
+  expect(writes(arrivals)).toEqual([]);
+  // Fourteen runs go through all of them in order, and the others begin anew.
+  const wanted = [...paths, ...paths];
+  for (const [run, chunk] of chunks.entries()) {
+    const due = wanted.slice(run * maxCalls, (run + 1) * maxCalls);
+    // A round ends in the middle of a run; what that one confirms at once is then in no order of its own.
+    if ((run + 1) * maxCalls <= 98) expect([...chunk].sort()).toEqual([...due].sort());
+    expect(chunk).toHaveLength(maxCalls);
+  }
+  expect(new Set(chunks.slice(0, 15).flat())).toEqual(new Set(paths));
+});
+
+test("files that cannot be read take their turn and no more of it: the others are looked at all the same", async () => {
+  const when = { method: "PATCH", path: "/api/drafts/4/**" };
+  await start([{ fault: "status", status: 503, effect: "none", times: "always", when }]);
+  const summaries: (RefreshSummary | undefined)[] = [];
+  for (let run = 0; run < runs; run += 1) {
+    const before = arrivals.length;
+    summaries.push(await look());
+    expect(arrivals.length - before).toBeLessThanOrEqual(maxCalls);
+    expect(summaries.at(-1)?.calls).toBe(arrivals.length - before);
+  }
+  expect(new Set(probes(arrivals))).toEqual(new Set(paths));
+  expect(writes(arrivals)).toEqual([]);
+  // Each of the ten was asked for three times in a row, or until the budget ended, and not again before the others.
+  const failed = probes(arrivals).filter((path) => path.includes("/drafts/4/"));
+  expect(failed.length).toBeLessThanOrEqual(30 + 3 * maxCalls);
+  expect(summaries.reduce((sum, summary) => sum + (summary?.unreadable ?? 0), 0)).toBeGreaterThanOrEqual(10);
+});

@@ -1,0 +1,50 @@
+import type { Arrival, Sandbox } from "../../src/sandbox/server.ts";
+
+/** Somebody else calls the service with the key; the status of the answer. `path` begins behind `/api/`. */
+export async function callByHand(
+  sandbox: Sandbox,
+  key: string,
+  {
+    method,
+    path,
+    attributes,
+  }: { readonly method: string; readonly path: string; readonly attributes?: object },
+): Promise<number> {
+  const data = { type: path.includes("product_files") ? "product_file" : "promotional_file", attributes };
+  const answer = await fetch(`${sandbox.url}/api/${path}`, {
+    method,
+    headers: {
+      accept: "application/vnd.api+json; com.service.api.version=1",
+      "content-type": "application/vnd.api+json",
+      authorization: `Token ${key}`,
+    },
+    ...(attributes === undefined ? {} : { body: JSON.stringify({ data }) }),
+  });
+  return answer.status;
+}
+
+/** `METHOD path attributes` of calls that are to change something: a probe names no attribute. */
+export function writes(arrivals: readonly Arrival[]): string[] {
+  return arrivals
+    .filter(({ method, body }) => method !== "GET" && !isProbe(method, body))
+    .map(({ method, path, body }) => `${method} ${path} ${JSON.stringify(attributesOf(body) ?? {})}`)
+    .sort();
+}
+
+/** Paths of the probes, in the order of arrival. */
+export function probes(arrivals: readonly Arrival[]): string[] {
+  return arrivals.filter(({ method, body }) => isProbe(method, body)).map(({ path }) => path);
+}
+
+function isProbe(method: string, body: unknown): boolean {
+  const attributes = attributesOf(body);
+  return method === "PATCH" && attributes !== undefined && Object.keys(attributes).length === 0;
+}
+
+function attributesOf(body: unknown): object | undefined {
+  if (typeof body !== "object" || body === null || !("data" in body)) return undefined;
+  const { data } = body;
+  if (typeof data !== "object" || data === null) return undefined;
+  if (!("attributes" in data)) return {};
+  return typeof data.attributes === "object" && data.attributes !== null ? data.attributes : undefined;
+}
