@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Arrival, Sandbox } from "../../src/sandbox/server.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
+import { callByHand } from "../support/by-hand.ts";
 import type { Folder } from "../support/cli.ts";
 import { draftsync, makeFolder } from "../support/cli.ts";
 
@@ -20,19 +21,8 @@ async function arriving(work: () => Promise<unknown>): Promise<readonly Arrival[
 }
 
 /** Somebody else changes the draft. */
-async function byHand(method: string, path: string, attributes?: object): Promise<number> {
-  const data = { type: path.includes("product_files") ? "product_file" : "promotional_file", attributes };
-  const answer = await fetch(`${sandbox.url}${path}`, {
-    method,
-    headers: {
-      accept: "application/vnd.api+json; com.service.api.version=1",
-      "content-type": "application/vnd.api+json",
-      authorization: `Token ${key}`,
-    },
-    ...(attributes === undefined ? {} : { body: JSON.stringify({ data }) }),
-  });
-  return answer.status;
-}
+const byHand = (method: string, path: string, attributes?: object) =>
+  callByHand(sandbox, key, { method, path, ...(attributes === undefined ? {} : { attributes }) });
 
 const files = "drafts/1/product_files";
 

@@ -13,7 +13,7 @@ let folder: Folder;
 const run = (...args: string[]) =>
   draftsync(args, { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key, DRAFTSYNC_BASE_URL: sandbox.url } });
 const byHand = async (method: string, path: string, attributes?: object) => {
-  const call = { method, path, ...(attributes === undefined ? {} : { attributes }) };
+  const call = { method, path: `/api/${path}`, ...(attributes === undefined ? {} : { attributes }) };
   expect(await callByHand(sandbox, key, call)).toBeLessThan(300);
 };
 

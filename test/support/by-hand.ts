@@ -1,6 +1,6 @@
 import type { Arrival, Sandbox } from "../../src/sandbox/server.ts";
 
-/** Somebody else calls the service with the key; the status of the answer. `path` begins behind `/api/`. */
+/** Somebody else calls the service with the key; the status of the answer. `path` begins with `/api/`. */
 export async function callByHand(
   sandbox: Sandbox,
   key: string,
@@ -11,7 +11,7 @@ export async function callByHand(
   }: { readonly method: string; readonly path: string; readonly attributes?: object },
 ): Promise<number> {
   const data = { type: path.includes("product_files") ? "product_file" : "promotional_file", attributes };
-  const answer = await fetch(`${sandbox.url}/api/${path}`, {
+  const answer = await fetch(`${sandbox.url}${path}`, {
     method,
     headers: {
       accept: "application/vnd.api+json; com.service.api.version=1",

@@ -5,7 +5,14 @@ import type { RecordedOperation } from "../../../src/model/recorded.ts";
 import type { Attributes } from "../../../src/model/resource.ts";
 import type { InterpretInput } from "../../../src/observe/interpret.ts";
 import { interpret } from "../../../src/observe/interpret.ts";
-import { desiredWith, draftWith, recordedFile, recordedWith, wantedFile } from "../../support/planning.ts";
+import {
+  desiredWith,
+  draftWith,
+  recordedFile,
+  recordedWith,
+  wantedFile,
+  wantedSource,
+} from "../../support/planning.ts";
 import { doubtOf, duplicateAt, publicationAt, uploadOf } from "./support.ts";
 
 const settleDelayMs = 1000;
@@ -285,6 +292,28 @@ describe("drift", () => {
     ]);
     expect(interpret({ ...input, sightings: [...sightings].reverse() }).drift).toEqual(drift);
   });
+});
+
+test("two files at one address are told in the same order, whichever was seen first", () => {
+  const former = recordedFile(1, 7, { address: "drafts/1/product_files/source:a", sha256: "s1" });
+  const wanted = wantedSource(1, "a", "s2", { renderer: "arnold" });
+  const seen = (fileId: number, value: Attributes): Sighting => ({
+    type: "attachment",
+    address: former.address,
+    target: { draftId: 1, kind: "product_files", fileId },
+    at,
+    finding: present(value),
+  });
+  const sightings = [seen(8, {}), seen(7, { renderer: "vray" })];
+  const input = {
+    desired: desiredWith({ drafts: [draftWith(1, { attachments: [wanted] })] }),
+    recorded: recordedWith({ attachments: [{ ...former, attributes: { renderer: "arnold" } }] }),
+    settleDelayMs,
+  };
+  for (const order of [sightings, [...sightings].reverse()]) {
+    const { drift } = interpret({ ...input, sightings: order });
+    expect(drift.map(({ type }) => type)).toEqual(["changed", "found"]);
+  }
 });
 
 describe("a product", () => {

@@ -173,6 +173,20 @@ describe("an interrupt", () => {
     expect([calls, stopped]).toEqual([3, undefined]);
   });
 
+  test("leaves what waits for the rate bound as it is: neither seen nor unreadable", async () => {
+    const interrupt = new AbortController();
+    const { service, server } = await startHarness(() => answer(200, fileDocument()), {
+      rate: { limit: 1, windowMs: 60_000 },
+    });
+    const ended = lookAround(optionsOf(service, { looks: files(5), signal: interrupt.signal }));
+    await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(1);
+    interrupt.abort();
+    const { sightings, calls } = await ended;
+    expect(sightings.length).toBeLessThanOrEqual(1);
+    expect(sightings.every(({ finding }) => finding.type === "present")).toBe(true);
+    expect(calls).toBe(1);
+  });
+
   test("before it begins makes no call", async () => {
     const { service, server } = await startHarness(() => answer(200, fileDocument()), { rate });
     const signal = AbortSignal.abort();
