@@ -33,6 +33,8 @@ export interface Call<T> {
   readonly name?: (value: T) => string;
   /** What an answer without a body stands for, when it stands for anything. */
   readonly whenEmpty?: { readonly value: T };
+  /** It changes nothing, whatever its class: what an earlier attempt of it left open is no doubt. */
+  readonly isProbe?: true;
   /** The answer holds secrets: none of its text may be shown. */
   readonly secret?: boolean;
   /** Headers in place of the usual ones, to see what the service says to them. */
@@ -69,6 +71,11 @@ export function updateCall(
     read: (document) => readFile(document, target.kind, profile.types),
     whenEmpty: { value: pickAttributes(target.kind, attributes) },
   };
+}
+
+/** An update that names no attribute: it tells the file, and changes nothing (JSON:API 1.1 §Updating). */
+export function probeCall(target: FileTarget, profile: ServiceProfile): Call<Attributes> {
+  return { ...updateCall(target, {}, profile), isProbe: true };
 }
 
 /** DELETE /api/drafts/:draft_id/{product,promotional}_files/:id */

@@ -253,7 +253,8 @@ function requestOf(
 function combine<T>(call: Call<T>, earlier: Failed<T> | undefined, latest: Failed<T>): Failed<T> {
   const tells =
     latest.outcome === "unknown" || latest.failure.status === 404 || latest.failure.status === 410;
-  if (call.callClass === "read" || earlier?.outcome !== "unknown" || tells) return latest;
+  const isLook = call.callClass === "read" || call.isProbe === true;
+  if (isLook || earlier?.outcome !== "unknown" || tells) return latest;
   return {
     ...earlier,
     failure: { ...earlier.failure, stops: latest.failure.stops },

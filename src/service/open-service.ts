@@ -8,6 +8,7 @@ import {
   duplicateCall,
   getProductCall,
   lookAtProductCall,
+  probeCall,
   publishCall,
   updateCall,
 } from "./calls.ts";
@@ -81,7 +82,7 @@ export function assembleService(options: ServiceOptions, random: () => number): 
     duplicate: (productId, write) => executor.execute(duplicateCall(productId, profile), write),
     createUpload: (uploadKey, write) => executor.execute(createUploadCall(uploadKey, profile), write),
     awaitUpload: (uploadId, signal) => poller.wait(uploadId, signal),
-    probe: (target, read) => executor.execute(updateCall(target, {}, profile), read),
+    probe: (target, read) => executor.execute(probeCall(target, profile), read),
     lookAtProduct: (productId, read) => executor.execute(lookAtProductCall(productId, profile), read),
     lookAtUploads: uploads.getPage,
     uploadsPerCall: uploads.pageSize,

@@ -135,6 +135,14 @@ describe("a service that cannot be worked with", () => {
     expect(summarize(sightings)).toEqual([`file 1 ${code}`]);
   });
 
+  test("is told as such after a failure of another kind, which a look leaves no doubt of", async () => {
+    for (const look of [file(1), product, uploads]) {
+      const { service } = await startHarness((_request, at) => answer(at === 0 ? 503 : 401), { rate });
+      const { stopped } = await lookAround(optionsOf(service, { looks: [look] }));
+      expect(stopped?.code).toBe("unauthorized");
+    }
+  });
+
   test("stops the others that are under way, and none of them is taken for seen", async () => {
     const { service, server } = await startHarness(() => answer(401), { rate, concurrency: 8 });
     const { sightings, calls, stopped } = await lookAround(optionsOf(service, { looks: files(50) }));
