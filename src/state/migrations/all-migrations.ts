@@ -3,6 +3,7 @@ import { ledgerMigration } from "./0001-ledger.ts";
 import { leaseMigration } from "./0002-lease.ts";
 import { slotsMigration } from "./0003-slots.ts";
 import { storedObjectsMigration } from "./0004-stored-objects.ts";
+import { roundsMigration } from "./0005-rounds.ts";
 
 /** Every migration, numbered from 1 without gaps, in the order in which they are applied. */
 export const allMigrations: readonly Migration[] = [
@@ -10,4 +11,5 @@ export const allMigrations: readonly Migration[] = [
   leaseMigration,
   slotsMigration,
   storedObjectsMigration,
+  roundsMigration,
 ];
