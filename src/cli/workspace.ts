@@ -20,6 +20,12 @@ export interface Workspace {
   reader(): Promise<LedgerReader>;
   /** Opens the client, and starts the sandbox when that is the service. Nothing is sent yet. */
   connect(emit: EventSink): Promise<Service>;
+  /** Has something closed with the rest, before what was opened earlier. */
+  keep(resource: Closable): void;
+}
+
+interface Closable {
+  close(): Promise<void>;
 }
 
 /** Runs a command in its workspace and closes what was opened, last first, however the command ends. */
@@ -28,9 +34,17 @@ export async function inWorkspace<T>(
   flags: WorkspaceFlags,
   work: (workspace: Workspace) => Promise<T>,
 ): Promise<T> {
-  const config = await loadConfig({ cwd: cli.cwd, env: cli.env, flags });
+  return inWorkspaceOf(cli, await loadConfig({ cwd: cli.cwd, env: cli.env, flags }), work);
+}
+
+/** {@link inWorkspace} with a config that was loaded before. */
+export async function inWorkspaceOf<T>(
+  cli: Cli,
+  config: Config,
+  work: (workspace: Workspace) => Promise<T>,
+): Promise<T> {
   const opened: (() => Promise<void>)[] = [];
-  const keep = <R extends { close(): Promise<void> }>(resource: R): R => {
+  const keep = <R extends Closable>(resource: R): R => {
     opened.unshift(() => resource.close());
     return resource;
   };
@@ -58,6 +72,7 @@ export async function inWorkspace<T>(
       ledger,
       reader,
       connect: async (emit) => connect(config, { cli, emit, keep, slots: await ledger() }),
+      keep,
     });
   } finally {
     for (const close of opened) await close();
@@ -74,7 +89,7 @@ interface Connection {
   readonly emit: EventSink;
   /** The ledger: the rate bound is kept by all who share it. */
   readonly slots: SlotStore;
-  readonly keep: <R extends { close(): Promise<void> }>(resource: R) => R;
+  readonly keep: <R extends Closable>(resource: R) => R;
 }
 
 async function connect({ service, root }: Config, { cli, emit, slots, keep }: Connection): Promise<Service> {

@@ -151,10 +151,12 @@ function shortenUnchanged(lines: readonly SegmentLine[]): Shown[] {
 function formatSummary(view: PlanView, paint: Palette): string {
   const unchanged = view.unchanged === 0 ? "" : ` ${formatCount(view.unchanged)} unchanged.`;
   if (view.counts.length === 0) {
-    const errors = view.diagnostics.some(({ severity }) => severity === "error");
-    return errors
-      ? ""
-      : `${paint("strong", "No changes.")} The ledger agrees with the manifests.${unchanged}`;
+    if (view.diagnostics.some(({ severity }) => severity === "error")) return "";
+    const isNarrowed = view.diagnostics.some(({ code }) => code === "held-back-by-policy");
+    const why = isNarrowed
+      ? "Everything that is left is held back."
+      : "The ledger agrees with the manifests.";
+    return `${paint("strong", "No changes.")} ${why}${unchanged}`;
   }
   const counts = view.counts.map((count) => formatCountView(count, paint)).join(", ");
   const lines = [`${paint("strong", "Plan:")} ${counts}.${unchanged}`];
