@@ -127,6 +127,24 @@ describe("a round ends with", () => {
   });
 });
 
+test("rounds that sent nothing are in the history for a week", async () => {
+  await reconcile();
+  await reconcile();
+  const { default: Database } = await import("libsql");
+  const database = new Database(join(folder.path, ".draftsync/state.db"));
+  database.exec(`update runs set started_at = started_at - ${7 * 86_400_000}`);
+  database.close();
+  await reconcile();
+  const { runs } = JSON.parse((await run("history", "--json")).stdout);
+  expect(runs.map(({ operations }: { operations: unknown[] }) => operations.length)).toEqual([3, 0]);
+});
+
+test("a round without an access key is in the history", async () => {
+  expect((await draftsync(["reconcile"], { cwd: folder.path })).code).toBe(1);
+  const { runs } = JSON.parse((await run("history", "--json")).stdout);
+  expect(runs).toMatchObject([{ command: "reconcile", status: "error", operations: [] }]);
+});
+
 describe("policy", () => {
   test("holds back what is not allowed, with counts, and apply carries it out", async () => {
     await folder.write(manifest(files(1, 2, 3), "publish: true\n"));

@@ -88,11 +88,7 @@ interface Tools {
 async function roundLocked(cli: Cli, workspace: Workspace, { request, seen }: Tools): Promise<Round> {
   const { config, metrics } = request;
   const ledger = await workspace.ledger();
-  const planned = await makePlan(workspace, []).catch(async (error: unknown) => {
-    // A ledger that fails cannot note it either.
-    await note(ledger, { planId: "", status: "error" }).catch(() => {});
-    throw error;
-  });
+  const planned = await noted(ledger, "", () => makePlan(workspace, []));
   metrics.tellConfidence(confidenceOf(planned));
   const { plan, heldBack } = holdBackByPolicy(planned.plan, config.reconcile.allow);
   seen.plan(plan);
@@ -128,7 +124,8 @@ async function applyWithin(
     if (!isSilent || event.type !== "run_finished") reporter.emit(event);
   };
   try {
-    const service = await workspace.connect(emit);
+    const ledger = await workspace.ledger();
+    const service = await noted(ledger, plan.plan_id, () => workspace.connect(emit));
     const limits = await limitsOf(request.limits);
     const result = await carryOut(cli, workspace, { plan, limits, service, emit, command });
     const { totals } = result;
@@ -215,6 +212,17 @@ function refuse(
   const isNew = news === undefined || news.isNew("refusals", text);
   if (refusals.length > 0 && isNew) terminal.err(`\nRefused; nothing was changed.\n\n${text}\n`);
   return refusals.length > 0;
+}
+
+/** Work before the run begins: that it failed is recorded, too. */
+async function noted<T>(ledger: StateStore, planId: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    // A ledger that fails cannot note it either.
+    await note(ledger, { planId, status: "error" }).catch(() => {});
+    throw error;
+  }
 }
 
 /** Records a round that came to no run. */
