@@ -102,6 +102,19 @@ describe("the webhook is told", () => {
     expect(webhook.notices.every(({ path }) => path === `/services/${secret}`)).toBe(true);
   });
 
+  test("and the ledger of another workspace is left alone, its history and its notice", async () => {
+    await round();
+    const { "draftsync.yaml": own } = config();
+    await folder.write({ "draftsync.yaml": own.replace("workspace: w\n", "workspace: other\n") });
+    for (const _each of [1, 2]) expect((await round()).code).toBe(1);
+    expect(told()).toEqual([[undefined, "failing"]]);
+    await folder.write(config());
+    expect((await round()).code).toBe(0);
+    expect(told()).toHaveLength(1);
+    const history = await draftsync(["history", "--json"], { cwd: folder.path });
+    expect(JSON.parse(history.stdout).runs).toMatchObject([{ status: "done" }, { status: "done" }]);
+  });
+
   test("once while the ledger cannot be asked, and of its return", async () => {
     await round();
     const broken = { DRAFTSYNC_NOTIFY_URL: hook(), DRAFTSYNC_STATE: "draftsync.yaml" };

@@ -236,12 +236,20 @@ const rounds = [...added("draftsync_rounds_total", ["status"]).values()].reduce(
 );
 if (rounds !== lines.length) violations.push(`${rounds} rounds in the metrics, ${lines.length} in the log`);
 const isNone = (name) => name.endsWith(" none");
-const withStatus = (counts) => new Map([...counts].filter(([name]) => !isNone(name)));
-compare("calls", withStatus(told), withStatus(inLog));
 const sum = (counts, fits) => [...counts].reduce((all, [name, count]) => all + (fits(name) ? count : 0), 0);
+// An answer that came too late, or broke on its way, is one that the service has given and nobody has got.
+let unread = 0;
+for (const name of new Set([...told.keys(), ...inLog.keys()])) {
+  const [knows = 0, is = 0] = [told.get(name), inLog.get(name)];
+  if (isNone(name)) continue;
+  unread += is - knows;
+  if (knows > is) violations.push(`calls ${name}: the metrics say ${knows}, the log ${is}`);
+}
 // A call whose connection broke on its way may never have got there.
-const lost = sum(told, isNone) - sum(inLog, isNone);
-if (lost < 0) violations.push(`${-lost} calls without an answer came that the metrics do not know`);
+const lost = sum(told, () => true) - sum(inLog, () => true);
+if (lost < 0) violations.push(`${-lost} calls came that the metrics do not know`);
+if (unread + lost > ofRounds.length / 100)
+  violations.push(`${unread} answers were not read, ${lost} calls lost`);
 for (const { name, log } of instances) {
   if (/\n\s+at .+:\d+:\d+|TypeError|ReferenceError|MaxListeners/.test(log))
     violations.push(`a stack in the log of ${name}`);
@@ -285,7 +293,7 @@ say(
     .join(", ")}`,
 );
 say(
-  `calls: ${ofRounds.length} in the log, ${sum(told, () => true)} in the metrics (${lost} of them never arrived); at most ${most} in a window of ${limit}`,
+  `calls: ${ofRounds.length} in the log, ${sum(told, () => true)} in the metrics (${lost} never arrived, ${unread} answers were not read); at most ${most} in a window of ${limit}`,
 );
 say(
   `changes: ${finished.length}; faults: ${arrivals.filter(({ fault }) => fault !== undefined).length}; notices: ${taken.length} of ${notices.length}; publications: ${ledger.publications.length}`,

@@ -6,6 +6,7 @@ import type { Cli } from "../cli.ts";
 import type { Config } from "../config.ts";
 import { recoveryFilesOf } from "../recovery.ts";
 import { inWorkspaceOf } from "../workspace.ts";
+import { ofAnother } from "./round.ts";
 import { postToWebhook } from "./webhook.ts";
 
 /**
@@ -23,30 +24,34 @@ export async function notifyOfChange(
 ): Promise<void> {
   const status = newsOf(end.status);
   if (webhook === undefined || status === undefined) return;
-  const former = await exchange(cli, config, status);
+  // A ledger of another workspace has that one's notice. While outcomes wait to be taken in, none is made where one is missing.
+  const isOwn = end.code !== ofAnother && recoveryFilesOf(config).list().length === 0;
+  const former = await exchange(cli, { config, isOwn, status });
   if (former === status || (former === undefined && status === "ok")) return;
   const notification = makeNotification(end, status, former);
   const signal = cli.interrupts.cutOff;
   const failure = await postToWebhook(webhook, { notification, config, signal });
   if (failure === undefined) return;
   cli.terminal.err(`warning: ${failure}\n`);
-  await exchange(cli, config, former);
+  await exchange(cli, { config, isOwn, status: former });
+}
+
+interface Exchange {
+  readonly config: Config;
+  /** Whether the ledger may be asked. */
+  readonly isOwn: boolean;
+  readonly status: RoundStatus | undefined;
 }
 
 /**
  * Notes what people are told, and returns what they knew. While the ledger cannot be asked a file beside it remembers, and
  * is what counts once the ledger is back.
  */
-async function exchange(
-  cli: Cli,
-  config: Config,
-  status: RoundStatus | undefined,
-): Promise<RoundStatus | undefined> {
+async function exchange(cli: Cli, { config, isOwn, status }: Exchange): Promise<RoundStatus | undefined> {
   const file = join(config.root, ".draftsync", `${config.workspace}.notice`);
   const kept = asStatus(await readFile(file, "utf8").catch(() => undefined));
   try {
-    // While outcomes wait to be taken in, no ledger is made where one is missing.
-    if (recoveryFilesOf(config).list().length > 0) throw new Error("the ledger is not to be opened");
+    if (!isOwn) throw new Error("the ledger is not to be asked");
     const known = await inWorkspaceOf(cli, config, async (workspace) =>
       (await workspace.ledger()).exchangeNotice(status),
     );

@@ -45,6 +45,9 @@ export interface EndedRound {
 /** The name of the command in the ledger, in its lock and its history. */
 const command = "reconcile";
 
+/** The code of the error that says that the ledger belongs to another workspace, or another service. */
+export const ofAnother = "ledger-of-another";
+
 /** Runs that had nothing to send are forgotten after a week, milliseconds: a run a minute is half a million a year. */
 const keepQuietMs = 7 * 86_400_000;
 
@@ -219,8 +222,9 @@ async function noted<T>(ledger: StateStore, planId: string, work: () => Promise<
   try {
     return await work();
   } catch (error) {
-    // A ledger that fails cannot note it either.
-    await note(ledger, { planId, status: "error" }).catch(() => {});
+    // A ledger that fails cannot note it either, and one of another workspace has no place for it.
+    const code = error instanceof DraftsyncError ? error.code : undefined;
+    if (code !== ofAnother) await note(ledger, { planId, status: "error" }).catch(() => {});
     throw error;
   }
 }
