@@ -1,20 +1,14 @@
-import type { ApplyResult } from "../apply/apply-plan.ts";
-import type { RunLimits } from "../apply/run-budget.ts";
 import { isBlocked } from "../model/change.ts";
-import type { Event, EventSink } from "../model/event.ts";
-import { eventFormatVersion } from "../model/event.ts";
-import { inertJson } from "../model/inert-json.ts";
+import type { EventSink } from "../model/event.ts";
 import type { Plan } from "../model/plan.ts";
-import { systemClock } from "../model/ports.ts";
 import type { Recorded } from "../model/recorded.ts";
 import type { PlaceFinder } from "../report/progress-text.ts";
-import type { Service } from "../service/open-service.ts";
 import { approve } from "./approval.ts";
+import { announce, carryOut, exitCodeOfRun, openReporter } from "./carry-out.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { collect, examples, withWorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
-import type { ExitCode } from "./exit-code.ts";
-import { exitCode, exitCodeOf as exitCodeOfError } from "./exit-code.ts";
+import { exitCode, exitCodeOf } from "./exit-code.ts";
 import { showPlan, showPlanSummary } from "./plan.ts";
 import { type RefreshFlags, refreshModeOf, refreshOption } from "./refresh.ts";
 import { type LimitFlags, limitsOf, withLimitFlags } from "./run-limits.ts";
@@ -92,7 +86,7 @@ async function applyLocked(
   if (isNothing && (plan.drift ?? []).length === 0) {
     return cli.end(plan.changes.length > 0 ? exitCode.inDoubt : exitCode.done);
   }
-  const progress = await makeReporter(cli, flags, placeOf);
+  const progress = await openReporter(cli, { json: flags.json, placeOf });
   let anyDone = false;
   const emit: EventSink = (event) => {
     anyDone ||= event.type === "change_finished" && event.outcome === "done";
@@ -109,32 +103,21 @@ async function applyLocked(
     if (cli.signal.aborted) return cli.end(exitCode.interrupted);
     if (!approved) return cli.end(exitCode.error);
     const limits = await limitsOf(flags);
-    const result = await carryOut(cli, workspace, { plan, limits, service, emit });
+    // The question may have been open for hours.
+    await loadFresh(workspace, plan);
+    cli.terminal.err("\n");
+    const result = await carryOut(cli, workspace, { plan, limits, service, emit, command: "apply" });
     if (result.stopped === "max_calls" && result.totals.done === 0) {
       cli.terminal.err(`Nothing fits into --max-calls ${flags.maxCalls}; give more.\n`);
     }
-    cli.end(exitCodeOf(result));
+    cli.end(exitCodeOfRun(result));
   } catch (error) {
     // A ledger that fails half way: what was done before is recorded, so it is not that nothing was changed.
-    if (anyDone && exitCodeOfError(error) === exitCode.error) cli.end(exitCode.failed);
+    if (anyDone && exitCodeOf(error) === exitCode.error) cli.end(exitCode.failed);
     throw error;
   } finally {
     progress.stop();
   }
-}
-
-/** The first event, also when there is nothing to do. */
-function announce({ terminal }: Cli, { plan_id, workspace, summary, estimate }: Plan): void {
-  const event: Event = {
-    type: "planned",
-    format_version: eventFormatVersion,
-    at: systemClock.now(),
-    plan_id,
-    workspace,
-    summary,
-    estimate,
-  };
-  terminal.out(`${inertJson(event)}\n`);
 }
 
 interface Prepared {
@@ -146,7 +129,7 @@ interface Prepared {
 async function prepare(cli: Cli, workspace: Workspace, flags: ApplyFlags): Promise<Prepared> {
   const { makePlaceFinder, makePlan } = await import("./planning.ts");
   const refresh = refreshModeOf(flags, workspace.config);
-  const progress = await makeReporter(cli, flags, () => undefined);
+  const progress = await openReporter(cli, { json: flags.json, placeOf: () => undefined });
   const { plan, recorded, desired } = await makePlan(cli, workspace, {
     targets: flags.target ?? [],
     ...(refresh === undefined ? {} : { refresh, underLock: true }),
@@ -199,59 +182,4 @@ async function refuse(
   const { formatDiagnostics } = await import("../report/diagnostic-text.ts");
   terminal.err(`\nRefused; nothing was changed.\n\n${formatDiagnostics(refusals, terminal.paintErr)}\n`);
   return true;
-}
-
-async function makeReporter(cli: Cli, { json }: ApplyFlags, placeOf: PlaceFinder) {
-  const { terminal } = cli;
-  if (json) {
-    const emit: EventSink = (event) => terminal.out(`${inertJson(event)}\n`);
-    return { emit, stop: () => {} };
-  }
-  const { makeProgress } = await import("../report/progress.ts");
-  const { paintErr: paint, liveErr: live, columns } = terminal;
-  return makeProgress({ write: (text) => terminal.err(text), paint, placeOf, live, columns });
-}
-
-interface CarryOutOptions {
-  readonly plan: Plan;
-  readonly limits: RunLimits | undefined;
-  readonly service: Service;
-  readonly emit: EventSink;
-}
-
-async function carryOut(
-  cli: Cli,
-  workspace: Workspace,
-  { plan, limits, service, emit }: CarryOutOptions,
-): Promise<ApplyResult> {
-  const { applyPlan } = await import("../apply/apply-plan.ts");
-  const { openKeeper } = await import("./recovery.ts");
-  const { config } = workspace;
-  const ledger = await workspace.ledger();
-  // The question may have been open for hours.
-  await loadFresh(workspace, plan);
-  const keeper = await openKeeper(cli, { workspace, command: "apply" });
-  cli.terminal.err("\n");
-  return applyPlan({
-    plan,
-    ledger,
-    keeper,
-    service,
-    storage: service.storage,
-    clock: systemClock,
-    emit,
-    signal: cli.signal,
-    settleDelayMs: config.service.profile.settle_delay,
-    concurrency: config.service.concurrency,
-    command: "apply",
-    ...(limits === undefined ? {} : { limits }),
-  });
-}
-
-function exitCodeOf({ totals, stopped }: ApplyResult): ExitCode {
-  if (stopped === "interrupted") return exitCode.interrupted;
-  if (totals.in_doubt > 0) return exitCode.inDoubt;
-  if (totals.done === 0 && typeof stopped === "object") return exitCode.error;
-  if (totals.failed + totals.skipped > 0) return exitCode.failed;
-  return stopped === undefined ? exitCode.done : exitCode.left;
 }

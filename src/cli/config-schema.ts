@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { durationSchema, positiveDurationSchema } from "../model/duration.ts";
+import { policyActions } from "../plan/policy.ts";
 import { serviceProfileSchema } from "../service/profile.ts";
 
 const rateSchema = z
@@ -97,6 +98,35 @@ export const configSchema = z
       })
       .prefault({})
       .describe("What a plan may do without being asked twice"),
+    reconcile: z
+      .strictObject({
+        allow: z
+          .array(z.enum(policyActions))
+          .default(["create", "update"])
+          .describe("What is carried out without anybody being asked; the rest is held back and told"),
+        lock_wait: durationSchema
+          .prefault("5m")
+          .describe("How long a round waits for somebody else who is writing"),
+      })
+      .prefault({})
+      .describe("What `draftsync reconcile` does"),
+    notify: z
+      .strictObject({
+        url: z
+          .string()
+          .min(1)
+          .optional()
+          .describe("Webhook that is told when the status changes; DRAFTSYNC_NOTIFY_URL comes first"),
+        url_file: z
+          .string()
+          .min(1)
+          .optional()
+          .describe(
+            "File that holds the webhook's address and nothing else, since whoever has it can write there",
+          ),
+      })
+      .prefault({})
+      .describe("Whom `draftsync reconcile` tells"),
   })
   .describe("The config of a draftsync workspace");
 

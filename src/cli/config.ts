@@ -1,6 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { dirname, join, parse, relative, resolve } from "node:path";
 import { messageOf, systemCodeOf } from "../model/errors.ts";
+import type { PolicyAction } from "../plan/policy.ts";
 import type { SafetyLimits } from "../plan/safety.ts";
 import type { ServiceProfile } from "../service/profile.ts";
 import { isPostgresLocation, parsePostgresLocation } from "../state/postgres/postgres-location.ts";
@@ -25,6 +26,15 @@ export interface Config {
   readonly stateLocation: string;
   readonly refresh: RefreshConfig;
   readonly safety: SafetyLimits;
+  readonly reconcile: { readonly allow: ReadonlySet<PolicyAction>; readonly lockWaitMs: number };
+  readonly notify: NotifyConfig;
+}
+
+/** Where the address of the webhook is; at most one of the two. The address is a secret. */
+export interface NotifyConfig {
+  readonly url?: string;
+  /** Absolute. */
+  readonly urlFile?: string;
 }
 
 /** What is looked at; times in milliseconds. */
@@ -97,6 +107,8 @@ function compileConfig(content: ConfigFile, file: string, { cwd, env, flags }: C
     stateLocation: state === undefined ? recordedLocation(content.state, root) : locate(state, cwd),
     refresh: compileRefresh(content.refresh),
     safety: { maxDeletes: max_deletes, allowEmpty: allow_empty },
+    reconcile: { allow: new Set(content.reconcile.allow), lockWaitMs: content.reconcile.lock_wait },
+    notify: compileNotify(content.notify, root),
   });
 }
 
@@ -153,6 +165,20 @@ function compileService(
     allowHttp: remote.allow_http,
     ...limitsOf(remote),
   });
+}
+
+/** Checked here and not by the schema, whose errors show the line: it may hold the address. */
+function compileNotify({ url, url_file }: ConfigFile["notify"], root: string): NotifyConfig {
+  if (url !== undefined && url_file !== undefined) {
+    throw new CliError("`notify` in the config has `url` and `url_file`", {
+      code: "notify-url-twice",
+      hint: "Keep url_file, and write the address into that file and nowhere else.",
+    });
+  }
+  return {
+    ...(url === undefined ? {} : { url }),
+    ...(url_file === undefined ? {} : { urlFile: resolve(root, url_file) }),
+  };
 }
 
 function limitsOf({ rate, concurrency, timeout, profile }: RemoteService) {

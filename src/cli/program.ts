@@ -11,6 +11,7 @@ import { defineInit } from "./init.ts";
 import { defineLock } from "./lock.ts";
 import { definePlan } from "./plan.ts";
 import { defineProducts } from "./products.ts";
+import { defineReconcile } from "./reconcile.ts";
 import { defineResolve } from "./resolve.ts";
 import { defineSandbox } from "./sandbox.ts";
 import { defineSchema } from "./schema.ts";
@@ -24,6 +25,7 @@ const commands = [
   defineValidate,
   definePlan,
   defineApply,
+  defineReconcile,
   defineShow,
   defineDrift,
   defineImport,
@@ -59,6 +61,7 @@ Environment:
   DRAFTSYNC_API_KEY    the service's access key
   DRAFTSYNC_BASE_URL   address of the service, before the config's
   DRAFTSYNC_STATE      the ledger, before the config's
+  DRAFTSYNC_NOTIFY_URL webhook that reconcile tells, before the config's
   NO_COLOR             no colour (FORCE_COLOR: always)
 
 Exit codes:

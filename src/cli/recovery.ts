@@ -32,7 +32,10 @@ export async function openKeeper(
     command,
   });
   // An interrupt ends the process also while a ledger that hangs keeps it waiting.
-  process.once("exit", () => keeper.keepHeld());
+  const onExit = () => keeper.keepHeld();
+  process.once("exit", onExit);
+  // A process that lives on has others for its later runs.
+  workspace.keep({ close: async () => void process.off("exit", onExit) });
   return keeper;
 }
 

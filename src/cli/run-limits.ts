@@ -32,7 +32,8 @@ export async function limitsOf({ maxCalls, until }: LimitFlags): Promise<RunLimi
   };
 }
 
-function parseMaxCalls(text: string): number {
+/** Reads `--max-calls`. Throws {@link CliError} `bad-flag`. */
+export function parseMaxCalls(text: string): number {
   if (/^\d{1,15}$/.test(text) && Number(text) > 0) return Number(text);
   throw new CliError(`--max-calls takes a whole number above 0, not ${text}`, {
     code: "bad-flag",

@@ -1,9 +1,11 @@
 import { hostname, userInfo } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../model/errors.ts";
 import type { LockHolder } from "../model/lock.ts";
 import type { Lease } from "../model/ports.ts";
 import { systemClock } from "../model/ports.ts";
 import { describeAge, describeHolder } from "../report/lock-text.ts";
+import { formatMilliseconds } from "../report/quantities.ts";
 import { LockHeldError } from "../state/ledger-error.ts";
 import { ciJobUrl } from "./ci-job.ts";
 import type { Cli } from "./cli.ts";
@@ -18,21 +20,28 @@ export interface LockOptions {
   readonly command: string;
   /** Kept outcomes are in nobody's way: `state recover`, and an import of the ledger that they belong to. */
   readonly recovers?: boolean;
+  /** How long to wait for somebody else who is writing, milliseconds; not at all when absent. */
+  readonly waitMs?: number;
 }
+
+/** How often a lock that somebody else holds is asked for, milliseconds. */
+const askEveryMs = 500;
 
 /**
  * Runs `work` as the only writer of the workspace, and gives the lock back however it ends. Throws {@link CliError}
- * `lock-held` when somebody else is writing, and `outcomes-not-taken-in` while outcomes are kept outside the ledger.
+ * `lock-held` when somebody else is writing, `outcomes-not-taken-in` while outcomes are kept outside the ledger, and
+ * `aborted` when it is interrupted while it waits.
  */
 export async function withLock<T>(
   cli: Cli,
-  { workspace, command, recovers = false }: LockOptions,
+  { workspace, command, recovers = false, waitMs = 0 }: LockOptions,
   work: () => Promise<T>,
 ): Promise<T> {
   // Before a ledger is made where one is missing, and again when whoever held the lock has ended.
   if (!recovers) refuseUntilTakenIn(workspace.config);
   const store = await workspace.ledger();
-  const lease = await store.acquireLock({ holder: describeThisProcess(cli, command) }).catch(explainHeld);
+  const holder = describeThisProcess(cli, command);
+  const lease = await acquire(cli, { ask: () => store.acquireLock({ holder }), waitMs });
   tellTakeover(cli, lease);
   try {
     if (!recovers) refuseUntilTakenIn(workspace.config);
@@ -41,6 +50,28 @@ export async function withLock<T>(
     await lease.release().catch((error: unknown) => {
       cli.terminal.err(`The lock was not given back and expires by itself: ${messageOf(error)}\n`);
     });
+  }
+}
+
+async function acquire(
+  { signal, terminal }: Cli,
+  { ask, waitMs }: { readonly ask: () => Promise<Lease>; readonly waitMs: number },
+): Promise<Lease> {
+  const until = systemClock.monotonic() + waitMs;
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      return await ask();
+    } catch (error) {
+      const leftMs = until - systemClock.monotonic();
+      if (!(error instanceof LockHeldError) || leftMs <= 0) return explainHeld(error);
+      const who = describeHolder(error.lock);
+      if (isFirst) terminal.err(`waiting up to ${formatMilliseconds(waitMs)} for the lock of ${who}\n`);
+      await sleep(Math.min(leftMs, askEveryMs), undefined, { signal }).catch(() => {
+        throw new CliError("interrupted while waiting for the lock; nothing was changed", {
+          code: "aborted",
+        });
+      });
+    }
   }
 }
 

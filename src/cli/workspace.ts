@@ -27,6 +27,12 @@ export interface Workspace {
   connect(emit: EventSink): Promise<Service>;
   /** The same to look at the service. `alone`: there is no ledger to share the rate bound by. */
   examine(emit: EventSink, how: { readonly alone: boolean }): Promise<Examiner>;
+  /** Has something closed with the rest, before what was opened earlier. */
+  keep(resource: Closable): void;
+}
+
+interface Closable {
+  close(): Promise<void>;
 }
 
 /** Runs a command in its workspace and closes what was opened, last first, however the command ends. */
@@ -38,14 +44,14 @@ export async function inWorkspace<T>(
   return inWorkspaceOf(cli, await loadConfig({ cwd: cli.cwd, env: cli.env, flags }), work);
 }
 
-/** {@link inWorkspace} for a config that is known already. */
+/** {@link inWorkspace} with a config that was loaded before. */
 export async function inWorkspaceOf<T>(
   cli: Cli,
   config: Config,
   work: (workspace: Workspace) => Promise<T>,
 ): Promise<T> {
   const opened: (() => Promise<void>)[] = [];
-  const keep = <R extends { close(): Promise<void> }>(resource: R): R => {
+  const keep = <R extends Closable>(resource: R): R => {
     opened.unshift(() => resource.close());
     return resource;
   };
@@ -88,6 +94,7 @@ export async function inWorkspaceOf<T>(
         const shared = alone ? {} : { slots: await ledger() };
         return keep(openExaminer(await serviceOptions(config, { cli, emit, keep, ...shared })));
       },
+      keep,
     });
   } finally {
     for (const close of opened) await close();
@@ -104,7 +111,7 @@ interface Connection {
   readonly emit: EventSink;
   /** The ledger: the rate bound is kept by all who share it. */
   readonly slots?: SlotStore;
-  readonly keep: <R extends { close(): Promise<void> }>(resource: R) => R;
+  readonly keep: <R extends Closable>(resource: R) => R;
 }
 
 async function serviceOptions(

@@ -12,7 +12,6 @@ import { diffAttachments } from "./diff-attachments.ts";
 import { diffDuplicates } from "./diff-duplicates.ts";
 import { diffProtection } from "./diff-protection.ts";
 import { diffPublications } from "./diff-publications.ts";
-import type { Differences } from "./differences.ts";
 import { mergeDifferences } from "./differences.ts";
 import type { Rate } from "./estimate.ts";
 import { estimateCost } from "./estimate.ts";
@@ -59,7 +58,7 @@ export function buildPlan(input: PlanInput): Plan {
     workspace: input.workspace,
     base: { lineage: recorded.lineage, serial: recorded.serial },
     service_origin: input.serviceOrigin,
-    summary: summarize(changes, chosen.unchanged),
+    summary: summarize(changes, chosen.unchanged.length),
     estimate: estimateCost(changes, input.rate),
     ...(observed === undefined
       ? {}
@@ -71,10 +70,11 @@ export function buildPlan(input: PlanInput): Plan {
   return { format_version, plan_id: digestOf(rest), ...others };
 }
 
-function summarize(changes: readonly Change[], unchanged: Differences["unchanged"]): Summary {
+/** How many changes of each action there are, beside `unchanged` things that are as desired. */
+export function summarize(changes: readonly Change[], unchanged: number): Summary {
   const counts = new Map<Action, number>();
   for (const change of changes) counts.set(change.action, (counts.get(change.action) ?? 0) + 1);
-  if (unchanged.length > 0) counts.set("noop", unchanged.length);
+  if (unchanged > 0) counts.set("noop", unchanged);
   return Object.fromEntries(actions.flatMap((action) => entry(action, counts.get(action))));
 }
 
@@ -82,7 +82,8 @@ function entry(action: Action, count: number | undefined): [Action, number][] {
   return count === undefined ? [] : [[action, count]];
 }
 
-function sortDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+/** In the order of a plan: by weight, then by place and address. */
+export function sortDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   const keyed = diagnostics.map((diagnostic) => ({ diagnostic, key: sortKey(diagnostic) }));
   return keyed.sort((a, b) => compareText(a.key, b.key)).map(({ diagnostic }) => diagnostic);
 }

@@ -113,7 +113,7 @@ function detaches({ action }: Change): boolean {
 }
 
 /** The draft a change belongs to; 0, which is no draft's id, when it belongs to none. */
-function draftOf({ address }: Change): number {
+export function draftOf({ address }: Change): number {
   const parsed = parseAddress(address);
   return parsed !== undefined && "draftId" in parsed ? parsed.draftId : 0;
 }

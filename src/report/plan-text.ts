@@ -182,10 +182,8 @@ function shortenUnchanged(lines: readonly SegmentLine[]): Shown[] {
 function formatSummary(view: PlanView, paint: Palette): string {
   const unchanged = view.unchanged === 0 ? "" : ` ${formatCount(view.unchanged)} unchanged.`;
   if (view.counts.length === 0) {
-    const errors = view.diagnostics.some(({ severity }) => severity === "error");
-    if (errors) return "";
-    const agrees = view.refresh === undefined ? "The ledger agrees" : "What was seen agrees";
-    const lines = [`${paint("strong", "No changes.")} ${agrees} with the manifests.${unchanged}`];
+    if (view.diagnostics.some(({ severity }) => severity === "error")) return "";
+    const lines = [`${paint("strong", "No changes.")} ${whyNoChanges(view)}${unchanged}`];
     return [...lines, ...formatRefresh(view.refresh, paint)].join("\n");
   }
   const counts = view.counts.map((count) => formatCountView(count, paint)).join(", ");
@@ -200,6 +198,12 @@ function formatSummary(view: PlanView, paint: Palette): string {
     );
   }
   return [...lines, ...formatRefresh(view.refresh, paint)].join("\n");
+}
+
+function whyNoChanges({ diagnostics, refresh }: PlanView): string {
+  const isNarrowed = diagnostics.some(({ code }) => code === "held-back-by-policy");
+  if (isNarrowed) return "Everything that is left is held back.";
+  return `${refresh === undefined ? "The ledger agrees" : "What was seen agrees"} with the manifests.`;
 }
 
 /** What was looked at and what was not, a line each; one line when nothing was. */

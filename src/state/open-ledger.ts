@@ -28,6 +28,14 @@ export interface StateStore extends Ledger, LockStore, SlotStore, LedgerReader {
    * `preference` says which of the two is believed; both stay in the history then.
    */
   takeIn(kept: KeptOutcome, preference?: Preference): Promise<TakenIn>;
+  /**
+   * Notes the status that people are told of; resolves with the one they knew before, `undefined` when there was none. Of
+   * several processes at once, one alone is given the former status, so that only one tells of the change. No plan, export
+   * or serial shows it, and no lock is needed.
+   */
+  exchangeNotice(status: string | undefined): Promise<string | undefined>;
+  /** Removes the runs of a command that began before `before` (epoch milliseconds) and sent nothing; how many. */
+  forgetQuietRuns(of: { readonly command: string; readonly before: number }): Promise<number>;
 }
 
 /**

@@ -154,6 +154,13 @@ export interface SlotPausesTable {
   ms: number;
 }
 
+/** One row once people were told something: the status of the workspace that they know. */
+export interface NoticesTable {
+  /** Always 1. */
+  id: number;
+  status: string;
+}
+
 /** The tables after the last migration. */
 export interface LedgerTables {
   meta: MetaTable;
@@ -170,6 +177,7 @@ export interface LedgerTables {
   leases: LeasesTable;
   slot_shares: SlotSharesTable;
   slot_pauses: SlotPausesTable;
+  notices: NoticesTable;
 }
 
 /** What queries run on: the database, or a transaction in it. */

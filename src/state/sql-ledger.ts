@@ -25,6 +25,7 @@ import { LedgerError } from "./ledger-error.ts";
 import { type LedgerExport, makeExport } from "./ledger-export.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
 import { RecordReader } from "./read-records.ts";
+import { exchangeNotice, forgetQuietRuns } from "./rounds.ts";
 import type { LedgerQueries } from "./schema.ts";
 import { StoredRow } from "./stored-row.ts";
 import { StoredSlots } from "./stored-slots.ts";
@@ -158,6 +159,22 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
   async updateSlots(decide: (table: SlotTable, now: number) => SlotTable): Promise<SlotTable> {
     this.#queue.refuseIfClosed();
     return this.#slots.update(decide);
+  }
+
+  async exchangeNotice(status: string | undefined): Promise<string | undefined> {
+    this.#queue.refuseIfClosed();
+    return this.#database.transaction("write", (queries) => exchangeNotice(queries, status));
+  }
+
+  async forgetQuietRuns(of: { readonly command: string; readonly before: number }): Promise<number> {
+    let forgotten = 0;
+    await this.#queue.add({
+      shown: false,
+      apply: async (queries) => {
+        forgotten = await forgetQuietRuns(queries, of);
+      },
+    });
+    return forgotten;
   }
 
   async export(): Promise<LedgerExport> {

@@ -5,6 +5,7 @@ import { slotsMigration } from "./0003-slots.ts";
 import { storedObjectsMigration } from "./0004-stored-objects.ts";
 import { looksMigration } from "./0005-looks.ts";
 import { confirmedByGetMigration } from "./0006-confirmed-by-get.ts";
+import { roundsMigration } from "./0007-rounds.ts";
 
 /** Every migration, numbered from 1 without gaps, in the order in which they are applied. */
 export const allMigrations: readonly Migration[] = [
@@ -14,4 +15,5 @@ export const allMigrations: readonly Migration[] = [
   storedObjectsMigration,
   looksMigration,
   confirmedByGetMigration,
+  roundsMigration,
 ];

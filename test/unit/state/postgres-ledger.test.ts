@@ -1,5 +1,6 @@
 import { describeLedgerJournal } from "./ledger-journal-suite.ts";
 import { describeLedgerLock, type OpenAgain } from "./ledger-lock-suite.ts";
+import { describeLedgerRounds } from "./ledger-rounds-suite.ts";
 import { describeLedgerSlots } from "./ledger-slots-suite.ts";
 import { describeLedgerState } from "./ledger-state-suite.ts";
 import { describeLedger } from "./ledger-suite.ts";
@@ -14,6 +15,7 @@ async function makePostgres() {
 describeLedger("PostgreSQL", makePostgres);
 describeLedgerJournal("PostgreSQL", makePostgres);
 describeLedgerState("PostgreSQL", makePostgres);
+describeLedgerRounds("PostgreSQL", makePostgres);
 describeLedgerTakeIn("PostgreSQL", makePostgres);
 
 async function makeOpenAgain(): Promise<OpenAgain> {

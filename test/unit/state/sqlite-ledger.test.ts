@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { describeLedgerJournal } from "./ledger-journal-suite.ts";
 import { describeLedgerLock, type OpenAgain } from "./ledger-lock-suite.ts";
+import { describeLedgerRounds } from "./ledger-rounds-suite.ts";
 import { describeLedgerSlots } from "./ledger-slots-suite.ts";
 import { describeLedgerState } from "./ledger-state-suite.ts";
 import { describeLedger } from "./ledger-suite.ts";
@@ -15,6 +16,7 @@ async function makeSqlite() {
 describeLedger("SQLite", makeSqlite);
 describeLedgerJournal("SQLite", makeSqlite);
 describeLedgerState("SQLite", makeSqlite);
+describeLedgerRounds("SQLite", makeSqlite);
 describeLedgerTakeIn("SQLite", makeSqlite);
 
 async function makeOpenAgain(): Promise<OpenAgain> {

@@ -1,0 +1,90 @@
+import type { ApplyResult } from "../apply/apply-plan.ts";
+import type { RunLimits } from "../apply/run-budget.ts";
+import type { Event, EventSink } from "../model/event.ts";
+import { eventFormatVersion } from "../model/event.ts";
+import { inertJson } from "../model/inert-json.ts";
+import type { Plan } from "../model/plan.ts";
+import { systemClock } from "../model/ports.ts";
+import type { Progress } from "../report/progress.ts";
+import type { PlaceFinder } from "../report/progress-text.ts";
+import type { Service } from "../service/open-service.ts";
+import type { Cli } from "./cli.ts";
+import { type ExitCode, exitCode } from "./exit-code.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** Writes the first event of a run, also when there is nothing to do. */
+export function announce({ terminal }: Cli, { plan_id, workspace, summary, estimate }: Plan): void {
+  const event: Event = {
+    type: "planned",
+    format_version: eventFormatVersion,
+    at: systemClock.now(),
+    plan_id,
+    workspace,
+    summary,
+    estimate,
+  };
+  terminal.out(`${inertJson(event)}\n`);
+}
+
+/** How a run is followed: as JSON on standard output, or in words on standard error. */
+export interface ReporterOptions {
+  readonly json: boolean | undefined;
+  readonly placeOf: PlaceFinder;
+}
+
+/** Opens what shows the events of a run. `stop` is to be called on every way out. */
+export async function openReporter({ terminal }: Cli, { json, placeOf }: ReporterOptions): Promise<Progress> {
+  if (json) {
+    const emit: EventSink = (event) => terminal.out(`${inertJson(event)}\n`);
+    return { emit, stop: () => {} };
+  }
+  const { makeProgress } = await import("../report/progress.ts");
+  const { paintErr: paint, liveErr: live, columns } = terminal;
+  return makeProgress({ write: (text) => terminal.err(text), paint, placeOf, live, columns });
+}
+
+/** What {@link carryOut} needs. The plan must have passed its safety checks. */
+export interface CarryOutOptions {
+  readonly plan: Plan;
+  readonly limits: RunLimits | undefined;
+  readonly service: Service;
+  readonly emit: EventSink;
+  /** As it is typed, for the ledger's history. */
+  readonly command: string;
+}
+
+/** Carries a plan out in its workspace, until it is through, interrupted, or at its limits. */
+export async function carryOut(
+  cli: Cli,
+  workspace: Workspace,
+  { plan, limits, service, emit, command }: CarryOutOptions,
+): Promise<ApplyResult> {
+  const { applyPlan } = await import("../apply/apply-plan.ts");
+  const { openKeeper } = await import("./recovery.ts");
+  const { config } = workspace;
+  const ledger = await workspace.ledger();
+  const keeper = await openKeeper(cli, { workspace, command });
+  return applyPlan({
+    plan,
+    ledger,
+    keeper,
+    service,
+    storage: service.storage,
+    clock: systemClock,
+    emit,
+    signal: cli.signal,
+    settleDelayMs: config.service.profile.settle_delay,
+    concurrency: config.service.concurrency,
+    command,
+    ...(limits === undefined ? {} : { limits }),
+  });
+}
+
+/** What a command ends with after a run. */
+export function exitCodeOfRun({ totals, stopped }: ApplyResult): ExitCode {
+  if (stopped === "interrupted") return exitCode.interrupted;
+  if (totals.in_doubt > 0) return exitCode.inDoubt;
+  if (totals.done === 0 && typeof stopped === "object") return exitCode.error;
+  if (totals.failed + totals.skipped > 0) return exitCode.failed;
+  return stopped === undefined ? exitCode.done : exitCode.left;
+}

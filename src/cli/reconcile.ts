@@ -1,0 +1,62 @@
+import { parseDuration } from "../model/duration.ts";
+import type { Cli, DefineCommand } from "./cli.ts";
+import { examples, withWorkspaceFlags } from "./cli.ts";
+import { CliError } from "./cli-error.ts";
+import { limitFlagsOf, type ReconcileFlags } from "./reconcile/flags.ts";
+import { refreshOption } from "./refresh.ts";
+import { parseMaxCalls } from "./run-limits.ts";
+
+/** `draftsync reconcile` */
+export const defineReconcile: DefineCommand = (program, cli) => {
+  withWorkspaceFlags(program.command("reconcile"))
+    .summary("plan and carry out what policy allows; once, or as a service")
+    .description(
+      "Looks at the service within refresh.max_calls, plans, holds back what reconcile.allow does not list (create and update, unless told), and carries out the rest " +
+        "without asking. Once, for a timer; or with --interval as a service, until it is told to end (SIGTERM). A service " +
+        "reads its config again on SIGHUP.",
+    )
+    .option("--interval <duration>", "stay, and begin a round so often", parseInterval)
+    .option("--listen <address>", "with --interval: serve /healthz, /readyz and /metrics at host:port")
+    .option("--metrics-file <file>", "write metrics for a textfile collector after each round")
+    .option("--max-calls <n>", "begin nothing that would take a round more calls in all", parseMaxCalls)
+    .option("--until <time>", "begin nothing from then on: 18:30, or 45m after the beginning of the round")
+    .addOption(refreshOption().default("budget"))
+    .option("--json", "write events to standard output, one JSON object a line")
+    .addHelpText(
+      "after",
+      examples(
+        "draftsync reconcile                          one round, for cron, systemd or a Kubernetes CronJob",
+        "draftsync reconcile --metrics-file /var/lib/node_exporter/draftsync.prom",
+        "draftsync reconcile --interval 15m --listen 127.0.0.1:9090",
+      ),
+    )
+    .action((flags: ReconcileFlags) => runReconcile(cli, flags));
+};
+
+async function runReconcile(cli: Cli, flags: ReconcileFlags): Promise<void> {
+  limitFlagsOf(flags);
+  if (flags.interval !== undefined) {
+    const { serve } = await import("./reconcile/serve.ts");
+    return serve(cli, { ...flags, interval: flags.interval });
+  }
+  if (flags.listen !== undefined) {
+    throw new CliError("--listen is for a process that stays, and there is no --interval", {
+      code: "bad-flag",
+      hint: "Add --interval 15m, or write a file for a textfile collector with --metrics-file.",
+    });
+  }
+  const { runOnce } = await import("./reconcile/once.ts");
+  await runOnce(cli, flags);
+}
+
+/** Rounds follow each other no faster, milliseconds. */
+const shortestIntervalMs = 1_000;
+
+function parseInterval(text: string): number {
+  const ms = parseDuration(text);
+  if (ms !== undefined && ms >= shortestIntervalMs) return ms;
+  throw new CliError(`--interval takes a duration of a second or more, not ${text}`, {
+    code: "bad-flag",
+    hint: "Write it like --interval 15m.",
+  });
+}

@@ -1,0 +1,38 @@
+import { parseDuration } from "../../model/duration.ts";
+import type { RefreshMode } from "../../model/observed.ts";
+import { systemClock } from "../../model/ports.ts";
+import type { WorkspaceFlags } from "../cli.ts";
+import { CliError } from "../cli-error.ts";
+import { type LimitFlags, parseUntil } from "../run-limits.ts";
+
+/** The flags of `draftsync reconcile`. */
+export interface ReconcileFlags extends WorkspaceFlags {
+  /** Milliseconds. */
+  readonly interval?: number;
+  readonly listen?: string;
+  readonly metricsFile?: string;
+  readonly maxCalls?: number;
+  /** As it was written: each round reckons from its own beginning. */
+  readonly until?: string;
+  readonly json?: boolean;
+  readonly refresh: "none" | RefreshMode;
+}
+
+/** How much a round looks at; `undefined`: nothing. */
+export function refreshOf({ refresh }: ReconcileFlags): RefreshMode | undefined {
+  return refresh === "none" ? undefined : refresh;
+}
+
+/** How far a round that begins now may go. Throws {@link CliError} `bad-flag`. */
+export function limitFlagsOf({ maxCalls, until, interval }: ReconcileFlags): LimitFlags {
+  if (until !== undefined && interval !== undefined && parseDuration(until) === undefined) {
+    throw new CliError(`with --interval, --until takes a duration, not ${until}`, {
+      code: "bad-flag",
+      hint: "Each round has that long to begin what it does: --until 10m.",
+    });
+  }
+  return {
+    ...(maxCalls === undefined ? {} : { maxCalls }),
+    ...(until === undefined ? {} : { until: parseUntil(until, systemClock.now()) }),
+  };
+}

@@ -1,0 +1,74 @@
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { newsOf, type RoundEnd, type RoundStatus, roundStatuses } from "../../model/round.ts";
+import { makeNotification } from "../../report/round-text.ts";
+import type { Cli } from "../cli.ts";
+import type { Config } from "../config.ts";
+import { recoveryFilesOf } from "../recovery.ts";
+import { inWorkspaceOf } from "../workspace.ts";
+import { ofAnother } from "./round.ts";
+import { postToWebhook } from "./webhook.ts";
+
+/**
+ * Tells the webhook of a round when people know another status than its; that all is well is told only after it was not.
+ * What they know is in the ledger, so that it holds over processes and machines, and only one of several tells. What could
+ * not be told is told by the next round. Never throws: a failure is a warning.
+ */
+export async function notifyOfChange(
+  cli: Cli,
+  {
+    config,
+    webhook,
+    end,
+  }: { readonly config: Config; readonly webhook: URL | undefined; readonly end: RoundEnd },
+): Promise<void> {
+  const status = newsOf(end.status);
+  if (webhook === undefined || status === undefined) return;
+  // A ledger of another workspace has that one's notice. While outcomes wait to be taken in, none is made where one is missing.
+  const isOwn = end.code !== ofAnother && recoveryFilesOf(config).list().length === 0;
+  const former = await exchange(cli, { config, isOwn, status });
+  if (former === status || (former === undefined && status === "ok")) return;
+  const notification = makeNotification(end, status, former);
+  const signal = cli.interrupts.cutOff;
+  const failure = await postToWebhook(webhook, { notification, config, signal });
+  if (failure === undefined) return;
+  cli.terminal.err(`warning: ${failure}\n`);
+  await exchange(cli, { config, isOwn, status: former });
+}
+
+interface Exchange {
+  readonly config: Config;
+  /** Whether the ledger may be asked. */
+  readonly isOwn: boolean;
+  readonly status: RoundStatus | undefined;
+}
+
+/**
+ * Notes what people are told, and returns what they knew. While the ledger cannot be asked a file beside it remembers, and
+ * is what counts once the ledger is back.
+ */
+async function exchange(cli: Cli, { config, isOwn, status }: Exchange): Promise<RoundStatus | undefined> {
+  const file = join(config.root, ".draftsync", `${config.workspace}.notice`);
+  const kept = asStatus(await readFile(file, "utf8").catch(() => undefined));
+  try {
+    if (!isOwn) throw new Error("the ledger is not to be asked");
+    const known = await inWorkspaceOf(cli, config, async (workspace) =>
+      (await workspace.ledger()).exchangeNotice(status),
+    );
+    await rm(file, { force: true });
+    return kept ?? asStatus(known);
+  } catch {
+    await remember(file, status).catch(() => {});
+    return kept;
+  }
+}
+
+async function remember(file: string, status: RoundStatus | undefined): Promise<void> {
+  if (status === undefined) return rm(file, { force: true });
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await writeFile(file, status);
+}
+
+function asStatus(text: string | undefined): RoundStatus | undefined {
+  return roundStatuses.find((status) => status === text);
+}

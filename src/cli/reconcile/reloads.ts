@@ -1,0 +1,43 @@
+/** The longest wait that a timer takes, milliseconds. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/** SIGHUP, as long as the process stays. */
+export interface Reloads {
+  /** Whether one came since this was last asked. */
+  take(): boolean;
+  /** Waits so long, or until one comes or the signal is aborted, whichever is first. */
+  wait(ms: number, signal: AbortSignal): Promise<void>;
+  stop(): void;
+}
+
+/** Listens for SIGHUP, which would end the process otherwise. */
+export function listenForReloads(): Reloads {
+  let came = false;
+  let wake: () => void = () => {};
+  const onSignal = () => {
+    came = true;
+    wake();
+  };
+  process.on("SIGHUP", onSignal);
+  return {
+    take: () => {
+      const taken = came;
+      came = false;
+      return taken;
+    },
+    wait: (ms, signal) =>
+      new Promise((done) => {
+        if (came || signal.aborted) return done();
+        const end = () => {
+          clearTimeout(timer);
+          signal.removeEventListener("abort", end);
+          wake = () => {};
+          done();
+        };
+        const timer = setTimeout(end, Math.min(ms, longestTimerMs));
+        signal.addEventListener("abort", end, { once: true });
+        wake = end;
+      }),
+    stop: () => void process.off("SIGHUP", onSignal),
+  };
+}

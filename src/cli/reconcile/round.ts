@@ -1,0 +1,293 @@
+import { newId } from "../../apply/context.ts";
+import { isBlocked } from "../../model/change.ts";
+import { DraftsyncError } from "../../model/errors.ts";
+import type { Event, EventSink } from "../../model/event.ts";
+import type { RefreshMode } from "../../model/observed.ts";
+import type { Plan } from "../../model/plan.ts";
+import { systemClock } from "../../model/ports.ts";
+import type { Recorded } from "../../model/recorded.ts";
+import type { RoundEnd, RoundStatus } from "../../model/round.ts";
+import { type HeldBack, holdBackByPolicy } from "../../plan/policy.ts";
+import { checkSafety } from "../../plan/safety.ts";
+import { formatDiagnostics } from "../../report/diagnostic-text.ts";
+import type { Confidence, RoundMetrics } from "../../report/metrics.ts";
+import { formatPlanText } from "../../report/plan-text.ts";
+import { viewPlan } from "../../report/plan-view.ts";
+import type { StateStore } from "../../state/open-ledger.ts";
+import { announce, carryOut, exitCodeOfRun, openReporter } from "../carry-out.ts";
+import type { Cli } from "../cli.ts";
+import type { Config } from "../config.ts";
+import { type ExitCode, exitCode, exitCodeOf } from "../exit-code.ts";
+import { makePlaceFinder, makePlan, type PlannedState } from "../planning.ts";
+import { type LimitFlags, limitsOf } from "../run-limits.ts";
+import { withLock } from "../with-lock.ts";
+import { inWorkspaceOf, type Workspace } from "../workspace.ts";
+import type { News } from "./news.ts";
+
+/** What a round is carried out with. */
+export interface RoundRequest {
+  readonly config: Config;
+  readonly limits: LimitFlags;
+  /** How much of the service is looked at before; absent: nothing. */
+  readonly refresh: RefreshMode | undefined;
+  /** Events to standard output, one JSON object a line. */
+  readonly json: boolean | undefined;
+  readonly metrics: RoundMetrics;
+  /** Of a service: what has not changed since its last round is not shown again. */
+  readonly news?: News;
+}
+
+/** A round that has ended, and what a command ends with after it. */
+export interface EndedRound {
+  readonly end: RoundEnd;
+  readonly exitCode: ExitCode;
+  /** What ended it; not shown yet. */
+  readonly error?: unknown;
+}
+
+/** The name of the command in the ledger, in its lock and its history. */
+const command = "reconcile";
+
+/** The code of the error that says that the ledger belongs to another workspace, or another service. */
+export const ofAnother = "ledger-of-another";
+
+/** Runs that had nothing to send are forgotten after a week, milliseconds: a run a minute is half a million a year. */
+const keepQuietMs = 7 * 86_400_000;
+
+/**
+ * One round: waits for the lock, plans, holds back what the policy does not allow, checks safety, carries out what is left,
+ * and records that in the ledger's history, also when there was nothing to do. Never throws.
+ */
+export async function runRound(cli: Cli, request: RoundRequest): Promise<EndedRound> {
+  const { config, metrics } = request;
+  const startedAt = systemClock.now();
+  const since = systemClock.monotonic();
+  const seen = new Seen();
+  metrics.begin({ workspace: config.workspace, rate: config.service.rate });
+  const ended = (round: Round, error?: unknown): EndedRound => {
+    const { exitCode: code, ...rest } = round;
+    const ms = Math.round(systemClock.monotonic() - since);
+    const end = { ...rest, workspace: config.workspace, startedAt, ms };
+    metrics.end(end);
+    return { end, exitCode: code, ...(error === undefined ? {} : { error }) };
+  };
+  try {
+    return ended(
+      await inWorkspaceOf(cli, config, (workspace) =>
+        withLock(cli, { workspace, command, waitMs: config.reconcile.lockWaitMs }, () =>
+          roundLocked(cli, workspace, { request, seen }),
+        ),
+      ),
+    );
+  } catch (error) {
+    return ended(roundOf(error, seen), error);
+  }
+}
+
+type Round = Omit<RoundEnd, "workspace" | "startedAt" | "ms"> & { readonly exitCode: ExitCode };
+
+interface Tools {
+  readonly request: RoundRequest;
+  readonly seen: Seen;
+}
+
+async function roundLocked(cli: Cli, workspace: Workspace, { request, seen }: Tools): Promise<Round> {
+  const { config, metrics } = request;
+  const ledger = await workspace.ledger();
+  const planned = await noted(ledger, "", () => planRound(cli, workspace, { request, seen }));
+  metrics.tellConfidence(confidenceOf(planned));
+  const { plan, heldBack } = holdBackByPolicy(planned.plan, config.reconcile.allow);
+  seen.plan(plan);
+  showPlan(cli, plan, request);
+  const { recorded } = planned;
+  if (refuse(cli, { plan, recorded, request })) {
+    await note(ledger, { planId: plan.plan_id, status: "refused" });
+    return { status: "refused", exitCode: exitCode.refused, heldBack, ...seen.facts() };
+  }
+  const round = await applyWithin(cli, workspace, { request, seen, planned: { ...planned, plan }, heldBack });
+  await ledger.forgetQuietRuns({ command, before: systemClock.now() - keepQuietMs });
+  return round;
+}
+
+/** Looks at the service, as far as the budget goes, and plans; what was confirmed is in the ledger then. */
+async function planRound(
+  cli: Cli,
+  workspace: Workspace,
+  { request: { json, metrics, refresh }, seen }: Tools,
+): Promise<PlannedState> {
+  const reporter = await openReporter(cli, { json, placeOf: () => undefined });
+  const emit: EventSink = (event) => {
+    seen.event(event);
+    metrics.count(event);
+    reporter.emit(event);
+  };
+  const looking = refresh === undefined ? {} : { refresh, underLock: true };
+  return makePlan(cli, workspace, { targets: [], ...looking, emit }).finally(reporter.stop);
+}
+
+interface Applying extends Tools {
+  readonly planned: PlannedState;
+  readonly heldBack: HeldBack;
+}
+
+async function applyWithin(
+  cli: Cli,
+  workspace: Workspace,
+  { request, seen, planned, heldBack }: Applying,
+): Promise<Round> {
+  const { plan, desired } = planned;
+  const { json, metrics, news } = request;
+  const reporter = await openReporter(cli, { json, placeOf: makePlaceFinder(desired) });
+  // The line of a service's round says the same, and of nothing there is nothing to say.
+  const isSilent = !json && (news !== undefined || plan.changes.every(isBlocked));
+  const emit: EventSink = (event) => {
+    seen.event(event);
+    metrics.count(event);
+    if (!isSilent || event.type !== "run_finished") reporter.emit(event);
+  };
+  try {
+    const ledger = await workspace.ledger();
+    const service = await noted(ledger, plan.plan_id, () => workspace.connect(emit));
+    const limits = await limitsOf(request.limits);
+    const result = await carryOut(cli, workspace, { plan, limits, service, emit, command });
+    const { totals } = result;
+    const code = exitCodeOfRun(result);
+    const status = statusOf(code, heldBack);
+    const failed = typeof result.stopped === "object" ? { code: result.stopped.code } : {};
+    return { status, exitCode: code, totals, heldBack, ...seen.facts(), ...failed };
+  } finally {
+    reporter.stop();
+  }
+}
+
+function statusOf(code: ExitCode, heldBack: HeldBack): RoundStatus {
+  switch (code) {
+    case exitCode.done:
+      return Object.keys(heldBack).length > 0 ? "held_back" : "ok";
+    case exitCode.left:
+      return "left";
+    case exitCode.inDoubt:
+      return "in_doubt";
+    case exitCode.interrupted:
+      return "interrupted";
+    default:
+      return "failing";
+  }
+}
+
+/** Of a round that an error ended. */
+function roundOf(error: unknown, seen: Seen): Round {
+  const code = error instanceof DraftsyncError ? error.code : "defect";
+  const ends = exitCodeOf(error);
+  // What was done before is recorded, so it is not that nothing was changed.
+  const exit = seen.anyDone && ends === exitCode.error ? exitCode.failed : ends;
+  return { status: code === "lock-held" ? "locked" : statusOf(exit, {}), exitCode: exit, code };
+}
+
+/** What the events of a round say of it beside what its result does. */
+class Seen {
+  anyDone = false;
+  #inDoubt = 0;
+  #drift: number | undefined;
+  #lookCalls: number | undefined;
+
+  plan({ summary }: Plan): void {
+    this.#inDoubt = summary.in_doubt ?? 0;
+  }
+
+  event(event: Event): void {
+    if (event.type === "refresh_finished") {
+      this.#drift = event.drift;
+      this.#lookCalls = event.calls;
+    }
+    if (event.type !== "change_finished") return;
+    const { action, outcome } = event;
+    this.anyDone ||= outcome === "done";
+    if (action === "in_doubt") this.#inDoubt -= outcome === "done" || outcome === "rejected" ? 1 : 0;
+    else if (outcome === "unknown") this.#inDoubt += 1;
+  }
+
+  facts(): Pick<RoundEnd, "inDoubt" | "drift" | "lookCalls"> {
+    return {
+      inDoubt: this.#inDoubt,
+      ...(this.#drift === undefined ? {} : { drift: this.#drift }),
+      ...(this.#lookCalls === undefined ? {} : { lookCalls: this.#lookCalls }),
+    };
+  }
+}
+
+/** How far what is recorded can be trusted: what was confirmed longest ago, and what was seen to be otherwise. */
+function confidenceOf({ recorded, plan: { refresh, drift } }: PlannedState): Confidence {
+  const oldest =
+    refresh === undefined ? oldestRecord(recorded) : Date.parse(refresh.oldest_unconfirmed ?? "");
+  return {
+    ...(Number.isFinite(oldest) ? { oldestUnconfirmedMs: Math.max(0, systemClock.now() - oldest) } : {}),
+    ...(drift === undefined ? {} : { drift: drift.length }),
+  };
+}
+
+/** Infinity when nothing is recorded. */
+function oldestRecord({ attachments }: Recorded): number {
+  return attachments.reduce(
+    (least, { provenance }) => Math.min(least, provenance.at),
+    Number.POSITIVE_INFINITY,
+  );
+}
+
+function showPlan(cli: Cli, plan: Plan, { json, news }: RoundRequest): void {
+  if (json) {
+    announce(cli, plan);
+    return;
+  }
+  if (news !== undefined && !news.isNew("plan", substanceOf(plan))) return;
+  cli.terminal.out(formatPlanText(viewPlan(plan, systemClock.now()), cli.terminal.paintOut));
+}
+
+/** What makes a plan worth showing again: all but times. Empty when there is nothing to show. */
+function substanceOf({ changes, diagnostics, drift = [] }: Plan): string {
+  if (changes.length + diagnostics.length + drift.length === 0) return "";
+  const what = [
+    ...drift.map(({ address, type, after }) => ({ address, type, after })),
+    ...changes.map(({ confirmed: _, ...change }) => change),
+    ...diagnostics,
+  ];
+  return JSON.stringify(what);
+}
+
+function refuse(
+  { terminal }: Cli,
+  {
+    plan,
+    recorded,
+    request,
+  }: { readonly plan: Plan; readonly recorded: Recorded; readonly request: RoundRequest },
+): boolean {
+  const { config, news } = request;
+  const refusals = checkSafety(plan, recorded, config.safety);
+  const text = formatDiagnostics(refusals, terminal.paintErr);
+  const isNew = news === undefined || news.isNew("refusals", text);
+  if (refusals.length > 0 && isNew) terminal.err(`\nRefused; nothing was changed.\n\n${text}\n`);
+  return refusals.length > 0;
+}
+
+/** Work before the run begins: that it failed is recorded, too. */
+async function noted<T>(ledger: StateStore, planId: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    // A ledger that fails cannot note it either, and one of another workspace has no place for it.
+    const code = error instanceof DraftsyncError ? error.code : undefined;
+    if (code !== ofAnother) await note(ledger, { planId, status: "error" }).catch(() => {});
+    throw error;
+  }
+}
+
+/** Records a round that came to no run. */
+async function note(
+  ledger: StateStore,
+  { planId, status }: { readonly planId: string; readonly status: string },
+): Promise<void> {
+  const id = newId();
+  await ledger.startRun({ id, command, planId, startedAt: systemClock.now() });
+  await ledger.finishRun(id, { totals: {}, status });
+}

@@ -1,0 +1,157 @@
+import { resolve } from "node:path";
+import { systemClock } from "../../model/ports.ts";
+import { isSuccess, type RoundEnd } from "../../model/round.ts";
+import { makeProcessMetrics, makeRoundMetrics, type RoundMetrics } from "../../report/metrics.ts";
+import { formatRound } from "../../report/round-text.ts";
+import { packageVersion } from "../../service/user-agent.ts";
+import type { Cli } from "../cli.ts";
+import { type Config, loadConfig } from "../config.ts";
+import { exitCode } from "../exit-code.ts";
+import { reportError } from "../report-error.ts";
+import { limitFlagsOf, type ReconcileFlags, refreshOf } from "./flags.ts";
+import { type HealthServer, parseListenAddress, startHealthServer } from "./health-server.ts";
+import { readMetricsFile, writeMetricsFile } from "./metrics-file.ts";
+import { News } from "./news.ts";
+import { notifyOfChange } from "./notify.ts";
+import { listenForReloads } from "./reloads.ts";
+import { runRound } from "./round.ts";
+import { isReady, waitForNext } from "./schedule.ts";
+import { loadWebhook } from "./webhook.ts";
+
+/** The flags of a process that stays. */
+export type ServeFlags = ReconcileFlags & { readonly interval: number };
+
+/** What may change while the process stays. */
+interface Settings {
+  readonly config: Config;
+  readonly webhook: URL | undefined;
+}
+
+/**
+ * Rounds until the process is told to end; whatever becomes of one, the next one comes. SIGHUP has the config read again
+ * and a round begin at once. An interrupt ends the round that is under way as it ends an apply; the process then ends with
+ * 0, which is what a supervisor expects of a service that was asked to stop, or with 130 when calls were cut off.
+ */
+export async function serve(cli: Cli, flags: ServeFlags): Promise<void> {
+  const { terminal, signal, cwd, interrupts } = cli;
+  const listen = flags.listen === undefined ? undefined : parseListenAddress(flags.listen);
+  let settings = await loadSettings(cli, flags);
+  const file = flags.metricsFile === undefined ? undefined : resolve(cwd, flags.metricsFile);
+  const former = file === undefined ? "" : await readMetricsFile(file);
+  const metrics = makeRoundMetrics({ version: packageVersion(), former });
+  const rhythm = new Rhythm(flags.interval);
+  const news = new News();
+  const server = listen === undefined ? undefined : await startHealth(listen, { metrics, rhythm });
+  if (server !== undefined) terminal.err(`listening on ${server.url}\n`);
+  const reloads = listenForReloads();
+  try {
+    while (!signal.aborted) {
+      if (reloads.take()) settings = await reload(cli, { flags, settings });
+      const { config, webhook } = settings;
+      const limits = limitFlagsOf(flags);
+      const { end, error } = await runRound(cli, {
+        config,
+        limits,
+        refresh: refreshOf(flags),
+        json: flags.json,
+        metrics,
+        news,
+      });
+      const waitMs = rhythm.ended(end);
+      if (error !== undefined) showError(cli, news, error);
+      else news.isNew("error", "");
+      if (file !== undefined) await writeFile(cli, { file, metrics, news });
+      await notifyOfChange(cli, { config, webhook, end });
+      const next = signal.aborted ? {} : { nextAt: systemClock.now() + waitMs };
+      terminal.err(`${formatRound(end, next)}\n`);
+      await reloads.wait(waitMs, signal);
+    }
+  } finally {
+    reloads.stop();
+    await server?.close();
+  }
+  cli.end(interrupts.cutOff.aborted ? exitCode.interrupted : exitCode.done);
+}
+
+/** How rounds follow each other. */
+class Rhythm {
+  readonly #intervalMs: number;
+  #failures = 0;
+  #lastTookMs = 0;
+  /** On the clock that never goes back. */
+  #succeededAt: number | undefined;
+
+  constructor(intervalMs: number) {
+    this.#intervalMs = intervalMs;
+  }
+
+  /** Takes in a round that has just ended; returns how long to wait for the next one, milliseconds. */
+  ended(end: RoundEnd): number {
+    this.#lastTookMs = end.ms;
+    if (isSuccess(end)) this.#succeededAt = systemClock.monotonic();
+    this.#failures = end.status === "failing" ? this.#failures + 1 : 0;
+    const intervalMs = this.#intervalMs;
+    return waitForNext({ intervalMs, tookMs: end.ms, failures: this.#failures, random: Math.random() });
+  }
+
+  readiness(): { readonly ready: boolean; readonly text: string } {
+    const sinceSuccessMs =
+      this.#succeededAt === undefined ? undefined : systemClock.monotonic() - this.#succeededAt;
+    const ready = isReady({ sinceSuccessMs, intervalMs: this.#intervalMs, lastTookMs: this.#lastTookMs });
+    if (sinceSuccessMs === undefined) return { ready, text: "no round has succeeded yet" };
+    const seconds = Math.round(sinceSuccessMs / 1000);
+    return {
+      ready,
+      text: `${ready ? "ok" : "not ready"}: the last round that succeeded ended ${seconds} s ago`,
+    };
+  }
+}
+
+async function loadSettings(cli: Cli, flags: ServeFlags): Promise<Settings> {
+  const config = await loadConfig({ cwd: cli.cwd, env: cli.env, flags });
+  return { config, webhook: await loadWebhook(config, cli.env) };
+}
+
+/** A config with mistakes is told, and the former one stays. */
+async function reload(
+  cli: Cli,
+  { flags, settings }: { readonly flags: ServeFlags; readonly settings: Settings },
+): Promise<Settings> {
+  try {
+    const next = await loadSettings(cli, flags);
+    cli.terminal.err(`the config was read again: ${next.config.file}\n`);
+    return next;
+  } catch (error) {
+    reportError(error, cli.terminal);
+    cli.terminal.err("the config was not taken over; the former one stays\n");
+    return settings;
+  }
+}
+
+async function startHealth(
+  listen: { readonly host: string; readonly port: number },
+  { metrics, rhythm }: { readonly metrics: RoundMetrics; readonly rhythm: Rhythm },
+): Promise<HealthServer> {
+  const processMetrics = makeProcessMetrics();
+  return startHealthServer(listen, {
+    readiness: () => rhythm.readiness(),
+    metrics: async () => `${await metrics.text()}\n${await processMetrics()}`,
+  });
+}
+
+/** In full the first time, and after another one; the line of the round names its code each time. */
+function showError({ terminal }: Cli, news: News, error: unknown): void {
+  const parts: string[] = [];
+  const { paintErr } = terminal;
+  reportError(error, { err: (part) => void parts.push(part), paintErr });
+  const text = parts.join("");
+  if (news.isNew("error", text)) terminal.err(text);
+}
+
+async function writeFile(
+  { terminal }: Cli,
+  { file, metrics, news }: { readonly file: string; readonly metrics: RoundMetrics; readonly news: News },
+): Promise<void> {
+  const failure = (await writeMetricsFile(file, await metrics.text())) ?? "";
+  if (news.isNew("metrics file", failure)) terminal.err(`warning: ${failure}\n`);
+}

@@ -1,0 +1,83 @@
+import { systemCodeOf } from "../../model/errors.ts";
+import type { Notification } from "../../report/round-text.ts";
+import { isLoopback, openDispatcher } from "../../service/connections.ts";
+import { loadAuthorities } from "../authorities.ts";
+import { CliError } from "../cli-error.ts";
+import type { Config } from "../config.ts";
+import { readGiven } from "../read-given.ts";
+
+/** Of the whole exchange, milliseconds. */
+const timeoutMs = 10_000;
+
+/**
+ * The webhook: `DRAFTSYNC_NOTIFY_URL`, or what the config names; `undefined` when there is none. Whoever has its address can
+ * write there, so it is in no message. Throws {@link CliError} `notify-url-invalid` or `notify-url-file`.
+ */
+export async function loadWebhook({ notify }: Config, env: NodeJS.ProcessEnv): Promise<URL | undefined> {
+  const text = env.DRAFTSYNC_NOTIFY_URL?.trim() || notify.url || (await readAddress(notify.urlFile));
+  if (text === undefined) return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname));
+  if (url !== undefined && isSafe && url.username === "" && url.password === "") return url;
+  throw new CliError("the address of the webhook is not an https URL without user and password", {
+    code: "notify-url-invalid",
+    hint: "Correct DRAFTSYNC_NOTIFY_URL, or notify.url_file or notify.url of the config; http is for this machine alone.",
+  });
+}
+
+async function readAddress(file: string | undefined): Promise<string | undefined> {
+  if (file === undefined) return undefined;
+  const bytes = await readGiven(file, {
+    what: "the file with the webhook's address",
+    code: "notify-url-file",
+    hint: "Check notify.url_file, or set DRAFTSYNC_NOTIFY_URL instead.",
+  });
+  return bytes.toString("utf8").trim();
+}
+
+/**
+ * Posts a notification. Follows no redirect, since that would lead the text elsewhere. Resolves with what went wrong, if
+ * anything did, which names the webhook's origin alone.
+ */
+export async function postToWebhook(
+  url: URL,
+  {
+    notification,
+    config,
+    signal,
+  }: {
+    readonly notification: Notification;
+    readonly config: Config;
+    /** Gives it up. */
+    readonly signal: AbortSignal;
+  },
+): Promise<string | undefined> {
+  const { getProxyForUrl } = await import("proxy-from-env");
+  const { caFile } = config.service;
+  const failed = (why: string) => `the webhook at ${url.origin} was not told: ${why}`;
+  try {
+    const dispatcher = openDispatcher(url, {
+      connections: 1,
+      pipelining: 0,
+      connectTimeoutMs: timeoutMs,
+      proxyFor: (address) => getProxyForUrl(address),
+      authorities: caFile === undefined ? [] : [await loadAuthorities(caFile)],
+    });
+    try {
+      const { statusCode } = await dispatcher.request({
+        origin: url.origin,
+        path: `${url.pathname}${url.search}`,
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(notification),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+      });
+      return statusCode >= 200 && statusCode < 300 ? undefined : failed(`it answered ${statusCode}`);
+    } finally {
+      await dispatcher.destroy();
+    }
+  } catch (error) {
+    // A message could hold the address.
+    return failed(systemCodeOf(error) ?? (error instanceof Error ? error.name : "unknown"));
+  }
+}

@@ -1,0 +1,169 @@
+import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import type { Event } from "../model/event.ts";
+import type { RoundEnd } from "../model/round.ts";
+import { isSuccess, roundStatuses } from "../model/round.ts";
+import { readSamples } from "./carried-on.ts";
+import { routeOf } from "./route.ts";
+
+/** What a round was planned with. */
+export interface RoundBasis {
+  readonly workspace: string;
+  /** The bound: at most `limit` calls in any window of `windowMs`. */
+  readonly rate: { readonly limit: number; readonly windowMs: number };
+}
+
+/** How far the ledger can be trusted. What is absent is not known, and has no metric. */
+export interface Confidence {
+  /** How long ago the record was confirmed that was not confirmed for the longest, milliseconds. */
+  readonly oldestUnconfirmedMs?: number;
+  /** Records of which the service says something else. */
+  readonly drift?: number;
+}
+
+/** Metrics of `reconcile` for Prometheus. Labels hold words of ours, methods, routes and statuses: nothing without bound. */
+export interface RoundMetrics {
+  /** Before a round. */
+  begin(basis: RoundBasis): void;
+  /** Every event of a round. */
+  count(event: Event): void;
+  tellConfidence(confidence: Confidence): void;
+  /** After a round. */
+  end(round: RoundEnd): void;
+  /** In the text format of Prometheus. */
+  text(): Promise<string>;
+}
+
+/**
+ * Makes the metrics. `former` is what an earlier process wrote: its counters and the time of its last success go on, so
+ * that runs of a timer count as one process would.
+ */
+export function makeRoundMetrics({
+  version,
+  former = "",
+}: {
+  version: string;
+  former?: string;
+}): RoundMetrics {
+  const registry = new Registry();
+  const gauge = (name: string, help: string) => new Gauge({ name, help, registers: [registry] });
+  const labelled = (name: string, help: string, labelNames: readonly string[]) =>
+    new Gauge<string>({ name, help, labelNames: [...labelNames], registers: [registry] });
+  const counters: {
+    readonly name: string;
+    readonly labelNames: readonly string[];
+    readonly metric: Counter;
+  }[] = [];
+  const counter = (name: string, help: string, labelNames: readonly string[]) => {
+    const metric = new Counter<string>({ name, help, labelNames: [...labelNames], registers: [registry] });
+    counters.push({ name, labelNames, metric });
+    return metric;
+  };
+
+  const build = labelled("draftsync_build_info", "Always 1; the version is in its label.", ["version"]);
+  const rounds = counter("draftsync_rounds_total", "Rounds that have ended, by how.", ["status"]);
+  const status = labelled("draftsync_round_status", "1 for how the last round ended.", ["status"]);
+  const lastRound = gauge("draftsync_last_round_timestamp_seconds", "When the last round ended.");
+  const lastSuccess = gauge(
+    "draftsync_last_success_timestamp_seconds",
+    "When the last round ended that did all it was to do; 0 when none has.",
+  );
+  const took = gauge("draftsync_last_round_duration_seconds", "How long the last round took.");
+  const inARow = gauge("draftsync_failures_in_a_row", "Rounds since the last one that did not fail.");
+  const changes = counter("draftsync_changes_total", "Changes that have ended, by action and outcome.", [
+    "action",
+    "outcome",
+  ]);
+  const held = labelled(
+    "draftsync_held_back",
+    "Changes that the policy held back in the last round, by what it would have to allow.",
+    ["action"],
+  );
+  const inDoubt = gauge("draftsync_in_doubt", "Changes in doubt after the last round.");
+  const calls = counter("draftsync_calls_total", "Requests that were sent to the service.", [
+    "method",
+    "endpoint",
+    "status",
+  ]);
+  const limit = gauge("draftsync_rate_limit_calls", "Calls that the bound allows in a window.");
+  const window = gauge("draftsync_rate_limit_window_seconds", "The window of the bound.");
+  const use = gauge("draftsync_rate_use_ratio", "Share of the bound that the last round used, 0 to 1.");
+  const optional = (name: string, help: string, value: number | undefined) => {
+    registry.removeSingleMetric(name);
+    if (value !== undefined) gauge(name, help).set(value);
+  };
+
+  build.set({ version }, 1);
+  for (const each of roundStatuses) rounds.inc({ status: each }, 0);
+  let basis: RoundBasis = { workspace: "", rate: { limit: 0, windowMs: 0 } };
+  let isFirst = true;
+
+  const carryOn = (workspace: string) => {
+    const samples = readSamples(former, workspace);
+    for (const { name, labelNames, metric } of counters) {
+      for (const { labels, value } of samples.get(name) ?? []) {
+        // Another version may have had other labels.
+        if (Object.keys(labels).sort().join() === [...labelNames].sort().join()) metric.inc(labels, value);
+      }
+    }
+    for (const { value } of samples.get("draftsync_last_success_timestamp_seconds") ?? [])
+      lastSuccess.set(value);
+    for (const { value } of samples.get("draftsync_failures_in_a_row") ?? []) inARow.set(value);
+  };
+
+  return {
+    begin(next) {
+      basis = next;
+      registry.setDefaultLabels({ workspace: next.workspace });
+      limit.set(next.rate.limit);
+      window.set(next.rate.windowMs / 1000);
+      if (isFirst) carryOn(next.workspace);
+      isFirst = false;
+    },
+    count(event) {
+      if (event.type === "change_finished") changes.inc({ action: event.action, outcome: event.outcome });
+      if (event.type !== "call_finished") return;
+      const { method, path, status: answer = "none" } = event;
+      calls.inc({ method, endpoint: routeOf(path), status: String(answer) });
+    },
+    tellConfidence({ oldestUnconfirmedMs, drift }) {
+      optional(
+        "draftsync_oldest_unconfirmed_age_seconds",
+        "How long ago the record was confirmed that was not confirmed for the longest.",
+        oldestUnconfirmedMs === undefined ? undefined : oldestUnconfirmedMs / 1000,
+      );
+      optional("draftsync_drift", "Records of which the service says something else.", drift);
+    },
+    end(round) {
+      const endedAt = (round.startedAt + round.ms) / 1000;
+      rounds.inc({ status: round.status });
+      for (const each of roundStatuses) status.set({ status: each }, each === round.status ? 1 : 0);
+      lastRound.set(endedAt);
+      took.set(round.ms / 1000);
+      if (isSuccess(round)) lastSuccess.set(endedAt);
+      if (round.status === "failing") inARow.inc();
+      else if (round.status !== "locked" && round.status !== "interrupted") inARow.set(0);
+      if (round.inDoubt !== undefined) inDoubt.set(round.inDoubt);
+      use.set(shareOf(round, basis.rate));
+      if (round.heldBack === undefined) return;
+      held.reset();
+      for (const [action, count] of Object.entries(round.heldBack)) held.set({ action }, count);
+    },
+    text: () => registry.metrics(),
+  };
+}
+
+/**
+ * Metrics of this process (memory, processor time, descriptors) under the names that Prometheus has for them. Apart from
+ * the others: in a textfile they would be taken for those of the collector.
+ */
+export function makeProcessMetrics(): () => Promise<string> {
+  const register = new Registry();
+  collectDefaultMetrics({ register });
+  return () => register.metrics();
+}
+
+/** Of what the bound had allowed for as long as the round took, a window at the least. */
+function shareOf({ totals, lookCalls = 0, ms }: RoundEnd, { limit, windowMs }: RoundBasis["rate"]): number {
+  const calls = (totals?.calls ?? 0) + lookCalls;
+  return limit === 0 ? 0 : (calls * windowMs) / (limit * Math.max(ms, windowMs));
+}

@@ -1,0 +1,99 @@
+import type { RoundEnd, RoundStatus } from "../model/round.ts";
+import { formatMilliseconds, plural } from "./quantities.ts";
+
+const words: Readonly<Record<RoundStatus, string>> = {
+  ok: "ok",
+  held_back: "held back by policy",
+  left: "left for the next round",
+  failing: "failing",
+  in_doubt: "in doubt",
+  refused: "refused",
+  locked: "locked",
+  interrupted: "interrupted",
+};
+
+/** What to do about a status; empty when there is nothing to do. */
+const advice: Readonly<Record<RoundStatus, string>> = {
+  ok: "",
+  held_back: "`draftsync plan` shows what is held back, `draftsync apply` carries it out.",
+  left: "",
+  failing: "The output of the round says why; `draftsync history` shows what was sent.",
+  in_doubt:
+    "`draftsync plan` shows it with a ?; settle it with `draftsync resolve` or `draftsync state recover`.",
+  refused: "A safety limit refused the plan: `draftsync plan` shows it, and which limit.",
+  locked: "",
+  interrupted: "",
+};
+
+/** A round as one line of a log, with the moment of its end: `2026-11-21T09:15:00Z ok: 3 done, 4 calls in 1.2 s; …`. */
+export function formatRound(end: RoundEnd, { nextAt }: { readonly nextAt?: number } = {}): string {
+  const at = timeOf(end.startedAt + end.ms);
+  const next = nextAt === undefined ? "" : `; next at ${timeOf(nextAt)}`;
+  return `${at} ${words[end.status]}: ${factsOf(end).join(", ")} in ${formatMilliseconds(end.ms)}${next}`;
+}
+
+/** The body of a notification: `text` for chat systems, the rest for programs. */
+export interface Notification {
+  readonly text: string;
+  readonly format_version: 1;
+  readonly workspace: string;
+  readonly status: RoundStatus;
+  /** What people knew before; absent the first time. */
+  readonly former_status?: RoundStatus;
+  /** When the round ended, ISO 8601, UTC. */
+  readonly at: string;
+  readonly totals?: Readonly<Record<string, number>>;
+  readonly held_back?: Readonly<Record<string, number>>;
+  readonly in_doubt?: number;
+  /** Things that were seen to be otherwise than recorded. */
+  readonly drift?: number;
+  readonly code?: string;
+}
+
+/**
+ * What people are told of a round. Nothing in it comes from manifests, the service or an error's message: chat systems act
+ * on mark-up and mentions, and others than the operators may read along.
+ */
+export function makeNotification(end: RoundEnd, status: RoundStatus, former?: RoundStatus): Notification {
+  const was = former === undefined ? "" : ` (was ${words[former]})`;
+  const hint = advice[status] === "" ? "" : ` ${advice[status]}`;
+  const { workspace, totals, heldBack, inDoubt, drift, code } = end;
+  return {
+    text: `draftsync: workspace ${workspace} is ${words[status]}${was}: ${factsOf(end).join(", ")}.${hint}`,
+    format_version: 1,
+    workspace,
+    status,
+    ...(former === undefined ? {} : { former_status: former }),
+    at: new Date(end.startedAt + end.ms).toISOString(),
+    ...(totals === undefined ? {} : { totals: { ...totals } }),
+    ...(heldBack === undefined ? {} : { held_back: heldBack }),
+    ...(inDoubt === undefined ? {} : { in_doubt: inDoubt }),
+    ...(drift === undefined ? {} : { drift }),
+    ...(code === undefined ? {} : { code }),
+  };
+}
+
+function factsOf(end: RoundEnd): readonly string[] {
+  const { totals, heldBack = {}, inDoubt = 0, drift = 0, lookCalls = 0, code } = end;
+  const held = Object.values(heldBack).reduce((sum, count) => sum + count, 0);
+  const { done = 0, failed = 0, skipped = 0, left = 0 } = totals ?? {};
+  const calls = (totals?.calls ?? 0) + lookCalls;
+  const counts = [
+    [drift, "drifted"],
+    [done, "done"],
+    [failed, "failed"],
+    [inDoubt, "in doubt"],
+    [skipped, "skipped"],
+    [left, "left"],
+    [held, "held back"],
+  ] as const;
+  const facts = counts.flatMap(([count, word]) => (count > 0 ? [`${count} ${word}`] : []));
+  if (code !== undefined) facts.push(code);
+  if (facts.length === 0) facts.push("nothing to do");
+  return calls > 0 ? [...facts, plural(calls, "call")] : facts;
+}
+
+/** To the second, as logs have it. */
+function timeOf(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19)}Z`;
+}

@@ -1,0 +1,175 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Sandbox } from "../../src/sandbox/server.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import type { Folder } from "../support/cli.ts";
+import { draftsync, makeFolder } from "../support/cli.ts";
+import type { Webhook } from "../support/webhook.ts";
+import { startWebhook } from "../support/webhook.ts";
+
+const key = "canary-key-d001";
+const secret = "canary-key-hook";
+let sandbox: Sandbox;
+let webhook: Webhook;
+let folder: Folder;
+
+const config = (more = "") => ({
+  "draftsync.yaml": `version: 1
+workspace: w
+service: { base_url: "${sandbox.url}", profile: { settle_delay: 1ms } }
+${more}`,
+});
+const good = { "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }]\n" };
+const bad = { "manifests/a.yaml": "draft: one\n" };
+
+beforeEach(async () => {
+  sandbox = await startSandbox({ key });
+  webhook = await startWebhook();
+  folder = await makeFolder({ ...config(), ...good });
+});
+
+afterEach(async () => {
+  await webhook.close();
+  await sandbox.close();
+  await folder.dispose();
+});
+
+/** The address of the webhook is a secret: the key's name in it lets every output and file be searched for it. */
+const hook = () => `${webhook.url}/services/${secret}`;
+const round = (env: Record<string, string> = { DRAFTSYNC_NOTIFY_URL: hook() }) =>
+  draftsync(["reconcile"], { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key, ...env } });
+const told = () => webhook.notices.map(({ body }) => [body.former_status, body.status]);
+
+describe("the webhook is told", () => {
+  test("when the status changes over runs of their own, and only then", async () => {
+    const codes: number[] = [];
+    const rounds = async (...count: unknown[]) => {
+      for (const _each of count) codes.push((await round()).code);
+    };
+    await rounds(1, 2);
+    expect(told()).toEqual([]);
+    await folder.write(bad);
+    await rounds(1, 2, 3);
+    expect(told()).toEqual([["ok", "failing"]]);
+    await folder.write({ "manifests/a.yaml": `${good["manifests/a.yaml"]}publish: true\n` });
+    await rounds(1, 2);
+    await folder.write(good);
+    await rounds(1, 2);
+    expect(told()).toEqual([
+      ["ok", "failing"],
+      ["failing", "held_back"],
+      ["held_back", "ok"],
+    ]);
+    expect(codes).toEqual([0, 0, 1, 1, 1, 0, 0, 0, 0]);
+    const [first] = webhook.notices;
+    expect(first).toMatchObject({
+      path: `/services/${secret}`,
+      type: "application/json",
+      body: { workspace: "w", code: "invalid-input", format_version: 1 },
+    });
+    expect(first?.body.text).toMatch(/^draftsync: workspace w is failing \(was ok\): invalid-input\. /);
+  });
+
+  test("of a first round that fails", async () => {
+    await folder.write(bad);
+    await round();
+    expect(told()).toEqual([[undefined, "failing"]]);
+  });
+
+  test("by one alone of several instances", async () => {
+    await round();
+    await folder.write(bad);
+    await Promise.all([round(), round(), round()]);
+    expect(told()).toEqual([["ok", "failing"]]);
+  });
+
+  test("again by the next round what it did not take, which is a warning and no failure", async () => {
+    await folder.write({
+      ...config("reconcile: { allow: [create] }\n"),
+      "manifests/a.yaml": "draft: 1\npublish: true\n",
+    });
+    for (const status of [500, 302]) {
+      webhook.status = status;
+      const { code, stderr } = await round();
+      expect(code).toBe(0);
+      expect(stderr).toContain(
+        `warning: the webhook at ${webhook.url} was not told: it answered ${status}\n`,
+      );
+    }
+    webhook.status = 200;
+    expect((await round()).stderr).not.toContain("warning: the webhook");
+    await round();
+    expect(told()).toEqual(Array.from({ length: 3 }, () => [undefined, "held_back"]));
+    expect(webhook.notices.every(({ path }) => path === `/services/${secret}`)).toBe(true);
+  });
+
+  test("and the ledger of another workspace is left alone, its history and its notice", async () => {
+    await round();
+    const { "draftsync.yaml": own } = config();
+    await folder.write({ "draftsync.yaml": own.replace("workspace: w\n", "workspace: other\n") });
+    for (const _each of [1, 2]) expect((await round()).code).toBe(1);
+    expect(told()).toEqual([[undefined, "failing"]]);
+    await folder.write(config());
+    expect((await round()).code).toBe(0);
+    expect(told()).toHaveLength(1);
+    const history = await draftsync(["history", "--json"], { cwd: folder.path });
+    expect(JSON.parse(history.stdout).runs).toMatchObject([{ status: "done" }, { status: "done" }]);
+  });
+
+  test("once while the ledger cannot be asked, and of its return", async () => {
+    await round();
+    const broken = { DRAFTSYNC_NOTIFY_URL: hook(), DRAFTSYNC_STATE: "draftsync.yaml" };
+    for (const _each of [1, 2]) expect((await round(broken)).code).toBe(1);
+    expect(told()).toEqual([[undefined, "failing"]]);
+    expect(await folder.read(".draftsync/w.notice")).toBe("failing");
+    for (const _each of [1, 2]) expect((await round()).code).toBe(0);
+    expect(told()).toEqual([
+      [undefined, "failing"],
+      ["failing", "ok"],
+    ]);
+    await expect(folder.read(".draftsync/w.notice")).rejects.toThrow("ENOENT");
+  });
+});
+
+describe("the address of the webhook", () => {
+  test("may be in a file that the config names, or in the config", async () => {
+    await folder.write({
+      ...config("notify: { url_file: secrets/hook }\n"),
+      ...bad,
+      "secrets/hook": `${hook()}\n`,
+    });
+    await round({});
+    expect(told()).toEqual([[undefined, "failing"]]);
+    await folder.write({ ...config(`notify: { url: "${hook()}" }\n`), ...good });
+    await round({});
+    expect(told()).toHaveLength(2);
+  });
+
+  test("leads to nobody: a warning that shows its origin alone", async () => {
+    await webhook.close();
+    await folder.write(bad);
+    const { code, stderr } = await round();
+    expect(code).toBe(1);
+    expect(stderr).toContain(`warning: the webhook at ${webhook.url} was not told: ECONNREFUSED\n`);
+  });
+
+  test.each([
+    { name: "is http elsewhere", env: `http://hooks.example/${secret}`, code: "notify-url-invalid" },
+    { name: "has a password", env: `https://me:${secret}@hooks.example/`, code: "notify-url-invalid" },
+    { name: "is no address", env: secret, code: "notify-url-invalid" },
+    {
+      name: "is in a file that is not there",
+      more: "notify: { url_file: nowhere }\n",
+      code: "notify-url-file",
+    },
+    {
+      name: "is there twice",
+      more: `notify: { url: "https://hooks.example/${secret}", url_file: a }\n`,
+      code: "notify-url-twice",
+    },
+  ])("that $name is refused before anything is done", async ({ env, more, code }) => {
+    await folder.write(config(more));
+    const ended = await round(env === undefined ? {} : { DRAFTSYNC_NOTIFY_URL: env });
+    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining(`[${code}]`) });
+    expect(sandbox.state().attachments).toEqual([]);
+  });
+});

@@ -1,0 +1,223 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Sandbox } from "../../src/sandbox/server.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import type { Folder, Running } from "../support/cli.ts";
+import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
+import type { FaultyProxy } from "../support/faulty-proxy.ts";
+import { startFaultyProxy } from "../support/faulty-proxy.ts";
+import { startWebhook } from "../support/webhook.ts";
+
+const key = "canary-key-5e4f";
+const timeout = 60_000;
+let sandbox: Sandbox;
+let proxy: FaultyProxy;
+let folder: Folder;
+const running: Running[] = [];
+
+const config = (more = "") => ({
+  "draftsync.yaml": `version: 1
+workspace: w
+service:
+  base_url: ${proxy.url}
+  timeout: 10m
+  rate: { limit: 1000, window: 1s }
+  profile: { settle_delay: 1ms }
+${more}`,
+});
+const manifest = (count: number, rest = "") => ({
+  "manifests/a.yaml": `draft: 1\nproduct_files: [${Array.from({ length: count }, (_none, at) => `{ file_id: ${at + 1} }`).join(", ")}]\n${rest}`,
+});
+
+beforeEach(async () => {
+  sandbox = await startSandbox({ key });
+  proxy = await startFaultyProxy(sandbox.url);
+  folder = await makeFolder({ ...config(), ...manifest(2) });
+});
+
+afterEach(async () => {
+  for (const each of running.splice(0)) {
+    each.kill("SIGKILL");
+    await each.ended;
+  }
+  await proxy.close();
+  await sandbox.close();
+  await folder.dispose();
+});
+
+const options = (env: Record<string, string> = {}) => ({
+  cwd: folder.path,
+  env: { DRAFTSYNC_API_KEY: key, ...env },
+});
+
+/** A service, and the lines of its rounds so far. A day apart: only SIGHUP begins another one. */
+function serve(args: readonly string[] = ["--interval", "1d"], env: Record<string, string> = {}) {
+  const service = startDraftsync(["reconcile", ...args, "--listen", "127.0.0.1:0"], options(env));
+  running.push(service);
+  const rounds = () =>
+    service
+      .stderr()
+      .match(/^\d{4}-\d\d-\d\dT\S+Z (?:ok|held|left|failing|in doubt|refused|locked|interrupted).*$/gm) ?? [];
+  const round = async (count: number) => {
+    await expect.poll(() => rounds().length, { timeout }).toBeGreaterThanOrEqual(count);
+    return rounds()[count - 1] ?? "";
+  };
+  const again = async () => {
+    const count = rounds().length + 1;
+    service.kill("SIGHUP");
+    return round(count);
+  };
+  const ask = async (path: string) => {
+    const [, url = ""] = /listening on (\S+)/.exec(service.stderr()) ?? [];
+    const answer = await fetch(`${url}${path}`);
+    return { status: answer.status, text: await answer.text() };
+  };
+  return { ...service, round, rounds, again, ask };
+}
+
+describe("a service", () => {
+  test("begins a round at once, tells each in a line, and ends with 0 on SIGTERM", async () => {
+    const service = serve();
+    expect(await service.round(1)).toMatch(/ ok: 2 done, 2 calls in .+; next at \d{4}-/);
+    expect(await service.again()).toMatch(/ ok: nothing to do in /);
+    service.kill("SIGTERM");
+    const { code, stdout, stderr } = await service.ended;
+    expect(code).toBe(0);
+    expect(sandbox.state().attachments).toHaveLength(2);
+    // What has not changed is not shown again.
+    expect(stdout.match(/Plan: 2 to create/g)).toHaveLength(1);
+    expect(stdout).not.toContain("No changes.");
+    expect(stderr).not.toContain("Applied:");
+  });
+
+  test("begins rounds by itself", async () => {
+    const service = serve(["--interval", "1s"]);
+    await service.round(3);
+    expect(service.rounds()[2]).toContain(" ok: nothing to do");
+  });
+
+  test("drains on SIGTERM in the middle of a round, and ends with 0; cut off it ends with 130", async () => {
+    let answer = () => {};
+    const until = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    proxy.choose = () => ({ type: "answer-held", until });
+    const first = serve();
+    await expect.poll(() => proxy.seen.length, { timeout }).toBe(2);
+    first.kill("SIGTERM");
+    await expect.poll(() => first.stderr(), { timeout }).toContain("Interrupted: ");
+    answer();
+    expect((await first.ended).code).toBe(0);
+    expect(first.rounds()).toEqual([expect.stringMatching(/ interrupted: 2 done, 2 calls in [^;]+$/)]);
+    await folder.write(manifest(3));
+    proxy.choose = () => ({ type: "answer-held", until: new Promise(() => {}) });
+    const second = serve();
+    await expect.poll(() => proxy.seen.length, { timeout }).toBe(3);
+    second.kill("SIGTERM");
+    await expect.poll(() => second.stderr(), { timeout }).toContain("Interrupted: ");
+    second.kill("SIGTERM");
+    expect((await second.ended).code).toBe(130);
+  });
+
+  test("goes on after failures, at growing distances, and shows the same error once", async () => {
+    await folder.write({ "manifests/b.yaml": "draft: one\n" });
+    const service = serve(["--interval", "1m"]);
+    const wait = (line: string) =>
+      Date.parse(/next at (\S+)/.exec(line)?.[1] ?? "") - Date.parse(line.slice(0, 20));
+    const first = await service.round(1);
+    expect(first).toContain(" failing: invalid-input ");
+    const second = await service.again();
+    expect(wait(second)).toBeGreaterThan(wait(first) + 60_000);
+    expect(service.stderr().match(/\[[a-z-]+\]\n {2}--> manifests\/b\.yaml/g)).toHaveLength(1);
+    expect((await service.ask("/readyz")).status).toBe(503);
+    expect((await service.ask("/healthz")).status).toBe(200);
+    await folder.remove("manifests/b.yaml");
+    const third = await service.again();
+    expect(third).toContain(" ok: 2 done");
+    expect(wait(third)).toBeLessThan(70_000);
+    expect(await service.ask("/readyz")).toMatchObject({ status: 200, text: expect.stringContaining("ok") });
+  });
+
+  test("takes a changed config over on SIGHUP, and keeps the former one when the new one has mistakes", async () => {
+    await folder.write(manifest(2, "publish: true\n"));
+    const service = serve();
+    expect(await service.round(1)).toContain(" held back by policy: 2 done, 1 held back");
+    await folder.write(config("reconcile: { allow: [publish], unknown: 1 }\n"));
+    expect(await service.again()).toContain(" held back by policy: 1 held back");
+    expect(service.stderr()).toContain("the config was not taken over; the former one stays\n");
+    expect(service.stderr()).toContain('"unknown" is not known');
+    await folder.write(config("reconcile: { allow: [publish] }\n"));
+    expect(await service.again()).toContain(" ok: 1 done, 1 call");
+    expect(service.stderr()).toContain("the config was read again: ");
+    expect(sandbox.state().products).toHaveLength(1);
+  });
+
+  test("skips a round while somebody else holds the lock", async () => {
+    await folder.write(config("reconcile: { lock_wait: 0s }\n"));
+    let answer = () => {};
+    const until = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    proxy.choose = () => ({ type: "answer-held", until });
+    const holder = startDraftsync(["apply", "--auto-approve"], options());
+    await expect.poll(() => proxy.seen.length, { timeout }).toBe(2);
+    proxy.choose = () => undefined;
+    const service = serve();
+    expect(await service.round(1)).toContain(" locked: lock-held ");
+    answer();
+    expect((await holder.ended).code).toBe(0);
+    expect(await service.again()).toContain(" ok: nothing to do");
+    expect((await service.ask("/metrics")).text).toContain(
+      'draftsync_rounds_total{status="locked",workspace="w"} 1\n',
+    );
+  });
+});
+
+test("the metrics agree with what came to the service, and show no secret", async () => {
+  const service = serve();
+  await service.round(1);
+  proxy.choose = ({ body }) => (body.includes('"file_id":4') ? { type: "answer", status: 422 } : undefined);
+  await folder.write(manifest(4));
+  expect(await service.again()).toContain(" failing: 1 done, 1 failed, 3 calls");
+  const { text } = await service.ask("/metrics");
+  const calls = [...text.matchAll(/^draftsync_calls_total\{.*status="(\d+)".*\} (\d+)$/gm)];
+  // Whether the refused file is attached already was asked, and it is not.
+  expect(calls.map(([, status, count]) => `${status}: ${count}`)).toEqual(["201: 3", "422: 1", "404: 1"]);
+  expect(calls.reduce((sum, [, , count]) => sum + Number(count), 0)).toBe(proxy.seen.length);
+  expect(sandbox.state().attachments).toHaveLength(3);
+  expect(text).toContain('draftsync_changes_total{action="create",outcome="rejected",workspace="w"} 1\n');
+  expect(text).toContain('draftsync_failures_in_a_row{workspace="w"} 1\n');
+  expect(text).toMatch(/^process_resident_memory_bytes \d+$/m);
+  expect(text).toMatch(/^draftsync_oldest_unconfirmed_age_seconds\{workspace="w"\} \d/m);
+  expect(text).not.toContain("draftsync_drift");
+  expect(text).not.toContain(key);
+});
+
+test("two services on one ledger write one after the other, and one of them tells a change", async () => {
+  const webhook = await startWebhook();
+  const env = { DRAFTSYNC_NOTIFY_URL: `${webhook.url}/hook` };
+  const both = [serve(["--interval", "1d"], env), serve(["--interval", "1d"], env)];
+  for (const each of both) await each.round(1);
+  expect(sandbox.state().attachments).toHaveLength(2);
+  expect(proxy.seen).toHaveLength(2);
+  await folder.write({ "manifests/b.yaml": "draft: one\n" });
+  for (const each of both) expect(await each.again()).toContain(" failing: invalid-input");
+  await expect.poll(() => webhook.notices.length, { timeout }).toBe(1);
+  await webhook.close();
+  const { runs } = JSON.parse((await draftsync(["history", "--json"], options())).stdout);
+  const times: { started_at: string; finished_at: string }[] = runs;
+  for (const [at, { started_at }] of times.entries()) {
+    const before = times[at - 1];
+    if (before !== undefined) expect(before.finished_at <= started_at).toBe(true);
+  }
+});
+
+test("a service that lives long is not kept from ending by what it has served", async () => {
+  const service = serve();
+  await service.round(1);
+  // More rounds than Node lets one signal have listeners without a warning.
+  for (let round = 0; round < 12; round += 1) await service.again();
+  service.kill("SIGTERM");
+  const { code, stderr } = await service.ended;
+  expect(code).toBe(0);
+  expect(stderr).not.toMatch(/Warning|MaxListeners/);
+});

@@ -1,0 +1,299 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Arrival, Sandbox } from "../../src/sandbox/server.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import type { Folder } from "../support/cli.ts";
+import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
+import type { FaultyProxy } from "../support/faulty-proxy.ts";
+import { startFaultyProxy } from "../support/faulty-proxy.ts";
+
+const key = "canary-key-4e1c";
+let sandbox: Sandbox;
+let proxy: FaultyProxy;
+let folder: Folder;
+let arrivals: Arrival[];
+
+const files = (...ids: number[]) => ids.map((id) => `{ file_id: ${id} }`).join(", ");
+const manifest = (list: string, rest = "") => ({
+  "manifests/a.yaml": `draft: 1\nproduct_files: [${list}]\n${rest}`,
+});
+const config = (more = "") => ({
+  "draftsync.yaml": `version: 1
+workspace: w
+service:
+  base_url: ${proxy.url}
+  rate: { limit: 1000, window: 1s }
+  profile: { settle_delay: 1ms }
+${more}`,
+});
+
+beforeEach(async () => {
+  arrivals = [];
+  sandbox = await startSandbox({ key, log: (arrival) => void arrivals.push(arrival) });
+  proxy = await startFaultyProxy(sandbox.url);
+  folder = await makeFolder({ ...config(), ...manifest(files(1, 2, 3)) });
+});
+
+afterEach(async () => {
+  await proxy.close();
+  await sandbox.close();
+  await folder.dispose();
+});
+
+const options = () => ({ cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } });
+const run = (...args: string[]) => draftsync(args, options());
+const reconcile = (...args: string[]) => run("reconcile", ...args);
+const attached = () =>
+  sandbox
+    .state()
+    .attachments.map(({ fileId }) => fileId)
+    .sort();
+
+describe("a round ends with", () => {
+  test("0 when everything is done, and when there is nothing to do; both are in the history", async () => {
+    const first = await reconcile();
+    expect(first).toMatchObject({ code: 0, stderr: expect.stringContaining("Applied: 3 done. 3 calls") });
+    expect(attached()).toEqual([1, 2, 3]);
+    const second = await reconcile();
+    expect(second).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining("No changes.") });
+    const { runs } = JSON.parse((await run("history", "--json")).stdout);
+    expect(runs).toMatchObject([
+      { command: "reconcile", status: "done", totals: { done: 3 }, operations: [{}, {}, {}] },
+      { command: "reconcile", status: "done", totals: { done: 0, calls: 0 }, operations: [] },
+    ]);
+  });
+
+  test("1 when a manifest is broken: nothing is sent, and the history has it", async () => {
+    await folder.write({ "manifests/b.yaml": "draft: one\n" });
+    const { code, stderr } = await reconcile();
+    expect(code).toBe(1);
+    expect(stderr).toContain("manifests/b.yaml:1:8");
+    expect(proxy.seen).toEqual([]);
+    const { runs } = JSON.parse((await run("history", "--json")).stdout);
+    expect(runs).toMatchObject([{ command: "reconcile", status: "error", operations: [] }]);
+  });
+
+  test("3 when some operations failed", async () => {
+    proxy.choose = ({ body }) => (body.includes('"file_id":2') ? { type: "answer", status: 422 } : undefined);
+    expect(await reconcile()).toMatchObject({ code: 3, stderr: expect.stringContaining("2 done, 1 failed") });
+  });
+
+  test("4 while something is in doubt, and the rest is carried out", async () => {
+    await folder.write({
+      ...config("reconcile: { allow: [create, publish] }\n"),
+      ...manifest("", "publish: true\n---\ndraft: 2\nproduct_files: [{ file_id: 9 }]\n"),
+    });
+    proxy.choose = ({ path }) => (path === "/api/products" ? { type: "answer-lost" } : undefined);
+    expect((await reconcile()).code).toBe(4);
+    expect(attached()).toEqual([9]);
+    expect((await reconcile()).code).toBe(4);
+    expect(proxy.seen.filter((line) => line === "POST /api/products")).toHaveLength(1);
+  });
+
+  test("5 when a safety limit refuses, of what the policy leaves", async () => {
+    await folder.write(
+      config("reconcile: { allow: [create, delete] }\nsafety: { max_deletes: { above: 1, percent: 10 } }\n"),
+    );
+    await reconcile();
+    await folder.write(manifest(files(1)));
+    const refused = await reconcile();
+    expect(refused).toMatchObject({ code: 5, stderr: expect.stringContaining("2 of 3 recorded files") });
+    expect(attached()).toEqual([1, 2, 3]);
+    await folder.write(config("safety: { max_deletes: { above: 1, percent: 10 } }\n"));
+    expect((await reconcile()).code).toBe(0);
+    const { runs } = JSON.parse((await run("history", "--json")).stdout);
+    expect(runs.map(({ status }: { status: string }) => status)).toEqual(["done", "refused", "done"]);
+  });
+
+  test("7 at its limit of calls, and the next one goes on", async () => {
+    await folder.write({ "manifests/b.yaml": "draft: 2\nproduct_files: [{ file_id: 8 }, { file_id: 9 }]\n" });
+    expect((await reconcile("--max-calls", "3")).code).toBe(7);
+    expect((await reconcile("--until", "1h")).code).toBe(0);
+    expect(attached()).toEqual([1, 2, 3, 8, 9]);
+  });
+
+  test("130 when interrupted: what was sent is accounted for", async () => {
+    proxy.choose = () => ({ type: "answer-held", until: new Promise(() => {}) });
+    const running = startDraftsync(["reconcile"], options());
+    await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(3);
+    running.kill("SIGTERM");
+    running.kill("SIGINT");
+    const { code } = await running.ended;
+    expect(code).toBe(130);
+    proxy.choose = () => undefined;
+    expect((await reconcile()).code).toBe(0);
+    expect(proxy.seen.filter((line) => line.startsWith("POST"))).toHaveLength(3);
+  });
+});
+
+test("rounds that sent nothing are in the history for a week", async () => {
+  await reconcile();
+  await reconcile();
+  const { default: Database } = await import("libsql");
+  const database = new Database(join(folder.path, ".draftsync/state.db"));
+  database.exec(`update runs set started_at = started_at - ${7 * 86_400_000}`);
+  database.close();
+  await reconcile();
+  const { runs } = JSON.parse((await run("history", "--json")).stdout);
+  expect(runs.map(({ operations }: { operations: unknown[] }) => operations.length)).toEqual([3, 0]);
+});
+
+test("a round without an access key is in the history", async () => {
+  expect((await draftsync(["reconcile"], { cwd: folder.path })).code).toBe(1);
+  const { runs } = JSON.parse((await run("history", "--json")).stdout);
+  expect(runs).toMatchObject([{ command: "reconcile", status: "error", operations: [] }]);
+});
+
+describe("policy", () => {
+  test("holds back what is not allowed, with counts, and apply carries it out", async () => {
+    await folder.write(manifest(files(1, 2, 3), "publish: true\n"));
+    const first = await reconcile();
+    expect(first.code).toBe(0);
+    expect(first.stdout).toContain("1 change is held back: the policy does not allow publish");
+    await folder.write(manifest(files(3, 4), "publish: true\n"));
+    const second = await reconcile();
+    expect(second.code).toBe(0);
+    expect(second.stdout).toContain("2 changes are held back: the policy does not allow delete");
+    expect(second.stdout).toContain("Plan: 1 to create.");
+    expect(attached()).toEqual([1, 2, 3, 4]);
+    expect(sandbox.state().products).toEqual([]);
+    const third = await reconcile();
+    expect(third.stdout).toContain("Everything that is left is held back.");
+    expect((await run("plan")).stdout).toContain("Plan: 2 to delete, 1 to publish.");
+    expect((await run("apply", "--auto-approve")).code).toBe(0);
+    expect(attached()).toEqual([3, 4]);
+    expect(sandbox.state().products).toHaveLength(1);
+  });
+
+  test("publishes and detaches when it says so, without asking", async () => {
+    await reconcile();
+    await folder.write({
+      ...config("reconcile: { allow: [delete, publish] }\n"),
+      ...manifest(files(1, 2), "publish: true\n"),
+    });
+    expect((await reconcile()).code).toBe(0);
+    expect(attached()).toEqual([1, 2]);
+    expect(sandbox.state().products).toHaveLength(1);
+  });
+});
+
+describe("the lock", () => {
+  /** An apply that waits for the answer to its first call until `answer` is called. */
+  async function startHolder() {
+    let answer = () => {};
+    const until = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    proxy.choose = () => ({ type: "answer-held", until });
+    const holder = startDraftsync(["apply", "--auto-approve"], options());
+    await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(3);
+    proxy.choose = () => undefined;
+    return { holder, answer };
+  }
+
+  test("is waited for, and what the holder has done is not done again", async () => {
+    const { holder, answer } = await startHolder();
+    const waiting = startDraftsync(["reconcile"], options());
+    await expect
+      .poll(() => waiting.stderr(), { timeout: 60_000 })
+      .toMatch(/waiting up to 5 min for the lock of .+ apply/);
+    answer();
+    expect((await holder.ended).code).toBe(0);
+    expect(await waiting.ended).toMatchObject({ code: 0, stdout: expect.stringContaining("No changes.") });
+    expect(proxy.seen).toHaveLength(3);
+  });
+
+  test("is given up after lock_wait, with 6 and the holder's name", async () => {
+    const { holder, answer } = await startHolder();
+    await folder.write(config("reconcile: { lock_wait: 10ms }\n"));
+    const { code, stderr } = await reconcile("--metrics-file", "m.prom");
+    expect(code).toBe(6);
+    expect(stderr).toContain("[lock-held]");
+    expect(await folder.read("m.prom")).toContain(
+      'draftsync_rounds_total{status="locked",workspace="w"} 1\n',
+    );
+    answer();
+    await holder.ended;
+  });
+
+  test("is no longer waited for after an interrupt", async () => {
+    const { holder, answer } = await startHolder();
+    const waiting = startDraftsync(["reconcile"], options());
+    await expect.poll(() => waiting.stderr(), { timeout: 60_000 }).toContain("waiting up to");
+    waiting.kill("SIGTERM");
+    expect(await waiting.ended).toMatchObject({ code: 130, stderr: expect.stringContaining("[aborted]") });
+    answer();
+    expect((await holder.ended).code).toBe(0);
+  });
+});
+
+describe("--metrics-file", () => {
+  test("is for others to read, agrees with the service's log, and goes on with the next round", async () => {
+    const faults = [
+      { type: "answer", status: 503 },
+      { type: "answer", status: 503 },
+    ] as const;
+    const left = [...faults];
+    proxy.choose = ({ method }) => (method === "POST" ? left.shift() : undefined);
+    await folder.write({ "a.glb": "bytes", ...manifest(`${files(1)}, { source: ../a.glb }`) });
+    await reconcile("--metrics-file", "m.prom");
+    await folder.write(manifest(`{ file_id: 1, renderer: arnold }, { source: ../a.glb }`));
+    await reconcile("--metrics-file", "m.prom");
+    const { mode } = await stat(join(folder.path, "m.prom"));
+    expect((mode & 0o777).toString(8)).toBe("644");
+    const samples = (await folder.read("m.prom"))
+      .split("\n")
+      .filter((line) => /^draftsync_calls_total/.test(line));
+    const told = samples.flatMap((line) => {
+      const [, method, endpoint, status, count] =
+        /method="(.+?)",endpoint="(.+?)",status="(.+?)",.* (\d+)$/.exec(line) ?? [];
+      return Array.from({ length: Number(count) }, () => `${method} ${endpoint} ${status}`);
+    });
+    const routes = arrivals
+      .filter(({ side }) => side === "service")
+      .map(({ method, path, status }) => {
+        const route = path.replace(/drafts\/1/, "drafts/:draft_id").replace(/_files\/\d+/, "_files/:id");
+        return `${method} ${route} ${status}`;
+      });
+    // The two that the proxy answered never came to the service.
+    const refused = told.filter((line) => line.endsWith(" 503"));
+    expect(refused).toHaveLength(2);
+    expect(told.filter((line) => !refused.includes(line)).sort()).toEqual(routes.sort());
+    expect(await folder.read("m.prom")).toContain(
+      'draftsync_changes_total{action="update",outcome="done",workspace="w"} 1',
+    );
+  });
+
+  test("that cannot be written is a warning", async () => {
+    const { code, stderr } = await reconcile("--metrics-file", "nowhere/m.prom");
+    expect(code).toBe(0);
+    expect(stderr).toContain("warning: the metrics cannot be written: ");
+  });
+});
+
+test("--json writes the events of the round and nothing else", async () => {
+  const { code, stdout } = await reconcile("--json");
+  expect(code).toBe(0);
+  const types = stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line).type);
+  expect(types[0]).toBe("planned");
+  expect(types[1]).toBe("run_started");
+  expect(types.at(-1)).toBe("run_finished");
+  expect(types.filter((type) => type === "change_finished")).toHaveLength(3);
+});
+
+test.each([
+  [["--interval", "0s"], "--interval takes a duration of a second or more, not 0s"],
+  [["--interval", "15"], "--interval takes a duration of a second or more, not 15"],
+  [["--listen", "127.0.0.1:0"], "there is no --interval"],
+  [["--interval", "1m", "--listen", "9090"], "--listen takes an address and a port, not 9090"],
+  [["--interval", "1m", "--until", "18:30"], "with --interval, --until takes a duration, not 18:30"],
+  [["--until", "yesterday"], "--until takes a time, not yesterday"],
+  [["--max-calls", "0"], "--max-calls takes a whole number above 0"],
+])("%j is refused before anything is read", async (args, message) => {
+  expect(await reconcile(...args)).toMatchObject({ code: 1, stderr: expect.stringContaining(message) });
+  expect(proxy.seen).toEqual([]);
+});

@@ -1,0 +1,201 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Change } from "../../../src/model/change.ts";
+import type { Recorded } from "../../../src/model/recorded.ts";
+import { digestOf } from "../../../src/plan/canonical-json.ts";
+import { estimateCost } from "../../../src/plan/estimate.ts";
+import { holdBackByPolicy, type PolicyAction, policyActions } from "../../../src/plan/policy.ts";
+import {
+  desiredWith,
+  draftWith,
+  planOf,
+  recordedFile,
+  recordedWith,
+  wantedFile,
+  wantedSource,
+} from "../../support/planning.ts";
+
+const by = { by: "post", at: 0 } as const;
+
+/** One of everything: draft 1 with each change of files, drafts 2 and 3 to publish, 4 to lift a protection of. */
+const desired = desiredWith({
+  drafts: [
+    draftWith(1, {
+      attachments: [wantedFile(1, 1), wantedFile(1, 2, { renderer: "b" }), wantedSource(1, "a.glb", "s2")],
+      publish: { revision: 1, position: 1 },
+    }),
+    draftWith(2, { publish: { revision: 1, position: 1 } }),
+    draftWith(3, { protect: true, publish: { revision: 2, position: 1 } }),
+    draftWith(4, { attachments: [wantedFile(4, 1)], publish: { revision: 1, position: 1 } }),
+  ],
+  duplicates: [
+    { name: "of-one", product: { by: "draft", draftId: 1 }, file: "a.yaml", position: 1 },
+    { name: "of-three", product: { by: "draft", draftId: 3 }, file: "a.yaml", position: 1 },
+    { name: "plain", product: { by: "product_id", productId: 5 }, file: "a.yaml", position: 1 },
+  ],
+});
+const recorded: Recorded = recordedWith({
+  protectedDrafts: new Set([4]),
+  attachments: [
+    recordedFile(1, 2, { attributes: { renderer: "a" } }),
+    recordedFile(1, 3),
+    recordedFile(1, 9, { address: "drafts/1/product_files/source:a.glb", sha256: "s1" }),
+  ],
+  publications: [{ draftId: 3, revision: 1, productId: 30, provenance: by }],
+  duplicates: [
+    {
+      name: "gone",
+      from: { by: "product_id", productId: 1 },
+      sourceProductId: 1,
+      productId: 2,
+      provenance: by,
+    },
+  ],
+});
+const plan = planOf(desired, recorded);
+const namesOf = (changes: readonly Change[]) => changes.map(({ action, address }) => `${action} ${address}`);
+const narrow = (...allowed: PolicyAction[]) => holdBackByPolicy(plan, new Set(allowed));
+
+const needed = (change: Change): PolicyAction | undefined => {
+  if (change.action === "in_doubt" || change.action === "adopt") return undefined;
+  if (change.action === "update" && "protect" in change.after)
+    return change.after.protect ? undefined : "delete";
+  return change.action;
+};
+
+describe("a policy", () => {
+  test("that allows everything leaves the plan as it is", () => {
+    expect(narrow(...policyActions)).toEqual({ plan, heldBack: {} });
+    expect(plan.changes).toHaveLength(15);
+  });
+
+  test("of create and update holds back the rest, a warning each action, and what waits for it", () => {
+    const { plan: left, heldBack } = narrow("create", "update");
+    expect(namesOf(left.changes)).toEqual(
+      [
+        "update drafts/1/product_files/2",
+        "create drafts/1/product_files/1",
+        "update drafts/3",
+        "create drafts/4/product_files/1",
+      ].sort((a, b) => ((a.split(" ")[1] ?? "") < (b.split(" ")[1] ?? "") ? -1 : 1)),
+    );
+    expect(heldBack).toEqual({ replace: 1, delete: 2, publish: 4, duplicate: 3, forget: 1 });
+    expect(left.diagnostics.map(({ code, message }) => `${code}: ${message}`)).toEqual([
+      "held-back-by-policy: 1 change is held back: the policy does not allow forget",
+      "held-back-by-policy: 1 change is held back: the policy does not allow replace",
+      "held-back-by-policy: 2 changes are held back: the policy does not allow delete",
+      "held-back-by-policy: 3 changes are held back: the policy does not allow duplicate",
+      "held-back-by-policy: 4 changes are held back: the policy does not allow publish",
+    ]);
+  });
+
+  test("that allows publishing publishes only drafts of which nothing is held back", () => {
+    const { plan: left, heldBack } = narrow("create", "update", "replace", "publish", "duplicate");
+    const published = left.changes.filter(({ action }) => action === "publish");
+    expect(namesOf(published)).toEqual(["publish drafts/2/product", "publish drafts/3/product"]);
+    // Of what is to be published first, nothing can be duplicated; what is published already can.
+    expect(namesOf(left.changes.filter(({ action }) => action === "duplicate"))).toEqual([
+      "duplicate duplicates/of-three",
+      "duplicate duplicates/plain",
+    ]);
+    expect(heldBack).toEqual({ delete: 2, publish: 2, duplicate: 1, forget: 1 });
+    expect(left.diagnostics.map(({ message }) => message)).toContain(
+      "2 changes are held back with what must come before: publish",
+    );
+  });
+
+  test("that does not allow creating detaches nothing from a draft that waits for a file", () => {
+    const { plan: left } = narrow("update", "replace", "delete");
+    expect(namesOf(left.changes.filter(({ address }) => address.startsWith("drafts/1/")))).toEqual([
+      "update drafts/1/product_files/2",
+    ]);
+  });
+
+  test("that does not allow deleting lifts no protection, and goes on with the draft's other changes", () => {
+    const { plan: left } = narrow("create", "publish");
+    expect(namesOf(left.changes.filter(({ address }) => address.startsWith("drafts/4")))).toEqual([
+      "create drafts/4/product_files/1",
+    ]);
+    expect(namesOf(narrow("create", "delete").plan.changes)).toContain("update drafts/4");
+  });
+
+  test("always lets doubts be settled, files be adopted, and protections be kept", () => {
+    const inDoubt = {
+      id: "op",
+      runId: "run",
+      address: "drafts/1/product_files/1",
+      kind: "attach",
+      method: "POST",
+      path: "/api/drafts/1/product_files",
+      intent: { draftId: 1, fileKind: "product_files", fileId: 1 },
+      startedAt: 0,
+    } as const;
+    const known = recordedWith({
+      inDoubt: [inDoubt],
+      uploads: [],
+      attachments: [recordedFile(2, 7, { address: "drafts/2/product_files/source:a.glb", sha256: "s1" })],
+    });
+    const wished = desiredWith({
+      drafts: [
+        draftWith(1, { protect: true, attachments: [wantedFile(1, 1)] }),
+        draftWith(2, { attachments: [wantedFile(2, 7)] }),
+      ],
+    });
+    const all = planOf(wished, known);
+    expect(namesOf(all.changes)).toEqual([
+      "update drafts/1",
+      "in_doubt drafts/1/product_files/1",
+      "adopt drafts/2/product_files/7",
+    ]);
+    expect(holdBackByPolicy(all, new Set())).toEqual({ plan: all, heldBack: {} });
+  });
+});
+
+describe("what a policy leaves", () => {
+  const policies = fc.subarray([...policyActions]).map((allowed) => new Set(allowed));
+
+  test("holds nothing that is not allowed, is itself a plan, and says how much is missing", () => {
+    fc.assert(
+      fc.property(policies, (allowed) => {
+        const { plan: left, heldBack } = holdBackByPolicy(plan, allowed);
+        for (const change of left.changes) {
+          const action = needed(change);
+          expect(action === undefined || allowed.has(action), change.address).toBe(true);
+        }
+        const held = Object.values(heldBack).reduce((sum, count) => sum + count, 0);
+        expect(left.changes.length + held).toBe(plan.changes.length);
+        const { plan_id, ...rest } = left;
+        expect(plan_id).toBe(digestOf(rest));
+        expect(left.estimate).toEqual(estimateCost(left.changes, { limit: 10, windowMs: 1000 }));
+        const { noop: _unchanged, ...summary } = left.summary;
+        expect(Object.values(summary).reduce((sum, count) => sum + count, 0)).toBe(left.changes.length);
+        expect(holdBackByPolicy(left, allowed).plan.changes).toEqual(left.changes);
+      }),
+    );
+  });
+
+  test("publishes no draft, and duplicates no product of it, without all of the draft's other changes", () => {
+    fc.assert(
+      fc.property(policies, (allowed) => {
+        const left = new Set(namesOf(holdBackByPolicy(plan, allowed).plan.changes));
+        const missing = plan.changes.filter((change) => !left.has(`${change.action} ${change.address}`));
+        for (const id of [1, 2, 3, 4]) {
+          const lacks = missing.some(({ address }) => `${address}/`.startsWith(`drafts/${id}/`));
+          if (left.has(`publish drafts/${id}/product`)) expect(lacks).toBe(false);
+        }
+        if (left.has("duplicate duplicates/of-one")) expect(left).toContain("publish drafts/1/product");
+      }),
+    );
+  });
+
+  test("detaches nothing from a draft to which something is still to be attached", () => {
+    fc.assert(
+      fc.property(policies, (allowed) => {
+        const left = new Set(namesOf(holdBackByPolicy(plan, allowed).plan.changes));
+        if (!left.has("create drafts/1/product_files/1") || !left.has("update drafts/1/product_files/2")) {
+          expect([...left].filter((name) => /^(delete|replace) drafts\/1\//.test(name))).toEqual([]);
+        }
+      }),
+    );
+  });
+});

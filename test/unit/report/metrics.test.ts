@@ -1,0 +1,181 @@
+import { describe, expect, test } from "vitest";
+import type { Event } from "../../../src/model/event.ts";
+import type { RoundEnd, RoundStatus } from "../../../src/model/round.ts";
+import { makeProcessMetrics, makeRoundMetrics, type RoundMetrics } from "../../../src/report/metrics.ts";
+import { routeOf } from "../../../src/report/route.ts";
+
+const basis = { workspace: "studio-a", rate: { limit: 10, windowMs: 1_000 } };
+const totals = { done: 1, failed: 0, in_doubt: 0, skipped: 0, left: 0, calls: 4 };
+
+const call = (method: string, path: string, status?: number): Event => ({
+  type: "call_finished",
+  at: 0,
+  method,
+  path,
+  attempt: 1,
+  outcome: "done",
+  ms: 1,
+  ...(status === undefined ? {} : { status }),
+});
+const change = (action: "create" | "update", outcome: "done" | "unknown"): Event => ({
+  type: "change_finished",
+  at: 0,
+  address: "drafts/1/product_files/1",
+  action,
+  outcome,
+  ms: 1,
+});
+const round = (status: RoundStatus, parts: Partial<RoundEnd> = {}): RoundEnd => ({
+  status,
+  workspace: "studio-a",
+  startedAt: 1_000_000,
+  ms: 2_000,
+  ...parts,
+});
+
+function begin(former?: string): RoundMetrics {
+  const metrics = makeRoundMetrics({ version: "1.2.3", ...(former === undefined ? {} : { former }) });
+  metrics.begin(basis);
+  return metrics;
+}
+
+/** Samples that are not 0, without the label that all have. */
+async function samplesOf(metrics: RoundMetrics): Promise<string[]> {
+  const lines = (await metrics.text()).split("\n").filter((line) => /^\w/.test(line) && !line.endsWith(" 0"));
+  for (const line of lines) expect(line).toContain('workspace="studio-a"');
+  return lines.map((line) => line.replace(/,?workspace="studio-a"/, "").replace("{}", ""));
+}
+
+describe("the metrics of reconcile", () => {
+  test("count what the events of a round say, and how it ended", async () => {
+    const metrics = begin();
+    metrics.count(call("POST", "/api/drafts/48213/product_files", 201));
+    metrics.count(call("POST", "/api/drafts/7/product_files", 201));
+    metrics.count(call("GET", "/api/uploads?filter%5Bid%5D=a,b", 200));
+    metrics.count(call("POST", "/api/products"));
+    metrics.count(change("create", "done"));
+    metrics.count(change("update", "unknown"));
+    metrics.end(round("in_doubt", { totals, inDoubt: 1, heldBack: { delete: 3 } }));
+    expect(await samplesOf(metrics)).toEqual([
+      'draftsync_build_info{version="1.2.3"} 1',
+      'draftsync_rounds_total{status="in_doubt"} 1',
+      'draftsync_round_status{status="in_doubt"} 1',
+      "draftsync_last_round_timestamp_seconds 1002",
+      "draftsync_last_round_duration_seconds 2",
+      'draftsync_changes_total{action="create",outcome="done"} 1',
+      'draftsync_changes_total{action="update",outcome="unknown"} 1',
+      'draftsync_held_back{action="delete"} 3',
+      "draftsync_in_doubt 1",
+      'draftsync_calls_total{method="POST",endpoint="/api/drafts/:draft_id/product_files",status="201"} 2',
+      'draftsync_calls_total{method="GET",endpoint="/api/uploads",status="200"} 1',
+      'draftsync_calls_total{method="POST",endpoint="/api/products",status="none"} 1',
+      "draftsync_rate_limit_calls 10",
+      "draftsync_rate_limit_window_seconds 1",
+      "draftsync_rate_use_ratio 0.2",
+    ]);
+  });
+
+  test.each<[RoundStatus, boolean, number]>([
+    ["ok", true, 0],
+    ["held_back", true, 0],
+    ["left", true, 0],
+    ["in_doubt", false, 0],
+    ["refused", false, 0],
+    ["failing", false, 2],
+    ["locked", false, 1],
+    ["interrupted", false, 1],
+  ])(
+    "after a failure, %s is a success: %s, and leaves %i failures in a row",
+    async (status, success, failures) => {
+      const metrics = begin();
+      metrics.end(round("failing"));
+      metrics.end(round(status, { startedAt: 5_000_000, ms: 0 }));
+      const samples = await samplesOf(metrics);
+      expect(samples.includes("draftsync_last_success_timestamp_seconds 5000")).toBe(success);
+      expect(samples.includes(`draftsync_failures_in_a_row ${failures}`)).toBe(failures > 0);
+    },
+  );
+
+  test("show what is held back no longer than it is, and doubt for as long as nothing else is known", async () => {
+    const metrics = begin();
+    metrics.end(round("in_doubt", { heldBack: { delete: 3 }, inDoubt: 2 }));
+    metrics.end(round("failing"));
+    expect(await samplesOf(metrics)).toContain('draftsync_held_back{action="delete"} 3');
+    expect(await samplesOf(metrics)).toContain("draftsync_in_doubt 2");
+    metrics.end(round("ok", { heldBack: {}, inDoubt: 0 }));
+    expect((await samplesOf(metrics)).filter((line) => /held_back\{action|in_doubt /.test(line))).toEqual([]);
+  });
+
+  test("have none for what is not known", async () => {
+    const metrics = begin();
+    expect(await metrics.text()).not.toMatch(/drift|unconfirmed/);
+    metrics.tellConfidence({ oldestUnconfirmedMs: 90_500, drift: 0 });
+    expect(await metrics.text()).toContain('draftsync_drift{workspace="studio-a"} 0\n');
+    expect(await metrics.text()).toContain(
+      'draftsync_oldest_unconfirmed_age_seconds{workspace="studio-a"} 90.5\n',
+    );
+    metrics.tellConfidence({});
+    expect(await metrics.text()).not.toMatch(/drift|unconfirmed/);
+  });
+
+  test("go on from what an earlier process wrote of the same workspace", async () => {
+    const first = begin();
+    first.count(call("POST", "/api/products", 201));
+    first.count(change("create", "done"));
+    first.end(round("ok"));
+    const second = begin(await first.text());
+    second.count(change("create", "done"));
+    second.end(round("failing", { startedAt: 9_000_000 }));
+    const samples = await samplesOf(second);
+    expect(samples).toEqual(
+      expect.arrayContaining([
+        'draftsync_rounds_total{status="ok"} 1',
+        'draftsync_rounds_total{status="failing"} 1',
+        "draftsync_last_success_timestamp_seconds 1002",
+        'draftsync_changes_total{action="create",outcome="done"} 2',
+        'draftsync_calls_total{method="POST",endpoint="/api/products",status="201"} 1',
+      ]),
+    );
+    const third = begin(await second.text());
+    third.end(round("failing"));
+    expect(await samplesOf(third)).toContain("draftsync_failures_in_a_row 2");
+    const other = makeRoundMetrics({ version: "1.2.3", former: await first.text() });
+    other.begin({ ...basis, workspace: "studio-b" });
+    expect(await other.text()).not.toContain("} 1002");
+  });
+
+  test.each([
+    "",
+    "\0\0\0",
+    'draftsync_rounds_total{status="ok"} 5',
+    'draftsync_rounds_total{status="ok",workspace="studio-a"} -5',
+    'draftsync_rounds_total{status="ok",workspace="studio-a"} NaN',
+    'draftsync_rounds_total{other="ok",workspace="studio-a"} 5',
+    'draftsync_rounds_total{status="o',
+  ])("begin anew from %j", async (former) => {
+    expect(await samplesOf(begin(former))).toEqual(await samplesOf(begin()));
+  });
+});
+
+test("the metrics of the process are apart, under the names that Prometheus has for them", async () => {
+  const text = await makeProcessMetrics()();
+  expect(text).toMatch(/^process_resident_memory_bytes \d+/m);
+  expect(await begin().text()).not.toMatch(/^(process|nodejs)_/m);
+});
+
+describe("the route of a path", () => {
+  test.each([
+    ["/api/drafts/48213/product_files", "/api/drafts/:draft_id/product_files"],
+    ["/api/drafts/48213/promotional_files/99?x=1", "/api/drafts/:draft_id/promotional_files/:id"],
+    ["/api/uploads/credentials", "/api/uploads/credentials"],
+    ["/api/uploads/a%2Fb", "/api/uploads/:id"],
+    ["/api/uploads?filter%5Bid%5D=a", "/api/uploads"],
+    ["/api/products/7?include=draft", "/api/products/:id"],
+    ["/api/products/7/duplicate", "/api/products/:id/duplicate"],
+    ["/api/drafts/1/other_files", "other"],
+    ["/api/$1", "other"],
+    ["", "other"],
+  ])("%s is %s", (path, route) => {
+    expect(routeOf(path)).toBe(route);
+  });
+});

@@ -1,0 +1,80 @@
+import { describe, expect, test } from "vitest";
+import { newsOf, type RoundEnd, roundStatuses } from "../../../src/model/round.ts";
+import { formatRound, makeNotification } from "../../../src/report/round-text.ts";
+
+const startedAt = Date.UTC(2026, 10, 21, 9, 15, 0);
+const end = (parts: Partial<RoundEnd>): RoundEnd => ({
+  status: "ok",
+  workspace: "studio-a",
+  startedAt,
+  ms: 1_200,
+  ...parts,
+});
+const totals = { done: 3, failed: 1, in_doubt: 1, skipped: 2, left: 0, calls: 1_205 };
+
+describe("the line of a round", () => {
+  test.each([
+    [{}, "2026-11-21T09:15:01Z ok: nothing to do in 1.2 s"],
+    [
+      { totals: { ...totals, done: 1, failed: 0, skipped: 0, calls: 1 } },
+      "2026-11-21T09:15:01Z ok: 1 done, 1 call in 1.2 s",
+    ],
+    [
+      { status: "in_doubt", totals, inDoubt: 2, heldBack: { delete: 2, publish: 1 } },
+      "2026-11-21T09:15:01Z in doubt: 3 done, 1 failed, 2 in doubt, 2 skipped, 3 held back, 1,205 calls in 1.2 s",
+    ],
+    [
+      { status: "failing", code: "invalid-input", ms: 5 },
+      "2026-11-21T09:15:00Z failing: invalid-input in 5 ms",
+    ],
+    [
+      { status: "left", totals: { ...totals, failed: 0, skipped: 0, left: 7 } },
+      "2026-11-21T09:15:01Z left for the next round: 3 done, 7 left, 1,205 calls in 1.2 s",
+    ],
+  ] as const)("%j", (parts, line) => {
+    expect(formatRound(end(parts))).toBe(line);
+  });
+
+  test("says when the next one begins", () => {
+    expect(formatRound(end({}), { nextAt: startedAt + 900_000 })).toMatch(/; next at 2026-11-21T09:30:00Z$/);
+  });
+});
+
+describe("a notification", () => {
+  test("has a text for chat systems, and the facts for programs", () => {
+    const round = end({ status: "in_doubt", totals, inDoubt: 1, heldBack: { delete: 2 } });
+    expect(makeNotification(round, "in_doubt", "ok")).toEqual({
+      text:
+        "draftsync: workspace studio-a is in doubt (was ok): 3 done, 1 failed, 1 in doubt, 2 skipped, 2 held back, 1,205 calls. " +
+        "`draftsync plan` shows it with a ?; settle it with `draftsync resolve` or `draftsync state recover`.",
+      format_version: 1,
+      workspace: "studio-a",
+      status: "in_doubt",
+      former_status: "ok",
+      at: "2026-11-21T09:15:01.200Z",
+      totals,
+      held_back: { delete: 2 },
+      in_doubt: 1,
+    });
+  });
+
+  test("of the first failure has no former status", () => {
+    const notification = makeNotification(end({ status: "failing", code: "ledger-unreadable" }), "failing");
+    expect(notification).toMatchObject({ status: "failing", code: "ledger-unreadable" });
+    expect(notification.text).toMatch(/^draftsync: workspace studio-a is failing: ledger-unreadable\. /);
+    expect(notification).not.toHaveProperty("former_status");
+  });
+
+  test("is not made of rounds that say nothing about the workspace", () => {
+    expect(roundStatuses.map((status) => newsOf(status))).toEqual([
+      "ok",
+      "held_back",
+      "ok",
+      "failing",
+      "in_doubt",
+      "refused",
+      undefined,
+      undefined,
+    ]);
+  });
+});
