@@ -102,7 +102,7 @@ async function applyLocked(
     });
     if (cli.signal.aborted) return cli.end(exitCode.interrupted);
     if (!approved) return cli.end(exitCode.error);
-    const limits = await limitsOf(flags);
+    const limits = await limitsOf(flags, service.callCount());
     // The question may have been open for hours.
     await loadFresh(workspace, plan);
     cli.terminal.err("\n");
@@ -133,6 +133,7 @@ async function prepare(cli: Cli, workspace: Workspace, flags: ApplyFlags): Promi
   const { plan, recorded, desired } = await makePlan(cli, workspace, {
     targets: flags.target ?? [],
     ...(refresh === undefined ? {} : { refresh, underLock: true }),
+    ...(flags.maxCalls === undefined ? {} : { maxCalls: flags.maxCalls }),
     emit: progress.emit,
   }).finally(progress.stop);
   return { plan, recorded, placeOf: makePlaceFinder(desired) };

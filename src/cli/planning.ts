@@ -46,6 +46,8 @@ export interface PlanRequest {
   readonly targets: readonly string[];
   /** How much is looked at before; absent: nothing. */
   readonly refresh?: RefreshMode;
+  /** The most calls that looking may take, beside what the config says. */
+  readonly maxCalls?: number;
   /** The lock is held: what was confirmed by looking enters the ledger. */
   readonly underLock?: boolean;
   /** What happens meanwhile. */
@@ -93,8 +95,8 @@ async function look(
   assertOwner(recorded, owner);
   if (request.refresh === undefined) return { recorded };
   const { refresh } = await import("./refresh.ts");
-  const { emit, underLock } = request;
-  const observed = await refresh(cli, workspace, { mode: request.refresh, desired, recorded, emit });
+  const { refresh: mode, underLock, ...rest } = request;
+  const observed = await refresh(cli, workspace, { mode, desired, recorded, ...rest });
   if (!underLock || observed.confirmations.length === 0) return { recorded, observed };
   const ledger = await workspace.ledger();
   await ledger.bind(owner);

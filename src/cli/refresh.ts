@@ -4,6 +4,7 @@ import type { EventSink } from "../model/event.ts";
 import type { Observed, RefreshMode } from "../model/observed.ts";
 import { systemClock } from "../model/ports.ts";
 import type { Recorded } from "../model/recorded.ts";
+import type { LookPolicy } from "../observe/choose-looks.ts";
 import type { Cli } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import type { Config } from "./config.ts";
@@ -31,6 +32,10 @@ export function refreshModeOf({ refresh }: RefreshFlags, config: Config): Refres
 /** What looking at the service needs to know. */
 export interface RefreshRequest {
   readonly mode: RefreshMode;
+  /** Only these addresses, and what is below them; empty: everything. */
+  readonly targets: readonly string[];
+  /** The command's own limit of calls, within which looking has to stay. */
+  readonly maxCalls?: number;
   readonly desired: Desired;
   readonly recorded: Recorded;
   readonly emit: EventSink;
@@ -43,7 +48,7 @@ export interface RefreshRequest {
 export async function refresh(
   { signal }: Pick<Cli, "signal">,
   workspace: Workspace,
-  { mode, desired, recorded, emit }: RefreshRequest,
+  { mode, targets, maxCalls, desired, recorded, emit }: RefreshRequest,
 ): Promise<Observed> {
   const { observe } = await import("../observe/observe.ts");
   const { makeFileIdFinder } = await import("../plan/recorded-index.ts");
@@ -52,7 +57,7 @@ export async function refresh(
   const { observed, stopped } = await observe({
     desired,
     recorded,
-    policy: { ...policy, mode },
+    policy: limitPolicy({ ...policy, mode, targets }, maxCalls),
     reader: service,
     fileIdOf: makeFileIdFinder(recorded),
     settleDelayMs: settings.profile.settle_delay,
@@ -70,4 +75,11 @@ export async function refresh(
     code,
     hint: `${hint} To go by the ledger alone: --refresh none`.trim(),
   });
+}
+
+/** With a limit of its own a command cannot look at everything, whatever that takes. */
+function limitPolicy(policy: LookPolicy, maxCalls: number | undefined): LookPolicy {
+  if (maxCalls === undefined) return policy;
+  const allowed = policy.mode === "full" ? maxCalls : Math.min(policy.maxCalls, maxCalls);
+  return { ...policy, mode: "budget", maxCalls: allowed };
 }

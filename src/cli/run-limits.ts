@@ -21,13 +21,16 @@ export function withLimitFlags(command: Command): Command {
     );
 }
 
-/** The limits that were given; `undefined` when the run may go to its end. */
-export async function limitsOf({ maxCalls, until }: LimitFlags): Promise<RunLimits | undefined> {
+/** The limits that were given, less the calls that were `spent` before the run; `undefined` when the run may go to its end. */
+export async function limitsOf(
+  { maxCalls, until }: LimitFlags,
+  spent: number,
+): Promise<RunLimits | undefined> {
   if (maxCalls === undefined && until === undefined) return undefined;
   const { fewestCalls } = await import("../plan/estimate.ts");
   return {
     callsOf: fewestCalls,
-    ...(maxCalls === undefined ? {} : { maxCalls }),
+    ...(maxCalls === undefined ? {} : { maxCalls: maxCalls - spent }),
     ...(until === undefined ? {} : { until }),
   };
 }

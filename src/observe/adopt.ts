@@ -3,8 +3,8 @@ import type { Desired, DesiredAttachment, DesiredDuplicate, ProductRef } from ".
 import type { Look, Sighting } from "../model/observed.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import type { Recorded } from "../model/recorded.ts";
-import { pickAttributes } from "../model/resource.ts";
 import { targetOf } from "./choose-looks.ts";
+import { mergeTold } from "./merge-told.ts";
 import { resourceOf } from "./resource-name.ts";
 
 /** What is to be adopted when it is there: one look, which is for an attachment or a product. */
@@ -61,7 +61,7 @@ function adoptFile(
       attachment: {
         ...target,
         address,
-        attributes: pickAttributes(target.kind, { ...known?.attributes, ...told }),
+        attributes: mergeTold(target.kind, known?.attributes ?? {}, told),
         ...(sha256 === undefined ? {} : { sha256 }),
         provenance: { by: "import", at },
       },

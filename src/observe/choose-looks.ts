@@ -1,4 +1,4 @@
-import { compareText, formatAddress } from "../model/address.ts";
+import { compareText, formatAddress, isWithin } from "../model/address.ts";
 import type { Desired, DesiredAttachment } from "../model/desired.ts";
 import type { Look, RefreshMode } from "../model/observed.ts";
 import type { FileTarget } from "../model/ports.ts";
@@ -14,6 +14,8 @@ export interface LookPolicy {
   readonly maxCalls: number;
   /** What was confirmed since then is not looked at, within the budget; milliseconds. */
   readonly maxAgeMs: number;
+  /** Only what is at these addresses, or below them, is looked at; absent or empty: everything. */
+  readonly targets?: readonly string[];
 }
 
 /** Everything the choice depends on. */
@@ -54,9 +56,15 @@ export function chooseLooks(input: LookInput): LookChoice {
     ...pendingUploads(input),
     ...(policy.attachments === "probe" ? unrecordedFiles(input) : []),
     ...oldestFirst(input),
-  ]);
+  ]).filter((look) => isTarget(look, policy));
   const looks = policy.mode === "full" ? due : due.slice(0, policy.maxCalls);
   return { looks, left: countThings(due) - countThings(looks) };
+}
+
+/** Uploads have no address that a target could name: they come with everything. */
+function isTarget(look: Look, { targets = [] }: LookPolicy): boolean {
+  if (targets.length === 0) return true;
+  return look.type !== "uploads" && targets.some((target) => isWithin(look.address, target));
 }
 
 /** How many things looks are about: a page of uploads is about each of them. */
@@ -168,10 +176,10 @@ function recordedFiles({ attachments }: Recorded): Aged[] {
   }));
 }
 
-/** A product once for each of its addresses. */
+/** A product in force once for each of its addresses. */
 function recordedProducts({ publications, duplicates }: Recorded): Aged[] {
   const all = [
-    ...publications.map(({ draftId, productId, provenance }) => ({
+    ...inForce(publications).map(({ draftId, productId, provenance }) => ({
       address: `drafts/${draftId}/product`,
       productId,
       provenance,
@@ -186,6 +194,17 @@ function recordedProducts({ publications, duplicates }: Recorded): Aged[] {
     look: { type: "product", address, productId },
     confirmedAt: provenance.at,
   }));
+}
+
+/** The last revision of each draft: what was published before it is nobody's concern any more. */
+function inForce(publications: Recorded["publications"]): Recorded["publications"] {
+  const last = new Map<number, Recorded["publications"][number]>();
+  for (const publication of publications) {
+    const known = last.get(publication.draftId);
+    if (known === undefined || publication.revision > known.revision)
+      last.set(publication.draftId, publication);
+  }
+  return [...last.values()];
 }
 
 /** One thing may have several addresses: the first is the one it is looked at under. */

@@ -8,8 +8,9 @@ import type { LedgerEffect } from "../model/ports.ts";
 import type { Provenance, Recorded, RecordedAttachment, RecordedOperation } from "../model/recorded.ts";
 import { confirmedState, isoTime } from "../model/recorded.ts";
 import type { Attributes } from "../model/resource.ts";
-import { attributeNames, pickAttributes } from "../model/resource.ts";
+import { attributeNames } from "../model/resource.ts";
 import { targetOf } from "./choose-looks.ts";
+import { mergeTold } from "./merge-told.ts";
 import { productResource, resourceOf } from "./resource-name.ts";
 
 /** What sightings are held against. */
@@ -144,7 +145,7 @@ function found({ address, target, at }: FileSighting, { desired }: Index, told: 
     file_id: target.fileId,
     ...(ref.by === "source" ? { source: ref.source } : {}),
     ...(content === undefined ? {} : { sha256: content.sha256 }),
-    ...pickAttributes(target.kind, told),
+    ...mergeTold(target.kind, {}, told),
   });
   const drift: Drift = {
     address,
@@ -171,7 +172,7 @@ function compare(
     const [seen, recorded] = [told[name], known[name]];
     return managed[name] !== undefined && seen !== undefined && recorded !== undefined && seen !== recorded;
   });
-  const attributes = pickAttributes(target.kind, { ...known, ...told });
+  const attributes = mergeTold(target.kind, known, told);
   if (differing.length === 0) {
     const confirmed = { ...record, attributes, provenance: { by: "probe", at } as const };
     return { confirmations: [{ type: "rerecorded", attachment: confirmed }] };
@@ -213,7 +214,7 @@ function interpretDoubt(sighting: FileSighting, { record, doubts, index }: Doubt
     const attachment = {
       ...target,
       address: attach.address,
-      attributes: pickAttributes(target.kind, told),
+      attributes: mergeTold(target.kind, {}, told),
       ...(sha256 === undefined ? {} : { sha256 }),
       provenance,
     };
@@ -232,7 +233,7 @@ function interpretDoubt(sighting: FileSighting, { record, doubts, index }: Doubt
       ? { confirmations: [{ type: "detached", target }, ...settlements] }
       : { drift: [gone(record, at)], confirmations: settlements };
   }
-  const attributes = pickAttributes(target.kind, { ...record.attributes, ...told });
+  const attributes = mergeTold(target.kind, record.attributes, told);
   return {
     confirmations: [
       { type: "rerecorded", attachment: { ...record, attributes, provenance } },

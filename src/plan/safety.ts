@@ -23,6 +23,7 @@ export interface SafetyLimits {
 export function checkSafety(plan: Plan, recorded: Recorded, limits: SafetyLimits): Diagnostic[] {
   const known = layOver(recorded, plan.drift ?? []);
   return [
+    ...checkGone(plan, recorded, limits),
     ...checkProtection(plan, known),
     ...checkEmpty(plan, known, limits),
     ...checkDeletes(plan, known, limits),
@@ -42,6 +43,24 @@ function checkDeletes(plan: Plan, recorded: Recorded, { maxDeletes }: SafetyLimi
         `the plan detaches ${deletes} of ${total} recorded files (${percent.toFixed(1)} %); ` +
         `more than ${maxDeletes.above} are only detached up to ${maxDeletes.percent} %`,
       hint: `If this is meant, run apply with --max-deletes ${Math.ceil(percent)}, or raise safety.max_deletes in draftsync.yaml.`,
+    },
+  ];
+}
+
+/** Files that are gone all at once: more often the wrong account or a gateway that knows no such path than a person. */
+function checkGone({ drift = [] }: Plan, recorded: Recorded, { maxDeletes }: SafetyLimits): Diagnostic[] {
+  const gone = drift.filter(({ type }) => type === "gone").length;
+  const total = recorded.attachments.length;
+  const percent = total === 0 ? 0 : (100 * gone) / total;
+  if (gone <= maxDeletes.above || percent <= maxDeletes.percent) return [];
+  return [
+    {
+      severity: "error",
+      code: "too-many-gone",
+      message:
+        `the service says that ${gone} of ${total} recorded files are not attached any more (${percent.toFixed(1)} %); ` +
+        `more than ${maxDeletes.above} are only believed up to ${maxDeletes.percent} %`,
+      hint: `See that service.base_url and the key are those of this workspace. If the files are gone indeed, run apply with --max-deletes ${Math.ceil(percent)}; --refresh none goes by the ledger.`,
     },
   ];
 }

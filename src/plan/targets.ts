@@ -1,3 +1,4 @@
+import { isWithin } from "../model/address.ts";
 import type { Change } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Drift } from "../model/drift.ts";
@@ -39,10 +40,6 @@ export function selectDrift(drift: readonly Drift[], wished: readonly string[]):
 
 function normalize(wished: readonly string[]): readonly string[] {
   return wished.map((target) => target.replace(/\/+$/, ""));
-}
-
-function isWithin(address: string, target: string): boolean {
-  return address === target || address.startsWith(`${target}/`);
 }
 
 function nothingThere(target: string): Diagnostic {

@@ -9,6 +9,7 @@ import {
   readDetached,
   readFile,
   readNewProduct,
+  readProbedFile,
   readProduct,
   readUpload,
   readUploads,
@@ -75,7 +76,11 @@ export function updateCall(
 
 /** An update that names no attribute: it tells the file, and changes nothing (JSON:API 1.1 §Updating). */
 export function probeCall(target: FileTarget, profile: ServiceProfile): Call<Attributes> {
-  return { ...updateCall(target, {}, profile), isProbe: true };
+  return {
+    ...updateCall(target, {}, profile),
+    read: (document) => readProbedFile(document, target.kind, profile.types),
+    isProbe: true,
+  };
 }
 
 /** DELETE /api/drafts/:draft_id/{product,promotional}_files/:id */

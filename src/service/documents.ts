@@ -92,22 +92,28 @@ export interface UploadCredentials {
   readonly endpoint?: string;
 }
 
-/**
- * Reads the resource of an answer to a call about one file. Its id is not trusted to be the file id. A text that is
- * `null` has been cleared, as `""` clears it.
- */
+/** Reads the resource of an answer to a call about one file. Its id is not trusted to be the file id. */
 export function readFile(document: unknown, kind: FileKind, types: Types): Reading<Attributes> {
   const reading = readResource(document, typeOfFile(kind, types));
   if (reading.type === "malformed") return reading;
-  const attributes = reading.value.attributes;
-  const known: Record<string, string | boolean> = {};
-  for (const name of attributeNames[kind]) {
+  const { attributes } = reading.value;
+  const known = attributeNames[kind].flatMap((name) => {
     const value = attributes[name];
-    if (name === "is_native") {
-      if (typeof value === "boolean") known[name] = value;
-    } else if (typeof value === "string" || value === null) known[name] = value ?? "";
-  }
-  return { type: reading.type, value: known };
+    const isOfItsType = typeof value === (name === "is_native" ? "boolean" : "string");
+    return isOfItsType ? [[name, value] as const] : [];
+  });
+  return { type: reading.type, value: Object.fromEntries(known) };
+}
+
+/** {@link readFile} of an answer to a probe. A text that is `null` has none: it is told as `""`. */
+export function readProbedFile(document: unknown, kind: FileKind, types: Types): Reading<Attributes> {
+  const reading = readFile(document, kind, types);
+  if (reading.type === "malformed" || reading.value === undefined) return reading;
+  const resource = readResource(document, typeOfFile(kind, types));
+  const told = resource.type === "malformed" ? {} : resource.value.attributes;
+  const cleared = attributeNames[kind].filter((name) => name !== "is_native" && told[name] === null);
+  const value = { ...reading.value, ...Object.fromEntries(cleared.map((name) => [name, ""])) };
+  return { type: reading.type, value };
 }
 
 const detachedSchema = z.looseObject({ data: z.unknown().optional(), errors: z.never().optional() });

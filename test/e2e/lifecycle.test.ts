@@ -108,6 +108,9 @@ async function expectNoChanges(): Promise<void> {
   expect(arrivals).toEqual([]);
 }
 
+/** A plan without how long ago things were confirmed. */
+const ageless = (text: string) => text.replaceAll(/just now|\d+ (s|min) ago/g, "a while ago");
+
 describe("plan, apply, edit, plan, apply, plan", () => {
   test("the first plan shows everything to create, and sends nothing", async () => {
     const plan = await run("plan", "--detailed-exitcode");
@@ -137,9 +140,9 @@ describe("plan, apply, edit, plan, apply, plan", () => {
     const plan = await run("plan", "--out", "plan.json");
     expect(plan.code).toBe(0);
     expect(arrivals).toEqual([]);
-    await expect(plan.stdout).toMatchFileSnapshot("../golden/lifecycle-2.plan.txt");
+    await expect(ageless(plan.stdout)).toMatchFileSnapshot("../golden/lifecycle-2.plan.txt");
     const shown = await run("show", "plan.json");
-    expect(shown.stdout).toBe(plan.stdout);
+    expect(ageless(shown.stdout)).toBe(ageless(plan.stdout));
   });
 
   test("the saved plan is applied as it was shown", async () => {

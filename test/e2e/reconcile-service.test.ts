@@ -188,7 +188,7 @@ test("the metrics agree with what came to the service, and show no secret", asyn
   expect(text).toContain('draftsync_failures_in_a_row{workspace="w"} 1\n');
   expect(text).toMatch(/^process_resident_memory_bytes \d+$/m);
   expect(text).toMatch(/^draftsync_oldest_unconfirmed_age_seconds\{workspace="w"\} \d/m);
-  expect(text).not.toContain("draftsync_drift");
+  expect(text).toContain('draftsync_drift{workspace="w"} 0');
   expect(text).not.toContain(key);
 });
 

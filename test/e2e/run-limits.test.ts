@@ -66,3 +66,20 @@ test.each([
 ])("%j is refused before anything is read", async (args, message) => {
   expect(await apply(...args)).toMatchObject({ code: 1, stderr: expect.stringContaining(message) });
 });
+
+test("looking at the service counts too", async () => {
+  await folder.write({
+    "draftsync.yaml":
+      "version: 1\nworkspace: w\nservice: sandbox\nrefresh: { attachments: probe, max_calls: 100 }\n",
+  });
+  const ended = await apply("--max-calls", "4", "--json");
+  const events = ended.stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  const looked = events.find(({ type }) => type === "refresh_finished");
+  expect(looked).toMatchObject({ max_calls: 4, calls: 4 });
+  expect(events.at(-1)).toMatchObject({ type: "run_finished", stopped: "max_calls", totals: { calls: 0 } });
+  expect(events.filter(({ type }) => type === "call_finished")).toHaveLength(4);
+  expect(ended.code).toBe(7);
+});

@@ -113,7 +113,7 @@ async function roundLocked(cli: Cli, workspace: Workspace, { request, seen }: To
 async function planRound(
   cli: Cli,
   workspace: Workspace,
-  { request: { json, metrics, refresh }, seen }: Tools,
+  { request: { json, metrics, refresh, limits }, seen }: Tools,
 ): Promise<PlannedState> {
   const reporter = await openReporter(cli, { json, placeOf: () => undefined });
   const emit: EventSink = (event) => {
@@ -121,8 +121,10 @@ async function planRound(
     metrics.count(event);
     reporter.emit(event);
   };
+  const { maxCalls } = limits;
   const looking = refresh === undefined ? {} : { refresh, underLock: true };
-  return makePlan(cli, workspace, { targets: [], ...looking, emit }).finally(reporter.stop);
+  const limited = maxCalls === undefined ? {} : { maxCalls };
+  return makePlan(cli, workspace, { targets: [], ...looking, ...limited, emit }).finally(reporter.stop);
 }
 
 interface Applying extends Tools {
@@ -148,7 +150,7 @@ async function applyWithin(
   try {
     const ledger = await workspace.ledger();
     const service = await noted(ledger, plan.plan_id, () => workspace.connect(emit));
-    const limits = await limitsOf(request.limits);
+    const limits = await limitsOf(request.limits, service.callCount());
     const result = await carryOut(cli, workspace, { plan, limits, service, emit, command });
     const { totals } = result;
     const code = exitCodeOfRun(result);

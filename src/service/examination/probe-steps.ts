@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Attributes, FileKind } from "../../model/resource.ts";
 import { attributeNames } from "../../model/resource.ts";
 import type { Reading } from "../documents.ts";
-import { readFile, readResource } from "../documents.ts";
+import { readProbedFile, readResource } from "../documents.ts";
 import type { Look } from "./look.ts";
 
 /** The methods of an update (service-interface.md §4.1: both behave identically). */
@@ -27,7 +27,7 @@ const typeSchema = z.object({ data: z.object({ type: z.string() }) });
 /** Reads the answer to a probe; the name of its type may be another than the one that is set. */
 export function readProbed(document: unknown, kind: FileKind): Reading<Attributes> {
   const type = typeSchema.safeParse(document).data?.data.type ?? "";
-  return readFile(document, kind, { ...anyType, product_file: type, promotional_file: type });
+  return readProbedFile(document, kind, { ...anyType, product_file: type, promotional_file: type });
 }
 
 const anyType = { upload: "", upload_credential: "", product: "", draft: "" };

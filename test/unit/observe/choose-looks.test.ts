@@ -37,6 +37,27 @@ const held = recordedWith({ attachments: [fileAt(1, 1, 50), fileAt(1, 2, 40), fi
 
 const cases: readonly Case[] = [
   { name: "nothing", input: {}, looks: [] },
+  {
+    name: "only what is at the targets, or below them",
+    input: {
+      recorded: {
+        ...held,
+        publications: [publicationAt(1, 101, 10)],
+        attachments: [...held.attachments, fileAt(10, 1, 1)],
+      },
+      policy: policyOf({ targets: ["drafts/1/product_files/3", "drafts/1/product"] }),
+    },
+    looks: ["product 101", "1/3"],
+  },
+  {
+    name: "of several revisions the one in force",
+    input: {
+      recorded: recordedWith({
+        publications: [{ ...publicationAt(1, 102, 10), revision: 2 }, publicationAt(1, 101, 5)],
+      }),
+    },
+    looks: ["product 102"],
+  },
   { name: "the longest unconfirmed first", input: { recorded: held }, looks: ["1/2", "1/1", "1/3"] },
   {
     name: "files confirmed at the same time by their path",

@@ -52,6 +52,21 @@ describe("the limit of deletions", () => {
   });
 
   test.each([
+    { gone: 10, total: 10, refused: false },
+    { gone: 11, total: 37, refused: false },
+    { gone: 11, total: 36, refused: true },
+  ])("believes that $gone of $total files are gone: not when it is refused", ({ gone, total, refused }) => {
+    const { plan: _, recorded } = keeping(total, total);
+    const kept = draftWith(1, { attachments: ids(total).map((id) => wantedFile(1, id)) });
+    const plan = planOf(desiredWith({ drafts: [kept] }), recorded, { observed: goneOf(ids(gone)) });
+    const refusals = checkSafety(plan, recorded, limits);
+    expect(refusals.map(({ code }) => code)).toEqual(refused ? ["too-many-gone"] : []);
+    if (refused) expect(refusals[0]?.message).toContain(`${gone} of ${total} recorded files`);
+    const raised = { ...limits, maxDeletes: { percent: 31, above: 10 } };
+    expect(checkSafety(plan, recorded, raised)).toEqual([]);
+  });
+
+  test.each([
     { kept: 90, total: 100, refused: false },
     { kept: 70, total: 100, refused: false },
     { kept: 69, total: 100, refused: true },

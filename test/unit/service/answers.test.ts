@@ -15,7 +15,7 @@ import { answer } from "./support/raw-server.ts";
 const promotional = { draftId: 1, kind: "promotional_files", fileId: 2 } as const;
 
 describe("what a call gives", () => {
-  it("is the attributes of the collection that have their type or were cleared, whatever id the resource has", async () => {
+  it("is the attributes of the collection that have their type, whatever id the resource has", async () => {
     const attributes = {
       file_format: "fbx",
       renderer: null,
@@ -26,8 +26,10 @@ describe("what a call gives", () => {
     };
     const { service } = await startHarness(() => answer(201, fileDocument(attributes)));
     const result = await service.attach(target, { file_format: "fbx" }, write());
-    const value = { file_format: "fbx", renderer: "" };
+    const value = { file_format: "fbx" };
     expect(result).toEqual({ outcome: "done", status: 201, value, attempts: 1 });
+    const probed = await service.probe(target, { signal: noSignal() });
+    expect(probed).toMatchObject({ outcome: "done", value: { file_format: "fbx", renderer: "" } });
   });
 
   it("is what was sent when the answer has no body", async () => {
