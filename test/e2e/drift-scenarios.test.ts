@@ -247,3 +247,42 @@ describe("what somebody else changed", () => {
     expect(changes).toEqual(["update drifted drafts/1/product_files/11"]);
   });
 });
+
+describe("unattended", () => {
+  const metrics = async () => folder.read("m.prom");
+  const reconcile = () => run("reconcile", "--metrics-file", "m.prom");
+
+  test("what policy allows is put right, and every round tells how much has drifted", async () => {
+    await changeBehindTheBack();
+    expect(await reconcile()).toMatchObject({ code: 0 });
+    expect(writes(arrivals)).toEqual(remedyWrites);
+    expectMended();
+    expect(await metrics()).toContain('draftsync_drift{workspace="w"} 6\n');
+    arrivals = [];
+    expect(await reconcile()).toMatchObject({ code: 0 });
+    expect(writes(arrivals)).toEqual([]);
+    // The product is gone for good.
+    expect(await metrics()).toContain('draftsync_drift{workspace="w"} 1\n');
+  });
+
+  test("what policy does not allow is seen, recorded and held back", async () => {
+    const config = await folder.read("draftsync.yaml");
+    await folder.write({ "draftsync.yaml": `${config}reconcile: { allow: [create] }\n` });
+    await changeBehindTheBack();
+    expect(await reconcile()).toMatchObject({ code: 0 });
+    expect(writes(arrivals)).toEqual(remedyWrites.filter((line) => line.startsWith("POST")));
+    expect(await metrics()).toContain('draftsync_held_back{action="update",workspace="w"} 3\n');
+    expect(await recorded()).toEqual(
+      expect.arrayContaining([
+        'drafts/1/product_files/11 {"renderer":"vray"} probe',
+        'drafts/3/product_files/41 {"renderer":"arnold"} probe',
+        'drafts/3/product_files/42 {"renderer":"vray"} probe',
+      ]),
+    );
+    expect((await planned("--refresh", "none")).changes).toEqual([
+      "update attributes_differ drafts/1/product_files/11",
+      "update attributes_differ drafts/1/promotional_files/21",
+      "update attributes_differ drafts/3/product_files/42",
+    ]);
+  });
+});
