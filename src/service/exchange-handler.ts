@@ -62,7 +62,9 @@ export class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   constructor(timeoutMs: number, settle: (exchange: Exchange) => void) {
     this.#settle = settle;
-    this.#deadline = setTimeout(() => this.#onDeadline(), timeoutMs);
+    // Node reads sockets between its timers and its immediates: after a standstill of this process, an answer that is
+    // there already comes first.
+    this.#deadline = setTimeout(() => setImmediate(() => this.#onDeadline()), timeoutMs);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -134,6 +136,7 @@ export class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   #onDeadline(): void {
+    if (this.#settled) return;
     if (this.#controller === undefined) this.#end({ type: "not_sent", reason: "timeout", error: undefined });
     else this.#lose("timeout");
   }
