@@ -15,6 +15,7 @@ import {
   here,
   judgeWire,
   key,
+  limit,
   main,
   minutes,
   pick,
