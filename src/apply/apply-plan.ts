@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import pLimit from "p-limit";
-import { parseAddress } from "../model/address.ts";
+import { parseAddress, publicationAddress } from "../model/address.ts";
 import type { Change, DuplicateChange } from "../model/change.ts";
 import type { EventSink, RunTotals } from "../model/event.ts";
 import type { CallFailure } from "../model/outcome.ts";
@@ -156,7 +156,7 @@ async function duplicate(
   const draft = product_id === undefined ? await ends.get(draft_id) : undefined;
   if (draft?.isLeft) return tracker.leave(change);
   const productId = product_id ?? draft?.productId;
-  const because = tracker.stoppedBy() ?? (productId === undefined ? `drafts/${draft_id}/product` : undefined);
+  const because = tracker.stoppedBy() ?? (productId === undefined ? publicationAddress(draft_id) : undefined);
   if (productId === undefined || because !== undefined) return tracker.skip(change, because ?? "");
   if (!budget.admit([change])) return tracker.leave(change);
   tracker.start(change);

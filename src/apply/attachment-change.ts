@@ -10,9 +10,9 @@ import type {
   UpdateChange,
 } from "../model/change.ts";
 import type { CallResult } from "../model/outcome.ts";
-import type { FileTarget, LedgerEffect } from "../model/ports.ts";
+import type { LedgerEffect } from "../model/ports.ts";
 import type { Confirmation, RecordedAttachment } from "../model/recorded.ts";
-import type { Attributes } from "../model/resource.ts";
+import type { Attributes, FileTarget } from "../model/resource.ts";
 import { pickAttributes } from "../model/resource.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
 import { runOperation } from "./operation.ts";

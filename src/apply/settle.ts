@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CallResult } from "../model/outcome.ts";
-import type { FileTarget, LedgerEffect } from "../model/ports.ts";
+import type { LedgerEffect } from "../model/ports.ts";
 import type { Confirmation } from "../model/recorded.ts";
-import type { Attributes } from "../model/resource.ts";
+import type { Attributes, FileTarget } from "../model/resource.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
 import { runOperation } from "./operation.ts";
 

@@ -1,8 +1,8 @@
 import type { EventSink } from "../model/event.ts";
 import type { Check, CheckGroup, Obstacle } from "../model/examination.ts";
 import { checkGroups, makeCheck, notChecked } from "../model/examination.ts";
-import type { FileTarget } from "../model/ports.ts";
 import { systemClock } from "../model/ports.ts";
+import type { FileTarget } from "../model/resource.ts";
 import { formatExamination, formatLookNotice } from "../report/doctor-text.ts";
 import { viewExamination } from "../report/doctor-view.ts";
 import { formatWaiting } from "../report/progress-text.ts";

@@ -1,7 +1,9 @@
 import type { Address } from "../model/address.ts";
 import { formatAddress, parseAddress, parseId } from "../model/address.ts";
 import type { Desired, DesiredAttachment } from "../model/desired.ts";
+import { attachmentsByAddress } from "../model/desired.ts";
 import type { Recorded } from "../model/recorded.ts";
+import { publicationsInForce } from "../model/recorded.ts";
 import type { AdoptionLook } from "../observe/adopt.ts";
 import { sourceOf } from "../observe/adopt.ts";
 import { CliError } from "./cli-error.ts";
@@ -40,9 +42,14 @@ export function allTargets({ desired, fileIdOf }: ImportSurroundings): ImportTar
  * @throws CliError with every word that cannot be meant.
  */
 export function namedTargets(words: readonly string[], surroundings: ImportSurroundings): ImportTargets {
+  const index: Index = {
+    ...surroundings,
+    asked: attachmentsByAddress(surroundings.desired),
+    recordedIds: new Map(surroundings.recorded.attachments.map(({ address, fileId }) => [address, fileId])),
+  };
   const problems: string[] = [];
   const looks = [...new Set(words)].flatMap((word): AdoptionLook[] => {
-    const look = readWord(word, surroundings);
+    const look = readWord(word, index);
     if (typeof look !== "string") return [look];
     problems.push(look);
     return [];
@@ -56,22 +63,29 @@ export function namedTargets(words: readonly string[], surroundings: ImportSurro
   return { looks, skipped: [] };
 }
 
+interface Index extends ImportSurroundings {
+  /** By address. */
+  readonly asked: ReadonlyMap<string, DesiredAttachment>;
+  /** File ids by address. */
+  readonly recordedIds: ReadonlyMap<string, number>;
+}
+
 /** The look that a word asks for, or what is wrong with it. */
-function readWord(word: string, surroundings: ImportSurroundings): AdoptionLook | string {
+function readWord(word: string, index: Index): AdoptionLook | string {
   const equals = /^(?<text>.*)=(?<id>[^=/]*)$/s.exec(word)?.groups;
   const exact = parseAddress(word);
   // A file's name may hold an equals sign too.
-  const isExact = exact !== undefined && isDesired(exact, surroundings);
+  const isExact = exact !== undefined && index.asked.has(formatAddress(exact));
   const text = isExact || equals?.text === undefined ? word : equals.text;
   const id = isExact || equals?.id === undefined ? undefined : parseId(equals.id);
   if (text !== word && id === undefined) return `${word}: what stands after \`=\` is not an id`;
   const address = parseAddress(text);
   switch (address?.type) {
     case "attachment":
-      return readAttachment(address, id, surroundings);
+      return readAttachment(address, id, index);
     case "publication":
     case "duplicate":
-      return readProduct(address, id, surroundings);
+      return readProduct(address, id, index);
     case "draft":
     case "upload":
     case undefined:
@@ -79,17 +93,10 @@ function readWord(word: string, surroundings: ImportSurroundings): AdoptionLook 
   }
 }
 
-function isDesired(address: Address, { desired }: ImportSurroundings): boolean {
-  const text = formatAddress(address);
-  return desired.drafts.some(({ attachments }) =>
-    attachments.some((attachment) => formatAddress(attachment.address) === text),
-  );
-}
-
 function readAttachment(
   address: Extract<Address, { type: "attachment" }>,
   given: number | undefined,
-  { desired, recorded, fileIdOf }: ImportSurroundings,
+  { asked, recordedIds, fileIdOf }: Index,
 ): AdoptionLook | string {
   const { draftId, kind, ref } = address;
   const text = formatAddress(address);
@@ -97,12 +104,9 @@ function readAttachment(
     if (given !== undefined && given !== ref.fileId) return `${text}: it holds another id than ${given}`;
     return { type: "attachment", address: text, target: { draftId, kind, fileId: ref.fileId } };
   }
-  const attachment = desired.drafts
-    .flatMap(({ attachments }) => attachments)
-    .find((each) => formatAddress(each.address) === text);
+  const attachment = asked.get(text);
   if (attachment === undefined) return `${text}: no manifest asks for it; name it by its file id`;
-  const known = recorded.attachments.find((each) => each.address === text)?.fileId;
-  const fileId = given ?? known ?? fileIdOf(attachment);
+  const fileId = given ?? recordedIds.get(text) ?? fileIdOf(attachment);
   if (fileId === undefined) return `${text}: its file id is not known; write ${text}=FILE_ID`;
   return { type: "attachment", address: text, target: { draftId, kind, fileId } };
 }
@@ -133,8 +137,9 @@ function readProduct(
 
 function recordedProduct(
   address: Extract<Address, { type: "publication" | "duplicate" }>,
-  { publications, duplicates }: Recorded,
+  recorded: Recorded,
 ): number | undefined {
-  if (address.type === "duplicate") return duplicates.find(({ name }) => name === address.name)?.productId;
-  return publications.filter(({ draftId }) => draftId === address.draftId).at(-1)?.productId;
+  if (address.type === "duplicate")
+    return recorded.duplicates.find(({ name }) => name === address.name)?.productId;
+  return publicationsInForce(recorded).get(address.draftId)?.productId;
 }

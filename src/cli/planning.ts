@@ -1,6 +1,7 @@
 import { loadManifests } from "../manifest/load-manifests.ts";
-import { formatAddress } from "../model/address.ts";
+import { publicationAddress } from "../model/address.ts";
 import type { Desired } from "../model/desired.ts";
+import { attachmentsByAddress } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { hasErrors } from "../model/diagnostic.ts";
 import type { EventSink } from "../model/event.ts";
@@ -106,15 +107,11 @@ async function look(
 
 /** Leads from an address, and an attribute's name, to the manifest line that wrote it. */
 export function makePlaceFinder(desired: Desired): PlaceFinder {
-  const attachments = new Map(
-    desired.drafts
-      .flatMap((draft) => draft.attachments)
-      .map((item) => [formatAddress(item.address), item] as const),
-  );
+  const attachments = attachmentsByAddress(desired);
   const others = new Map<string, Place>([
     ...desired.drafts.map(
       ({ draftId, file, position, publish }) =>
-        [`drafts/${draftId}/product`, placeAt(file, publish?.position ?? position)] as const,
+        [publicationAddress(draftId), placeAt(file, publish?.position ?? position)] as const,
     ),
     ...desired.duplicates.map(
       ({ name, file, position }) => [`duplicates/${name}`, placeAt(file, position)] as const,

@@ -1,6 +1,7 @@
 import type { Resolution } from "../apply/resolution.ts";
 import { parseId } from "../model/address.ts";
 import type { RecordedOperation } from "../model/recorded.ts";
+import { isoTime } from "../model/time.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { examples, withWorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
@@ -90,7 +91,7 @@ async function ask({ terminal, signal }: Cli, operation: RecordedOperation): Pro
   const product = operation.kind === "publish" || operation.kind === "duplicate";
   const { inertLine } = await import("../report/inert-text.ts");
   terminal.err(
-    `${inertLine(`${operation.method} ${operation.path}`)} was sent at ${new Date(operation.startedAt).toISOString()}.\n`,
+    `${inertLine(`${operation.method} ${operation.path}`)} was sent at ${isoTime(operation.startedAt)}.\n`,
   );
   const answer = await terminal.ask(
     product ? "Id of the product that it made, or `no` if it made none: " : "Did it take effect? [yes/no]: ",

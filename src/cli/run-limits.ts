@@ -51,7 +51,7 @@ export function parseMaxCalls(text: string): number {
  * @throws CliError `bad-flag` for anything else, and for a time that has passed.
  */
 export function parseUntil(text: string, now: number): number {
-  const at = clockTime(text, now) ?? isoTime(text) ?? (parseDuration(text) ?? Number.NaN) + now;
+  const at = clockTime(text, now) ?? parseIsoTime(text) ?? (parseDuration(text) ?? Number.NaN) + now;
   if (at > now) return at;
   throw new CliError(
     Number.isNaN(at) ? `--until takes a time, not ${text}` : `--until ${text} has passed already`,
@@ -71,7 +71,7 @@ function clockTime(text: string, now: number): number | undefined {
   return at.getTime();
 }
 
-function isoTime(text: string): number | undefined {
+function parseIsoTime(text: string): number | undefined {
   const shape = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/;
   return shape.test(text) ? Date.parse(text) : undefined;
 }

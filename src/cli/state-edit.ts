@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { parseAddress } from "../model/address.ts";
+import { parseAddress, publicationAddress } from "../model/address.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import { systemClock } from "../model/ports.ts";
 import type { Recorded } from "../model/recorded.ts";
@@ -75,7 +75,7 @@ function removalOf(
   if (parsed?.type === "duplicate" && duplicates.some(({ name }) => name === parsed.name)) {
     return { type: "duplicate_forgotten", name: parsed.name };
   }
-  if (publications.some(({ draftId }) => address === `drafts/${draftId}/product`)) {
+  if (publications.some(({ draftId }) => address === publicationAddress(draftId))) {
     throw refusal(
       `${address} is published, and would be published again when that was forgotten`,
       "To publish once more, raise `publish.revision` in the manifest.",

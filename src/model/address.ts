@@ -59,12 +59,17 @@ export function formatAddress(address: Address): string {
     case "attachment":
       return `drafts/${address.draftId}/${address.kind}/${formatFileRef(address.ref)}`;
     case "publication":
-      return `drafts/${address.draftId}/product`;
+      return publicationAddress(address.draftId);
     case "duplicate":
       return `duplicates/${address.name}`;
     case "upload":
       return `uploads/${address.source}`;
   }
+}
+
+/** The address of what is published from a draft. */
+export function publicationAddress(draftId: number): string {
+  return `drafts/${draftId}/product`;
 }
 
 /** Reads an address back; `undefined` when the text is none. */

@@ -1,4 +1,5 @@
 import type { AttachmentAddress } from "./address.ts";
+import { formatAddress } from "./address.ts";
 import type { Position } from "./position.ts";
 import type { AttributeName, Attributes } from "./resource.ts";
 
@@ -32,6 +33,17 @@ export interface DesiredAttachment {
   readonly position: Position;
   /** Of the values, by key; the file reference is under `ref`. */
   readonly positions: Readonly<Partial<Record<AttributeName | "ref", Position>>>;
+}
+
+/** The desired attachments by the texts of their addresses. */
+export function attachmentsByAddress({
+  drafts,
+}: Pick<Desired, "drafts">): ReadonlyMap<string, DesiredAttachment> {
+  return new Map(
+    drafts.flatMap(({ attachments }) =>
+      attachments.map((each) => [formatAddress(each.address), each] as const),
+    ),
+  );
 }
 
 /** The content of a local source as it was read: SHA-256 in lower-case hex, size in bytes. */

@@ -1,7 +1,7 @@
 import { parseAddress } from "./address.ts";
 import type { AttachmentState } from "./change.ts";
-import type { FileTarget } from "./ports.ts";
 import type { ConfirmedState, RecordedAttachment } from "./recorded.ts";
+import type { FileTarget } from "./resource.ts";
 import { pickAttributes } from "./resource.ts";
 
 interface DriftOf<Type extends string, Before, After> {

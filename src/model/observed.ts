@@ -1,7 +1,7 @@
 import type { Drift } from "./drift.ts";
 import type { CallFailure } from "./outcome.ts";
-import type { FileTarget, LedgerEffect, UploadStatus } from "./ports.ts";
-import type { Attributes } from "./resource.ts";
+import type { LedgerEffect, UploadStatus } from "./ports.ts";
+import type { Attributes, FileTarget } from "./resource.ts";
 
 /** One thing to look at, which takes one call. */
 export type Look =

@@ -2,7 +2,7 @@ import type { ProductRef } from "./desired.ts";
 import type { HeldLock, LockHolder } from "./lock.ts";
 import type { CallFailure, CallResult, Outcome } from "./outcome.ts";
 import type { OperationIntent, OperationKind, Provenance, Recorded, RecordedAttachment } from "./recorded.ts";
-import type { Attributes, FileKind } from "./resource.ts";
+import type { Attributes, FileTarget } from "./resource.ts";
 
 /** The two clocks. Only `monotonic` may be used for waiting and for the rate bound. */
 export interface Clock {
@@ -54,13 +54,6 @@ export interface ReadOptions {
   readonly signal: AbortSignal;
   /** Without one left, a request ends `not_sent` with the code `over-budget`. Retries take from it too. */
   readonly budget?: CallBudget;
-}
-
-/** A file attached to a draft. */
-export interface FileTarget {
-  readonly draftId: number;
-  readonly kind: FileKind;
-  readonly fileId: number;
 }
 
 /** An upload as the service tells it. */

@@ -1,5 +1,6 @@
 import type { ProductRef } from "./desired.ts";
 import type { Attributes, FileKind } from "./resource.ts";
+import { isoTime } from "./time.ts";
 
 /** How a record came to be known, from the strongest evidence of a call to a person's word. */
 export const confirmations = ["post", "patch", "get", "probe", "import", "person"] as const;
@@ -22,11 +23,6 @@ export interface ConfirmedState {
 /** A provenance as it stands in JSON. */
 export function confirmedState({ by, at }: Provenance): ConfirmedState {
   return { by, at: isoTime(at) };
-}
-
-/** Epoch milliseconds as ISO 8601, UTC. */
-export function isoTime(at: number): string {
-  return new Date(at).toISOString();
 }
 
 /** The lineage of a ledger that is not there. */
@@ -91,6 +87,19 @@ export interface RecordedPublication {
   readonly revision: number;
   readonly productId: number;
   readonly provenance: Provenance;
+}
+
+/** The publication in force of every draft: the one with the highest revision. */
+export function publicationsInForce({
+  publications,
+}: Pick<Recorded, "publications">): ReadonlyMap<number, RecordedPublication> {
+  const inForce = new Map<number, RecordedPublication>();
+  for (const publication of publications) {
+    const known = inForce.get(publication.draftId);
+    if (known === undefined || publication.revision > known.revision)
+      inForce.set(publication.draftId, publication);
+  }
+  return inForce;
 }
 
 /** A product that was made as a copy. `from` is what the manifest named when it was made. */

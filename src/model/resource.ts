@@ -9,6 +9,23 @@ export function isFileKind(text: string | undefined): text is FileKind {
   return text === "product_files" || text === "promotional_files";
 }
 
+/** A file of a draft: what identifies an attachment at the service. */
+export interface FileTarget {
+  readonly draftId: number;
+  readonly kind: FileKind;
+  readonly fileId: number;
+}
+
+/** The path of an attached file at the service, whatever address the manifests have for it; also the address that names it by its id. */
+export function fileResource({ draftId, kind, fileId }: FileTarget): string {
+  return `drafts/${draftId}/${kind}/${fileId}`;
+}
+
+/** The path of a product at the service. */
+export function productResource(productId: number): string {
+  return `products/${productId}`;
+}
+
 /**
  * The attributes of a file that the interface lets a client set (service-interface.md §2), by collection,
  * in the order in which plans and requests show them.

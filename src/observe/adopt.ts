@@ -1,11 +1,13 @@
-import { formatAddress } from "../model/address.ts";
-import type { Desired, DesiredAttachment, DesiredDuplicate, ProductRef } from "../model/desired.ts";
+import { publicationAddress } from "../model/address.ts";
+import type { Desired, DesiredAttachment, DesiredDuplicate } from "../model/desired.ts";
+import { attachmentsByAddress } from "../model/desired.ts";
 import type { Look, Sighting } from "../model/observed.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import type { Recorded } from "../model/recorded.ts";
-import { targetOf } from "./choose-looks.ts";
+import { publicationsInForce } from "../model/recorded.ts";
+import { fileResource } from "../model/resource.ts";
+import { type FileIndex, indexFiles } from "./file-index.ts";
 import { mergeTold } from "./merge-told.ts";
-import { resourceOf } from "./resource-name.ts";
 
 /** What is to be adopted when it is there: one look, which is for an attachment or a product. */
 export type AdoptionLook = Extract<Look, { type: "attachment" | "product" }>;
@@ -22,16 +24,13 @@ export interface AdoptInput {
  * told, and an attachment that was in doubt is so no more. Things that were not seen have no effect. Pure.
  */
 export function adoptionEffects({ sightings, desired, recorded }: AdoptInput): readonly LedgerEffect[] {
-  const attachments = new Map(
-    desired.drafts.flatMap((draft) =>
-      draft.attachments.map((each) => [formatAddress(each.address), each] as const),
-    ),
-  );
+  const attachments = attachmentsByAddress(desired);
+  const files = indexFiles(recorded);
   const effectsOf = (sighting: Sighting): readonly LedgerEffect[] => {
     if (sighting.finding.type !== "present") return [];
     switch (sighting.type) {
       case "attachment":
-        return adoptFile(sighting, attachments.get(sighting.address), recorded);
+        return adoptFile(sighting, attachments.get(sighting.address), files);
       case "product":
         return adoptProduct(sighting, desired, recorded);
       case "uploads":
@@ -44,17 +43,13 @@ export function adoptionEffects({ sightings, desired, recorded }: AdoptInput): r
 function adoptFile(
   { address, target, at, finding }: Extract<Sighting, { type: "attachment" }>,
   attachment: DesiredAttachment | undefined,
-  recorded: Recorded,
+  { records, doubts }: FileIndex,
 ): LedgerEffect[] {
   const told = finding.type === "present" ? finding.value : {};
-  const known = recorded.attachments.find((each) => resourceOf(each) === resourceOf(target));
+  const resource = fileResource(target);
+  const known = records.get(resource);
   const sha256 = attachment?.content?.sha256 ?? known?.sha256;
-  const doubts = recorded.inDoubt.filter((operation) => {
-    const doubtful = targetOf(operation);
-    return (
-      operation.kind === "attach" && doubtful !== undefined && resourceOf(doubtful) === resourceOf(target)
-    );
-  });
+  const attaching = (doubts.get(resource) ?? []).filter(({ kind }) => kind === "attach");
   return [
     {
       type: "attached",
@@ -66,7 +61,7 @@ function adoptFile(
         provenance: { by: "import", at },
       },
     },
-    ...doubts.map(({ id }): LedgerEffect => ({ type: "settled", operationId: id, outcome: "done" })),
+    ...attaching.map(({ id }): LedgerEffect => ({ type: "settled", operationId: id, outcome: "done" })),
   ];
 }
 
@@ -88,7 +83,7 @@ function adoptProduct(
       { type: "duplicated", name: copy.name, from: copy.product, sourceProductId, productId, provenance },
     ];
   }
-  const draft = desired.drafts.find(({ draftId }) => address === `drafts/${draftId}/product`);
+  const draft = desired.drafts.find(({ draftId }) => address === publicationAddress(draftId));
   if (draft?.publish === undefined) return [];
   return [
     { type: "published", draftId: draft.draftId, revision: draft.publish.revision, productId, provenance },
@@ -96,18 +91,8 @@ function adoptProduct(
 }
 
 /** The product that a copy was made from; `undefined` while its draft has none. */
-export function sourceOf({ product }: DesiredDuplicate, { publications }: Recorded): number | undefined {
-  return product.by === "product_id" ? product.productId : latest(product, publications);
-}
-
-function latest(
-  product: Extract<ProductRef, { by: "draft" }>,
-  publications: Recorded["publications"],
-): number | undefined {
-  return publications
-    .filter(({ draftId }) => draftId === product.draftId)
-    .reduce<Recorded["publications"][number] | undefined>(
-      (best, each) => (best === undefined || each.revision > best.revision ? each : best),
-      undefined,
-    )?.productId;
+export function sourceOf({ product }: DesiredDuplicate, recorded: Recorded): number | undefined {
+  return product.by === "product_id"
+    ? product.productId
+    : publicationsInForce(recorded).get(product.draftId)?.productId;
 }

@@ -1,9 +1,10 @@
-import { compareText, formatAddress, isWithin } from "../model/address.ts";
+import { compareText, formatAddress, isWithin, publicationAddress } from "../model/address.ts";
 import type { Desired, DesiredAttachment } from "../model/desired.ts";
 import type { Look, RefreshMode } from "../model/observed.ts";
-import type { FileTarget } from "../model/ports.ts";
-import type { Recorded, RecordedOperation } from "../model/recorded.ts";
-import { resourceOf } from "./resource-name.ts";
+import type { Recorded } from "../model/recorded.ts";
+import { publicationsInForce } from "../model/recorded.ts";
+import { fileResource, productResource } from "../model/resource.ts";
+import { targetOf } from "./file-index.ts";
 
 /** What may be looked at, and how much of it. */
 export interface LookPolicy {
@@ -83,13 +84,6 @@ function doubtfulFiles({ inDoubt }: Recorded): Look[] {
     });
 }
 
-/** The file an operation is about; `undefined` when it is about none. */
-export function targetOf({ intent }: RecordedOperation): FileTarget | undefined {
-  const { draftId, fileKind: kind, fileId } = intent;
-  if (draftId === undefined || kind === undefined || fileId === undefined) return undefined;
-  return { draftId, kind, fileId };
-}
-
 /** Only those that a desired attachment waits for. */
 function pendingUploads({ desired, recorded, uploadsPerCall }: LookInput): Look[] {
   const wanted = new Set(desired.drafts.flatMap(({ attachments }) => attachments.map(uploadNameOf)));
@@ -128,7 +122,7 @@ function unrecordedFiles({ desired, recorded, policy, fileIdOf }: LookInput): Lo
     ...recorded.attachments.map(({ draftId }) => draftId),
     ...recorded.publications.map(({ draftId }) => draftId),
   ]);
-  const known = new Set(recorded.attachments.map((attachment) => resourceOf(attachment)));
+  const known = new Set(recorded.attachments.map((attachment) => fileResource(attachment)));
   return desired.drafts
     .filter(({ draftId }) => policy.mode === "full" || !ours.has(draftId))
     .flatMap(({ attachments }) =>
@@ -137,7 +131,7 @@ function unrecordedFiles({ desired, recorded, policy, fileIdOf }: LookInput): Lo
         if (fileId === undefined) return [];
         const { draftId, kind } = attachment.address;
         const target = { draftId, kind, fileId };
-        if (known.has(resourceOf(target))) return [];
+        if (known.has(fileResource(target))) return [];
         return [{ type: "attachment", address: formatAddress(attachment.address), target }];
       }),
     )
@@ -176,15 +170,15 @@ function recordedFiles({ attachments }: Recorded): Aged[] {
   }));
 }
 
-/** A product in force once for each of its addresses. */
-function recordedProducts({ publications, duplicates }: Recorded): Aged[] {
+/** A product in force once for each of its addresses: what was published before it is nobody's concern any more. */
+function recordedProducts(recorded: Recorded): Aged[] {
   const all = [
-    ...inForce(publications).map(({ draftId, productId, provenance }) => ({
-      address: `drafts/${draftId}/product`,
+    ...[...publicationsInForce(recorded).values()].map(({ draftId, productId, provenance }) => ({
+      address: publicationAddress(draftId),
       productId,
       provenance,
     })),
-    ...duplicates.map(({ name, productId, provenance }) => ({
+    ...recorded.duplicates.map(({ name, productId, provenance }) => ({
       address: `duplicates/${name}`,
       productId,
       provenance,
@@ -194,17 +188,6 @@ function recordedProducts({ publications, duplicates }: Recorded): Aged[] {
     look: { type: "product", address, productId },
     confirmedAt: provenance.at,
   }));
-}
-
-/** The last revision of each draft: what was published before it is nobody's concern any more. */
-function inForce(publications: Recorded["publications"]): Recorded["publications"] {
-  const last = new Map<number, Recorded["publications"][number]>();
-  for (const publication of publications) {
-    const known = last.get(publication.draftId);
-    if (known === undefined || publication.revision > known.revision)
-      last.set(publication.draftId, publication);
-  }
-  return [...last.values()];
 }
 
 /** One thing may have several addresses: the first is the one it is looked at under. */
@@ -228,9 +211,9 @@ function withoutRepetition(looks: readonly Look[]): Look[] {
 function nameOf(look: Look): string {
   switch (look.type) {
     case "attachment":
-      return resourceOf(look.target);
+      return fileResource(look.target);
     case "product":
-      return `products/${look.productId}`;
+      return productResource(look.productId);
     case "uploads":
       return `uploads/${look.uploadIds.join(",")}`;
   }

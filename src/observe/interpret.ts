@@ -1,17 +1,18 @@
-import { compareText, formatAddress } from "../model/address.ts";
+import { compareText } from "../model/address.ts";
 import { orderState } from "../model/attachment-state.ts";
 import type { AttachmentState } from "../model/change.ts";
 import type { Desired, DesiredAttachment } from "../model/desired.ts";
+import { attachmentsByAddress } from "../model/desired.ts";
 import type { Drift } from "../model/drift.ts";
 import type { Observed, Sighting } from "../model/observed.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import type { Provenance, Recorded, RecordedAttachment, RecordedOperation } from "../model/recorded.ts";
-import { confirmedState, isoTime } from "../model/recorded.ts";
+import { confirmedState } from "../model/recorded.ts";
 import type { Attributes } from "../model/resource.ts";
-import { attributeNames } from "../model/resource.ts";
-import { targetOf } from "./choose-looks.ts";
+import { attributeNames, fileResource, productResource } from "../model/resource.ts";
+import { isoTime } from "../model/time.ts";
+import { type FileIndex, indexFiles } from "./file-index.ts";
 import { mergeTold } from "./merge-told.ts";
-import { productResource, resourceOf } from "./resource-name.ts";
 
 /** What sightings are held against. */
 export interface InterpretInput {
@@ -63,30 +64,16 @@ function inOrder(a: Drift, b: Drift): number {
   );
 }
 
-interface Index {
-  readonly records: ReadonlyMap<string, RecordedAttachment>;
-  readonly doubts: ReadonlyMap<string, readonly RecordedOperation[]>;
+interface Index extends FileIndex {
   readonly desired: ReadonlyMap<string, DesiredAttachment>;
   readonly recorded: Recorded;
   readonly settleDelayMs: number;
 }
 
 function indexInput({ desired, recorded, settleDelayMs }: InterpretInput): Index {
-  const doubts = new Map<string, RecordedOperation[]>();
-  for (const operation of recorded.inDoubt) {
-    const target = targetOf(operation);
-    if (target === undefined) continue;
-    const resource = resourceOf(target);
-    doubts.set(resource, [...(doubts.get(resource) ?? []), operation]);
-  }
   return {
-    records: new Map(recorded.attachments.map((attachment) => [resourceOf(attachment), attachment])),
-    doubts,
-    desired: new Map(
-      desired.drafts.flatMap(({ attachments }) =>
-        attachments.map((attachment) => [formatAddress(attachment.address), attachment] as const),
-      ),
-    ),
+    ...indexFiles(recorded),
+    desired: attachmentsByAddress(desired),
     recorded,
     settleDelayMs,
   };
@@ -105,7 +92,7 @@ function interpretOne(sighting: Sighting, index: Index): Part {
 
 function interpretFile(sighting: FileSighting, index: Index): Part {
   const { address, target, at, finding } = sighting;
-  const resource = resourceOf(target);
+  const resource = fileResource(target);
   const looked: LedgerEffect = { type: "looked_at", resource, at };
   const record = index.records.get(resource);
   const doubts = index.doubts.get(resource) ?? [];
@@ -165,7 +152,7 @@ function compare(
   record: RecordedAttachment,
   { index, told }: { readonly index: Index; readonly told: Attributes },
 ): Part {
-  const attachment = index.desired.get(record.address) ?? index.desired.get(resourceOf(target));
+  const attachment = index.desired.get(record.address) ?? index.desired.get(fileResource(target));
   const managed = attachment?.attributes ?? record.attributes;
   const { attributes: known, provenance } = record;
   const differing = attributeNames[target.kind].filter((name) => {
@@ -186,7 +173,7 @@ function compare(
     confirmed: confirmedState(provenance),
     observed_at: isoTime(at),
   };
-  return { drift: [drift], confirmations: [{ type: "looked_at", resource: resourceOf(target), at }] };
+  return { drift: [drift], confirmations: [{ type: "looked_at", resource: fileResource(target), at }] };
 }
 
 interface Doubtful {

@@ -5,13 +5,13 @@ import type { Observed } from "../model/observed.ts";
 import type { CallFailure } from "../model/outcome.ts";
 import type { Clock, ServiceReader } from "../model/ports.ts";
 import type { Recorded } from "../model/recorded.ts";
-import { isoTime } from "../model/recorded.ts";
+import { fileResource, productResource } from "../model/resource.ts";
+import { isoTime } from "../model/time.ts";
 import type { LookPolicy } from "./choose-looks.ts";
 import { chooseLooks, countThings } from "./choose-looks.ts";
 import type { Interpretation } from "./interpret.ts";
 import { interpret } from "./interpret.ts";
 import { lookAround } from "./look-around.ts";
-import { productResource, resourceOf } from "./resource-name.ts";
 
 /** What {@link observe} works with. */
 export interface ObserveOptions {
@@ -71,14 +71,14 @@ export async function observe(options: ObserveOptions): Promise<ObserveResult> {
 function oldestUnconfirmed(recorded: Recorded, { confirmations, drift }: Interpretation): string | null {
   const news = new Set<string>();
   for (const effect of confirmations) {
-    if (effect.type === "rerecorded" || effect.type === "attached") news.add(resourceOf(effect.attachment));
-    else if (effect.type === "detached") news.add(resourceOf(effect.target));
+    if (effect.type === "rerecorded" || effect.type === "attached") news.add(fileResource(effect.attachment));
+    else if (effect.type === "detached") news.add(fileResource(effect.target));
     else if (effect.type === "product_confirmed") news.add(productResource(effect.productId));
   }
   const drifted = new Set(drift.map(({ address }) => address));
   const times = [
     ...recorded.attachments
-      .filter((attachment) => !news.has(resourceOf(attachment)) && !drifted.has(attachment.address))
+      .filter((attachment) => !news.has(fileResource(attachment)) && !drifted.has(attachment.address))
       .map(({ provenance }) => provenance.at),
     ...[...recorded.publications, ...recorded.duplicates]
       .filter(({ productId }) => !news.has(productResource(productId)))

@@ -6,11 +6,11 @@ import type { Diagnostic } from "../model/diagnostic.ts";
 import { placeAt } from "../model/position.ts";
 import type { Recorded, RecordedAttachment, RecordedOperation } from "../model/recorded.ts";
 import { confirmedState } from "../model/recorded.ts";
-import { attributeNames, changedAttributes } from "../model/resource.ts";
+import { attributeNames, changedAttributes, fileResource } from "../model/resource.ts";
 import type { Differences } from "./differences.ts";
 import { blockingDoubts, inDoubtChange } from "./doubts.ts";
 import type { RecordedIndex } from "./recorded-index.ts";
-import { indexRecorded, ownAddress } from "./recorded-index.ts";
+import { indexRecorded } from "./recorded-index.ts";
 
 /** Product and promotional files: desired against recorded. */
 export function diffAttachments(desired: Desired, recorded: Recorded): Differences {
@@ -70,7 +70,7 @@ function formerRemoval(
   former: RecordedAttachment,
   wanted: ReadonlyMap<string, DesiredAttachment>,
 ): readonly Change[] {
-  const address = ownAddress(former);
+  const address = fileResource(former);
   return wanted.has(address) ? [] : [removal(former, { address, reason: "content_changed" })];
 }
 

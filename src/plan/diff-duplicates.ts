@@ -3,7 +3,7 @@ import type { Desired, DesiredDuplicate, ProductRef } from "../model/desired.ts"
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { placeAt } from "../model/position.ts";
 import type { Recorded, RecordedDuplicate } from "../model/recorded.ts";
-import { latestPublications } from "./diff-publications.ts";
+import { publicationsInForce } from "../model/recorded.ts";
 import type { Differences } from "./differences.ts";
 import { blockingDoubts, inDoubtChange } from "./doubts.ts";
 
@@ -13,7 +13,7 @@ export function diffDuplicates(desired: Desired, recorded: Recorded): Difference
   const blocked = new Set(doubts.map(({ address }) => address));
   const made = new Map(recorded.duplicates.map((duplicate) => [duplicate.name, duplicate]));
   const wanted = new Set(desired.duplicates.map(({ name }) => name));
-  const published = latestPublications(recorded);
+  const published = publicationsInForce(recorded);
   const toPublish = new Set(desired.drafts.filter(({ publish }) => publish).map(({ draftId }) => draftId));
   const changes: Change[] = doubts.map((operation) => inDoubtChange(operation));
   const unchanged: string[] = [];

@@ -1,9 +1,10 @@
+import { publicationAddress } from "../model/address.ts";
 import type { Change } from "../model/change.ts";
 import type { Desired, DesiredDraft } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { placeAt } from "../model/position.ts";
 import type { Recorded, RecordedPublication } from "../model/recorded.ts";
-import { confirmedState } from "../model/recorded.ts";
+import { confirmedState, publicationsInForce } from "../model/recorded.ts";
 import type { Differences } from "./differences.ts";
 import { blockingDoubts, inDoubtChange } from "./doubts.ts";
 
@@ -11,12 +12,12 @@ import { blockingDoubts, inDoubtChange } from "./doubts.ts";
 export function diffPublications(desired: Desired, recorded: Recorded): Differences {
   const doubts = [...blockingDoubts(recorded).values()].filter(({ kind }) => kind === "publish");
   const blocked = new Set(doubts.map(({ address }) => address));
-  const latest = latestPublications(recorded);
+  const latest = publicationsInForce(recorded);
   const changes: Change[] = doubts.map((operation) => inDoubtChange(operation));
   const unchanged: string[] = [];
   const diagnostics: Diagnostic[] = [];
   for (const draft of desired.drafts) {
-    const address = `drafts/${draft.draftId}/product`;
+    const address = publicationAddress(draft.draftId);
     const published = latest.get(draft.draftId);
     if (blocked.has(address)) continue;
     if (draft.publish === undefined) {
@@ -53,23 +54,12 @@ function removedDocuments(
       code: "publish-removed",
       message: staysPublished(published),
       hint: "Its files are detached from the draft; the product is as it was.",
-      address: `drafts/${published.draftId}/product`,
+      address: publicationAddress(published.draftId),
     }));
 }
 
 function staysPublished({ draftId, productId }: RecordedPublication): string {
   return `drafts/${draftId}/product: product ${productId} stays published: the service has no call that takes a product back`;
-}
-
-/** The publication in force of every draft: the one with the highest revision. */
-export function latestPublications(recorded: Recorded): ReadonlyMap<number, RecordedPublication> {
-  const latest = new Map<number, RecordedPublication>();
-  for (const publication of recorded.publications) {
-    const known = latest.get(publication.draftId);
-    if (known === undefined || publication.revision > known.revision)
-      latest.set(publication.draftId, publication);
-  }
-  return latest;
 }
 
 function publication(address: string, revision: number, published: RecordedPublication | undefined): Change {

@@ -1,5 +1,6 @@
 import type { AttachmentState, InDoubtChange } from "../model/change.ts";
 import type { Recorded, RecordedOperation } from "../model/recorded.ts";
+import { isoTime } from "../model/time.ts";
 
 /**
  * The operations in doubt that block their address: a call that must not be sent a second time. The others may be
@@ -40,7 +41,7 @@ export function inDoubtChange(
       kind: operation.kind,
       method: operation.method,
       path: operation.path,
-      since: new Date(operation.startedAt).toISOString(),
+      since: isoTime(operation.startedAt),
       detail: operation.detail ?? "the process ended before the answer was recorded",
     },
     after,

@@ -1,8 +1,7 @@
 import type { Drift } from "../model/drift.ts";
 import { recordOfDrift, targetOfDrift } from "../model/drift.ts";
-import type { FileTarget } from "../model/ports.ts";
 import type { Recorded, RecordedAttachment } from "../model/recorded.ts";
-import { ownAddress } from "./recorded-index.ts";
+import { fileResource } from "../model/resource.ts";
 
 /**
  * What is recorded with what was observed to be otherwise laid over it: what the ledger will hold once the plan that
@@ -10,15 +9,15 @@ import { ownAddress } from "./recorded-index.ts";
  */
 export function layOver(recorded: Recorded, drift: readonly Drift[]): Recorded {
   if (drift.length === 0) return recorded;
-  const records = new Map(recorded.attachments.map((attachment) => [nameOf(attachment), attachment]));
+  const records = new Map(recorded.attachments.map((attachment) => [fileResource(attachment), attachment]));
   const found = new Map<string, RecordedAttachment>();
   for (const item of drift) {
     switch (item.type) {
       case "gone":
-        records.delete(nameOf(targetOfDrift(item)));
+        records.delete(fileResource(targetOfDrift(item)));
         break;
       case "changed":
-        records.set(nameOf(targetOfDrift(item)), recordOfDrift(item));
+        records.set(fileResource(targetOfDrift(item)), recordOfDrift(item));
         break;
       case "found":
         found.set(item.address, recordOfDrift(item));
@@ -28,11 +27,7 @@ export function layOver(recorded: Recorded, drift: readonly Drift[]): Recorded {
     }
   }
   const others = [...records.values()].map((attachment) =>
-    found.has(attachment.address) ? { ...attachment, address: ownAddress(attachment) } : attachment,
+    found.has(attachment.address) ? { ...attachment, address: fileResource(attachment) } : attachment,
   );
   return { ...recorded, attachments: [...others, ...found.values()] };
-}
-
-function nameOf({ draftId, kind, fileId }: FileTarget): string {
-  return `${draftId}/${kind}/${fileId}`;
 }

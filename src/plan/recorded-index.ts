@@ -1,6 +1,5 @@
-import { compareText, formatAddress } from "../model/address.ts";
+import { compareText } from "../model/address.ts";
 import type { DesiredAttachment } from "../model/desired.ts";
-import type { FileTarget } from "../model/ports.ts";
 import type { Recorded, RecordedAttachment, RecordedOperation, RecordedUpload } from "../model/recorded.ts";
 import type { AttributeName, Attributes } from "../model/resource.ts";
 import { attributeNames } from "../model/resource.ts";
@@ -59,11 +58,6 @@ export function makeFileIdFinder(recorded: Recorded): (desired: DesiredAttachmen
     const { ref } = desired.address;
     return ref.by === "file_id" ? ref.fileId : uploads.get(uploadName(desired))?.fileId;
   };
-}
-
-/** The address that names a file by its id. */
-export function ownAddress({ draftId, kind, fileId }: FileTarget): string {
-  return formatAddress({ type: "attachment", draftId, kind, ref: { by: "file_id", fileId } });
 }
 
 /** So that the choice among several does not depend on the order in which the ledger lists them. */

@@ -1,4 +1,4 @@
-import { isWithin } from "../model/address.ts";
+import { isWithin, publicationAddress } from "../model/address.ts";
 import type { Change } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Drift } from "../model/drift.ts";
@@ -75,16 +75,17 @@ function splitPublications(chosen: readonly Change[], leftOut: readonly Change[]
 /** A copy of "the product of draft D" needs that product. */
 function orphanedDuplicates(chosen: readonly Change[], leftOut: readonly Change[]): Diagnostic[] {
   return chosen.flatMap((change): Diagnostic[] => {
-    if (change.action !== "duplicate" || change.after.product_id !== undefined) return [];
-    const { address } = change;
-    const publication = `drafts/${change.after.draft_id}/product`;
+    if (change.action !== "duplicate") return [];
+    const { address, after } = change;
+    if (after.product_id !== undefined || after.draft_id === undefined) return [];
+    const publication = publicationAddress(after.draft_id);
     if (!leftOut.some((other) => other.address === publication)) return [];
     return [
       {
         severity: "error",
         code: "target-splits-draft",
-        message: `${address} cannot be made alone: draft ${change.after.draft_id} would not be published before it`,
-        hint: `Add --target drafts/${change.after.draft_id}.`,
+        message: `${address} cannot be made alone: draft ${after.draft_id} would not be published before it`,
+        hint: `Add --target drafts/${after.draft_id}.`,
         address,
       },
     ];

@@ -1,5 +1,5 @@
-import { formatAddress } from "../model/address.ts";
 import type { Desired } from "../model/desired.ts";
+import { attachmentsByAddress } from "../model/desired.ts";
 import type { Look, Sighting } from "../model/observed.ts";
 import { inertLine } from "./inert-text.ts";
 import type { Palette } from "./palette.ts";
@@ -39,9 +39,7 @@ export function viewAdoptions({ targets, sightings, desired }: AdoptionInput): A
       sighting.type === "uploads" ? [] : [[sighting.address, sighting.finding] as const],
     ),
   );
-  const asked = new Set(
-    desired.drafts.flatMap(({ attachments }) => attachments.map(({ address }) => formatAddress(address))),
-  );
+  const asked = attachmentsByAddress(desired);
   const found = targets.looks.map((look) => ({ look, finding: seen.get(look.address) }));
   return {
     adopted: found

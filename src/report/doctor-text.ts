@@ -1,7 +1,6 @@
 import { stringify } from "yaml";
 import type { CheckGroup, CheckStatus } from "../model/examination.ts";
-import type { FileTarget } from "../model/ports.ts";
-import type { Attributes } from "../model/resource.ts";
+import type { Attributes, FileTarget } from "../model/resource.ts";
 import { list } from "./doctor-probe-words.ts";
 import type { CheckView, ExaminationView } from "./doctor-view.ts";
 import { checkTitles } from "./doctor-words.ts";

@@ -1,7 +1,6 @@
 import type { Check, CheckGroup, CheckStatus, FittingSetting } from "../model/examination.ts";
 import { checkGroups } from "../model/examination.ts";
-import type { FileTarget } from "../model/ports.ts";
-import type { Attributes } from "../model/resource.ts";
+import type { Attributes, FileTarget } from "../model/resource.ts";
 import { describeFinding } from "./doctor-words.ts";
 
 /** An examination for scripts and for {@link formatExamination}. Texts may come from the service. */

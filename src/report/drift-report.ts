@@ -1,7 +1,7 @@
 import type { Drift } from "../model/drift.ts";
 import type { StoredOperation, StoredRun } from "../model/history.ts";
 import type { RefreshSummary } from "../model/observed.ts";
-import { isoTime } from "../model/recorded.ts";
+import { isoTime } from "../model/time.ts";
 
 /** The version of the report's JSON. */
 export const driftFormatVersion = 1;

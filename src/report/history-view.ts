@@ -1,5 +1,6 @@
 import { compareText } from "../model/address.ts";
 import type { StoredOperation, StoredRun } from "../model/history.ts";
+import { isoTime } from "../model/time.ts";
 
 /** A run and what it sent, for scripts. Times are ISO 8601, UTC. */
 export interface HistoryRun {
@@ -81,8 +82,8 @@ function viewRun({ id, command, planId, startedAt, finishedAt, status, totals }:
     run_id: id,
     command,
     ...(planId === "" ? {} : { plan_id: planId }),
-    started_at: isoOf(startedAt),
-    ...(finishedAt === undefined ? {} : { finished_at: isoOf(finishedAt) }),
+    started_at: isoTime(startedAt),
+    ...(finishedAt === undefined ? {} : { finished_at: isoTime(finishedAt) }),
     ...(status === undefined ? {} : { status }),
     ...(totals === undefined ? {} : { totals }),
   };
@@ -98,8 +99,8 @@ export function viewOperation(operation: StoredOperation): HistoryOperation {
     kind,
     method,
     path,
-    started_at: isoOf(startedAt),
-    ...(finishedAt === undefined ? {} : { finished_at: isoOf(finishedAt) }),
+    started_at: isoTime(startedAt),
+    ...(finishedAt === undefined ? {} : { finished_at: isoTime(finishedAt) }),
     outcome,
     ...(status === undefined ? {} : { status }),
     ...(attempts === undefined ? {} : { attempts }),
@@ -109,13 +110,9 @@ export function viewOperation(operation: StoredOperation): HistoryOperation {
       : {
           settled: {
             as: settled.as,
-            at: isoOf(settled.at),
+            at: isoTime(settled.at),
             ...(settled.by === undefined ? {} : { by: settled.by }),
           },
         }),
   };
-}
-
-function isoOf(at: number): string {
-  return new Date(at).toISOString();
 }

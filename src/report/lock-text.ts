@@ -1,4 +1,5 @@
 import type { HeldLock } from "../model/lock.ts";
+import { isoTime } from "../model/time.ts";
 import { inertLine } from "./inert-text.ts";
 import type { Palette } from "./palette.ts";
 import { formatMilliseconds } from "./quantities.ts";
@@ -23,8 +24,8 @@ export function viewLock({ id, token, holder, acquiredAt, expiresAt }: HeldLock,
     id,
     token,
     ...holder,
-    acquired_at: new Date(acquiredAt).toISOString(),
-    expires_at: new Date(expiresAt).toISOString(),
+    acquired_at: isoTime(acquiredAt),
+    expires_at: isoTime(expiresAt),
     expired: expiresAt <= now,
   };
 }
@@ -50,7 +51,7 @@ export function formatLock(lock: HeldLock, now: number, paint: Palette): string 
   const rows = [
     ["id", lock.id],
     ["by", describeHolder(lock)],
-    ["since", new Date(lock.acquiredAt).toISOString()],
+    ["since", isoTime(lock.acquiredAt)],
     ["", describeAge(lock, now)],
   ] as const;
   const lines = rows.map(([name, value]) => `  ${paint("muted", name.padEnd(5))}  ${value}`);

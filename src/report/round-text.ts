@@ -1,4 +1,5 @@
 import type { RoundEnd, RoundStatus } from "../model/round.ts";
+import { isoTime } from "../model/time.ts";
 import { formatMilliseconds, plural } from "./quantities.ts";
 
 const words: Readonly<Record<RoundStatus, string>> = {
@@ -64,7 +65,7 @@ export function makeNotification(end: RoundEnd, status: RoundStatus, former?: Ro
     workspace,
     status,
     ...(former === undefined ? {} : { former_status: former }),
-    at: new Date(end.startedAt + end.ms).toISOString(),
+    at: isoTime(end.startedAt + end.ms),
     ...(totals === undefined ? {} : { totals: { ...totals } }),
     ...(heldBack === undefined ? {} : { held_back: heldBack }),
     ...(inDoubt === undefined ? {} : { in_doubt: inDoubt }),
@@ -95,5 +96,5 @@ function factsOf(end: RoundEnd): readonly string[] {
 
 /** To the second, as logs have it. */
 function timeOf(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 19)}Z`;
+  return `${isoTime(at).slice(0, 19)}Z`;
 }

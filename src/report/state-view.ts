@@ -1,5 +1,6 @@
-import { compareText, formatAddress } from "../model/address.ts";
+import { compareText, formatAddress, publicationAddress } from "../model/address.ts";
 import type { Provenance, Recorded } from "../model/recorded.ts";
+import { isoTime } from "../model/time.ts";
 
 /** One thing the ledger holds, as people and scripts see it. Times are ISO 8601, UTC. */
 export interface StateEntry {
@@ -27,7 +28,7 @@ export function listEntries(recorded: Recorded): readonly StateEntry[] {
 }
 
 function confirmed({ by, at }: Provenance) {
-  return { confirmed_by: by, at: new Date(at).toISOString() };
+  return { confirmed_by: by, at: isoTime(at) };
 }
 
 function protectedDrafts({ protectedDrafts: ids }: Recorded): StateEntry[] {
@@ -53,7 +54,7 @@ function attachments(recorded: Recorded): StateEntry[] {
 
 function publications(recorded: Recorded): StateEntry[] {
   return recorded.publications.map(({ draftId, revision, productId, provenance }) => ({
-    address: `drafts/${draftId}/product`,
+    address: publicationAddress(draftId),
     type: "publication",
     is: `product ${productId}, revision ${revision}`,
     ...confirmed(provenance),
@@ -95,7 +96,7 @@ function storedObjects(recorded: Recorded): StateEntry[] {
     type: "upload",
     is: "in storage, not registered yet",
     confirmed_by: "storage",
-    at: new Date(at).toISOString(),
+    at: isoTime(at),
     details: { upload_key: uploadKey, sha256, size },
   }));
 }
@@ -106,7 +107,7 @@ function operations(recorded: Recorded): StateEntry[] {
     type: "operation",
     is: `${kind} in doubt`,
     confirmed_by: "nobody",
-    at: new Date(startedAt).toISOString(),
+    at: isoTime(startedAt),
     details: { operation_id: id, method, path, ...(detail === undefined ? {} : { detail }) },
   }));
 }

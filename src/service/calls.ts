@@ -1,5 +1,5 @@
-import type { FileTarget, UploadStatus } from "../model/ports.ts";
-import type { Attributes } from "../model/resource.ts";
+import type { UploadStatus } from "../model/ports.ts";
+import type { Attributes, FileTarget } from "../model/resource.ts";
 import { pickAttributes } from "../model/resource.ts";
 import type { ProductDetails, Reading, UploadCredentials } from "./documents.ts";
 import {

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { parseId } from "../model/address.ts";
 import type { ApiError } from "../model/outcome.ts";
-import type { FileTarget, UploadStatus } from "../model/ports.ts";
-import type { Attributes, FileKind } from "../model/resource.ts";
+import type { UploadStatus } from "../model/ports.ts";
+import type { Attributes, FileKind, FileTarget } from "../model/resource.ts";
 import { attributeNames, pickAttributes } from "../model/resource.ts";
 import type { ServiceProfile } from "./profile.ts";
 
@@ -94,26 +94,31 @@ export interface UploadCredentials {
 
 /** Reads the resource of an answer to a call about one file. Its id is not trusted to be the file id. */
 export function readFile(document: unknown, kind: FileKind, types: Types): Reading<Attributes> {
-  const reading = readResource(document, typeOfFile(kind, types));
-  if (reading.type === "malformed") return reading;
-  const { attributes } = reading.value;
-  const known = attributeNames[kind].flatMap((name) => {
-    const value = attributes[name];
-    const isOfItsType = typeof value === (name === "is_native" ? "boolean" : "string");
-    return isOfItsType ? [[name, value] as const] : [];
-  });
-  return { type: reading.type, value: Object.fromEntries(known) };
+  return readAttributes(document, { kind, types, whenNull: undefined });
 }
 
 /** {@link readFile} of an answer to a probe. A text that is `null` has none: it is told as `""`. */
 export function readProbedFile(document: unknown, kind: FileKind, types: Types): Reading<Attributes> {
-  const reading = readFile(document, kind, types);
-  if (reading.type === "malformed" || reading.value === undefined) return reading;
-  const resource = readResource(document, typeOfFile(kind, types));
-  const told = resource.type === "malformed" ? {} : resource.value.attributes;
-  const cleared = attributeNames[kind].filter((name) => name !== "is_native" && told[name] === null);
-  const value = { ...reading.value, ...Object.fromEntries(cleared.map((name) => [name, ""])) };
-  return { type: reading.type, value };
+  return readAttributes(document, { kind, types, whenNull: "" });
+}
+
+interface FileReading {
+  readonly kind: FileKind;
+  readonly types: Types;
+  /** What a text that is `null` is told as; `undefined`: it is not told. */
+  readonly whenNull: string | undefined;
+}
+
+function readAttributes(document: unknown, { kind, types, whenNull }: FileReading): Reading<Attributes> {
+  const reading = readResource(document, typeOfFile(kind, types));
+  if (reading.type === "malformed") return reading;
+  const { attributes } = reading.value;
+  const known = attributeNames[kind].flatMap((name) => {
+    const type = name === "is_native" ? "boolean" : "string";
+    const value = attributes[name] === null && type === "string" ? whenNull : attributes[name];
+    return typeof value === type ? [[name, value] as const] : [];
+  });
+  return { type: reading.type, value: Object.fromEntries(known) };
 }
 
 const detachedSchema = z.looseObject({ data: z.unknown().optional(), errors: z.never().optional() });

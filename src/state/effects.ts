@@ -1,4 +1,6 @@
-import type { FileTarget, LedgerEffect } from "../model/ports.ts";
+import type { LedgerEffect } from "../model/ports.ts";
+import type { FileTarget } from "../model/resource.ts";
+import { fileResource } from "../model/resource.ts";
 import { type Addressed, checkAddress, nameOf } from "./attachment-address.ts";
 import { compileAttachments, compileLooks, compileProducts, compileUploads } from "./effect-statements.ts";
 import type { Journal } from "./journal.ts";
@@ -76,7 +78,7 @@ export function makeApplyEffect(db: LedgerQueries, journal: Journal): ApplyEffec
       case "detached": {
         const { draftId, kind, fileId } = effect.target;
         await statements.detach(queries, { draft_id: draftId, kind, file_id: fileId });
-        await statements.forgetLook(queries, { resource: `drafts/${draftId}/${kind}/${fileId}` });
+        await statements.forgetLook(queries, { resource: fileResource(effect.target) });
         return;
       }
       case "published":

@@ -1,6 +1,7 @@
 import type { StoredOperation } from "../model/history.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
+import { isoTime } from "../model/time.ts";
 import type { ApplyEffect } from "./effects.ts";
 import { readOperations, readRuns } from "./history.ts";
 import type { Journal } from "./journal.ts";
@@ -110,7 +111,7 @@ function settledOtherwise(found: StoredOperation | undefined, { result }: KeptOu
   const settled = found?.settled;
   if (settled === undefined || settled.as === "superseded" || result.outcome === "unknown") return undefined;
   if ((settled.as === "done") === (result.outcome === "done")) return undefined;
-  return `it was settled as ${settled.as} at ${new Date(settled.at).toISOString()}`;
+  return `it was settled as ${settled.as} at ${isoTime(settled.at)}`;
 }
 
 interface ComparedProducts {

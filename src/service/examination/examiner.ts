@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { CallResult } from "../../model/outcome.ts";
-import type { FileTarget, ReadOptions, WriteOptions } from "../../model/ports.ts";
-import type { Attributes } from "../../model/resource.ts";
+import type { ReadOptions, WriteOptions } from "../../model/ports.ts";
+import type { Attributes, FileTarget } from "../../model/resource.ts";
 import type { Call } from "../calls.ts";
 import { collectionPath } from "../calls.ts";
 import { updateDocument } from "../documents.ts";

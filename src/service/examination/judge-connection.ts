@@ -1,5 +1,6 @@
 import type { CertificateFacts, Check, FindingCode, Problem } from "../../model/examination.ts";
 import { makeCheck } from "../../model/examination.ts";
+import { isoTime } from "../../model/time.ts";
 import type { Looks } from "./examiner.ts";
 import type { SeenTls } from "./tls-watch.ts";
 
@@ -48,5 +49,5 @@ function failedTls(code: FailedTlsCode, problem: Problem) {
 
 function certificateFacts({ protocol, subject, issuer, endsAt }: SeenTls, now: number): CertificateFacts {
   const days = Math.floor((endsAt - now) / dayMs);
-  return { protocol, subject, issuer, endsAt: new Date(endsAt).toISOString(), days };
+  return { protocol, subject, issuer, endsAt: isoTime(endsAt), days };
 }

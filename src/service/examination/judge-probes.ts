@@ -1,6 +1,6 @@
 import type { Check, Problem } from "../../model/examination.ts";
 import { checkGroups, makeCheck, notChecked, withSetting } from "../../model/examination.ts";
-import type { FileTarget } from "../../model/ports.ts";
+import type { FileTarget } from "../../model/resource.ts";
 import { type Attributes, attributeNames } from "../../model/resource.ts";
 import type { AnswerLook } from "./look.ts";
 import type { ProbedFile, ProbedRecord, ProbeStep } from "./probe-steps.ts";

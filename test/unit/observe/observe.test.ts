@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Event } from "../../../src/model/event.ts";
 import { systemClock } from "../../../src/model/ports.ts";
-import { isoTime } from "../../../src/model/recorded.ts";
+import { isoTime } from "../../../src/model/time.ts";
 import type { ObserveOptions } from "../../../src/observe/observe.ts";
 import { observe } from "../../../src/observe/observe.ts";
 import { makeFileIdFinder } from "../../../src/plan/recorded-index.ts";

@@ -1,6 +1,5 @@
 import type { Check } from "../../../../src/model/examination.ts";
-import type { FileTarget } from "../../../../src/model/ports.ts";
-import type { Attributes } from "../../../../src/model/resource.ts";
+import type { Attributes, FileTarget } from "../../../../src/model/resource.ts";
 import { type Looks, openExaminer } from "../../../../src/service/examination/examiner.ts";
 import { judgeLooks } from "../../../../src/service/examination/judge-looks.ts";
 import { judgeProbes } from "../../../../src/service/examination/judge-probes.ts";

@@ -1,7 +1,8 @@
 import { afterEach } from "vitest";
 import type { Event } from "../../../../src/model/event.ts";
-import type { FileTarget, WriteOptions } from "../../../../src/model/ports.ts";
+import type { WriteOptions } from "../../../../src/model/ports.ts";
 import { systemClock } from "../../../../src/model/ports.ts";
+import type { FileTarget } from "../../../../src/model/resource.ts";
 import type { Service } from "../../../../src/service/open-service.ts";
 import { assembleService } from "../../../../src/service/open-service.ts";
 import type { ServiceOptions } from "../../../../src/service/options.ts";
