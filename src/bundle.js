@@ -34,11 +34,14 @@ const bundle = await rolldown({
   input: {
     "cli/main": inSources("cli/main.ts"),
     "cli/demo": inSources("cli/demo.ts"),
+    "manifest/page-worker": inSources("manifest/page-worker.ts"),
     "sandbox/server": inSources("sandbox/server.ts"),
     index: inSources("index.ts"),
   },
   external: (id, importer) => isOurs(importer) && !/^[./]/.test(id) && !bundled.test(id),
   platform: "node",
+  // The same code as modules, of which only a part is needed; Node's own asks the environment at every token.
+  resolve: { alias: { yaml: fileURLToPath(new URL("../browser/index.js", import.meta.resolve("yaml"))) } },
   tsconfig: inSources("tsconfig.json"),
   logLevel: "warn",
   plugins: [licenses],

@@ -62,7 +62,7 @@ async function importLocked(
   { named, flags }: { readonly named: readonly string[]; readonly flags: ImportFlags },
 ): Promise<void> {
   const { config } = workspace;
-  const { desired } = await loadDesired(config, "hash");
+  const { desired } = await loadDesired(cli, config, "hash");
   const ledger = await workspace.ledger();
   const recorded = await ledger.load();
   const owner = { origin: config.service.origin, workspace: config.workspace };

@@ -18,7 +18,7 @@ async function runValidate({ cwd, env, terminal }: Cli, flags: WorkspaceFlags): 
   const { formatDiagnostics } = await import("../report/diagnostic-text.ts");
   const { plural } = await import("../report/quantities.ts");
   const config = await loadConfig({ cwd, env, flags });
-  const { desired, diagnostics, files } = await loadDesired(config, "stat");
+  const { desired, diagnostics, files } = await loadDesired({ env }, config, "stat");
   if (diagnostics.length > 0) terminal.err(`${formatDiagnostics(diagnostics, terminal.paintErr)}\n\n`);
   const attachments = desired.drafts.reduce((sum, draft) => sum + draft.attachments.length, 0);
   const counts = [
