@@ -22,7 +22,7 @@ const past: Readonly<Record<Finished["action"], string>> = {
   publish: "published",
   duplicate: "duplicated",
   forget: "forgotten",
-  in_doubt: "in doubt",
+  in_doubt: "settled",
   noop: "unchanged",
 };
 
