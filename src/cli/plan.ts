@@ -1,16 +1,16 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Option } from "commander";
-import type { Diagnostic } from "../model/diagnostic.ts";
 import { messageOf } from "../model/errors.ts";
 import type { Plan } from "../model/plan.ts";
 import { systemClock } from "../model/ports.ts";
-import type { Progress } from "../report/progress.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { collect, examples, withWorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import { exitCode } from "./exit-code.ts";
 import { type RefreshFlags, refreshModeOf, refreshOption } from "./refresh.ts";
+import { tellDiagnostics } from "./report-error.ts";
+import { openReporter } from "./reporter.ts";
 
 interface PlanFlags extends WorkspaceFlags, RefreshFlags {
   readonly out?: string;
@@ -58,7 +58,7 @@ async function runPlan(cli: Cli, flags: PlanFlags): Promise<void> {
   const { checkSafety } = await import("../plan/safety.ts");
   await inWorkspace(cli, flags, async (workspace) => {
     const refresh = refreshModeOf(flags, workspace.config);
-    const progress = await makeLookProgress(cli);
+    const progress = await openReporter(cli, { config: workspace.config });
     const { plan, recorded } = await makePlan(cli, workspace, {
       targets: flags.target ?? [],
       ...(refresh === undefined ? {} : { refresh }),
@@ -67,21 +67,8 @@ async function runPlan(cli: Cli, flags: PlanFlags): Promise<void> {
     await showPlan(cli, plan, flags.format);
     if (flags.out !== undefined) await savePlan(cli, plan, flags.out);
     const refusals = checkSafety(plan, recorded, workspace.config.safety);
-    if (refusals.length > 0) await warnOfRefusals(cli, refusals);
+    if (refusals.length > 0) tellDiagnostics(cli.terminal, "Apply will refuse this plan:", refusals);
     if (flags.detailedExitcode && plan.changes.length > 0) cli.end(exitCode.changes);
-  });
-}
-
-/** Shows on standard error how far looking at the service is. */
-export async function makeLookProgress({ terminal }: Cli): Promise<Progress> {
-  const { makeProgress } = await import("../report/progress.ts");
-  const { paintErr: paint, liveErr: live, columns } = terminal;
-  return makeProgress({
-    write: (text) => terminal.err(text),
-    paint,
-    placeOf: () => undefined,
-    live,
-    columns,
   });
 }
 
@@ -115,9 +102,4 @@ async function savePlan({ terminal, cwd }: Cli, plan: Plan, out: string): Promis
     });
   }
   terminal.err(`Saved. To carry out exactly this plan: draftsync apply ${out}\n`);
-}
-
-async function warnOfRefusals({ terminal }: Cli, refusals: readonly Diagnostic[]): Promise<void> {
-  const { formatDiagnostics } = await import("../report/diagnostic-text.ts");
-  terminal.err(`\nApply will refuse this plan:\n\n${formatDiagnostics(refusals, terminal.paintErr)}\n`);
 }

@@ -14,7 +14,7 @@ export async function run(args: readonly string[], version: string): Promise<voi
   const terminal = makeTerminal(process.env);
   const interrupts = listenForInterrupts({
     signals: process,
-    say: (text) => terminal.err(text),
+    say: (text) => terminal.log({ level: "warning", text, code: "interrupted" }),
     exit: endProcess,
   });
   try {
