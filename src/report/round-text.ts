@@ -40,7 +40,13 @@ export function describeRound(end: RoundEnd, next: { readonly nextAt?: number })
   const text = `${formatRound(end, next)}\n`;
   const level =
     isSuccess(end) || status === "interrupted" ? "info" : status === "failing" ? "error" : "warning";
-  const facts = { ...totals, held_back: heldBack, in_doubt: inDoubt, drift, look_calls: lookCalls };
+  const facts = {
+    ...totals,
+    held_back: heldBack,
+    in_doubt: inDoubt ?? totals?.in_doubt,
+    drift,
+    look_calls: lookCalls,
+  };
   const given = Object.entries(facts).filter(([, value]) => value !== undefined);
   return { level, text, code: code ?? "round", facts: { status, ...Object.fromEntries(given), ms } };
 }
