@@ -31,10 +31,13 @@ async function start(rules: readonly object[]): Promise<void> {
   });
 }
 
+/** Something in the process throws when it gets a signal, and nobody catches it. */
+const defect = encodeURIComponent('process.on("SIGUSR2", () => { throw new Error("boom"); })');
+
 const apply = (columns: number, ...args: string[]) =>
   startOnScreen(["apply", "--auto-approve", ...args], {
     cwd: folder.path,
-    env: { DRAFTSYNC_API_KEY: key, NO_COLOR: "1" },
+    env: { DRAFTSYNC_API_KEY: key, NO_COLOR: "1", NODE_OPTIONS: `--import data:text/javascript,${defect}` },
     columns,
   });
 
@@ -133,6 +136,14 @@ describe("ended early", () => {
     }
     expect(await screen.ended).not.toBe(0);
     expectInOrder(screen);
+  });
+
+  test("a defect that nobody catches", async () => {
+    const screen = await begun();
+    screen.kill("SIGUSR2");
+    expect(await screen.ended).toBe(1);
+    expectInOrder(screen);
+    expect(screen.lines().join("\n")).toContain("error: this should not have happened: boom  [defect]");
   });
 
   test("Ctrl-Z takes the lines away until it goes on", async () => {

@@ -154,6 +154,22 @@ describe("--log-format json", () => {
     expect(places).toEqual(["manifests/b.yaml:1:8", "manifests/c.yaml:1:8"]);
   });
 
+  test.each([
+    ["a warning of Node's", 'process.emitWarning("beware", "TideWarning")', "TideWarning"],
+    ["a defect that nobody caught", '(() => { throw new Error("boom"); })()', "defect"],
+  ])("tells %s", async (_name, script, code) => {
+    // When the command is about to listen for it.
+    const late = `process.on("newListener", (name) => name === "uncaughtException" && setImmediate(() => ${script}))`;
+    const { stderr } = await draftsync(["doctor", "--log-format", "json"], {
+      cwd: folder.path,
+      env: {
+        DRAFTSYNC_API_KEY: key,
+        NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(late)}`,
+      },
+    });
+    expect(objects(stderr)).toContainEqual(expect.objectContaining({ code }));
+  });
+
   test("tells what reconcile does", async () => {
     const { stderr } = await run("reconcile", "--log-format", "json");
     const codes = objects(stderr).flatMap(({ code }) => (code === undefined ? [] : [code]));
