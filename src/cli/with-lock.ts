@@ -68,7 +68,9 @@ async function acquire(
       const leftMs = until - systemClock.monotonic();
       if (!(error instanceof LockHeldError) || leftMs <= 0) return explainHeld(error);
       const who = describeHolder(error.lock);
-      if (isFirst) terminal.err(`waiting up to ${formatMilliseconds(waitMs)} for the lock of ${who}\n`);
+      if (isFirst && terminal.live === undefined) {
+        terminal.err(`waiting up to ${formatMilliseconds(waitMs)} for the lock of ${who}\n`);
+      }
       const waiting = `waiting for the lock of ${who}, ${formatSeconds(leftMs / 1000)} at most`;
       terminal.live?.show((columns) => [makeLiveLine({ text: waiting, columns, paint: terminal.paintErr })]);
       await sleep(Math.min(leftMs, askEveryMs), undefined, { signal }).catch(() => {
