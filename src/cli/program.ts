@@ -4,6 +4,7 @@ import type { Cli } from "./cli.ts";
 import { examples } from "./cli.ts";
 import { defineDoctor } from "./doctor.ts";
 import { defineDrift } from "./drift.ts";
+import { defineExplain } from "./explain.ts";
 import { defineHelp } from "./help.ts";
 import { defineHistory } from "./history.ts";
 import { defineImport } from "./import.ts";
@@ -38,6 +39,7 @@ const commands = [
   defineDoctor,
   defineSandbox,
   defineSchema,
+  defineExplain,
 ];
 
 /** The command line: every command, its flags and its help. Errors of usage are thrown, not printed. */

@@ -8,8 +8,23 @@ import type { Terminal } from "./terminal.ts";
 /** Diagnostics that are shown; with more than these nobody reads on. */
 const mostShown = 200;
 
-/** Shows anything that was thrown on standard error; returns the exit code of a command that it ended. */
-export function reportError(error: unknown, terminal: Pick<Terminal, "err" | "paintErr">): ExitCode {
+/** Codes of which a page says no more than the message. */
+const selfEvident: ReadonlySet<string> = new Set([
+  "aborted",
+  "bad-flag",
+  "stopped",
+  "unknown-code",
+  "unknown-command",
+]);
+
+/**
+ * Shows anything that was thrown on standard error; returns the exit code of a command that it ended. A person at a
+ * terminal is told where more stands about it; a log is not made longer by that.
+ */
+export function reportError(
+  error: unknown,
+  terminal: Pick<Terminal, "err" | "paintErr" | "liveErr">,
+): ExitCode {
   // Commander has printed its help or its sentence already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.done : exitCode.error;
   const paint = terminal.paintErr;
@@ -19,16 +34,27 @@ export function reportError(error: unknown, terminal: Pick<Terminal, "err" | "pa
     const left = error.diagnostics.length - shown.length;
     if (left > 0) terminal.err(`… and ${left} more like these.\n\n`);
     terminal.err(`${paint("error", error.message)}\n`);
+    const worst = shown.find(({ severity }) => severity === "error");
+    if (worst !== undefined) tellMore(worst.code, terminal);
     return exitCode.error;
   }
   if (error instanceof DraftsyncError) {
     terminal.err(`${formatError(error, paint)}\n`);
+    tellMore(error.code, terminal);
     return exitCodeOf(error);
   }
   const known = asCodedError(error);
   terminal.err(`${formatError(known, paint)}\n`);
+  tellMore(known.code, terminal);
   if (process.env.DRAFTSYNC_DEBUG && error instanceof Error) terminal.err(`${error.stack}\n`);
   return exitCode.error;
+}
+
+function tellMore(
+  code: string,
+  { err, paintErr, liveErr }: Pick<Terminal, "err" | "paintErr" | "liveErr">,
+): void {
+  if (liveErr && !selfEvident.has(code)) err(`${paintErr("muted", `  more:  draftsync explain ${code}`)}\n`);
 }
 
 /** Errors of parts that stand alone (the sandbox) bring a code and a hint; anything else is a defect. */

@@ -143,7 +143,7 @@ async function startHealth(
 function showError({ terminal }: Cli, news: News, error: unknown): void {
   const parts: string[] = [];
   const { paintErr } = terminal;
-  reportError(error, { err: (part) => void parts.push(part), paintErr });
+  reportError(error, { err: (part) => void parts.push(part), paintErr, liveErr: false });
   const text = parts.join("");
   if (news.isNew("error", text)) terminal.err(text);
 }
