@@ -29,7 +29,8 @@ async function showHelp(command: Command, names: readonly string[]): Promise<voi
 
 async function unknownCommand(name: string, { commands }: Command): Promise<CliError> {
   const { nearest } = await import("../manifest/nearest.ts");
-  const names = commands.map((each) => each.name());
+  // The command that completion scripts call is nobody's to type.
+  const names = commands.map((each) => each.name()).filter((each) => !each.startsWith("_"));
   const similar = nearest(name, names);
   const known = names.length > 0 ? `There are: ${names.join(", ")}.` : "It has no subcommands.";
   return new CliError(`there is no command ${name}`, {

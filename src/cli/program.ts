@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { defineApply } from "./apply.ts";
 import type { Cli } from "./cli.ts";
 import { examples } from "./cli.ts";
+import { defineCompletion } from "./completion.ts";
 import { defineDoctor } from "./doctor.ts";
 import { defineDrift } from "./drift.ts";
 import { defineExplain } from "./explain.ts";
@@ -40,6 +41,7 @@ const commands = [
   defineSandbox,
   defineSchema,
   defineExplain,
+  defineCompletion,
 ];
 
 /** The command line: every command, its flags and its help. Errors of usage are thrown, not printed. */

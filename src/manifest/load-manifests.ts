@@ -15,8 +15,10 @@ export interface LoadManifestsOptions {
   readonly root: string;
   /** Glob patterns relative to the workspace; one that starts with `!` excludes. */
   readonly patterns: readonly string[];
-  /** `hash`: local sources are read and have a `content`. `stat`: it is only checked that they are there. */
-  readonly sources: "hash" | "stat";
+  /** `hash`: local sources are read and have a `content`. `stat`: it is only checked that they are there. `unseen`: not even that. */
+  readonly sources: "hash" | "stat" | "unseen";
+  /** After so many bytes no further manifest is read: for those who need some of it fast, never for a plan. */
+  readonly maxBytes?: number;
 }
 
 /** What the manifests ask for, and what is wrong with them. */
@@ -37,29 +39,35 @@ const filesInARow = 100;
  * that a user wrote makes it throw. No network, no ledger.
  */
 export async function loadManifests(options: LoadManifestsOptions): Promise<LoadedManifests> {
-  const { root, patterns, sources } = options;
+  const { root, patterns, sources, maxBytes = Number.POSITIVE_INFINITY } = options;
   const { files, diagnostics: found } = await findFiles(root, patterns);
   const diagnostics = [...found];
   const collector = new DesiredCollector();
+  let bytes = 0;
   for (const [index, file] of files.entries()) {
+    if (bytes >= maxBytes) break;
     if (index % filesInARow === filesInARow - 1) await setImmediate();
-    for (const diagnostic of addFile(root, file, collector)) diagnostics.push(diagnostic);
+    const added = addFile(root, file, collector);
+    bytes += added.bytes;
+    for (const diagnostic of added.diagnostics) diagnostics.push(diagnostic);
   }
   for (const diagnostic of collector.diagnostics) diagnostics.push(diagnostic);
-  for (const diagnostic of await checkSources({ root, uses: collector.sourceUses, sources })) {
-    diagnostics.push(diagnostic);
+  if (sources !== "unseen") {
+    for (const diagnostic of await checkSources({ root, uses: collector.sourceUses, sources })) {
+      diagnostics.push(diagnostic);
+    }
   }
   return { desired: collector.desired, diagnostics: diagnostics.sort(compareDiagnostics), files };
 }
 
-function addFile(root: string, file: string, collector: DesiredCollector): readonly Diagnostic[] {
+function addFile(root: string, file: string, collector: DesiredCollector) {
   const read = readManifest(root, file);
-  if (!read.ok) return [read.diagnostic];
+  if (!read.ok) return { bytes: 0, diagnostics: [read.diagnostic] };
   const reading = readYaml({ file, bytes: read.bytes, schema: chooseDocument });
   const { documents, misfits, diagnostics, source } = reading;
   for (const document of documents) collector.add(document, source);
   for (const misfit of misfits) collector.addSourcesOf(misfit, source);
-  return diagnostics;
+  return { bytes: read.bytes.length, diagnostics };
 }
 
 function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {
