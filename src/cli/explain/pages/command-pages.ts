@@ -26,6 +26,7 @@ export const commandPages = {
     title: "The questions were not answered to the end",
     meaning: "The input ended, or Ctrl-C was pressed. Nothing was written.",
     cure: ["Run `draftsync init` again; flags answer questions beforehand."],
+    ending: "depends",
   },
   "invalid-input": {
     title: "The manifests or the config have errors",
