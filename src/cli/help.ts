@@ -29,8 +29,7 @@ async function showHelp(command: Command, names: readonly string[]): Promise<voi
 
 async function unknownCommand(name: string, { commands }: Command): Promise<CliError> {
   const { nearest } = await import("../manifest/nearest.ts");
-  // The command that completion scripts call is nobody's to type.
-  const names = commands.map((each) => each.name()).filter((each) => !each.startsWith("_"));
+  const names = commands.map((each) => each.name());
   const similar = nearest(name, names);
   const known = names.length > 0 ? `There are: ${names.join(", ")}.` : "It has no subcommands.";
   return new CliError(`there is no command ${name}`, {

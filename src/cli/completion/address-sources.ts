@@ -15,7 +15,7 @@ const mostManifestBytes = 256 * 1024;
  * lock, and a ledger that would have to be brought up to date is left alone. Rejects where a command would.
  */
 export async function readAddresses(
-  cli: Cli,
+  { cwd, env }: Pick<Cli, "cwd" | "env">,
   { given, path }: Pick<Understood, "given" | "path">,
 ): Promise<readonly string[]> {
   const { loadConfig } = await import("../config.ts");
@@ -24,7 +24,7 @@ export async function readAddresses(
     ...(named === undefined ? {} : { config: named }),
     ...(state === undefined ? {} : { state }),
   };
-  const config = await loadConfig({ cwd: cli.cwd, env: cli.env, flags });
+  const config = await loadConfig({ cwd, env, flags });
   const [command] = path;
   if (command === "resolve") return readRecorded(config, "in_doubt");
   if (command === "state" || command === "history") return readRecorded(config, "all");
