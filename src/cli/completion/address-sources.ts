@@ -6,8 +6,8 @@ import type { Cli } from "../cli.ts";
 import type { Config } from "../config.ts";
 import type { Understood } from "./command-words.ts";
 
-/** Bytes of manifests that are read: what takes a tenth of a second. The ledger knows what is left out, once applied. */
-const mostManifestBytes = 256 * 1024;
+/** Bytes of manifests that are read, which somebody who types can wait for. The ledger knows what is left out, once applied. */
+const mostManifestBytes = 48 * 1024;
 
 /**
  * Addresses of the workspace for a command line: what is in doubt for `resolve`, what is recorded for `state` and

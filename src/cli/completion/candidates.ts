@@ -13,7 +13,7 @@ export interface Candidate {
 
 /**
  * What may stand at the cursor. `files` and `folders` are for the shell to find; `nospace`: the candidates are
- * beginnings of words.
+ * beginnings of words, some of them at least.
  */
 export interface Completion {
   readonly kind: "words" | "nospace" | "files" | "folders";
@@ -124,7 +124,7 @@ function stepwise(addresses: readonly string[], typed: string, before: string): 
     .sort();
   if (fit.length <= mostAtOnce) return { kind: "words", candidates: plain(fit.map((each) => before + each)) };
   const steps = new Set(fit.map((address) => stepOf(address, common(fit))));
-  const kind = [...steps].every((step) => step.endsWith("/")) ? "nospace" : "words";
+  const kind = [...steps].some((step) => step.endsWith("/")) ? "nospace" : "words";
   return { kind, candidates: plain([...steps].map((each) => before + each)) };
 }
 
