@@ -2,8 +2,10 @@ import { Command } from "commander";
 import { defineApply } from "./apply.ts";
 import type { Cli } from "./cli.ts";
 import { examples } from "./cli.ts";
+import { defineCompletion } from "./completion.ts";
 import { defineDoctor } from "./doctor.ts";
 import { defineDrift } from "./drift.ts";
+import { defineExplain } from "./explain.ts";
 import { defineHelp } from "./help.ts";
 import { defineHistory } from "./history.ts";
 import { defineImport } from "./import.ts";
@@ -39,6 +41,8 @@ const commands = [
   defineDoctor,
   defineSandbox,
   defineSchema,
+  defineExplain,
+  defineCompletion,
 ];
 
 /** The command line: every command, its flags and its help. Errors of usage are thrown, not printed. */

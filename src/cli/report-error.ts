@@ -11,8 +11,17 @@ import type { Terminal } from "./terminal.ts";
 /** Diagnostics that are shown; with more than these nobody reads on. */
 const mostShown = 200;
 
-/** What errors are told to. */
-export type ErrorTerminal = Pick<Terminal, "log" | "paintErr">;
+/** What errors are told to. A person at a terminal is told where more stands about one; a log is not made longer by that. */
+export type ErrorTerminal = Pick<Terminal, "log" | "paintErr" | "live">;
+
+/** Codes of which a page says no more than the message. */
+const selfEvident: ReadonlySet<string> = new Set([
+  "aborted",
+  "bad-flag",
+  "stopped",
+  "unknown-code",
+  "unknown-command",
+]);
 
 /** Shows anything that was thrown on standard error; returns the exit code of a command that it ended. */
 export function reportError(error: unknown, terminal: ErrorTerminal): ExitCode {
@@ -24,7 +33,14 @@ export function reportError(error: unknown, terminal: ErrorTerminal): ExitCode {
     const left = error.diagnostics.length - shown.length;
     if (left > 0) terminal.log({ level: "error", text: `\n… and ${left} more like these.\n` });
     const { message, code } = error;
-    terminal.log({ level: "error", text: `\n${terminal.paintErr("error", message)}\n`, message, code });
+    const worst = shown.find(({ severity }) => severity === "error");
+    const more = worst === undefined ? "" : whereMore(worst.code, terminal);
+    terminal.log({
+      level: "error",
+      text: `\n${terminal.paintErr("error", message)}\n${more}`,
+      message,
+      code,
+    });
     return exitCode.error;
   }
   if (error instanceof DraftsyncError) {
@@ -38,14 +54,20 @@ export function reportError(error: unknown, terminal: ErrorTerminal): ExitCode {
   return exitCode.error;
 }
 
-function tellError(error: DraftsyncError, { log, paintErr }: ErrorTerminal): void {
+function tellError(error: DraftsyncError, terminal: ErrorTerminal): void {
   const { message, code, hint, place, request } = error;
   const facts = {
     ...(hint === undefined ? {} : { hint }),
     ...(place === undefined ? {} : { place: formatPlace(place) }),
     ...(request === undefined ? {} : { request }),
   };
-  log({ level: "error", text: `${formatError(error, paintErr)}\n`, message, code, facts });
+  const text = `${formatError(error, terminal.paintErr)}\n${whereMore(code, terminal)}`;
+  terminal.log({ level: "error", text, message, code, facts });
+}
+
+function whereMore(code: string, { live, paintErr }: ErrorTerminal): string {
+  if (live === undefined || selfEvident.has(code)) return "";
+  return `${paintErr("muted", `  more:  draftsync explain ${code}`)}\n`;
 }
 
 const levels: Readonly<Record<Severity, LogLevel>> = { error: "error", warning: "warning", info: "info" };

@@ -22,6 +22,8 @@ export interface Terminal {
   readonly interactive: boolean;
   /** Lines on standard error that are rewritten in place; absent where that cannot be, or is not wanted. */
   readonly live?: LiveDisplay | undefined;
+  /** Of standard output, when it is a terminal. */
+  readonly columns?: number | undefined;
   /** Everything that comes on standard input. */
   readAll(): Promise<string>;
   /** Asks on standard error; `undefined` when the input ends or the question is interrupted. */
@@ -72,6 +74,9 @@ export function makeTerminal(env: NodeJS.ProcessEnv): AdjustableTerminal {
     get live() {
       const isWanted = settings.format === "text" && settings.verbosity !== "quiet";
       return canBeLive && isWanted ? area : undefined;
+    },
+    get columns() {
+      return stdout.columns;
     },
     readAll: () => text(stdin),
     ask: async (question, signal) => {

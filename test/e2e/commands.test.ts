@@ -191,33 +191,6 @@ describe("by hand", () => {
   });
 });
 
-describe("init", () => {
-  test("what it writes can be planned at once, and is not written over", async () => {
-    const empty = await makeFolder();
-    const at = (...args: string[]) => draftsync(args, { cwd: empty.path });
-    expect((await at("init", "shop", "--draft", "48213")).code).toBe(0);
-    const plan = await draftsync(["plan"], { cwd: `${empty.path}/shop` });
-    expect(plan.stdout).toContain("drafts/48213");
-    expect(plan.code).toBe(0);
-    expect(await at("init", "shop")).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining("[already-initialised]"),
-    });
-    await empty.dispose();
-  });
-
-  test.each([
-    ["--draft", "007"],
-    ["--workspace", "My Shop"],
-    ["--base-url", "example.com"],
-  ])("%s %s is refused before anything is written", async (flag, value) => {
-    const empty = await makeFolder();
-    expect((await draftsync(["init", flag, value], { cwd: empty.path })).code).toBe(1);
-    await expect(empty.read("draftsync.yaml")).rejects.toThrow("ENOENT");
-    await empty.dispose();
-  });
-});
-
 describe("sandbox", () => {
   test("serves until it is interrupted, with the readings that are asked for", async () => {
     const running = startDraftsync(
