@@ -79,7 +79,7 @@ async function applyLocked(
       : await prepareSaved(cli, workspace, { file, flags });
   const { plan, recorded, placeOf } = prepared;
   if (flags.json) announce(cli, plan);
-  else await (file === undefined ? showPlan(cli, plan, "text") : showPlanSummary(cli, plan));
+  else await (file === undefined ? showPlan(cli, plan, { format: "text" }) : showPlanSummary(cli, plan));
   if (await refuse(cli, workspace, { plan, recorded, flags })) return cli.end(exitCode.refused);
   const isNothing = plan.changes.every(isBlocked);
   // What was seen to be otherwise than recorded is no decision of anybody: the ledger takes it in without a question.

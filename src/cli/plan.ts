@@ -20,11 +20,11 @@ interface PlanFlags extends WorkspaceFlags, RefreshFlags {
 }
 
 /** How a plan can be shown. */
-export type PlanFormat = "text" | "json";
+export type PlanFormat = "text" | "json" | "html";
 
 /** `--format` of the commands that show a plan. */
 export function formatOption(): Option {
-  return new Option("--format <format>", "how to show it").choices(["text", "json"]).default("text");
+  return new Option("--format <format>", "how to show it").choices(["text", "json", "html"]).default("text");
 }
 
 /** `draftsync plan` */
@@ -46,6 +46,7 @@ export const definePlan: DefineCommand = (program, cli) => {
         "draftsync plan",
         "draftsync plan --out plan.json && draftsync apply plan.json",
         "draftsync plan --target drafts/48213 --format json | jq .summary",
+        "draftsync plan --format html > plan.html    a page for a browser, in one file",
         "draftsync plan --refresh full               look at everything that can be looked at",
       ),
     )
@@ -64,7 +65,7 @@ async function runPlan(cli: Cli, flags: PlanFlags): Promise<void> {
       ...(refresh === undefined ? {} : { refresh }),
       emit: progress.emit,
     }).finally(progress.stop);
-    await showPlan(cli, plan, flags.format);
+    await showPlan(cli, plan, { format: flags.format, root: workspace.config.root });
     if (flags.out !== undefined) await savePlan(cli, plan, flags.out);
     const refusals = checkSafety(plan, recorded, workspace.config.safety);
     if (refusals.length > 0) await warnOfRefusals(cli, refusals);
@@ -85,11 +86,21 @@ export async function makeLookProgress({ terminal }: Cli): Promise<Progress> {
   });
 }
 
+/** How a plan is shown. `root` is the absolute folder of its workspace; without one, a page has no pictures. */
+export interface Showing {
+  readonly format: PlanFormat;
+  readonly root?: string | undefined;
+}
+
 /** Writes a plan to standard output. */
-export async function showPlan({ terminal }: Cli, plan: Plan, format: PlanFormat): Promise<void> {
+export async function showPlan({ terminal }: Cli, plan: Plan, { format, root }: Showing): Promise<void> {
   if (format === "json") {
     const { formatPlanFile } = await import("../plan/saved-plan.ts");
     return terminal.out(formatPlanFile(plan));
+  }
+  if (format === "html") {
+    const { makePlanPage } = await import("./plan-page.ts");
+    return terminal.out(await makePlanPage(plan, root));
   }
   const { viewPlan } = await import("../report/plan-view.ts");
   const { formatPlanText } = await import("../report/plan-text.ts");

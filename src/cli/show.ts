@@ -11,15 +11,23 @@ export const defineShow: DefineCommand = (program, cli) => {
   program
     .command("show")
     .summary("show a saved plan again")
-    .description("Shows a saved plan. Needs no config, no ledger and no network.")
+    .description(
+      "Shows a saved plan. Needs no config, no ledger and no network; as a page (--format html) it has the pictures that are still as planned.",
+    )
     .argument("<plan>", "file that `draftsync plan --out` wrote")
     .addOption(formatOption())
     .addHelpText(
       "after",
-      examples("draftsync show plan.json", "draftsync show plan.json --format json | jq .estimate"),
+      examples(
+        "draftsync show plan.json",
+        "draftsync show plan.json --format json | jq .estimate",
+        "draftsync show plan.json --format html > plan.html",
+      ),
     )
     .action(async (file: string, flags: { readonly format: PlanFormat }) => {
-      await showPlan(cli, await loadSavedPlan(cli, file), flags.format);
+      const { findRoot } = await import("./config.ts");
+      const root = await findRoot(cli.cwd);
+      await showPlan(cli, await loadSavedPlan(cli, file), { format: flags.format, root });
     });
 };
 

@@ -8,7 +8,7 @@ import type { CountView, GroupView, PlanView } from "./plan-view.ts";
 import { formatCount } from "./quantities.ts";
 import type { RefreshView } from "./refresh-view.ts";
 import type { Segment, SegmentLine } from "./word-diff.ts";
-import { splitLines } from "./word-diff.ts";
+import { showWhiteSpace, splitLines } from "./word-diff.ts";
 
 /** A text that is new is shown up to this many lines; the rest is counted. */
 const newTextLines = 6;
@@ -122,16 +122,6 @@ function formatText(segments: readonly Segment[], { name, isNew, paint }: TextOp
   );
   if (painted.length === 1) return [`${indent}${name}  ${painted[0]}`];
   return [`${indent}${name.trimEnd()}`, ...painted.map((line) => `${indent}  ${line}`.trimEnd())];
-}
-
-/** When nothing but white space differs, it is made visible: line feeds as `⏎`, tabs as `⇥`, spaces as `·`. */
-function showWhiteSpace(segments: readonly Segment[]): readonly Segment[] {
-  const changed = segments.filter(({ op }) => op !== "same");
-  if (changed.length === 0 || changed.some(({ text }) => text.trim() !== "")) return segments;
-  return segments.map(({ op, text }) => {
-    if (op === "same") return { op, text };
-    return { op, text: text.replaceAll(" ", "·").replaceAll("\t", "⇥").replaceAll("\n", "⏎\n") };
-  });
 }
 
 /** A line feed at the very end, which block scalars have, would only show as an empty line. */

@@ -59,3 +59,13 @@ export function splitLines(segments: readonly Segment[]): readonly SegmentLine[]
   }
   return lines;
 }
+
+/** When nothing but white space differs, it is made visible: line feeds as `⏎`, tabs as `⇥`, spaces as `·`. */
+export function showWhiteSpace(segments: readonly Segment[]): readonly Segment[] {
+  const changed = segments.filter(({ op }) => op !== "same");
+  if (changed.length === 0 || changed.some(({ text }) => text.trim() !== "")) return segments;
+  return segments.map(({ op, text }) => {
+    if (op === "same") return { op, text };
+    return { op, text: text.replaceAll(" ", "·").replaceAll("\t", "⇥").replaceAll("\n", "⏎\n") };
+  });
+}
