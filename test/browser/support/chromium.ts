@@ -19,7 +19,7 @@ export interface Viewer {
 /** A page that is open. */
 export interface Viewed {
   readonly page: Page;
-  /** Every address that it loaded or asked for, but its own. */
+  /** Every address that it loaded or tried to, but its own. */
   readonly requests: readonly string[];
   /** Errors, messages of the console (refusals of the policy are among them) and dialogs. */
   readonly noises: readonly string[];
@@ -45,6 +45,10 @@ export async function openViewer(): Promise<Viewer> {
       page.on("request", (request) => {
         if (!request.url().startsWith(own) && !request.url().startsWith("data:"))
           requests.push(request.url());
+      });
+      // What the policy refused was never sent; it is told on the console.
+      page.on("requestfailed", (request) => {
+        if (request.failure()?.errorText === "csp") requests.splice(requests.indexOf(request.url()), 1);
       });
       page.on("console", (message) => noises.push(message.text()));
       page.on("pageerror", (error) => noises.push(String(error)));
