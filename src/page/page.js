@@ -59,8 +59,10 @@
     if (details === null || details.childElementCount > 1) return;
     const body = document.createElement("div");
     body.className = "body";
-    const markup = lateBodyOf(item);
-    body.append(...new DOMParser().parseFromString(markup, "text/html").body.childNodes);
+    // Markup that this page escaped where it was made; in a template nothing of it runs or loads.
+    const template = document.createElement("template");
+    template.innerHTML = lateBodyOf(item);
+    body.append(template.content);
     details.append(body);
   };
 
