@@ -47,6 +47,8 @@ export default defineConfig({
       project("model"),
       project("conformance", { seconds: 60, compiled: true }),
       project("crash", { seconds: 120, compiled: true, postgres: true }),
+      project("browser", { seconds: 60, compiled: true }),
+      project("screenshots", { seconds: 60, compiled: true }),
       project("e2e", { seconds: 120, compiled: true, postgres: true }),
       project("faults", { seconds: 120, compiled: true, postgres: true }),
     ],

@@ -38,6 +38,7 @@ export const definePlan: DefineCommand = (program, cli) => {
         "draftsync plan --out plan.json && draftsync apply plan.json",
         "draftsync plan --target drafts/48213 --format json | jq .summary",
         "draftsync plan --format markdown > plan.md   a comment for the pull request",
+        "draftsync plan --format html > plan.html    a page for a browser, in one file",
         "draftsync plan --refresh full               look at everything that can be looked at",
       ),
     )
@@ -58,7 +59,7 @@ async function runPlan(cli: Cli, flags: PlanFlags): Promise<void> {
       emit: progress.emit,
     }).finally(progress.stop);
     const refusals = checkSafety(plan, recorded, workspace.config.safety);
-    await showPlan(cli, plan, { ...flags, refusals });
+    await showPlan(cli, plan, { ...flags, refusals, root: workspace.config.root });
     if (flags.out !== undefined) await savePlan(cli, plan, flags.out);
     if (refusals.length > 0) tellDiagnostics(cli.terminal, "Apply will refuse this plan:", refusals);
     if (flags.detailedExitcode && plan.changes.length > 0) cli.end(exitCode.changes);
