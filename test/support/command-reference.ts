@@ -1,5 +1,5 @@
 import type { Argument, Command, Option } from "commander";
-import { makeProgram } from "../../src/cli/program.ts";
+import { programToRead } from "./program.ts";
 import { sentence } from "./schema-reference.ts";
 
 /** The options of the workspace, which most commands share and which are told once. */
@@ -8,7 +8,7 @@ const shared = ["--config", "--base-url", "--state"];
 /** The Markdown of every command, with a heading for each command and each of its options. */
 export function commandReference(): string {
   const written: string[] = [];
-  const program = programFor((text) => void written.push(text));
+  const program = programToRead((text) => void written.push(text));
   /** What stands below a command's help: commander writes it, and does not give it out otherwise. */
   const belowHelp = (command: Command) => {
     written.length = 0;
@@ -32,24 +32,6 @@ export function commandReference(): string {
     ...(sharing?.options ?? []).filter(isShared).flatMap((option) => optionSection(option, "")),
     ...subcommandsOf(program).flatMap(sectionOf),
   ].join("\n\n");
-}
-
-function programFor(write: (text: string) => void): Command {
-  const { signal } = new AbortController();
-  const paint = (_style: unknown, text: string) => text;
-  const terminal = {
-    out: write,
-    err: write,
-    paintOut: paint,
-    paintErr: paint,
-    interactive: false,
-    liveErr: false,
-    columns: 80,
-    readAll: async () => "",
-    ask: async () => undefined,
-  };
-  const interrupts = { drain: signal, cutOff: signal };
-  return makeProgram({ env: {}, cwd: "/", terminal, signal, interrupts, end: () => {} }, "0.0.0");
 }
 
 function commandSection(command: Command, below: string): string[] {
