@@ -1,8 +1,10 @@
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../../src/model/ports.ts";
 import { startSandbox } from "../../../src/sandbox/server.ts";
-import { draftsync, makeFolder, startDraftsync } from "../../support/cli.ts";
+import { openLedger } from "../../../src/state/open-ledger.ts";
+import { makeFolder, startDraftsync } from "../../support/cli.ts";
 import { startFaultyProxy } from "../../support/faulty-proxy.ts";
 import { checkPage } from "../../support/page.ts";
 
@@ -55,8 +57,10 @@ service: { base_url: ${proxy.url}, profile: { settle_delay: 1ms } }
   };
 
   const releaseLock = async () => {
-    const { lock } = JSON.parse((await draftsync(["lock", "status", "--json"], options)).stdout);
-    await draftsync(["lock", "release", lock.id, "--auto-approve"], options);
+    const location = join(folder.path, ".draftsync/state.db");
+    const ledger = await openLedger({ location, clock: systemClock });
+    await ledger.releaseLock((await ledger.heldLock())?.id ?? "none");
+    await ledger.close();
   };
 
   await checkPage("docs/guides/recover-from-doubt.md", {
