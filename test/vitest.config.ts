@@ -43,6 +43,7 @@ export default defineConfig({
       project("structure"),
       project("unit", { postgres: true }),
       project("scenarios"),
+      project("golden"),
       project("model"),
       project("conformance", { seconds: 60, compiled: true }),
       project("crash", { seconds: 120, compiled: true, postgres: true }),

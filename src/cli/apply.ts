@@ -9,7 +9,8 @@ import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { collect, examples, withWorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import { exitCode, exitCodeOf } from "./exit-code.ts";
-import { showPlan, showPlanSummary } from "./plan.ts";
+import { showPlanSummary } from "./plan.ts";
+import { showPlan } from "./plan-format.ts";
 import { type RefreshFlags, refreshModeOf, refreshOption } from "./refresh.ts";
 import { type LimitFlags, limitsOf, withLimitFlags } from "./run-limits.ts";
 import { loadSavedPlan } from "./show.ts";
@@ -79,7 +80,7 @@ async function applyLocked(
       : await prepareSaved(cli, workspace, { file, flags });
   const { plan, recorded, placeOf } = prepared;
   if (flags.json) announce(cli, plan);
-  else await (file === undefined ? showPlan(cli, plan, "text") : showPlanSummary(cli, plan));
+  else await (file === undefined ? showPlan(cli, plan, { format: "text" }) : showPlanSummary(cli, plan));
   if (await refuse(cli, workspace, { plan, recorded, flags })) return cli.end(exitCode.refused);
   const isNothing = plan.changes.every(isBlocked);
   // What was seen to be otherwise than recorded is no decision of anybody: the ledger takes it in without a question.
