@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { allCodes, errorAreas, explanationOf } from "../../src/cli/explain/catalogue.ts";
 import { errorsMarkdown } from "../../src/cli/explain/page-markdown.ts";
-import { makeProgram } from "../../src/cli/program.ts";
+import { commandNames, wordsOf } from "../support/command-names.ts";
 import { codesInSources, isInSources } from "../support/error-codes.ts";
 import { readText } from "../support/source-files.ts";
 
@@ -48,8 +48,7 @@ describe("the table of error codes", () => {
   });
 
   test("names commands and flags that there are", () => {
-    const cli = { terminal: { out: () => {}, err: () => {} } };
-    const known = namesOf(makeProgram(Object.assign(Object.create(null), cli), "0.0.0"));
+    const known = commandNames();
     const named = pages.flatMap(([code, { meaning, cure }]) =>
       [meaning, ...cure].flatMap((text) =>
         [...text.matchAll(/`draftsync ([^`]*)`|(?<![\w`-])(--[a-z][a-z-]*)/g)].flatMap(([, command, flag]) =>
@@ -71,24 +70,3 @@ describe("docs/errors.md", () => {
     expect(readText("README.md").includes("(docs/errors.md)")).toBe(true);
   });
 });
-
-/** The names of a command: each command's path, and every flag. */
-function namesOf(command: ReturnType<typeof makeProgram>): ReadonlySet<string> {
-  const names = new Set<string>(["--help"]);
-  const visit = (each: typeof command) => {
-    for (const { long } of each.options) if (typeof long === "string") names.add(long);
-    for (const child of each.commands) {
-      names.add(child.name());
-      visit(child);
-    }
-  };
-  visit(command);
-  return names;
-}
-
-/** Of a command line, the command and the flags: the words that may not be misspelled. */
-function wordsOf(line: string): readonly string[] {
-  const words = line.split(/[\s=]+/);
-  const first = words.slice(0, 1).filter((word) => /^[a-z]/.test(word));
-  return [...first, ...words.filter((word) => word.startsWith("--"))];
-}

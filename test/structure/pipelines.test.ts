@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
+import { commandNames, wordsOf } from "../support/command-names.ts";
 import { readText } from "../support/source-files.ts";
 import { loadWorkflowParser } from "../support/workflow-parser.ts";
 
@@ -57,6 +58,11 @@ describe("the pipeline for GitHub", () => {
         condition.includes("pull_request") && !condition.includes("head.repo.full_name == github.repository");
       if (forks) expect(Object.keys(env), name).toEqual([]);
     }
+  });
+
+  test("changes nothing for what nobody has reviewed", () => {
+    expect(jobs.apply?.if).toBe("github.event_name == 'push'");
+    expect(jobs.reconcile?.if).toContain("&& github.ref == 'refs/heads/main'");
   });
 
   test("lets one job at a time change something, and cuts none off", () => {
@@ -119,4 +125,16 @@ test.each([
   expect(text).toContain(`DRAFTSYNC: draftsync@${version} `);
   expect(text).toContain("DRAFTSYNC_STATE    ");
   expect(text).toMatch(/has to outlive the jobs/);
+});
+
+test.each([
+  ["GitHub", github],
+  ["GitLab", gitlab],
+])("the pipeline for %s calls commands and flags that there are", (_name, text) => {
+  const lines = [...text.matchAll(/^\s*- (?:run: )?draftsync (.*?)(?: >.*)?$/gm)].map(
+    ([, line = ""]) => line,
+  );
+  expect(lines.map((line) => line.split(" ")[0])).toEqual(["validate", "plan", "apply", "reconcile"]);
+  const known = commandNames();
+  expect(lines.flatMap(wordsOf).filter((word) => !known.has(word))).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { filesBelow } from "./source-files.ts";
 
-const sources = () => filesBelow("src", ".ts").filter(({ path }) => !path.startsWith("src/cli/explain/"));
+const sources = filesBelow("src", ".ts").filter(({ path }) => !path.startsWith("src/cli/explain/"));
 
 /** A place in the sources that says a code, or that says one in a way that is not understood. */
 export interface CodeUse {
@@ -22,7 +22,7 @@ const takers =
  * literal nor known to be passed on is returned with the code `?`, so that nobody's code is overlooked.
  */
 export function codesInSources(): readonly CodeUse[] {
-  return sources().flatMap(({ path, text: source }) => {
+  return sources.flatMap(({ path, text: source }) => {
     const text = withoutComments(source);
     const inSandbox = path.startsWith("src/sandbox/");
     const members = inSandbox
@@ -38,7 +38,7 @@ export function codesInSources(): readonly CodeUse[] {
 
 /** Whether the sources hold a text, as a literal, anywhere: types and tables of codes included. */
 export function isInSources(literal: string): boolean {
-  return sources().some(({ text }) => text.includes(`"${literal}"`));
+  return sources.some(({ text }) => text.includes(`"${literal}"`));
 }
 
 function codesOf(value: string, where: string): CodeUse[] {

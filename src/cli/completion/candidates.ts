@@ -106,7 +106,7 @@ function plain(values: readonly string[]): readonly Candidate[] {
 }
 
 function fitting(candidates: readonly Candidate[], typed: string, before = ""): Completion {
-  const fit = candidates.filter(({ value }) => value.startsWith(typed) && isPlain(value));
+  const fit = candidates.filter(({ value }) => value.startsWith(typed));
   return {
     kind: "words",
     candidates: fit.map(({ value, about }) => ({ value: before + value, about: inertLine(about) })),
