@@ -38,7 +38,11 @@ chmod +x "$prefix/bin/draftsync"
 export async function startExample(name: string): Promise<Example> {
   const key = "canary-key-9b1d";
   const arrivals: Arrival[] = [];
-  const sandbox = await startSandbox({ key, log: (arrival) => void arrivals.push(arrival) });
+  const sandbox = await startSandbox({
+    key,
+    uploadProcessingMs: 0,
+    log: (arrival) => void arrivals.push(arrival),
+  });
   const folder = await makeFolder();
   await folder.write({ "bin/npm": npm.replaceAll("HERE", folder.path), "installed.txt": "" });
   await chmod(join(folder.path, "bin/npm"), 0o755);
