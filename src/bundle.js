@@ -1,5 +1,5 @@
 // Part of `npm run build`: writes the program into dist/, beside the declarations that tsc has written there.
-import { readdirSync, readFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
@@ -34,11 +34,14 @@ const bundle = await rolldown({
   input: {
     "cli/main": inSources("cli/main.ts"),
     "cli/demo": inSources("cli/demo.ts"),
+    "manifest/page-worker": inSources("manifest/page-worker.ts"),
     "sandbox/server": inSources("sandbox/server.ts"),
     index: inSources("index.ts"),
   },
   external: (id, importer) => isOurs(importer) && !/^[./]/.test(id) && !bundled.test(id),
   platform: "node",
+  // The same code as modules, of which only a part is needed; Node's own asks the environment at every token.
+  resolve: { alias: { yaml: fileURLToPath(new URL("../browser/index.js", import.meta.resolve("yaml"))) } },
   tsconfig: inSources("tsconfig.json"),
   logLevel: "warn",
   plugins: [licenses],
@@ -47,5 +50,11 @@ await bundle.write({
   dir: inSources("../dist"),
   // As deep as the entries, so that paths from a module to package.json hold in a chunk, too.
   chunkFileNames: "chunks/[name].js",
+  // What Node need not parse is a tenth of the start of every command. Names stay: they stand in the traces of defects.
+  minify: { compress: true, mangle: false, codegen: true },
   comments: { legal: true, annotation: false, jsdoc: false },
 });
+
+// The script and the style of the HTML pages: they are put into a page as they are, so that their digests are known.
+for (const name of ["page.js", "page.css"])
+  cpSync(inSources(`page/${name}`), inSources(`../dist/page/${name}`));

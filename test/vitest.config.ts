@@ -25,6 +25,8 @@ function project(name: string, { seconds = 20, compiled = false, postgres = fals
       testTimeout: seconds * 1000,
       hookTimeout: seconds * 1000,
       globalSetup,
+      // No test mocks a module or changes one's state, so a worker loads each once and not for every file.
+      isolate: false,
     },
   };
 }
@@ -35,8 +37,6 @@ export default defineConfig({
     reporters: ["default"],
     // Much of the time goes to processes and clocks that are waited for: one worker more than processors pays.
     maxWorkers: availableParallelism() + 1,
-    // No test mocks a module or changes one's state, so a worker loads each once and not for every file.
-    isolate: false,
     // As the command line sets it: the versions in the lockfile run on the oldest Node that is supported.
     env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true" },
     projects: [
@@ -47,6 +47,8 @@ export default defineConfig({
       project("model"),
       project("conformance", { seconds: 60, compiled: true }),
       project("crash", { seconds: 120, compiled: true, postgres: true }),
+      project("browser", { seconds: 60, compiled: true }),
+      project("screenshots", { seconds: 60, compiled: true }),
       project("e2e", { seconds: 120, compiled: true, postgres: true }),
       project("faults", { seconds: 120, compiled: true, postgres: true }),
     ],

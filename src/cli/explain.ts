@@ -31,7 +31,7 @@ async function runExplain(
   const { allCodes, explanationOf } = await import("./explain/catalogue.ts");
   const { formatList, formatPage } = await import("./explain/page-text.ts");
   const { printJson } = await import("./print-json.ts");
-  const layout = { paint: terminal.paintOut, columns: Math.min(widest, terminal.columns) };
+  const layout = { paint: terminal.paintOut, columns: Math.min(widest, terminal.columns ?? widest) };
   if (word === undefined) {
     const codes = allCodes().flatMap((code) => explanationOf(code) ?? []);
     return flags.json ? printJson(cli, { format_version: 1, codes }) : terminal.out(formatList(layout));

@@ -1,9 +1,9 @@
 import { parseId } from "../model/address.ts";
-import { formatError } from "../report/diagnostic-text.ts";
 import type { Cli } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import { configSchema } from "./config-schema.ts";
 import { type Pipeline, pipelines } from "./init-pipeline.ts";
+import { reportError } from "./report-error.ts";
 
 /** What `init` writes its files from. */
 export interface InitAnswers {
@@ -72,7 +72,7 @@ async function ask({ terminal, signal }: Cli, { text, otherwise, refuse }: Quest
     const answer = said.trim() || otherwise;
     const refused = refuse(answer);
     if (refused === undefined) return answer;
-    terminal.err(`${formatError(refused, terminal.paintErr)}\n`);
+    reportError(refused, terminal);
   }
 }
 

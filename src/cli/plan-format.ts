@@ -9,7 +9,7 @@ import { CliError } from "./cli-error.ts";
 
 /** Flags that say how a plan is shown. */
 export interface FormatFlags {
-  readonly format: "text" | "json" | "markdown";
+  readonly format: "text" | "json" | "markdown" | "html";
   readonly maxChars?: number;
 }
 
@@ -17,7 +17,9 @@ export interface FormatFlags {
 export function withFormatFlags(command: Command): Command {
   return command
     .addOption(
-      new Option("--format <format>", "how to show it").choices(["text", "json", "markdown"]).default("text"),
+      new Option("--format <format>", "how to show it")
+        .choices(["text", "json", "markdown", "html"])
+        .default("text"),
     )
     .option(
       "--max-chars <n>",
@@ -35,15 +37,27 @@ export function checkFormatFlags({ format, maxChars }: FormatFlags): void {
   });
 }
 
-/** Writes a plan to standard output. `refusals` are why apply will refuse it, where that is known. */
+/** How a plan is shown. */
+export interface Showing extends FormatFlags {
+  /** Why apply will refuse it, where that is known. */
+  readonly refusals?: readonly Diagnostic[];
+  /** The absolute folder of its workspace; without one, a page has no pictures. */
+  readonly root?: string | undefined;
+}
+
+/** Writes a plan to standard output. */
 export async function showPlan(
   { terminal }: Cli,
   plan: Plan,
-  { format, maxChars, refusals = [] }: FormatFlags & { readonly refusals?: readonly Diagnostic[] },
+  { format, maxChars, refusals = [], root }: Showing,
 ): Promise<void> {
   if (format === "json") {
     const { formatPlanFile } = await import("../plan/saved-plan.ts");
     return terminal.out(formatPlanFile(plan));
+  }
+  if (format === "html") {
+    const { makePlanPage } = await import("./plan-page.ts");
+    return terminal.out(await makePlanPage(plan, root));
   }
   const { viewPlan } = await import("../report/plan-view.ts");
   const view = viewPlan(plan, systemClock.now());

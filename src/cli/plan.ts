@@ -1,10 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Diagnostic } from "../model/diagnostic.ts";
 import { messageOf } from "../model/errors.ts";
 import type { Plan } from "../model/plan.ts";
 import { systemClock } from "../model/ports.ts";
-import type { Progress } from "../report/progress.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { collect, examples, withWorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
@@ -12,6 +10,8 @@ import { exitCode } from "./exit-code.ts";
 import type { FormatFlags } from "./plan-format.ts";
 import { checkFormatFlags, showPlan, withFormatFlags } from "./plan-format.ts";
 import { type RefreshFlags, refreshModeOf, refreshOption } from "./refresh.ts";
+import { tellDiagnostics } from "./report-error.ts";
+import { openReporter } from "./reporter.ts";
 
 interface PlanFlags extends WorkspaceFlags, RefreshFlags, FormatFlags {
   readonly out?: string;
@@ -38,6 +38,7 @@ export const definePlan: DefineCommand = (program, cli) => {
         "draftsync plan --out plan.json && draftsync apply plan.json",
         "draftsync plan --target drafts/48213 --format json | jq .summary",
         "draftsync plan --format markdown > plan.md   a comment for the pull request",
+        "draftsync plan --format html > plan.html    a page for a browser, in one file",
         "draftsync plan --refresh full               look at everything that can be looked at",
       ),
     )
@@ -51,30 +52,17 @@ async function runPlan(cli: Cli, flags: PlanFlags): Promise<void> {
   checkFormatFlags(flags);
   await inWorkspace(cli, flags, async (workspace) => {
     const refresh = refreshModeOf(flags, workspace.config);
-    const progress = await makeLookProgress(cli);
+    const progress = await openReporter(cli, { config: workspace.config });
     const { plan, recorded } = await makePlan(cli, workspace, {
       targets: flags.target ?? [],
       ...(refresh === undefined ? {} : { refresh }),
       emit: progress.emit,
     }).finally(progress.stop);
     const refusals = checkSafety(plan, recorded, workspace.config.safety);
-    await showPlan(cli, plan, { ...flags, refusals });
+    await showPlan(cli, plan, { ...flags, refusals, root: workspace.config.root });
     if (flags.out !== undefined) await savePlan(cli, plan, flags.out);
-    if (refusals.length > 0) await warnOfRefusals(cli, refusals);
+    if (refusals.length > 0) tellDiagnostics(cli.terminal, "Apply will refuse this plan:", refusals);
     if (flags.detailedExitcode && plan.changes.length > 0) cli.end(exitCode.changes);
-  });
-}
-
-/** Shows on standard error how far looking at the service is. */
-export async function makeLookProgress({ terminal }: Cli): Promise<Progress> {
-  const { makeProgress } = await import("../report/progress.ts");
-  const { paintErr: paint, liveErr: live, columns } = terminal;
-  return makeProgress({
-    write: (text) => terminal.err(text),
-    paint,
-    placeOf: () => undefined,
-    live,
-    columns,
   });
 }
 
@@ -97,9 +85,4 @@ async function savePlan({ terminal, cwd }: Cli, plan: Plan, out: string): Promis
     });
   }
   terminal.err(`Saved. To carry out exactly this plan: draftsync apply ${out}\n`);
-}
-
-async function warnOfRefusals({ terminal }: Cli, refusals: readonly Diagnostic[]): Promise<void> {
-  const { formatDiagnostics } = await import("../report/diagnostic-text.ts");
-  terminal.err(`\nApply will refuse this plan:\n\n${formatDiagnostics(refusals, terminal.paintErr)}\n`);
 }

@@ -18,6 +18,7 @@ import type { PlaceFinder } from "../report/progress-text.ts";
 import type { Cli } from "./cli.ts";
 import { DiagnosticsError } from "./cli-error.ts";
 import type { Config } from "./config.ts";
+import { readingAids } from "./reading-aids.ts";
 import { refuseUntilTakenIn } from "./recovery.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -29,8 +30,17 @@ export interface DesiredState {
 }
 
 /** Reads the manifests. Throws {@link DiagnosticsError} with everything that was found when any of it is an error. */
-export async function loadDesired(config: Config, sources: "hash" | "stat"): Promise<DesiredState> {
-  const loaded = await loadManifests({ root: config.root, patterns: config.manifests, sources });
+export async function loadDesired(
+  { env }: Pick<Cli, "env">,
+  config: Config,
+  sources: "hash" | "stat",
+): Promise<DesiredState> {
+  const loaded = await loadManifests({
+    root: config.root,
+    patterns: config.manifests,
+    sources,
+    ...readingAids(config.root, env),
+  });
   if (hasErrors(loaded.diagnostics)) throw new DiagnosticsError(loaded.diagnostics);
   return loaded;
 }
@@ -61,14 +71,20 @@ export interface PlanRequest {
  * was to be looked at cannot be worked with.
  */
 export async function makePlan(
-  cli: Pick<Cli, "signal">,
+  cli: Pick<Cli, "env" | "signal">,
   workspace: Workspace,
   request: PlanRequest,
 ): Promise<PlannedState> {
   const { config } = workspace;
   refuseUntilTakenIn(config);
-  const { desired, diagnostics } = await loadDesired(config, "hash");
-  const { recorded, observed } = await look(cli, workspace, { desired, request });
+  // Of a large workspace each takes a while, and most of it on other threads.
+  const [read, loaded] = await Promise.allSettled([loadDesired(cli, config, "hash"), load(workspace)]);
+  const { desired, diagnostics } = settledValue(read);
+  const { recorded, observed } = await look(cli, workspace, {
+    desired,
+    recorded: settledValue(loaded),
+    request,
+  });
   const { targets } = request;
   const plan = buildPlan({
     workspace: config.workspace,
@@ -84,15 +100,27 @@ export async function makePlan(
   return { plan, recorded, desired };
 }
 
+function settledValue<T>(result: PromiseSettledResult<T>): T {
+  if (result.status === "fulfilled") return result.value;
+  throw result.reason;
+}
+
+async function load(workspace: Workspace): Promise<Recorded> {
+  return (await workspace.reader()).load();
+}
+
 /** What is recorded, and observed when that is asked for; with what was confirmed already in the ledger. */
 async function look(
   cli: Pick<Cli, "signal">,
   workspace: Workspace,
-  { desired, request }: { readonly desired: Desired; readonly request: PlanRequest },
+  {
+    desired,
+    recorded,
+    request,
+  }: { readonly desired: Desired; readonly recorded: Recorded; readonly request: PlanRequest },
 ): Promise<{ readonly recorded: Recorded; readonly observed?: Observed }> {
   const { config } = workspace;
   const owner = { origin: config.service.origin, workspace: config.workspace };
-  const recorded = await (await workspace.reader()).load();
   assertOwner(recorded, owner);
   if (request.refresh === undefined) return { recorded };
   const { refresh } = await import("./refresh.ts");

@@ -10,7 +10,9 @@ import { readGiven } from "./read-given.ts";
 export const defineShow: DefineCommand = (program, cli) => {
   withFormatFlags(program.command("show"))
     .summary("show a saved plan again")
-    .description("Shows a saved plan. Needs no config, no ledger and no network.")
+    .description(
+      "Shows a saved plan. Needs no config, no ledger and no network; as a page (--format html) it has the pictures that are still as planned.",
+    )
     .argument("<plan>", "file that `draftsync plan --out` wrote")
     .addHelpText(
       "after",
@@ -18,11 +20,14 @@ export const defineShow: DefineCommand = (program, cli) => {
         "draftsync show plan.json",
         "draftsync show plan.json --format json | jq .estimate",
         "draftsync show plan.json --format markdown | gh pr comment --body-file -",
+        "draftsync show plan.json --format html > plan.html",
       ),
     )
     .action(async (file: string, flags: FormatFlags) => {
       checkFormatFlags(flags);
-      await showPlan(cli, await loadSavedPlan(cli, file), flags);
+      const { findRoot } = await import("./config.ts");
+      const root = await findRoot(cli.cwd);
+      await showPlan(cli, await loadSavedPlan(cli, file), { ...flags, root });
     });
 };
 

@@ -6,7 +6,7 @@ import { formatAddress } from "../model/address.ts";
 import type { SourceContent } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { messageOf, systemCodeOf } from "../model/errors.ts";
-import type { SourceUse } from "./collect-desired.ts";
+import type { SourceUse, TextOf } from "./collect-desired.ts";
 import { hashFile } from "./hash-file.ts";
 import { RealPaths } from "./paths.ts";
 import { quote } from "./quote.ts";
@@ -20,6 +20,7 @@ export interface CheckSourcesOptions {
   readonly uses: readonly SourceUse[];
   /** `hash`: also reads every file and notes its content in the attachments that use it. */
   readonly sources: "hash" | "stat";
+  readonly textOf: TextOf;
 }
 
 interface SourceProblem {
@@ -36,7 +37,7 @@ type CheckedSource = { readonly content?: SourceContent } | { readonly problem: 
  * all links. Pipes and devices are never opened. Each file is read once however often it is named.
  */
 export async function checkSources(options: CheckSourcesOptions): Promise<Diagnostic[]> {
-  const { root, uses, sources } = options;
+  const { root, uses, sources, textOf } = options;
   if (uses.length === 0) return [];
   const paths = new RealPaths(root);
   const limit = pLimit(concurrency);
@@ -54,15 +55,15 @@ export async function checkSources(options: CheckSourcesOptions): Promise<Diagno
   }
   const checked = [...byPath].map(async ([path, users]) => {
     const result = await check(root, path, paths, sources === "hash" ? hash : undefined);
-    return users.flatMap((use) => settle(use, result));
+    return users.flatMap((use) => settle(use, result, textOf));
   });
   return (await Promise.all(checked)).flat();
 }
 
-function settle(use: SourceUse, result: CheckedSource): Diagnostic[] {
+function settle(use: SourceUse, result: CheckedSource, textOf: TextOf): Diagnostic[] {
   if ("problem" in result) {
     const address = use.attachment === undefined ? {} : { address: formatAddress(use.attachment.address) };
-    return [use.text.diagnose({ ...result.problem, ...address, span: use.span })];
+    return [textOf(use.file).diagnose({ ...result.problem, ...address, span: use.span })];
   }
   if (result.content !== undefined && use.attachment !== undefined) use.attachment.content = result.content;
   return [];

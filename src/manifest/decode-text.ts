@@ -7,13 +7,15 @@ export type DecodedText =
   | { readonly ok: true; readonly source: SourceText }
   | { readonly ok: false; readonly diagnostic: Diagnostic };
 
+const decoder = new TextDecoder();
+
 /**
  * Decodes a file that must be UTF-8, with or without a byte order mark. YAML 1.2.2 §5.2 allows UTF-16 and UTF-32
  * as well; the JSON that becomes of a manifest does not, so another encoding is an error instead of a guess.
  */
 export function decodeText(file: string, bytes: Uint8Array): DecodedText {
   const wide = wideEncoding(bytes);
-  const source = new SourceText(file, new TextDecoder().decode(bytes));
+  const source = new SourceText(file, decoder.decode(bytes));
   if (wide !== undefined) {
     const diagnostic = new SourceText(file, "").diagnose({
       code: "not-utf8",

@@ -29,6 +29,7 @@ export async function findFiles(root: string, patterns: readonly string[]): Prom
     return { files: [], diagnostics: [unreadable("the workspace folder", error)] };
   }
   const diagnostics: Diagnostic[] = [];
+  const plain = new Set<string>();
   const matches = await glob([...patterns], {
     cwd: root,
     dot: false,
@@ -36,27 +37,30 @@ export async function findFiles(root: string, patterns: readonly string[]): Prom
     expandDirectories: false,
     followSymbolicLinks: true,
     ignore: ["**/node_modules/**"],
-    fs: guardedFs(root, paths, (diagnostic) => diagnostics.push(diagnostic)),
+    fs: guardedFs(root, paths, { plain, report: (diagnostic) => diagnostics.push(diagnostic) }),
   });
-  const files = distinctFiles(root, paths, matches, diagnostics);
+  const files = distinctFiles({ root, paths, plain }, matches, diagnostics);
   if (files.length > 0) diagnostics.push(...missingFiles(patterns, matches));
   else if (diagnostics.length === 0) diagnostics.push(noManifests(patterns));
   return { files, diagnostics };
 }
 
+interface Found {
+  readonly root: string;
+  readonly paths: RealPaths;
+  /** Paths of files that are no links, as far as they were met. */
+  readonly plain: ReadonlySet<string>;
+}
+
 /** The matches that are in the workspace, one name for each file: its own, or else the first. */
-function distinctFiles(
-  root: string,
-  paths: RealPaths,
-  matches: readonly string[],
-  diagnostics: Diagnostic[],
-) {
+function distinctFiles({ root, paths, plain }: Found, matches: readonly string[], diagnostics: Diagnostic[]) {
   const names = new Map<string, string>();
   const outside = new Set<string>();
   for (const match of [...matches].sort(compareText)) {
     const file = withoutDot(match);
     try {
-      const real = paths.of(join(root, file));
+      const path = join(root, file);
+      const real = plain.has(path) ? paths.ofFile(path) : paths.of(path);
       if (!paths.contains(real)) {
         if (!outside.has(real)) diagnostics.push(outsideFile(file));
         outside.add(real);
@@ -79,7 +83,11 @@ function leavesWorkspace(pattern: string): boolean {
  * folders outside of the workspace are not entered. A link that leads nowhere counts as a file, so that the patterns
  * decide whether it matters.
  */
-function guardedFs(root: string, paths: RealPaths, report: (diagnostic: Diagnostic) => void) {
+function guardedFs(
+  root: string,
+  paths: RealPaths,
+  { plain, report }: { readonly plain: Set<string>; readonly report: (diagnostic: Diagnostic) => void },
+) {
   const links = new Map<string, string>();
   const refused = new Set<string>();
   const nameOf = (path: string) =>
@@ -95,6 +103,7 @@ function guardedFs(root: string, paths: RealPaths, report: (diagnostic: Diagnost
     }
     nodeFs.readdir(path, options, (error, entries) => {
       if (error !== null) report(unreadable(nameOf(path) || "the workspace folder", error));
+      for (const entry of entries ?? []) if (entry.isFile()) plain.add(join(path, entry.name));
       done(error, entries);
     });
   };

@@ -14,9 +14,14 @@ export class RealPaths {
 
   /** The path with all links followed. Throws the system's error when there is nothing at its end. */
   of(path: string): string {
-    const file = join(this.#folder(dirname(path)), basename(path));
+    const file = this.ofFile(path);
     // Synchronous on purpose: a hundred thousand of these cost less than the same number of promises.
     return lstatSync(file).isSymbolicLink() ? realpathSync.native(file) : file;
+  }
+
+  /** The same for what is known to be there, and to be no link itself. */
+  ofFile(path: string): string {
+    return join(this.#folder(dirname(path)), basename(path));
   }
 
   /** Whether a real path is the workspace or below it. */

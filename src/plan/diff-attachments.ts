@@ -129,8 +129,9 @@ function compare(
   known: RecordedAttachment | undefined,
   index: RecordedIndex,
 ): AttachmentChange | undefined {
-  const after = desiredState(attachment, index);
   const { kind } = attachment.address;
+  if (known !== undefined && isAsDesired(address, attachment, known, index)) return undefined;
+  const after = desiredState(attachment, index);
   if (known === undefined) {
     const attributes = changedAttributes(kind, {}, attachment.attributes);
     return { address, action: "create", reason: "not_recorded", before: null, after, attributes };
@@ -153,8 +154,22 @@ function compare(
       confirmed,
     };
   }
-  if (known.address === address) return undefined;
   return { address, action: "adopt", reason: "renamed", before, after: same, attributes, confirmed };
+}
+
+/** Of a large catalogue nearly everything is: no states are made of it. */
+function isAsDesired(
+  address: string,
+  attachment: DesiredAttachment,
+  known: RecordedAttachment,
+  index: RecordedIndex,
+): boolean {
+  return (
+    known.address === address &&
+    !isOtherContent(attachment, known, index) &&
+    changedAttributes(attachment.address.kind, index.knownAttributes(known), attachment.attributes).length ===
+      0
+  );
 }
 
 /** The recorded file may be the content's own upload even when its digest was not noted: it was named by its id then. */

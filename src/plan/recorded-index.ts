@@ -2,7 +2,7 @@ import { compareText } from "../model/address.ts";
 import type { DesiredAttachment } from "../model/desired.ts";
 import type { Recorded, RecordedAttachment, RecordedOperation, RecordedUpload } from "../model/recorded.ts";
 import type { AttributeName, Attributes } from "../model/resource.ts";
-import { attributeNames } from "../model/resource.ts";
+import { attributeNames, fileResource } from "../model/resource.ts";
 import { repeatableDoubts } from "./doubts.ts";
 
 /** The recorded attachments and uploads, found in one step by each name they go by. */
@@ -28,10 +28,10 @@ export function indexRecorded(recorded: Recorded): RecordedIndex {
   const byFile = new Map<string, RecordedAttachment>();
   const byContent = new Map<string, RecordedAttachment[]>();
   for (const attachment of recorded.attachments) {
-    const collection = `${attachment.draftId}/${attachment.kind}`;
     byAddress.set(attachment.address, attachment);
-    byFile.set(`${collection}/${attachment.fileId}`, attachment);
-    if (attachment.sha256 !== undefined) append(byContent, `${collection}/${attachment.sha256}`, attachment);
+    if (!isOwnAddress(attachment.address)) byFile.set(fileResource(attachment), attachment);
+    if (attachment.sha256 !== undefined)
+      append(byContent, contentName(attachment, attachment.sha256), attachment);
   }
   const uploads = indexUploads(recorded.uploads);
   const stored = new Map(
@@ -39,12 +39,14 @@ export function indexRecorded(recorded: Recorded): RecordedIndex {
       .sort((a, b) => a.at - b.at || compareText(a.uploadKey, b.uploadKey))
       .map(({ source, sha256, uploadKey }) => [sourceName(source, sha256), uploadKey]),
   );
-  const collectionOf = ({ address }: DesiredAttachment) => `${address.draftId}/${address.kind}`;
   return {
     at: (address) => byAddress.get(address),
-    ofFile: (desired, fileId) => byFile.get(`${collectionOf(desired)}/${fileId}`),
-    ofContent: (desired) =>
-      sortByAddress(byContent.get(`${collectionOf(desired)}/${desired.content?.sha256}`) ?? []),
+    ofFile: ({ address: { draftId, kind } }, fileId) => {
+      const resource = fileResource({ draftId, kind, fileId });
+      return byFile.get(resource) ?? byAddress.get(resource);
+    },
+    ofContent: ({ address, content }) =>
+      sortByAddress(byContent.get(contentName(address, content?.sha256)) ?? []),
     uploadFor: (desired) => uploads.get(uploadName(desired)),
     storedKeyFor: (desired) => stored.get(uploadName(desired)),
     knownAttributes: (attachment) => withoutDoubtful(attachment, doubts.get(attachment.address)),
@@ -58,6 +60,18 @@ export function makeFileIdFinder(recorded: Recorded): (desired: DesiredAttachmen
     const { ref } = desired.address;
     return ref.by === "file_id" ? ref.fileId : uploads.get(uploadName(desired))?.fileId;
   };
+}
+
+/** Whether an address names a file by its id: it is the file's path then. Any other name has its kind before a colon. */
+function isOwnAddress(address: string): boolean {
+  return !address.includes(":");
+}
+
+function contentName(
+  { draftId, kind }: Pick<RecordedAttachment, "draftId" | "kind">,
+  sha256: string | undefined,
+): string {
+  return `drafts/${draftId}/${kind}/${sha256}`;
 }
 
 /** So that the choice among several does not depend on the order in which the ledger lists them. */

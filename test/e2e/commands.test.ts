@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Folder } from "../support/cli.ts";
 import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
+import { parseEvents } from "../support/events.ts";
 import { filesBelow } from "../support/source-files.ts";
 
 let folder: Folder;
@@ -121,7 +122,7 @@ describe("validate", () => {
 });
 
 describe("schema", () => {
-  test.each(["manifest", "config"])("%s is the one that is checked in", async (what) => {
+  test.each(["manifest", "config", "events"])("%s is the one that is checked in", async (what) => {
     const { code, stdout } = await run("schema", what);
     expect(code).toBe(0);
     const checkedIn = filesBelow("manifests", `${what}.schema.json`)[0]?.text;
@@ -140,10 +141,7 @@ describe("apply", () => {
   test("--json writes events and nothing else to standard output", async () => {
     const { code, stdout } = await run("apply", "--auto-approve", "--json");
     expect(code).toBe(0);
-    const events = stdout
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line));
+    const events = parseEvents(stdout);
     expect(events.at(0)).toMatchObject({ type: "planned", format_version: 1 });
     expect(events.at(1)).toMatchObject({ type: "run_started", summary: { create: 1, publish: 1 } });
     expect(events.at(-1)).toMatchObject({ type: "run_finished", totals: { done: 2, failed: 0, calls: 2 } });

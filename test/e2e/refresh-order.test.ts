@@ -1,9 +1,8 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { z } from "zod";
 import type { Cli } from "../../src/cli/cli.ts";
-import { makePlan } from "../../src/cli/planning.ts";
-import { inWorkspace } from "../../src/cli/workspace.ts";
-import type { RefreshSummary } from "../../src/model/observed.ts";
+import { runOnce } from "../../src/cli/reconcile/once.ts";
 import { systemClock } from "../../src/model/ports.ts";
 import { makePalette } from "../../src/report/palette.ts";
 import type { Arrival, Sandbox } from "../../src/sandbox/server.ts";
@@ -70,44 +69,52 @@ afterEach(async () => {
   await folder.dispose();
 });
 
-/** What a run of apply does before its plan is carried out, without a process of its own. */
-async function look(): Promise<RefreshSummary | undefined> {
+const refreshSchema = z.looseObject({ calls: z.int(), unreadable: z.int() });
+
+/** A scheduled run, without a process of its own: its code, and what it tells of its looking. */
+async function reconcile() {
   const plain = makePalette(false);
   const never = new AbortController().signal;
+  let code: number | undefined;
+  let told = "";
   const cli: Cli = {
     env: { DRAFTSYNC_API_KEY: key },
     cwd: folder.path,
     terminal: {
-      out: () => {},
+      out: (text) => {
+        told += text;
+      },
       err: () => {},
       paintOut: plain,
       paintErr: plain,
       interactive: false,
-      liveErr: false,
-      columns: 80,
+      log: () => {},
+      adjust: () => {},
       readAll: async () => "",
       ask: async () => undefined,
     },
     signal: never,
     interrupts: { drain: never, cutOff: never },
-    end: () => {},
+    end: (exitCode) => {
+      code = exitCode;
+    },
   };
-  return inWorkspace(cli, {}, async (workspace) => {
-    const request = { targets: [], refresh: "budget", underLock: true, emit: () => {} } as const;
-    const { plan } = await makePlan(cli, workspace, request);
-    expect(plan.changes).toEqual([]);
-    return plan.refresh;
-  });
+  await runOnce(cli, { json: true, refresh: "budget" });
+  const events: { readonly type: string }[] = told
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  return { code, looking: events.find(({ type }) => type === "refresh_finished") };
 }
 
-test("20 runs within a budget of 7 calls look at each of 100 files, the longest unconfirmed first", async () => {
+test("20 scheduled runs within a budget of 7 calls look at each of 100 files, the longest unconfirmed first", async () => {
   await start();
   const chunks: string[][] = [];
   for (let run = 0; run < runs; run += 1) {
     const before = arrivals.length;
     // The first and the last are the command itself.
     if (run === 0 || run === runs - 1) {
-      const { code, stdout } = await draftsync(["apply", "--auto-approve"], {
+      const { code, stdout } = await draftsync(["reconcile"], {
         cwd: folder.path,
         env: { DRAFTSYNC_API_KEY: key },
       });
@@ -115,7 +122,9 @@ test("20 runs within a budget of 7 calls look at each of 100 files, the longest 
         code: 0,
         stdout: expect.stringContaining("not looked at: over the budget of 7 calls; 93 left"),
       });
-    } else expect(await look()).toMatchObject({ calls: 7, looked_at: 7, left: 93 });
+    } else {
+      expect(await reconcile()).toMatchObject({ code: 0, looking: { calls: 7, looked_at: 7, left: 93 } });
+    }
     chunks.push(probes(arrivals.slice(before)));
   }
   expect(writes(arrivals)).toEqual([]);
@@ -133,17 +142,19 @@ test("20 runs within a budget of 7 calls look at each of 100 files, the longest 
 test("files that cannot be read take their turn and no more of it: the others are looked at all the same", async () => {
   const when = { method: "PATCH", path: "/api/drafts/4/**" };
   await start([{ fault: "status", status: 503, effect: "none", times: "always", when }]);
-  const summaries: (RefreshSummary | undefined)[] = [];
+  let unreadable = 0;
   for (let run = 0; run < runs; run += 1) {
     const before = arrivals.length;
-    summaries.push(await look());
+    const { looking } = await reconcile();
+    const { calls, unreadable: failed } = refreshSchema.parse(looking);
     expect(arrivals.length - before).toBeLessThanOrEqual(maxCalls);
-    expect(summaries.at(-1)?.calls).toBe(arrivals.length - before);
+    expect(calls).toBe(arrivals.length - before);
+    unreadable += failed;
   }
   expect(new Set(probes(arrivals))).toEqual(new Set(paths));
   expect(writes(arrivals)).toEqual([]);
   // Each of the ten was asked for three times in a row, or until the budget ended, and not again before the others.
   const failed = probes(arrivals).filter((path) => path.includes("/drafts/4/"));
   expect(failed.length).toBeLessThanOrEqual(30 + 3 * maxCalls);
-  expect(summaries.reduce((sum, summary) => sum + (summary?.unreadable ?? 0), 0)).toBeGreaterThanOrEqual(10);
+  expect(unreadable).toBeGreaterThanOrEqual(10);
 });

@@ -72,23 +72,22 @@ describe("resolve", () => {
     expect(proxy.seen).toEqual(["POST /api/products/5/duplicate"]);
   });
 
-  test.each([
-    { args: ["drafts/1/product", "--done"], code: "resolution-needs-product" },
-    { args: ["drafts/1/product", "--done", "--not-done"], code: "bad-flag" },
-    { args: ["drafts/1/product"], code: "resolution-needed" },
-    { args: ["drafts/9/product", "--not-done"], code: "nothing-in-doubt" },
-  ])("$args is refused as $code, and nothing is settled", async ({ args, code }) => {
+  test("a word that cannot be taken is refused, and settles nothing; the plan goes on asking", async () => {
     await loseAnswers();
-    expect(await run("resolve", ...args)).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining(`[${code}]`),
-    });
-    expect((await run("plan")).stdout).toContain("? product");
-  });
-
-  test("the plan says which command settles what", async () => {
-    await loseAnswers();
+    const refusals = [
+      { args: ["drafts/1/product", "--done"], code: "resolution-needs-product" },
+      { args: ["drafts/1/product", "--done", "--not-done"], code: "bad-flag" },
+      { args: ["drafts/1/product"], code: "resolution-needed" },
+      { args: ["drafts/9/product", "--not-done"], code: "nothing-in-doubt" },
+    ];
+    for (const { args, code } of refusals) {
+      expect(await run("resolve", ...args), args.join(" ")).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(`[${code}]`),
+      });
+    }
     const { stdout } = await run("plan");
+    expect(stdout).toContain("? product");
     expect(stdout).toContain("draftsync resolve drafts/1/product --product-id ID | --not-done");
     expect(stdout).toContain("draftsync resolve duplicates/copy --product-id ID | --not-done");
   });

@@ -7,8 +7,8 @@ import type { Folder, Running } from "../support/cli.ts";
 import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
 import type { FaultyProxy } from "../support/faulty-proxy.ts";
 import { startFaultyProxy } from "../support/faulty-proxy.ts";
-import { startPostgresProxy } from "../unit/state/postgres-proxy.ts";
 import { freshSchema } from "../unit/state/samples.ts";
+import { startPostgresProxy } from "./support/postgres-proxy.ts";
 
 const key = "canary-key-5c1e";
 const attachOne = "draft: 1\nproduct_files: [{ file_id: 1 }]\n";

@@ -4,6 +4,7 @@ import type { Plan } from "../../src/model/plan.ts";
 import { formatPlanFile } from "../../src/plan/saved-plan.ts";
 import { formatDiagnostics } from "../../src/report/diagnostic-text.ts";
 import { makePalette } from "../../src/report/palette.ts";
+import { formatPlanPage } from "../../src/report/html/plan-page.ts";
 import { formatPlanMarkdown } from "../../src/report/plan-markdown.ts";
 import { markdownChars } from "../../src/report/plan-markdown-size.ts";
 import { formatPlanText } from "../../src/report/plan-text.ts";
@@ -25,7 +26,13 @@ const formats: Readonly<Record<string, Format>> = {
   json: (plan) => formatPlanFile(plan),
   md: (plan, refusals) =>
     formatPlanMarkdown(viewPlan(plan, shownAt), { maxChars: markdownChars, refusals }),
+  // Without the page's own script and style, which are files of their own.
+  html: (plan) => formatPlanPage(pageOf(plan), { script: "", style: "" }),
 };
+
+function pageOf(plan: Plan) {
+  return { view: viewPlan(plan, shownAt), planId: plan.plan_id, now: shownAt, thumbnails: new Map() };
+}
 
 describe.each(Object.entries(formats))("a plan as %s", (ending, format) => {
   test.each(scenarios)("$name: $scenario.about", async ({ name, scenario }) => {

@@ -1,6 +1,6 @@
 // `npm run soak:reconcile -- --minutes N [--seed S]`: two instances of `reconcile --interval` side by side on one ledger,
-// against a sandbox with faults, with edits, doubts resolved, reloads and restarts in between; then it is judged by the
-// server's log: one writer at a time, the bound kept, and metrics that agree with it. Ends with 1 on a violation.
+// against a sandbox with faults, looking at the files within a budget, with edits, somebody else's changes, doubts
+// resolved, reloads and restarts in between; then it is judged by the server's log: one writer at a time, the bound kept, and metrics that agree with it. Ends with 1 on a violation.
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -13,10 +13,12 @@ import {
   exported,
   faults,
   folder,
+  isStrangers,
   judgeWire,
   key,
   limit,
   main,
+  meddle,
   minutes,
   pick,
   random,
@@ -117,7 +119,7 @@ const policies = [
   "reconcile: { allow: [create, update, replace, delete, publish], lock_wait: 3s }\n",
   "reconcile: { allow: [create, update, replace, delete, publish], lock_wait: 0s }\n",
   "reconcile: { allow: [create, update] }\n",
-];
+].map((policy) => `${policy}refresh: { attachments: probe, max_calls: 5 }\n`);
 
 const pause = (ms) => new Promise((over) => setTimeout(over, ms));
 
@@ -125,6 +127,7 @@ async function disturb(until, [first, second]) {
   while (Date.now() < until) {
     await pause(300 + random() * 1200);
     if (random() < 0.6) for (let left = 1 + Math.floor(random() * 6); left > 0; left -= 1) editSome();
+    if (random() < 0.4) await meddle(service.url);
     if (random() < 0.1) await resolveAll();
     if (random() < 0.1) {
       writeConfig(service.url, pick(policies));
@@ -169,19 +172,20 @@ const routeOf = (path) =>
     .replace(/\/drafts\/\d+/, "/drafts/:draft_id")
     .replace(/(_files|uploads|products)\/(?!credentials)[^/]+/, "$1/:id");
 
-/** Runs of both never overlap, and every writing call came within one of them. */
+/** The times in which an instance looked at the service or wrote to it. */
+function turnsOf({ name, events }) {
+  const turns = [];
+  for (const { type, at } of events) {
+    if (type === "refresh_started" || type === "run_started")
+      turns.push({ name, type, from: at, to: Number.POSITIVE_INFINITY });
+    if (type === "refresh_finished" || type === "run_finished") turns.at(-1).to = at;
+  }
+  return turns;
+}
+
+/** Turns of both never overlap, and every call that is no mere reading came within one of them. */
 function judgeWriters(arrivals) {
-  const runs = instances.flatMap(({ name, events }) => {
-    const begins = events.filter(({ type }) => type === "run_started");
-    const ends = new Map(
-      events.filter(({ type }) => type === "run_finished").map((end) => [end.run_id, end.at]),
-    );
-    return begins.map(({ run_id, at }) => ({
-      name,
-      from: at,
-      to: ends.get(run_id) ?? Number.POSITIVE_INFINITY,
-    }));
-  });
+  const runs = instances.flatMap(turnsOf);
   runs.sort((a, b) => a.from - b.from);
   for (const [at, { from, name }] of runs.entries()) {
     const before = runs[at - 1];
@@ -210,15 +214,16 @@ await service.stop();
 
 const { arrivals, most } = judgeWire("faulty.log");
 // What `resolve` asked on behalf of a person is no call of a round.
-const ofRounds = arrivals.filter(
-  ({ method, path }) => !(method === "GET" && path.startsWith("/api/products/")),
-);
+const isOfPerson = ({ method, path }) => method === "GET" && path.startsWith("/api/products/");
+const ofRounds = arrivals.filter((arrival) => !isStrangers(arrival) && !isOfPerson(arrival));
 const runs = judgeWriters(ofRounds);
 const inLog = counted(
   ofRounds,
   ({ method, path, status }) => `${method} ${routeOf(path)} ${status ?? "none"}`,
 );
 const told = added("draftsync_calls_total", ["method", "endpoint", "status"]);
+for (const name of [...told.keys()].filter((each) => each.startsWith("GET /api/products/")))
+  told.delete(name);
 const events = instances.flatMap((instance) => instance.events);
 const finished = events.filter(({ type }) => type === "change_finished");
 compare(
@@ -266,7 +271,7 @@ violations.push(...growth(instances[0].samples, { rss: 64 * 2 ** 20, descriptors
 const second = await startSandbox(port, "quiet.log");
 writeConfig(
   service.url,
-  "reconcile: { allow: [create, update, replace, delete, publish, duplicate, forget] }\n",
+  "reconcile: { allow: [create, update, replace, delete, publish, duplicate, forget] }\nrefresh: { attachments: probe }\n",
 );
 let left = -1;
 for (let round = 0; round < 10 && left !== 0; round += 1) {
@@ -285,7 +290,7 @@ violations.push(...unaccounted(readProducts(), ledger));
 webhook.close();
 
 const statuses = [...counted(lines, (line) => line.slice(21))].map(([status, count]) => `${count} ${status}`);
-say(`rounds: ${statuses.join(", ")}; runs of both: ${runs.length}, none at once with another`);
+say(`rounds: ${statuses.join(", ")}; turns of both: ${runs.length}, none at once with another`);
 say(
   `commands: ${[...exits]
     .sort()
@@ -294,6 +299,10 @@ say(
 );
 say(
   `calls: ${ofRounds.length} in the log, ${sum(told, () => true)} in the metrics (${lost} never arrived, ${unread} answers were not read); at most ${most} in a window of ${limit}`,
+);
+const looks = events.filter(({ type }) => type === "refresh_finished");
+say(
+  `looks: ${looks.reduce((all, { calls }) => all + calls, 0)} calls in ${looks.length} rounds, drift in ${looks.filter(({ drift }) => drift > 0).length}; by somebody else: ${arrivals.filter(isStrangers).length} calls`,
 );
 say(
   `changes: ${finished.length}; faults: ${arrivals.filter(({ fault }) => fault !== undefined).length}; notices: ${taken.length} of ${notices.length}; publications: ${ledger.publications.length}`,

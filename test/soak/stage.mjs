@@ -209,12 +209,42 @@ export function readLog(name) {
   return lines.filter((line) => line !== "").map((line) => JSON.parse(line));
 }
 
+/** Somebody else who uses the service with the same key. */
+const stranger = "somebody else";
+export const isStrangers = ({ headers }) => headers["user-agent"] === stranger;
+
+/** Somebody else edits a file that is attached, or takes it away. */
+export async function meddle(url) {
+  const database = new Database(join(root, "service.db"), { readonly: true });
+  const files = database
+    .prepare("SELECT draft_id, file_id FROM attachment WHERE kind = 'product_file'")
+    .all();
+  database.close();
+  if (files.length === 0) return;
+  const { draft_id, file_id } = pick(files);
+  const edit = random() < 0.7;
+  const renderer = pick(["mantra", "redshift"]);
+  const body = JSON.stringify({ data: { type: "product_file", attributes: { renderer } } });
+  const request = {
+    method: edit ? "PATCH" : "DELETE",
+    headers: {
+      authorization: `Token ${key}`,
+      accept: "application/vnd.api+json; com.service.api.version=1",
+      "content-type": "application/vnd.api+json",
+      "user-agent": stranger,
+    },
+    ...(edit ? { body } : {}),
+  };
+  // It meets the same faults as everybody.
+  await fetch(`${url}/api/drafts/${draft_id}/product_files/${file_id}`, request).catch(() => {});
+}
+
 export function judgeWire(name) {
   const arrivals = readLog(name)
     .filter(({ side }) => side === "service")
     .sort((a, b) => a.sequence - b.sequence);
   const most = busiestWindow(
-    arrivals.map(({ monotonic }) => monotonic),
+    arrivals.filter((arrival) => !isStrangers(arrival)).map(({ monotonic }) => monotonic),
     windowMs,
   );
   if (most > limit) violations.push(`${name}: ${most} calls within a window of ${limit}`);

@@ -8,9 +8,9 @@ export interface CodeUse {
   readonly where: string;
 }
 
-/** What stands for a code that is said elsewhere: a type, a name that holds one, a schema; or that is another's code. */
+/** What stands for a code that is said elsewhere: a type, a name that holds one, a schema; or that is another's code, such as the name of an event. */
 const passedOn =
-  /^(?:(?:string|text|textSchema|number|ExitCode|[A-Z]\w*)(?: \| undefined)?|\w+(?:\.\w+)?\.code|code|message|ledgerCode|z\.string\(|codeOfRefusal\(.*|lostCodes\[.*|FindingFacts.*|"custom")$/;
+  /^(?:(?:string|text|textSchema|number|ExitCode|[A-Z]\w*)(?: \| undefined)?|\w+(?:\.\w+)?\.code|code|message|ledgerCode|z\.string\(|event\.type|name|text\.\w+\(.*|typeof stopped.*|codeOfRefusal\(.*|lostCodes\[.*|FindingFacts.*|"custom")$/;
 
 /** Functions whose first arguments hold a code. */
 const takers =

@@ -3,6 +3,7 @@ import type { Ending, ErrorArea, ErrorPage } from "./error-page.ts";
 import { callPages } from "./pages/call-pages.ts";
 import { commandPages, sandboxPages } from "./pages/command-pages.ts";
 import { ledgerPages } from "./pages/ledger-pages.ts";
+import { logPages } from "./pages/log-pages.ts";
 import { machineFindingPages } from "./pages/machine-finding-pages.ts";
 import { manifestPages } from "./pages/manifest-pages.ts";
 import { planPages } from "./pages/plan-pages.ts";
@@ -63,6 +64,13 @@ export const errorAreas: readonly ErrorArea[] = [
     about: "The service on this machine, and the rules that make it fail.",
     ending: exitCode.error,
     pages: sandboxPages,
+  },
+  {
+    heading: "The log",
+    about:
+      "What is told on standard error beside the end of a command, with `--log-format json` as the entry's `code`.",
+    ending: "goes-on",
+    pages: logPages,
   },
   {
     heading: "Doctor: this machine",

@@ -25,8 +25,8 @@ async function init(answers: readonly string[], ...args: string[]) {
       paintOut: (_style: unknown, text: string) => text,
       paintErr: (_style: unknown, text: string) => text,
       interactive: true,
-      liveErr: false,
-      columns: 80,
+      log: ({ text }: { readonly text: string }) => void said.push(text),
+      adjust: () => {},
       readAll: async () => "",
       ask: async (question: string) => {
         said.push(question);

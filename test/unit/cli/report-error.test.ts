@@ -3,12 +3,12 @@ import { CliError, DiagnosticsError } from "../../../src/cli/cli-error.ts";
 import { reportError } from "../../../src/cli/report-error.ts";
 import type { Diagnostic } from "../../../src/model/diagnostic.ts";
 
-function report(error: unknown, liveErr: boolean) {
+function report(error: unknown, isLive: boolean) {
   const parts: string[] = [];
   const code = reportError(error, {
-    err: (part) => void parts.push(part),
+    log: ({ text }) => void parts.push(text),
     paintErr: (_tone, text) => text,
-    liveErr,
+    live: isLive ? { show: () => {}, hide: () => {} } : undefined,
   });
   return { code, text: parts.join("") };
 }

@@ -49,9 +49,10 @@ describe("awaitUpload", () => {
     );
     const ids = Array.from({ length: 120 }, (_, index) => `u${index}`);
     await Promise.all(ids.map((id) => service.awaitUpload(id, noSignal())));
-    expect(server.requests.map((request) => idsOf(request).length).sort((a, b) => b - a)).toEqual([
-      50, 50, 20,
-    ]);
+    const pages = server.requests.map(idsOf);
+    expect(pages.flat().sort()).toEqual([...ids].sort());
+    // A process that stands still between two calls may find the last ones due a moment later.
+    expect(pages.filter(({ length }) => length === 50)).toHaveLength(2);
   });
 
   it("answers two who wait for the same upload with one question", async () => {

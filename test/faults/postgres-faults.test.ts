@@ -1,9 +1,9 @@
 import { createServer } from "node:net";
 import pg from "pg";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
-import { attached, attachOperation, hurriedClock, sampleRun } from "./ledger-values.ts";
-import { type ClientMessage, type Fault, startPostgresProxy } from "./postgres-proxy.ts";
-import { askServer, freshRole, freshSchema, openForTest, schemaOf } from "./samples.ts";
+import { attached, attachOperation, hurriedClock, sampleRun } from "../unit/state/ledger-values.ts";
+import { askServer, freshRole, freshSchema, openForTest, schemaOf } from "../unit/state/samples.ts";
+import { type ClientMessage, type Fault, startPostgresProxy } from "./support/postgres-proxy.ts";
 
 /** The fault for the first message that fits, and none for the rest. */
 function once(fits: (message: ClientMessage) => boolean, fault: Fault): (message: ClientMessage) => Fault {

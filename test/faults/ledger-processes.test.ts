@@ -6,13 +6,13 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { systemClock } from "../../../src/model/ports.ts";
-import { isPostgresLocation } from "../../../src/state/postgres/postgres-location.ts";
-import { openSqlite } from "../../../src/state/sqlite/sqlite-database.ts";
-import { lockRequest } from "./ledger-lock-suite.ts";
-import { databases, openForTest } from "./samples.ts";
+import { systemClock } from "../../src/model/ports.ts";
+import { isPostgresLocation } from "../../src/state/postgres/postgres-location.ts";
+import { openSqlite } from "../../src/state/sqlite/sqlite-database.ts";
+import { lockRequest } from "../unit/state/ledger-lock-suite.ts";
+import { databases, openForTest } from "../unit/state/samples.ts";
 
-const root = fileURLToPath(new URL("../../../", import.meta.url));
+const root = fileURLToPath(new URL("../../", import.meta.url));
 let built = "";
 
 /** Twenty processes that start at once are slow on a small machine, milliseconds. */
@@ -26,7 +26,7 @@ beforeAll(() => {
   const config = {
     extends: join(root, "tsconfig.json"),
     compilerOptions: { noEmit: false, rootDir: root, outDir: built },
-    files: [join(root, "test/unit/state/ledger-child.ts")],
+    files: [join(root, "test/faults/support/ledger-child.ts")],
     include: [],
   };
   writeFileSync(join(built, "tsconfig.json"), JSON.stringify(config));
@@ -48,7 +48,7 @@ interface Child {
 }
 
 function start(task: "open" | "work" | "hold", location: string): Child {
-  const child = spawn(process.execPath, [join(built, "test/unit/state/ledger-child.js"), task, location]);
+  const child = spawn(process.execPath, [join(built, "test/faults/support/ledger-child.js"), task, location]);
   let text = "";
   let errors = "";
   child.stdout.setEncoding("utf8").on("data", (data: string) => {

@@ -1,0 +1,39 @@
+import { createHash } from "node:crypto";
+import { statSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { isAbsolute, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { LoadManifestsOptions } from "../manifest/load-manifests.ts";
+
+/** More threads than these wait for the main one, which takes their pages. */
+const mostThreads = 7;
+
+/**
+ * What makes the reading of many manifests quick: other threads, and what a run before has kept. It is kept in the user's
+ * own cache folder, since what stands in the workspace may come from a pull request: nobody else may say what a manifest
+ * holds. Nothing of it is there in the sources, which are not compiled.
+ */
+export function readingAids(
+  root: string,
+  env: NodeJS.ProcessEnv,
+): Pick<LoadManifestsOptions, "threads" | "cache"> {
+  if (!import.meta.url.endsWith(".js")) return {};
+  const script = new URL("../manifest/page-worker.js", import.meta.url);
+  const threads = { script, count: Math.min(availableParallelism() - 1, mostThreads) };
+  const folder = cacheFolder(env);
+  if (folder === undefined) return { threads };
+  const name = createHash("sha256").update(root).digest("hex").slice(0, 16);
+  // Every build is a version of its own.
+  const version = String(statSync(fileURLToPath(script)).mtimeMs);
+  return { threads, cache: { path: join(folder, "draftsync", `${name}.pages`), version } };
+}
+
+/** https://specifications.freedesktop.org/basedir-spec/latest/ and its like. */
+function cacheFolder({
+  XDG_CACHE_HOME: xdg,
+  HOME: home,
+  LOCALAPPDATA: local,
+}: NodeJS.ProcessEnv): string | undefined {
+  const folder = xdg || (process.platform === "win32" ? local : home && join(home, ".cache"));
+  return folder !== undefined && isAbsolute(folder) ? folder : undefined;
+}

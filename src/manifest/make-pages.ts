@@ -1,0 +1,17 @@
+import type { Diagnostic } from "../model/diagnostic.ts";
+import { digestOf, type StoredPage } from "./page-cache.ts";
+import { encodePage } from "./page-codec.ts";
+import { readManifest } from "./read-manifest.ts";
+import { readPage } from "./read-page.ts";
+
+/** The page of a manifest, or why there is none. */
+export type MadePage = StoredPage | { readonly diagnostic: Diagnostic };
+
+/** Reads manifests and makes their pages, in the same order. Runs on any thread. */
+export function makePages(root: string, files: readonly string[]): MadePage[] {
+  return files.map((file) => {
+    const read = readManifest(root, file);
+    if (!read.ok) return { diagnostic: read.diagnostic };
+    return { digest: digestOf(read.bytes), encoded: encodePage(readPage(file, read.bytes)) };
+  });
+}

@@ -1,0 +1,12 @@
+import { parentPort } from "node:worker_threads";
+import { makePages } from "./make-pages.ts";
+
+/** What a thread is told: manifests to read, of a workspace folder. It answers with their pages, in that order. */
+export interface PageOrder {
+  readonly root: string;
+  readonly files: readonly string[];
+}
+
+parentPort?.on("message", ({ root, files }: PageOrder) => {
+  parentPort?.postMessage(makePages(root, files));
+});

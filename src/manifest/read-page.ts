@@ -1,0 +1,207 @@
+import { posix } from "node:path";
+import type { AttachmentAddress, FileRef } from "../model/address.ts";
+import { formatAddress, formatFileRef } from "../model/address.ts";
+import type { ProductRef } from "../model/desired.ts";
+import type { Diagnostic } from "../model/diagnostic.ts";
+import { lineOf } from "../model/position.ts";
+import type { AttributeName, Attributes, FileKind } from "../model/resource.ts";
+import { attributeNames, fileKinds, pickAttributes } from "../model/resource.ts";
+import { chooseDocument } from "./choose-document.ts";
+import type { Located } from "./located.ts";
+import type { DraftDocument, DuplicatesDocument } from "./manifest-schema.ts";
+import type { LooseSource, OpenAttachment, Page, PageDraft, PageDuplicate } from "./page.ts";
+import { quote } from "./quote.ts";
+import { readYaml } from "./read-yaml.ts";
+import type { Finding, SourceText, Span } from "./source-text.ts";
+
+type Entry = NonNullable<DraftDocument["product_files"] | DraftDocument["promotional_files"]>[number];
+
+/** Reads a manifest by itself. `file` is relative to the workspace. Nothing is thrown. */
+export function readPage(file: string, bytes: Uint8Array): Page {
+  const { documents, misfits, diagnostics, source } = readYaml({ file, bytes, schema: chooseDocument });
+  const maker = new PageMaker(source, diagnostics);
+  for (const { value, root } of documents) {
+    if ("draft" in value) maker.addDraft(value, root);
+    else maker.addDuplicates(value, root);
+  }
+  for (const misfit of misfits) maker.addSourcesOf(misfit);
+  return maker.page;
+}
+
+/** Takes the documents of a file over, and finds what is listed twice in one list. Nothing parsed is kept. */
+class PageMaker {
+  readonly #text: SourceText;
+  readonly #drafts: PageDraft[] = [];
+  readonly #duplicates: PageDuplicate[] = [];
+  readonly #loose: LooseSource[] = [];
+  readonly #diagnostics: Diagnostic[];
+
+  constructor(text: SourceText, diagnostics: readonly Diagnostic[]) {
+    this.#text = text;
+    this.#diagnostics = [...diagnostics];
+  }
+
+  get page(): Page {
+    return {
+      drafts: this.#drafts,
+      duplicates: this.#duplicates,
+      loose: this.#loose,
+      diagnostics: this.#diagnostics,
+    };
+  }
+
+  addDraft(document: DraftDocument, root: Located): void {
+    const draftId = document.draft;
+    const { position, span } = root.closest(["draft"]);
+    const files: Files = { attachments: [], spans: [] };
+    for (const kind of fileKinds) this.#addFiles({ kind, draftId, document, root }, files);
+    const revision = revisionOf(document.publish);
+    this.#drafts.push({
+      draftId,
+      protect: document.protect ?? false,
+      ...(revision === undefined
+        ? {}
+        : { publish: { revision, position: root.closest(["publish"]).position } }),
+      position,
+      span,
+      ...files,
+    });
+  }
+
+  addDuplicates(document: DuplicatesDocument, root: Located): void {
+    const places = root.get("duplicates");
+    for (const [index, { name, product }] of document.duplicates.entries()) {
+      const place = places?.get(index);
+      if (place === undefined) continue;
+      const { span, position } = place.closest(["name"]);
+      const duplicate = {
+        name,
+        product: productOf(product),
+        file: this.#text.file,
+        position: place.position,
+      };
+      this.#duplicates.push({ duplicate, position, span });
+    }
+  }
+
+  /** Notes the local files of a document that cannot be taken over. */
+  addSourcesOf(root: Located): void {
+    for (const kind of fileKinds) {
+      const entries = root.get(kind);
+      for (let index = 0; ; index += 1) {
+        const entry = entries?.get(index);
+        if (entry === undefined) break;
+        const source = entry.get("source");
+        const path = source?.written?.text ?? "";
+        if (source === undefined || path === "" || path.includes("\\") || posix.isAbsolute(path)) continue;
+        const below = belowWorkspace(path, this.#text.file);
+        if (below === undefined) this.#report({ ...outsideSource, span: source.span });
+        else this.#loose.push({ path: below, span: source.span });
+      }
+    }
+  }
+
+  #addFiles(list: FileList, files: Files): void {
+    const entries: readonly Entry[] = list.document[list.kind] ?? [];
+    const places = list.root.get(list.kind);
+    const seen = new Map<string, Span>();
+    for (const [index, entry] of entries.entries()) {
+      const place = places?.get(index);
+      if (place === undefined) continue;
+      this.#addFile(list, entry, { place, seen, files });
+    }
+  }
+
+  #addFile({ kind, draftId }: FileList, entry: Entry, { place, seen, files }: Adding): void {
+    const { file } = this.#text;
+    const named = refOf(entry, file);
+    const refPlace = place.closest([named.key]);
+    if (named.ref === undefined) {
+      this.#report({ ...outsideSource, span: refPlace.span });
+      return;
+    }
+    const address: AttachmentAddress = { type: "attachment", draftId, kind, ref: named.ref };
+    const id = formatFileRef(named.ref);
+    const first = seen.get(id);
+    if (first !== undefined) {
+      this.#report({
+        code: "duplicate-file",
+        message: `The file ${quote(id)} is in ${kind} already, on line ${lineOf(this.#text.position(first[0]))}`,
+        hint: "Keep one of the two entries.",
+        address: formatAddress(address),
+        span: refPlace.span,
+        related: first,
+      });
+      return;
+    }
+    seen.set(id, refPlace.span);
+    const attributes = pickAttributes(kind, entry);
+    const positions = positionsOf(kind, attributes, place, refPlace);
+    files.attachments.push({ address, attributes, file, position: place.position, positions });
+    files.spans.push(...refPlace.span);
+  }
+
+  #report(finding: Finding): void {
+    this.#diagnostics.push(this.#text.diagnose(finding));
+  }
+}
+
+interface Files {
+  readonly attachments: OpenAttachment[];
+  readonly spans: number[];
+}
+
+interface Adding {
+  readonly place: Located;
+  /** By name, of the same list. */
+  readonly seen: Map<string, Span>;
+  readonly files: Files;
+}
+
+interface FileList {
+  readonly kind: FileKind;
+  readonly draftId: number;
+  readonly document: DraftDocument;
+  readonly root: Located;
+}
+
+const outsideSource = {
+  code: "source-outside-workspace",
+  message: "The source is outside of the workspace",
+  hint: "Put the file below the folder of draftsync.yaml; the path is relative to this manifest.",
+};
+
+/** How an entry names its file; without `ref` when a source is not below the workspace. */
+function refOf(entry: Entry, file: string): { readonly key: string; readonly ref: FileRef | undefined } {
+  const { file_id: fileId, upload_id: uploadId, upload_key: uploadKey, source = "" } = entry;
+  if (fileId !== undefined) return { key: "file_id", ref: { by: "file_id", fileId } };
+  if (uploadId !== undefined) return { key: "upload_id", ref: { by: "upload_id", uploadId } };
+  if (uploadKey !== undefined) return { key: "upload_key", ref: { by: "upload_key", uploadKey } };
+  const path = belowWorkspace(source, file);
+  return { key: "source", ref: path === undefined ? undefined : { by: "source", source: path } };
+}
+
+/** A source, which is relative to its manifest, relative to the workspace; `undefined` when it is not below it. */
+function belowWorkspace(source: string, file: string): string | undefined {
+  const path = posix.join(posix.dirname(file), source).replace(/\/$/, "");
+  return path === "." || path === ".." || path.startsWith("../") ? undefined : path;
+}
+
+function positionsOf(kind: FileKind, attributes: Attributes, place: Located, ref: Located) {
+  const positions: Partial<Record<AttributeName | "ref", number>> = { ref: ref.position };
+  for (const name of attributeNames[kind]) {
+    if (attributes[name] !== undefined) positions[name] = place.closest([name]).position;
+  }
+  return positions;
+}
+
+function revisionOf(publish: DraftDocument["publish"]): number | undefined {
+  if (publish === undefined || publish === false) return undefined;
+  return publish === true ? 1 : publish.revision;
+}
+
+function productOf(product: DuplicatesDocument["duplicates"][number]["product"]): ProductRef {
+  return typeof product === "number"
+    ? { by: "product_id", productId: product }
+    : { by: "draft", draftId: product.draft };
+}

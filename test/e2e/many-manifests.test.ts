@@ -1,0 +1,53 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { digestOf } from "../../src/manifest/page-cache.ts";
+import type { Folder } from "../support/cli.ts";
+import { draftsync, makeFolder } from "../support/cli.ts";
+
+const count = 700;
+let folder: Folder;
+
+const manifest = (draft: number) => `draft: ${draft}\nproduct_files:\n  - file_id: ${draft}\n`;
+
+beforeAll(async () => {
+  folder = await makeFolder({
+    "draftsync.yaml": "version: 1\nworkspace: w\nservice: sandbox\n",
+    ...Object.fromEntries(
+      Array.from({ length: count }, (_none, at) => [`manifests/${at + 1}.yaml`, manifest(at + 1)]),
+    ),
+  });
+});
+afterAll(() => folder.dispose());
+
+const cacheHome = () => join(folder.path, "cache");
+const validate = () => draftsync(["validate"], { cwd: folder.path, env: { XDG_CACHE_HOME: cacheHome() } });
+
+test("many manifests are read on several threads and kept for the next run; what changed is read again", async () => {
+  const valid = { code: 0, stdout: expect.stringContaining("700 drafts, 700 attachments") };
+  expect(await validate()).toMatchObject(valid);
+  const [name = ""] = readdirSync(join(cacheHome(), "draftsync"));
+  const path = join(cacheHome(), "draftsync", name);
+  // A page that was kept says two drafts where the file has one: it is what the second run shows.
+  const [head = "", ...lines] = readFileSync(path, "utf8").split("\n");
+  const forged = lines.map((line) =>
+    line.replace(
+      /^("manifests\/5.yaml"\t\S+\t\[\[)(.*)(\],\[\],\[\],\[\]\])$/,
+      "$1$2,[[9999,false,1,1,1,0,0],[],[],[]]$3",
+    ),
+  );
+  const body = forged.join("\n");
+  writeFileSync(path, `${head.replace(/\S+$/, digestOf(body))}\n${body}`);
+  expect(await validate()).toMatchObject({ code: 0, stdout: expect.stringContaining("701 drafts") });
+  writeFileSync(join(folder.path, "manifests/5.yaml"), `${manifest(5)}    file_formt: fbx\n`);
+  const { code, stderr } = await validate();
+  expect(code).toBe(1);
+  expect(stderr).toContain("manifests/5.yaml:4:5");
+  expect(stderr).toContain("file_formt: fbx");
+  writeFileSync(join(folder.path, "manifests/5.yaml"), manifest(5));
+  expect(await validate()).toMatchObject(valid);
+});
+
+test("a workspace holds nothing of what is kept", () => {
+  expect(existsSync(join(folder.path, ".draftsync"))).toBe(false);
+});
