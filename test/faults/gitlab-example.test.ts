@@ -55,12 +55,13 @@ afterEach(async () => {
 });
 
 function answer(name: string, sent: string): unknown {
-  if (name === "GET /merge_requests/12/notes") return notes;
-  const [, id] = /^(?:PUT|POST) \/merge_requests\/12\/notes(?:\/(\d+))?$/.exec(name) ?? [];
-  if (name.startsWith("POST"))
-    notes.push({ id: notes.length, author: { id: 7 }, body: JSON.parse(sent).body });
-  for (const note of notes) if (id !== undefined && note.id === Number(id)) note.body = JSON.parse(sent).body;
-  return name.startsWith("GET") ? answers[name] : {};
+  const all = "/merge_requests/12/notes";
+  if (name === `GET ${all}`) return notes;
+  if (name === `POST ${all}`)
+    return notes.push({ id: notes.length, author: { id: 7 }, body: JSON.parse(sent).body });
+  const note = notes.find(({ id }) => name === `PUT ${all}/${id}`);
+  if (note !== undefined) note.body = JSON.parse(sent).body;
+  return note ?? answers[name];
 }
 
 /** Runs gitlab-ci-local in the repository: what it makes of the pipeline with these variables. */
