@@ -19,7 +19,14 @@ const workflowSchema = z.object({
       if: z.string(),
       env: z.record(z.string(), z.string()).optional(),
       concurrency: z.object({ group: z.string(), "cancel-in-progress": z.boolean() }).optional(),
-      steps: z.array(z.looseObject({ uses: z.string().optional(), run: z.string().optional() })),
+      permissions: z.record(z.string(), z.string()).optional(),
+      steps: z.array(
+        z.looseObject({
+          uses: z.string().optional(),
+          run: z.string().optional(),
+          shell: z.string().optional(),
+        }),
+      ),
     }),
   ),
 });
@@ -27,6 +34,11 @@ const workflowSchema = z.object({
 /** A shell script without syntax errors. */
 function expectSound(script: string): void {
   execFileSync("bash", ["-n"], { input: script });
+}
+
+/** A module for Node without syntax errors. */
+function expectSoundModule(input: string): void {
+  execFileSync(process.execPath, ["--input-type=module", "--check"], { input });
 }
 
 describe("the pipeline for GitHub", () => {
@@ -42,7 +54,13 @@ describe("the pipeline for GitHub", () => {
     if (value === undefined) return;
     const template = await convertWorkflowTemplate(context, value);
     expect(template.errors ?? []).toEqual([]);
-    expect(template.jobs.map(({ id }) => String(id))).toEqual(["validate", "plan", "apply", "reconcile"]);
+    expect(template.jobs.map(({ id }) => String(id))).toEqual([
+      "validate",
+      "plan",
+      "apply",
+      "comment",
+      "reconcile",
+    ]);
   });
 
   test("pins every action by its commit, and says which version that is", () => {
@@ -70,11 +88,18 @@ describe("the pipeline for GitHub", () => {
       expect(job?.concurrency).toEqual({ group: "draftsync", "cancel-in-progress": false });
   });
 
+  test("lets no job write that has the key", () => {
+    for (const [name, { permissions: own = {}, env = {} }] of Object.entries(jobs)) {
+      if (Object.values(own).includes("write")) expect(Object.keys(env), name).toEqual([]);
+    }
+  });
+
   test("has scripts that are sound, and into which nothing is pasted", () => {
-    for (const { run } of steps) {
+    for (const { run, shell = "bash -e {0}" } of steps) {
       if (run === undefined) continue;
       expect(run).not.toContain("$" + "{{");
-      expectSound(run);
+      if (shell === "node {0}") expectSoundModule(run);
+      else expectSound(run);
     }
   });
 });
@@ -82,7 +107,8 @@ describe("the pipeline for GitHub", () => {
 describe("the pipeline for GitLab", () => {
   const jobSchema = z.looseObject({
     stage: z.string(),
-    script: z.array(z.string()),
+    // A script that several jobs share is a list in the list.
+    script: z.array(z.union([z.string(), z.array(z.string())])).transform((lines) => lines.flat()),
     rules: z.array(z.object({ if: z.string() })),
   });
   const file = z.looseObject({ stages: z.array(z.string()) }).parse(parse(gitlab));
@@ -113,8 +139,7 @@ describe("the pipeline for GitLab", () => {
       [...line.matchAll(/<<'SCRIPT'\n([\s\S]*?)\nSCRIPT/g)].map(([, text = ""]) => text),
     );
     expect(modules).toHaveLength(2);
-    for (const input of modules)
-      execFileSync(process.execPath, ["--input-type=module", "--check"], { input });
+    for (const input of modules) expectSoundModule(input);
   });
 });
 
@@ -131,10 +156,11 @@ test.each([
   ["GitHub", github],
   ["GitLab", gitlab],
 ])("the pipeline for %s calls commands and flags that there are", (_name, text) => {
-  const lines = [...text.matchAll(/^\s*- (?:run: )?draftsync (.*?)(?: >.*)?$/gm)].map(
+  const lines = [...text.matchAll(/^\s*(?:- |run: |- run: )draftsync (.*?)(?: >.*)?$/gm)].map(
     ([, line = ""]) => line,
   );
-  expect(lines.map((line) => line.split(" ")[0])).toEqual(["validate", "plan", "apply", "reconcile"]);
+  const commands = new Set(lines.map((line) => line.split(" ")[0]));
+  expect([...commands]).toEqual(["validate", "plan", "apply", "reconcile"]);
   const known = commandNames();
   expect(lines.flatMap(wordsOf).filter((word) => !known.has(word))).toEqual([]);
 });

@@ -1,0 +1,112 @@
+import { createServer } from "node:http";
+
+/** What a run has uploaded. */
+export interface Artifact {
+  readonly id: number;
+  readonly run: number;
+  readonly name: string;
+  readonly expired: boolean;
+  /** The folder that it is kept in. */
+  readonly folder: string;
+}
+
+interface Comment {
+  readonly id: number;
+  readonly user: { readonly type: string };
+  body: string;
+}
+
+/** The part of GitHub that a workflow talks to, with one pull request and what became of it. */
+export interface GitHub {
+  readonly url: string;
+  /** What workflows have to show. */
+  readonly token: string;
+  readonly artifacts: Artifact[];
+  /** Runs of pull requests that succeeded, the last first, as the API lists them. */
+  readonly runs: { id: number; head_sha: string; head_repository: { full_name: string } }[];
+  /** Merged pull requests by the commit that they made. */
+  readonly merged: Map<string, { number: number; head: string }>;
+  readonly comments: Map<number, Comment[]>;
+  close(): Promise<void>;
+}
+
+/** A method with a path, and what is said of the part of it in brackets. */
+type Route = readonly [RegExp, (part: string, query: URLSearchParams, body: string) => unknown];
+
+/** The repository that all of it is about. */
+export const repositoryName = "lantern-hill/drafts";
+
+/** Starts a server that answers as GitHub's REST API does. */
+export async function startGitHub(): Promise<GitHub> {
+  const token = "ghs_of-the-job";
+  const state = {
+    artifacts: [] as Artifact[],
+    runs: [] as GitHub["runs"],
+    merged: new Map<string, { number: number; head: string }>(),
+    comments: new Map<number, Comment[]>(),
+  };
+  const add = (number: number, body: string) => {
+    const all = state.comments.get(number) ?? [];
+    const comment = { id: all.length + 1000 * number, user: { type: "Bot" }, body };
+    state.comments.set(number, [...all, comment]);
+    return comment;
+  };
+  const change = (id: number, body: string) => {
+    const comment = [...state.comments.values()].flat().find((each) => each.id === id);
+    if (comment !== undefined) comment.body = body;
+    return comment;
+  };
+  const pullsOf = (sha: string) => {
+    const request = state.merged.get(sha);
+    if (request === undefined) return [];
+    const closed = { number: 1, merged_at: null, head: { sha: "0" } };
+    return [closed, { number: request.number, merged_at: "2026-11-21", head: { sha: request.head } }];
+  };
+  const routes: readonly Route[] = [
+    [/^GET commits\/(\w+)\/pulls$/, (sha) => pullsOf(sha)],
+    [
+      /^GET actions\/runs\/(\d+)\/artifacts$/,
+      (run) => ({ artifacts: state.artifacts.filter((each) => each.run === Number(run)) }),
+    ],
+    [
+      /^GET actions\/workflows\/draftsync.yml\/(runs)$/,
+      (_runs, query) => ({
+        workflow_runs: state.runs.filter((each) => each.head_sha === query.get("head_sha")),
+      }),
+    ],
+    [
+      /^GET issues\/(\d+)\/comments$/,
+      (number, query) => {
+        const page = Number(query.get("page") ?? 1);
+        return (state.comments.get(Number(number)) ?? []).slice((page - 1) * 100, page * 100);
+      },
+    ],
+    [/^POST issues\/(\d+)\/comments$/, (number, _query, body) => add(Number(number), body)],
+    [/^PATCH issues\/comments\/(\d+)$/, (id, _query, body) => change(Number(id), body)],
+  ];
+  const answer = (method = "", { pathname, searchParams }: URL, body: string) => {
+    const path = pathname.replace(`/repos/${repositoryName}/`, `${method} `);
+    const [route, reply] = routes.find(([each]) => each.test(path)) ?? [];
+    const [, part = ""] = route?.exec(path) ?? [];
+    return reply?.(part, searchParams, body === "" ? "" : JSON.parse(body).body);
+  };
+  const server = createServer(async (request, response) => {
+    let body = "";
+    for await (const part of request) body += part;
+    const known = request.headers.authorization === `Bearer ${token}`;
+    const found = known
+      ? answer(request.method, new URL(request.url ?? "", "http://github"), body)
+      : undefined;
+    response.writeHead(found === undefined ? 404 : 200, { "content-type": "application/json" });
+    response.end(JSON.stringify(found ?? {}));
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  return {
+    ...state,
+    url: `http://127.0.0.1:${port}`,
+    token,
+    close: () => new Promise<void>((closed) => server.close(() => closed())),
+  };
+}

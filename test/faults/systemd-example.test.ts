@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { draftsync, startDraftsync } from "../support/cli.ts";
+import { isInstalled } from "../support/shells.ts";
+import { filesBelow, readText } from "../support/source-files.ts";
+import { type Example, runProgram, startExample } from "./support/example.ts";
+
+const timeout = 60_000;
+const units = filesBelow("examples/systemd/units", "");
+let example: Example;
+beforeAll(async () => {
+  example = await startExample("systemd");
+  await example.folder.write({ "lib/.keep": "" });
+});
+afterAll(() => example.close());
+
+/** What a unit says under a name, the last time it says it. */
+function setting(unit: string, name: string): string {
+  const lines = readText(`examples/systemd/units/${unit}`).split("\n");
+  return lines.findLast((line) => line.startsWith(`${name}=`))?.slice(name.length + 1) ?? "";
+}
+
+/** What comes after the program, with the paths of the machine in the test's folder. */
+function argumentsOf(unit: string): string[] {
+  const [program, ...args] = setting(unit, "ExecStart").replace("/var/lib/draftsync", libFolder()).split(" ");
+  expect(program).toBe("/usr/local/bin/draftsync");
+  return args;
+}
+
+const libFolder = () => `${example.folder.path}/lib`;
+
+/** The environment file of the example, with the key and the paths of the test. */
+function environment(): Record<string, string> {
+  const lines = readText("examples/systemd/environment.example").matchAll(/^([A-Z_]+)=(.*)$/gm);
+  const given = Object.fromEntries([...lines].map(([, name = "", value = ""]) => [name, value]));
+  expect(Object.keys(given)).toEqual(["DRAFTSYNC_API_KEY", "DRAFTSYNC_STATE"]);
+  return { DRAFTSYNC_STATE: (given.DRAFTSYNC_STATE ?? "").replace("/var/lib/draftsync", libFolder()) };
+}
+
+const options = () => ({ cwd: example.path, env: { ...example.env, ...environment() } });
+
+describe("examples/systemd", () => {
+  test("has a service that carries a round out, and keeps its ledger and metrics where it may write", async () => {
+    expect(await draftsync(argumentsOf("draftsync.service"), options())).toMatchObject({ code: 0 });
+    expect(example.sandbox.state().attachments.map(({ fileId }) => fileId)).toEqual([9900011, 9900044]);
+    const metrics = await example.folder.read("lib/draftsync.prom");
+    expect(metrics).toContain('draftsync_rounds_total{status="ok",workspace="lantern-hill"} 1');
+    expect((await draftsync(["state", "list"], options())).stdout).toContain("9900011");
+    expect(await draftsync(argumentsOf("draftsync.service"), options())).toMatchObject({ code: 0 });
+    expect(example.arrivals.filter(({ method }) => method === "POST")).toHaveLength(2);
+  });
+
+  test("has a service that stays, reads its config again, and ends when it is told to", async () => {
+    const args = argumentsOf("draftsync-serve.service").map((each) =>
+      each === "127.0.0.1:9090" ? "127.0.0.1:0" : each,
+    );
+    const service = startDraftsync(args, options());
+    const rounds = () => service.stderr().match(/ ok: /g)?.length ?? 0;
+    await expect.poll(rounds, { timeout }).toBe(1);
+    expect(setting("draftsync-serve.service", "ExecReload")).toBe("/bin/kill -HUP $MAINPID");
+    service.kill("SIGHUP");
+    await expect.poll(rounds, { timeout }).toBe(2);
+    service.kill("SIGTERM");
+    expect((await service.ended).code).toBe(0);
+  });
+
+  test("lets systemd wait longer than an interrupted round takes", () => {
+    for (const unit of ["draftsync.service", "draftsync-serve.service"])
+      expect(Number(setting(unit, "TimeoutStopSec"))).toBeGreaterThan(7);
+  });
+
+  const missing = isInstalled("systemd-analyze") ? "" : " (systemd-analyze is not installed)";
+  describe.skipIf(missing !== "")(`its units${missing}`, () => {
+    /** The units, with a `draftsync` that is there; returns their paths. */
+    async function place(change: (text: string) => string = (text) => text): Promise<string[]> {
+      const program = process.execPath;
+      const placed = units.map(({ path, text }) => ({
+        name: `units/${path.slice(path.lastIndexOf("/") + 1)}`,
+        text: change(text.replace("/usr/local/bin/draftsync", program).replace("/usr/bin/logger", program)),
+      }));
+      await example.folder.write(Object.fromEntries(placed.map(({ name, text }) => [name, text])));
+      return placed.map(({ name }) => `${example.folder.path}/${name}`);
+    }
+    const verify = (paths: readonly string[]) =>
+      runProgram("systemd-analyze", ["verify", "--man=no", ...paths], {
+        cwd: example.folder.path,
+        env: { PATH: process.env.PATH ?? "", SYSTEMD_UNIT_PATH: `${example.folder.path}/units:` },
+      });
+
+    test("are what systemd reads, without a word from it", async () => {
+      expect(units.length).toBeGreaterThan(3);
+      expect(await verify(await place())).toEqual({ code: 0, stdout: "", stderr: "" });
+    });
+
+    test("would not be, with a setting that there is not", async () => {
+      const { stderr } = await verify(await place((text) => text.replace("PrivateTmp=", "PrivatTmp=")));
+      expect(stderr).toMatch(/Unknown key.*'PrivatTmp'/);
+    });
+
+    test.each(["draftsync.service", "draftsync-serve.service"])("%s is shut in", async (unit) => {
+      const paths = await place();
+      const path = paths.find((each) => each.endsWith(`/${unit}`)) ?? "";
+      const args = ["security", "--offline=true", "--no-pager", "--threshold=20", path];
+      const { code, stdout } = await runProgram("systemd-analyze", args, {
+        cwd: example.folder.path,
+        env: { PATH: process.env.PATH ?? "" },
+      });
+      expect(code, stdout).toBe(0);
+    });
+  });
+});
