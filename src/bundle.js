@@ -1,5 +1,5 @@
 // Part of `npm run build`: writes the program into dist/, beside the declarations that tsc has written there.
-import { readdirSync, readFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
@@ -54,3 +54,7 @@ await bundle.write({
   minify: { compress: true, mangle: false, codegen: true },
   comments: { legal: true, annotation: false, jsdoc: false },
 });
+
+// The script and the style of the HTML pages: they are put into a page as they are, so that their digests are known.
+for (const name of ["page.js", "page.css"])
+  cpSync(inSources(`page/${name}`), inSources(`../dist/page/${name}`));

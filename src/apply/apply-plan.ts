@@ -91,7 +91,8 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
   const totals = { ...tracker.totals(), calls: spent() };
   const end = stopped() ?? budget.reached;
   const ending = end === undefined ? {} : { stopped: end };
-  await ledger.finishRun(runId, { totals, status: statusOf(totals, end) });
+  const drift = plan.refresh === undefined ? {} : { drift: (plan.drift ?? []).length };
+  await ledger.finishRun(runId, { totals: { ...totals, ...drift }, status: statusOf(totals, end) });
   const ms = Math.round(clock.monotonic() - startedAt);
   emit({ type: "run_finished", at: clock.now(), run_id: runId, totals, ms, ...ending });
   return { runId, totals, ...ending };

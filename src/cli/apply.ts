@@ -4,13 +4,16 @@ import type { Plan } from "../model/plan.ts";
 import type { Recorded } from "../model/recorded.ts";
 import type { PlaceFinder } from "../report/progress-text.ts";
 import { approve } from "./approval.ts";
-import { announce, carryOut, exitCodeOfRun, openReporter } from "./carry-out.ts";
+import { announce, carryOut, exitCodeOfRun } from "./carry-out.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { collect, examples, withWorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import { exitCode, exitCodeOf } from "./exit-code.ts";
-import { showPlan, showPlanSummary } from "./plan.ts";
+import { showPlanSummary } from "./plan.ts";
+import { showPlan } from "./plan-format.ts";
 import { type RefreshFlags, refreshModeOf, refreshOption } from "./refresh.ts";
+import { tellDiagnostics } from "./report-error.ts";
+import { openReporter } from "./reporter.ts";
 import { type LimitFlags, limitsOf, withLimitFlags } from "./run-limits.ts";
 import { loadSavedPlan } from "./show.ts";
 import type { Workspace } from "./workspace.ts";
@@ -79,14 +82,14 @@ async function applyLocked(
       : await prepareSaved(cli, workspace, { file, flags });
   const { plan, recorded, placeOf } = prepared;
   if (flags.json) announce(cli, plan);
-  else await (file === undefined ? showPlan(cli, plan, "text") : showPlanSummary(cli, plan));
+  else await (file === undefined ? showPlan(cli, plan, { format: "text" }) : showPlanSummary(cli, plan));
   if (await refuse(cli, workspace, { plan, recorded, flags })) return cli.end(exitCode.refused);
   const isNothing = plan.changes.every(isBlocked);
   // What was seen to be otherwise than recorded is no decision of anybody: the ledger takes it in without a question.
   if (isNothing && (plan.drift ?? []).length === 0) {
     return cli.end(plan.changes.length > 0 ? exitCode.inDoubt : exitCode.done);
   }
-  const progress = await openReporter(cli, { json: flags.json, placeOf });
+  const progress = await openReporter(cli, { config: workspace.config, json: flags.json, placeOf });
   let anyDone = false;
   const emit: EventSink = (event) => {
     anyDone ||= event.type === "change_finished" && event.outcome === "done";
@@ -108,7 +111,8 @@ async function applyLocked(
     cli.terminal.err("\n");
     const result = await carryOut(cli, workspace, { plan, limits, service, emit, command: "apply" });
     if (result.stopped === "max_calls" && result.totals.done === 0) {
-      cli.terminal.err(`Nothing fits into --max-calls ${flags.maxCalls}; give more.\n`);
+      const text = `Nothing fits into --max-calls ${flags.maxCalls}; give more.\n`;
+      cli.terminal.log({ level: "warning", text, code: "max-calls-too-few" });
     }
     cli.end(exitCodeOfRun(result));
   } catch (error) {
@@ -129,7 +133,7 @@ interface Prepared {
 async function prepare(cli: Cli, workspace: Workspace, flags: ApplyFlags): Promise<Prepared> {
   const { makePlaceFinder, makePlan } = await import("./planning.ts");
   const refresh = refreshModeOf(flags, workspace.config);
-  const progress = await openReporter(cli, { json: flags.json, placeOf: () => undefined });
+  const progress = await openReporter(cli, { config: workspace.config, json: flags.json });
   const { plan, recorded, desired } = await makePlan(cli, workspace, {
     targets: flags.target ?? [],
     ...(refresh === undefined ? {} : { refresh, underLock: true }),
@@ -180,7 +184,6 @@ async function refuse(
     allowEmpty: flags.allowEmpty ?? allowEmpty,
   });
   if (refusals.length === 0) return false;
-  const { formatDiagnostics } = await import("../report/diagnostic-text.ts");
-  terminal.err(`\nRefused; nothing was changed.\n\n${formatDiagnostics(refusals, terminal.paintErr)}\n`);
+  tellDiagnostics(terminal, "Refused; nothing was changed.", refusals);
   return true;
 }

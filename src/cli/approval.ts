@@ -23,7 +23,7 @@ export async function approve(cli: Cli, request: ApprovalRequest): Promise<boole
   const { terminal, signal } = cli;
   assertApprovable(cli, request);
   if (request.given === true) return true;
-  terminal.err(request.before ?? "");
+  if (request.before !== undefined) terminal.log({ level: "info", text: request.before, isResult: true });
   const answer = await terminal.ask(`${request.question} Only 'yes' is taken as yes: `, signal);
   if (answer?.trim() === "yes") return true;
   terminal.err(`${request.declined}\n`);

@@ -8,6 +8,7 @@ import type { Cli, WorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import { exitCode } from "./exit-code.ts";
 import { noteUntilTakenIn, openKeeper } from "./recovery.ts";
+import { openReporter } from "./reporter.ts";
 import { withLock } from "./with-lock.ts";
 import type { Workspace } from "./workspace.ts";
 import { inWorkspace } from "./workspace.ts";
@@ -24,7 +25,7 @@ export interface WritingByHand extends ByHand {
   write<T>(request: OperationRequest<T>): Promise<T>;
 }
 
-/** Opens the workspace and the service for a command that reads. Waits are told on standard error. */
+/** Opens the workspace and the service for a command that reads. What its calls do meanwhile is told on standard error. */
 export async function byHand(
   cli: Cli,
   flags: WorkspaceFlags,
@@ -51,11 +52,10 @@ export async function writeByHand(
   );
 }
 
-async function connect({ terminal }: Cli, workspace: Workspace): Promise<Service> {
-  const { formatWaiting } = await import("../report/progress-text.ts");
-  return workspace.connect((event) => {
-    if (event.type === "waiting") terminal.err(`${formatWaiting(event)}\n`);
-  });
+async function connect(cli: Cli, workspace: Workspace): Promise<Service> {
+  const reporter = await openReporter(cli, { config: workspace.config });
+  workspace.keep({ close: async () => reporter.stop() });
+  return workspace.connect(reporter.emit);
 }
 
 /** What a run by hand writes with. */

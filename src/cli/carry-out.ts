@@ -5,8 +5,6 @@ import { eventFormatVersion } from "../model/event.ts";
 import { inertJson } from "../model/inert-json.ts";
 import type { Plan } from "../model/plan.ts";
 import { systemClock } from "../model/ports.ts";
-import type { Progress } from "../report/progress.ts";
-import type { PlaceFinder } from "../report/progress-text.ts";
 import type { Service } from "../service/open-service.ts";
 import type { Cli } from "./cli.ts";
 import { type ExitCode, exitCode } from "./exit-code.ts";
@@ -24,23 +22,6 @@ export function announce({ terminal }: Cli, { plan_id, workspace, summary, estim
     estimate,
   };
   terminal.out(`${inertJson(event)}\n`);
-}
-
-/** How a run is followed: as JSON on standard output, or in words on standard error. */
-export interface ReporterOptions {
-  readonly json: boolean | undefined;
-  readonly placeOf: PlaceFinder;
-}
-
-/** Opens what shows the events of a run. `stop` is to be called on every way out. */
-export async function openReporter({ terminal }: Cli, { json, placeOf }: ReporterOptions): Promise<Progress> {
-  if (json) {
-    const emit: EventSink = (event) => terminal.out(`${inertJson(event)}\n`);
-    return { emit, stop: () => {} };
-  }
-  const { makeProgress } = await import("../report/progress.ts");
-  const { paintErr: paint, liveErr: live, columns } = terminal;
-  return makeProgress({ write: (text) => terminal.err(text), paint, placeOf, live, columns });
 }
 
 /** What {@link carryOut} needs. The plan must have passed its safety checks. */

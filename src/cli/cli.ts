@@ -1,14 +1,14 @@
 import type { Command } from "commander";
 import type { Interrupts } from "../model/ports.ts";
 import type { ExitCode } from "./exit-code.ts";
-import type { Terminal } from "./terminal.ts";
+import type { AdjustableTerminal } from "./terminal.ts";
 
 /** What every command works with. */
 export interface Cli {
   readonly env: NodeJS.ProcessEnv;
   /** Absolute. */
   readonly cwd: string;
-  readonly terminal: Terminal;
+  readonly terminal: AdjustableTerminal;
   /** Aborted by the first interrupt. */
   readonly signal: AbortSignal;
   /** What the calls of the service are to know of interrupts; `drain` is {@link signal}. */

@@ -5,8 +5,8 @@ import { serviceProfileSchema } from "../service/profile.ts";
 
 const rateSchema = z
   .strictObject({
-    limit: z.int().min(1).max(100_000).default(10).describe("Calls"),
-    window: positiveDurationSchema.prefault("1s").describe("In any window of this length, such as 1s or 1m"),
+    limit: z.int().min(1).max(100_000).default(10).describe("Calls that may arrive in any window"),
+    window: positiveDurationSchema.prefault("1s").describe("Length of the window"),
   })
   .prefault({})
   .describe("The bound: at most `limit` calls arrive in any window. Retries, polls and pages count.");
@@ -16,12 +16,14 @@ const remoteSchema = z
     base_url: z
       .string()
       .min(1)
-      .describe("Address of the service, such as https://api.example.com; a path is kept"),
+      .describe("Address of the service, such as `https://api.example.com`; a path is kept"),
     api_key_file: z
       .string()
       .min(1)
       .optional()
-      .describe("File that holds the access key and nothing else; DRAFTSYNC_API_KEY comes first"),
+      .describe(
+        "File that holds the access key and nothing else, relative to this file; DRAFTSYNC_API_KEY comes first",
+      ),
     ca_file: z
       .string()
       .min(1)
@@ -33,10 +35,14 @@ const remoteSchema = z
       .describe("Whether base_url may be http elsewhere than on this machine, where others can read the key"),
     rate: rateSchema,
     concurrency: z.int().min(1).max(256).default(8).describe("Calls under way at the same time"),
-    timeout: positiveDurationSchema.prefault("30s").describe("For one call, from dispatch to the last byte"),
-    profile: serviceProfileSchema.prefault({}),
+    timeout: positiveDurationSchema
+      .prefault("30s")
+      .describe("Longest time for one call, from dispatch to the last byte"),
+    profile: serviceProfileSchema
+      .prefault({})
+      .describe("How this service settles what the interface leaves open"),
   })
-  .describe("The service");
+  .describe("A service over the network");
 
 const sandboxSchema = z
   .literal("sandbox")
@@ -46,9 +52,13 @@ const refreshSchema = z.strictObject({
   attachments: z
     .enum(["none", "probe"])
     .default("none")
-    .describe("none: they are taken from the ledger; probe: looked at by an update that names no attribute"),
+    .describe(
+      "Files: `none`, they are taken from the ledger; `probe`, looked at by an update that names no attribute",
+    ),
   max_calls: z.int().min(0).default(500).describe("Calls that looking may take, retries included"),
-  max_age: durationSchema.prefault("0s").describe("What was confirmed since then is not looked at"),
+  max_age: durationSchema
+    .prefault("0s")
+    .describe("What was confirmed within this time is not looked at again"),
 });
 
 const percent = z.number().min(0).max(100);
@@ -63,7 +73,9 @@ export const configSchema = z
         /^[a-z0-9][a-z0-9._-]{0,62}$/,
         "must be lower-case letters, digits, dots, dashes and underscores, 63 at most",
       )
-      .describe("Name of this set of manifests, one service account and one ledger"),
+      .describe(
+        "Name of this set of manifests, one service account and one ledger: lower-case letters, digits, dots, dashes and underscores, 63 at most",
+      ),
     manifests: z
       .array(z.string().min(1))
       .min(1)
@@ -75,7 +87,7 @@ export const configSchema = z
       .min(1)
       .default(".draftsync/state.db")
       .describe(
-        "The ledger: a SQLite file, relative to this file, or postgres://user@host/database without a password",
+        "The ledger: a SQLite file, relative to this file, or `postgres://user@host/database` without a password",
       ),
     refresh: refreshSchema
       .optional()
@@ -90,7 +102,7 @@ export const configSchema = z
             above: z.int().min(0).default(10).describe("This many are detached without asking"),
           })
           .prefault({})
-          .describe("A plan that detaches more files than both is refused"),
+          .describe("A plan that detaches more files than both of these is refused"),
         allow_empty: z
           .boolean()
           .default(false)
@@ -106,7 +118,7 @@ export const configSchema = z
           .describe("What is carried out without anybody being asked; the rest is held back and told"),
         lock_wait: durationSchema
           .prefault("5m")
-          .describe("How long a round waits for somebody else who is writing"),
+          .describe("How long a round waits for the lock while somebody else writes"),
       })
       .prefault({})
       .describe("What `draftsync reconcile` does"),

@@ -117,13 +117,18 @@ function compileRefresh(section: ConfigFile["refresh"]): RefreshConfig {
   return Object.freeze({ byDefault: section !== undefined, attachments, maxCalls, maxAgeMs });
 }
 
-async function findConfig(cwd: string): Promise<string> {
+/** The folder of the config that is at or above `cwd`, both absolute; `undefined` when there is none. */
+export async function findRoot(cwd: string): Promise<string | undefined> {
   const top = parse(cwd).root;
   for (let folder = cwd; ; folder = dirname(folder)) {
-    const file = join(folder, configName);
-    if (await isFile(file)) return file;
-    if (folder === top) break;
+    if (await isFile(join(folder, configName))) return folder;
+    if (folder === top) return undefined;
   }
+}
+
+async function findConfig(cwd: string): Promise<string> {
+  const root = await findRoot(cwd);
+  if (root !== undefined) return join(root, configName);
   throw new CliError(`there is no ${configName} in ${cwd} or in a folder above it`, {
     code: "config-missing",
     hint: "Run `draftsync init` to write one, or name one with --config FILE.",

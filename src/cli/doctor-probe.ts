@@ -64,7 +64,7 @@ async function ask(cli: Cli, request: ProbeRequest): Promise<ProbeResult> {
     (each) => each.draftId === draftId && each.kind === kind && each.fileId === fileId,
   );
   const known = recorded === undefined ? undefined : withValue(recorded.attributes);
-  cli.terminal.err(formatProbeNotice(target, known));
+  cli.terminal.log({ level: "info", text: formatProbeNotice(target, known), isResult: true });
   const agreed = await approve(cli, {
     given: approved,
     question: `Probe file ${fileId} of draft ${draftId}?`,

@@ -7,8 +7,9 @@ import type { LedgerReader } from "../state/ledger-reader.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { collect, examples, withWorkspaceFlags } from "./cli.ts";
 import { exitCode } from "./exit-code.ts";
-import { makeLookProgress } from "./plan.ts";
 import { printJson } from "./print-json.ts";
+import { tellDiagnostics } from "./report-error.ts";
+import { openReporter } from "./reporter.ts";
 
 interface DriftFlags extends WorkspaceFlags {
   readonly format: "text" | "json" | "markdown";
@@ -49,7 +50,7 @@ async function runDrift(cli: Cli, flags: DriftFlags): Promise<void> {
   const { inWorkspace } = await import("./workspace.ts");
   const { makePlan } = await import("./planning.ts");
   await inWorkspace(cli, flags, async (workspace) => {
-    const progress = await makeLookProgress(cli);
+    const progress = await openReporter(cli, { config: workspace.config });
     const { plan } = await makePlan(cli, workspace, {
       targets: flags.target ?? [],
       refresh: flags.refresh,
@@ -62,10 +63,7 @@ async function runDrift(cli: Cli, flags: DriftFlags): Promise<void> {
     const report = makeDriftReport({ workspace: name, service_origin, refresh }, drift, own);
     await show(cli, report, flags.format);
     const unreadable = diagnostics.filter(({ code }) => code === "not-readable");
-    if (unreadable.length > 0) {
-      const { formatDiagnostics } = await import("../report/diagnostic-text.ts");
-      cli.terminal.err(`\n${formatDiagnostics(unreadable, cli.terminal.paintErr)}\n`);
-    }
+    if (unreadable.length > 0) tellDiagnostics(cli.terminal, "", unreadable);
     if (drift.length > 0) cli.end(exitCode.changes);
   });
 }

@@ -40,8 +40,13 @@ const codes: ReadonlyMap<string, ExitCode> = new Map([
   ["cut-off", exitCode.interrupted],
 ]);
 
+/** The exit code that an error's code alone decides; `undefined` for all others. */
+export function fixedExitCode(code: string): ExitCode | undefined {
+  return codes.get(code);
+}
+
 /** The exit code of an error that ended a command. */
 export function exitCodeOf(error: unknown): ExitCode {
-  const known = error instanceof DraftsyncError ? codes.get(error.code) : undefined;
+  const known = error instanceof DraftsyncError ? fixedExitCode(error.code) : undefined;
   return known ?? exitCode.error;
 }

@@ -13,6 +13,7 @@ interface HistoryFlags extends WorkspaceFlags {
   readonly outcome?: string;
   readonly limit: number;
   readonly json?: boolean;
+  readonly html?: boolean;
 }
 
 /** `draftsync history` */
@@ -34,12 +35,14 @@ export const defineHistory: DefineCommand = (program, cli) => {
       ]),
     )
     .option("--limit <n>", "the newest so many runs", parseLimit, 20)
-    .option("--json", "as JSON")
+    .addOption(new Option("--json", "as JSON").conflicts("html"))
+    .option("--html", "as one page for a browser, with plots; with --run, of how that run went")
     .addHelpText(
       "after",
       examples(
         "draftsync history",
         "draftsync history drafts/48213 --since 7d",
+        "draftsync history --run 4f1c --html > run.html",
         "draftsync history --outcome rejected --json | jq .runs",
       ),
     )
@@ -57,10 +60,17 @@ async function runHistory(cli: Cli, prefix: string | undefined, flags: HistoryFl
     ...(since === undefined ? {} : { since }),
     ...(outcome === undefined ? {} : { outcome }),
   };
-  const runs = await lookIntoLedger(cli, flags, async (ledger) =>
-    viewHistory({ runs: await ledger.runs(), operations: await ledger.operations() }, filter),
-  );
+  const { runs, config } = await lookIntoLedger(cli, flags, async (ledger, config) => ({
+    runs: viewHistory({ runs: await ledger.runs(), operations: await ledger.operations() }, filter),
+    config,
+  }));
   if (flags.json) return printJson(cli, { format_version: 1, runs });
+  if (flags.html) {
+    const { formatHistoryPage } = await import("../report/html/history-page.ts");
+    const { loadPageAssets } = await import("./page-assets.ts");
+    const input = { workspace: config.workspace, runs, bound: config.service.rate, now: systemClock.now() };
+    return cli.terminal.out(formatHistoryPage(input, await loadPageAssets()));
+  }
   const { formatHistory } = await import("../report/history-text.ts");
   cli.terminal.out(formatHistory(runs, cli.terminal.paintOut));
   if (runs.length === 0) cli.terminal.err("Nothing of that is in the history.\n");

@@ -1,8 +1,9 @@
 import { parseId } from "../model/address.ts";
-import { formatError } from "../report/diagnostic-text.ts";
 import type { Cli } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import { configSchema } from "./config-schema.ts";
+import { type Pipeline, pipelines } from "./init-pipeline.ts";
+import { reportError } from "./report-error.ts";
 
 /** What `init` writes its files from. */
 export interface InitAnswers {
@@ -10,7 +11,10 @@ export interface InitAnswers {
   /** An address, or `sandbox`. */
   readonly service: string;
   readonly draft: string;
+  readonly pipeline: Pipeline;
 }
+
+type Asked = Exclude<keyof InitAnswers, "pipeline">;
 
 interface Question {
   readonly text: string;
@@ -27,7 +31,7 @@ interface Question {
  */
 export async function askForAnswers(
   cli: Cli,
-  given: Readonly<Record<keyof InitAnswers, string | undefined>>,
+  given: Readonly<Record<Asked, string | undefined>> & { readonly pipeline: Pipeline | undefined },
   name: string,
 ): Promise<InitAnswers> {
   const questions = questionsFor(name);
@@ -40,7 +44,24 @@ export async function askForAnswers(
     workspace: given.workspace ?? (await ask(cli, questions.workspace)),
     service: given.service ?? (await ask(cli, questions.service)),
     draft: given.draft ?? (await ask(cli, questions.draft)),
+    pipeline: given.pipeline ?? (await askForPipeline(cli)),
   };
+}
+
+async function askForPipeline(cli: Cli): Promise<Pipeline> {
+  const find = (answer: string) => pipelines.find((system) => system === answer.toLowerCase());
+  const answer = await ask(cli, {
+    text: "Pipeline to write: github, gitlab or none",
+    otherwise: "none",
+    refuse: (said) =>
+      find(said) === undefined
+        ? new CliError(`${said} is no system that a pipeline can be written for`, {
+            code: "bad-flag",
+            hint: `Answer ${pipelines.join(", ")}.`,
+          })
+        : undefined,
+  });
+  return find(answer) ?? "none";
 }
 
 async function ask({ terminal, signal }: Cli, { text, otherwise, refuse }: Question): Promise<string> {
@@ -51,11 +72,11 @@ async function ask({ terminal, signal }: Cli, { text, otherwise, refuse }: Quest
     const answer = said.trim() || otherwise;
     const refused = refuse(answer);
     if (refused === undefined) return answer;
-    terminal.err(`${formatError(refused, terminal.paintErr)}\n`);
+    reportError(refused, terminal);
   }
 }
 
-function questionsFor(name: string): Readonly<Record<keyof InitAnswers, Question>> {
+function questionsFor(name: string): Readonly<Record<Asked, Question>> {
   return {
     workspace: {
       text: "Name of the workspace",

@@ -26,6 +26,9 @@ export const defineLock: DefineCommand = (program, cli) => {
     );
   withWorkspaceFlags(lock.command("status"))
     .summary("show who holds the lock")
+    .description(
+      "Shows who holds the lock, since when, and until when unless it is renewed. Takes no lock itself.",
+    )
     .option("--json", "as JSON")
     .addHelpText("after", examples("draftsync lock status", "draftsync lock status --json | jq .lock.url"))
     .action((flags: StatusFlags) => runStatus(cli, flags));

@@ -1,5 +1,6 @@
 import type { LedgerReader } from "../state/ledger-reader.ts";
 import type { Cli, WorkspaceFlags } from "./cli.ts";
+import type { Config } from "./config.ts";
 import { noteUntilTakenIn } from "./recovery.ts";
 import { inWorkspace } from "./workspace.ts";
 
@@ -7,10 +8,10 @@ import { inWorkspace } from "./workspace.ts";
 export async function lookIntoLedger<T>(
   cli: Cli,
   flags: WorkspaceFlags,
-  look: (ledger: LedgerReader) => Promise<T>,
+  look: (ledger: LedgerReader, config: Config) => Promise<T>,
 ): Promise<T> {
   return inWorkspace(cli, flags, async (workspace) => {
     noteUntilTakenIn(cli, workspace.config);
-    return look(await workspace.reader());
+    return look(await workspace.reader(), workspace.config);
   });
 }

@@ -6,6 +6,9 @@ const [first, second] = process.argv.slice(2);
 
 if (second === undefined && (first === "--version" || first === "-V")) {
   process.stdout.write(`${version}\n`);
+} else if (first === "__complete") {
+  const { answerShell } = await import("./complete.ts");
+  await answerShell(process.argv.slice(3), version);
 } else {
   const { run } = await import("./run.ts");
   await run(process.argv.slice(2), version);

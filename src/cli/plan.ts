@@ -1,42 +1,33 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { Option } from "commander";
-import type { Diagnostic } from "../model/diagnostic.ts";
 import { messageOf } from "../model/errors.ts";
 import type { Plan } from "../model/plan.ts";
 import { systemClock } from "../model/ports.ts";
-import type { Progress } from "../report/progress.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { collect, examples, withWorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import { exitCode } from "./exit-code.ts";
+import type { FormatFlags } from "./plan-format.ts";
+import { checkFormatFlags, showPlan, withFormatFlags } from "./plan-format.ts";
 import { type RefreshFlags, refreshModeOf, refreshOption } from "./refresh.ts";
+import { tellDiagnostics } from "./report-error.ts";
+import { openReporter } from "./reporter.ts";
 
-interface PlanFlags extends WorkspaceFlags, RefreshFlags {
+interface PlanFlags extends WorkspaceFlags, RefreshFlags, FormatFlags {
   readonly out?: string;
-  readonly format: PlanFormat;
   readonly detailedExitcode?: boolean;
   readonly target?: readonly string[];
 }
 
-/** How a plan can be shown. */
-export type PlanFormat = "text" | "json";
-
-/** `--format` of the commands that show a plan. */
-export function formatOption(): Option {
-  return new Option("--format <format>", "how to show it").choices(["text", "json"]).default("text");
-}
-
 /** `draftsync plan` */
 export const definePlan: DefineCommand = (program, cli) => {
-  withWorkspaceFlags(program.command("plan"))
+  withFormatFlags(withWorkspaceFlags(program.command("plan")))
     .summary("show the difference between the manifests and what is there")
     .description(
       "Shows what apply would do and what it would cost. Goes by the ledger; with --refresh, or `refresh` in the config, " +
         "the service is looked at before, which changes nothing there or in the ledger.",
     )
     .option("--out <file>", "save the plan, to be applied exactly as reviewed")
-    .addOption(formatOption())
     .option("--detailed-exitcode", "end with 2 when there are changes")
     .option("--target <address>", "only this address and what is below it (may be repeated)", collect)
     .addOption(refreshOption())
@@ -46,6 +37,8 @@ export const definePlan: DefineCommand = (program, cli) => {
         "draftsync plan",
         "draftsync plan --out plan.json && draftsync apply plan.json",
         "draftsync plan --target drafts/48213 --format json | jq .summary",
+        "draftsync plan --format markdown > plan.md   a comment for the pull request",
+        "draftsync plan --format html > plan.html    a page for a browser, in one file",
         "draftsync plan --refresh full               look at everything that can be looked at",
       ),
     )
@@ -56,44 +49,21 @@ async function runPlan(cli: Cli, flags: PlanFlags): Promise<void> {
   const { inWorkspace } = await import("./workspace.ts");
   const { makePlan } = await import("./planning.ts");
   const { checkSafety } = await import("../plan/safety.ts");
+  checkFormatFlags(flags);
   await inWorkspace(cli, flags, async (workspace) => {
     const refresh = refreshModeOf(flags, workspace.config);
-    const progress = await makeLookProgress(cli);
+    const progress = await openReporter(cli, { config: workspace.config });
     const { plan, recorded } = await makePlan(cli, workspace, {
       targets: flags.target ?? [],
       ...(refresh === undefined ? {} : { refresh }),
       emit: progress.emit,
     }).finally(progress.stop);
-    await showPlan(cli, plan, flags.format);
-    if (flags.out !== undefined) await savePlan(cli, plan, flags.out);
     const refusals = checkSafety(plan, recorded, workspace.config.safety);
-    if (refusals.length > 0) await warnOfRefusals(cli, refusals);
+    await showPlan(cli, plan, { ...flags, refusals, root: workspace.config.root });
+    if (flags.out !== undefined) await savePlan(cli, plan, flags.out);
+    if (refusals.length > 0) tellDiagnostics(cli.terminal, "Apply will refuse this plan:", refusals);
     if (flags.detailedExitcode && plan.changes.length > 0) cli.end(exitCode.changes);
   });
-}
-
-/** Shows on standard error how far looking at the service is. */
-export async function makeLookProgress({ terminal }: Cli): Promise<Progress> {
-  const { makeProgress } = await import("../report/progress.ts");
-  const { paintErr: paint, liveErr: live, columns } = terminal;
-  return makeProgress({
-    write: (text) => terminal.err(text),
-    paint,
-    placeOf: () => undefined,
-    live,
-    columns,
-  });
-}
-
-/** Writes a plan to standard output. */
-export async function showPlan({ terminal }: Cli, plan: Plan, format: PlanFormat): Promise<void> {
-  if (format === "json") {
-    const { formatPlanFile } = await import("../plan/saved-plan.ts");
-    return terminal.out(formatPlanFile(plan));
-  }
-  const { viewPlan } = await import("../report/plan-view.ts");
-  const { formatPlanText } = await import("../report/plan-text.ts");
-  terminal.out(formatPlanText(viewPlan(plan, systemClock.now()), terminal.paintOut));
 }
 
 /** Writes what a plan comes to; for one whose changes were reviewed before. */
@@ -115,9 +85,4 @@ async function savePlan({ terminal, cwd }: Cli, plan: Plan, out: string): Promis
     });
   }
   terminal.err(`Saved. To carry out exactly this plan: draftsync apply ${out}\n`);
-}
-
-async function warnOfRefusals({ terminal }: Cli, refusals: readonly Diagnostic[]): Promise<void> {
-  const { formatDiagnostics } = await import("../report/diagnostic-text.ts");
-  terminal.err(`\nApply will refuse this plan:\n\n${formatDiagnostics(refusals, terminal.paintErr)}\n`);
 }

@@ -21,6 +21,7 @@ export const defineProducts: DefineCommand = (program, cli) => {
     .description("The calls of the interface that concern products. Results are JSON.");
   withWorkspaceFlags(products.command("get"))
     .summary("read a product")
+    .description("Reads a product, with the relations that --include names.")
     .argument("<id>", "product id", parseProductId)
     .option("--include <relations>", "relations to include, with commas (default: those of the config)")
     .addHelpText(

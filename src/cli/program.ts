@@ -2,13 +2,16 @@ import { Command } from "commander";
 import { defineApply } from "./apply.ts";
 import type { Cli } from "./cli.ts";
 import { examples } from "./cli.ts";
+import { defineCompletion } from "./completion.ts";
 import { defineDoctor } from "./doctor.ts";
 import { defineDrift } from "./drift.ts";
+import { defineExplain } from "./explain.ts";
 import { defineHelp } from "./help.ts";
 import { defineHistory } from "./history.ts";
 import { defineImport } from "./import.ts";
 import { defineInit } from "./init.ts";
 import { defineLock } from "./lock.ts";
+import { withLogFlags } from "./log-flags.ts";
 import { definePlan } from "./plan.ts";
 import { defineProducts } from "./products.ts";
 import { defineReconcile } from "./reconcile.ts";
@@ -38,18 +41,23 @@ const commands = [
   defineDoctor,
   defineSandbox,
   defineSchema,
+  defineExplain,
+  defineCompletion,
 ];
 
 /** The command line: every command, its flags and its help. Errors of usage are thrown, not printed. */
 export function makeProgram(cli: Cli, version: string): Command {
   const { terminal } = cli;
-  const program = new Command("draftsync")
+  const program = withLogFlags(new Command("draftsync"), (settings) => terminal.adjust(settings))
     .description("Keeps a marketplace's product drafts in step with YAML manifests.")
     .version(version, "-V, --version", "print the version")
     .helpOption("-h, --help", "show help")
-    .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
+    .configureOutput({
+      writeOut: terminal.out,
+      writeErr: (text) => terminal.log({ level: "error", text, code: "bad-usage" }),
+    })
     .showSuggestionAfterError(true)
-    .configureHelp({ sortSubcommands: false, showGlobalOptions: false })
+    .configureHelp({ sortSubcommands: false, showGlobalOptions: true })
     .addHelpText(
       "after",
       `${examples(

@@ -26,7 +26,12 @@ export async function openKeeper(
   const keeper = makeKeeper({
     files: recoveryFilesOf(config),
     clock: systemClock,
-    handOver: (line) => terminal.err(`${inertJson(JSON.parse(line))}\n`),
+    handOver: (line) => {
+      const outcome: unknown = JSON.parse(line);
+      const message = "an outcome could be kept nowhere else";
+      const text = `${inertJson(outcome)}\n`;
+      terminal.log({ level: "error", text, message, code: "outcome-handed-over", facts: { outcome } });
+    },
     lineage: await (await workspace.ledger()).lineage(),
     owner: { origin: config.service.origin, workspace: config.workspace },
     command,
@@ -55,7 +60,9 @@ export function refuseUntilTakenIn(config: Config): void {
 /** The same as a note, for commands that only read the ledger. */
 export function noteUntilTakenIn({ terminal }: Cli, config: Config): void {
   const waiting = recoveryFilesOf(config).list();
-  if (waiting.length > 0) terminal.err(`note: ${tell(waiting)}; run \`draftsync state recover\`\n`);
+  if (waiting.length === 0) return;
+  const text = `note: ${tell(waiting)}; run \`draftsync state recover\`\n`;
+  terminal.log({ level: "warning", text, code: "outcomes-not-taken-in" });
 }
 
 function tell(paths: readonly string[]): string {

@@ -90,9 +90,9 @@ async function ask({ terminal, signal }: Cli, operation: RecordedOperation): Pro
   }
   const product = operation.kind === "publish" || operation.kind === "duplicate";
   const { inertLine } = await import("../report/inert-text.ts");
-  terminal.err(
-    `${inertLine(`${operation.method} ${operation.path}`)} was sent at ${isoTime(operation.startedAt)}.\n`,
-  );
+  const request = inertLine(`${operation.method} ${operation.path}`);
+  const text = `${request} was sent at ${isoTime(operation.startedAt)}.\n`;
+  terminal.log({ level: "info", text, isResult: true });
   const answer = await terminal.ask(
     product ? "Id of the product that it made, or `no` if it made none: " : "Did it take effect? [yes/no]: ",
     signal,

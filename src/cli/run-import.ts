@@ -12,10 +12,10 @@ import { CliError } from "./cli-error.ts";
 import { exitCode } from "./exit-code.ts";
 import type { ImportSurroundings, ImportTargets } from "./import-targets.ts";
 import { allTargets, namedTargets } from "./import-targets.ts";
-import { makeLookProgress } from "./plan.ts";
 import { loadDesired } from "./planning.ts";
 import { printJson } from "./print-json.ts";
 import { readGiven } from "./read-given.ts";
+import { openReporter } from "./reporter.ts";
 import { withLock } from "./with-lock.ts";
 import type { Workspace } from "./workspace.ts";
 import { inWorkspace } from "./workspace.ts";
@@ -106,7 +106,7 @@ interface Looked {
 }
 
 async function look(cli: Cli, workspace: Workspace, { looks }: ImportTargets): Promise<Looked> {
-  const progress = await makeLookProgress(cli);
+  const progress = await openReporter(cli, { config: workspace.config });
   try {
     const service = await workspace.connect(progress.emit);
     const at = systemClock.now();

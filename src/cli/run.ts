@@ -5,16 +5,17 @@ import { exitCode } from "./exit-code.ts";
 import { listenForInterrupts } from "./interrupts.ts";
 import { makeProgram } from "./program.ts";
 import { reportError } from "./report-error.ts";
-import { makeTerminal } from "./terminal.ts";
+import { makeTerminal, type Terminal } from "./terminal.ts";
 
 /** Runs a command line and sets the process's exit code. Never throws. */
 export async function run(args: readonly string[], version: string): Promise<void> {
   // The AWS SDK warns that its versions of next year need a newer Node; the one in the lockfile does not.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= "true";
   const terminal = makeTerminal(process.env);
+  speakForNode(terminal);
   const interrupts = listenForInterrupts({
     signals: process,
-    say: (text) => terminal.err(text),
+    say: (text) => terminal.log({ level: "warning", text, code: "interrupted" }),
     exit: endProcess,
   });
   try {
@@ -38,6 +39,18 @@ export async function run(args: readonly string[], version: string): Promise<voi
   } finally {
     interrupts.stop();
   }
+}
+
+/**
+ * What Node would write itself goes the way of everything else: its warnings, and the defect that nobody caught, after
+ * which the process ends as it would have.
+ */
+function speakForNode(terminal: Terminal): void {
+  process.removeAllListeners("warning");
+  process.on("warning", ({ name, message }) =>
+    terminal.log({ level: "warning", text: `warning: ${message}\n`, code: name }),
+  );
+  process.on("uncaughtException", (error) => process.exit(reportError(error, terminal)));
 }
 
 function currentFolder(): string {

@@ -2,24 +2,32 @@ import { resolve } from "node:path";
 import type { Plan } from "../model/plan.ts";
 import type { Cli, DefineCommand } from "./cli.ts";
 import { examples } from "./cli.ts";
-import type { PlanFormat } from "./plan.ts";
-import { formatOption, showPlan } from "./plan.ts";
+import type { FormatFlags } from "./plan-format.ts";
+import { checkFormatFlags, showPlan, withFormatFlags } from "./plan-format.ts";
 import { readGiven } from "./read-given.ts";
 
 /** `draftsync show` */
 export const defineShow: DefineCommand = (program, cli) => {
-  program
-    .command("show")
+  withFormatFlags(program.command("show"))
     .summary("show a saved plan again")
-    .description("Shows a saved plan. Needs no config, no ledger and no network.")
+    .description(
+      "Shows a saved plan. Needs no config, no ledger and no network; as a page (--format html) it has the pictures that are still as planned.",
+    )
     .argument("<plan>", "file that `draftsync plan --out` wrote")
-    .addOption(formatOption())
     .addHelpText(
       "after",
-      examples("draftsync show plan.json", "draftsync show plan.json --format json | jq .estimate"),
+      examples(
+        "draftsync show plan.json",
+        "draftsync show plan.json --format json | jq .estimate",
+        "draftsync show plan.json --format markdown | gh pr comment --body-file -",
+        "draftsync show plan.json --format html > plan.html",
+      ),
     )
-    .action(async (file: string, flags: { readonly format: PlanFormat }) => {
-      await showPlan(cli, await loadSavedPlan(cli, file), flags.format);
+    .action(async (file: string, flags: FormatFlags) => {
+      checkFormatFlags(flags);
+      const { findRoot } = await import("./config.ts");
+      const root = await findRoot(cli.cwd);
+      await showPlan(cli, await loadSavedPlan(cli, file), { ...flags, root });
     });
 };
 

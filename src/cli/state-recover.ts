@@ -156,10 +156,10 @@ async function show(cli: Cli, taken: readonly Taken[], { json }: RecoverFlags): 
   for (const each of taken) terminal.out(`${inertLine(describe(each))}\n`);
   if (taken.length === 0) terminal.err("There is nothing to take in.\n");
   if (taken.some(({ end }) => end.type === "conflict")) {
-    terminal.err(
+    const text =
       "\nWhat contradicts the ledger was left as it is. Look at the service, then say which is right: " +
-        "`draftsync state recover --prefer ledger`, or `--prefer outcome`.\n",
-    );
+      "`draftsync state recover --prefer ledger`, or `--prefer outcome`.\n";
+    terminal.log({ level: "warning", text, code: "outcome-contradicts-ledger" });
   }
 }
 

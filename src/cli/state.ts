@@ -21,12 +21,16 @@ export const defineState: DefineCommand = (program, cli) => {
     .description("The ledger holds what draftsync did and was told. It is not what the service holds now.");
   withWorkspaceFlags(state.command("list"))
     .summary("list everything that is recorded")
+    .description(
+      "Lists every attachment, publication, duplicate and upload that is recorded, sorted by address: who confirmed it, and when.",
+    )
     .argument("[prefix]", "only addresses that begin with this")
     .option("--json", "as JSON")
     .addHelpText("after", examples("draftsync state list", "draftsync state list drafts/48213 --json"))
     .action((prefix: string | undefined, flags: StateFlags) => runList(cli, prefix ?? "", flags));
   withWorkspaceFlags(state.command("show"))
     .summary("show what is recorded of an address, and how it came to be")
+    .description("Shows what is recorded of an address, and every writing call that was sent for it.")
     .argument("<address>", "as `state list` and plans show it")
     .option("--json", "as JSON")
     .addHelpText("after", examples("draftsync state show drafts/48213/product_files/9900011"))
@@ -34,6 +38,9 @@ export const defineState: DefineCommand = (program, cli) => {
   defineEdits(state, cli);
   withWorkspaceFlags(state.command("export"))
     .summary("write the whole ledger as JSON")
+    .description(
+      "Writes the whole ledger to standard output, as `state import` takes it: a backup, or the way to another place. Holds no key.",
+    )
     .addHelpText("after", examples("draftsync state export > ledger-backup.json"))
     .action((flags: StateFlags) => runExport(cli, flags));
   withWorkspaceFlags(state.command("import"))

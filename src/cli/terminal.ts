@@ -1,55 +1,100 @@
 import { createInterface } from "node:readline/promises";
 import { text } from "node:stream/consumers";
+import type { LogEntry } from "../model/log.ts";
+import { systemClock } from "../model/ports.ts";
+import type { LiveDisplay } from "../report/live-lines.ts";
+import { formatLogLine, isTold, type Verbosity } from "../report/log-line.ts";
 import type { Palette } from "../report/palette.ts";
 import { makePalette } from "../report/palette.ts";
 import { exitCode } from "./exit-code.ts";
+import { LiveArea, type LiveStream } from "./live-area.ts";
 
-/** The only way to the process's streams: results go to `out`, everything else to `err`. */
+/** The only way to the process's streams: results go to `out`, everything else to standard error. */
 export interface Terminal {
   out(text: string): void;
+  /** Tells something on standard error, as much and in the form that the user wants it. */
+  log(entry: LogEntry): void;
+  /** {@link Terminal.log} of a text that is merely good to know. */
   err(text: string): void;
   readonly paintOut: Palette;
   readonly paintErr: Palette;
-  /** Whether a person can be asked: both standard input and standard error are terminals. */
+  /** Whether a person can be asked: both standard input and standard error are terminals, and no log is wanted. */
   readonly interactive: boolean;
-  /** Whether standard error can be rewritten in place. */
-  readonly liveErr: boolean;
-  readonly columns: number;
+  /** Lines on standard error that are rewritten in place; absent where that cannot be, or is not wanted. */
+  readonly live?: LiveDisplay | undefined;
+  /** Of standard output, when it is a terminal. */
+  readonly columns?: number | undefined;
   /** Everything that comes on standard input. */
   readAll(): Promise<string>;
   /** Asks on standard error; `undefined` when the input ends or the question is interrupted. */
   ask(question: string, signal: AbortSignal): Promise<string | undefined>;
 }
 
+/** What the flags of every command say of standard error. */
+export interface LogSettings {
+  readonly verbosity: Verbosity;
+  readonly format: "text" | "json";
+}
+
+/** A {@link Terminal} that flags may change. */
+export interface AdjustableTerminal extends Terminal {
+  adjust(settings: Partial<LogSettings>): void;
+}
+
 /** The process's streams. Colour follows https://no-color.org, FORCE_COLOR, and whether the stream is a terminal. */
-export function makeTerminal(env: NodeJS.ProcessEnv): Terminal {
+export function makeTerminal(env: NodeJS.ProcessEnv): AdjustableTerminal {
   const { stdin, stdout, stderr } = process;
+  let settings: LogSettings = { verbosity: "normal", format: "text" };
+  const err = guard(stderr, () => {});
+  const area = new LiveArea(liveStream(stderr, err), process);
+  const log = (entry: LogEntry) => {
+    if (!isTold(entry, settings.verbosity)) return;
+    const text = settings.format === "json" ? formatLogLine(entry, systemClock.now()) : entry.text;
+    if (text !== "") area.above(text);
+  };
   const out = guard(stdout, (error) => {
     process.exitCode = exitCode.error;
-    stderr.write(`error: the output cannot be written: ${error.message}\n`);
+    const message = `the output cannot be written: ${error.message}`;
+    log({ level: "error", text: `error: ${message}\n`, code: "output-unwritable" });
   });
-  const err = guard(stderr, () => {});
+  const painted = makePalette(wantsColour(env, stderr.isTTY));
+  const plain = makePalette(false);
+  const canBeLive = stderr.isTTY === true && env.TERM !== "dumb" && !isSet(env.CI);
   return {
-    out,
-    err,
+    out: (text) => (stdout.isTTY === true ? area.aside(() => out(text)) : out(text)),
+    log,
+    err: (text) => log({ level: "info", text }),
     paintOut: makePalette(wantsColour(env, stdout.isTTY)),
-    paintErr: makePalette(wantsColour(env, stderr.isTTY)),
-    interactive: stdin.isTTY === true && stderr.isTTY === true,
-    liveErr: stderr.isTTY === true && env.TERM !== "dumb",
-    columns: stderr.columns || 80,
+    get paintErr() {
+      return settings.format === "json" ? plain : painted;
+    },
+    get interactive() {
+      return stdin.isTTY === true && stderr.isTTY === true && settings.format === "text";
+    },
+    get live() {
+      const isWanted = settings.format === "text" && settings.verbosity !== "quiet";
+      return canBeLive && isWanted ? area : undefined;
+    },
+    get columns() {
+      return stdout.columns;
+    },
     readAll: () => text(stdin),
     ask: async (question, signal) => {
+      area.hide();
       const lines = createInterface({ input: stdin, output: stderr });
       const ended = new AbortController();
       lines.once("close", () => ended.abort());
       try {
         return await lines.question(question, { signal: AbortSignal.any([signal, ended.signal]) });
       } catch {
-        stderr.write("\n");
+        err("\n");
         return undefined;
       } finally {
         lines.close();
       }
+    },
+    adjust: (changes) => {
+      settings = { ...settings, ...changes };
     },
   };
 }
@@ -68,6 +113,25 @@ function guard(stream: NodeJS.WriteStream, onFailure: (error: Error) => void): (
   return (text) => {
     if (open) stream.write(text);
   };
+}
+
+function liveStream(stream: NodeJS.WriteStream, write: (text: string) => void): LiveStream {
+  return {
+    write,
+    get columns() {
+      return stream.columns;
+    },
+    get rows() {
+      return stream.rows;
+    },
+    on: (event, listener) => stream.on(event, listener),
+    off: (event, listener) => stream.off(event, listener),
+  };
+}
+
+/** As CI systems say that they are one: `CI` is set, and not to `false`. */
+function isSet(value: string | undefined): boolean {
+  return value !== undefined && value !== "" && value !== "false" && value !== "0";
 }
 
 function wantsColour(env: NodeJS.ProcessEnv, isTerminal: boolean | undefined): boolean {

@@ -26,6 +26,9 @@ export const defineUploads: DefineCommand = (program, cli) => {
     .action((flags: WorkspaceFlags & { showSecrets?: boolean }) => runCredentials(cli, flags));
   withWorkspaceFlags(uploads.command("create"))
     .summary("upload a file, or register one that is in storage")
+    .description(
+      "Puts a local file into the object storage and registers it as an upload; or registers an object that is there already.",
+    )
     .argument("[file]", "local file below the workspace")
     .option("--key <upload_key>", "register this object instead of a local file")
     .option("--wait", "wait until the service has processed it")
@@ -39,11 +42,13 @@ export const defineUploads: DefineCommand = (program, cli) => {
     .action((file: string | undefined, flags: CreateFlags) => runCreate(cli, file, flags));
   withWorkspaceFlags(uploads.command("get"))
     .summary("read one upload")
+    .description("Reads an upload: its status, and the id of its file once it is processed.")
     .argument("<id>", "upload id")
     .addHelpText("after", examples("draftsync uploads get up_17"))
     .action((id: string, flags: WorkspaceFlags) => runGet(cli, id, flags));
   withWorkspaceFlags(uploads.command("list"))
     .summary("read several uploads")
+    .description("Reads uploads, many of them by one call: the status of each, and the id of its file.")
     .argument("[ids...]", "upload ids (default: those in the ledger)")
     .addHelpText("after", examples("draftsync uploads list", "draftsync uploads list up_17 up_18"))
     .action((ids: string[], flags: WorkspaceFlags) => runList(cli, ids, flags));

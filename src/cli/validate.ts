@@ -1,5 +1,6 @@
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { examples, withWorkspaceFlags } from "./cli.ts";
+import { tellDiagnostics } from "./report-error.ts";
 
 /** `draftsync validate` */
 export const defineValidate: DefineCommand = (program, cli) => {
@@ -15,11 +16,13 @@ export const defineValidate: DefineCommand = (program, cli) => {
 async function runValidate({ cwd, env, terminal }: Cli, flags: WorkspaceFlags): Promise<void> {
   const { loadConfig } = await import("./config.ts");
   const { loadDesired } = await import("./planning.ts");
-  const { formatDiagnostics } = await import("../report/diagnostic-text.ts");
   const { plural } = await import("../report/quantities.ts");
   const config = await loadConfig({ cwd, env, flags });
   const { desired, diagnostics, files } = await loadDesired({ env }, config, "stat");
-  if (diagnostics.length > 0) terminal.err(`${formatDiagnostics(diagnostics, terminal.paintErr)}\n\n`);
+  if (diagnostics.length > 0) {
+    tellDiagnostics(terminal, undefined, diagnostics);
+    terminal.err("\n");
+  }
   const attachments = desired.drafts.reduce((sum, draft) => sum + draft.attachments.length, 0);
   const counts = [
     plural(files.length, "manifest"),

@@ -4,8 +4,9 @@ import { messageOf } from "../model/errors.ts";
 import type { LockHolder } from "../model/lock.ts";
 import type { Lease } from "../model/ports.ts";
 import { systemClock } from "../model/ports.ts";
+import { makeLiveLine } from "../report/live-lines.ts";
 import { describeAge, describeHolder } from "../report/lock-text.ts";
-import { formatMilliseconds } from "../report/quantities.ts";
+import { formatMilliseconds, formatSeconds } from "../report/quantities.ts";
 import { LockHeldError } from "../state/ledger-error.ts";
 import { ciJobUrl } from "./ci-job.ts";
 import type { Cli } from "./cli.ts";
@@ -41,14 +42,16 @@ export async function withLock<T>(
   if (!recovers) refuseUntilTakenIn(workspace.config);
   const store = await workspace.ledger();
   const holder = describeThisProcess(cli, command);
-  const lease = await acquire(cli, { ask: () => store.acquireLock({ holder }), waitMs });
+  const asking = acquire(cli, { ask: () => store.acquireLock({ holder }), waitMs });
+  const lease = await asking.finally(() => cli.terminal.live?.hide());
   tellTakeover(cli, lease);
   try {
     if (!recovers) refuseUntilTakenIn(workspace.config);
     return await work();
   } finally {
     await lease.release().catch((error: unknown) => {
-      cli.terminal.err(`The lock was not given back and expires by itself: ${messageOf(error)}\n`);
+      const text = `The lock was not given back and expires by itself: ${messageOf(error)}\n`;
+      cli.terminal.log({ level: "warning", text, code: "lock-not-released" });
     });
   }
 }
@@ -65,7 +68,11 @@ async function acquire(
       const leftMs = until - systemClock.monotonic();
       if (!(error instanceof LockHeldError) || leftMs <= 0) return explainHeld(error);
       const who = describeHolder(error.lock);
-      if (isFirst) terminal.err(`waiting up to ${formatMilliseconds(waitMs)} for the lock of ${who}\n`);
+      if (isFirst && terminal.live === undefined) {
+        terminal.err(`waiting up to ${formatMilliseconds(waitMs)} for the lock of ${who}\n`);
+      }
+      const waiting = `waiting for the lock of ${who}, ${formatSeconds(leftMs / 1000)} at most`;
+      terminal.live?.show((columns) => [makeLiveLine({ text: waiting, columns, paint: terminal.paintErr })]);
       await sleep(Math.min(leftMs, askEveryMs), undefined, { signal }).catch(() => {
         throw new CliError("interrupted while waiting for the lock; nothing was changed", {
           code: "aborted",

@@ -1,7 +1,8 @@
 import { join } from "node:path";
-import type { Event, EventSink } from "../model/event.ts";
+import type { EventSink } from "../model/event.ts";
 import { systemClock } from "../model/ports.ts";
 import type { SlotStore } from "../model/slots.ts";
+import { formatCall } from "../report/call-line.ts";
 import type { Examiner } from "../service/examination/examiner.ts";
 import type { Service } from "../service/open-service.ts";
 import type { ServiceOptions } from "../service/options.ts";
@@ -79,7 +80,8 @@ export async function inWorkspaceOf<T>(
     sink = emit;
     if (service !== undefined) return service;
     const { openService } = await import("../service/open-service.ts");
-    const connection = { cli, emit: (event: Event) => sink(event), keep, slots: await ledger() };
+    const told = telling(cli, (event) => sink(event));
+    const connection = { cli, emit: told, keep, slots: await ledger() };
     service = keep(openService(await serviceOptions(config, connection)));
     return service;
   };
@@ -92,13 +94,24 @@ export async function inWorkspaceOf<T>(
       examine: async (emit, { alone }) => {
         const { openExaminer } = await import("../service/examination/examiner.ts");
         const shared = alone ? {} : { slots: await ledger() };
-        return keep(openExaminer(await serviceOptions(config, { cli, emit, keep, ...shared })));
+        return keep(
+          openExaminer(await serviceOptions(config, { cli, emit: telling(cli, emit), keep, ...shared })),
+        );
       },
       keep,
     });
   } finally {
     for (const close of opened) await close();
   }
+}
+
+/** Every call of every command comes by here: it is told to who wants that. */
+function telling({ terminal }: Cli, emit: EventSink): EventSink {
+  return (event) => {
+    const call = formatCall(event);
+    if (call !== undefined) terminal.log(call);
+    emit(event);
+  };
 }
 
 async function openLedgerOf(config: Config): Promise<StateStore> {
@@ -124,9 +137,8 @@ async function serviceOptions(
   const baseUrl = service.baseUrl ?? keep(await startEmbeddedSandbox(root, service.rate)).url;
   const { rate, concurrency, timeoutMs, profile, allowHttp } = service;
   if (allowHttp && baseUrl.startsWith("http:")) {
-    cli.terminal.err(
-      `warning: ${new URL(baseUrl).origin} is not https: everyone on the way can read the key\n`,
-    );
+    const text = `warning: ${new URL(baseUrl).origin} is not https: everyone on the way can read the key\n`;
+    cli.terminal.log({ level: "warning", text, code: "base-url-not-https" });
   }
   return {
     baseUrl,

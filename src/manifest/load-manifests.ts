@@ -1,3 +1,5 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { compareText } from "../model/address.ts";
 import type { Desired } from "../model/desired.ts";
@@ -19,8 +21,10 @@ export interface LoadManifestsOptions {
   readonly root: string;
   /** Glob patterns relative to the workspace; one that starts with `!` excludes. */
   readonly patterns: readonly string[];
-  /** `hash`: local sources are read and have a `content`. `stat`: it is only checked that they are there. */
-  readonly sources: "hash" | "stat";
+  /** `hash`: local sources are read and have a `content`. `stat`: it is only checked that they are there. `unseen`: not even that. */
+  readonly sources: "hash" | "stat" | "unseen";
+  /** After so many bytes no further manifest is read: for those who need some of it fast, never for a plan. */
+  readonly maxBytes?: number;
   /** Threads that read a part of many manifests; without them this one reads all. */
   readonly threads?: PageThreads;
   /** Where what was read of many manifests is kept for the next run. */
@@ -59,20 +63,34 @@ const fewestToKeep = 200;
  * ```
  */
 export async function loadManifests(options: LoadManifestsOptions): Promise<LoadedManifests> {
-  const { root, patterns, sources } = options;
+  const { root, patterns, sources, maxBytes } = options;
   const { files, diagnostics: found } = await findFiles(root, patterns);
   const textOf = (file: string) => readText(root, file);
   const collector = new DesiredCollector(textOf);
   const diagnostics = [...found];
-  for (const [index, page] of (await readPages(options, files)).entries()) {
+  const chosen = maxBytes === undefined ? files : leadingFiles(root, files, maxBytes);
+  for (const [index, page] of (await readPages(options, chosen)).entries()) {
     if ("severity" in page) diagnostics.push(page);
-    else collector.add(files[index] ?? "", page);
+    else collector.add(chosen[index] ?? "", page);
   }
   for (const diagnostic of collector.diagnostics) diagnostics.push(diagnostic);
-  for (const diagnostic of await checkSources({ root, uses: collector.sourceUses, sources, textOf })) {
-    diagnostics.push(diagnostic);
+  if (sources !== "unseen") {
+    for (const diagnostic of await checkSources({ root, uses: collector.sourceUses, sources, textOf })) {
+      diagnostics.push(diagnostic);
+    }
   }
   return { desired: collector.desired, diagnostics: diagnostics.sort(compareDiagnostics), files };
+}
+
+/** The first files, which together have so many bytes or a few more. */
+function leadingFiles(root: string, files: readonly string[], maxBytes: number): readonly string[] {
+  let bytes = 0;
+  const end = files.findIndex((file) => {
+    const isEnough = bytes >= maxBytes;
+    bytes += statSync(join(root, file), { throwIfNoEntry: false })?.size ?? 0;
+    return isEnough;
+  });
+  return end < 0 ? files : files.slice(0, end);
 }
 
 /** The page of each file, or why there is none, in their order. */

@@ -40,7 +40,10 @@ function name(description: string) {
 }
 
 function attribute(description: string) {
-  return ruled({ ...oneLineRule, description: `${description} Left out: not managed. "": cleared.` });
+  return ruled({
+    ...oneLineRule,
+    description: `${description} One line. Left out: not managed. "": cleared.`,
+  });
 }
 
 /** What a path may not start with: the root, a home folder, a drive letter or a URL's scheme. */
@@ -106,17 +109,17 @@ function namedIn(input: unknown): readonly string[] {
 
 const productFile = fileEntry(
   {
-    file_format: z.exactOptional(attribute("The file format's id, such as fbx.")),
+    file_format: z.exactOptional(attribute("The file format's id, such as `fbx`.")),
     format_version: z.exactOptional(
-      attribute('The format\'s version, in quotes when it looks like a number: "2020".'),
+      attribute('The format\'s version, in quotes when it looks like a number: `"2020"`.'),
     ),
     renderer: z.exactOptional(attribute("The renderer's name.")),
     renderer_version: z.exactOptional(
-      attribute('The renderer\'s version, in quotes when it looks like a number: "7.2".'),
+      attribute('The renderer\'s version, in quotes when it looks like a number: `"7.2"`.'),
     ),
     is_native: z.exactOptional(
       z.boolean().meta({
-        description: "true when the file is in the format the product was made in. Left out: not managed.",
+        description: "Whether the file is in the format the product was made in. Left out: not managed.",
       }),
     ),
   },
@@ -139,9 +142,9 @@ export const draftDocument = z
   .strictObject({
     draft: id("The draft's id, as in the address of the draft: plain decimal digits."),
     protect: z.exactOptional(
-      z
-        .boolean()
-        .meta({ description: "true: nothing of this draft is ever deleted. The ledger keeps it too." }),
+      z.boolean().meta({
+        description: "With `true`, nothing of this draft is ever deleted. The ledger keeps it too.",
+      }),
     ),
     product_files: z.exactOptional(
       z.array(productFile).meta({ description: "The product files that must be attached to the draft." }),
@@ -155,11 +158,11 @@ export const draftDocument = z
       z
         .union([
           z.boolean(),
-          z.strictObject({ revision: id("Raise it to publish once more; true is revision 1.") }),
+          z.strictObject({ revision: id("Raise it to publish once more; `true` is revision 1.") }),
         ])
         .meta({
           description:
-            "true, or { revision: 2 }: publish a product once everything else of the draft is confirmed. It cannot be undone.",
+            "With `true` or `{ revision: 2 }`, a product is published once everything else of the draft is confirmed. It cannot be undone.",
         }),
     ),
   })
@@ -175,7 +178,7 @@ const duplicate = z
       ])
       .meta({
         description:
-          "The product to copy: its id, or { draft: 48213 } for the one published from that draft.",
+          "The product to copy: its id, or `{ draft: 48213 }` for the one published from that draft.",
       }),
   })
   .meta({ description: "A copy of a product that must exist. It cannot be undone." });

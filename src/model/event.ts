@@ -22,6 +22,9 @@ export interface RunTotals {
   readonly calls: number;
 }
 
+/** How the bytes of a file were put into storage. */
+export type StoreOutcome = Exclude<Outcome, "unknown">;
+
 /** What a wait is for; `shared_bound`: others use the rate bound, or did until they ended. */
 export type WaitReason = "retry_after" | "shared_bound" | "backoff" | "settle" | "upload";
 
@@ -85,13 +88,41 @@ export type Event =
       readonly status?: number;
       readonly ms: number;
     }
+  /** One request to object storage, its retries apart. Neither query nor signature is told. */
+  | {
+      readonly type: "storage_call_finished";
+      readonly at: number;
+      readonly method: string;
+      readonly bucket: string;
+      readonly key: string;
+      readonly attempt: number;
+      /** Absent when no answer came. */
+      readonly status?: number;
+      readonly ms: number;
+    }
   | { readonly type: "waiting"; readonly at: number; readonly reason: WaitReason; readonly ms: number }
+  /** The service has announced a bound of its own, which is kept beside the configured one. */
+  | {
+      readonly type: "bound_announced";
+      readonly at: number;
+      readonly limit: number;
+      readonly window_ms: number;
+    }
+  /** Bytes of a local file that storage has taken; `sent` is 0 when it begins, and a large file grows part by part. */
   | {
       readonly type: "upload_progress";
       readonly at: number;
       readonly source: string;
       readonly sent: number;
       readonly total: number;
+    }
+  /** The bytes of a file are in storage, or will not be; the service has not seen them yet. */
+  | {
+      readonly type: "upload_finished";
+      readonly at: number;
+      readonly source: string;
+      readonly outcome: StoreOutcome;
+      readonly ms: number;
     }
   | {
       readonly type: "run_finished";

@@ -184,13 +184,32 @@ type Value = string | boolean | undefined;
 function valueView(name: AttributeName, before: Value, after: Value): ValueView {
   const isLong = typeof before === "string" && before.length > 60;
   if (name === "description" && typeof after === "string" && (after !== "" || isLong)) {
-    const segments = diffWords(typeof before === "string" ? before : "", after);
-    return { kind: "text", name, segments, isNew: before === undefined };
+    return textView({ name, before: typeof before === "string" ? before : undefined, after });
   }
   return {
     kind: "value",
     name,
     ...(before === undefined ? {} : { before: JSON.stringify(before) }),
     ...(after === undefined ? {} : { after: JSON.stringify(after) }),
+  };
+}
+
+interface Text {
+  readonly name: string;
+  readonly before: string | undefined;
+  readonly after: string;
+}
+
+/** Compared when it is first read: of 20,000 texts a shortened comment shows a few. */
+function textView({ name, before, after }: Text): ValueView {
+  let compared: readonly Segment[] | undefined;
+  return {
+    kind: "text",
+    name,
+    isNew: before === undefined,
+    get segments() {
+      compared ??= diffWords(before ?? "", after);
+      return compared;
+    },
   };
 }

@@ -13,13 +13,14 @@ function formatRun(run: HistoryRun, paint: Palette): string {
   const head = [
     paint("strong", timeOf(run.started_at)),
     paint("strong", inertLine(run.command)),
-    endOf(run),
+    endOfRun(run),
     paint("muted", inertLine(run.run_id)),
   ].join("  ");
   return [head, ...formatOperations(run.operations, paint)].join("\n");
 }
 
-function endOf(run: HistoryRun): string {
+/** How a run ended, in a few words: `done, 9 done, 21 calls, in 1.4 s`. */
+export function endOfRun(run: HistoryRun): string {
   if (run.finished_at === undefined) return "cut off, or under way";
   const took = Date.parse(run.finished_at) - Date.parse(run.started_at);
   return `${inertLine(run.status ?? "ended")}, ${countsOf(run.totals)}in ${formatMilliseconds(took)}`;
@@ -59,7 +60,7 @@ export function formatOperations(
         : [formatMilliseconds(Date.parse(finished_at) - Date.parse(started_at))]),
       ...(attempts > 1 ? [plural(attempts, "attempt")] : []),
     ].join(", ");
-    const outcome = paint(toneOf(operation), wordOf(operation).padEnd(8));
+    const outcome = paint(toneOf(operation), outcomeWord(operation).padEnd(8));
     const line = `  ${paint("muted", as === "date" ? timeOf(started_at) : started_at.slice(11, 19))}  ${operation.kind.padEnd(9)}  ${address}${gap}  ${outcome}  ${facts}`;
     return [line.trimEnd(), ...notesOf(operation, paint)];
   });
@@ -75,7 +76,8 @@ function notesOf({ failure, settled }: HistoryOperation, paint: Palette): readon
   return notes.map((note) => `            ${paint("muted", note)}`);
 }
 
-function wordOf({ outcome, settled }: HistoryOperation): string {
+/** The outcome of a call in words; one that is unknown is in doubt until it is settled. */
+export function outcomeWord({ outcome, settled }: HistoryOperation): string {
   if (outcome === "unknown") return settled === undefined ? "in doubt" : "unknown";
   return outcome === "not_sent" ? "not sent" : outcome;
 }

@@ -7,6 +7,7 @@ import type { Palette, Tone } from "./palette.ts";
 import type { CountView, GroupView, PlanView } from "./plan-view.ts";
 import { formatCount } from "./quantities.ts";
 import type { RefreshView } from "./refresh-view.ts";
+import { shortenNew, shortenUnchanged, showWhiteSpace, trimEnd } from "./shorten-text.ts";
 import type { Segment, SegmentLine } from "./word-diff.ts";
 import { splitLines } from "./word-diff.ts";
 
@@ -111,7 +112,7 @@ interface TextOptions {
 /** A text of one line stands beside its name; a longer one below it. */
 function formatText(segments: readonly Segment[], { name, isNew, paint }: TextOptions): string[] {
   const lines = splitLines(trimEnd(showWhiteSpace(segments)));
-  const shown = isNew ? shortenNew(lines) : shortenUnchanged(lines);
+  const shown = isNew ? shortenNew(lines, newTextLines) : shortenUnchanged(lines, contextLines);
   const painted = shown.map((line) =>
     typeof line === "number"
       ? paint(
@@ -122,23 +123,6 @@ function formatText(segments: readonly Segment[], { name, isNew, paint }: TextOp
   );
   if (painted.length === 1) return [`${indent}${name}  ${painted[0]}`];
   return [`${indent}${name.trimEnd()}`, ...painted.map((line) => `${indent}  ${line}`.trimEnd())];
-}
-
-/** When nothing but white space differs, it is made visible: line feeds as `⏎`, tabs as `⇥`, spaces as `·`. */
-function showWhiteSpace(segments: readonly Segment[]): readonly Segment[] {
-  const changed = segments.filter(({ op }) => op !== "same");
-  if (changed.length === 0 || changed.some(({ text }) => text.trim() !== "")) return segments;
-  return segments.map(({ op, text }) => {
-    if (op === "same") return { op, text };
-    return { op, text: text.replaceAll(" ", "·").replaceAll("\t", "⇥").replaceAll("\n", "⏎\n") };
-  });
-}
-
-/** A line feed at the very end, which block scalars have, would only show as an empty line. */
-function trimEnd(segments: readonly Segment[]): readonly Segment[] {
-  const last = segments.at(-1);
-  if (last === undefined || last.op === "removed" || !last.text.endsWith("\n")) return segments;
-  return [...segments.slice(0, -1), { ...last, text: last.text.slice(0, -1) }];
 }
 
 /** Without colour the marks of `wdiff` tell what was added and removed. */
@@ -153,30 +137,6 @@ function formatSegments(line: SegmentLine, isNew: boolean, paint: Palette): stri
       return marked ? `[-${inert}-]` : paint("removed", inert);
     })
     .join("");
-}
-
-/** Lines, or how many were left out. */
-type Shown = SegmentLine | number;
-
-function shortenNew(lines: readonly SegmentLine[]): Shown[] {
-  if (lines.length <= newTextLines + 1) return [...lines];
-  return [...lines.slice(0, newTextLines), lines.length - newTextLines];
-}
-
-function shortenUnchanged(lines: readonly SegmentLine[]): Shown[] {
-  const near = lines.map((_line, at) =>
-    lines
-      .slice(Math.max(0, at - contextLines), at + contextLines + 1)
-      .some((line) => line.some(({ op }) => op !== "same")),
-  );
-  const shown: Shown[] = [];
-  for (const [at, line] of lines.entries()) {
-    const last = shown.at(-1);
-    if (near[at]) shown.push(line);
-    else if (typeof last === "number") shown[shown.length - 1] = last + 1;
-    else shown.push(1);
-  }
-  return shown;
 }
 
 function formatSummary(view: PlanView, paint: Palette): string {
@@ -200,7 +160,8 @@ function formatSummary(view: PlanView, paint: Palette): string {
   return [...lines, ...formatRefresh(view.refresh, paint)].join("\n");
 }
 
-function whyNoChanges({ diagnostics, refresh }: PlanView): string {
+/** Why there is nothing to do, in a sentence. */
+export function whyNoChanges({ diagnostics, refresh }: PlanView): string {
   const isNarrowed = diagnostics.some(({ code }) => code === "held-back-by-policy");
   if (isNarrowed) return "Everything that is left is held back.";
   return `${refresh === undefined ? "The ledger agrees" : "What was seen agrees"} with the manifests.`;

@@ -2,7 +2,7 @@ import { parseAddress } from "../model/address.ts";
 import type { Action, Change } from "../model/change.ts";
 import { actions, isBlocked } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
-import type { Plan } from "../model/plan.ts";
+import type { Plan, Summary } from "../model/plan.ts";
 import type { ChangeView } from "./change-view.ts";
 import { symbols, viewChange } from "./change-view.ts";
 import type { DriftView } from "./drift-view.ts";
@@ -13,6 +13,7 @@ import { viewRefresh } from "./refresh-view.ts";
 
 /** A plan as people see it; every format renders this and nothing else. Text from outside is not yet made inert. */
 export interface PlanView {
+  readonly planId: string;
   readonly workspace: string;
   readonly serviceOrigin: string;
   /** What is otherwise at the service than recorded. */
@@ -30,8 +31,17 @@ export interface PlanView {
     readonly does: string;
   }[];
   /** What is in doubt, and how that ends. */
-  readonly doubts: readonly { readonly address: string; readonly ending: string }[];
+  readonly doubts: readonly DoubtView[];
   readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Something in doubt. */
+export interface DoubtView {
+  readonly address: string;
+  /** How it ends, in one sentence. */
+  readonly ending: string;
+  /** The command that the sentence names, to stand by itself; absent when apply finds out. */
+  readonly command?: string;
 }
 
 /** The changes of one draft, or all duplicates. */
@@ -65,11 +75,12 @@ export function viewPlan(plan: Plan, now: number): PlanView {
     upTo: plural(calls.max, "call"),
   };
   return {
+    planId: plan.plan_id,
     workspace: plan.workspace,
     serviceOrigin: plan.service_origin,
     drift: (plan.drift ?? []).map((item) => viewDrift(item, now)),
     groups: groupChanges(plan.changes, now),
-    counts: countChanges(plan),
+    counts: countActions(plan.summary),
     unchanged: plan.summary.noop ?? 0,
     cost: calls.min === 0 ? undefined : cost,
     refresh: plan.refresh === undefined ? undefined : viewRefresh(plan.refresh, now),
@@ -92,7 +103,8 @@ const verbs: Readonly<Record<Action, string>> = {
   noop: "unchanged",
 };
 
-function countChanges({ summary }: Plan): CountView[] {
+/** What a number of changes of each action comes to, in the order of summaries. */
+export function countActions(summary: Summary): CountView[] {
   return actions.flatMap((action) => {
     const count = summary[action] ?? 0;
     return count === 0 || action === "noop"
@@ -118,18 +130,14 @@ function irreversible(change: Change) {
   return [{ symbol: symbols[action], address, does }];
 }
 
-function doubtOf(change: Change) {
+function doubtOf(change: Change): DoubtView[] {
   if (change.action !== "in_doubt") return [];
   const { address } = change;
   if (!isBlocked(change)) return [{ address, ending: "apply will find out" }];
   const product = change.before.kind === "publish" || change.before.kind === "duplicate";
   const flag = product ? "--product-id ID" : "--done";
-  return [
-    {
-      address,
-      ending: `look at the service, then: draftsync resolve ${quoteArgument(address)} ${flag} | --not-done`,
-    },
-  ];
+  const command = `draftsync resolve ${quoteArgument(address)} ${flag} | --not-done`;
+  return [{ address, ending: `look at the service, then: ${command}`, command }];
 }
 
 /** An address as an argument on a command line: quoted when it holds more than plain characters. */

@@ -6,7 +6,8 @@ import { formatPlace } from "../model/position.ts";
 import { symbols } from "./change-view.ts";
 import { inertLine } from "./inert-text.ts";
 import type { Palette } from "./palette.ts";
-import { formatBytes, formatMilliseconds, plural } from "./quantities.ts";
+import { formatMilliseconds, formatSeconds, plural } from "./quantities.ts";
+import type { WaitState } from "./run-state.ts";
 
 /** Finds the manifest line that an address, or one of its attributes, comes from. */
 export type PlaceFinder = (address: string, attribute?: string) => Place | undefined;
@@ -22,7 +23,7 @@ const past: Readonly<Record<Finished["action"], string>> = {
   publish: "published",
   duplicate: "duplicated",
   forget: "forgotten",
-  in_doubt: "in doubt",
+  in_doubt: "settled",
   noop: "unchanged",
 };
 
@@ -82,22 +83,34 @@ function formatApiError(address: string, error: ApiError, { paint, placeOf }: Fa
   return lines;
 }
 
-const waits = {
+const waits: Readonly<Record<WaitState["reason"], string>> = {
   retry_after: "the service asks to wait",
   shared_bound: "other runs use the rate bound",
+  rate_bound: "the rate bound",
   backoff: "waiting before another try",
   settle: "waiting to find out whether a lost call took effect",
   upload: "waiting for uploads to be processed",
-} as const;
+};
 
 /** What is being waited for: `paused 12 s: the service asks to wait`. */
 export function formatWaiting(event: Extract<Event, { type: "waiting" }>): string {
   return `paused ${formatMilliseconds(event.ms)}: ${waits[event.reason]}`;
 }
 
-/** How far an upload is: `uploading files/dragon.glb 1.2 MB of 3.4 MB`. */
-export function formatUpload({ source, sent, total }: Extract<Event, { type: "upload_progress" }>): string {
-  return `uploading ${inertLine(source)} ${formatBytes(sent)} of ${formatBytes(total)}`;
+/** What is being waited for, in whole seconds: what may last any time, or is over in one, has none. */
+export function formatWait({ reason, leftMs }: WaitState): string {
+  const left = formatSeconds(Math.ceil(leftMs / 1000));
+  switch (reason) {
+    case "rate_bound":
+      return leftMs > 2_000 ? `waiting ${left} for ${waits[reason]}` : `waiting for ${waits[reason]}`;
+    case "upload":
+      return waits[reason];
+    case "retry_after":
+    case "shared_bound":
+    case "backoff":
+    case "settle":
+      return `paused ${left}: ${waits[reason]}`;
+  }
 }
 
 /** The last line of a run. */

@@ -1,99 +1,116 @@
 import type { Event, EventSink } from "../model/event.ts";
-import { fitColumns } from "./fit-columns.ts";
+import type { LogEntry, LogSink } from "../model/log.ts";
+import { formatLive, formatStatus, type LiveDisplay } from "./live-lines.ts";
 import type { Palette } from "./palette.ts";
 import type { PlaceFinder } from "./progress-text.ts";
-import { formatFinished, formatRunFinished, formatUpload, formatWaiting } from "./progress-text.ts";
-import { formatCount, plural } from "./quantities.ts";
+import { formatFinished, formatRunFinished, formatWaiting } from "./progress-text.ts";
+import { type RateBound, RunState } from "./run-state.ts";
 
 /** Where and how progress is shown. */
 export interface ProgressOptions {
-  readonly write: (text: string) => void;
+  readonly log: LogSink;
   readonly paint: Palette;
   readonly placeOf: PlaceFinder;
-  /** Keep a status line below the finished changes and rewrite it in place. */
-  readonly live: boolean;
-  readonly columns: number;
+  /** Lines below the finished changes that are rewritten in place; without them the log has a line now and then. */
+  readonly live: LiveDisplay | undefined;
+  /** The configured bound on calls. */
+  readonly bound: RateBound;
+  /** Milliseconds that never go back. */
+  readonly now: () => number;
+  /** Has `work` done again and again, so many milliseconds apart, until what it returns is called. */
+  readonly every: (ms: number, work: () => void) => () => void;
 }
 
-/** Shows events as they come. `stop` takes the status line away; to be called on every way out. */
+/** Shows events as they come. `stop` takes the live lines away; to be called on every way out. */
 export interface Progress {
   readonly emit: EventSink;
   stop(): void;
 }
 
-/** A status line is rewritten at most this often, milliseconds. */
-const refreshMs = 80;
-/** Without a status line only waits of this length are worth a line, milliseconds. */
+/** The live lines are looked at so often, milliseconds; they are written only when they have changed. */
+const frameMs = 100;
+/** In a log: when a line tells how far it is for the first time, and how often from then on, milliseconds. */
+const firstStatusMs = 10_000;
+const nextStatusMs = 30_000;
+/** In a log only waits of this length are worth a line, milliseconds. */
 const longWaitMs = 2000;
 
 /** Follows a run on a stream for people. */
 export function makeProgress(options: ProgressOptions): Progress {
-  const { write, paint, placeOf, live } = options;
-  let shown = false;
-  let lastAt = 0;
-  let total = 0;
-  let ended = 0;
-  let calls = 0;
-  let now = "";
-  /** Calls that the refresh under way takes. */
-  let looking: number | undefined;
+  const { log, paint, placeOf, live, now } = options;
+  const state = new RunState(options.bound);
+  let stopTicking: (() => void) | undefined;
+  let nextStatusAt = Number.POSITIVE_INFINITY;
 
-  const clear = () => {
-    if (shown) write("\r\u001b[2K");
-    shown = false;
+  const draw = () => live?.show((columns) => formatLive(state, { now: now(), columns, paint }));
+  const tellStatus = () => {
+    if (now() < nextStatusAt) return;
+    nextStatusAt = now() + nextStatusMs;
+    const message = formatStatus(state, now());
+    if (message !== "") log({ level: "info", text: `    ${message}\n`, message, code: "progress" });
   };
-  const line = (text: string) => {
-    clear();
-    write(`${text}\n`);
+  const begin = () => {
+    if (stopTicking !== undefined) return;
+    nextStatusAt = now() + firstStatusMs;
+    stopTicking = live === undefined ? options.every(1000, tellStatus) : options.every(frameMs, draw);
+    draw();
   };
-  const status = (at: number, force: boolean) => {
-    if (!live || (!force && at - lastAt < refreshMs)) return;
-    lastAt = at;
-    const done =
-      looking === undefined
-        ? [`${ended}/${total} changes`, plural(calls, "call")]
-        : [`looking at the service: ${formatCount(calls)}/${plural(looking, "call")}`];
-    const text = [...done, now].filter((part) => part !== "").join(" · ");
-    clear();
-    write(paint("muted", fitColumns(text, Math.max(1, options.columns - 1))));
-    shown = true;
+  const stop = () => {
+    stopTicking?.();
+    stopTicking = undefined;
+    live?.hide();
   };
   const emit = (event: Event) => {
-    switch (event.type) {
-      case "planned":
-        return;
-      case "refresh_started":
-        looking = event.calls;
-        return status(event.at, true);
-      case "refresh_finished":
-        looking = undefined;
-        calls = 0;
-        return clear();
-      case "run_started": {
-        const { noop: _unchanged, in_doubt: _blocked, ...counted } = event.summary;
-        total = Object.values(counted).reduce((sum, count) => sum + count, 0);
-        return status(event.at, true);
-      }
-      case "change_started":
-        return status(event.at, false);
-      case "change_finished":
-        ended += 1;
-        line(formatFinished(event, paint, placeOf));
-        return status(event.at, true);
-      case "call_finished":
-        calls += 1;
-        now = "";
-        return status(event.at, false);
-      case "waiting":
-        if (live) now = formatWaiting(event);
-        else if (event.ms >= longWaitMs) line(`    ${formatWaiting(event)}`);
-        return status(event.at, true);
-      case "upload_progress":
-        now = formatUpload(event);
-        return status(event.at, event.sent === event.total);
-      case "run_finished":
-        return line(`\n${formatRunFinished(event, paint)}`);
-    }
+    if (event.type !== "planned") begin();
+    state.take(event, now());
+    if (event.type === "run_finished" || event.type === "refresh_finished") stop();
+    const entry = entryOf(event, { paint, placeOf });
+    if (entry === undefined || (event.type === "waiting" && live !== undefined)) return;
+    log(entry);
   };
-  return { emit, stop: clear };
+  return { emit, stop };
+}
+
+/** What is told of an event; `undefined`: nothing. */
+function entryOf(
+  event: Event,
+  { paint, placeOf }: Pick<ProgressOptions, "paint" | "placeOf">,
+): LogEntry | undefined {
+  switch (event.type) {
+    case "change_finished": {
+      const { type, at: _at, failure, ...facts } = event;
+      const level = event.outcome === "done" ? "info" : event.outcome === "skipped" ? "warning" : "error";
+      const code = failure?.code ?? type;
+      return { level, text: `${formatFinished(event, paint, placeOf)}\n`, code, facts };
+    }
+    case "waiting": {
+      const { reason, ms } = event;
+      // Polls follow each other, and the line of the status tells of them.
+      if (ms < longWaitMs || reason === "upload") return undefined;
+      const message = formatWaiting(event);
+      return { level: "info", text: `    ${message}\n`, message, code: event.type, facts: { reason, ms } };
+    }
+    case "run_finished": {
+      const { type, run_id, totals, ms, stopped } = event;
+      const { failed, in_doubt } = totals;
+      return {
+        level: failed + in_doubt > 0 ? "error" : "info",
+        text: `\n${formatRunFinished(event, paint)}\n`,
+        code: typeof stopped === "object" ? stopped.code : type,
+        facts: { run_id, totals, ms },
+        isResult: true,
+      };
+    }
+    case "planned":
+    case "refresh_started":
+    case "refresh_finished":
+    case "run_started":
+    case "change_started":
+    case "call_finished":
+    case "storage_call_finished":
+    case "bound_announced":
+    case "upload_progress":
+    case "upload_finished":
+      return undefined;
+  }
 }

@@ -1,4 +1,5 @@
-import type { RoundEnd, RoundStatus } from "../model/round.ts";
+import type { LogEntry } from "../model/log.ts";
+import { isSuccess, type RoundEnd, type RoundStatus } from "../model/round.ts";
 import { isoTime } from "../model/time.ts";
 import { formatMilliseconds, plural } from "./quantities.ts";
 
@@ -31,6 +32,23 @@ export function formatRound(end: RoundEnd, { nextAt }: { readonly nextAt?: numbe
   const at = timeOf(end.startedAt + end.ms);
   const next = nextAt === undefined ? "" : `; next at ${timeOf(nextAt)}`;
   return `${at} ${words[end.status]}: ${factsOf(end).join(", ")} in ${formatMilliseconds(end.ms)}${next}`;
+}
+
+/** {@link formatRound} as an entry of a log. What needs nobody is no result. */
+export function describeRound(end: RoundEnd, next: { readonly nextAt?: number }): LogEntry {
+  const { status, totals, heldBack, inDoubt, drift, lookCalls, ms, code } = end;
+  const text = `${formatRound(end, next)}\n`;
+  const level =
+    isSuccess(end) || status === "interrupted" ? "info" : status === "failing" ? "error" : "warning";
+  const facts = {
+    ...totals,
+    held_back: heldBack,
+    in_doubt: inDoubt ?? totals?.in_doubt,
+    drift,
+    look_calls: lookCalls,
+  };
+  const given = Object.entries(facts).filter(([, value]) => value !== undefined);
+  return { level, text, code: code ?? "round", facts: { status, ...Object.fromEntries(given), ms } };
 }
 
 /** The body of a notification: `text` for chat systems, the rest for programs. */

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import type { S3Client } from "@aws-sdk/client-s3";
 import pLimit from "p-limit";
 import { DraftsyncError, messageOf, systemCodeOf } from "../model/errors.ts";
-import type { EventSink } from "../model/event.ts";
+import type { EventSink, StoreOutcome } from "../model/event.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
 import type { Clock, Interrupts, ObjectStorage, StoredSource } from "../model/ports.ts";
 import { type ConnectionOptions, openAgent } from "./connections.ts";
@@ -11,6 +11,7 @@ import { onAbort } from "./on-abort.ts";
 import type { Redactor } from "./redact.ts";
 import type { OpenSource } from "./source-file.ts";
 import { openSource, SourceError } from "./source-file.ts";
+import { tellStorageCalls } from "./storage-calls.ts";
 import { placeStorage, type StoragePlace, type StorageRules } from "./storage-place.ts";
 import { StorageSession } from "./storage-session.ts";
 
@@ -62,15 +63,17 @@ export function openObjectStorage(parts: ObjectStorageParts): OpenObjectStorage 
     return known;
   };
 
-  const put = async (
-    file: StoredSource,
-    signal: AbortSignal,
-  ): Promise<CallResult<{ readonly uploadKey: string }>> => {
+  const put = async (file: StoredSource, signal: AbortSignal): Promise<PutResult> => {
     if (signal.aborted) return failed("not_sent", abortedFailure(file));
     const credentials = await session.credentials(signal);
     if (credentials.outcome !== "done") return credentials;
     const storage = placeStorage(credentials.value, parts.rules);
     if (storage.type === "refused") return failed("rejected", foreignFailure(file, storage));
+    const progress = progressOf(parts, file);
+    const ended = <E extends { readonly outcome: StoreOutcome }>(end: E): E => {
+      progress.finish(end.outcome);
+      return end;
+    };
     let source: OpenSource | undefined;
     try {
       source = await openSource(parts.root, file);
@@ -83,12 +86,15 @@ export function openObjectStorage(parts: ObjectStorageParts): OpenObjectStorage 
         file,
         signal,
         cutOff: parts.interrupts?.cutOff,
-        emit: progressOf(parts, file),
+        emit: progress.sent,
       };
+      progress.sent(0);
       await (file.size <= partSize ? putWhole(source, place) : putInParts(source, place));
-      return { outcome: "done", status: 200, value: { uploadKey }, attempts: 1 };
+      return ended({ outcome: "done", status: 200, value: { uploadKey }, attempts: 1 });
     } catch (error) {
-      return signal.aborted ? failed("not_sent", abortedFailure(file)) : explain(file, error, parts.redactor);
+      return ended(
+        signal.aborted ? failed("not_sent", abortedFailure(file)) : explain(file, error, parts.redactor),
+      );
     } finally {
       await source?.close();
     }
@@ -119,12 +125,12 @@ type AllowedPlace = Extract<StoragePlace, { type: "allowed" }>;
 /** The SDK is large: it is loaded by the first upload, not by every command. */
 async function openClient(
   { endpoint, region }: AllowedPlace,
-  { rules, connections }: ObjectStorageParts,
+  { rules, connections, clock, emit }: ObjectStorageParts,
   session: StorageSession,
 ): Promise<S3Client> {
   const { S3Client } = await import("@aws-sdk/client-s3");
   const agent = await openAgent(new URL(endpoint ?? `https://s3.${region}.amazonaws.com`), connections);
-  return new S3Client({
+  const client = new S3Client({
     region,
     ...(endpoint === undefined ? {} : { endpoint }),
     forcePathStyle: rules.settings.force_path_style ?? endpoint !== undefined,
@@ -152,6 +158,8 @@ async function openClient(
       };
     },
   });
+  tellStorageCalls(client, { clock, emit });
+  return client;
 }
 
 /** Credentials could not be refreshed while a file was being stored. */
@@ -216,18 +224,26 @@ async function putInParts(source: OpenSource, place: Place): Promise<void> {
   }
 }
 
-function progressOf(parts: ObjectStorageParts, file: StoredSource): (sent: number) => void {
-  return (sent) =>
-    parts.emit({
-      type: "upload_progress",
-      at: parts.clock.now(),
-      source: file.source,
-      sent,
-      total: file.size,
-    });
+interface StoreProgress {
+  sent(bytes: number): void;
+  finish(outcome: StoreOutcome): void;
 }
 
-type PutFailure = Extract<CallResult<{ readonly uploadKey: string }>, { failure: CallFailure }>;
+function progressOf({ clock, emit }: ObjectStorageParts, { source, size }: StoredSource): StoreProgress {
+  const startedAt = clock.monotonic();
+  return {
+    sent: (sent) => emit({ type: "upload_progress", at: clock.now(), source, sent, total: size }),
+    finish: (outcome) => {
+      const ms = Math.round(clock.monotonic() - startedAt);
+      emit({ type: "upload_finished", at: clock.now(), source, outcome, ms });
+    },
+  };
+}
+
+type PutResult = CallResult<{ readonly uploadKey: string }>;
+type PutFailure = Extract<PutResult, { failure: CallFailure }> & {
+  readonly outcome: "rejected" | "not_sent";
+};
 
 function explain(file: StoredSource, error: unknown, redactor: Redactor): PutFailure {
   if (error instanceof SourceError) {

@@ -48,6 +48,8 @@ export function openExecutor(options: ServiceOptions, random: () => number): Ope
     maxWaitMs: profile.max_wait,
     ...(options.slots === undefined ? {} : { sharing: shareThrough(options.slots, options) }),
     onHeldBack: (reason, ms) => emit({ type: "waiting", at: clock.now(), reason, ms: Math.ceil(ms) }),
+    onAnnounced: ({ limit, windowMs }) =>
+      emit({ type: "bound_announced", at: clock.now(), limit, window_ms: windowMs }),
   });
   const executor = new Executor({
     transport,

@@ -30,62 +30,64 @@ const storageSchema = z
     hosts: z
       .array(z.string().regex(/^[a-z0-9.-]+(:\d+)?$/, "must be a host name, with a port if it needs one"))
       .default([])
-      .describe("Hosts that upload credentials may name, besides AWS and the service's own"),
+      .describe(
+        "Hosts that upload credentials may name, besides AWS and the service's own: host names, with a port if it needs one",
+      ),
     force_path_style: z
       .boolean()
       .optional()
-      .describe("Put the bucket into the path, not the host name; default: yes when an endpoint is named"),
+      .describe("Put the bucket into the path, not the host name; left out: yes when an endpoint is named"),
   })
   .prefault({})
-  .describe("Object storage");
+  .describe("Object storage, where uploaded bytes go");
 
 /**
  * `service.profile`: what the interface leaves open and a service may settle differently. Durations are strings such as
  * `30s` on the outside and milliseconds once parsed.
  */
-export const serviceProfileSchema = z
-  .strictObject({
-    types: typesSchema,
-    content_type: z
-      .string()
-      .regex(/^[\x21-\x7e]+(?:; ?[\x21-\x7e]+)*$/, "must be a media type")
-      .default("application/vnd.api+json")
-      .describe("Content-Type of requests with a body"),
-    update_method: z
-      .enum(["PATCH", "PUT"])
-      .default("PATCH")
-      .describe("Method of updates; both behave the same"),
-    storage: storageSchema,
-    uploads_query: z
-      .string()
-      .min(1)
-      .nullable()
-      .default("filter[id]")
-      .describe("Query parameter that lists upload ids in GET /api/uploads; null: one GET for each upload"),
-    uploads_page: z.int().min(1).max(1000).default(50).describe("Upload ids in one GET /api/uploads"),
-    product_include: z
-      .array(z.string().regex(/^[^,\s]+$/, "must be one relation name"))
-      .default([])
-      .describe("Relations to include when a product is read"),
-    settle_delay: durationSchema
-      .prefault("30s")
-      .describe("How long a call whose answer was lost may still take effect at the service"),
-    max_wait: positiveDurationSchema
-      .prefault("5m")
-      .describe(
-        "Longest wait the service may ask for (Retry-After); beyond it the run stops and can be run again",
-      ),
-    upload_deadline: positiveDurationSchema
-      .prefault("30m")
-      .describe("How long to wait for the service to process an upload"),
-    upload_poll_min: positiveDurationSchema
-      .prefault("500ms")
-      .describe("First interval between two reads of an upload"),
-    upload_poll_max: positiveDurationSchema
-      .prefault("5s")
-      .describe("Longest interval between two reads of an upload; it doubles up to this"),
-  })
-  .describe("How this service settles what the interface leaves open");
+export const serviceProfileSchema = z.strictObject({
+  types: typesSchema,
+  content_type: z
+    .string()
+    .regex(/^[\x21-\x7e]+(?:; ?[\x21-\x7e]+)*$/, "must be a media type")
+    .default("application/vnd.api+json")
+    .describe("Content-Type of requests with a body: a media type"),
+  update_method: z
+    .enum(["PATCH", "PUT"])
+    .default("PATCH")
+    .describe("Method of updates; both behave the same"),
+  storage: storageSchema,
+  uploads_query: z
+    .string()
+    .min(1)
+    .nullable()
+    .default("filter[id]")
+    .describe(
+      "Query parameter that lists upload ids in GET /api/uploads; with `null` there is one GET for each upload",
+    ),
+  uploads_page: z.int().min(1).max(1000).default(50).describe("Upload ids in one GET /api/uploads"),
+  product_include: z
+    .array(z.string().regex(/^[^,\s]+$/, "must be one relation name"))
+    .default([])
+    .describe("Names of relations to include when a product is read"),
+  settle_delay: durationSchema
+    .prefault("30s")
+    .describe("How long a call whose answer was lost may still take effect at the service"),
+  max_wait: positiveDurationSchema
+    .prefault("5m")
+    .describe(
+      "Longest wait the service may ask for (Retry-After); beyond it the run stops and can be run again",
+    ),
+  upload_deadline: positiveDurationSchema
+    .prefault("30m")
+    .describe("How long to wait for the service to process an upload"),
+  upload_poll_min: positiveDurationSchema
+    .prefault("500ms")
+    .describe("First interval between two reads of an upload"),
+  upload_poll_max: positiveDurationSchema
+    .prefault("5s")
+    .describe("Longest interval between two reads of an upload; it doubles up to this"),
+});
 
 /** The parsed settings; durations in milliseconds. */
 export type ServiceProfile = z.output<typeof serviceProfileSchema>;

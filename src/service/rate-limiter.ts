@@ -54,6 +54,8 @@ export interface RateLimiterOptions {
   readonly sharing?: SlotSharing;
   /** Calls are held back for the sake of others: one of them was asked to wait, or they have all the slots. */
   readonly onHeldBack?: (reason: "retry_after" | "shared_bound", ms: number) => void;
+  /** The service has announced a bound that it had not announced before. */
+  readonly onAnnounced?: (bound: RateBound) => void;
 }
 
 /**
@@ -89,6 +91,7 @@ export class RateLimiter implements RateSlots {
   readonly #maxWaitMs: number;
   readonly #claim: SlotClaim | undefined;
   readonly #onHeldBack: NonNullable<RateLimiterOptions["onHeldBack"]>;
+  readonly #onAnnounced: NonNullable<RateLimiterOptions["onAnnounced"]>;
   /** In order of arrival; a set, so that one that gives up leaves at once. */
   readonly #waiters = new Set<Waiter>();
   #timer: NodeJS.Timeout | undefined;
@@ -100,6 +103,7 @@ export class RateLimiter implements RateSlots {
     this.#clock = options.clock;
     this.#maxWaitMs = options.maxWaitMs;
     this.#onHeldBack = options.onHeldBack ?? (() => {});
+    this.#onAnnounced = options.onAnnounced ?? (() => {});
     this.#claim = options.sharing && new SlotClaim(options.sharing, { ...options, holder: this.#holder() });
   }
 
@@ -132,6 +136,8 @@ export class RateLimiter implements RateSlots {
 
   tighten(announced: RateBound): void {
     const known = this.#policies.get(announced.windowMs);
+    if (known?.limit === announced.limit) return;
+    this.#onAnnounced(announced);
     if (known !== undefined) {
       known.limit = announced.limit;
       return;

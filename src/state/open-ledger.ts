@@ -57,9 +57,14 @@ export async function openLedger(options: { location: string; clock: Clock }): P
 /**
  * Opens the ledger at `location` to look into it: nothing is made where there is none, and no right to write is needed,
  * neither to the file and its folder nor in the database. Only a ledger that an older draftsync wrote is brought up to
- * date first; rejects with `ledger-too-old` where that may not be.
+ * date first; rejects with `ledger-too-old` where that may not be. With `outdated: "leave"` it is not touched, and reads
+ * like one that holds nothing.
  */
-export async function openLedgerReader(options: { location: string; clock: Clock }): Promise<LedgerReader> {
+export async function openLedgerReader(options: {
+  location: string;
+  clock: Clock;
+  outdated?: "update" | "leave";
+}): Promise<LedgerReader> {
   const database = await openDatabaseToRead(options);
   if (database === undefined) return missingLedger(options.location);
   const state = await schemaState(database, allMigrations).catch(async (error: unknown) => {
@@ -68,7 +73,8 @@ export async function openLedgerReader(options: { location: string; clock: Clock
   });
   if (state === "current") return new SqlLedger(database, options.clock);
   await database.close();
-  return state === "missing" ? missingLedger(database.location) : openOutdated(options, database.location);
+  const leave = state === "missing" || options.outdated === "leave";
+  return leave ? missingLedger(database.location) : openOutdated(options, database.location);
 }
 
 async function openOutdated(options: { location: string; clock: Clock }, shown: string): Promise<StateStore> {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Folder } from "../support/cli.ts";
 import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
+import { parseEvents } from "../support/events.ts";
 import { filesBelow } from "../support/source-files.ts";
 
 let folder: Folder;
@@ -121,7 +122,7 @@ describe("validate", () => {
 });
 
 describe("schema", () => {
-  test.each(["manifest", "config"])("%s is the one that is checked in", async (what) => {
+  test.each(["manifest", "config", "events"])("%s is the one that is checked in", async (what) => {
     const { code, stdout } = await run("schema", what);
     expect(code).toBe(0);
     const checkedIn = filesBelow("manifests", `${what}.schema.json`)[0]?.text;
@@ -140,10 +141,7 @@ describe("apply", () => {
   test("--json writes events and nothing else to standard output", async () => {
     const { code, stdout } = await run("apply", "--auto-approve", "--json");
     expect(code).toBe(0);
-    const events = stdout
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line));
+    const events = parseEvents(stdout);
     expect(events.at(0)).toMatchObject({ type: "planned", format_version: 1 });
     expect(events.at(1)).toMatchObject({ type: "run_started", summary: { create: 1, publish: 1 } });
     expect(events.at(-1)).toMatchObject({ type: "run_finished", totals: { done: 2, failed: 0, calls: 2 } });
@@ -190,33 +188,6 @@ describe("by hand", () => {
     expect(await run("products", "duplicate", id)).toMatchObject({ code: 1, stdout: "" });
     const copy = await run("products", "duplicate", id, "--auto-approve");
     expect(JSON.parse(copy.stdout)).toMatchObject({ copy_of: Number(id), product_id: expect.any(Number) });
-  });
-});
-
-describe("init", () => {
-  test("what it writes can be planned at once, and is not written over", async () => {
-    const empty = await makeFolder();
-    const at = (...args: string[]) => draftsync(args, { cwd: empty.path });
-    expect((await at("init", "shop", "--draft", "48213")).code).toBe(0);
-    const plan = await draftsync(["plan"], { cwd: `${empty.path}/shop` });
-    expect(plan.stdout).toContain("drafts/48213");
-    expect(plan.code).toBe(0);
-    expect(await at("init", "shop")).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining("[already-initialised]"),
-    });
-    await empty.dispose();
-  });
-
-  test.each([
-    ["--draft", "007"],
-    ["--workspace", "My Shop"],
-    ["--base-url", "example.com"],
-  ])("%s %s is refused before anything is written", async (flag, value) => {
-    const empty = await makeFolder();
-    expect((await draftsync(["init", flag, value], { cwd: empty.path })).code).toBe(1);
-    await expect(empty.read("draftsync.yaml")).rejects.toThrow("ENOENT");
-    await empty.dispose();
   });
 });
 

@@ -4,6 +4,7 @@ import { startSandbox } from "../../src/sandbox/server.ts";
 import { callByHand, probes, writes } from "../support/by-hand.ts";
 import type { Folder } from "../support/cli.ts";
 import { draftsync, makeFolder } from "../support/cli.ts";
+import { parseEvents } from "../support/events.ts";
 
 const key = "canary-key-0b5e";
 let arrivals: Arrival[] = [];
@@ -186,10 +187,7 @@ describe("what somebody else changed", () => {
     expect(code).toBe(0);
     expect(writes(arrivals)).toEqual(remedyWrites);
     expectMended();
-    const events: { type: string; drift?: number; calls?: number }[] = stdout
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line));
+    const events = parseEvents(stdout);
     expect(events[0]).toMatchObject({ type: "refresh_started", format_version: 1, calls: 9 });
     const types = events.map(({ type }) => type).filter((type) => type !== "call_finished");
     expect(types.slice(0, 4)).toEqual(["refresh_started", "refresh_finished", "planned", "run_started"]);

@@ -5,6 +5,7 @@ import type { Arrival, Sandbox } from "../../src/sandbox/server.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import type { Folder } from "../support/cli.ts";
 import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
+import { parseEvents } from "../support/events.ts";
 import type { FaultyProxy } from "../support/faulty-proxy.ts";
 import { startFaultyProxy } from "../support/faulty-proxy.ts";
 
@@ -275,10 +276,7 @@ describe("--metrics-file", () => {
 test("--json writes the events of the round and nothing else", async () => {
   const { code, stdout } = await reconcile("--json");
   expect(code).toBe(0);
-  const types = stdout
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line).type);
+  const types = parseEvents(stdout).map(({ type }) => type);
   expect(types.slice(0, 2)).toEqual(["refresh_started", "refresh_finished"]);
   expect(types[2]).toBe("planned");
   expect(types[3]).toBe("run_started");

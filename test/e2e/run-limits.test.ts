@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { draftsync, type Folder, makeFolder } from "../support/cli.ts";
+import { parseEvents } from "../support/events.ts";
 
 let folder: Folder;
 
@@ -21,11 +22,8 @@ const apply = (...args: string[]) => run("apply", "--auto-approve", ...args);
 test("a run stops at the end of a draft when its calls are used up, ends with 7, and the next one goes on", async () => {
   const first = await apply("--max-calls", "6", "--json");
   expect(first.code).toBe(7);
-  const events = first.stdout
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line));
-  const ended = events.filter(({ type }) => type === "change_finished");
+  const events = parseEvents(first.stdout);
+  const ended = events.filter((event) => event.type === "change_finished");
   expect(events.at(-1)).toMatchObject({
     stopped: "max_calls",
     totals: { done: ended.length, failed: 0, skipped: 0, left: 14 - ended.length, calls: ended.length },
@@ -73,10 +71,7 @@ test("looking at the service counts too", async () => {
       "version: 1\nworkspace: w\nservice: sandbox\nrefresh: { attachments: probe, max_calls: 100 }\n",
   });
   const ended = await apply("--max-calls", "4", "--json");
-  const events = ended.stdout
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line));
+  const events = parseEvents(ended.stdout);
   const looked = events.find(({ type }) => type === "refresh_finished");
   expect(looked).toMatchObject({ max_calls: 4, calls: 4 });
   expect(events.at(-1)).toMatchObject({ type: "run_finished", stopped: "max_calls", totals: { calls: 0 } });

@@ -32,7 +32,7 @@ export async function notifyOfChange(
   const signal = cli.interrupts.cutOff;
   const failure = await postToWebhook(webhook, { notification, config, signal });
   if (failure === undefined) return;
-  cli.terminal.err(`warning: ${failure}\n`);
+  cli.terminal.log({ level: "warning", text: `warning: ${failure}\n`, code: "webhook-failed" });
   await exchange(cli, { config, isOwn, status: former });
 }
 

@@ -27,7 +27,10 @@ export async function runOnce(cli: Cli, flags: ReconcileFlags): Promise<void> {
   cli.end(exitCode);
   if (file !== undefined) {
     const failure = await writeMetricsFile(file, await metrics.text());
-    if (failure !== undefined) cli.terminal.err(`warning: ${failure}\n`);
+    if (failure !== undefined) {
+      const text = `warning: ${failure}\n`;
+      cli.terminal.log({ level: "warning", text, code: "metrics-file-not-written" });
+    }
   }
   await notifyOfChange(cli, { config, webhook, end });
   if (error !== undefined) throw error;

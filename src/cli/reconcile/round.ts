@@ -14,11 +14,13 @@ import type { Confidence, RoundMetrics } from "../../report/metrics.ts";
 import { formatPlanText } from "../../report/plan-text.ts";
 import { viewPlan } from "../../report/plan-view.ts";
 import type { StateStore } from "../../state/open-ledger.ts";
-import { announce, carryOut, exitCodeOfRun, openReporter } from "../carry-out.ts";
+import { announce, carryOut, exitCodeOfRun } from "../carry-out.ts";
 import type { Cli } from "../cli.ts";
 import type { Config } from "../config.ts";
 import { type ExitCode, exitCode, exitCodeOf } from "../exit-code.ts";
 import { makePlaceFinder, makePlan, type PlannedState } from "../planning.ts";
+import { tellDiagnostics } from "../report-error.ts";
+import { openReporter } from "../reporter.ts";
 import { type LimitFlags, limitsOf } from "../run-limits.ts";
 import { withLock } from "../with-lock.ts";
 import { inWorkspaceOf, type Workspace } from "../workspace.ts";
@@ -115,7 +117,7 @@ async function planRound(
   workspace: Workspace,
   { request: { json, metrics, refresh, limits }, seen }: Tools,
 ): Promise<PlannedState> {
-  const reporter = await openReporter(cli, { json, placeOf: () => undefined });
+  const reporter = await openReporter(cli, { config: workspace.config, json });
   const emit: EventSink = (event) => {
     seen.event(event);
     metrics.count(event);
@@ -139,7 +141,11 @@ async function applyWithin(
 ): Promise<Round> {
   const { plan, desired } = planned;
   const { json, metrics, news } = request;
-  const reporter = await openReporter(cli, { json, placeOf: makePlaceFinder(desired) });
+  const reporter = await openReporter(cli, {
+    config: workspace.config,
+    json,
+    placeOf: makePlaceFinder(desired),
+  });
   // The line of a service's round says the same, and of nothing there is nothing to say.
   const isSilent = !json && (news !== undefined || plan.changes.every(isBlocked));
   const emit: EventSink = (event) => {
@@ -268,7 +274,7 @@ function refuse(
   const refusals = checkSafety(plan, recorded, config.safety);
   const text = formatDiagnostics(refusals, terminal.paintErr);
   const isNew = news === undefined || news.isNew("refusals", text);
-  if (refusals.length > 0 && isNew) terminal.err(`\nRefused; nothing was changed.\n\n${text}\n`);
+  if (refusals.length > 0 && isNew) tellDiagnostics(terminal, "Refused; nothing was changed.", refusals);
   return refusals.length > 0;
 }
 

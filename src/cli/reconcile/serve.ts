@@ -1,8 +1,9 @@
 import { resolve } from "node:path";
+import type { LogEntry } from "../../model/log.ts";
 import { systemClock } from "../../model/ports.ts";
 import { isSuccess, type RoundEnd } from "../../model/round.ts";
 import { makeProcessMetrics, makeRoundMetrics, type RoundMetrics } from "../../report/metrics.ts";
-import { formatRound } from "../../report/round-text.ts";
+import { describeRound } from "../../report/round-text.ts";
 import { packageVersion } from "../../service/user-agent.ts";
 import type { Cli } from "../cli.ts";
 import { type Config, loadConfig } from "../config.ts";
@@ -63,7 +64,7 @@ export async function serve(cli: Cli, flags: ServeFlags): Promise<void> {
       if (file !== undefined) await writeFile(cli, { file, metrics, news });
       await notifyOfChange(cli, { config, webhook, end });
       const next = signal.aborted ? {} : { nextAt: systemClock.now() + waitMs };
-      terminal.err(`${formatRound(end, next)}\n`);
+      terminal.log(describeRound(end, next));
       await reloads.wait(waitMs, signal);
     }
   } finally {
@@ -123,7 +124,8 @@ async function reload(
     return next;
   } catch (error) {
     reportError(error, cli.terminal);
-    cli.terminal.err("the config was not taken over; the former one stays\n");
+    const text = "the config was not taken over; the former one stays\n";
+    cli.terminal.log({ level: "warning", text, code: "config-not-taken" });
     return settings;
   }
 }
@@ -141,11 +143,10 @@ async function startHealth(
 
 /** In full the first time, and after another one; the line of the round names its code each time. */
 function showError({ terminal }: Cli, news: News, error: unknown): void {
-  const parts: string[] = [];
+  const entries: LogEntry[] = [];
   const { paintErr } = terminal;
-  reportError(error, { err: (part) => void parts.push(part), paintErr });
-  const text = parts.join("");
-  if (news.isNew("error", text)) terminal.err(text);
+  reportError(error, { log: (entry) => void entries.push(entry), paintErr });
+  if (news.isNew("error", entries.map(({ text }) => text).join(""))) entries.forEach(terminal.log);
 }
 
 async function writeFile(
@@ -153,5 +154,7 @@ async function writeFile(
   { file, metrics, news }: { readonly file: string; readonly metrics: RoundMetrics; readonly news: News },
 ): Promise<void> {
   const failure = (await writeMetricsFile(file, await metrics.text())) ?? "";
-  if (news.isNew("metrics file", failure)) terminal.err(`warning: ${failure}\n`);
+  if (news.isNew("metrics file", failure)) {
+    terminal.log({ level: "warning", text: `warning: ${failure}\n`, code: "metrics-file-not-written" });
+  }
 }

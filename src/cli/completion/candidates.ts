@@ -1,0 +1,144 @@
+import type { Command } from "commander";
+import { fileKinds } from "../../model/resource.ts";
+import { inertLine } from "../../report/inert-text.ts";
+import { type Understood, understand } from "./command-words.ts";
+
+/** One way to go on. */
+export interface Candidate {
+  /** The whole word. */
+  readonly value: string;
+  /** One line, or nothing. */
+  readonly about: string;
+}
+
+/**
+ * What may stand at the cursor. `files` and `folders` are for the shell to find; `nospace`: the candidates are
+ * beginnings of words, some of them at least.
+ */
+export interface Completion {
+  readonly kind: "words" | "nospace" | "files" | "folders";
+  readonly candidates: readonly Candidate[];
+}
+
+/** What is looked up when it is needed. */
+export interface CompletionSources {
+  /** Addresses that fit at a command, with what is known of them. */
+  addresses(understood: Understood): Promise<readonly string[]>;
+  codes(): Promise<readonly Candidate[]>;
+}
+
+const nothing: Completion = { kind: "words", candidates: [] };
+
+/** With more, addresses are completed a step at a time, up to the next slash. */
+const mostAtOnce = 100;
+
+/** What can stand at the cursor; `words` are those after the program's name, the last one is at the cursor. */
+export async function complete(
+  program: Command,
+  words: readonly string[],
+  sources: CompletionSources,
+): Promise<Completion> {
+  const understood = understand(program, words);
+  const { slot, typed } = understood;
+  switch (slot.type) {
+    case "nothing":
+      return nothing;
+    case "command":
+      return fitting(visibleCommands(slot.of), typed);
+    case "option":
+      return fitting(visibleOptions(slot.of), typed);
+    case "value": {
+      if (slot.choices.length > 0) return fitting(plain(slot.choices), typed, slot.before);
+      return completeValue(program, slot.name, understood, sources);
+    }
+  }
+}
+
+async function completeValue(
+  program: Command,
+  name: string,
+  understood: Understood,
+  sources: CompletionSources,
+): Promise<Completion> {
+  const { slot, typed } = understood;
+  const before = slot.type === "value" ? slot.before : "";
+  switch (name) {
+    case "file":
+    case "plan":
+    case "location":
+      return { kind: "files", candidates: [] };
+    case "folder":
+      return { kind: "folders", candidates: [] };
+    case "kind":
+      return fitting(plain(fileKinds), typed, before);
+    case "code":
+      return fitting(await sources.codes(), typed, before);
+    case "command":
+      return fitting(visibleCommands(program), typed, before);
+    case "address":
+    case "prefix":
+    case "from":
+    case "to":
+      return stepwise(await sources.addresses(understood), typed, before);
+    default:
+      return nothing;
+  }
+}
+
+function visibleCommands(command: Command): readonly Candidate[] {
+  return command
+    .createHelp()
+    .visibleCommands(command)
+    .map((each) => ({ value: each.name(), about: each.summary() || each.description() }));
+}
+
+function visibleOptions(command: Command): readonly Candidate[] {
+  return command
+    .createHelp()
+    .visibleOptions(command)
+    .flatMap(({ long, description }) =>
+      typeof long === "string" ? [{ value: long, about: description }] : [],
+    );
+}
+
+function plain(values: readonly string[]): readonly Candidate[] {
+  return values.map((value) => ({ value, about: "" }));
+}
+
+function fitting(candidates: readonly Candidate[], typed: string, before = ""): Completion {
+  const fit = candidates.filter(({ value }) => value.startsWith(typed));
+  return {
+    kind: "words",
+    candidates: fit.map(({ value, about }) => ({ value: before + value, about: inertLine(about) })),
+  };
+}
+
+/** A name that could act on the terminal is not offered; it can still be typed. */
+function isPlain(value: string): boolean {
+  return inertLine(value) === value;
+}
+
+function stepwise(addresses: readonly string[], typed: string, before: string): Completion {
+  const fit = [...new Set(addresses)]
+    .filter((address) => address.startsWith(typed) && isPlain(address))
+    .sort();
+  if (fit.length <= mostAtOnce) return { kind: "words", candidates: plain(fit.map((each) => before + each)) };
+  const steps = new Set(fit.map((address) => stepOf(address, common(fit))));
+  const kind = [...steps].some((step) => step.endsWith("/")) ? "nospace" : "words";
+  return { kind, candidates: plain([...steps].map((each) => before + each)) };
+}
+
+/** An address up to the next slash behind what all of them share. */
+function stepOf(address: string, shared: string): string {
+  const slash = address.indexOf("/", shared.length);
+  return slash < 0 ? address : address.slice(0, slash + 1);
+}
+
+/** What the first and the last of sorted texts share, all of them share. */
+function common(sorted: readonly string[]): string {
+  const first = sorted[0] ?? "";
+  const last = sorted.at(-1) ?? "";
+  let length = 0;
+  while (length < first.length && first[length] === last[length]) length += 1;
+  return first.slice(0, length);
+}

@@ -1,0 +1,41 @@
+import type { EventSink } from "../model/event.ts";
+import { inertJson } from "../model/inert-json.ts";
+import { systemClock } from "../model/ports.ts";
+import type { Progress } from "../report/progress.ts";
+import type { PlaceFinder } from "../report/progress-text.ts";
+import type { Cli } from "./cli.ts";
+import type { Config } from "./config.ts";
+
+/** How a command's calls are followed: as JSON on standard output, or in words on standard error. */
+export interface ReporterOptions {
+  readonly config: Config;
+  readonly json?: boolean | undefined;
+  readonly placeOf?: PlaceFinder;
+}
+
+/** Opens what shows the events of a command. `stop` is to be called on every way out. */
+export async function openReporter(
+  { terminal }: Cli,
+  { config, json, placeOf = () => undefined }: ReporterOptions,
+): Promise<Progress> {
+  if (json) {
+    const emit: EventSink = (event) => terminal.out(`${inertJson(event)}\n`);
+    return { emit, stop: () => {} };
+  }
+  const { makeProgress } = await import("../report/progress.ts");
+  return makeProgress({
+    log: (entry) => terminal.log(entry),
+    paint: terminal.paintErr,
+    placeOf,
+    live: terminal.live,
+    bound: config.service.rate,
+    now: () => systemClock.monotonic(),
+    every: repeat,
+  });
+}
+
+/** Keeps no process alive. */
+function repeat(ms: number, work: () => void): () => void {
+  const timer = setInterval(work, ms).unref();
+  return () => clearInterval(timer);
+}

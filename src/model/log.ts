@@ -1,0 +1,20 @@
+/** How much a line of the log weighs. `debug` is shown with `--verbose` alone. */
+export type LogLevel = "error" | "warning" | "info" | "debug";
+
+/** Something that is told beside a command's result: in words for people, or as one JSON object for log collectors. */
+export interface LogEntry {
+  readonly level: LogLevel;
+  /** As people are to see it: with its colours, line breaks and the line feed at its end. */
+  readonly text: string;
+  /** In place of `text` in JSON: without label, colours and layout. */
+  readonly message?: string;
+  /** Stable; kebab-case, or the type of an event. */
+  readonly code?: string;
+  /** Further members of the JSON object, none of them named as one above. No secrets. */
+  readonly facts?: Readonly<Record<string, unknown>>;
+  /** A result, or part of a question: shown also to who wants results and errors only. */
+  readonly isResult?: boolean;
+}
+
+/** Where entries go. Must not throw and must not block. */
+export type LogSink = (entry: LogEntry) => void;

@@ -1,0 +1,180 @@
+import { z } from "zod";
+import { actions } from "../model/change.ts";
+import { eventFormatVersion } from "../model/event.ts";
+
+const text = z.string();
+const count = z.int().nonnegative();
+const id = z.int().positive();
+const at = z.int().nonnegative().describe("When, epoch milliseconds");
+const ms = count.describe("How long, milliseconds");
+const address = text.describe("Address of a change, such as drafts/48213/product_files/9900011");
+const action = z.enum(actions);
+const outcome = z.enum(["done", "rejected", "not_sent", "unknown"]);
+const status = z.int().min(100).max(999).exactOptional().describe("HTTP status; absent without an answer");
+const attempt = z.int().positive().describe("1 for the first request, one more for each retry of it");
+const formatVersion = z.literal(eventFormatVersion).describe("Of this event and all that follow");
+
+const summary = z
+  .partialRecord(action, count)
+  .readonly()
+  .describe("Changes of each action; noop counts what is as desired");
+
+const apiError = z
+  .looseObject({
+    status: text.exactOptional(),
+    code: text.exactOptional(),
+    title: text.exactOptional(),
+    detail: text.exactOptional(),
+    source: z
+      .object({
+        pointer: text.exactOptional(),
+        parameter: text.exactOptional(),
+        header: text.exactOptional(),
+      })
+      .readonly()
+      .exactOptional(),
+  })
+  .readonly()
+  .describe("A JSON:API error object as the service sent it");
+
+const failure = z
+  .object({
+    code: text.describe("Stable, kebab-case"),
+    message: text.describe("One sentence; may hold text from the service"),
+    hint: text.exactOptional(),
+    status: z.int().exactOptional(),
+    errors: z.array(apiError).readonly(),
+    stops: z
+      .enum(["operation", "draft", "run"])
+      .describe("What does not go on after it: the operation alone, its draft, or the run"),
+  })
+  .readonly()
+  .describe("Why a call did not end done");
+
+const totals = z
+  .object({
+    done: count,
+    failed: count,
+    in_doubt: count,
+    skipped: count,
+    left: count.describe("Not begun, because the run had reached its limit"),
+    calls: count.describe("Requests to the service, retries and polls included"),
+  })
+  .readonly()
+  .describe("Changes, by how they ended");
+
+const estimate = z
+  .object({
+    calls: z.object({ min: count, max: count }).readonly(),
+    seconds: count.describe("For the fewest calls under the configured bound"),
+    rate: z.object({ limit: z.number(), window_ms: z.number() }).readonly(),
+  })
+  .readonly()
+  .describe("What carrying the plan out will cost");
+
+/** Every event, by its type. */
+const shapes = {
+  planned: {
+    format_version: formatVersion,
+    at,
+    plan_id: text,
+    workspace: text,
+    summary,
+    estimate,
+  },
+  refresh_started: { format_version: formatVersion, at, calls: count.describe("Without retries") },
+  refresh_finished: {
+    at,
+    mode: z.enum(["budget", "full"]),
+    attachments: z.enum(["none", "probe"]),
+    calls: count.describe("Retries included"),
+    max_calls: count.nullable().describe("null: no limit"),
+    looked_at: count,
+    unreadable: count,
+    left: count,
+    oldest_unconfirmed: text.nullable().describe("ISO 8601, UTC"),
+    drift: count.describe("Things that are otherwise than recorded"),
+  },
+  run_started: {
+    at,
+    run_id: text,
+    plan_id: text,
+    summary,
+    calls: count.describe("The fewest calls that the plan takes"),
+  },
+  change_started: { at, address, action },
+  change_finished: {
+    at,
+    address,
+    action,
+    outcome: z.enum([...outcome.options, "skipped"]),
+    ms,
+    file_id: id.exactOptional(),
+    product_id: id.exactOptional(),
+    failure: failure.exactOptional(),
+    because: text.exactOptional().describe("Of one that was skipped: what it waited for"),
+  },
+  call_finished: { at, method: text, path: text, attempt, outcome, status, ms },
+  storage_call_finished: { at, method: text, bucket: text, key: text, attempt, status, ms },
+  waiting: {
+    at,
+    reason: z.enum(["retry_after", "shared_bound", "backoff", "settle", "upload"]),
+    ms: z.number().nonnegative().describe("How long, milliseconds"),
+  },
+  bound_announced: { at, limit: z.number().positive(), window_ms: z.number().positive() },
+  upload_progress: {
+    at,
+    source: text.describe("A local file, relative to the workspace"),
+    sent: count.describe("Bytes that storage has taken"),
+    total: count.describe("Bytes"),
+  },
+  upload_finished: { at, source: text, outcome: z.enum(["done", "rejected", "not_sent"]), ms },
+  run_finished: {
+    at,
+    run_id: text,
+    totals,
+    ms,
+    stopped: z
+      .union([z.enum(["interrupted", "max_calls", "until"]), failure])
+      .exactOptional()
+      .describe("Present when the run ended before its plan did"),
+  },
+} as const;
+
+function event<T extends string, S extends z.core.$ZodShape>(type: T, shape: S) {
+  return z.object({ type: z.literal(type), ...shape }).readonly();
+}
+
+/**
+ * An event as `--json` writes it: the `Event` of the model, to the member. It passes over members that it does not know, as
+ * consumers should: the same format version may have more of them in a later release.
+ */
+export const eventSchema = z
+  .discriminatedUnion("type", [
+    event("planned", shapes.planned),
+    event("refresh_started", shapes.refresh_started),
+    event("refresh_finished", shapes.refresh_finished),
+    event("run_started", shapes.run_started),
+    event("change_started", shapes.change_started),
+    event("change_finished", shapes.change_finished),
+    event("call_finished", shapes.call_finished),
+    event("storage_call_finished", shapes.storage_call_finished),
+    event("waiting", shapes.waiting),
+    event("bound_announced", shapes.bound_announced),
+    event("upload_progress", shapes.upload_progress),
+    event("upload_finished", shapes.upload_finished),
+    event("run_finished", shapes.run_finished),
+  ])
+  .describe("One line of the events that apply --json and reconcile --json write to standard output");
+
+/** The JSON Schema (draft 2020-12) of one event. */
+export function eventJsonSchema(): object {
+  const schema = z.toJSONSchema(eventSchema, {
+    io: "input",
+    override: ({ jsonSchema }) => {
+      // It says that the types are immutable, which is nothing to a consumer.
+      delete jsonSchema.readOnly;
+    },
+  });
+  return { ...schema, title: "draftsync event" };
+}

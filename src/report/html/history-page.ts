@@ -1,0 +1,146 @@
+import { parseAddress } from "../../model/address.ts";
+import { endOfRun, outcomeWord } from "../history-text.ts";
+import type { HistoryOperation, HistoryRun } from "../history-view.ts";
+import { formatCount, formatMilliseconds, plural } from "../quantities.ts";
+import { formatStamp } from "./blocks.ts";
+import type { PageAssets } from "./document.ts";
+import { formatPage } from "./document.ts";
+import type { Item } from "./item-list.ts";
+import { formatItemList } from "./item-list.ts";
+import type { Markup } from "./markup.ts";
+import { html } from "./markup.ts";
+import { countRuns } from "./run-figures.ts";
+import type { RateBound, RunSpan } from "./run-plots.ts";
+import { plotLatency, plotOperations, plotRate } from "./run-plots.ts";
+import { plotChanges, plotDrift } from "./runs-plots.ts";
+
+/** What a page of the history is made of. */
+export interface HistoryPageInput {
+  readonly workspace: string;
+  /** Oldest first. One run has a page of its own kind. */
+  readonly runs: readonly HistoryRun[];
+  readonly bound: RateBound;
+  /** Epoch milliseconds. */
+  readonly now: number;
+}
+
+/** Runs as one HTML page: of one, how it went; of several, how they compare. */
+export function formatHistoryPage(
+  { workspace, runs, bound, now }: HistoryPageInput,
+  assets: PageAssets,
+): string {
+  const [only] = runs.length === 1 ? runs : [];
+  const facts = [
+    { name: "Workspace", value: workspace },
+    ...(only === undefined ? [{ name: "Runs", value: formatCount(runs.length) }] : factsOf(only)),
+    { name: "As of", value: formatStamp(now) },
+  ];
+  const operations = runs.flatMap((run) => run.operations);
+  const plots = only === undefined ? plotsOfRuns(runs) : plotsOfRun(only, bound);
+  const main = html`${formatSummary(operations)}
+${runs.length > 0 && html`<section aria-labelledby="plots"><h2 id="plots">${only === undefined ? "Over the runs" : "How it went"}</h2><div class="plots">${plots}</div></section>`}
+${formatLimits()}
+${operations.length > 0 && formatCalls(runs)}`;
+  const title =
+    only === undefined
+      ? `History: ${workspace}`
+      : `Run: ${only.command}, ${formatStamp(Date.parse(only.started_at))}`;
+  return formatPage({ title, facts, main }, assets);
+}
+
+function factsOf(run: HistoryRun) {
+  return [
+    { name: "Run", value: run.run_id },
+    ...(run.plan_id === undefined ? [] : [{ name: "Plan", value: run.plan_id.slice(0, 16) }]),
+    { name: "Ended", value: endOfRun(run) },
+  ];
+}
+
+function formatSummary(operations: readonly HistoryOperation[]): Markup {
+  const tiles = facetsOf(operations).map(
+    ({ id, label, count }) => html`<li class="tile f-${id}"><b>${formatCount(count)}</b> ${label}</li>`,
+  );
+  return html`<section aria-labelledby="sum"><h2 id="sum">What became of it</h2><ul class="tiles">${tiles.length === 0 ? html`<li class="tile">No writing calls.</li>` : tiles}</ul></section>`;
+}
+
+const outcomes = ["done", "rejected", "not_sent", "unknown"] as const;
+
+function facetsOf(operations: readonly HistoryOperation[]) {
+  return outcomes.flatMap((id) => {
+    const count = operations.filter(({ outcome }) => outcome === id).length;
+    return count === 0 ? [] : [{ id, label: id.replaceAll("_", " "), count }];
+  });
+}
+
+function plotsOfRun(run: HistoryRun, bound: RateBound): readonly (Markup | undefined)[] {
+  const { operations } = run;
+  if (operations.length === 0) return [];
+  const start = Date.parse(run.started_at);
+  const ends = operations.map(({ started_at, finished_at = started_at }) => Date.parse(finished_at));
+  const end = ends.reduce(
+    (latest, at) => Math.max(latest, at),
+    Date.parse(run.finished_at ?? run.started_at),
+  );
+  const span: RunSpan = { operations, start, end };
+  return [plotRate(span, bound), plotLatency(operations), plotOperations(span)];
+}
+
+function plotsOfRuns(runs: readonly HistoryRun[]): readonly (Markup | undefined)[] {
+  if (runs.length === 0) return [];
+  const counts = countRuns(runs);
+  return [plotChanges(counts), plotDrift(counts), plotLatency(runs.flatMap(({ operations }) => operations))];
+}
+
+/** What a reader might look for and cannot find. */
+function formatLimits(): Markup {
+  return html`<section class="callout" aria-labelledby="limits"><h2 id="limits">What the ledger does not know</h2><p>It keeps every writing call with its beginning and its outcome. Reads, probes, polls and the transfer of bytes to storage are not kept, and of a call that was retried, not when each attempt left.</p></section>`;
+}
+
+function formatCalls(runs: readonly HistoryRun[]): Markup {
+  return formatItemList({
+    title: "Calls",
+    noun: "call",
+    facets: { label: "Outcomes", options: facetsOf(runs.flatMap(({ operations }) => operations)) },
+    groups: runs
+      .filter(({ operations }) => operations.length > 0)
+      .map((run) => ({
+        heading: `${formatStamp(Date.parse(run.started_at))} ${run.command}`,
+        note: endOfRun(run),
+        items: run.operations.map(itemOf),
+      })),
+  });
+}
+
+function itemOf(operation: HistoryOperation): Item {
+  const { address, kind, method, path, outcome, status, attempts = 1, started_at, finished_at } = operation;
+  const took =
+    finished_at === undefined
+      ? undefined
+      : formatMilliseconds(Date.parse(finished_at) - Date.parse(started_at));
+  const facts = [
+    started_at.slice(11, 19),
+    ...(status === undefined ? [] : [String(status)]),
+    ...(took === undefined ? [] : [took]),
+    ...(attempts > 1 ? [plural(attempts, "attempt")] : []),
+  ].join(", ");
+  const facet = outcomes.find((known) => known === outcome) ?? "unknown";
+  return {
+    facet,
+    draft: draftOf(address),
+    head: html`<span class="badge f-${facet}">${outcomeWord(operation)}</span> <span class="kind">${kind}</span> <code title="${address}">${address}</code> <span class="note">${facts}</span>`,
+    body: html`<p><code>${`${method} ${path}`}</code></p>${formatEnd(operation)}`,
+  };
+}
+
+function formatEnd({ failure, settled }: HistoryOperation): Markup {
+  const by = settled?.by === undefined ? "" : ` by operation ${settled.by}`;
+  return html`${failure !== undefined && html`<p>${failure.message} <span class="note">[${failure.code}]</span></p>`}${settled !== undefined && html`<p>Settled as ${settled.as.replaceAll("_", " ")} at ${formatStamp(Date.parse(settled.at))}${by}</p>`}`;
+}
+
+/** What the filter by draft goes by: the draft, or the first part of an address that has none. */
+function draftOf(address: string): string {
+  const parsed = parseAddress(address);
+  return parsed !== undefined && "draftId" in parsed
+    ? `drafts/${parsed.draftId}`
+    : (address.split("/")[0] ?? "");
+}

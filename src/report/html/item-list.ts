@@ -1,0 +1,93 @@
+import { formatCount, plural } from "../quantities.ts";
+import type { Markup } from "./markup.ts";
+import { dataBlock, html } from "./markup.ts";
+
+/** A list that can be searched and filtered. */
+export interface ItemList {
+  readonly title: string;
+  /** Of one item: `change`. */
+  readonly noun: string;
+  readonly facets: FacetFilter;
+  readonly groups: readonly ItemGroup[];
+}
+
+/** What items are filtered by, beside their draft. */
+export interface FacetFilter {
+  /** `Actions` */
+  readonly label: string;
+  readonly options: readonly { readonly id: string; readonly label: string; readonly count: number }[];
+}
+
+/** Items below one heading. */
+export interface ItemGroup {
+  readonly heading: string;
+  /** Beside the heading. */
+  readonly note: string;
+  readonly items: readonly Item[];
+}
+
+/** One entry. */
+export interface Item {
+  /** One of the ids of the list's facets. */
+  readonly facet: string;
+  /** What the filter by draft goes by. */
+  readonly draft: string;
+  readonly head: Markup;
+  /** Shown when the entry is opened; an entry without one cannot be. */
+  readonly body?: Markup;
+}
+
+/** Lists up to this long are open from the start. */
+const mostOpen = 40;
+/**
+ * Past this many items the bodies are kept as data, and the script puts them in when an entry is opened: to build the
+ * elements of 20,000 entries that nobody looks at takes a browser seconds.
+ */
+const mostWhole = 1_000;
+
+/** The list with its controls, which show once the page's script has taken them over. */
+export function formatItemList({ title, noun, facets, groups }: ItemList): Markup {
+  const items = groups.flatMap((group) => group.items);
+  const isLazy = items.length > mostWhole;
+  const isOpen = items.length <= mostOpen;
+  const bodies: string[] = [];
+  const formatItem = ({ facet, draft, head, body }: Item) => {
+    const isLate = isLazy && body !== undefined;
+    if (isLate) bodies.push(body.toString());
+    const late = isLate && html` data-body="${bodies.length - 1}"`;
+    const whole =
+      isLate || body === undefined
+        ? head
+        : html`<details${isOpen && open}><summary>${head}</summary><div class="body">${body}</div></details>`;
+    return html`<div class="item" data-facet="${facet}" data-draft="${draft}"${late}>${whole}</div>`;
+  };
+  const sections = groups.map(
+    ({ heading, note, items: own }) =>
+      html`<section class="group"><h3><code>${heading}</code><span class="note">${note}</span></h3>${own.map(formatItem)}</section>`,
+  );
+  const drafts = [...new Set(items.map(({ draft }) => draft))];
+  return html`<section id="list" aria-labelledby="list-title" tabindex="-1" data-noun="${noun}">
+<h2 id="list-title">${title}</h2>
+${formatControls(facets, drafts)}
+<p id="shown" role="status">${plural(items.length, noun)}</p>
+${isLazy && html`<noscript><p class="callout">Values are shown with JavaScript only: there are too many for one page.</p></noscript>`}
+${sections}
+</section>
+${isLazy && dataBlock("bodies", bodies)}`;
+}
+
+const open = html` open`;
+
+function formatControls({ label, options }: FacetFilter, drafts: readonly string[]): Markup {
+  const buttons = options.map(
+    ({ id, label: name, count }) =>
+      html`<button type="button" class="chip f-${id}" data-facet="${id}" aria-pressed="false">${name} <span class="count">${formatCount(count)}</span></button>`,
+  );
+  const choices = drafts.map((draft) => html`<option value="${draft}">${draft}</option>`);
+  return html`<div id="controls" role="search" hidden>
+<div class="fields"><label>Search <kbd>/</kbd><input type="search" id="search" autocomplete="off" spellcheck="false" placeholder="address or text"></label>
+<label>Draft<select id="draft"><option value="">all (${formatCount(drafts.length)})</option>${choices}</select></label></div>
+<div class="chips" role="group" aria-label="${label}">${buttons}</div>
+<div class="chips"><button type="button" id="open-all">Open all</button><button type="button" id="close-all">Close all</button><button type="button" id="clear">Clear filters</button></div>
+</div>`;
+}

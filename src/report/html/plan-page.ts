@@ -1,0 +1,118 @@
+import type { ChangeView } from "../change-view.ts";
+import type { DriftView } from "../drift-view.ts";
+import type { CountView, GroupView, PlanView } from "../plan-view.ts";
+import { formatCount, plural } from "../quantities.ts";
+import { formatDiagnostics, formatStamp } from "./blocks.ts";
+import type { PageAssets } from "./document.ts";
+import { formatPage } from "./document.ts";
+import type { Item, ItemGroup } from "./item-list.ts";
+import { formatItemList } from "./item-list.ts";
+import type { Markup } from "./markup.ts";
+import { html } from "./markup.ts";
+import { formatValues } from "./value-markup.ts";
+
+/** A local picture of a change: its bytes as a `data:` URL, or why it is not shown. */
+export type Thumbnail = { readonly dataUrl: string } | { readonly missing: string };
+
+/** What a plan's page is made of. */
+export interface PlanPageInput {
+  readonly view: PlanView;
+  readonly planId: string;
+  /** What ages are told from, epoch milliseconds. */
+  readonly now: number;
+  /** Pictures by the address of their change. */
+  readonly thumbnails: ReadonlyMap<string, Thumbnail>;
+}
+
+/** A plan as one HTML page. */
+export function formatPlanPage({ view, planId, now, thumbnails }: PlanPageInput, assets: PageAssets): string {
+  const facts = [
+    { name: "Workspace", value: view.workspace },
+    { name: "Service", value: view.serviceOrigin },
+    { name: "Plan", value: planId.slice(0, 16) },
+    { name: "As of", value: formatStamp(now) },
+  ];
+  const main = html`${formatSummary(view)}
+${formatIrreversible(view)}
+${formatDoubts(view)}
+${formatDiagnostics(view.diagnostics)}
+${formatDrift(view.drift)}
+${view.groups.length > 0 && formatChanges(view, thumbnails)}`;
+  return formatPage({ title: `Plan: ${view.workspace}`, facts, main }, assets);
+}
+
+function formatSummary({ counts, unchanged, cost, refresh, diagnostics }: PlanView): Markup {
+  const tile = ({ action, count, text }: CountView) =>
+    html`<li class="tile f-${action}"><b>${formatCount(count)}</b> ${text.slice(formatCount(count).length + 1)}</li>`;
+  const isBroken = diagnostics.some(({ severity }) => severity === "error");
+  const tiles =
+    counts.length === 0 && !isBroken ? html`<li class="tile"><b>No changes</b></li>` : counts.map(tile);
+  return html`<section aria-labelledby="sum"><h2 id="sum">What it comes to</h2>
+<ul class="tiles">${tiles}${unchanged > 0 && html`<li class="tile f-noop"><b>${formatCount(unchanged)}</b> unchanged</li>`}</ul>
+${counts.length > 0 && html`<p><strong>Cost:</strong> ${cost === undefined ? "no calls." : `${cost.calls}, ${cost.time} at ${cost.rate} (up to ${cost.upTo} with retries and slow uploads).`}</p>`}
+${refresh !== undefined && html`<p><strong>Seen:</strong> ${[refresh.lookedAt, ...refresh.notLookedAt].join(". ")}.</p>`}
+</section>`;
+}
+
+function formatIrreversible({ irreversible }: PlanView): Markup | undefined {
+  if (irreversible.length === 0) return undefined;
+  return html`<section class="callout final" aria-labelledby="final"><h2 id="final">Cannot be undone</h2><ul>${irreversible.map(({ address, does }) => html`<li><code>${address}</code> ${does}</li>`)}</ul></section>`;
+}
+
+function formatDoubts({ doubts }: PlanView): Markup | undefined {
+  if (doubts.length === 0) return undefined;
+  return html`<section class="callout warning" aria-labelledby="doubt"><h2 id="doubt">In doubt</h2><ul>${doubts.map(({ address, ending }) => html`<li><code>${address}</code> ${ending}</li>`)}</ul></section>`;
+}
+
+function formatDrift(drift: readonly DriftView[]): Markup | undefined {
+  if (drift.length === 0) return undefined;
+  const rows = drift.map(
+    ({ symbol, address, note, evidence, values }) =>
+      html`<li><span class="symbol">${symbol}</span> <code>${address}</code> <span class="note">${note}; ${evidence}</span>${values.length > 0 && formatValues(values)}</li>`,
+  );
+  return html`<section class="callout drift" aria-labelledby="drift"><h2 id="drift">Drift</h2><details open><summary>${plural(drift.length, "thing")} at the service otherwise than recorded</summary><ul>${rows}</ul></details></section>`;
+}
+
+function formatChanges(view: PlanView, thumbnails: PlanPageInput["thumbnails"]): Markup {
+  return formatItemList({
+    title: "Changes",
+    noun: "change",
+    facets: {
+      label: "Actions",
+      options: view.counts.map(({ action, count }) => ({ id: action, label: wordOf(action), count })),
+    },
+    groups: view.groups.map((group) => groupOf(group, thumbnails)),
+  });
+}
+
+function groupOf({ heading, changes }: GroupView, thumbnails: PlanPageInput["thumbnails"]): ItemGroup {
+  const items = changes.map((change): Item => {
+    const address = change.label === "" ? heading : `${heading}/${change.label}`;
+    const body = bodyOf(change, thumbnails.get(address));
+    return {
+      facet: change.action,
+      draft: heading,
+      head: headOf(change, address),
+      ...(body === undefined ? {} : { body }),
+    };
+  });
+  return { heading, note: plural(changes.length, "change"), items };
+}
+
+function headOf({ action, symbol, note, label, blocked }: ChangeView, address: string): Markup {
+  return html`<span class="badge f-${action}"><span class="symbol" aria-hidden="true">${symbol}</span> ${wordOf(action)}</span> <code title="${address}">${label === "" ? "protection" : label}</code>${blocked && html` <span class="note">blocked</span>`}${note !== "" && html` <span class="note">${note}</span>`}`;
+}
+
+function bodyOf({ values }: ChangeView, thumbnail: Thumbnail | undefined): Markup | undefined {
+  if (values.length === 0 && thumbnail === undefined) return undefined;
+  return html`${thumbnail !== undefined && formatThumbnail(thumbnail)}${values.length > 0 && formatValues(values)}`;
+}
+
+function formatThumbnail(thumbnail: Thumbnail): Markup {
+  if ("missing" in thumbnail) return html`<p class="note">Picture not shown: ${thumbnail.missing}.</p>`;
+  return html`<img class="thumbnail" alt="The picture as it will be attached" loading="lazy" decoding="async" src="${thumbnail.dataUrl}">`;
+}
+
+function wordOf(action: ChangeView["action"]): string {
+  return action.replaceAll("_", " ");
+}

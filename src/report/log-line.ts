@@ -1,0 +1,31 @@
+import { inertJson } from "../model/inert-json.ts";
+import type { LogEntry } from "../model/log.ts";
+import { isoTime } from "../model/time.ts";
+
+/** How much is told. */
+export type Verbosity = "quiet" | "normal" | "verbose";
+
+/** Whether an entry is told: `quiet` leaves warnings, errors and results, `verbose` adds every call. */
+export function isTold({ level, isResult }: LogEntry, verbosity: Verbosity): boolean {
+  switch (level) {
+    case "error":
+    case "warning":
+      return true;
+    case "info":
+      return isResult === true || verbosity !== "quiet";
+    case "debug":
+      return verbosity === "verbose";
+  }
+}
+
+/**
+ * An entry as one line of JSON for log collectors: `time` (ISO 8601, UTC), `level`, `message`, `code` where there is one, and
+ * its further facts. `at` is in epoch milliseconds. Empty for an entry that is layout alone.
+ */
+export function formatLogLine(entry: LogEntry, at: number): string {
+  const message = entry.message ?? entry.text.trim().replace(/^(error|warning|note): /, "");
+  if (message === "") return "";
+  const { level, code, facts } = entry;
+  const time = isoTime(at);
+  return `${inertJson({ time, level, message, ...(code === undefined ? {} : { code }), ...facts })}\n`;
+}

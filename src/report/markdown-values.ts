@@ -1,0 +1,103 @@
+import type { ValueView } from "./change-view.ts";
+import { codeSpan, headOf, htmlText, tailOf } from "./inert-markdown.ts";
+import { formatCount } from "./quantities.ts";
+import type { ShownLine } from "./shorten-text.ts";
+import { shortenNew, shortenUnchanged, showWhiteSpace, trimEnd } from "./shorten-text.ts";
+import type { SegmentLine } from "./word-diff.ts";
+import { splitLines } from "./word-diff.ts";
+
+/** How much of a text is shown. */
+export interface TextDetail {
+  /** Unchanged lines around a changed one. */
+  readonly context: number;
+  /** Of an unchanged stretch in a changed line, on either side of a change; characters. */
+  readonly stretch: number;
+  /** Of a stretch that was added or removed, characters. */
+  readonly longest: number;
+  /** Of a text that is new, lines. */
+  readonly newLines: number;
+  /** Of any text, lines. */
+  readonly lines: number;
+}
+
+/** As much as helps a reader. */
+export const fullText: TextDetail = { context: 2, stretch: 120, longest: 2_000, newLines: 12, lines: 80 };
+/** As little as still says what changed. */
+export const shortText: TextDetail = { context: 0, stretch: 20, longest: 120, newLines: 2, lines: 6 };
+
+/** Longer values are cut: a comment has no room for more. */
+const longestValue = 120;
+
+/** The values of a change as items of a list below it, which is indented by two; each ends with a line feed. */
+export function formatValues(values: readonly ValueView[], detail: TextDetail): string {
+  const made = values.filter((value) => value.kind === "value" && value.before === undefined);
+  const inLine = made.map(formatShortValue).join(", ");
+  const rest = values
+    .filter((value) => !made.includes(value))
+    .map((value) => (value.kind === "text" ? formatText(value, detail) : formatShortValue(value)));
+  return [...(inLine === "" ? [] : [inLine]), ...rest].map((item) => `  - ${item}\n`).join("");
+}
+
+/** A value in one line; of a text, that it changed. */
+export function formatShortValue(value: ValueView): string {
+  const name = codeSpan(value.name);
+  if (value.kind === "text") return `${name} was changed`;
+  const { before, after } = value;
+  const shownAfter = after === undefined ? "" : ` ${codeSpan(after, longestValue)}`;
+  return before === undefined
+    ? `${name}${shownAfter}`
+    : `${name} ${codeSpan(before, longestValue)} →${shownAfter === "" ? " nothing" : shownAfter}`;
+}
+
+/**
+ * A text in an HTML block of one line, where no Markdown is read. Each of its lines is in a `code` of its own, which GitHub
+ * and GitLab both wrap, and in which they make no mention, link or reference; what was added and removed is in `ins` and
+ * `del`, which they underline and strike through whatever the colours of the page.
+ */
+function formatText({ name, segments, isNew }: ValueView & { kind: "text" }, detail: TextDetail): string {
+  const lines = splitLines(trimEnd(showWhiteSpace(segments)));
+  const shown = isNew ? shortenNew(lines, detail.newLines) : shortenUnchanged(lines, detail.context);
+  const left = Math.max(0, shown.length - detail.lines);
+  const items = shown.slice(0, detail.lines).map((line) => formatLine(line, isNew, detail));
+  if (left > 0) items.push(`<i>… ${lineCount(left)} more</i>`);
+  return `${codeSpan(name)}\n    <blockquote>${items.join("<br>")}</blockquote>`;
+}
+
+function formatLine(line: ShownLine, isNew: boolean, detail: TextDetail): string {
+  if (typeof line === "number") return `<i>… ${lineCount(line)} ${isNew ? "more" : "unchanged"}</i>`;
+  const isCompared = !isNew && line.some(({ op }) => op !== "same");
+  const html = line.map(({ op, text }, at) => {
+    if (!isCompared) return cutLong(text, detail);
+    if (op === "same") return cutMiddle(text, { line, at, detail });
+    const tag = op === "added" ? "ins" : "del";
+    return `<${tag}>${cutLong(text, detail)}</${tag}>`;
+  });
+  return html.length === 0 ? "" : `<code>${html.join("")}</code>`;
+}
+
+function cutLong(text: string, { longest }: TextDetail): string {
+  if (text.length <= longest) return htmlText(text);
+  const head = headOf(text, longest);
+  return `${htmlText(head)}<i>… ${formatCount(text.length - head.length)} more characters</i>`;
+}
+
+interface Stretch {
+  readonly line: SegmentLine;
+  readonly at: number;
+  readonly detail: TextDetail;
+}
+
+/** An unchanged stretch keeps what is next to a change. */
+function cutMiddle(text: string, { line, at, detail }: Stretch): string {
+  const { stretch } = detail;
+  const [isFirst, isLast] = [at === 0, at === line.length - 1];
+  const kept = (isFirst ? 0 : stretch) + (isLast ? 0 : stretch);
+  if (text.length <= kept + 20) return htmlText(text);
+  const head = isFirst ? "" : htmlText(headOf(text, stretch));
+  const tail = isLast ? "" : htmlText(tailOf(text, stretch));
+  return `${head} <i>…</i> ${tail}`;
+}
+
+function lineCount(count: number): string {
+  return `${formatCount(count)} ${count === 1 ? "line" : "lines"}`;
+}

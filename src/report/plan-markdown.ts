@@ -1,0 +1,166 @@
+import type { Diagnostic, Severity } from "../model/diagnostic.ts";
+import { formatDiagnostics } from "./diagnostic-text.ts";
+import type { DriftView } from "./drift-view.ts";
+import { codeSpan, cutText, htmlText, plainWords } from "./inert-markdown.ts";
+import { inertLine } from "./inert-text.ts";
+import { formatDrafts, listCounts } from "./markdown-drafts.ts";
+import { formatValues, shortText } from "./markdown-values.ts";
+import { makePalette } from "./palette.ts";
+import { whyNoChanges } from "./plan-text.ts";
+import type { PlanView } from "./plan-view.ts";
+import { formatCount } from "./quantities.ts";
+import { moreItems, Room } from "./room.ts";
+
+/** How a plan is written as Markdown. */
+export interface PlanMarkdownOptions {
+  /** The most characters (UTF-16 units) of all, at least `leastMarkdownChars`. */
+  readonly maxChars: number;
+  /** Why apply will refuse the plan. */
+  readonly refusals?: readonly Diagnostic[];
+}
+
+/** What stands around the sections: headline, cost, plan id, and what was left out, at their longest. */
+const frame = 3_000;
+
+/** What is longer than this in one diagnostic is cut. */
+const longestFinding = 2_000;
+
+/** What stands around a section beside its heading and items: blank lines, tags, and the line that tells of the others. */
+const around = 80;
+
+/**
+ * The plan as a comment on a pull request, for GitHub and GitLab. The first line is the comment's marker. What matters most
+ * comes first; when all would be longer than `maxChars`, it is shortened from the other end, and says so. Every text from
+ * outside is made inert. Ends with a line feed. Pure.
+ */
+export function formatPlanMarkdown(view: PlanView, { maxChars, refusals = [] }: PlanMarkdownOptions): string {
+  const room = new Room(maxChars - frame);
+  const findings = (severity: Severity) => view.diagnostics.filter((each) => each.severity === severity);
+  const irreversible = view.irreversible.map(formatIrreversible);
+  const sections = [
+    formatList("#### Cannot be undone", irreversible, { room, what: "that cannot be undone" }),
+    formatList("#### In doubt", view.doubts.map(formatDoubt), { room, what: "in doubt" }),
+    formatFindings("#### Apply will refuse this plan", refusals, room),
+    formatFindings("#### Errors", findings("error"), room),
+    formatFindings("#### Warnings", findings("warning"), room),
+    formatDrift(view.drift, room),
+    formatDrafts(view.groups, room),
+    formatFindings("#### Notes", findings("info"), room),
+  ];
+  const parts = [formatHead(view), ...sections, formatLeftOut(room.leftOut, maxChars), formatFoot(view)];
+  return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
+}
+
+/**
+ * The first line of a plan's comment, by which a bot finds it again: `<!-- draftsync:plan workspace=studio-a -->`. The same
+ * for every plan of a workspace. What could end the comment is percent-encoded.
+ */
+export function planMarker(workspace: string): string {
+  const name = encodeURIComponent(cutText(inertLine(workspace), 80)).replaceAll("--", "%2D%2D");
+  return `<!-- draftsync:plan workspace=${name} -->`;
+}
+
+function formatHead(view: PlanView): string {
+  const lines = [planMarker(view.workspace), `### ${headline(view)}`, ""];
+  const unchanged = view.unchanged === 0 ? "" : ` ${formatCount(view.unchanged)} unchanged.`;
+  lines.push(`${costOf(view)}${unchanged}`.trim());
+  if (view.refresh !== undefined) {
+    const { lookedAt, notLookedAt } = view.refresh;
+    lines.push("", `${[`Seen: ${lookedAt}`, ...notLookedAt].join(". ")}.`);
+  }
+  return lines.join("\n").trimEnd();
+}
+
+function headline(view: PlanView): string {
+  const workspace = codeSpan(view.workspace, 80);
+  if (view.counts.length > 0) return `Plan for ${workspace}: ${listCounts(view.counts)}`;
+  return hasErrors(view) ? `No plan for ${workspace}` : `No changes for ${workspace}`;
+}
+
+function hasErrors({ diagnostics }: PlanView): boolean {
+  return diagnostics.some(({ severity }) => severity === "error");
+}
+
+function costOf(view: PlanView): string {
+  if (view.counts.length === 0) return hasErrors(view) ? "" : whyNoChanges(view);
+  if (view.cost === undefined) {
+    const nothing = view.counts.every(({ action }) => action === "in_doubt");
+    return `No calls${nothing ? "" : "; only the ledger changes"}.`;
+  }
+  const { calls, time, rate, upTo } = view.cost;
+  return `${calls}, ${time} at ${rate} (up to ${upTo} with retries and slow uploads).`;
+}
+
+function formatIrreversible({ symbol, address, does }: PlanView["irreversible"][number]): string {
+  return `- \`${symbol}\` ${codeSpan(address)} ${plainWords(does)}`;
+}
+
+function formatDoubt({ address, ending, command }: PlanView["doubts"][number]): string {
+  const rest = command === undefined ? plainWords(ending) : `look at the service, then ${codeSpan(command)}`;
+  return `- \`?\` ${codeSpan(address)}: ${rest}`;
+}
+
+interface ListOptions {
+  readonly room: Room;
+  /** Ends the sentence on those that were left out: `in doubt`. */
+  readonly what: string;
+}
+
+/** A heading and the lines below it, as many as there is room for; the last one tells of the others. */
+function formatList(heading: string, lines: readonly string[], { room, what }: ListOptions): string {
+  if (lines.length === 0) return "";
+  const hasRoom = room.take(heading.length + around);
+  const shown = hasRoom ? room.fit(lines) : [];
+  const others = lines.length - shown.length;
+  room.leaveOut(others, what);
+  return hasRoom ? [heading, "", ...shown, ...moreItems(others)].join("\n") : "";
+}
+
+/** Diagnostics as the terminal shows them. Half of what is free is theirs at most, so that they leave room for the changes. */
+function formatFindings(heading: string, findings: readonly Diagnostic[], room: Room): string {
+  if (findings.length === 0) return "";
+  return room.within(0.5, (part) => {
+    const texts = findings.map((each) => {
+      const text = formatDiagnostics([each], makePalette(false));
+      return `${htmlText(cutText(text, longestFinding))}\n`;
+    });
+    const hasRoom = part.take(heading.length + around);
+    const shown = hasRoom ? part.fit(texts) : [];
+    const others = texts.length - shown.length;
+    part.leaveOut(others, `of "${heading.slice(5)}"`);
+    if (!hasRoom) return "";
+    const more = others === 0 ? "" : `\n… and ${formatCount(others)} more`;
+    return `${heading}\n\n<pre>${shown.join("\n").trimEnd()}${more}</pre>`;
+  });
+}
+
+function formatDrift(drift: readonly DriftView[], room: Room): string {
+  if (drift.length === 0) return "";
+  const things = drift.length === 1 ? "1 thing is" : `${formatCount(drift.length)} things are`;
+  const head = `<details><summary><b>Drift</b>: ${things} otherwise at the service than recorded</summary>`;
+  return room.within(0.4, (part) => {
+    const hasRoom = part.take(head.length + around);
+    const shown = hasRoom ? part.fit(drift.map(formatDriftItem)) : [];
+    const others = drift.length - shown.length;
+    part.leaveOut(others, "of what drifted");
+    if (!hasRoom) return "";
+    return [head, "", ...shown, ...moreItems(others), "", "</details>"].join("\n");
+  });
+}
+
+function formatDriftItem({ symbol, address, note, evidence, values }: DriftView): string {
+  const item = `- \`${symbol}\` ${codeSpan(address)} (${plainWords(`${note}; ${evidence}`)})`;
+  return `${item}\n${formatValues(values, shortText)}`.trimEnd();
+}
+
+function formatLeftOut(leftOut: readonly string[], maxChars: number): string {
+  if (leftOut.length === 0) return "";
+  return (
+    `**Left out** to stay within ${formatCount(maxChars)} characters: ${leftOut.join(", ")}. ` +
+    "To see all: `draftsync plan`, or `draftsync show` with the saved plan."
+  );
+}
+
+function formatFoot({ planId, serviceOrigin }: PlanView): string {
+  return `<sub>Plan ${codeSpan(planId)} for ${codeSpan(serviceOrigin, 100)}</sub>`;
+}

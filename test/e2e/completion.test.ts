@@ -1,0 +1,159 @@
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Folder } from "../support/cli.ts";
+import { draftsync, makeFolder } from "../support/cli.ts";
+import { isInstalled, placeCommand, type ShellName, typeInto } from "../support/shells.ts";
+
+const hostile = `it's $(touch pwned) \`touch pwned\` "x" & <y>; #z`;
+const name = (text: string) => JSON.stringify(text);
+
+let folder: Folder;
+
+beforeAll(async () => {
+  folder = await makeFolder({
+    "draftsync.yaml": "version: 1\nworkspace: w\nservice: sandbox\n",
+    "manifests/a.yaml": `draft: 7
+product_files:
+  - source: ${name(`../files/${hostile}.obj`)}
+  - source: ../files/plain=1:2.obj
+    file_format: obj
+promotional_files:
+  - file_id: 10
+publish: true
+---
+duplicates:
+  - { name: ${name(hostile)}, product: 5 }
+`,
+    "files/local.json": "{}",
+  });
+  await folder.write({ "files/plain=1:2.obj": "v 0 0 0\n", [`files/${hostile}.obj`]: "v 1 1 1\n" });
+  await placeCommand(folder);
+});
+afterAll(() => folder.dispose());
+
+/** What a shell is given for these words. */
+const offered = async (...words: string[]) => {
+  const ended = await draftsync(["__complete", "fish", "--", ...words], { cwd: folder.path });
+  expect(ended).toMatchObject({ code: 0, stderr: "" });
+  return ended.stdout.split("\n").slice(1, -1);
+};
+
+describe("what is offered", () => {
+  test("commands, with what they do; not the one that completes", async () => {
+    const commands = await offered("");
+    expect(commands).toContain("explain\tsay what the code of an error means, and what to do");
+    expect(commands.join("\n")).not.toContain("__complete");
+  });
+
+  test("the values of flags", async () => {
+    expect(await offered("plan", "--refresh", "")).toEqual(["none", "budget", "full"]);
+    expect(await offered("doctor", "--kind", "pro")).toEqual(["product_files", "promotional_files"]);
+    expect(await offered("explain", "yaml-t")).toEqual([
+      "yaml-tab\tA tab stands where YAML wants spaces",
+      "yaml-tag\tA tag is not allowed",
+    ]);
+  });
+
+  test("addresses that manifests ask for, and after an apply those that are recorded", async () => {
+    expect(await offered("plan", "--target", "drafts/7/pro")).toEqual([
+      "drafts/7/product",
+      `drafts/7/product_files/source:files/${hostile}.obj`,
+      "drafts/7/product_files/source:files/plain=1:2.obj",
+      "drafts/7/promotional_files/10",
+    ]);
+    expect(await offered("state", "show", "")).toEqual([]);
+    const one = await makeFolder({
+      "draftsync.yaml": "version: 1\nworkspace: w\nservice: sandbox\n",
+      "manifests/a.yaml": "draft: 3\nproduct_files:\n  - file_id: 10\n    file_format: fbx\n",
+    });
+    try {
+      await draftsync(["apply", "--auto-approve"], { cwd: one.path });
+      const { stdout } = await draftsync(["__complete", "zsh", "--", "state", "show", ""], { cwd: one.path });
+      expect(stdout).toBe("words\ndrafts/3\ndrafts/3/product_files/10\n");
+      const elsewhere = ["__complete", "zsh", "--", "state", "show", "--config", "none.yaml", ""];
+      expect((await draftsync(elsewhere, { cwd: one.path })).stdout).toBe("words\n");
+    } finally {
+      await one.dispose();
+    }
+  });
+
+  test("nothing, and no word of it, where something is wrong; and nothing is made", async () => {
+    const broken = await makeFolder({ "draftsync.yaml": "version: [1\n" });
+    try {
+      const words = ["__complete", "zsh", "--", "plan", "--target", ""];
+      const silent = { code: 0, stdout: "words\n", stderr: "" };
+      expect(await draftsync(words, { cwd: broken.path })).toEqual(silent);
+      expect(await draftsync(words, { cwd: "/" })).toEqual(silent);
+      const env = { DRAFTSYNC_STATE: "postgres://nobody@192.0.2.1/none" };
+      expect(await draftsync(words, { cwd: folder.path, env })).toMatchObject({ code: 0, stderr: "" });
+      expect(await draftsync(["__complete"], { cwd: folder.path })).toMatchObject({ code: 0, stderr: "" });
+      expect(existsSync(`${folder.path}/.draftsync`)).toBe(false);
+    } finally {
+      await broken.dispose();
+    }
+  });
+});
+
+describe("bash, without a terminal", () => {
+  /** What the function of the script puts into COMPREPLY for a line. */
+  const replies = (line: string) =>
+    execFileSync(
+      "bash",
+      [
+        "--noprofile",
+        "--norc",
+        "-c",
+        `source <(draftsync completion bash); COMP_LINE=$1 COMP_POINT=4096; _draftsync; printf '%s\\n' "\${COMPREPLY[@]}"`,
+        "bash",
+        line,
+      ],
+      {
+        cwd: folder.path,
+        env: { PATH: `${folder.path}/bin:${process.env.PATH}`, HOME: folder.path },
+        encoding: "utf8",
+      },
+    )
+      .split("\n")
+      .slice(0, -1);
+
+  test("is given what follows the last break, since it keeps what is before", () => {
+    expect(replies("draftsync plan --format=t")).toEqual(["text"]);
+    expect(replies("draftsync plan --target drafts/7/product_files/source:files/pl")).toEqual([
+      "files/plain=1:2.obj",
+    ]);
+    expect(replies("draftsync plan --target drafts/7/product_files/source:files/plain=1:")).toEqual([
+      "2.obj",
+    ]);
+    expect(replies("draftsync state ")).toContain("show");
+    expect(replies("draftsync nothing --what=")).toEqual([""]);
+  });
+});
+
+/** From the keys that are pressed to the arguments that arrive. */
+const typed = [
+  { keys: "draftsync sta\tsh\tx", args: ["state", "show", "x"] },
+  {
+    keys: "draftsync plan --target drafts/7/product_files/source:files/p\t",
+    args: ["plan", "--target", "drafts/7/product_files/source:files/plain=1:2.obj"],
+  },
+  {
+    keys: "draftsync plan --target drafts/7/product_files/source:files/i\t",
+    args: ["plan", "--target", `drafts/7/product_files/source:files/${hostile}.obj`],
+  },
+  { keys: "draftsync plan --target duplicates/\t", args: ["plan", "--target", `duplicates/${hostile}`] },
+  { keys: 'draftsync plan --target "duplicates/\t', args: ["plan", "--target", `duplicates/${hostile}`] },
+  { keys: "draftsync apply files/lo\t", args: ["apply", "files/local.json"] },
+];
+
+describe.each(["bash", "zsh", "fish"] satisfies ShellName[])("%s", (shell) => {
+  const missing = isInstalled(shell) && isInstalled("script") ? "" : ` (${shell} is not installed)`;
+
+  test.skipIf(missing !== "" && shell !== "bash").each(typed)(
+    `completes $keys${missing}`,
+    async ({ keys, args }) => {
+      expect(await typeInto(shell, folder, keys)).toEqual(args);
+      expect(existsSync(`${folder.path}/pwned`)).toBe(false);
+    },
+  );
+});

@@ -1,0 +1,48 @@
+import { describe, expect, test } from "vitest";
+import type { Diagnostic } from "../../src/model/diagnostic.ts";
+import type { Plan } from "../../src/model/plan.ts";
+import { formatPlanFile } from "../../src/plan/saved-plan.ts";
+import { formatDiagnostics } from "../../src/report/diagnostic-text.ts";
+import { makePalette } from "../../src/report/palette.ts";
+import { formatPlanPage } from "../../src/report/html/plan-page.ts";
+import { formatPlanMarkdown } from "../../src/report/plan-markdown.ts";
+import { markdownChars } from "../../src/report/plan-markdown-size.ts";
+import { formatPlanText } from "../../src/report/plan-text.ts";
+import { viewPlan } from "../../src/report/plan-view.ts";
+import { planScenario, scenarios, shownAt } from "../support/scenarios.ts";
+import { filesBelow } from "../support/source-files.ts";
+
+type Format = (plan: Plan, refusals: readonly Diagnostic[]) => string;
+
+const plain = makePalette(false);
+const formatText: Format = (plan, refusals) => {
+  const refused = refusals.length === 0 ? "" : `\nRefused:\n\n${formatDiagnostics(refusals, plain)}\n`;
+  return `${formatPlanText(viewPlan(plan, shownAt), plain)}${refused}`;
+};
+
+/** By the ending of the golden files. */
+const formats: Readonly<Record<string, Format>> = {
+  txt: formatText,
+  json: (plan) => formatPlanFile(plan),
+  md: (plan, refusals) =>
+    formatPlanMarkdown(viewPlan(plan, shownAt), { maxChars: markdownChars, refusals }),
+  // Without the page's own script and style, which are files of their own.
+  html: (plan) => formatPlanPage(pageOf(plan), { script: "", style: "" }),
+};
+
+function pageOf(plan: Plan) {
+  return { view: viewPlan(plan, shownAt), planId: plan.plan_id, now: shownAt, thumbnails: new Map() };
+}
+
+describe.each(Object.entries(formats))("a plan as %s", (ending, format) => {
+  test.each(scenarios)("$name: $scenario.about", async ({ name, scenario }) => {
+    const { plan, refusals } = await planScenario(scenario);
+    await expect(format(plan, refusals)).toMatchFileSnapshot(`scenarios/${name}.${ending}`);
+  });
+
+  test("has no golden file without a scenario", () => {
+    const golden = filesBelow("test/golden/scenarios", `.${ending}`).map(({ path }) => path);
+    const wanted = scenarios.map(({ name }) => `test/golden/scenarios/${name}.${ending}`);
+    expect(golden.sort()).toEqual(wanted.sort());
+  });
+});

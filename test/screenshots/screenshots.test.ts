@@ -1,0 +1,67 @@
+import { cp } from "node:fs/promises";
+import { afterAll, beforeAll, test } from "vitest";
+import { openViewer, type Viewer } from "../browser/support/chromium.ts";
+import { draftsync, type Folder, makeFolder } from "../support/cli.ts";
+import { repository } from "../support/source-files.ts";
+
+/** `npm run screenshots`: makes the pictures of docs/report-page.md anew, from the sample workspace and the real command. */
+let viewer: Viewer;
+let folder: Folder;
+const run = async (...args: string[]) => (await draftsync(args, { cwd: folder.path })).stdout;
+
+const edits: readonly (readonly [string, string])[] = [
+  ["She comes up where the charts show nothing.", "She comes up where the old charts show only water."],
+  ["an hour before sunset", "half an hour before sunset"],
+  ["the tail fluke still far out", "the tail fluke still far out at sea"],
+];
+
+beforeAll(async () => {
+  viewer = await openViewer();
+  folder = await makeFolder();
+  await cp(`${repository}manifests`, folder.path, {
+    recursive: true,
+    filter: (path) => !path.endsWith(".draftsync"),
+  });
+  await run("apply", "--auto-approve");
+  let manifest = await folder.read("drafts/sea-serpent.yaml");
+  for (const [from, to] of edits) manifest = manifest.replace(from, to);
+  await folder.write({
+    "drafts/sea-serpent.yaml": manifest.replace(
+      "file_format: gltf\n",
+      "file_format: gltf\n    renderer: eevee\n",
+    ),
+    "drafts/beacon.yaml":
+      "draft: 48270\nproduct_files: [{ file_id: 9900191, file_format: fbx }]\npublish: true\n",
+  });
+  await folder.remove("drafts/porcelain.yaml");
+});
+afterAll(async () => {
+  await viewer.close();
+  await folder.dispose();
+});
+
+const picture = (name: string) => `${repository}docs/images/${name}.png`;
+
+test("the plan: light, dark and narrow", async () => {
+  const html = await run("plan", "--format", "html");
+  const viewport = { width: 1040, height: 1180 };
+  for (const [name, how] of [
+    ["plan", { viewport, colorScheme: "light" }],
+    ["plan-dark", { viewport, colorScheme: "dark", hash: "#draft=drafts%2F48213" }],
+    ["plan-narrow", { viewport: { width: 360, height: 780 }, colorScheme: "light", hash: "#show=update" }],
+  ] as const) {
+    const { page } = await viewer.view(html, how);
+    if (name !== "plan") await page.locator("#list").evaluate((list) => list.scrollIntoView());
+    await page.screenshot({ path: picture(name) });
+  }
+});
+
+test("a run, and several", async () => {
+  const one = await run("history", "--html");
+  const viewport = { width: 1040, height: 1400 };
+  const { page } = await viewer.view(one, { viewport, colorScheme: "light" });
+  await page.screenshot({ path: picture("run") });
+  await run("apply", "--auto-approve");
+  const several = await viewer.view(await run("history", "--html"), { viewport, colorScheme: "dark" });
+  await several.page.screenshot({ path: picture("history") });
+});

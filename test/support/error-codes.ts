@@ -1,0 +1,52 @@
+import { filesBelow } from "./source-files.ts";
+
+const sources = filesBelow("src", ".ts").filter(({ path }) => !path.startsWith("src/cli/explain/"));
+
+/** A place in the sources that says a code, or that says one in a way that is not understood. */
+export interface CodeUse {
+  readonly code: string;
+  readonly where: string;
+}
+
+/** What stands for a code that is said elsewhere: a type, a name that holds one, a schema; or that is another's code, such as the name of an event. */
+const passedOn =
+  /^(?:(?:string|text|textSchema|number|ExitCode|[A-Z]\w*)(?: \| undefined)?|\w+(?:\.\w+)?\.code|code|message|ledgerCode|z\.string\(|event\.type|name|text\.\w+\(.*|typeof stopped.*|codeOfRefusal\(.*|lostCodes\[.*|FindingFacts.*|"custom")$/;
+
+/** Functions whose first arguments hold a code. */
+const takers =
+  /\b(?:new [A-Za-z]*Error|refused|super)\(\s*(?:file,\s*)?"([a-z0-9]+(?:-[a-z0-9]+)+|[a-z]+)",/g;
+
+/**
+ * Every code that the sources of draftsync say: values of a member `code`, and the first arguments of errors that take
+ * one there. Of the sandbox, only what stops it: what it answers is the service's word. A value that is neither a
+ * literal nor known to be passed on is returned with the code `?`, so that nobody's code is overlooked.
+ */
+export function codesInSources(): readonly CodeUse[] {
+  return sources.flatMap(({ path, text: source }) => {
+    const text = withoutComments(source);
+    const inSandbox = path.startsWith("src/sandbox/");
+    const members = inSandbox
+      ? text.matchAll(/(?:SandboxError\(\{|params: \{)\s*code: ([^,;}]+)/g)
+      : text.matchAll(/(?<![.\w])code: ?\s*([^,;})]+(?:\[[^\]]*\])?)/g);
+    const given = inSandbox ? [] : [...text.matchAll(takers)];
+    return [
+      ...[...members].flatMap(([whole, value = ""]) => codesOf(value.trim(), `${path}: ${whole.trim()}`)),
+      ...given.map(([whole, code = ""]) => ({ code, where: `${path}: ${whole}` })),
+    ];
+  });
+}
+
+/** Whether the sources hold a text, as a literal, anywhere: types and tables of codes included. */
+export function isInSources(literal: string): boolean {
+  return sources.some(({ text }) => text.includes(`"${literal}"`));
+}
+
+function codesOf(value: string, where: string): CodeUse[] {
+  if (passedOn.test(value)) return [];
+  const literals = [...value.matchAll(/(?<!=== )"([^"]*)"/g)].map(([, code = ""]) => ({ code, where }));
+  return literals.length > 0 ? literals : [{ code: "?", where }];
+}
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "");
+}

@@ -1,0 +1,193 @@
+import { createHash } from "node:crypto";
+import { parse } from "yaml";
+import { z } from "zod";
+import { loadManifests } from "../../src/manifest/load-manifests.ts";
+import { parseAddress } from "../../src/model/address.ts";
+import type { Desired } from "../../src/model/desired.ts";
+import type { Observed, Sighting } from "../../src/model/observed.ts";
+import type { Recorded, RecordedAttachment } from "../../src/model/recorded.ts";
+import { pickAttributes } from "../../src/model/resource.ts";
+import { interpret } from "../../src/observe/interpret.ts";
+import { buildPlan } from "../../src/plan/build-plan.ts";
+import { checkSafety } from "../../src/plan/safety.ts";
+import { makeFolder } from "./cli.ts";
+import { recordedWith } from "./planning.ts";
+import { filesBelow } from "./source-files.ts";
+
+const text = z.string();
+const id = z.int();
+
+/** A scenario: what the manifests ask for, what the ledger holds, and the changes that follow. */
+const scenarioSchema = z.strictObject({
+  about: text,
+  desired: text,
+  /** Local files and their content. */
+  files: z.record(text, text).default({}),
+  recorded: z
+    .strictObject({
+      protected: z.array(id).default([]),
+      /** By address; `content` is what was uploaded. */
+      attachments: z
+        .record(text, z.looseObject({ file_id: id.optional(), content: text.optional() }))
+        .default({}),
+      /** Product ids by draft and revision: `"48213 r1": 900`. */
+      publications: z.record(text, id).default({}),
+      duplicates: z.record(text, z.strictObject({ product_id: id, of: id })).default({}),
+      /** Operations in doubt, by address. */
+      in_doubt: z.record(text, z.enum(["attach", "update", "detach", "publish", "duplicate"])).default({}),
+    })
+    .prefault({}),
+  /** What the service says when everything is looked at; absent: nothing is looked at. */
+  observed: z
+    .strictObject({
+      /** By address: the attributes that are told, or that the file is not attached, or could not be read. */
+      attachments: z
+        .record(text, z.union([z.enum(["absent", "unreadable"]), z.looseObject({ file_id: id.optional() })]))
+        .default({}),
+      /** By id. */
+      products: z.record(text, z.enum(["present", "absent", "unreadable"])).default({}),
+    })
+    .optional(),
+  /** `type address`, in the order of the plan. */
+  drift: z.array(text).default([]),
+  /** `action reason address`, in the order of the plan. */
+  changes: z.array(text),
+  /** Codes of the plan's diagnostics, and of the safety refusals. */
+  diagnostics: z.array(text).default([]),
+  refusals: z.array(text).default([]),
+});
+/** See {@link scenarioSchema}. */
+export type Scenario = z.infer<typeof scenarioSchema>;
+
+const provenance = { by: "post", at: Date.UTC(2026, 0, 2) } as const;
+
+function recordedOf({ recorded }: Scenario): Recorded {
+  return recordedWith({
+    protectedDrafts: new Set(recorded.protected),
+    attachments: Object.entries(recorded.attachments).map(([address, entry]) => attachmentOf(address, entry)),
+    publications: Object.entries(recorded.publications).map(([key, productId]) => {
+      const [draft, revision] = key.split(" r").map(Number);
+      return { draftId: draft ?? 0, revision: revision ?? 0, productId, provenance };
+    }),
+    duplicates: Object.entries(recorded.duplicates).map(([name, { product_id, of }]) => ({
+      name,
+      from: { by: "product_id", productId: of },
+      sourceProductId: of,
+      productId: product_id,
+      provenance,
+    })),
+    inDoubt: Object.entries(recorded.in_doubt).map(([address, kind]) => ({
+      id: `operation-of-${address}`,
+      runId: "run-1",
+      address,
+      kind,
+      method: kind === "update" ? "PATCH" : "POST",
+      path: "/api/…",
+      intent: {},
+      startedAt: Date.UTC(2026, 0, 2, 3, 4, 5),
+      detail: "the connection was reset",
+    })),
+  });
+}
+
+function attachmentOf(text: string, entry: Scenario["recorded"]["attachments"][string]): RecordedAttachment {
+  const address = parseAddress(text);
+  if (address?.type !== "attachment") throw new Error(`${text} is no attachment`);
+  const { file_id, content, ...attributes } = entry;
+  const fileId = address.ref.by === "file_id" ? address.ref.fileId : (file_id ?? 0);
+  const { draftId, kind } = address;
+  const sha256 = content === undefined ? {} : { sha256: createHash("sha256").update(content).digest("hex") };
+  return { draftId, kind, fileId, address: text, attributes, ...sha256, provenance };
+}
+
+/** When the service was looked at. */
+const lookedAt = Date.UTC(2026, 0, 5);
+/** When the plan of a scenario is shown. */
+export const shownAt = lookedAt + 60_000;
+
+function observedOf({ observed }: Scenario, desired: Desired, recorded: Recorded): Observed | undefined {
+  if (observed === undefined) return undefined;
+  const failure = {
+    code: "server-error",
+    message: "the service failed",
+    errors: [],
+    stops: "operation",
+  } as const;
+  const sightings = [
+    ...Object.entries(observed.attachments).map(([text, told]): Sighting => {
+      const address = parseAddress(text);
+      if (address?.type !== "attachment") throw new Error(`${text} is no attachment`);
+      const { draftId, kind, ref } = address;
+      const known = recorded.attachments.find((each) => each.address === text)?.fileId;
+      const given = typeof told === "object" ? told.file_id : undefined;
+      const fileId = ref.by === "file_id" ? ref.fileId : (given ?? known ?? 0);
+      const look = {
+        type: "attachment",
+        address: text,
+        target: { draftId, kind, fileId },
+        at: lookedAt,
+      } as const;
+      if (told === "unreadable") return { ...look, finding: { type: told, failure } };
+      if (told === "absent") return { ...look, finding: { type: told } };
+      const { file_id: _, ...attributes } = told;
+      return { ...look, finding: { type: "present", value: pickAttributes(kind, attributes) } };
+    }),
+    ...Object.entries(observed.products).map(([productId, told]): Sighting => {
+      const look = {
+        type: "product",
+        address: productAddress(Number(productId), recorded),
+        productId: Number(productId),
+        at: lookedAt,
+      } as const;
+      if (told === "unreadable") return { ...look, finding: { type: told, failure } };
+      return { ...look, finding: told === "absent" ? { type: told } : { type: told, value: null } };
+    }),
+  ];
+  const found = interpret({ sightings, desired, recorded, settleDelayMs: 30_000 });
+  const summary = {
+    mode: "full",
+    attachments: "probe",
+    calls: sightings.length,
+    max_calls: null,
+    looked_at: sightings.length - found.unreadable.length,
+    unreadable: found.unreadable.length,
+    left: 0,
+    oldest_unconfirmed: null,
+  } as const;
+  return { summary, ...found };
+}
+
+function productAddress(productId: number, { publications, duplicates }: Recorded): string {
+  const publication = publications.find((each) => each.productId === productId);
+  if (publication !== undefined) return `drafts/${publication.draftId}/product`;
+  return `duplicates/${duplicates.find((each) => each.productId === productId)?.name}`;
+}
+
+/** The plan of a scenario, and why apply would refuse it. */
+export async function planScenario(scenario: Scenario) {
+  const folder = await makeFolder({ "manifests/all.yaml": scenario.desired, ...scenario.files });
+  const loaded = await loadManifests({
+    root: folder.path,
+    patterns: ["manifests/*.yaml"],
+    sources: "hash",
+  }).finally(folder.dispose);
+  const recorded = recordedOf(scenario);
+  const observed = observedOf(scenario, loaded.desired, recorded);
+  const plan = buildPlan({
+    workspace: "scenario",
+    serviceOrigin: "https://api.example.com",
+    desired: loaded.desired,
+    recorded,
+    ...(observed === undefined ? {} : { observed }),
+    rate: { limit: 10, windowMs: 1000 },
+    diagnostics: loaded.diagnostics,
+  });
+  const limits = { maxDeletes: { percent: 30, above: 10 }, allowEmpty: false };
+  return { plan, refusals: checkSafety(plan, recorded, limits) };
+}
+
+/** Every scenario, by the name of its file. */
+export const scenarios = filesBelow("test/scenarios", ".yaml").map(({ path, text }) => ({
+  name: path.slice("test/scenarios/".length, -".yaml".length),
+  scenario: scenarioSchema.parse(parse(text)),
+}));

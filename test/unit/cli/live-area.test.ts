@@ -1,0 +1,182 @@
+import { EventEmitter } from "node:events";
+import xterm from "@xterm/headless";
+import { expect, test } from "vitest";
+import { LiveArea } from "../../../src/cli/live-area.ts";
+import type { LiveLines } from "../../../src/report/live-lines.ts";
+
+/** A live area on an emulated terminal, in a process that takes note of its signals. */
+function open(columns = 20, rows = 6) {
+  const terminal = new xterm.Terminal({ cols: columns, rows, allowProposedApi: true });
+  const writes: string[] = [];
+  const resized = new EventEmitter();
+  const killed: string[] = [];
+  const process = Object.assign(new EventEmitter(), {
+    pid: 17,
+    kill: (_pid: number, signal: string) => void killed.push(signal),
+  });
+  const write = (text: string) => {
+    writes.push(text);
+    terminal.write(text.replaceAll("\n", "\r\n"));
+  };
+  const area = new LiveArea(
+    {
+      write,
+      get columns() {
+        return terminal.cols;
+      },
+      get rows() {
+        return terminal.rows;
+      },
+      on: (event, listener) => resized.on(event, listener),
+      off: (event, listener) => resized.off(event, listener),
+    },
+    process,
+  );
+  return {
+    area,
+    writes,
+    process,
+    killed,
+    write,
+    resize: (to: number) => {
+      // What was written so far has to be there before it is wrapped.
+      return new Promise<void>((done) => {
+        terminal.write("", () => {
+          terminal.resize(to, rows);
+          resized.emit("resize");
+          done();
+        });
+      });
+    },
+    screen: () =>
+      new Promise<string[]>((done) => {
+        terminal.write("", () => {
+          const { active } = terminal.buffer;
+          const lines = Array.from(
+            { length: active.length },
+            (_none, at) => active.getLine(at)?.translateToString(true) ?? "",
+          );
+          done(lines.slice(0, lines.findLastIndex((line) => line !== "") + 1));
+        });
+      }),
+    listeners: () => process.eventNames().length + resized.eventNames().length,
+    isCursorHidden: () => writes.join("").lastIndexOf("?25l") > writes.join("").lastIndexOf("?25h"),
+  };
+}
+
+const show =
+  (...lines: readonly string[]): LiveLines =>
+  (columns) =>
+    lines.map((line) => ({ text: line.slice(0, columns), width: Math.min(columns, line.length) }));
+
+test("lines are rewritten in place, text goes above them, and nothing is left in the end", async () => {
+  const { area, screen, isCursorHidden, listeners } = open();
+  area.above("before\n");
+  area.show(show("one", "two"));
+  expect(await screen()).toEqual(["before", "one", "two"]);
+  expect(isCursorHidden()).toBe(true);
+  area.above("done a\n");
+  area.show(show("three"));
+  expect(await screen()).toEqual(["before", "done a", "three"]);
+  area.show(show("four", "five", "six"));
+  area.above("done b\n");
+  area.hide();
+  area.above("after\n");
+  expect(await screen()).toEqual(["before", "done a", "done b", "after"]);
+  expect(isCursorHidden()).toBe(false);
+  expect(listeners()).toBe(0);
+});
+
+test("a frame is one write, and what is the same is not written again", () => {
+  const { area, writes } = open();
+  area.show(show("one"));
+  area.show(show("one"));
+  area.above("text\n");
+  expect(writes).toHaveLength(2);
+  for (const write of writes) {
+    expect(write.startsWith("\u001b[?2026h")).toBe(true);
+    expect(write.endsWith("\u001b[?2026l")).toBe(true);
+  }
+});
+
+test("no lines at all leave the cursor visible, also with text above", async () => {
+  const { area, screen, isCursorHidden } = open();
+  area.show(show());
+  area.above("text\n");
+  expect(isCursorHidden()).toBe(false);
+  area.show(show("one"));
+  area.show(show());
+  expect(isCursorHidden()).toBe(false);
+  expect(await screen()).toEqual(["text"]);
+});
+
+test("never more lines than the terminal has, so that none is scrolled away for good", async () => {
+  const { area, screen } = open(20, 4);
+  area.show(show("1", "2", "3", "4", "5", "6"));
+  area.above("text\n");
+  area.hide();
+  expect(await screen()).toEqual(["text"]);
+});
+
+test.each([8, 5, 40])("a terminal that becomes %i columns wide keeps what stands above", async (columns) => {
+  const { area, screen, resize } = open(20, 12);
+  area.above("top\n");
+  area.show(show("0123456789abcdef", "0123456789", "end"));
+  await resize(columns);
+  expect(await screen()).toEqual([
+    "top",
+    "0123456789abcdef".slice(0, columns - 1),
+    "0123456789".slice(0, columns - 1),
+    "end",
+  ]);
+  area.hide();
+  expect(await screen()).toEqual(["top"]);
+});
+
+test("the lines make way for what another stream writes to the terminal", async () => {
+  const { area, write, screen } = open();
+  area.show(show("one", "two"));
+  area.aside(() => write("result\n"));
+  expect(await screen()).toEqual(["result", "one", "two"]);
+});
+
+test("at the process's exit the terminal is in order", async () => {
+  const { area, process, screen, isCursorHidden } = open();
+  area.show(show("one"));
+  process.emit("exit");
+  expect(await screen()).toEqual([]);
+  expect(isCursorHidden()).toBe(false);
+});
+
+test.each(["SIGHUP", "SIGQUIT"])("%s puts the terminal in order and ends the process", (signal) => {
+  const { area, process, killed, isCursorHidden, listeners } = open();
+  area.show(show("one"));
+  process.emit(signal, signal);
+  expect(isCursorHidden()).toBe(false);
+  expect(killed).toEqual([signal]);
+  expect(listeners()).toBe(0);
+});
+
+test("a signal that somebody else listens to is left to them", () => {
+  const { area, process, killed, isCursorHidden } = open();
+  process.on("SIGHUP", () => {});
+  area.show(show("one"));
+  process.emit("SIGHUP", "SIGHUP");
+  expect(killed).toEqual([]);
+  expect(isCursorHidden()).toBe(true);
+});
+
+test("while the process is stopped nothing is drawn, and afterwards the lines are there again", async () => {
+  const { area, process, killed, screen, isCursorHidden } = open();
+  area.show(show("one"));
+  process.emit("SIGTSTP");
+  expect(killed).toEqual(["SIGTSTP"]);
+  expect(isCursorHidden()).toBe(false);
+  area.show(show("two"));
+  area.above("text\n");
+  expect(await screen()).toEqual(["text"]);
+  process.emit("SIGCONT");
+  expect(await screen()).toEqual(["text", "two"]);
+  expect(isCursorHidden()).toBe(true);
+  expect(process.listenerCount("SIGTSTP")).toBe(1);
+});

@@ -1,0 +1,48 @@
+import { describe, expect, test } from "vitest";
+import { CliError, DiagnosticsError } from "../../../src/cli/cli-error.ts";
+import { reportError } from "../../../src/cli/report-error.ts";
+import type { Diagnostic } from "../../../src/model/diagnostic.ts";
+
+function report(error: unknown, isLive: boolean) {
+  const parts: string[] = [];
+  const code = reportError(error, {
+    log: ({ text }) => void parts.push(text),
+    paintErr: (_tone, text) => text,
+    live: isLive ? { show: () => {}, hide: () => {} } : undefined,
+  });
+  return { code, text: parts.join("") };
+}
+
+const locked = new CliError("it is locked", { code: "lock-held", hint: "Wait." });
+
+describe("an error that ended a command", () => {
+  test("tells a person where more stands about it, in one line, and a log not", () => {
+    const { code, text } = report(locked, true);
+    expect(code).toBe(6);
+    expect(text).toBe(
+      "error: it is locked  [lock-held]\n  hint: Wait.\n  more:  draftsync explain lock-held\n",
+    );
+    expect(report(locked, false).text).toBe("error: it is locked  [lock-held]\n  hint: Wait.\n");
+  });
+
+  test("names the first error of several, and none for a warning", () => {
+    const found = (severity: Diagnostic["severity"], code: string) => ({ severity, code, message: code });
+    const all = [
+      found("warning", "file-in-two-drafts"),
+      found("error", "yaml-tab"),
+      found("error", "bad-key"),
+    ];
+    const lines = report(new DiagnosticsError(all), true).text.split("\n");
+    expect(lines.slice(-3)).toEqual([
+      "2 errors; nothing was changed",
+      "  more:  draftsync explain yaml-tab",
+      "",
+    ]);
+  });
+
+  test("leads nowhere from what its message says already", () => {
+    expect(report(new CliError("not 7", { code: "bad-flag", hint: "8" }), true).text).not.toContain(
+      "explain",
+    );
+  });
+});

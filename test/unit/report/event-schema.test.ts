@@ -1,0 +1,79 @@
+import { describe, expect, expectTypeOf, test } from "vitest";
+import type { z } from "zod";
+import type { Event } from "../../../src/model/event.ts";
+import type { eventSchema } from "../../../src/report/event-schema.ts";
+import { eventJsonSchema } from "../../../src/report/event-schema.ts";
+import { isPublished, mistakesIn } from "../../support/events.ts";
+import { readText } from "../../support/source-files.ts";
+
+/** Deeply without `readonly` and without the distinction of intersections, so that two types are the same when their members are. */
+type Plain<T> = T extends readonly (infer E)[]
+  ? Plain<E>[]
+  : T extends object
+    ? { -readonly [K in keyof T]: Plain<T[K]> }
+    : T;
+
+test("the schema and the model's events have the same members of the same types", () => {
+  expectTypeOf<Plain<z.output<typeof eventSchema>>>().toEqualTypeOf<Plain<Event>>();
+});
+
+const page = readText("docs/events.md");
+/** The section of each type: its heading, and the examples below it. */
+const sections = page
+  .split("\n### ")
+  .slice(1)
+  .map((text) => ({
+    type: /^`(\w+)`/.exec(text)?.[1] ?? "",
+    text: text.split("\n## ")[0] ?? "",
+    examples: [...text.matchAll(/```json\n(.*?)\n```/gs)].flatMap(([, block = ""]) => block.split("\n")),
+  }));
+
+/** The names of the members of each type. */
+const members: ReadonlyMap<string, readonly string[]> = new Map(
+  JSON.parse(JSON.stringify(eventJsonSchema())).oneOf.map(
+    ({ properties }: { properties: { type: { const: string } } }) => [
+      properties.type.const,
+      Object.keys(properties),
+    ],
+  ),
+);
+
+describe("docs/events.md", () => {
+  test("has a section for each type, in the order of the schema, and for no other", () => {
+    expect(sections.map(({ type }) => type)).toEqual([...members.keys()]);
+  });
+
+  test.each(sections)("$type: names each member, and its examples are events of that type", (section) => {
+    const { type, text, examples } = section;
+    for (const name of members.get(type) ?? []) {
+      if (!["type", "at"].includes(name)) expect(text).toContain(`\`${name}\``);
+    }
+    expect(examples.length).toBeGreaterThan(0);
+    for (const example of examples) {
+      const event: unknown = JSON.parse(example);
+      expect(event).toMatchObject({ type });
+      expect(mistakesIn(event), example).toEqual([]);
+    }
+  });
+});
+
+describe("the published schema", () => {
+  const example = { type: "waiting", at: 1, reason: "backoff", ms: 5 };
+
+  test("takes members that it does not know, as consumers should", () => {
+    expect(isPublished({ ...example, more: 1 })).toBe(true);
+    // Tests allow the documented ones alone.
+    expect(mistakesIn({ ...example, more: 1 })).not.toEqual([]);
+    expect(mistakesIn(example)).toEqual([]);
+  });
+
+  test.each([
+    ["another type", { ...example, type: "pausing" }],
+    ["a member that is missing", { type: "waiting", at: 1, reason: "backoff" }],
+    ["another reason", { ...example, reason: "tea" }],
+    ["a time that is text", { ...example, at: "now" }],
+    ["another version", { type: "refresh_started", format_version: 2, at: 1, calls: 1 }],
+  ])("refuses %s", (_name, event) => {
+    expect(isPublished(event)).toBe(false);
+  });
+});

@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { isoTime } from "../../../../src/model/time.ts";
+import { findPeaks } from "../../../../src/report/html/run-figures.ts";
+
+const callAt = (at: number) => ({
+  operation_id: String(at),
+  address: "drafts/1",
+  kind: "attach",
+  method: "POST",
+  path: "/",
+  started_at: isoTime(at),
+  outcome: "done",
+});
+
+test.each([
+  { name: "a burst within one stretch", begins: [50, 51, 52], windowMs: 10, peaks: [3, 0] },
+  { name: "calls a window apart", begins: [10, 20, 30], windowMs: 10, peaks: [1, 0] },
+  { name: "what was begun shortly before a stretch", begins: [95, 99], windowMs: 50, peaks: [2, 2] },
+])("the peak counts $name", ({ begins, windowMs, peaks }) => {
+  const found = findPeaks(begins.map(callAt), { start: 0, ms: 200, windowMs, stretches: 2 });
+  expect(found.map(({ calls }) => calls)).toEqual(peaks);
+});

@@ -1,0 +1,79 @@
+import { describe, expect, test } from "vitest";
+import type { LogLevel } from "../../../src/model/log.ts";
+import { formatCall } from "../../../src/report/call-line.ts";
+import { formatLogLine, isTold } from "../../../src/report/log-line.ts";
+
+const at = Date.UTC(2026, 10, 21, 9, 15);
+
+describe("a line of JSON", () => {
+  test("has time, level, message, code and the facts, in this order", () => {
+    const entry = { level: "error", text: "x", message: "m", code: "c", facts: { hint: "h" } } as const;
+    expect(formatLogLine(entry, at)).toBe(
+      '{"time":"2026-11-21T09:15:00.000Z","level":"error","message":"m","code":"c","hint":"h"}\n',
+    );
+  });
+
+  test.each([
+    ["warning: not https\n", "not https"],
+    ["\nnote: two\nlines\n\n", "two\nlines"],
+    ["plain\n", "plain"],
+  ])("%j without a message of its own is told as %j", (text, message) => {
+    expect(JSON.parse(formatLogLine({ level: "info", text }, at)).message).toBe(message);
+  });
+
+  test("of layout alone there is none", () => {
+    expect(formatLogLine({ level: "info", text: "\n" }, at)).toBe("");
+  });
+
+  test("takes no effect in a terminal", () => {
+    const line = formatLogLine({ level: "info", text: "a\u009b2J\u202eb\u001b[2J\n" }, at);
+    expect(line).toContain('"a\\u009b2J\\u202eb\\u001b[2J"');
+  });
+});
+
+test("quiet leaves warnings, errors and results; verbose adds the calls", () => {
+  const levels: readonly LogLevel[] = ["error", "warning", "info", "debug"];
+  const told = (verbosity: "quiet" | "normal" | "verbose") =>
+    levels.filter((level) => isTold({ level, text: "" }, verbosity));
+  expect(told("quiet")).toEqual(["error", "warning"]);
+  expect(told("normal")).toEqual(["error", "warning", "info"]);
+  expect(told("verbose")).toEqual(levels);
+  expect(isTold({ level: "info", text: "", isResult: true }, "quiet")).toBe(true);
+});
+
+describe("a call", () => {
+  const call = {
+    type: "call_finished",
+    at,
+    method: "POST",
+    path: "/api/products",
+    outcome: "done",
+    ms: 180,
+  } as const;
+
+  test.each([
+    [{ ...call, attempt: 1, status: 201 }, "POST /api/products 201 in 180 ms"],
+    [{ ...call, attempt: 2 }, "POST /api/products no answer in 180 ms, attempt 2"],
+    [{ ...call, attempt: 1, status: 200, path: "/\u001b[2J" }, "POST /\\u{1b}[2J 200 in 180 ms"],
+  ])("is told with method, path, status and time", (event, message) => {
+    expect(formatCall(event)).toMatchObject({ level: "debug", message, code: "call_finished" });
+  });
+
+  test("to object storage is told with bucket and key", () => {
+    const { method, ms } = call;
+    const event = {
+      type: "storage_call_finished",
+      at,
+      method,
+      bucket: "b",
+      key: "in/a.glb",
+      attempt: 1,
+      ms,
+    } as const;
+    expect(formatCall(event)?.message).toBe("POST s3://b/in/a.glb no answer in 180 ms");
+  });
+
+  test("is all that is told", () => {
+    expect(formatCall({ type: "waiting", at, reason: "backoff", ms: 1 })).toBeUndefined();
+  });
+});

@@ -1,0 +1,146 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { formatPlanMarkdown, planMarker } from "../../../src/report/plan-markdown.ts";
+import { leastMarkdownChars } from "../../../src/report/plan-markdown-size.ts";
+import { viewPlan } from "../../../src/report/plan-view.ts";
+import { hostileDiagnostic, hostilePlan, hostileText } from "../../support/hostile-plans.ts";
+import {
+  desiredWith,
+  draftWith,
+  planOf,
+  recordedFile,
+  recordedWith,
+  wanted,
+  wantedFile,
+} from "../../support/planning.ts";
+import { render } from "../../support/rendered.ts";
+
+const now = Date.UTC(2026, 0, 5);
+const wide = 10_000_000;
+const allowed = new Set(
+  "h3 h4 p ul li code pre blockquote br i b sub strong details summary ins del".split(" "),
+);
+
+function show(plan: ReturnType<typeof planOf>, maxChars = wide): string {
+  return formatPlanMarkdown(viewPlan(plan, now), { maxChars });
+}
+
+/** What must hold of every comment, whatever the plan. */
+function expectInert(markdown: string): void {
+  const { elements, comments, livelyText } = render(markdown);
+  expect(elements.filter(({ tag, attributes }) => !allowed.has(tag) || attributes.length > 0)).toEqual([]);
+  expect(livelyText).not.toMatch(/[@#!&%~$<>[\]{}\\|]|:\/\/|www|GH-|evil|:tada/);
+  expect(comments).toEqual([expect.stringMatching(/^ draftsync:plan workspace=\S* $/)]);
+  const outer = elements.filter(({ tag }) => ["h3", "h4", "details", "sub"].includes(tag));
+  expect(outer.flatMap(({ tag, path }) => (tag === "sub" ? path.slice(1) : path))).toEqual([]);
+  expect(markdown.match(/<details>/g)?.length).toBe(markdown.match(/^<\/details>$/gm)?.length);
+}
+
+describe("a plan as Markdown", () => {
+  test("renders to nothing but its own elements, whatever the texts", () => {
+    fc.assert(
+      fc.property(hostilePlan(6), fc.array(hostileDiagnostic, { maxLength: 2 }), (plan, refusals) => {
+        expectInert(formatPlanMarkdown(viewPlan(plan, now), { maxChars: wide, refusals }));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("is never longer than it may be, begins with marker and headline, and says what is left out", () => {
+    const size = fc.integer({ min: leastMarkdownChars, max: 20_000 });
+    fc.assert(
+      fc.property(
+        hostilePlan(25),
+        fc.array(hostileDiagnostic, { maxLength: 5 }),
+        size,
+        (plan, refusals, maxChars) => {
+          const view = viewPlan(plan, now);
+          const whole = formatPlanMarkdown(view, { maxChars: wide, refusals });
+          const markdown = formatPlanMarkdown(view, { maxChars, refusals });
+          expect(markdown.length).toBeLessThanOrEqual(maxChars);
+          expect(markdown.split("\n", 2)).toEqual(whole.split("\n", 2));
+          expect(markdown.endsWith(whole.slice(-90))).toBe(true);
+          expectInert(markdown);
+          if (markdown !== whole) expect(markdown).toContain("**Left out** to stay within");
+          expect(whole).not.toContain("**Left out**");
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  test("keeps what cannot be undone and the line of every draft when details have no room", () => {
+    const drafts = Array.from({ length: 40 }, (_none, at) =>
+      draftWith(at + 1, {
+        attachments: Array.from({ length: 20 }, (_file, file) =>
+          wantedFile(at + 1, file + 1, { renderer: "vray" }),
+        ),
+        ...(at === 30 ? { publish: { revision: 1, position: 1 } } : {}),
+      }),
+    );
+    const markdown = show(planOf(desiredWith({ drafts }), recordedWith()), 8_000);
+    expect(markdown).toContain("- `!` `drafts/31/product` publishes a product from draft 31");
+    expect(markdown).toContain(
+      "<details><summary><code>drafts/31</code>: 20 to create, 1 to publish</summary>",
+    );
+    expect(markdown).toContain("Without details:\n\n- `drafts/");
+    for (const { draftId } of drafts)
+      expect(markdown).toMatch(new RegExp(`[>\`]drafts/${draftId}(</code>|\`): 20 to create`));
+    expect(markdown).toMatch(/\*\*Left out\*\* to stay within 8,000 characters: \d+ of the changes/);
+  });
+
+  test("gives up unchanged context before a change, and long texts before short ones", () => {
+    const text = (word: string) =>
+      `${"An unchanged line.\n".repeat(40)}The ${word} one.\n${"And more.\n".repeat(40)}`;
+    const files = Array.from({ length: 60 }, (_none, at) => at + 1);
+    const kind = "promotional_files" as const;
+    const plan = planOf(
+      desiredWith({
+        drafts: [
+          draftWith(1, {
+            attachments: files.map((fileId) =>
+              wanted(1, kind, { by: "file_id", fileId }, { description: text("right") }),
+            ),
+          }),
+        ],
+      }),
+      recordedWith({
+        attachments: files.map((fileId) => ({
+          ...recordedFile(1, fileId, { attributes: { description: text("left") } }),
+          kind,
+          address: `drafts/1/promotional_files/${fileId}`,
+        })),
+      }),
+    );
+    const whole = show(plan);
+    expect(whole.match(/<ins>right<\/ins>/g)).toHaveLength(60);
+    expect(whole.match(/An unchanged line\./g)).toHaveLength(120);
+    const less = show(plan, Math.round(whole.length * 0.8));
+    expect(less.match(/<ins>right<\/ins>/g)).toHaveLength(60);
+    expect(less.match(/An unchanged line\./g)?.length).toBeLessThan(120);
+    expect(less).toMatch(/\d+ with values or texts that were shortened/);
+  });
+
+  test("its marker is the same for every plan of a workspace, and ends where it should", () => {
+    expect(planMarker("studio-a")).toBe("<!-- draftsync:plan workspace=studio-a -->");
+    fc.assert(
+      fc.property(hostileText, (workspace) => {
+        expect(planMarker(workspace)).toMatch(/^<!-- draftsync:plan workspace=(?:(?!--)[\w.!~*'()%-])* -->$/);
+      }),
+    );
+  });
+
+  test("20,000 changes are shortened to a comment", () => {
+    const drafts = Array.from({ length: 2_000 }, (_none, at) =>
+      draftWith(at + 1, {
+        attachments: Array.from({ length: 10 }, (_file, file) =>
+          wantedFile(at + 1, file + 1, { renderer: "vray" }),
+        ),
+      }),
+    );
+    const markdown = show(planOf(desiredWith({ drafts }), recordedWith()), 65_000);
+    expect(markdown).toContain("### Plan for `studio`: 20,000 to create\n");
+    expect(markdown.length).toBeGreaterThan(60_000);
+    expect(markdown.length).toBeLessThanOrEqual(65_000);
+  });
+});
