@@ -10,7 +10,7 @@ const inSources = (path) => fileURLToPath(new URL(path, import.meta.url));
  * Dependencies that every command loads, and most of which consist of many small modules: to find and load those takes
  * Node longer than a whole plan. The others are loaded from where they were installed, and only by who needs them.
  */
-const bundled = /^(commander|diff|kysely|p-limit|string-width|tinyglobby|yaml|zod)(\/|$)/;
+const bundled = /^(commander|diff|kysely|p-limit|fast-string-(truncated-)?width|tinyglobby|yaml|zod)(\/|$)/;
 const isOurs = (importer) => importer === undefined || !importer.includes("/node_modules/");
 
 /** The licenses of what is bundled ask for a copy of themselves beside it. */

@@ -1,4 +1,4 @@
-import stringWidth from "string-width";
+import stringWidth from "fast-string-width";
 import type { Diagnostic, ExcerptLine, Severity } from "../model/diagnostic.ts";
 import type { DraftsyncError } from "../model/errors.ts";
 import { formatPlace } from "../model/position.ts";

@@ -1,4 +1,4 @@
-import stringWidth from "string-width";
+import stringWidth from "fast-string-width";
 
 const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
 

@@ -1,4 +1,4 @@
-import stringWidth from "string-width";
+import stringWidth from "fast-string-width";
 import type { HistoryOperation, HistoryRun } from "./history-view.ts";
 import { inertLine } from "./inert-text.ts";
 import type { Palette, Tone } from "./palette.ts";

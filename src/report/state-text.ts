@@ -1,4 +1,4 @@
-import stringWidth from "string-width";
+import stringWidth from "fast-string-width";
 import { inertLine } from "./inert-text.ts";
 import type { Palette } from "./palette.ts";
 import type { StateEntry } from "./state-view.ts";

@@ -186,7 +186,7 @@ export class RateLimiter implements RateSlots {
   #pump(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    for (const waiter of [...this.#waiters]) {
+    for (const waiter of this.#waiters) {
       const wait = this.#nextWait(this.#clock.monotonic());
       if (wait.type === "none") waiter.settle({ type: "slot", slot: this.#makeSlot() });
       else if (wait.type === "too_long") waiter.settle(wait);

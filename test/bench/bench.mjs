@@ -1,0 +1,343 @@
+// `npm run bench [-- --only WORD] [--runs N] [--growth] [--write]`: one figure a line, each with its ratio to a yardstick measured in the
+// same run. Ends with 1 when a target is missed. `--growth` goes on to a million attachments; `--write` makes
+// docs/performance.md anew. Nothing else should run meanwhile.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
+import { rolldown } from "rolldown";
+import { Pool } from "undici";
+import { offline, writeCatalogue } from "./catalogue.mjs";
+import { main, median, runNode, time } from "./measure.mjs";
+import { writePerformancePage } from "./performance-page.mjs";
+
+const { values: options } = parseArgs({
+  options: {
+    only: { type: "string" },
+    runs: { type: "string" },
+    growth: { type: "boolean" },
+    write: { type: "boolean" },
+  },
+});
+const runs = Number(options.runs ?? 3);
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+const root = mkdtempSync(join(tmpdir(), "draftsync-bench-"));
+process.once("exit", () => rmSync(root, { recursive: true, force: true }));
+const seconds = (ms) => `${(ms / 1000).toFixed(2)} s`;
+const megabytes = (bytes) => `${Math.round(bytes / 1e6)} MB`;
+
+/** Rows, in the order of the table. `ratio` is held against `target`; `least`: it must be as large, not as small. */
+const rows = [];
+
+function tell(row) {
+  rows.push(row);
+  const { name, figure, ratio, target, least = false } = row;
+  const holds = target === undefined || ratio === undefined || (least ? ratio >= target : ratio <= target);
+  row.holds = holds;
+  const bound = target === undefined ? "" : ` (${least ? "at least" : "at most"} ${target})`;
+  const mark = target === undefined || ratio === undefined ? " " : holds ? "✓" : "✗";
+  const told =
+    ratio === undefined ? "" : `  ${ratio < 0.1 ? ratio.toPrecision(2) : ratio.toFixed(2)}${bound}`;
+  process.stdout.write(`${mark} ${name}: ${figure}${told}\n`);
+}
+
+/** A workspace of its own in which everything is as desired. */
+async function catalogue(attachments) {
+  const folder = join(root, `catalogue-${attachments}`);
+  const bytes = await writeCatalogue({ folder, drafts: attachments / 10, config: offline });
+  await runNode([main, "state", "import", "ledger.json"], { cwd: folder });
+  return { folder, bytes };
+}
+
+const cacheOf = (folder) => join(folder, ".kept");
+const plan = (folder, more = {}) => ({ cwd: folder, env: { XDG_CACHE_HOME: cacheOf(folder) }, ...more });
+const forget = (folder) => () => rmSync(cacheOf(folder), { recursive: true, force: true });
+
+async function planBigCatalogues() {
+  const big = await catalogue(100_000);
+  const small = await catalogue(10_000);
+  const cold = [];
+  const warm = [];
+  const parse = [];
+  let rss = 0;
+  // One after the other and again: what the machine does beside it meets all of them alike.
+  for (let run = 0; run < runs; run += 1) {
+    parse.push(Number((await runNode([here("parse-yaml.mjs"), join(big.folder, "manifests")])).stdout));
+    forget(big.folder)();
+    const first = await runNode([main, "plan"], plan(big.folder));
+    cold.push(first.ms);
+    const second = await runNode([main, "plan"], plan(big.folder));
+    warm.push(second.ms);
+    rss = Math.max(rss, first.rss, second.rss);
+  }
+  const yardstick = median(parse);
+  const size = `${(big.bytes / 1e6).toFixed(1)} MB in 10,000 files`;
+  tell({ name: `yaml.parse, one thread, ${size}`, figure: seconds(yardstick) });
+  tell({
+    name: "no-change plan of 100,000, nothing kept / yaml.parse",
+    figure: seconds(median(cold)),
+    ratio: median(cold) / yardstick,
+    target: 0.9,
+  });
+  tell({
+    name: "no-change plan of 100,000, all kept / yaml.parse",
+    figure: seconds(median(warm)),
+    ratio: median(warm) / yardstick,
+    target: 0.25,
+  });
+  tell({
+    name: "memory of the plan of 100,000, in MB",
+    figure: megabytes(rss),
+    ratio: rss / 1e6,
+    target: 600,
+  });
+  const { ms } = await time([main, "plan"], { ...plan(small.folder), runs, before: forget(small.folder) });
+  tell({
+    name: "plan of 100,000 / plan of 10,000",
+    figure: `${seconds(median(cold))} / ${seconds(ms)}`,
+    ratio: median(cold) / ms,
+    target: 11,
+  });
+}
+
+async function planBesideTerraform() {
+  const folder = join(root, "five-thousand");
+  await writeCatalogue({ folder, drafts: 500, config: offline });
+  const { ms } = await time([main, "plan"], { ...plan(folder), runs, before: forget(folder) });
+  const { terraformPlan } = await import("./terraform.mjs");
+  const peer = await terraformPlan(join(root, "terraform"), 5000);
+  if (peer === undefined) {
+    tell({ name: "plan of 5,000, all to be created (terraform is not on the PATH)", figure: seconds(ms) });
+  } else {
+    tell({
+      name: "plan of 5,000 / terraform plan of 5,000 terraform_data",
+      figure: `${seconds(ms)} / ${seconds(peer)}`,
+      ratio: ms / peer,
+      target: 0.01,
+    });
+  }
+}
+
+async function startServer(...args) {
+  const child = spawn(process.execPath, [here("trivial-server.mjs"), ...args], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let text = "";
+  child.stdout.setEncoding("utf8").on("data", (more) => {
+    text += more;
+  });
+  await once(child.stdout, "data");
+  const url = text.trim();
+  return {
+    url,
+    /** When requests came, if the server noted it. */
+    stop: async () => {
+      child.kill("SIGTERM");
+      await once(child, "close");
+      return JSON.parse(text.slice(text.indexOf("\n") + 1));
+    },
+  };
+}
+
+const applying = (url, rate, concurrency) =>
+  `version: 1\nworkspace: bench\nservice: { base_url: "${url}", rate: ${rate}, concurrency: ${concurrency} }\n`;
+
+/** Calls a second of an apply, from the first change to the last. */
+async function apply(folder) {
+  const { stdout, ms } = await runNode([main, "apply", "--auto-approve", "--json"], plan(folder));
+  const events = stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  const [begin, end] = ["run_started", "run_finished"].map((type) =>
+    events.find((event) => event.type === type),
+  );
+  return { calls: end.totals.calls, took: end.at - begin.at, ms };
+}
+
+async function applyWithoutBound() {
+  const calls = 20_000;
+  const figures = [];
+  const yardsticks = [];
+  for (let run = 0; run < runs; run += 1) {
+    const server = await startServer();
+    const pool = new Pool(server.url, { connections: 32 });
+    yardsticks.push(await rawCalls(pool, calls));
+    await pool.close();
+    const folder = join(root, `apply-${run}`);
+    await writeCatalogue({
+      folder,
+      drafts: calls / 10,
+      config: applying(server.url, "{ limit: 100000, window: 1s }", 32),
+    });
+    const { took } = await apply(folder);
+    figures.push((calls / took) * 1000);
+    await server.stop();
+    rmSync(folder, { recursive: true });
+  }
+  const [figure, yardstick] = [median(figures), median(yardsticks)];
+  tell({ name: "raw undici, POST over 32 connections", figure: `${Math.round(yardstick)} calls/s` });
+  tell({
+    name: "apply of 20,000 without a bound / raw undici",
+    figure: `${Math.round(figure)} calls/s`,
+    ratio: figure / yardstick,
+    target: 0.25,
+    least: true,
+  });
+}
+
+async function rawCalls(pool, calls) {
+  let left = calls;
+  const begun = performance.now();
+  const caller = async () => {
+    while (left > 0) {
+      left -= 1;
+      const attributes = { file_id: left, file_format: "fbx", format_version: "2020", renderer: "arnold" };
+      const { body } = await pool.request({
+        path: "/api/drafts/40000/product_files",
+        method: "POST",
+        headers: { "content-type": "application/vnd.api+json" },
+        body: JSON.stringify({ data: { type: "product_file", attributes } }),
+      });
+      await body.text();
+    }
+  };
+  await Promise.all(Array.from({ length: 32 }, caller));
+  return (calls / (performance.now() - begun)) * 1000;
+}
+
+async function applyWithinBound() {
+  const [limit, windowMs] = [50, 500];
+  const server = await startServer("--arrivals");
+  const folder = join(root, "bound");
+  await writeCatalogue({
+    folder,
+    drafts: 100,
+    config: applying(server.url, `{ limit: ${limit}, window: ${windowMs}ms }`, 50),
+  });
+  const { calls, took } = await apply(folder);
+  const arrivals = await server.stop();
+  let [most, first] = [0, 0];
+  for (const [last, at] of arrivals.entries()) {
+    while (at - arrivals[first] >= windowMs) first += 1;
+    most = Math.max(most, last - first + 1);
+  }
+  // The first window's calls need no wait; the round trip on this machine is below a millisecond.
+  const ratio = (calls - limit) / took / (limit / windowMs);
+  tell({
+    name: `apply of ${calls} within ${limit} per ${windowMs} ms / that bound`,
+    figure: seconds(took),
+    ratio,
+    target: 0.9,
+    least: true,
+  });
+  tell({
+    name: `most arrivals in any ${windowMs} ms, of ${limit}`,
+    figure: String(most),
+    ratio: most / limit,
+    target: 1,
+  });
+}
+
+async function simulate() {
+  const folder = join(root, "simulation");
+  const bundle = await rolldown({
+    input: here("simulate-rate.ts"),
+    platform: "node",
+    external: /^(node:|undici|zod)/,
+  });
+  await bundle.write({ dir: folder });
+  const { simulateRate } = await import(pathToFileURL(join(folder, "simulate-rate.js")).href);
+  let state = 1;
+  const random = () => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+    return state / 0x80000000;
+  };
+  for (const limit of [10, 1000]) {
+    const latency = () => [5 + random() * 20, 5 - 60 * Math.log(1 - random())];
+    const { totalMs, leastMs, most } = await simulateRate({ calls: 100_000, limit, windowMs: 1000, latency });
+    const name = `100,000 calls at ${limit}/s, virtual clock / least possible`;
+    tell({
+      name,
+      figure: `${seconds(totalMs)} / ${seconds(leastMs)}`,
+      ratio: totalMs / leastMs,
+      target: 1 / 0.9,
+    });
+    tell({
+      name: `most arrivals in any second, of ${limit}`,
+      figure: String(most),
+      ratio: most / limit,
+      target: 1,
+    });
+  }
+}
+
+async function starts() {
+  const folder = join(root, "sample");
+  cpSync(here("../../manifests"), folder, {
+    recursive: true,
+    filter: (path) => !path.endsWith(".draftsync"),
+  });
+  await runNode([main, "apply", "--auto-approve"], plan(folder));
+  const [empty, version, sample] = [[], [], []];
+  for (let run = 0; run < 5 * runs; run += 1) {
+    empty.push((await runNode(["-e", "0"])).ms);
+    version.push((await runNode([main, "--version"])).ms);
+    sample.push((await runNode([main, "plan"], plan(folder))).ms);
+  }
+  const yardstick = median(empty);
+  tell({ name: "node -e 0", figure: seconds(yardstick) });
+  tell({
+    name: "draftsync --version / node -e 0",
+    figure: seconds(median(version)),
+    ratio: median(version) / yardstick,
+    target: 1.8,
+  });
+  tell({
+    name: "no-change plan of the sample workspace / node -e 0",
+    figure: seconds(median(sample)),
+    ratio: median(sample) / yardstick,
+    target: 6,
+  });
+}
+
+async function growth() {
+  const figures = [];
+  for (const attachments of [1000, 10_000, 100_000, 1_000_000]) {
+    const { folder } = await catalogue(attachments);
+    const cold = await time([main, "plan"], {
+      ...plan(folder),
+      runs: attachments > 100_000 ? 1 : runs,
+      before: forget(folder),
+    });
+    const warm = await time([main, "plan"], { ...plan(folder), runs: attachments > 100_000 ? 1 : runs });
+    figures.push({ attachments, cold: cold.ms, warm: warm.ms, rss: cold.rss });
+    tell({
+      name: `plan of ${attachments.toLocaleString("en")}, nothing kept / all kept`,
+      figure: `${seconds(cold.ms)} / ${seconds(warm.ms)}, ${megabytes(cold.rss)}`,
+    });
+    rmSync(folder, { recursive: true });
+  }
+  return figures;
+}
+
+const parts = {
+  starts,
+  plans: planBigCatalogues,
+  terraform: planBesideTerraform,
+  simulation: simulate,
+  bound: applyWithinBound,
+  apply: applyWithoutBound,
+};
+process.stdout.write(`Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model}\n`);
+for (const [name, part] of Object.entries(parts)) {
+  if (options.only === undefined || options.only === name) await part();
+}
+const grown = options.growth ? await growth() : undefined;
+if (options.write) writePerformancePage({ rows, growth: grown });
+const missed = rows.filter(({ holds }) => !holds);
+process.stdout.write(missed.length === 0 ? "Every target is met.\n" : `${missed.length} missed.\n`);
+process.exitCode = missed.length === 0 ? 0 : 1;
