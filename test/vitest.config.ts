@@ -35,8 +35,8 @@ function project(name: string, { seconds = 20, compiled = false, postgres = fals
 export default defineConfig({
   test: {
     reporters: ["default"],
-    // Much of the time goes to processes and clocks that are waited for: one worker more than processors pays.
-    maxWorkers: availableParallelism() + 1,
+    // Much of the time goes to processes and clocks that are waited for: more workers than processors pay.
+    maxWorkers: availableParallelism() + 2,
     // As the command line sets it: the versions in the lockfile run on the oldest Node that is supported.
     env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true" },
     projects: [
@@ -51,6 +51,7 @@ export default defineConfig({
       project("screenshots", { seconds: 60, compiled: true }),
       project("e2e", { seconds: 120, compiled: true, postgres: true }),
       project("faults", { seconds: 120, compiled: true, postgres: true }),
+      project("pages", { seconds: 120, compiled: true, postgres: true }),
     ],
   },
 });

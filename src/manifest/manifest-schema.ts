@@ -119,7 +119,8 @@ const productFile = fileEntry(
     ),
     is_native: z.exactOptional(
       z.boolean().meta({
-        description: "Whether the file is in the format the product was made in. Left out: not managed.",
+        description:
+          "true: the file is in the format the product was made in; false: it is not. Left out: not managed.",
       }),
     ),
   },

@@ -107,7 +107,7 @@ describe("drift", () => {
     const text = await run("drift", "--target", `${files}/12`);
     expect(text.code).toBe(2);
     expect(text.stdout).toMatch(
-      /our last call: POST .* ago, apply \(run [0-9a-f]{8}\); somebody else after that/,
+      /our last call: POST (?:just now|.* ago), apply \(run [0-9a-f]{8}\); somebody else after that/,
     );
     expect(text.stdout).not.toContain(`${files}/11`);
     const { stdout: markdown } = await run("drift", "--format", "markdown");

@@ -25,7 +25,7 @@ test.each(databases)(
         await ledger.close();
         expect(recorded).toEqual(model.recorded());
       }),
-      { numRuns: 25 },
+      { numRuns: 12 },
     );
   },
   60_000,

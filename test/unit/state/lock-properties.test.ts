@@ -130,7 +130,7 @@ test.each(databases)(
           for (const each of stores) await each.close();
         }
       }),
-      { numRuns: 30 },
+      { numRuns: 15 },
     );
   },
   120_000,

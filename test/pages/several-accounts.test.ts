@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
-import { startSandbox } from "../../../src/sandbox/server.ts";
-import { makeFolder } from "../../support/cli.ts";
-import { checkPage } from "../../support/page.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import { makeFolder } from "../support/cli.ts";
+import { checkPage } from "../support/page.ts";
 
 const keys = { lantern: "canary-key-1a47", harbour: "canary-key-4a2b" };
 

@@ -1,6 +1,6 @@
 import { test } from "vitest";
-import { makeFolder } from "../../support/cli.ts";
-import { checkPage } from "../../support/page.ts";
+import { makeFolder } from "../support/cli.ts";
+import { checkPage } from "../support/page.ts";
 
 test("the commands of docs/getting-started.md do what it says", async () => {
   const folder = await makeFolder();

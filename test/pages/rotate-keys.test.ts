@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { startSandbox } from "../../../src/sandbox/server.ts";
-import { draftsync, makeFolder } from "../../support/cli.ts";
-import { checkPage } from "../../support/page.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import { draftsync, makeFolder } from "../support/cli.ts";
+import { checkPage } from "../support/page.ts";
 
 const oldKey = "canary-key-01d0";
 const newKey = "canary-key-2e35";

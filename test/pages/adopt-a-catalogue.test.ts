@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
-import { startSandbox } from "../../../src/sandbox/server.ts";
-import { makeFolder } from "../../support/cli.ts";
-import { checkPage } from "../../support/page.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import { makeFolder } from "../support/cli.ts";
+import { checkPage } from "../support/page.ts";
 
 const key = "canary-key-a0c1";
 const fbx = { draftId: 48213, kind: "product_file", fileId: 9900011 } as const;

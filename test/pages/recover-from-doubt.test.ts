@@ -1,12 +1,12 @@
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { systemClock } from "../../../src/model/ports.ts";
-import { startSandbox } from "../../../src/sandbox/server.ts";
-import { openLedger } from "../../../src/state/open-ledger.ts";
-import { makeFolder, startDraftsync } from "../../support/cli.ts";
-import { startFaultyProxy } from "../../support/faulty-proxy.ts";
-import { checkPage } from "../../support/page.ts";
+import { systemClock } from "../../src/model/ports.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import { openLedger } from "../../src/state/open-ledger.ts";
+import { makeFolder, startDraftsync } from "../support/cli.ts";
+import { startFaultyProxy } from "../support/faulty-proxy.ts";
+import { checkPage } from "../support/page.ts";
 
 const key = "canary-key-b8d2";
 const manifest = `draft: 48213

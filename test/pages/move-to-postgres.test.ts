@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
-import { startSandbox } from "../../../src/sandbox/server.ts";
-import { draftsync, makeFolder } from "../../support/cli.ts";
-import { checkPage } from "../../support/page.ts";
-import { freshSchema } from "../../unit/state/samples.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import { draftsync, makeFolder } from "../support/cli.ts";
+import { checkPage } from "../support/page.ts";
+import { freshSchema } from "../unit/state/samples.ts";
 
 const key = "canary-key-90f6";
 
