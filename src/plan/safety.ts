@@ -32,9 +32,8 @@ export function checkSafety(plan: Plan, recorded: Recorded, limits: SafetyLimits
 
 function checkDeletes(plan: Plan, recorded: Recorded, { maxDeletes }: SafetyLimits): Diagnostic[] {
   const deletes = plan.summary.delete ?? 0;
-  const total = recorded.attachments.length;
-  const percent = total === 0 ? 0 : (100 * deletes) / total;
-  if (deletes <= maxDeletes.above || percent <= maxDeletes.percent) return [];
+  const { total, percent, isTooMany } = shareOf(deletes, recorded, maxDeletes);
+  if (!isTooMany) return [];
   return [
     {
       severity: "error",
@@ -50,9 +49,8 @@ function checkDeletes(plan: Plan, recorded: Recorded, { maxDeletes }: SafetyLimi
 /** Files that are gone all at once: more often the wrong account or a gateway that knows no such path than a person. */
 function checkGone({ drift = [] }: Plan, recorded: Recorded, { maxDeletes }: SafetyLimits): Diagnostic[] {
   const gone = drift.filter(({ type }) => type === "gone").length;
-  const total = recorded.attachments.length;
-  const percent = total === 0 ? 0 : (100 * gone) / total;
-  if (gone <= maxDeletes.above || percent <= maxDeletes.percent) return [];
+  const { total, percent, isTooMany } = shareOf(gone, recorded, maxDeletes);
+  if (!isTooMany) return [];
   return [
     {
       severity: "error",
@@ -63,6 +61,17 @@ function checkGone({ drift = [] }: Plan, recorded: Recorded, { maxDeletes }: Saf
       hint: `See that service.base_url and the key are those of this workspace. If the files are gone indeed, run apply with --max-deletes ${Math.ceil(percent)}; --refresh none goes by the ledger.`,
     },
   ];
+}
+
+/** How much of what is recorded so many files are, and whether that is more than may be lost at once. */
+function shareOf(
+  count: number,
+  { attachments }: Recorded,
+  { above, percent: most }: SafetyLimits["maxDeletes"],
+) {
+  const total = attachments.length;
+  const percent = total === 0 ? 0 : (100 * count) / total;
+  return { total, percent, isTooMany: count > above && percent > most };
 }
 
 /** The manifests ask for nothing, and something is recorded: more often a wrong path than a wish. */

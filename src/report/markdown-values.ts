@@ -1,6 +1,6 @@
 import type { ValueView } from "./change-view.ts";
 import { codeSpan, headOf, htmlText, tailOf } from "./inert-markdown.ts";
-import { formatCount } from "./quantities.ts";
+import { formatCount, plural } from "./quantities.ts";
 import type { ShownLine } from "./shorten-text.ts";
 import { shortenNew, shortenUnchanged, showWhiteSpace, trimEnd } from "./shorten-text.ts";
 import type { SegmentLine } from "./word-diff.ts";
@@ -59,12 +59,12 @@ function formatText({ name, segments, isNew }: ValueView & { kind: "text" }, det
   const shown = isNew ? shortenNew(lines, detail.newLines) : shortenUnchanged(lines, detail.context);
   const left = Math.max(0, shown.length - detail.lines);
   const items = shown.slice(0, detail.lines).map((line) => formatLine(line, isNew, detail));
-  if (left > 0) items.push(`<i>… ${lineCount(left)} more</i>`);
+  if (left > 0) items.push(`<i>… ${plural(left, "line")} more</i>`);
   return `${codeSpan(name)}\n    <blockquote>${items.join("<br>")}</blockquote>`;
 }
 
 function formatLine(line: ShownLine, isNew: boolean, detail: TextDetail): string {
-  if (typeof line === "number") return `<i>… ${lineCount(line)} ${isNew ? "more" : "unchanged"}</i>`;
+  if (typeof line === "number") return `<i>… ${plural(line, "line")} ${isNew ? "more" : "unchanged"}</i>`;
   const isCompared = !isNew && line.some(({ op }) => op !== "same");
   const html = line.map(({ op, text }, at) => {
     if (!isCompared) return cutLong(text, detail);
@@ -96,8 +96,4 @@ function cutMiddle(text: string, { line, at, detail }: Stretch): string {
   const head = isFirst ? "" : htmlText(headOf(text, stretch));
   const tail = isLast ? "" : htmlText(tailOf(text, stretch));
   return `${head} <i>…</i> ${tail}`;
-}
-
-function lineCount(count: number): string {
-  return `${formatCount(count)} ${count === 1 ? "line" : "lines"}`;
 }
