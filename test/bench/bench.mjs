@@ -10,6 +10,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { rolldown } from "rolldown";
 import { Pool } from "undici";
+import { busiestWindow } from "../soak/judge.mjs";
+import { makeRandom } from "../support/random.mjs";
 import { offline, writeCatalogue } from "./catalogue.mjs";
 import { main, median, runNode, time } from "./measure.mjs";
 import { writePerformancePage } from "./performance-page.mjs";
@@ -220,11 +222,7 @@ async function applyWithinBound() {
   });
   const { calls, took } = await apply(folder);
   const arrivals = await server.stop();
-  let [most, first] = [0, 0];
-  for (const [last, at] of arrivals.entries()) {
-    while (at - arrivals[first] >= windowMs) first += 1;
-    most = Math.max(most, last - first + 1);
-  }
+  const most = busiestWindow(arrivals, windowMs);
   // The first window's calls need no wait; the round trip on this machine is below a millisecond.
   const ratio = (calls - limit) / took / (limit / windowMs);
   tell({
@@ -251,14 +249,12 @@ async function simulate() {
   });
   await bundle.write({ dir: folder });
   const { simulateRate } = await import(pathToFileURL(join(folder, "simulate-rate.js")).href);
-  let state = 1;
-  const random = () => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
-    return state / 0x80000000;
-  };
+  const random = makeRandom(1);
   for (const limit of [10, 1000]) {
     const latency = () => [5 + random() * 20, 5 - 60 * Math.log(1 - random())];
-    const { totalMs, leastMs, most } = await simulateRate({ calls: 100_000, limit, windowMs: 1000, latency });
+    const windowMs = 1000;
+    const { totalMs, leastMs, arrivals } = await simulateRate({ calls: 100_000, limit, windowMs, latency });
+    const most = busiestWindow(arrivals, windowMs);
     const name = `100,000 calls at ${limit}/s, virtual clock / least possible`;
     tell({
       name,

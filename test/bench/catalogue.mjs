@@ -3,6 +3,7 @@
 import { createWriteStream, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { finished } from "node:stream/promises";
+import { makeRandom } from "../support/random.mjs";
 
 const formats = ["fbx", "obj", "blender", "max", "c4d", "usdz"];
 const renderers = [
@@ -18,17 +19,6 @@ const kindsOfProse = [
   "古い 岩 の 上 に 座る 竜 細かい 鱗 柔らかい 影 左 から の 光 霧 の 谷",
   "تنين على صخرة قديمة فوق واد ضبابي مع حراشف دقيقة وظلال ناعمة وضوء من اليسار",
 ].map((text) => text.split(" "));
-
-/** mulberry32. */
-function makeRandom(seed) {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /**
  * Writes a workspace: `drafts` manifests of `files` attachments each, a hundred a folder, and `ledger.json`, which

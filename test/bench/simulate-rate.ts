@@ -58,8 +58,8 @@ export interface Simulation {
   readonly totalMs: number;
   /** `calls / limit` windows, each with the mean round trip: a slot is free again a window after its answer. */
   readonly leastMs: number;
-  /** The most arrivals at the server within any window. */
-  readonly most: number;
+  /** When calls came to the server. */
+  readonly arrivals: readonly number[];
 }
 
 /** Sends `calls` through a limiter; `latency` gives the way there and the way back of each. */
@@ -129,19 +129,8 @@ export async function simulateRate({
     }
     await all;
     const leastMs = Math.max(0, calls / limit - 1) * (windowMs + trips / calls) + trips / calls;
-    return { totalMs: ended, leastMs, most: busiest(arrivals, windowMs) };
+    return { totalMs: ended, leastMs, arrivals };
   } finally {
     Object.assign(globalThis, real);
   }
-}
-
-function busiest(times: readonly number[], windowMs: number): number {
-  const sorted = [...times].sort((a, b) => a - b);
-  let most = 0;
-  let first = 0;
-  for (const [last, at] of sorted.entries()) {
-    while (at - (sorted[first] ?? at) >= windowMs) first += 1;
-    most = Math.max(most, last - first + 1);
-  }
-  return most;
 }

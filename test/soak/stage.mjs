@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import Database from "libsql";
+import { makeRandom } from "../support/random.mjs";
 import { busiestWindow } from "./judge.mjs";
 
 const { values } = parseArgs({ options: { minutes: { type: "string" }, seed: { type: "string" } } });
@@ -22,6 +23,7 @@ export const root = mkdtempSync(join(tmpdir(), "draftsync-soak-"));
 export const folder = join(root, "workspace");
 export const temporary = join(root, "tmp");
 export const say = (text) => void process.stdout.write(`${text}\n`);
+/** The same seed gives the same edits, commands and kills; the processes' own timing it cannot give. */
 export const random = makeRandom(seed);
 export const pick = (list) => list[Math.floor(random() * list.length)];
 export const violations = [];
@@ -42,17 +44,6 @@ export function start(args, options) {
   child.once("exit", () => children.delete(child));
   return child;
 }
-/** mulberry32: the same seed gives the same edits, commands and kills; the processes' own timing it cannot give. */
-function makeRandom(from) {
-  let state = from | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 export const faults = `seed: ${seed}
 rules:
   - { fault: reset, effect: before, times: always, when: { probability: 0.04 } }
