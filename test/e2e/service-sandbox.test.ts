@@ -157,10 +157,22 @@ describe("the client at the sandbox", () => {
   });
 
   it("outlives credentials that expire in the middle of a large upload", async () => {
-    const { service, sandbox, root, arrivals } = await setUp({ sandbox: { credentialsLifetimeMs: 1_500 } });
+    // Time passes by the parts that arrive: five of 20 s, while the first credentials are good for 90 s.
+    let later = 0;
+    const arrivals: Arrival[] = [];
+    const log = (arrival: Arrival) => {
+      arrivals.push(arrival);
+      if (arrival.side === "storage" && arrival.method === "PUT") later += 20_000;
+    };
+    const now = () => Date.now() + later;
+    const { service, sandbox, root } = await setUp({
+      sandbox: { credentialsLifetimeMs: 90_000, now, log },
+      service: { clock: { ...systemClock, now } },
+    });
     const { file } = await makeSource(root, "large.bin", 40 * 1024 * 1024);
     expect(await service.storage.put(file, signal)).toMatchObject({ outcome: "done" });
     expect(sandbox.state().objects).toMatchObject([{ size: file.size }]);
+    expect(later).toBeGreaterThan(90_000);
     const asked = arrivals.filter((arrival) => arrival.path === "/api/uploads/credentials");
     expect(asked.length).toBeGreaterThan(1);
   });
