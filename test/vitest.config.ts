@@ -12,7 +12,7 @@ interface Options {
   readonly postgres?: boolean;
 }
 
-function project(name: string, { seconds = 20, compiled = false, postgres = false }: Options = {}) {
+function project(name: string, { seconds = 60, compiled = false, postgres = false }: Options = {}) {
   const globalSetup = [
     ...(compiled ? ["support/build.ts"] : []),
     ...(postgres ? ["support/postgres-server.ts"] : []),
