@@ -37,6 +37,13 @@ const shortcuts = {
     // Looks for a package that may be installed beside it; what it is for is not used.
     if (id.endsWith("/fdir/dist/index.mjs"))
       return replaced(code, /__require(\.resolve)?\("picomatch"\)/g, "undefined");
+    // For commands that are programs of their own, of which there are none.
+    if (id.endsWith("/commander/lib/command.js"))
+      return replaced(
+        code,
+        /const childProcess = require\('node:child_process'\)[^;]*;/,
+        "const childProcess = undefined;",
+      );
     if (!id.endsWith("/libsql/index.js")) return null;
     const loader = `const { loadBinding: requireNative } = require(${JSON.stringify(inSources("state/sqlite/load-binding.ts"))});\n`;
     return replaced(code, /const \{ load, currentTarget \}[\s\S]*?\n\}\n/, loader);
