@@ -84,13 +84,17 @@ async function bundle({ entries, chunks, inner = bundled, groups = [] }) {
     plugins: [licenses, shortcuts],
   });
   const chunkFileNames = `${chunks}/[name].js`;
-  const { output } = await made.write({ dir: dist, chunkFileNames, codeSplitting: { groups }, ...written });
+  // Beside the program's own script, which is CommonJS, a module has to say what it is.
+  const entryFileNames = ({ name }) => (name === "cli/demo" ? "[name].mjs" : "[name].js");
+  const names = { chunkFileNames, entryFileNames };
+  const { output } = await made.write({ dir: dist, ...names, codeSplitting: { groups }, ...written });
   return output;
 }
 
 /** What a plan of the ledger alone runs through: these, and what they import. One chunk is found and read faster than fifty. */
 const core = new Set(
   [
+    "cli/complete",
     "cli/run",
     "cli/workspace",
     "cli/planning",

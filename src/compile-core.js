@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-const [file, core, main, library] = process.argv.slice(2);
+const [file, loader, main, library] = process.argv.slice(2);
 
 // Of an empty ledger as much is read as of a full one.
 const { openLedger, systemClock } = await import(library);
@@ -13,7 +13,9 @@ const ledger = await openLedger({
 await ledger.close();
 
 process.argv.splice(1, Infinity, main, "plan");
-const { script, sealCompiled } = await import(core);
+const { script, sealCompiled } = (await import(loader)).default;
+process.once("exit", (code) => {
+  if (code !== 0) throw new Error("the sample workspace cannot be planned");
+  writeFileSync(file, sealCompiled(script.createCachedData()));
+});
 await import(main);
-if (process.exitCode) throw new Error("the sample workspace cannot be planned");
-writeFileSync(file, sealCompiled(script.createCachedData()));

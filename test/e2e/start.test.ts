@@ -68,8 +68,8 @@ async function everything(flags?: readonly string[]): Promise<readonly Said[]> {
 }
 
 test("V8 takes what the build has kept for it", async () => {
-  const core = pathToFileURL(join(chunks, "core.js")).href;
-  const code = `import { script } from "${core}"; process.stdout.write(String(script.cachedDataRejected));`;
+  const loader = pathToFileURL(join(chunks, "load-core.cjs")).href;
+  const code = `import core from "${loader}"; process.stdout.write(String(core.script.cachedDataRejected));`;
   expect(await node(["--input-type=module", "--eval", code])).toMatchObject({ stdout: "false", stderr: "" });
 });
 
@@ -114,9 +114,9 @@ describe("what a user sees does not hang on it", () => {
 
 test("a defect is traced to a function and a line", async () => {
   await writeFile(compiled, intact);
-  const core = pathToFileURL(join(chunks, "core.js")).href;
-  const code = `import * as core from "${core}";
-    const found = Object.values(core).find((each) => each?.name === "loadConfig");
+  const loader = pathToFileURL(join(chunks, "load-core.cjs")).href;
+  const code = `import core from "${loader}";
+    const found = Object.values(core.exports).find((each) => each?.name === "loadConfig");
     await found({}).catch(({ stack }) => process.stdout.write(stack));`;
   const { stdout } = await node(["--input-type=module", "--eval", code]);
   expect(stdout).toMatch(/ at .*loadConfig \(core\.cjs:\d+:\d+\)/);
@@ -130,6 +130,18 @@ test("no start writes to where it is installed", async () => {
   await everything();
   await writeFile(compiled, intact);
   expect(await contentOf(chunks)).toEqual(before);
+});
+
+test("a command that waits for what never comes does not end as if it were done", async () => {
+  const stuck = join(folder.path, "stuck");
+  await cp(join(chunks, "../cli"), join(stuck, "dist/cli"), { recursive: true });
+  await cp(join(repository, "package.json"), join(stuck, "package.json"));
+  await mkdir(join(stuck, "dist/chunks"));
+  const core = "exports.exports = new Proxy({}, { get: () => () => new Promise(() => {}) });";
+  await writeFile(join(stuck, "dist/chunks/load-core.cjs"), core);
+  const main = join(stuck, "dist/cli/main.js");
+  expect(await node([main, "plan"])).toMatchObject({ code: 13 });
+  expect(await node([main, "--version"])).toMatchObject({ code: 0 });
 });
 
 async function contentOf(path: string): Promise<readonly string[]> {
