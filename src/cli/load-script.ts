@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Script } from "node:vm";
@@ -40,7 +41,7 @@ export function loadScript(
     ...(cachedData === undefined ? {} : { cachedData }),
   });
   const exports = {};
-  script.runInThisContext()(exports, process.getBuiltinModule, filename, importModule);
+  script.runInThisContext()(exports, createRequire(filename), filename, importModule);
   return { exports, script };
 }
 
@@ -53,6 +54,7 @@ export function sealCompiled(data: Uint8Array): Uint8Array {
   return Buffer.concat([data, seal]);
 }
 
+/** `undefined` also where Node has no `crc32` (22.0, 22.1). */
 function readSealed(file: URL): Buffer | undefined {
   try {
     const bytes = readFileSync(file);

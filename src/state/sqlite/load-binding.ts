@@ -24,16 +24,21 @@ export function loadBinding(): unknown {
   return load(`@libsql/${loader.currentTarget()}`);
 }
 
-/** Of 64-bit Linux; elsewhere nothing has to be found out. */
+/** Of a Linux; elsewhere nothing has to be found out. */
 function likelyTarget(): string | undefined {
   const { platform, arch, execPath } = process;
-  if (platform !== "linux" || (arch !== "x64" && arch !== "arm64")) return undefined;
-  const libc = libcOf(headOf(execPath));
-  return libc === undefined ? undefined : `linux-${arch}-${libc}`;
+  return platform === "linux" ? linuxTarget(arch, headOf(execPath)) : undefined;
+}
+
+/** What libsql calls a Linux, by the processor and the head of a program that runs there; `undefined` when that says too little. */
+export function linuxTarget(arch: string, head: string): string | undefined {
+  const libc = libcOf(head);
+  if (libc === undefined) return undefined;
+  return arch === "arm" ? `linux-arm-${libc}eabihf` : `linux-${arch}-${libc}`;
 }
 
 /** The C library that a program is linked to, by the name of its interpreter (elf(5), PT_INTERP). */
-export function libcOf(head: string): "gnu" | "musl" | undefined {
+function libcOf(head: string): "gnu" | "musl" | undefined {
   if (head.includes("/ld-musl-")) return "musl";
   return head.includes("/ld-linux-") ? "gnu" : undefined;
 }
