@@ -148,14 +148,17 @@ export type ConfigFile = z.output<typeof configSchema>;
 /** The service's settings, where it is not the sandbox. */
 export type RemoteService = z.output<typeof remoteSchema>;
 
+/** To compile a schema takes longer than to use it once. */
+const once = { jitless: true } as const;
+
 /** The settings of looking where the config has none. */
 export function defaultRefresh(): z.output<typeof refreshSchema> {
-  return refreshSchema.parse({});
+  return refreshSchema.parse({}, once);
 }
 
 /** A service of which only the address is known. */
 export function defaultRemote(baseUrl: string): RemoteService {
-  return remoteSchema.parse({ base_url: baseUrl });
+  return remoteSchema.parse({ base_url: baseUrl }, once);
 }
 
 /** The JSON Schema of the config, for editors. */

@@ -1,17 +1,28 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
 
-const version = readVersion();
-const [first, second] = process.argv.slice(2);
+// Without a top-level await, so that it can be CommonJS, which Node starts faster.
+let hasEnded = false;
+process.once("exit", (code) => {
+  // As Node ends a module whose await is never settled: what waits for nothing has not done what it was asked to do.
+  if (!hasEnded && code === 0) process.exitCode = 13;
+});
+void start(process.argv.slice(2)).then(() => {
+  hasEnded = true;
+});
 
-if (second === undefined && (first === "--version" || first === "-V")) {
-  process.stdout.write(`${version}\n`);
-} else if (first === "__complete") {
-  const { answerShell } = await import("./complete.ts");
-  await answerShell(process.argv.slice(3), version);
-} else {
-  const { run } = await import("./run.ts");
-  await run(process.argv.slice(2), version);
+async function start(args: readonly string[]): Promise<void> {
+  const version = readVersion();
+  const [first, second] = args;
+  if (second === undefined && (first === "--version" || first === "-V")) {
+    process.stdout.write(`${version}\n`);
+  } else if (first === "__complete") {
+    const { answerShell } = await import("./complete.ts");
+    await answerShell(args.slice(1), version);
+  } else {
+    const { run } = await import("./run.ts");
+    await run(args, version);
+  }
 }
 
 function readVersion(): string {

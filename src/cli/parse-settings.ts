@@ -9,7 +9,7 @@ export function parseSettings<T>(given: {
   readonly bytes: Uint8Array;
   readonly schema: z.ZodType<T>;
 }): T {
-  const { documents, diagnostics } = readYaml({ ...given, documents: "one" });
+  const { documents, diagnostics } = readYaml({ ...given, documents: "one", isLittle: true });
   const [document] = documents;
   if (document === undefined || hasErrors(diagnostics)) throw new DiagnosticsError(diagnostics);
   return document.value;

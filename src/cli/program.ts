@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { defineApply } from "./apply.ts";
-import type { Cli } from "./cli.ts";
+import type { Cli, DefineCommand } from "./cli.ts";
 import { examples } from "./cli.ts";
 import { defineCompletion } from "./completion.ts";
 import { defineDoctor } from "./doctor.ts";
@@ -23,30 +23,33 @@ import { defineState } from "./state.ts";
 import { defineUploads } from "./uploads.ts";
 import { defineValidate } from "./validate.ts";
 
-const commands = [
-  defineInit,
-  defineValidate,
-  definePlan,
-  defineApply,
-  defineReconcile,
-  defineShow,
-  defineDrift,
-  defineImport,
-  defineResolve,
-  defineState,
-  defineHistory,
-  defineLock,
-  defineUploads,
-  defineProducts,
-  defineDoctor,
-  defineSandbox,
-  defineSchema,
-  defineExplain,
-  defineCompletion,
-];
+const commands: Readonly<Record<string, DefineCommand>> = {
+  init: defineInit,
+  validate: defineValidate,
+  plan: definePlan,
+  apply: defineApply,
+  reconcile: defineReconcile,
+  show: defineShow,
+  drift: defineDrift,
+  import: defineImport,
+  resolve: defineResolve,
+  state: defineState,
+  history: defineHistory,
+  lock: defineLock,
+  uploads: defineUploads,
+  products: defineProducts,
+  doctor: defineDoctor,
+  sandbox: defineSandbox,
+  schema: defineSchema,
+  explain: defineExplain,
+  completion: defineCompletion,
+};
 
-/** The command line: every command, its flags and its help. Errors of usage are thrown, not printed. */
-export function makeProgram(cli: Cli, version: string): Command {
+/**
+ * The command line: every command, its flags and its help. When the name of a command is `first` in what the user typed,
+ * the others cannot be meant and are left out. Errors of usage are thrown, not printed.
+ */
+export function makeProgram(cli: Cli, version: string, first?: string): Command {
   const { terminal } = cli;
   const program = withLogFlags(new Command("draftsync"), (settings) => terminal.adjust(settings))
     .description("Keeps a marketplace's product drafts in step with YAML manifests.")
@@ -80,7 +83,8 @@ Exit codes:
   7 stopped at --max-calls or --until   130 interrupted
 `,
     );
-  for (const define of commands) define(program, cli);
+  const meant = first === undefined || !Object.hasOwn(commands, first) ? undefined : commands[first];
+  for (const define of meant === undefined ? Object.values(commands) : [meant]) define(program, cli);
   defineHelp(program);
   inherit(program);
   return program;

@@ -17,7 +17,7 @@ export function readingAids(
   root: string,
   env: NodeJS.ProcessEnv,
 ): Pick<LoadManifestsOptions, "threads" | "cache"> {
-  if (!import.meta.url.endsWith(".js")) return {};
+  if (import.meta.url.endsWith(".ts")) return {};
   const script = new URL("../manifest/page-worker.js", import.meta.url);
   const threads = { script, count: Math.min(availableParallelism() - 1, mostThreads) };
   const folder = cacheFolder(env);

@@ -29,7 +29,7 @@ export async function run(args: readonly string[], version: string): Promise<voi
         process.exitCode = code;
       },
     };
-    await makeProgram(cli, version).parseAsync([...args], { from: "user" });
+    await makeProgram(cli, version, args[0]).parseAsync([...args], { from: "user" });
     if (interrupts.drain.aborted && process.exitCode === undefined) process.exitCode = exitCode.interrupted;
   } catch (error) {
     const code = reportError(error, terminal);

@@ -43,7 +43,7 @@ export interface AdjustableTerminal extends Terminal {
 
 /** The process's streams. Colour follows https://no-color.org, FORCE_COLOR, and whether the stream is a terminal. */
 export function makeTerminal(env: NodeJS.ProcessEnv): AdjustableTerminal {
-  const { stdin, stdout, stderr } = process;
+  const { stdout, stderr } = process;
   let settings: LogSettings = { verbosity: "normal", format: "text" };
   const err = guard(stderr, () => {});
   const area = new LiveArea(liveStream(stderr, err), process);
@@ -69,7 +69,7 @@ export function makeTerminal(env: NodeJS.ProcessEnv): AdjustableTerminal {
       return settings.format === "json" ? plain : painted;
     },
     get interactive() {
-      return stdin.isTTY === true && stderr.isTTY === true && settings.format === "text";
+      return process.stdin.isTTY === true && stderr.isTTY === true && settings.format === "text";
     },
     get live() {
       const isWanted = settings.format === "text" && settings.verbosity !== "quiet";
@@ -78,10 +78,10 @@ export function makeTerminal(env: NodeJS.ProcessEnv): AdjustableTerminal {
     get columns() {
       return stdout.columns;
     },
-    readAll: () => text(stdin),
+    readAll: () => text(process.stdin),
     ask: async (question, signal) => {
       area.hide();
-      const lines = createInterface({ input: stdin, output: stderr });
+      const lines = createInterface({ input: process.stdin, output: stderr });
       const ended = new AbortController();
       lines.once("close", () => ended.abort());
       try {

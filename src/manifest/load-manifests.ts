@@ -13,6 +13,7 @@ import { digestOf, readPageCache, type StoredPage, writePageCache } from "./page
 import { decodePage } from "./page-codec.ts";
 import type { PageThreads } from "./page-crew.ts";
 import { readManifest } from "./read-manifest.ts";
+import { readPage } from "./read-page.ts";
 import { SourceText } from "./source-text.ts";
 
 /** What {@link loadManifests} needs. */
@@ -49,8 +50,10 @@ export interface LoadedManifests {
 
 /** Between so many files other work of the process (a signal, a progress line) gets its turn. */
 const filesInARow = 100;
+/** The same where each of them is parsed. */
+const fewInARow = 16;
 
-/** Fewer manifests are read in the time that it takes to look after a cache. */
+/** Fewer manifests are read in the time that it takes to look after a cache, or to start a thread. */
 const fewestToKeep = 200;
 
 /**
@@ -98,9 +101,9 @@ async function readPages(
   { root, threads, cache }: LoadManifestsOptions,
   files: readonly string[],
 ): Promise<readonly (Page | Diagnostic)[]> {
-  const keep = files.length < fewestToKeep ? undefined : cache;
+  if (files.length < fewestToKeep) return readFewPages(root, files);
   const known =
-    keep === undefined ? new Map<string, StoredPage>() : await readPageCache(keep.path, keep.version);
+    cache === undefined ? new Map<string, StoredPage>() : await readPageCache(cache.path, cache.version);
   const stored = new Map<string, StoredPage>();
   const pages = new Array<Page | Diagnostic>(files.length);
   const others: number[] = [];
@@ -130,7 +133,18 @@ async function readPages(
     });
   }
   const isNews = others.length > 0 || stored.size !== known.size;
-  if (keep !== undefined && isNews) await writePageCache(keep.path, keep.version, stored);
+  if (cache !== undefined && isNews) await writePageCache(cache.path, cache.version, stored);
+  return pages;
+}
+
+/** On this thread, and for nobody else: no page has to be encoded. */
+async function readFewPages(root: string, files: readonly string[]): Promise<readonly (Page | Diagnostic)[]> {
+  const pages: (Page | Diagnostic)[] = [];
+  for (const [index, file] of files.entries()) {
+    if (index % fewInARow === fewInARow - 1) await setImmediate();
+    const read = readManifest(root, file);
+    pages.push(read.ok ? readPage(file, read.bytes, { isOneOfFew: true }) : read.diagnostic);
+  }
   return pages;
 }
 

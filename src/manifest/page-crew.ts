@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import type { MadePage } from "./make-pages.ts";
 import { makePages } from "./make-pages.ts";
 import type { PageOrder } from "./page-worker.ts";
@@ -33,9 +33,8 @@ const filesPerThread = 256;
 export async function makeAllPages({ root, files, threads, take }: CrewOptions): Promise<void> {
   const queue = new Queue(files);
   const count = Math.min(threads?.count ?? 0, Math.floor(files.length / filesPerThread));
-  const helpers = Array.from({ length: threads === undefined ? 0 : count }, () => {
-    return help(new Worker(threads?.script ?? ""), { root, queue, take });
-  });
+  const workers = threads === undefined || count === 0 ? [] : await startWorkers(threads.script, count);
+  const helpers = workers.map((worker) => help(worker, { root, queue, take }));
   for (;;) {
     const share = queue.next(ownBatch);
     if (share === undefined) {
@@ -47,6 +46,11 @@ export async function makeAllPages({ root, files, threads, take }: CrewOptions):
     // Signals, answers of the threads and a progress line get their turn.
     await setImmediate();
   }
+}
+
+async function startWorkers(script: URL, count: number): Promise<Worker[]> {
+  const { Worker } = await import("node:worker_threads");
+  return Array.from({ length: count }, () => new Worker(script));
 }
 
 interface Share {

@@ -16,9 +16,18 @@ import type { Finding, SourceText, Span } from "./source-text.ts";
 
 type Entry = NonNullable<DraftDocument["product_files"] | DraftDocument["promotional_files"]>[number];
 
+/** Of a file that is larger, it pays to compile the schema for it alone. */
+const largestOfFew = 64 * 1024;
+
 /** Reads a manifest by itself. `file` is relative to the workspace. Nothing is thrown. */
-export function readPage(file: string, bytes: Uint8Array): Page {
-  const { documents, misfits, diagnostics, source } = readYaml({ file, bytes, schema: chooseDocument });
+export function readPage(file: string, bytes: Uint8Array, { isOneOfFew = false } = {}): Page {
+  const isLittle = isOneOfFew && bytes.length <= largestOfFew;
+  const { documents, misfits, diagnostics, source } = readYaml({
+    file,
+    bytes,
+    schema: chooseDocument,
+    isLittle,
+  });
   const maker = new PageMaker(source, diagnostics);
   for (const { value, root } of documents) {
     if ("draft" in value) maker.addDraft(value, root);

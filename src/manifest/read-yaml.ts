@@ -28,6 +28,8 @@ export interface ReadYamlOptions<T> {
   readonly schema: SchemaChoice<T>;
   /** `one`: a file without a document, or with a second one, is an error. `many` unless told. */
   readonly documents?: "one" | "many";
+  /** Little is read in all: compiling the schema would take longer. What comes of it is the same. */
+  readonly isLittle?: boolean;
 }
 
 /** A document that fits its schema. */
@@ -79,7 +81,7 @@ export function readYaml<T>(options: ReadYamlOptions<T>): YamlReading<T> {
   const documents: YamlDocument<T>[] = [];
   const misfits: Located[] = [];
   for (const document of parsed.documents) {
-    const read = readDocument(document, source, options.schema);
+    const read = readDocument(document, source, options);
     for (const finding of read.findings) findings.push(finding);
     if (read.document !== undefined) documents.push(read.document);
     else if (read.misfit !== undefined) misfits.push(read.misfit);
@@ -98,7 +100,7 @@ interface ReadDocument<T> {
 function readDocument<T>(
   parsed: ParsedDocument,
   source: SourceText,
-  choice: SchemaChoice<T>,
+  { schema: choice, isLittle = false }: ReadYamlOptions<T>,
 ): ReadDocument<T> {
   if (parsed.broken || parsed.root === null) return { findings: [] };
   const content = makeValue(parsed.root, source.text);
@@ -109,7 +111,7 @@ function readDocument<T>(
     const span = key === undefined ? root.span : (root.get(key)?.keySpan ?? root.span);
     return { findings: [...content.findings, { ...problem, span }] };
   }
-  const result = schema.safeParse(content.value);
+  const result = schema.safeParse(content.value, { jitless: isLittle });
   if (result.success) {
     return content.findings.length === 0
       ? { document: { value: result.data, root }, findings: [] }

@@ -1,4 +1,5 @@
 import { diffArrays } from "diff";
+import { lazily } from "../model/lazily.ts";
 
 /** A stretch of text that is in both texts, or in one of them. */
 export interface Segment {
@@ -16,8 +17,11 @@ const largest = 100_000;
  */
 const mostChangedWords = 1_000;
 
-/** The locale only matters for rules that no script of its own has; it is fixed so that every machine agrees. */
-const segmenter = new Intl.Segmenter("en", { granularity: "word" });
+/**
+ * The locale only matters for rules that no script of its own has; it is fixed so that every machine agrees. To load the
+ * rules takes as long as to plan a small workspace, where nothing may have to be compared.
+ */
+const segmenter = lazily(() => new Intl.Segmenter("en", { granularity: "word" }));
 
 /**
  * Two texts compared word by word. Words are found by `Intl.Segmenter` (UAX #29), so that languages that are written
@@ -35,7 +39,7 @@ export function diffWords(before: string, after: string): readonly Segment[] {
 }
 
 function wordsOf(text: string): string[] {
-  return Array.from(segmenter.segment(text), ({ segment }) => segment);
+  return Array.from(segmenter().segment(text), ({ segment }) => segment);
 }
 
 function whole(before: string, after: string): Segment[] {

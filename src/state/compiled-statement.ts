@@ -1,4 +1,5 @@
 import { type Compilable, CompiledQuery, type RawBuilder, sql } from "kysely";
+import { lazily } from "../model/lazily.ts";
 import type { LedgerQueries } from "./schema.ts";
 
 /** What a column holds. */
@@ -22,8 +23,10 @@ class Slot {
 export function compileStatement<Values extends Readonly<Record<string, Value>>>(
   build: (slot: <Name extends keyof Values & string>(name: Name) => RawBuilder<Values[Name]>) => Compilable,
 ): CompiledStatement<Values> {
-  const compiled = build((name) => sql`${new Slot(name)}`).compile();
+  // Who only reads runs none of them.
+  const compile = lazily(() => build((name) => sql`${new Slot(name)}`).compile());
   return async (queries, values) => {
+    const compiled = compile();
     const parameters = compiled.parameters.map((given) =>
       given instanceof Slot ? values[given.name] : given,
     );

@@ -6,6 +6,7 @@ import {
   type StoredRun,
   settlements,
 } from "../model/history.ts";
+import { lazily } from "../model/lazily.ts";
 import { operationKinds, type RecordedOperation } from "../model/recorded.ts";
 import { inDoubt } from "./in-doubt.ts";
 import type { LedgerQueries } from "./schema.ts";
@@ -95,7 +96,7 @@ const runColumns = ["id", "command", "plan_id", "started_at", "finished_at", "st
 export const outcomes = ["done", "rejected", "not_sent", "unknown"] as const;
 
 /** Of a failure, what says why the outcome is unknown. */
-const detailSchema = z.looseObject({ message: z.string() });
+const detailSchema = lazily(() => z.looseObject({ message: z.string() }));
 
 interface Started {
   readonly id: string;

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { DraftsyncError, messageOf } from "../model/errors.ts";
+import { lazily } from "../model/lazily.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import { operationKinds } from "../model/recorded.ts";
 import type { KeptOutcome } from "../model/recovery.ts";
@@ -33,7 +34,7 @@ export function parseKeptOutcomes(text: string, name: string): KeptOutcome[] {
 
 function parseLine(line: string, name: string): KeptOutcome {
   const json = readJson(line, name);
-  const version = versionSchema.safeParse(json).data?.format_version;
+  const version = versionSchema().safeParse(json).data?.format_version;
   if (version === undefined) throw invalid(`${name} is not a recovery file.`);
   if (version !== keptOutcomeVersion) {
     throw invalid(
@@ -41,7 +42,7 @@ function parseLine(line: string, name: string): KeptOutcome {
       "Take it in with the version of draftsync that wrote it, or with a newer one.",
     );
   }
-  const parsed = keptSchema.safeParse(json);
+  const parsed = keptSchema().safeParse(json);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw invalid(`${name} is damaged at ${issue?.path.join(".")}: ${issue?.message}.`);
@@ -50,98 +51,105 @@ function parseLine(line: string, name: string): KeptOutcome {
   return kept;
 }
 
+// The larger ones are made when a recovery file is read, which is next to never.
 const text = z.string();
 const integer = z.int();
-const target = z.strictObject({ draftId: integer, kind: z.enum(fileKinds), fileId: integer });
+const target = lazily(() => z.strictObject({ draftId: integer, kind: z.enum(fileKinds), fileId: integer }));
 
-const effectSchema: z.ZodType<LedgerEffect> = z.discriminatedUnion("type", [
-  z.strictObject({
-    type: z.literal("attached"),
-    attachment: attachmentSchema,
-    replaces: integer.exactOptional(),
-  }),
-  z.strictObject({ type: z.literal("rerecorded"), attachment: attachmentSchema }),
-  z.strictObject({
-    type: z.literal("readdressed"),
-    target,
-    address: text,
-    sha256: text.exactOptional(),
-  }),
-  z.strictObject({ type: z.literal("detached"), target }),
-  z.strictObject({
-    type: z.literal("published"),
-    draftId: integer,
-    revision: integer,
-    productId: integer,
-    provenance: provenanceSchema,
-  }),
-  z.strictObject({
-    type: z.literal("duplicated"),
-    name: text,
-    from: productRefSchema,
-    sourceProductId: integer,
-    productId: integer,
-    provenance: provenanceSchema,
-  }),
-  z.strictObject({ type: z.literal("duplicate_forgotten"), name: text }),
-  z.strictObject({ type: z.literal("protection"), draftId: integer, protect: z.boolean() }),
-  z.strictObject({
-    type: z.literal("object_stored"),
-    uploadKey: text,
-    source: text,
-    sha256: text,
-    size: integer,
-    at: integer,
-  }),
-  z.strictObject({ type: z.literal("object_forgotten"), uploadKey: text }),
-  z.strictObject({
-    type: z.literal("upload_registered"),
-    uploadId: text,
-    uploadKey: text,
-    source: text.exactOptional(),
-    sha256: text.exactOptional(),
-    size: integer.exactOptional(),
-    at: integer,
-  }),
-  z.strictObject({
-    type: z.literal("settled"),
-    operationId: text,
-    outcome: z.enum(["done", "rejected", "not_sent"]),
-  }),
-  z.strictObject({
-    type: z.literal("upload_ended"),
-    uploadId: text,
-    status: z.enum(["success", "failed"]),
-    fileId: integer.exactOptional(),
-  }),
-]);
+const effectSchema = lazily(
+  (): z.ZodType<LedgerEffect> =>
+    z.discriminatedUnion("type", [
+      z.strictObject({
+        type: z.literal("attached"),
+        attachment: attachmentSchema(),
+        replaces: integer.exactOptional(),
+      }),
+      z.strictObject({ type: z.literal("rerecorded"), attachment: attachmentSchema() }),
+      z.strictObject({
+        type: z.literal("readdressed"),
+        target: target(),
+        address: text,
+        sha256: text.exactOptional(),
+      }),
+      z.strictObject({ type: z.literal("detached"), target: target() }),
+      z.strictObject({
+        type: z.literal("published"),
+        draftId: integer,
+        revision: integer,
+        productId: integer,
+        provenance: provenanceSchema(),
+      }),
+      z.strictObject({
+        type: z.literal("duplicated"),
+        name: text,
+        from: productRefSchema(),
+        sourceProductId: integer,
+        productId: integer,
+        provenance: provenanceSchema(),
+      }),
+      z.strictObject({ type: z.literal("duplicate_forgotten"), name: text }),
+      z.strictObject({ type: z.literal("protection"), draftId: integer, protect: z.boolean() }),
+      z.strictObject({
+        type: z.literal("object_stored"),
+        uploadKey: text,
+        source: text,
+        sha256: text,
+        size: integer,
+        at: integer,
+      }),
+      z.strictObject({ type: z.literal("object_forgotten"), uploadKey: text }),
+      z.strictObject({
+        type: z.literal("upload_registered"),
+        uploadId: text,
+        uploadKey: text,
+        source: text.exactOptional(),
+        sha256: text.exactOptional(),
+        size: integer.exactOptional(),
+        at: integer,
+      }),
+      z.strictObject({
+        type: z.literal("settled"),
+        operationId: text,
+        outcome: z.enum(["done", "rejected", "not_sent"]),
+      }),
+      z.strictObject({
+        type: z.literal("upload_ended"),
+        uploadId: text,
+        status: z.enum(["success", "failed"]),
+        fileId: integer.exactOptional(),
+      }),
+    ]),
+);
 
-const versionSchema = z.looseObject({ format_version: integer });
+const versionSchema = lazily(() => z.looseObject({ format_version: integer }));
 
-const keptSchema: z.ZodType<KeptOutcome & { readonly format_version: number }> = z.strictObject({
-  format_version: z.literal(keptOutcomeVersion),
-  lineage: text.min(1),
-  owner: z.strictObject({ origin: text, workspace: text }),
-  command: text,
-  keptAt: integer,
-  operation: z.strictObject({
-    id: text.min(1),
-    runId: text.min(1),
-    address: text,
-    kind: z.enum(operationKinds),
-    method: text,
-    path: text,
-    intent: intentSchema,
-  }),
-  result: z.strictObject({
-    outcome: z.enum(outcomes),
-    status: integer.exactOptional(),
-    attempts: integer,
-    failure: failureSchema.exactOptional(),
-  }),
-  effects: z.array(effectSchema),
-  productId: integer.exactOptional(),
-});
+const keptSchema = lazily(
+  (): z.ZodType<KeptOutcome & { readonly format_version: number }> =>
+    z.strictObject({
+      format_version: z.literal(keptOutcomeVersion),
+      lineage: text.min(1),
+      owner: z.strictObject({ origin: text, workspace: text }),
+      command: text,
+      keptAt: integer,
+      operation: z.strictObject({
+        id: text.min(1),
+        runId: text.min(1),
+        address: text,
+        kind: z.enum(operationKinds),
+        method: text,
+        path: text,
+        intent: intentSchema(),
+      }),
+      result: z.strictObject({
+        outcome: z.enum(outcomes),
+        status: integer.exactOptional(),
+        attempts: integer,
+        failure: failureSchema().exactOptional(),
+      }),
+      effects: z.array(effectSchema()),
+      productId: integer.exactOptional(),
+    }),
+);
 
 function readJson(json: string, name: string): unknown {
   try {

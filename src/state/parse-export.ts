@@ -47,14 +47,14 @@ const operationSchema = z.strictObject({
   kind: z.enum(operationKinds),
   method: text,
   path: text,
-  intent: intentSchema,
+  intent: intentSchema(),
   startedAt: integer,
   finishedAt: optionalInteger,
   detail: optionalText,
   outcome: z.enum(outcomes).exactOptional(),
   status: optionalInteger,
   attempts: optionalInteger,
-  failure: failureSchema.exactOptional(),
+  failure: failureSchema().exactOptional(),
   settled: z.strictObject({ as: z.enum(settlements), at: integer, by: optionalText }).exactOptional(),
 });
 
@@ -64,22 +64,22 @@ const exportSchema: z.ZodType<LedgerExport> = z.strictObject({
   service_origin: text.nullable(),
   workspace: text.nullable(),
   protected_drafts: z.array(integer),
-  attachments: z.array(attachmentSchema),
+  attachments: z.array(attachmentSchema()),
   publications: z.array(
     z.strictObject({
       draftId: integer,
       revision: integer,
       productId: integer,
-      provenance: provenanceSchema,
+      provenance: provenanceSchema(),
     }),
   ),
   duplicates: z.array(
     z.strictObject({
       name: text,
-      from: productRefSchema,
+      from: productRefSchema(),
       sourceProductId: integer,
       productId: integer,
-      provenance: provenanceSchema,
+      provenance: provenanceSchema(),
     }),
   ),
   uploads: z.array(
@@ -107,7 +107,7 @@ const exportSchema: z.ZodType<LedgerExport> = z.strictObject({
       startedAt: integer,
       finishedAt: optionalInteger,
       status: optionalText,
-      totals: totalsSchema.exactOptional(),
+      totals: totalsSchema().exactOptional(),
     }),
   ),
 });

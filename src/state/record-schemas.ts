@@ -1,28 +1,38 @@
 import { z } from "zod";
 import type { ProductRef } from "../model/desired.ts";
+import { lazily } from "../model/lazily.ts";
 import { confirmations, type Provenance, type RecordedAttachment } from "../model/recorded.ts";
 import { fileKinds } from "../model/resource.ts";
 import { attributesSchema } from "./stored-json.ts";
 
 /** {@link Provenance} as JSON. */
-export const provenanceSchema: z.ZodType<Provenance> = z.strictObject({
-  by: z.enum(confirmations),
-  at: z.int(),
-});
+export const provenanceSchema = lazily(
+  (): z.ZodType<Provenance> =>
+    z.strictObject({
+      by: z.enum(confirmations),
+      at: z.int(),
+    }),
+);
 
 /** {@link ProductRef} as JSON. */
-export const productRefSchema: z.ZodType<ProductRef> = z.discriminatedUnion("by", [
-  z.strictObject({ by: z.literal("product_id"), productId: z.int() }),
-  z.strictObject({ by: z.literal("draft"), draftId: z.int() }),
-]);
+export const productRefSchema = lazily(
+  (): z.ZodType<ProductRef> =>
+    z.discriminatedUnion("by", [
+      z.strictObject({ by: z.literal("product_id"), productId: z.int() }),
+      z.strictObject({ by: z.literal("draft"), draftId: z.int() }),
+    ]),
+);
 
 /** {@link RecordedAttachment} as JSON. */
-export const attachmentSchema: z.ZodType<RecordedAttachment> = z.strictObject({
-  draftId: z.int(),
-  kind: z.enum(fileKinds),
-  fileId: z.int(),
-  address: z.string(),
-  attributes: attributesSchema,
-  sha256: z.string().exactOptional(),
-  provenance: provenanceSchema,
-});
+export const attachmentSchema = lazily(
+  (): z.ZodType<RecordedAttachment> =>
+    z.strictObject({
+      draftId: z.int(),
+      kind: z.enum(fileKinds),
+      fileId: z.int(),
+      address: z.string(),
+      attributes: attributesSchema(),
+      sha256: z.string().exactOptional(),
+      provenance: provenanceSchema(),
+    }),
+);

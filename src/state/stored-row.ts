@@ -52,16 +52,16 @@ export class StoredRow {
     return this.#get(column) === null ? undefined : this.oneOf(column, words);
   }
 
-  json<T>(column: string, schema: z.ZodType<T>): T {
+  json<T>(column: string, schema: () => z.ZodType<T>): T {
     try {
-      return schema.parse(JSON.parse(this.text(column)));
+      return schema().parse(JSON.parse(this.text(column)));
     } catch (error) {
       if (error instanceof LedgerError) throw error;
       return this.#fail(column, "the JSON that belongs there", error);
     }
   }
 
-  optionalJson<T>(column: string, schema: z.ZodType<T>): T | undefined {
+  optionalJson<T>(column: string, schema: () => z.ZodType<T>): T | undefined {
     return this.#get(column) === null ? undefined : this.json(column, schema);
   }
 
