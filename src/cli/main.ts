@@ -5,6 +5,10 @@ const version = readVersion();
 const [first, second] = process.argv.slice(2);
 
 if (second === undefined && (first === "--version" || first === "-V")) {
+  process.stdout.on("error", ({ message }) => {
+    process.stderr.write(`error: the output cannot be written: ${message}\n`);
+    process.exitCode = 1;
+  });
   process.stdout.write(`${version}\n`);
 } else if (first === "__complete") {
   const { answerShell } = await import("./complete.ts");

@@ -1,8 +1,8 @@
 import type { Diagnostic, Severity } from "../model/diagnostic.ts";
+import { commentMarker } from "./comment-marker.ts";
 import { formatDiagnostics } from "./diagnostic-text.ts";
 import type { DriftView } from "./drift-view.ts";
 import { codeSpan, cutText, htmlText, plainWords } from "./inert-markdown.ts";
-import { inertLine } from "./inert-text.ts";
 import { formatDrafts, listCounts } from "./markdown-drafts.ts";
 import { formatValues, shortText } from "./markdown-values.ts";
 import { makePalette } from "./palette.ts";
@@ -51,17 +51,8 @@ export function formatPlanMarkdown(view: PlanView, { maxChars, refusals = [] }: 
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 }
 
-/**
- * The first line of a plan's comment, by which a bot finds it again: `<!-- draftsync:plan workspace=studio-a -->`. The same
- * for every plan of a workspace. What could end the comment is percent-encoded.
- */
-export function planMarker(workspace: string): string {
-  const name = encodeURIComponent(cutText(inertLine(workspace), 80)).replaceAll("--", "%2D%2D");
-  return `<!-- draftsync:plan workspace=${name} -->`;
-}
-
 function formatHead(view: PlanView): string {
-  const lines = [planMarker(view.workspace), `### ${headline(view)}`, ""];
+  const lines = [commentMarker("plan", view.workspace), `### ${headline(view)}`, ""];
   const unchanged = view.unchanged === 0 ? "" : ` ${formatCount(view.unchanged)} unchanged.`;
   lines.push(`${costOf(view)}${unchanged}`.trim());
   if (view.refresh !== undefined) {

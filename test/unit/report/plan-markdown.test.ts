@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { formatPlanMarkdown, planMarker } from "../../../src/report/plan-markdown.ts";
+import { commentMarker } from "../../../src/report/comment-marker.ts";
+import { formatPlanMarkdown } from "../../../src/report/plan-markdown.ts";
 import { leastMarkdownChars } from "../../../src/report/plan-markdown-size.ts";
 import { viewPlan } from "../../../src/report/plan-view.ts";
 import { hostileDiagnostic, hostilePlan, hostileText } from "../../support/hostile-plans.ts";
@@ -122,10 +123,12 @@ describe("a plan as Markdown", () => {
   });
 
   test("its marker is the same for every plan of a workspace, and ends where it should", () => {
-    expect(planMarker("studio-a")).toBe("<!-- draftsync:plan workspace=studio-a -->");
+    expect(commentMarker("plan", "studio-a")).toBe("<!-- draftsync:plan workspace=studio-a -->");
     fc.assert(
       fc.property(hostileText, (workspace) => {
-        expect(planMarker(workspace)).toMatch(/^<!-- draftsync:plan workspace=(?:(?!--)[\w.!~*'()%-])* -->$/);
+        expect(commentMarker("plan", workspace)).toMatch(
+          /^<!-- draftsync:plan workspace=(?:(?!--)[\w.!~*'()%-])* -->$/,
+        );
       }),
     );
   });
