@@ -56,7 +56,7 @@ export async function showPlan(
   }
   if (format === "html") {
     const { makePlanPage } = await import("./plan-page.ts");
-    return terminal.out(await makePlanPage(plan, root));
+    return terminal.out(await makePlanPage(plan, { root, refusals }));
   }
   const { viewPlan } = await import("../report/plan-view.ts");
   const view = viewPlan(plan, systemClock.now());

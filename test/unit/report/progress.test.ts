@@ -140,7 +140,7 @@ function follow({
     ticks: () => tick?.every,
     lines: (columns = 79) => render?.(columns).map(({ text }) => text.replace(/\[[█░]+\] /, "")),
     widths: (columns: number) => render?.(columns).map(({ width }) => width),
-    bars: () => render?.(79).map(({ text }) => (text.match(/█/g) ?? []).length),
+    bars: (columns = 79) => render?.(columns).map(({ text }) => (text.match(/█/g) ?? []).length),
     entries,
     log: () => entries.map(({ text }) => text).join(""),
   };
@@ -254,6 +254,14 @@ describe("on a terminal", () => {
     expect(log()).toBe(lines);
     expect(shown()).toBeUndefined();
     expect(ticks()).toBeUndefined();
+  });
+
+  test.each([79, 119])("thousands of changes have a bar beside their words, at %i columns", (columns) => {
+    const { emit, bars, widths } = follow({ isLive: true });
+    emit({ ...started, summary: { create: 5000 }, calls: 5000 });
+    for (let at = 0; at < 3000; at += 1) emit(attached);
+    expect(bars(columns)?.[0]).toBeGreaterThan(0);
+    expect(Math.max(...(widths(columns) ?? []))).toBeLessThanOrEqual(columns);
   });
 
   test("a change that was skipped is no progress", () => {
