@@ -19,8 +19,8 @@ export interface PlanMarkdownOptions {
   readonly refusals?: readonly Diagnostic[];
 }
 
-/** What stands around the sections: headline, cost, plan id, and what was left out, at their longest. */
-const frame = 3_000;
+/** The paragraph on what was left out at its longest, and the blank lines between the sections. */
+const leftOutChars = 1_000;
 
 /** What is longer than this in one diagnostic is cut. */
 const longestFinding = 2_000;
@@ -34,7 +34,8 @@ const around = 80;
  * outside is made inert. Ends with a line feed. Pure.
  */
 export function formatPlanMarkdown(view: PlanView, { maxChars, refusals = [] }: PlanMarkdownOptions): string {
-  const room = new Room(maxChars - frame);
+  const [head, foot] = [formatHead(view), formatFoot(view)];
+  const room = new Room(maxChars - head.length - foot.length - leftOutChars);
   const findings = (severity: Severity) => view.diagnostics.filter((each) => each.severity === severity);
   const irreversible = view.irreversible.map(formatIrreversible);
   const sections = [
@@ -47,7 +48,7 @@ export function formatPlanMarkdown(view: PlanView, { maxChars, refusals = [] }: 
     formatDrafts(view.groups, room),
     formatFindings("#### Notes", findings("info"), room),
   ];
-  const parts = [formatHead(view), ...sections, formatLeftOut(room.leftOut, maxChars), formatFoot(view)];
+  const parts = [head, ...sections, formatLeftOut(room.leftOut, maxChars), foot];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 }
 

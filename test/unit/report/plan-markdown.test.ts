@@ -90,6 +90,19 @@ describe("a plan as Markdown", () => {
     expect(markdown).toMatch(/\*\*Left out\*\* to stay within 8,000 characters: \d+ of the changes/);
   });
 
+  test.each([leastMarkdownChars, 8_000])("makes use of the %i characters that it may have", (maxChars) => {
+    const drafts = Array.from({ length: 60 }, (_none, at) =>
+      draftWith(at + 1, {
+        attachments: Array.from({ length: 25 }, (_file, file) =>
+          wantedFile(at + 1, file + 1, { renderer: "vray" }),
+        ),
+      }),
+    );
+    const markdown = show(planOf(desiredWith({ drafts }), recordedWith()), maxChars);
+    expect(markdown).toContain("**Left out**");
+    expect(markdown.length).toBeGreaterThan(maxChars - 1_500);
+  });
+
   test("gives up unchanged context before a change, and long texts before short ones", () => {
     const text = (word: string) =>
       `${"An unchanged line.\n".repeat(40)}The ${word} one.\n${"And more.\n".repeat(40)}`;
