@@ -41,7 +41,7 @@ test("whatever drifted, it keeps within its size, begins with its marker, and co
   fc.assert(
     fc.property(
       hostileText,
-      fc.array(hostileText, { maxLength: 60 }),
+      fc.array(hostileText, { minLength: 40, maxLength: 60 }),
       fc.integer({ min: leastMarkdownChars, max: 12_000 }),
       (workspace, texts, maxChars) => {
         const markdown = formatDriftMarkdown(reportOf(workspace, texts), { now, maxChars });
@@ -50,8 +50,8 @@ test("whatever drifted, it keeps within its size, begins with its marker, and co
         const { elements, comments } = render(markdown);
         expect(comments).toHaveLength(1);
         const rows = Math.max(0, elements.filter(({ tag }) => tag === "tr").length - 1);
-        const left = /^\*\*Left out\*\* .*: (\d+) of what drifted/m.exec(markdown)?.[1] ?? "0";
-        expect(rows + Number(left)).toBe(texts.length);
+        const left = /^\*\*Left out\*\* .*: ([\d,]+) of what drifted/m.exec(markdown)?.[1] ?? "0";
+        expect(rows + Number(left.replace(",", ""))).toBe(texts.length);
       },
     ),
     { numRuns: 150 },
@@ -62,4 +62,13 @@ test("everything is there when it fits", () => {
   const markdown = formatDriftMarkdown(reportOf("studio-a", ["obj", "max"]), { now, maxChars: 65_000 });
   expect(markdown).not.toContain("Left out");
   expect(markdown).toContain("### Drift: 2 in `studio-a`\n\n| | address | what | who |\n");
+});
+
+test("what does not fit is counted", () => {
+  const many = Array.from({ length: 2_000 }, () => "obj");
+  const markdown = formatDriftMarkdown(reportOf("studio-a", many), { now, maxChars: 65_000 });
+  expect(markdown.length).toBeLessThanOrEqual(65_000);
+  expect(markdown.length).toBeGreaterThan(63_000);
+  expect(markdown).toContain("### Drift: 2,000 in `studio-a`");
+  expect(markdown).toMatch(/\*\*Left out\*\* to stay within 65,000 characters: 1,\d+ of what drifted/);
 });
