@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { rm } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
 /**
@@ -17,6 +17,8 @@ const steps: readonly (readonly string[])[] = [
 ];
 
 await rm(`${workspace}.draftsync`, { recursive: true, force: true });
+// The first apply would make the folder, and the plan is saved into it before that.
+await mkdir(`${workspace}.draftsync`);
 for (const args of steps) {
   process.stdout.write(`\n$ cd manifests && draftsync ${args.join(" ")}\n\n`);
   const code = await draftsync(args);

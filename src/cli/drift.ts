@@ -3,31 +3,29 @@ import type { Drift } from "../model/drift.ts";
 import type { RefreshMode } from "../model/observed.ts";
 import { systemClock } from "../model/ports.ts";
 import type { DriftReport } from "../report/drift-report.ts";
+import { markdownChars } from "../report/plan-markdown-size.ts";
 import type { LedgerReader } from "../state/ledger-reader.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { collect, examples, withWorkspaceFlags } from "./cli.ts";
 import { exitCode } from "./exit-code.ts";
+import { checkFormatFlags, type FormatFlags, withFormatFlags } from "./plan-format.ts";
 import { printJson } from "./print-json.ts";
 import { tellDiagnostics } from "./report-error.ts";
 import { openReporter } from "./reporter.ts";
 
-interface DriftFlags extends WorkspaceFlags {
-  readonly format: "text" | "json" | "markdown";
+interface DriftFlags extends WorkspaceFlags, FormatFlags<"text" | "json" | "markdown"> {
   readonly refresh: RefreshMode;
   readonly target?: readonly string[];
 }
 
 /** `draftsync drift` */
 export const defineDrift: DefineCommand = (program, cli) => {
-  withWorkspaceFlags(program.command("drift"))
+  withFormatFlags(withWorkspaceFlags(program.command("drift")), ["text", "json", "markdown"])
     .summary("what is otherwise at the service than recorded")
     .description(
       "Looks at the service and holds what it says against the ledger. Changes nothing, at the service or in the ledger: " +
         "products and uploads are read, and files are probed when the config says `refresh: { attachments: probe }`. " +
         "Ends with 2 when something differs.",
-    )
-    .addOption(
-      new Option("--format <format>", "how to show it").choices(["text", "json", "markdown"]).default("text"),
     )
     .addOption(
       new Option("--refresh <mode>", "how much is looked at: as refresh.max_calls allows, or everything")
@@ -49,6 +47,7 @@ export const defineDrift: DefineCommand = (program, cli) => {
 async function runDrift(cli: Cli, flags: DriftFlags): Promise<void> {
   const { inWorkspace } = await import("./workspace.ts");
   const { makePlan } = await import("./planning.ts");
+  checkFormatFlags(flags);
   await inWorkspace(cli, flags, async (workspace) => {
     const progress = await openReporter(cli, { config: workspace.config });
     const { plan } = await makePlan(cli, workspace, {
@@ -61,7 +60,7 @@ async function runDrift(cli: Cli, flags: DriftFlags): Promise<void> {
     const { makeDriftReport } = await import("../report/drift-report.ts");
     const own = await ownCalls(await workspace.reader(), drift);
     const report = makeDriftReport({ workspace: name, service_origin, refresh }, drift, own);
-    await show(cli, report, flags.format);
+    await show(cli, report, flags);
     const unreadable = diagnostics.filter(({ code }) => code === "not-readable");
     if (unreadable.length > 0) tellDiagnostics(cli.terminal, "", unreadable);
     if (drift.length > 0) cli.end(exitCode.changes);
@@ -78,14 +77,16 @@ async function ownCalls(ledger: LedgerReader, drift: readonly Drift[]) {
   };
 }
 
-async function show(cli: Cli, report: DriftReport, format: DriftFlags["format"]): Promise<void> {
+async function show(cli: Cli, report: DriftReport, { format, maxChars }: DriftFlags): Promise<void> {
   const { terminal } = cli;
   switch (format) {
     case "json":
       return printJson(cli, report);
     case "markdown": {
       const { formatDriftMarkdown } = await import("../report/drift-markdown.ts");
-      return terminal.out(formatDriftMarkdown(report, systemClock.now()));
+      return terminal.out(
+        formatDriftMarkdown(report, { now: systemClock.now(), maxChars: maxChars ?? markdownChars }),
+      );
     }
     case "text": {
       const { formatDriftText } = await import("../report/drift-text.ts");

@@ -73,7 +73,9 @@ async function runHistory(cli: Cli, prefix: string | undefined, flags: HistoryFl
   }
   const { formatHistory } = await import("../report/history-text.ts");
   cli.terminal.out(formatHistory(runs, cli.terminal.paintOut));
-  if (runs.length === 0) cli.terminal.err("Nothing of that is in the history.\n");
+  if (runs.length > 0) return;
+  const isNarrow = [flags.run, flags.since, flags.outcome, prefix].some((each) => each !== undefined);
+  cli.terminal.err(isNarrow ? "Nothing of that is in the history.\n" : "There is no run yet.\n");
 }
 
 function parseLimit(text: string): number {

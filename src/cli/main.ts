@@ -15,6 +15,10 @@ async function start(args: readonly string[]): Promise<void> {
   const version = readVersion();
   const [first, second] = args;
   if (second === undefined && (first === "--version" || first === "-V")) {
+    process.stdout.on("error", ({ message }) => {
+      process.stderr.write(`error: the output cannot be written: ${message}\n`);
+      process.exitCode = 1;
+    });
     process.stdout.write(`${version}\n`);
   } else if (first === "__complete") {
     const { answerShell } = await import("./complete.ts");

@@ -7,20 +7,19 @@ import { leastMarkdownChars, markdownChars } from "../report/plan-markdown-size.
 import type { Cli } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 
-/** Flags that say how a plan is shown. */
-export interface FormatFlags {
-  readonly format: "text" | "json" | "markdown" | "html";
+/** Flags that say how a plan is shown, or a report in some of these formats. */
+export interface FormatFlags<Format = "text" | "json" | "markdown" | "html"> {
+  readonly format: Format;
   readonly maxChars?: number;
 }
 
-/** Adds `--format` and `--max-chars`. */
-export function withFormatFlags(command: Command): Command {
+/** Adds `--format`, with the formats that there are, and `--max-chars`. */
+export function withFormatFlags(
+  command: Command,
+  formats: readonly FormatFlags["format"][] = ["text", "json", "markdown", "html"],
+): Command {
   return command
-    .addOption(
-      new Option("--format <format>", "how to show it")
-        .choices(["text", "json", "markdown", "html"])
-        .default("text"),
-    )
+    .addOption(new Option("--format <format>", "how to show it").choices(formats).default("text"))
     .option(
       "--max-chars <n>",
       `with --format markdown: shorten to this many characters (default: ${markdownChars})`,
@@ -57,7 +56,7 @@ export async function showPlan(
   }
   if (format === "html") {
     const { makePlanPage } = await import("./plan-page.ts");
-    return terminal.out(await makePlanPage(plan, root));
+    return terminal.out(await makePlanPage(plan, { root, refusals }));
   }
   const { viewPlan } = await import("../report/plan-view.ts");
   const view = viewPlan(plan, systemClock.now());

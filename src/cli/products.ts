@@ -46,8 +46,8 @@ async function runGet(cli: Cli, id: number, flags: GetFlags): Promise<void> {
   await byHand(cli, flags, async ({ workspace, service }) => {
     const include = flags.include?.split(",").map((name) => name.trim());
     const relations = include ?? workspace.config.service.profile.product_include;
-    const product = expectDone(await service.getProduct(id, relations, cli.signal));
-    printJson(cli, product);
+    const { productId, ...rest } = expectDone(await service.getProduct(id, relations, cli.signal));
+    printJson(cli, { product_id: productId, ...rest });
   });
 }
 

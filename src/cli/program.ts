@@ -58,6 +58,7 @@ export function makeProgram(cli: Cli, version: string, first?: string): Command 
     .configureOutput({
       writeOut: terminal.out,
       writeErr: (text) => terminal.log({ level: "error", text, code: "bad-usage" }),
+      outputError: (text) => tellUsage(terminal, text.trim()),
     })
     .showSuggestionAfterError(true)
     .configureHelp({ sortSubcommands: false, showGlobalOptions: true })
@@ -88,6 +89,15 @@ Exit codes:
   defineHelp(program);
   inherit(program);
   return program;
+}
+
+/** `text` is a sentence of commander, with its label. */
+function tellUsage({ log, paintErr }: Cli["terminal"], text: string): void {
+  const hint = "`draftsync --help` lists the commands, `draftsync plan --help` the flags of one.";
+  const message = text.replace(/^error: /, "");
+  const label = paintErr("error", "error:");
+  const shown = `${label} ${message}\n  ${paintErr("info", "hint:")} ${hint}\n`;
+  log({ level: "error", text: shown, message, code: "bad-usage", facts: { hint } });
 }
 
 /** Subcommands take over how the program writes and ends. */

@@ -1,4 +1,6 @@
 import type { UploadStatus } from "../model/ports.ts";
+import { isoTime } from "../model/time.ts";
+import type { UploadCredentials } from "../service/documents.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { examples, withWorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
@@ -58,12 +60,26 @@ function uploadJson({ uploadId, rawStatus, message, fileId }: UploadStatus) {
   return { upload_id: uploadId, status: rawStatus, message, file_id: fileId };
 }
 
+/** Secrets only when they were asked for; times as everywhere, ISO 8601. */
+function credentialsJson(credentials: UploadCredentials, showsSecrets: boolean) {
+  const { keyPrefix, bucket, region, accessKey, secretKey, sessionToken, expiresAt, endpoint } = credentials;
+  return {
+    key_prefix: keyPrefix,
+    bucket,
+    region,
+    access_key: accessKey,
+    secret_key: showsSecrets ? secretKey : "(hidden)",
+    session_token: showsSecrets || sessionToken === undefined ? sessionToken : "(hidden)",
+    expiration: expiresAt === undefined ? undefined : isoTime(expiresAt),
+    endpoint,
+  };
+}
+
 async function runCredentials(cli: Cli, flags: WorkspaceFlags & { showSecrets?: boolean }): Promise<void> {
   const { byHand, expectDone } = await import("./by-hand.ts");
   await byHand(cli, flags, async ({ service }) => {
     const credentials = expectDone(await service.credentials(cli.signal));
-    const hidden = flags.showSecrets ? {} : { secretKey: "(hidden)", sessionToken: "(hidden)" };
-    printJson(cli, { ...credentials, ...hidden });
+    printJson(cli, credentialsJson(credentials, flags.showSecrets ?? false));
   });
 }
 

@@ -2,7 +2,7 @@ import stringWidth from "fast-string-width";
 import type { HistoryOperation, HistoryRun } from "./history-view.ts";
 import { inertLine } from "./inert-text.ts";
 import type { Palette, Tone } from "./palette.ts";
-import { formatMilliseconds, plural } from "./quantities.ts";
+import { formatCount, formatMilliseconds, plural } from "./quantities.ts";
 
 /** Runs with their operations, oldest first; ends with a line feed unless there is none. */
 export function formatHistory(runs: readonly HistoryRun[], paint: Palette): string {
@@ -23,16 +23,20 @@ function formatRun(run: HistoryRun, paint: Palette): string {
 export function endOfRun(run: HistoryRun): string {
   if (run.finished_at === undefined) return "cut off, or under way";
   const took = Date.parse(run.finished_at) - Date.parse(run.started_at);
-  return `${inertLine(run.status ?? "ended")}, ${countsOf(run.totals)}in ${formatMilliseconds(took)}`;
+  return `${inertLine((run.status ?? "ended").replaceAll("_", " "))}, ${countsOf(run.totals)}in ${formatMilliseconds(took)}`;
 }
 
 /** `9 done, 1 failed, 21 calls, `: what the run reported of itself. */
 function countsOf(totals: unknown): string {
   if (typeof totals !== "object" || totals === null) return "";
-  const counts = Object.entries(totals).filter(([, count]) => typeof count === "number" && count > 0);
+  const counts = Object.entries(totals).flatMap(([name, count]: [string, unknown]) =>
+    typeof count === "number" && count > 0 ? [[name, count] as const] : [],
+  );
   return counts
     .map(([name, count]) =>
-      name === "calls" ? plural(count, "call") : `${count} ${inertLine(name.replaceAll("_", " "))}`,
+      name === "calls"
+        ? plural(count, "call")
+        : `${formatCount(count)} ${inertLine(name.replaceAll("_", " "))}`,
     )
     .map((part) => `${part}, `)
     .join("");

@@ -30,6 +30,8 @@ const mostUploads = 3;
 const longBar = 20;
 const shortBar = 10;
 const roomForLongBar = 100;
+/** The shortest of which a part can be seen. */
+const shortestBar = 6;
 /** What a bar leaves to a file's name and size at least; with less room there is no bar. */
 const fewestForFile = 40;
 
@@ -145,25 +147,22 @@ function barOf(
   words: string,
   columns: number,
 ): string {
-  const fits = stringWidth(words) + barColumns(columns) + 1 <= columns;
-  if (!fits || phase === "idle") return "";
-  return formatBar(
-    phase === "looking" ? calls / Math.max(1, expected) : ended / Math.max(1, changes),
-    columns,
-  );
+  const room = Math.min(barColumns(columns), columns - stringWidth(words) - 1);
+  if (room < shortestBar || phase === "idle") return "";
+  return formatBar(phase === "looking" ? calls / Math.max(1, expected) : ended / Math.max(1, changes), room);
 }
 
 function barOfUpload({ sent, total }: UploadState, columns: number): string {
-  return formatBar(sent / Math.max(1, total), columns);
+  return formatBar(sent / Math.max(1, total), barColumns(columns));
 }
 
 function barColumns(columns: number): number {
   return columns >= roomForLongBar ? longBar : shortBar;
 }
 
-/** `part` from 0 to 1. */
-function formatBar(part: number, columns: number): string {
-  const inner = barColumns(columns) - 2;
+/** `part` from 0 to 1; `size` in columns, without the space behind it. */
+function formatBar(part: number, size: number): string {
+  const inner = size - 2;
   const full = Math.round(Math.min(1, Math.max(0, part)) * inner);
   return `[${"█".repeat(full)}${"░".repeat(inner - full)}] `;
 }

@@ -1,8 +1,8 @@
 import type { Diagnostic, Severity } from "../model/diagnostic.ts";
+import { commentMarker } from "./comment-marker.ts";
 import { formatDiagnostics } from "./diagnostic-text.ts";
 import type { DriftView } from "./drift-view.ts";
 import { codeSpan, cutText, htmlText, plainWords } from "./inert-markdown.ts";
-import { inertLine } from "./inert-text.ts";
 import { formatDrafts, listCounts } from "./markdown-drafts.ts";
 import { formatValues, shortText } from "./markdown-values.ts";
 import { makePalette } from "./palette.ts";
@@ -19,8 +19,8 @@ export interface PlanMarkdownOptions {
   readonly refusals?: readonly Diagnostic[];
 }
 
-/** What stands around the sections: headline, cost, plan id, and what was left out, at their longest. */
-const frame = 3_000;
+/** The paragraph on what was left out at its longest, and the blank lines between the sections. */
+const leftOutChars = 1_000;
 
 /** What is longer than this in one diagnostic is cut. */
 const longestFinding = 2_000;
@@ -34,7 +34,8 @@ const around = 80;
  * outside is made inert. Ends with a line feed. Pure.
  */
 export function formatPlanMarkdown(view: PlanView, { maxChars, refusals = [] }: PlanMarkdownOptions): string {
-  const room = new Room(maxChars - frame);
+  const [head, foot] = [formatHead(view), formatFoot(view)];
+  const room = new Room(maxChars - head.length - foot.length - leftOutChars);
   const findings = (severity: Severity) => view.diagnostics.filter((each) => each.severity === severity);
   const irreversible = view.irreversible.map(formatIrreversible);
   const sections = [
@@ -47,21 +48,12 @@ export function formatPlanMarkdown(view: PlanView, { maxChars, refusals = [] }: 
     formatDrafts(view.groups, room),
     formatFindings("#### Notes", findings("info"), room),
   ];
-  const parts = [formatHead(view), ...sections, formatLeftOut(room.leftOut, maxChars), formatFoot(view)];
+  const parts = [head, ...sections, formatLeftOut(room.leftOut, maxChars), foot];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 }
 
-/**
- * The first line of a plan's comment, by which a bot finds it again: `<!-- draftsync:plan workspace=studio-a -->`. The same
- * for every plan of a workspace. What could end the comment is percent-encoded.
- */
-export function planMarker(workspace: string): string {
-  const name = encodeURIComponent(cutText(inertLine(workspace), 80)).replaceAll("--", "%2D%2D");
-  return `<!-- draftsync:plan workspace=${name} -->`;
-}
-
 function formatHead(view: PlanView): string {
-  const lines = [planMarker(view.workspace), `### ${headline(view)}`, ""];
+  const lines = [commentMarker("plan", view.workspace), `### ${headline(view)}`, ""];
   const unchanged = view.unchanged === 0 ? "" : ` ${formatCount(view.unchanged)} unchanged.`;
   lines.push(`${costOf(view)}${unchanged}`.trim());
   if (view.refresh !== undefined) {

@@ -5,8 +5,8 @@ import type { Place } from "../model/position.ts";
 import { formatPlace } from "../model/position.ts";
 import { symbols } from "./change-view.ts";
 import { inertLine } from "./inert-text.ts";
-import type { Palette } from "./palette.ts";
-import { formatMilliseconds, formatSeconds, plural } from "./quantities.ts";
+import type { Palette, Tone } from "./palette.ts";
+import { formatCount, formatMilliseconds, formatSeconds, plural } from "./quantities.ts";
 import type { WaitState } from "./run-state.ts";
 
 /** Finds the manifest line that an address, or one of its attributes, comes from. */
@@ -113,17 +113,34 @@ export function formatWait({ reason, leftMs }: WaitState): string {
   }
 }
 
-/** The last line of a run. */
-export function formatRunFinished(event: Extract<Event, { type: "run_finished" }>, paint: Palette): string {
-  const { done, failed, in_doubt, skipped, left, calls } = event.totals;
-  const counts = [
-    paint("added", `${done} done`),
-    ...(failed > 0 ? [paint("error", `${failed} failed`)] : []),
-    ...(in_doubt > 0 ? [paint("warning", `${in_doubt} in doubt`)] : []),
-    ...(skipped > 0 ? [paint("warning", `${skipped} skipped`)] : []),
-    ...(left > 0 ? [paint("warning", `${left} left for the next run`)] : []),
-  ].join(", ");
-  const head =
-    event.stopped === undefined && failed + in_doubt + skipped + left === 0 ? "Applied:" : "Applied in part:";
-  return `${paint("strong", head)} ${counts}. ${plural(calls, "call")} in ${formatMilliseconds(event.ms)}.`;
+/**
+ * The last line of a run, and below it what to do after an interrupt. `hasWritten`: whether a call has changed something at the
+ * service; a change that failed may have made some of its calls.
+ */
+export function formatRunFinished(
+  { totals, ms, stopped }: Extract<Event, { type: "run_finished" }>,
+  { paint, hasWritten }: { readonly paint: Palette; readonly hasWritten: boolean },
+): string {
+  const { done, failed, in_doubt, skipped, left, calls } = totals;
+  const isNothing = !hasWritten && done + in_doubt === 0;
+  const part = (tone: Tone, count: number, what: string) =>
+    count === 0 ? [] : [paint(tone, `${formatCount(count)} ${what}`)];
+  const others = [
+    ...part("error", failed, "failed"),
+    ...part("warning", in_doubt, "in doubt"),
+    ...part("warning", skipped, "skipped"),
+    ...part("warning", left, "left for the next run"),
+  ];
+  const isWhole = stopped === undefined && others.length === 0;
+  const counts = isNothing && !isWhole ? others : [paint("added", `${formatCount(done)} done`), ...others];
+  const head = isWhole ? "Applied:" : isNothing ? "Nothing was applied:" : "Applied in part:";
+  const line = `${paint("strong", head)} ${counts.join(", ")}. ${plural(calls, "call")} in ${formatMilliseconds(ms)}.`;
+  return stopped === "interrupted"
+    ? `${line}\nInterrupted: what is left stands in the next \`draftsync plan\`.`
+    : line;
+}
+
+/** Whether a change was not even begun, because the whole run was stopped: the last line counts it. */
+export function isLeftByStop({ outcome, because }: Finished): boolean {
+  return outcome === "skipped" && because !== undefined && parseAddress(because) === undefined;
 }

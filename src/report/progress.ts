@@ -3,7 +3,7 @@ import type { LogEntry, LogSink } from "../model/log.ts";
 import { formatLive, formatStatus, type LiveDisplay } from "./live-lines.ts";
 import type { Palette } from "./palette.ts";
 import type { PlaceFinder } from "./progress-text.ts";
-import { formatFinished, formatRunFinished, formatWaiting } from "./progress-text.ts";
+import { formatFinished, formatRunFinished, formatWaiting, isLeftByStop } from "./progress-text.ts";
 import { type RateBound, RunState } from "./run-state.ts";
 
 /** Where and how progress is shown. */
@@ -64,7 +64,7 @@ export function makeProgress(options: ProgressOptions): Progress {
     if (event.type !== "planned") begin();
     state.take(event, now());
     if (event.type === "run_finished" || event.type === "refresh_finished") stop();
-    const entry = entryOf(event, { paint, placeOf });
+    const entry = entryOf(event, { paint, placeOf, hasWritten: state.hasWritten });
     if (entry === undefined || (event.type === "waiting" && live !== undefined)) return;
     log(entry);
   };
@@ -74,10 +74,16 @@ export function makeProgress(options: ProgressOptions): Progress {
 /** What is told of an event; `undefined`: nothing. */
 function entryOf(
   event: Event,
-  { paint, placeOf }: Pick<ProgressOptions, "paint" | "placeOf">,
+  {
+    paint,
+    placeOf,
+    hasWritten,
+  }: Pick<ProgressOptions, "paint" | "placeOf"> & { readonly hasWritten: boolean },
 ): LogEntry | undefined {
   switch (event.type) {
     case "change_finished": {
+      // Of a long plan that is stopped early these would be thousands of lines, below which nothing else is seen.
+      if (isLeftByStop(event)) return undefined;
       const { type, at: _at, failure, ...facts } = event;
       const level = event.outcome === "done" ? "info" : event.outcome === "skipped" ? "warning" : "error";
       const code = failure?.code ?? type;
@@ -95,7 +101,7 @@ function entryOf(
       const { failed, in_doubt } = totals;
       return {
         level: failed + in_doubt > 0 ? "error" : "info",
-        text: `\n${formatRunFinished(event, paint)}\n`,
+        text: `\n${formatRunFinished(event, { paint, hasWritten })}\n`,
         code: typeof stopped === "object" ? stopped.code : type,
         facts: { run_id, totals, ms },
         isResult: true,

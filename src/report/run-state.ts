@@ -36,8 +36,10 @@ const byWeight: readonly WaitReason[] = ["retry_after", "shared_bound", "settle"
  * the events are the wall clock's and are left alone.
  */
 export class RunState {
-  /** Changes that have ended, of {@link RunState.changes}. */
+  /** Changes that were begun and have ended, of {@link RunState.changes}. */
   ended = 0;
+  /** Whether a call of the run has changed something at the service. */
+  hasWritten = false;
   changes = 0;
   /** Requests that were dispatched since looking, or the run, began. */
   calls = 0;
@@ -71,6 +73,7 @@ export class RunState {
       case "run_started": {
         const { noop: _unchanged, in_doubt: _blocked, ...counted } = event.summary;
         this.changes = Object.values(counted).reduce((sum, count) => sum + count, 0);
+        this.hasWritten = false;
         this.#begin("running", event.calls, now);
         return;
       }
@@ -78,10 +81,11 @@ export class RunState {
         this.#begin("idle", undefined, now);
         return;
       case "change_finished":
-        this.ended += 1;
+        if (event.outcome !== "skipped") this.ended += 1;
         return;
       case "call_finished":
         this.calls += 1;
+        if (event.outcome === "done" && isWriting(event)) this.hasWritten = true;
         this.#recent.push(now);
         this.#waits.delete("shared_bound");
         this.#waits.delete("upload");
@@ -170,4 +174,9 @@ export class RunState {
     this.calls = 0;
     this.#since = now;
   }
+}
+
+/** Credentials are asked for by POST, and change nothing. */
+function isWriting({ method, path }: Extract<Event, { type: "call_finished" }>): boolean {
+  return method !== "GET" && !path.endsWith("/api/uploads/credentials");
 }

@@ -41,18 +41,52 @@ describe("the page of a run", () => {
     expect(Math.max(...peaks.map(([, , calls]) => Number(calls)))).toBe(9);
     expect(await page.locator("svg .bound").count()).toBe(1);
     expect(await numbersOf(page, "latency")).toContainEqual([
-      "POST /drafts/{id}/product_files",
+      "POST /api/drafts/:draft_id/product_files",
       "9",
       "40",
       "60",
       "80",
       "100",
-      "120",
+      "116",
       "120",
     ]);
     expect(await page.locator("svg[role=img] .mark").count()).toBe(12);
     expect(await page.locator("svg[role=img] desc").count()).toBe(3);
     expect([viewed.noises, viewed.requests]).toEqual([[], []]);
+  });
+
+  test("tells changes from calls, and says on top what is not done", async () => {
+    const totals = { done: 330, failed: 0, in_doubt: 0, skipped: 4670, left: 0, calls: 330 };
+    const { page } = await viewer.view(await pageOf(makeRun({ status: "interrupted", totals })));
+    expect(await page.locator(".tile").allTextContents()).toEqual(["330 done", "4,670 skipped"]);
+    expect(await page.locator(".facts").textContent()).toContain("interrupted, 330 done, 4,670 skipped");
+    const summary = await page.locator("section[aria-labelledby=sum]").textContent();
+    expect(summary).toContain("12 writing calls: 9 done, 1 rejected, 1 not sent, 1 unknown.");
+    expect(summary).toContain("It was interrupted. What it did not begin stands in the next plan.");
+  });
+
+  test.each([
+    ["stopped", "A failure stopped it."],
+    ["in_doubt", "Something is in doubt."],
+    ["left", "It stopped at its limit of calls or time."],
+  ])("says on top that it is %s", async (status, sentence) => {
+    const { page } = await viewer.view(await pageOf(makeRun({ status })));
+    expect(await page.locator(".callout.warning").textContent()).toContain(sentence);
+    expect(await page.locator(".facts").textContent()).toContain(status.replace("_", " "));
+  });
+
+  test("a run that never ended says so, and a whole one warns of nothing", async () => {
+    const { finished_at: _ended, ...open } = makeRun();
+    const unfinished = await viewer.view(await pageOf(open));
+    expect(await unfinished.page.locator(".callout.warning").textContent()).toContain("It was cut off");
+    const whole = await viewer.view(await pageOf(makeRun({ status: "done" })));
+    expect(await whole.page.locator(".callout.warning").count()).toBe(0);
+  });
+
+  test("without JavaScript it has no control that does nothing", async () => {
+    const { page } = await viewer.view(await pageOf(makeRun()), { javaScriptEnabled: false });
+    expect(await page.locator("button:visible, input:visible, select:visible").count()).toBe(0);
+    expect(await page.locator(".tile:visible").count()).toBeGreaterThan(0);
   });
 
   test("lists its calls, filtered by outcome", async () => {
@@ -81,6 +115,28 @@ test("the page of several runs compares what they changed, and the drift of thos
   expect(changes.map(([, attach]) => attach)).toEqual(["9", "1", "0"]);
   const drift = await numbersOf(page, "drift-by-run");
   expect(drift.map(([, found]) => found)).toEqual(["not looked", "3", "0"]);
+});
+
+test("the bars of several runs are told apart without their colours, and their times within a day", async () => {
+  const kinds = ["attach", "update", "detach", "publish", "duplicate", "upload"];
+  const operations = kinds.map((kind, at) => makeCall(at * 10, 5, { kind }));
+  const { page, noises } = await viewer.view(await pageOf(makeRun({ operations }), makeRun({ operations })));
+  const drawing = page.locator("figure[aria-labelledby=changes-h] .drawing");
+  const fills = await drawing
+    .locator("rect[fill]")
+    .evaluateAll((marks) => marks.map((mark) => mark.getAttribute("fill")));
+  expect(new Set(fills).size).toBe(kinds.length);
+  const legend = page.locator("figure[aria-labelledby=changes-h] .legend rect[fill]");
+  expect(await legend.count()).toBe(kinds.length);
+  expect(await drawing.locator("text").allTextContents()).toContain("06:53:10");
+  expect(noises).toEqual([]);
+});
+
+test("runs that changed nothing have no empty plot of changes, and are counted by how they ended", async () => {
+  const refused = makeRun({ status: "stopped", operations: [makeCall(0, 5, { outcome: "rejected" })] });
+  const { page } = await viewer.view(await pageOf(refused, refused));
+  expect(await titlesOf(page)).toEqual(["Time by endpoint"]);
+  expect(await page.locator(".tile").allTextContents()).toEqual(["2 runs stopped"]);
 });
 
 test("a history without runs is a page too", async () => {

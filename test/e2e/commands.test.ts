@@ -1,8 +1,9 @@
+import { spawnSync } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Folder } from "../support/cli.ts";
 import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
 import { parseEvents } from "../support/events.ts";
-import { filesBelow } from "../support/source-files.ts";
+import { filesBelow, repository } from "../support/source-files.ts";
 
 let folder: Folder;
 const config = "version: 1\nworkspace: w\nservice: sandbox\n";
@@ -59,12 +60,36 @@ describe("usage", () => {
     { args: ["sandbox", "--rate", "ten"], says: "Write it like 10/1s" },
     { args: ["products", "get", "07"], says: "A product id is a plain number" },
     { args: ["apply", "--max-deletes", "many"], says: "--max-deletes takes a number from 0 to 100" },
+    { args: ["bogus"], says: "hint: `draftsync --help` lists the commands" },
   ])("$args is refused with a word that helps", async ({ args, says }) => {
     const { code, stdout, stderr } = await run(...args);
     expect(code).toBe(1);
     expect(stdout).toBe("");
     expect(stderr).toContain(says);
   });
+
+  test("a line that is not understood is one object of a log, with a hint of its own", async () => {
+    const { stderr } = await run("--log-format", "json", "bogus");
+    expect(JSON.parse(stderr)).toMatchObject({
+      level: "error",
+      message: "unknown command 'bogus'",
+      code: "bad-usage",
+      hint: expect.stringContaining("draftsync --help"),
+    });
+    expect((await run("explain", "bad-usage")).stdout).toContain("The command ends with exit code 1.");
+  });
+
+  test.each([["--version"], ["--help"], ["explain"]])(
+    "%s says in a sentence that its output cannot be written",
+    async (...args) => {
+      const shell = `"${process.execPath}" "${repository}dist/cli/main.js" ${args.join(" ")} > /dev/full`;
+      const { status, stderr } = spawnSync("bash", ["-c", shell], { encoding: "utf8" });
+      expect([status, stderr]).toEqual([
+        1,
+        expect.stringMatching(/^error: the output cannot be written: .*\n$/),
+      ]);
+    },
+  );
 
   test.each([
     [[], "Usage: draftsync [options] [command]"],
@@ -171,7 +196,13 @@ describe("state", () => {
 describe("by hand", () => {
   test("uploads: credentials without secrets, create, get, list", async () => {
     const credentials = JSON.parse((await run("uploads", "credentials")).stdout);
-    expect(credentials).toMatchObject({ secretKey: "(hidden)", sessionToken: "(hidden)" });
+    expect(credentials).toMatchObject({
+      key_prefix: expect.stringContaining("/"),
+      secret_key: "(hidden)",
+      session_token: "(hidden)",
+      expiration: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+    });
+    expect(Object.keys(credentials).filter((name) => /[A-Z]/.test(name))).toEqual([]);
     const created = JSON.parse((await run("uploads", "create", "files/a.txt", "--wait")).stdout);
     expect(created).toMatchObject({ status: "success", file_id: expect.any(Number) });
     const got = JSON.parse((await run("uploads", "get", created.upload_id)).stdout);
@@ -185,6 +216,7 @@ describe("by hand", () => {
     const got = await run("products", "get", id, "--include", "draft");
     expect(got.code).toBe(0);
     expect(got.stdout).toContain('"7"');
+    expect(JSON.parse(got.stdout)).toMatchObject({ product_id: Number(id), type: "product" });
     expect(await run("products", "duplicate", id)).toMatchObject({ code: 1, stdout: "" });
     const copy = await run("products", "duplicate", id, "--auto-approve");
     expect(JSON.parse(copy.stdout)).toMatchObject({ copy_of: Number(id), product_id: expect.any(Number) });

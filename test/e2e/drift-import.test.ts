@@ -111,7 +111,11 @@ describe("drift", () => {
     );
     expect(text.stdout).not.toContain(`${files}/11`);
     const { stdout: markdown } = await run("drift", "--format", "markdown");
-    expect(markdown).toContain("### Drift: 2 in `w`");
+    expect(markdown.split("\n", 2)).toEqual(["<!-- draftsync:drift workspace=w -->", "### Drift: 2 in `w`"]);
+    expect(markdown).toMatch(/^Seen: looked at \d+ things in \d+ calls\./m);
+    expect((await run("drift", "--max-chars", "5000")).stderr).toContain(
+      "--max-chars is for --format markdown",
+    );
     expect(markdown).toContain('``"`\\|@all"``');
   });
 

@@ -48,6 +48,11 @@ describe("history", () => {
     ]);
   });
 
+  test("says whether there is no run at all, or none of those that were asked for", async () => {
+    expect((await run("history", "--run", "none")).stderr).toBe("Nothing of that is in the history.\n");
+    expect((await run("history", "--state", "other.db")).stderr).toContain("There is no run yet.\n");
+  });
+
   test("narrows by address, run, time, outcome and number", async () => {
     const all = await historyOf();
     expect(all).toHaveLength(2);

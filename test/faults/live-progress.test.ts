@@ -125,7 +125,10 @@ describe("ended early", () => {
     screen.type("\u0003");
     expect(await screen.ended).not.toBe(0);
     expectInOrder(screen);
-    expect(screen.lines().at(-1)).toContain("Applied in part:");
+    expect(screen.lines().slice(-2)).toEqual([
+      expect.stringContaining("Applied in part:"),
+      "Interrupted: what is left stands in the next `draftsync plan`.",
+    ]);
   });
 
   test.each(["SIGTERM", "SIGHUP", "SIGQUIT"] as const)("%s", async (signal) => {

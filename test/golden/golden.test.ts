@@ -27,7 +27,7 @@ const formats: Readonly<Record<string, Format>> = {
   md: (plan, refusals) =>
     formatPlanMarkdown(viewPlan(plan, shownAt), { maxChars: markdownChars, refusals }),
   // Without the page's own script and style, which are files of their own.
-  html: (plan) => formatPlanPage(pageOf(plan), { script: "", style: "" }),
+  html: (plan, refusals) => formatPlanPage({ ...pageOf(plan), refusals }, { script: "", style: "" }),
 };
 
 function pageOf(plan: Plan) {

@@ -1,5 +1,5 @@
 import { cp } from "node:fs/promises";
-import { afterAll, beforeAll, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { openViewer, type Viewer } from "../browser/support/chromium.ts";
 import { draftsync, type Folder, makeFolder } from "../support/cli.ts";
 import { repository } from "../support/source-files.ts";
@@ -7,7 +7,11 @@ import { repository } from "../support/source-files.ts";
 /** `npm run screenshots`: makes the pictures of docs/report-page.md anew, from the sample workspace and the real command. */
 let viewer: Viewer;
 let folder: Folder;
-const run = async (...args: string[]) => (await draftsync(args, { cwd: folder.path })).stdout;
+const run = async (...args: string[]) => {
+  const { code, stdout, stderr } = await draftsync(args, { cwd: folder.path });
+  expect(code, stderr).toBe(0);
+  return stdout;
+};
 
 const edits: readonly (readonly [string, string])[] = [
   ["She comes up where the charts show nothing.", "She comes up where the old charts show only water."],
@@ -33,7 +37,7 @@ beforeAll(async () => {
     "drafts/beacon.yaml":
       "draft: 48270\nproduct_files: [{ file_id: 9900191, file_format: fbx }]\npublish: true\n",
   });
-  await folder.remove("drafts/porcelain.yaml");
+  await folder.remove("drafts/harbour.yaml");
 });
 afterAll(async () => {
   await viewer.close();
@@ -62,6 +66,12 @@ test("a run, and several", async () => {
   const { page } = await viewer.view(one, { viewport, colorScheme: "light" });
   await page.screenshot({ path: picture("run") });
   await run("apply", "--auto-approve");
+  for (const format of ["obj", "stl", "ply"]) {
+    await folder.write({
+      "drafts/crate.yaml": `draft: 48271\nproduct_files: [{ file_id: 9900192, file_format: ${format} }]\n`,
+    });
+    await run("apply", "--auto-approve");
+  }
   const several = await viewer.view(await run("history", "--html"), { viewport, colorScheme: "dark" });
   await several.page.screenshot({ path: picture("history") });
 });

@@ -4,10 +4,13 @@ import { isoTime } from "../../model/time.ts";
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
 
-/** Diagnostics as one block; nothing when there is none. */
-export function formatDiagnostics(diagnostics: readonly Diagnostic[]): Markup | undefined {
+/** Diagnostics as one block; nothing when there is none. `id` is one of the page's elements, of plain letters. */
+export function formatDiagnostics(
+  diagnostics: readonly Diagnostic[],
+  { id, title }: { readonly id: string; readonly title: string },
+): Markup | undefined {
   if (diagnostics.length === 0) return undefined;
-  return html`<section class="callout warning" aria-labelledby="notes"><h2 id="notes">Notes</h2><ul>${diagnostics.map(formatDiagnostic)}</ul></section>`;
+  return html`<section class="callout warning" aria-labelledby="${id}"><h2 id="${id}">${title}</h2><ul>${diagnostics.map(formatDiagnostic)}</ul></section>`;
 }
 
 function formatDiagnostic({

@@ -9,6 +9,7 @@ import type { Item } from "./item-list.ts";
 import { formatItemList } from "./item-list.ts";
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
+import { callOutcomes, countOutcomes, formatRunEnding, formatRunEndings } from "./run-ending.ts";
 import { countRuns } from "./run-figures.ts";
 import type { RateBound, RunSpan } from "./run-plots.ts";
 import { plotLatency, plotOperations, plotRate } from "./run-plots.ts";
@@ -37,7 +38,8 @@ export function formatHistoryPage(
   ];
   const operations = runs.flatMap((run) => run.operations);
   const plots = only === undefined ? plotsOfRuns(runs) : plotsOfRun(only, bound);
-  const main = html`${formatSummary(operations)}
+  const ending = only === undefined ? formatRunEndings(runs) : formatRunEnding(only);
+  const main = html`<section aria-labelledby="sum"><h2 id="sum">What became of it</h2>${ending}</section>
 ${runs.length > 0 && html`<section aria-labelledby="plots"><h2 id="plots">${only === undefined ? "Over the runs" : "How it went"}</h2><div class="plots">${plots}</div></section>`}
 ${formatLimits()}
 ${operations.length > 0 && formatCalls(runs)}`;
@@ -54,22 +56,6 @@ function factsOf(run: HistoryRun) {
     ...(run.plan_id === undefined ? [] : [{ name: "Plan", value: run.plan_id.slice(0, 16) }]),
     { name: "Ended", value: endOfRun(run) },
   ];
-}
-
-function formatSummary(operations: readonly HistoryOperation[]): Markup {
-  const tiles = facetsOf(operations).map(
-    ({ id, label, count }) => html`<li class="tile f-${id}"><b>${formatCount(count)}</b> ${label}</li>`,
-  );
-  return html`<section aria-labelledby="sum"><h2 id="sum">What became of it</h2><ul class="tiles">${tiles.length === 0 ? html`<li class="tile">No writing calls.</li>` : tiles}</ul></section>`;
-}
-
-const outcomes = ["done", "rejected", "not_sent", "unknown"] as const;
-
-function facetsOf(operations: readonly HistoryOperation[]) {
-  return outcomes.flatMap((id) => {
-    const count = operations.filter(({ outcome }) => outcome === id).length;
-    return count === 0 ? [] : [{ id, label: id.replaceAll("_", " "), count }];
-  });
 }
 
 function plotsOfRun(run: HistoryRun, bound: RateBound): readonly (Markup | undefined)[] {
@@ -100,7 +86,7 @@ function formatCalls(runs: readonly HistoryRun[]): Markup {
   return formatItemList({
     title: "Calls",
     noun: "call",
-    facets: { label: "Outcomes", options: facetsOf(runs.flatMap(({ operations }) => operations)) },
+    facets: { label: "Outcomes", options: countOutcomes(runs.flatMap(({ operations }) => operations)) },
     groups: runs
       .filter(({ operations }) => operations.length > 0)
       .map((run) => ({
@@ -123,7 +109,7 @@ function itemOf(operation: HistoryOperation): Item {
     ...(took === undefined ? [] : [took]),
     ...(attempts > 1 ? [plural(attempts, "attempt")] : []),
   ].join(", ");
-  const facet = outcomes.find((known) => known === outcome) ?? "unknown";
+  const facet = callOutcomes.find((known) => known === outcome) ?? "unknown";
   return {
     facet,
     draft: draftOf(address),

@@ -1,3 +1,4 @@
+import type { Diagnostic } from "../../model/diagnostic.ts";
 import type { ChangeView } from "../change-view.ts";
 import type { DriftView } from "../drift-view.ts";
 import type { CountView, GroupView, PlanView } from "../plan-view.ts";
@@ -22,10 +23,15 @@ export interface PlanPageInput {
   readonly now: number;
   /** Pictures by the address of their change. */
   readonly thumbnails: ReadonlyMap<string, Thumbnail>;
+  /** Why apply will refuse the plan. */
+  readonly refusals?: readonly Diagnostic[];
 }
 
 /** A plan as one HTML page. */
-export function formatPlanPage({ view, planId, now, thumbnails }: PlanPageInput, assets: PageAssets): string {
+export function formatPlanPage(
+  { view, planId, now, thumbnails, refusals = [] }: PlanPageInput,
+  assets: PageAssets,
+): string {
   const facts = [
     { name: "Workspace", value: view.workspace },
     { name: "Service", value: view.serviceOrigin },
@@ -35,7 +41,7 @@ export function formatPlanPage({ view, planId, now, thumbnails }: PlanPageInput,
   const main = html`${formatSummary(view)}
 ${formatIrreversible(view)}
 ${formatDoubts(view)}
-${formatDiagnostics(view.diagnostics)}
+${formatDiagnostics(refusals, { id: "refused", title: "Apply will refuse this plan" })}${formatDiagnostics(view.diagnostics, { id: "notes", title: "Notes" })}
 ${formatDrift(view.drift)}
 ${view.groups.length > 0 && formatChanges(view, thumbnails)}`;
   return formatPage({ title: `Plan: ${view.workspace}`, facts, main }, assets);

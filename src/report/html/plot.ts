@@ -16,7 +16,7 @@ export interface Plot {
   readonly drawing: Markup;
   readonly height?: number;
   /** What classes of marks mean. */
-  readonly legend?: readonly { readonly name: string; readonly mark: string }[];
+  readonly legend?: readonly { readonly name: string; readonly mark: string; readonly hatch?: string }[];
   readonly table: {
     readonly head: readonly string[];
     readonly rows: readonly (readonly (string | number)[])[];
@@ -35,8 +35,8 @@ export function formatPlot({
   table,
 }: Plot): Markup {
   const entries = legend.map(
-    ({ name, mark }) =>
-      html`<li><svg viewBox="0 0 14 14" aria-hidden="true"><rect class="mark ${mark}" x="1" y="1" width="12" height="12"></rect></svg>${name}</li>`,
+    ({ name, mark, hatch }) =>
+      html`<li><svg viewBox="0 0 14 14" aria-hidden="true"><rect class="mark ${mark}" x="1" y="1" width="12" height="12"></rect>${hatch !== undefined && html`<rect fill="${hatch}" x="1" y="1" width="12" height="12"></rect>`}</svg>${name}</li>`,
   );
   const head = table.head.map((name) => html`<th scope="col">${name}</th>`);
   const rows = table.rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>`);
@@ -44,6 +44,24 @@ export function formatPlot({
 <div class="drawing" tabindex="0" role="group" aria-label="${title}"><svg viewBox="0 0 ${plotSize.width} ${height ?? plotSize.height}" role="img" aria-labelledby="${id}-t ${id}-d"><title id="${id}-t">${title}</title><desc id="${id}-d">${description}</desc>${drawing}</svg></div>
 ${entries.length > 0 && html`<ul class="legend">${entries}</ul>`}
 <details><summary>Numbers</summary><div class="scroll" tabindex="0" role="group" aria-label="Numbers: ${title}"><table><thead><tr>${head}</tr></thead><tbody>${rows}</tbody></table></div></details></figure>`;
+}
+
+/** Lines and dots over a mark, so that marks are told apart without their colours; the first is none. */
+const hatches: readonly Markup[] = [
+  html``,
+  html`<path class="hatch" d="M-1 1L1 -1M0 6L6 0M5 7L7 5"></path>`,
+  html`<circle class="hatch" cx="3" cy="3" r="0.6"></circle>`,
+  html`<path class="hatch" d="M0 3H6"></path>`,
+  html`<path class="hatch" d="M-1 5L1 7M0 0L6 6M5 -1L7 1"></path>`,
+  html`<path class="hatch" d="M3 0V6"></path>`,
+];
+
+/** The patterns, for one drawing of the page; every drawing may use them. */
+export const hatchPatterns: Markup = html`<defs>${hatches.map((lines, at) => html`<pattern id="hatch-${at}" width="6" height="6" patternUnits="userSpaceOnUse">${lines}</pattern>`)}</defs>`;
+
+/** The `fill` of the pattern of the `at`th kind of mark. */
+export function hatchOf(at: number): string {
+  return `url(#hatch-${at % hatches.length})`;
 }
 
 /** A place on an axis, in the drawing's units, and what stands there. */

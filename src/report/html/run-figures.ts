@@ -1,6 +1,7 @@
 import { compareText } from "../../model/address.ts";
 import { operationKinds } from "../../model/recorded.ts";
 import type { HistoryOperation, HistoryRun } from "../history-view.ts";
+import { routeOf } from "../route.ts";
 
 /** The most calls that were begun within any window that ends in a stretch of a run. */
 export interface WindowPeak {
@@ -36,7 +37,7 @@ export function findPeaks(
 
 /** How long the calls of one endpoint took, milliseconds, retries and waits between them included. */
 export interface Latencies {
-  /** `POST /drafts/{id}/product_files` */
+  /** `POST /api/drafts/:draft_id/product_files` */
   readonly endpoint: string;
   /** In rising order. */
   readonly all: readonly number[];
@@ -47,7 +48,7 @@ export function findLatencies(operations: readonly HistoryOperation[]): readonly
   const byEndpoint = new Map<string, number[]>();
   for (const { method, path, started_at, finished_at } of operations) {
     if (finished_at === undefined) continue;
-    const endpoint = `${method} ${path.replace(/\/\d+(?=\/|$)/g, "/{id}")}`;
+    const endpoint = `${method} ${routeOf(path)}`;
     const known = byEndpoint.get(endpoint) ?? [];
     known.push(Math.max(0, Date.parse(finished_at) - Date.parse(started_at)));
     byEndpoint.set(endpoint, known);
@@ -57,9 +58,12 @@ export function findLatencies(operations: readonly HistoryOperation[]): readonly
     .sort((one, other) => compareText(one.endpoint, other.endpoint));
 }
 
-/** The smallest of `sorted` that `part` (0 to 1) of them do not exceed; 0 of none. */
+/** What `part` (0 to 1) of `sorted` do not exceed, between two of them where it falls between; 0 of none. */
 export function quantile(sorted: readonly number[], part: number): number {
-  return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? 0;
+  const at = part * (sorted.length - 1);
+  const below = sorted[Math.floor(at)] ?? 0;
+  const above = sorted[Math.ceil(at)] ?? below;
+  return below + (above - below) * (at - Math.floor(at));
 }
 
 /** A call on a lane: calls on one lane do not overlap. Times are milliseconds since the run began. */

@@ -5,6 +5,7 @@ import { formatCount, formatMilliseconds, formatRate, plural } from "../quantiti
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
 import { formatAxes, formatPlot, n, plotSize } from "./plot.ts";
+import { callOutcomes } from "./run-ending.ts";
 import { findLanes, findLatencies, findPeaks, quantile } from "./run-figures.ts";
 
 /** The bound on calls that the config has: at most `limit` in any `windowMs`. */
@@ -132,13 +133,11 @@ export function plotLatency(operations: readonly HistoryOperation[]): Markup | u
       rows: latencies.map(({ endpoint, all }) => [
         endpoint,
         all.length,
-        ...[0, 0.25, 0.5, 0.75, 0.95, 1].map((part) => quantile(all, part)),
+        ...[0, 0.25, 0.5, 0.75, 0.95, 1].map((part) => Math.round(quantile(all, part))),
       ]),
     },
   });
 }
-
-const outcomes = ["done", "rejected", "not_sent", "unknown"] as const;
 
 /** When each call was under way, and how it ended. */
 export function plotOperations(span: RunSpan): Markup | undefined {
@@ -174,7 +173,7 @@ export function plotOperations(span: RunSpan): Markup | undefined {
       },
       y: { label: "calls at once", ticks: [] },
     })}${marks}`,
-    legend: outcomes
+    legend: callOutcomes
       .filter((outcome) => operations.some((operation) => operation.outcome === outcome))
       .map((outcome) => ({ name: outcome.replaceAll("_", " "), mark: `f-${outcome}` })),
     table: {
@@ -191,5 +190,5 @@ export function plotOperations(span: RunSpan): Markup | undefined {
 }
 
 function classOf({ outcome }: HistoryOperation): string {
-  return outcomes.find((known) => known === outcome) ?? "unknown";
+  return callOutcomes.find((known) => known === outcome) ?? "unknown";
 }

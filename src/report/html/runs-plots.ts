@@ -4,7 +4,7 @@ import { formatCount, plural } from "../quantities.ts";
 import { formatStamp } from "./blocks.ts";
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
-import { formatAxes, formatPlot, n, plotSize } from "./plot.ts";
+import { formatAxes, formatPlot, hatchOf, hatchPatterns, n, plotSize } from "./plot.ts";
 import type { RunChanges } from "./run-figures.ts";
 
 const { width, height, left, right, top, bottom } = plotSize;
@@ -25,16 +25,24 @@ function axesOf(runs: readonly RunChanges[], most: number, label: string) {
   const y = scaleLinear([0, Math.max(1, most) * 1.08], [base, top]);
   const bars = barsOf(runs);
   const every = Math.ceil(runs.length / 8);
+  // Runs of one day may be seconds apart.
+  const days = new Set(runs.map(({ run }) => run.started_at.slice(0, 10)));
+  const [day] = days.size === 1 ? days : [];
+  const timeOf = (iso: string) =>
+    day === undefined ? iso.slice(5, 16).replace("T", " ") : iso.slice(11, 19);
   const dates = runs.flatMap(({ run }, at) => {
     const { middle } = bars[at] ?? { middle: left };
-    return at % every === 0 ? [{ at: middle, text: run.started_at.slice(5, 16).replace("T", " ") }] : [];
+    return at % every === 0 ? [{ at: middle, text: timeOf(run.started_at) }] : [];
   });
   const ticks = y
     .ticks(5)
     .filter(Number.isInteger)
     .map((at) => ({ at: y(at), text: formatCount(at) }));
   const axes = formatAxes({
-    x: { label: "begin of the run, month-day and time (UTC)", ticks: dates },
+    x: {
+      label: `begin of the run, ${day === undefined ? "month-day and time (UTC)" : `time (UTC) on ${day}`}`,
+      ticks: dates,
+    },
     y: { label, ticks },
   });
   return { y, bars, axes };
@@ -42,9 +50,10 @@ function axesOf(runs: readonly RunChanges[], most: number, label: string) {
 
 const nameOf = ({ run }: RunChanges) => `${formatStamp(Date.parse(run.started_at))} ${run.command}`;
 
-/** What each run changed, by kind of call. */
-export function plotChanges(runs: readonly RunChanges[]): Markup {
+/** What each run changed, by kind of call; nothing when none changed anything. */
+export function plotChanges(runs: readonly RunChanges[]): Markup | undefined {
   const sums = runs.map(({ done }) => done.reduce((sum, count) => sum + count, 0));
+  if (Math.max(...sums) === 0) return undefined;
   const { y, bars, axes } = axesOf(runs, Math.max(...sums), "calls done");
   const marks = runs.map(({ done }, at) => {
     const { x, thickness } = bars[at] ?? { x: 0, thickness: 1 };
@@ -53,7 +62,8 @@ export function plotChanges(runs: readonly RunChanges[]): Markup {
       if (count === 0) return undefined;
       const [from, to] = [y(below), y(below + count)];
       below += count;
-      return html`<rect class="mark s${kind}" x="${x}" y="${n(to)}" width="${thickness}" height="${n(from - to)}"><title>${`${operationKinds[kind] ?? ""}: ${count}`}</title></rect>`;
+      const place = html`x="${x}" y="${n(to)}" width="${thickness}" height="${n(from - to)}"`;
+      return html`<rect class="mark s${kind}" ${place}></rect><rect fill="${hatchOf(kind)}" ${place}><title>${`${operationKinds[kind] ?? ""}: ${count}`}</title></rect>`;
     });
   });
   return formatPlot({
@@ -65,9 +75,11 @@ export function plotChanges(runs: readonly RunChanges[]): Markup {
       sums.reduce((sum, count) => sum + count, 0),
       "call",
     )} done in ${plural(runs.length, "run")}; at most ${Math.max(...sums)} in one.`,
-    drawing: html`${axes}${marks}`,
+    drawing: html`${hatchPatterns}${axes}${marks}`,
     legend: operationKinds.flatMap((name, kind) =>
-      runs.some(({ done }) => (done[kind] ?? 0) > 0) ? [{ name, mark: `s${kind}` }] : [],
+      runs.some(({ done }) => (done[kind] ?? 0) > 0)
+        ? [{ name, mark: `s${kind}`, hatch: hatchOf(kind) }]
+        : [],
     ),
     table: { head: ["Run", ...operationKinds], rows: runs.map((run) => [nameOf(run), ...run.done]) },
   });

@@ -10,7 +10,7 @@ export function makeCall(at: number, ms: number, parts: Partial<HistoryOperation
     address: `drafts/1/product_files/${at}`,
     kind: "attach",
     method: "POST",
-    path: "/drafts/1/product_files",
+    path: "/api/drafts/1/product_files",
     started_at: isoTime(start + at),
     finished_at: isoTime(start + at + ms),
     outcome: "done",
@@ -42,7 +42,7 @@ export function makeRun(parts: Partial<HistoryRun> = {}): HistoryRun {
       makeCall(1_300, 60, { kind: "detach", method: "DELETE", outcome: "not_sent" }),
       makeCall(1_400, 500, {
         kind: "publish",
-        path: "/products",
+        path: "/api/products",
         address: "drafts/2/product",
         outcome: "unknown",
       }),

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { formatPlanMarkdown, planMarker } from "../../../src/report/plan-markdown.ts";
+import { commentMarker } from "../../../src/report/comment-marker.ts";
+import { formatPlanMarkdown } from "../../../src/report/plan-markdown.ts";
 import { leastMarkdownChars } from "../../../src/report/plan-markdown-size.ts";
 import { viewPlan } from "../../../src/report/plan-view.ts";
 import { hostileDiagnostic, hostilePlan, hostileText } from "../../support/hostile-plans.ts";
@@ -89,6 +90,19 @@ describe("a plan as Markdown", () => {
     expect(markdown).toMatch(/\*\*Left out\*\* to stay within 8,000 characters: \d+ of the changes/);
   });
 
+  test.each([leastMarkdownChars, 8_000])("makes use of the %i characters that it may have", (maxChars) => {
+    const drafts = Array.from({ length: 60 }, (_none, at) =>
+      draftWith(at + 1, {
+        attachments: Array.from({ length: 25 }, (_file, file) =>
+          wantedFile(at + 1, file + 1, { renderer: "vray" }),
+        ),
+      }),
+    );
+    const markdown = show(planOf(desiredWith({ drafts }), recordedWith()), maxChars);
+    expect(markdown).toContain("**Left out**");
+    expect(markdown.length).toBeGreaterThan(maxChars - 1_500);
+  });
+
   test("gives up unchanged context before a change, and long texts before short ones", () => {
     const text = (word: string) =>
       `${"An unchanged line.\n".repeat(40)}The ${word} one.\n${"And more.\n".repeat(40)}`;
@@ -122,10 +136,12 @@ describe("a plan as Markdown", () => {
   });
 
   test("its marker is the same for every plan of a workspace, and ends where it should", () => {
-    expect(planMarker("studio-a")).toBe("<!-- draftsync:plan workspace=studio-a -->");
+    expect(commentMarker("plan", "studio-a")).toBe("<!-- draftsync:plan workspace=studio-a -->");
     fc.assert(
       fc.property(hostileText, (workspace) => {
-        expect(planMarker(workspace)).toMatch(/^<!-- draftsync:plan workspace=(?:(?!--)[\w.!~*'()%-])* -->$/);
+        expect(commentMarker("plan", workspace)).toMatch(
+          /^<!-- draftsync:plan workspace=(?:(?!--)[\w.!~*'()%-])* -->$/,
+        );
       }),
     );
   });

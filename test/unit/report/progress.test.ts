@@ -140,7 +140,7 @@ function follow({
     ticks: () => tick?.every,
     lines: (columns = 79) => render?.(columns).map(({ text }) => text.replace(/\[[█░]+\] /, "")),
     widths: (columns: number) => render?.(columns).map(({ width }) => width),
-    bars: () => render?.(79).map(({ text }) => (text.match(/█/g) ?? []).length),
+    bars: (columns = 79) => render?.(columns).map(({ text }) => (text.match(/█/g) ?? []).length),
     entries,
     log: () => entries.map(({ text }) => text).join(""),
   };
@@ -190,6 +190,53 @@ describe("in a log", () => {
     expect(ticks()).toBeUndefined();
   });
 
+  test("of a run that is stopped, what was not begun is counted and has no lines", () => {
+    const { emit, log, entries } = follow({ isLive: false });
+    const notBegun = (because: string): Event => ({
+      type: "change_finished",
+      at: 500,
+      address: "drafts/9/product_files/1",
+      action: "create",
+      outcome: "skipped",
+      ms: 0,
+      because,
+    });
+    const counts = { done: 1, failed: 0, in_doubt: 0, left: 0, skipped: 4670, calls: 1 };
+    emit(started, call, attached, notBegun("interrupted"), notBegun("unauthorized"));
+    emit({ type: "run_finished", at: 900, run_id: "r", totals: counts, ms: 46_000, stopped: "interrupted" });
+    expect(log()).toBe(
+      "  + drafts/1/product_files/1 attached (300 ms)\n\n" +
+        "Applied in part: 1 done, 4,670 skipped. 1 call in 46 s.\n" +
+        "Interrupted: what is left stands in the next `draftsync plan`.\n",
+    );
+    expect(entries).toHaveLength(2);
+  });
+
+  const refused: Event = { ...call, outcome: "rejected", status: 401 };
+  const credentials: Event = { ...call, path: "/shop/api/uploads/credentials" };
+  const end = (counts: Partial<typeof totals>): Event => {
+    const none = { done: 0, failed: 0, in_doubt: 0, left: 0, skipped: 0, calls: 6 };
+    return { type: "run_finished", at: 900, run_id: "r", totals: { ...none, ...counts }, ms: 100 };
+  };
+
+  test.each([
+    [
+      "no call was accepted",
+      [refused],
+      { failed: 6, skipped: 1 },
+      "Nothing was applied: 6 failed, 1 skipped.",
+    ],
+    ["only credentials came", [credentials], { failed: 1 }, "Nothing was applied: 1 failed."],
+    ["nothing fitted into the limit", [], { left: 3 }, "Nothing was applied: 3 left for the next run."],
+    ["a change failed halfway", [call, refused], { failed: 1 }, "Applied in part: 0 done, 1 failed."],
+    ["a call is in doubt", [refused], { in_doubt: 1 }, "Applied in part: 0 done, 1 in doubt."],
+  ] as const)("the last line is true when %s", (_name, events, counts, line) => {
+    const { emit, log } = follow({ isLive: false });
+    // What looking at the service did before is not the run's.
+    emit(call, started, ...events, end(counts));
+    expect(log()).toContain(`\n${line} 6 calls in 100 ms.\n`);
+  });
+
   test("polls of uploads get no lines", () => {
     const { emit, entries } = follow({ isLive: false });
     emit(started, waiting("upload", 30_000));
@@ -207,6 +254,20 @@ describe("on a terminal", () => {
     expect(log()).toBe(lines);
     expect(shown()).toBeUndefined();
     expect(ticks()).toBeUndefined();
+  });
+
+  test.each([79, 119])("thousands of changes have a bar beside their words, at %i columns", (columns) => {
+    const { emit, bars, widths } = follow({ isLive: true });
+    emit({ ...started, summary: { create: 5000 }, calls: 5000 });
+    for (let at = 0; at < 3000; at += 1) emit(attached);
+    expect(bars(columns)?.[0]).toBeGreaterThan(0);
+    expect(Math.max(...(widths(columns) ?? []))).toBeLessThanOrEqual(columns);
+  });
+
+  test("a change that was skipped is no progress", () => {
+    const { emit, lines: shown } = follow({ isLive: true });
+    emit(started, attached, ...rest.slice(1, 2));
+    expect(shown()?.[0]).toContain("1 of 3 changes");
   });
 
   test("changes, calls, time left by the bound, pace, and a pause that is counted down", () => {

@@ -1,3 +1,4 @@
+import { exitCode } from "../../exit-code.ts";
 import type { ErrorPage } from "../error-page.ts";
 
 /** What is told beside the end of a command, and what a log in JSON names its entries by. */
@@ -12,6 +13,7 @@ export const logPages = {
     title: "The command line was not understood",
     meaning: "A command, an argument or a flag is unknown or missing. Nothing was done.",
     cure: ["`draftsync --help` lists the commands, `draftsync plan --help` the flags of one."],
+    ending: exitCode.error,
   },
   "max-calls-too-few": {
     title: "Nothing fits into the calls that are allowed",

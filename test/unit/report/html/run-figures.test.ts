@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { isoTime } from "../../../../src/model/time.ts";
-import { findPeaks } from "../../../../src/report/html/run-figures.ts";
+import { findPeaks, quantile } from "../../../../src/report/html/run-figures.ts";
 
 const callAt = (at: number) => ({
   operation_id: String(at),
@@ -20,3 +20,10 @@ test.each([
   const found = findPeaks(begins.map(callAt), { start: 0, ms: 200, windowMs, stretches: 2 });
   expect(found.map(({ calls }) => calls)).toEqual(peaks);
 });
+
+test.each([
+  { of: [], part: 0.5, is: 0 },
+  { of: [7], part: 0.25, is: 7 },
+  { of: [15, 42], part: 0.5, is: 28.5 },
+  { of: [1, 2, 3, 4, 5], part: 0.75, is: 4 },
+])("the part $part of $of is at $is", ({ of, part, is }) => expect(quantile(of, part)).toBe(is));

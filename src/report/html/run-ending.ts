@@ -1,0 +1,109 @@
+import type { HistoryOperation, HistoryRun } from "../history-view.ts";
+import { formatCount, plural } from "../quantities.ts";
+import type { Markup } from "./markup.ts";
+import { html } from "./markup.ts";
+
+/** What became of the calls of a run, as the ledger has it. */
+export const callOutcomes = ["done", "rejected", "not_sent", "unknown"] as const;
+
+/** A number of things that ended alike; `id` chooses the colour. */
+export interface Ending {
+  readonly id: string;
+  readonly label: string;
+  readonly count: number;
+}
+
+/** How many calls ended in which way; ways in which none did are left out. */
+export function countOutcomes(operations: readonly HistoryOperation[]): readonly Ending[] {
+  return callOutcomes.flatMap((id) => {
+    const count = operations.filter(({ outcome }) => outcome === id).length;
+    return count === 0 ? [] : [{ id, label: id.replaceAll("_", " "), count }];
+  });
+}
+
+/**
+ * What became of one run: its changes, what a reader has to know when it is not the whole plan, and its calls. A change may
+ * take several calls, and one that was never begun has none, so the two are told apart.
+ */
+export function formatRunEnding(run: HistoryRun): Markup {
+  const changes = changeEndings.flatMap(({ name, id, label }) => {
+    const count = totalOf(run, name);
+    return count === 0 ? [] : [{ id, label, count }];
+  });
+  const calls = countOutcomes(run.operations);
+  const warning = warningOf(run);
+  return html`${formatTiles(changes.length > 0 ? changes : calls)}${changes.length > 0 && formatCallCounts(calls)}${warning !== undefined && html`<p class="callout warning"><strong>${warning.what}</strong> ${warning.advice}</p>`}`;
+}
+
+/** What became of several runs, and of all their calls. */
+export function formatRunEndings(runs: readonly HistoryRun[]): Markup {
+  const words = runs.map(({ status, finished_at }) =>
+    finished_at === undefined ? "cut off" : (status ?? "ended"),
+  );
+  const endings = [...new Set(words)].map((word) => ({
+    id: word.replaceAll(" ", "_"),
+    label: word.replaceAll("_", " "),
+    count: words.filter((each) => each === word).length,
+  }));
+  const calls = countOutcomes(runs.flatMap(({ operations }) => operations));
+  const tiles = endings.map((each) => ({
+    ...each,
+    label: `${each.count === 1 ? "run" : "runs"} ${each.label}`,
+  }));
+  return html`${formatTiles(tiles)}${formatCallCounts(calls)}`;
+}
+
+/** What a run reports of its changes, worst last. */
+const changeEndings = [
+  { name: "done", id: "done", label: "done" },
+  { name: "failed", id: "rejected", label: "failed" },
+  { name: "in_doubt", id: "unknown", label: "in doubt" },
+  { name: "skipped", id: "skipped", label: "skipped" },
+  { name: "left", id: "left", label: "left for the next run" },
+] as const;
+
+function totalOf({ totals }: HistoryRun, name: string): number {
+  if (typeof totals !== "object" || totals === null) return 0;
+  const count: unknown = Object.entries(totals).find(([key]) => key === name)?.[1];
+  return typeof count === "number" ? count : 0;
+}
+
+const rest = "What it did not begin stands in the next plan.";
+const warnings: ReadonlyMap<string, { readonly what: string; readonly advice: string }> = new Map([
+  ["interrupted", { what: "It was interrupted.", advice: rest }],
+  ["stopped", { what: "A failure stopped it.", advice: `The calls below say which. ${rest}` }],
+  [
+    "failed",
+    { what: "Something failed.", advice: "The calls below say why; what is left stands in the next plan." },
+  ],
+  ["left", { what: "It stopped at its limit of calls or time.", advice: "The next run goes on." }],
+  [
+    "in_doubt",
+    {
+      what: "Something is in doubt.",
+      advice: "The next plan shows it with a ?, and says who can settle it.",
+    },
+  ],
+]);
+
+function warningOf({ finished_at, status = "" }: HistoryRun) {
+  if (finished_at !== undefined) return warnings.get(status);
+  return {
+    what: "It was cut off, or is under way.",
+    advice: "A call without an outcome is in doubt until another run has settled it.",
+  };
+}
+
+function formatTiles(endings: readonly Ending[]): Markup {
+  const tiles = endings.map(
+    ({ id, label, count }) => html`<li class="tile f-${id}"><b>${formatCount(count)}</b> ${label}</li>`,
+  );
+  return html`<ul class="tiles">${tiles.length === 0 ? html`<li class="tile">No writing calls.</li>` : tiles}</ul>`;
+}
+
+function formatCallCounts(calls: readonly Ending[]): Markup | undefined {
+  if (calls.length === 0) return undefined;
+  const all = calls.reduce((sum, { count }) => sum + count, 0);
+  const parts = calls.map(({ label, count }) => `${formatCount(count)} ${label}`).join(", ");
+  return html`<p class="note">${`${plural(all, "writing call")}: ${parts}.`}</p>`;
+}

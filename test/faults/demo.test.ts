@@ -1,0 +1,34 @@
+import { execFile } from "node:child_process";
+import { cp, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { makeFolder } from "../support/cli.ts";
+import { repository } from "../support/source-files.ts";
+
+/** What a fresh clone has once it is built: nothing that an earlier demo has left. */
+async function cloneBuilt(folder: string): Promise<void> {
+  for (const name of ["dist", "manifests", "package.json"]) {
+    await cp(`${repository}${name}`, join(folder, name), {
+      recursive: true,
+      filter: (path) => !path.includes("manifests/.draftsync"),
+    });
+  }
+  await symlink(`${repository}node_modules`, join(folder, "node_modules"));
+}
+
+test("on a fresh clone the demo plans, applies, and finds nothing left to do", async () => {
+  const folder = await makeFolder();
+  try {
+    await cloneBuilt(folder.path);
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, ["dist/cli/demo.js"], {
+      cwd: folder.path,
+      env: { PATH: process.env.PATH, HOME: folder.path },
+    });
+    expect(stdout).toContain("34 to create, 1 to update, 2 to publish, 1 to duplicate");
+    expect(stdout).toContain("No changes. The ledger agrees with the manifests.");
+    expect(stderr).toContain("Applied: 38 done.");
+  } finally {
+    await folder.dispose();
+  }
+});

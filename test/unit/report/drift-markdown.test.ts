@@ -1,0 +1,74 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { formatDriftMarkdown } from "../../../src/report/drift-markdown.ts";
+import type { DriftReport } from "../../../src/report/drift-report.ts";
+import { leastMarkdownChars } from "../../../src/report/plan-markdown-size.ts";
+import { hostileText } from "../../support/hostile-plans.ts";
+import { render } from "../../support/rendered.ts";
+
+const now = Date.UTC(2026, 0, 5);
+const seen = "2026-01-05T00:00:00.000Z";
+
+function reportOf(workspace: string, texts: readonly string[]): DriftReport {
+  return {
+    format_version: 1,
+    workspace,
+    service_origin: "https://api.example.com",
+    refresh: {
+      mode: "budget",
+      attachments: "none",
+      calls: 3,
+      max_calls: 500,
+      looked_at: 3,
+      unreadable: 1,
+      left: 9,
+      oldest_unconfirmed: seen,
+    },
+    drift: texts.map((text, at) => ({
+      type: "changed",
+      address: `drafts/1/product_files/source:${text}${at}`,
+      before: { file_id: at, file_format: "fbx" },
+      after: { file_id: at, file_format: text },
+      attributes: ["file_format"],
+      confirmed: null,
+      observed_at: seen,
+      last_call: null,
+    })),
+  };
+}
+
+test("whatever drifted, it keeps within its size, begins with its marker, and counts what is left out", () => {
+  fc.assert(
+    fc.property(
+      hostileText,
+      fc.array(hostileText, { minLength: 40, maxLength: 60 }),
+      fc.integer({ min: leastMarkdownChars, max: 12_000 }),
+      (workspace, texts, maxChars) => {
+        const markdown = formatDriftMarkdown(reportOf(workspace, texts), { now, maxChars });
+        expect(markdown.length).toBeLessThanOrEqual(maxChars);
+        expect(markdown).toMatch(/^<!-- draftsync:drift workspace=\S* -->\n### /);
+        const { elements, comments } = render(markdown);
+        expect(comments).toHaveLength(1);
+        const rows = Math.max(0, elements.filter(({ tag }) => tag === "tr").length - 1);
+        const left = /^\*\*Left out\*\* .*: ([\d,]+) of what drifted/m.exec(markdown)?.[1] ?? "0";
+        expect(rows + Number(left.replace(",", ""))).toBe(texts.length);
+      },
+    ),
+    { numRuns: 150 },
+  );
+});
+
+test("everything is there when it fits", () => {
+  const markdown = formatDriftMarkdown(reportOf("studio-a", ["obj", "max"]), { now, maxChars: 65_000 });
+  expect(markdown).not.toContain("Left out");
+  expect(markdown).toContain("### Drift: 2 in `studio-a`\n\n| | address | what | who |\n");
+});
+
+test("what does not fit is counted", () => {
+  const many = Array.from({ length: 2_000 }, () => "obj");
+  const markdown = formatDriftMarkdown(reportOf("studio-a", many), { now, maxChars: 65_000 });
+  expect(markdown.length).toBeLessThanOrEqual(65_000);
+  expect(markdown.length).toBeGreaterThan(63_000);
+  expect(markdown).toContain("### Drift: 2,000 in `studio-a`");
+  expect(markdown).toMatch(/\*\*Left out\*\* to stay within 65,000 characters: 1,\d+ of what drifted/);
+});
