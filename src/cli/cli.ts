@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import type { Interrupts } from "../model/ports.ts";
 import type { ExitCode } from "./exit-code.ts";
+import type { ProcessInterrupts } from "./interrupts.ts";
 import type { AdjustableTerminal } from "./terminal.ts";
 
 /** What every command works with. */
@@ -12,7 +12,7 @@ export interface Cli {
   /** Aborted by the first interrupt. */
   readonly signal: AbortSignal;
   /** What the calls of the service are to know of interrupts; `drain` is {@link signal}. */
-  readonly interrupts: Interrupts;
+  readonly interrupts: ProcessInterrupts;
   /** Sets what the process ends with. */
   end(code: ExitCode): void;
 }

@@ -48,6 +48,6 @@ async function linesFor(
 /** For a program of which no command is run. */
 function idle(surroundings: Pick<Cli, "env" | "cwd">): Cli {
   const { signal } = new AbortController();
-  const interrupts = { drain: signal, cutOff: signal };
+  const interrupts = { drain: signal, cutOff: signal, spareHangup: () => {} };
   return { ...surroundings, terminal: makeTerminal(surroundings.env), signal, interrupts, end: () => {} };
 }

@@ -16,8 +16,15 @@ export interface InterruptParts {
   readonly exit: (code: number) => void;
 }
 
+/** Interrupts of a process that is one command. */
+export interface ProcessInterrupts extends Interrupts {
+  /** SIGHUP interrupts no more: for a command that has a meaning of its own for it. */
+  spareHangup(): void;
+}
+
 /**
- * Turns SIGINT and SIGTERM into {@link Interrupts}.
+ * Turns SIGINT, SIGTERM and SIGHUP into {@link Interrupts}. A terminal that is closed sends SIGHUP twice, once itself and
+ * once by its shell, and nobody is there any more to be impatient: it counts as the first interrupt or not at all.
  *
  * ```
  *   first ──► drain ── 5 s, or the second ──► cut off ── what was sent is recorded as unknown ──► the command ends
@@ -28,7 +35,11 @@ export interface InterruptParts {
  * A process that is ended so, because its ledger or disk hangs, loses nothing either: the intent of every call that was
  * sent is in the ledger, and without an outcome it is in doubt.
  */
-export function listenForInterrupts({ signals, say, exit }: InterruptParts): Interrupts & { stop(): void } {
+export function listenForInterrupts({
+  signals,
+  say,
+  exit,
+}: InterruptParts): ProcessInterrupts & { stop(): void } {
   const drain = new AbortController();
   const cutOff = new AbortController();
   const timers: NodeJS.Timeout[] = [];
@@ -51,13 +62,19 @@ export function listenForInterrupts({ signals, say, exit }: InterruptParts): Int
   };
   const reactions = [onFirst, onSecond];
   const onSignal = () => (reactions.shift() ?? end)();
+  const onHangup = () => {
+    if (!drain.signal.aborted) onSignal();
+  };
+  signals.on("SIGHUP", onHangup);
   signals.on("SIGINT", onSignal);
   signals.on("SIGTERM", onSignal);
   return {
     drain: drain.signal,
     cutOff: cutOff.signal,
+    spareHangup: () => void signals.off("SIGHUP", onHangup),
     stop: () => {
       for (const timer of timers) clearTimeout(timer);
+      signals.off("SIGHUP", onHangup);
       signals.off("SIGINT", onSignal);
       signals.off("SIGTERM", onSignal);
     },

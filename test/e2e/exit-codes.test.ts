@@ -132,27 +132,30 @@ describe("exit codes", () => {
     expect(stale.stderr).toContain("hint: Make the plan again");
   });
 
-  test("130 when interrupted: what was sent is accounted for, and the next run does the rest", async () => {
-    await folder.write({ "manifests/a.yaml": manifest(40) });
-    await folder.write({
-      "draftsync.yaml": (await folder.read("draftsync.yaml")).replace(
-        "limit: 1000, window: 1s",
-        "limit: 4, window: 300ms",
-      ),
-    });
-    const running = startDraftsync(["apply", "--auto-approve"], options());
-    await expect.poll(() => proxy.seen.length, { timeout: 20_000, interval: 5 }).toBeGreaterThan(3);
-    running.kill("SIGINT");
-    const { code, stderr } = await running.ended;
-    expect(code).toBe(130);
-    expect(stderr).toContain("Interrupted");
-    const attached = sandbox.state().attachments.length;
-    expect(attached).toBe(proxy.seen.length);
-    expect(attached).toBeLessThan(40);
-    const list = await run("state", "list", "--json");
-    expect(JSON.parse(list.stdout).entries).toHaveLength(attached);
-    expect((await apply()).code).toBe(0);
-    expect(proxy.seen).toHaveLength(40);
-    expect(new Set(sandbox.state().attachments.map(({ fileId }) => fileId)).size).toBe(40);
-  });
+  test.each(["SIGINT", "SIGHUP"] as const)(
+    "130 when interrupted: what was sent is accounted for, and the next run does the rest",
+    async (signal) => {
+      await folder.write({ "manifests/a.yaml": manifest(40) });
+      await folder.write({
+        "draftsync.yaml": (await folder.read("draftsync.yaml")).replace(
+          "limit: 1000, window: 1s",
+          "limit: 4, window: 300ms",
+        ),
+      });
+      const running = startDraftsync(["apply", "--auto-approve"], options());
+      await expect.poll(() => proxy.seen.length, { timeout: 20_000, interval: 5 }).toBeGreaterThan(3);
+      running.kill(signal);
+      const { code, stderr } = await running.ended;
+      expect(code).toBe(130);
+      expect(stderr).toContain("Interrupted");
+      const attached = sandbox.state().attachments.length;
+      expect(attached).toBe(proxy.seen.length);
+      expect(attached).toBeLessThan(40);
+      const list = await run("state", "list", "--json");
+      expect(JSON.parse(list.stdout).entries).toHaveLength(attached);
+      expect((await apply()).code).toBe(0);
+      expect(proxy.seen).toHaveLength(40);
+      expect(new Set(sandbox.state().attachments.map(({ fileId }) => fileId)).size).toBe(40);
+    },
+  );
 });

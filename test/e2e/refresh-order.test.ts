@@ -94,7 +94,7 @@ async function reconcile() {
       ask: async () => undefined,
     },
     signal: never,
-    interrupts: { drain: never, cutOff: never },
+    interrupts: { drain: never, cutOff: never, spareHangup: () => {} },
     end: (exitCode) => {
       code = exitCode;
     },

@@ -11,7 +11,7 @@ const unused = makeTerminal({});
  */
 export function programToRead(out: (text: string) => void = () => {}, first?: string): Command {
   const { signal } = new AbortController();
-  const interrupts = { drain: signal, cutOff: signal };
+  const interrupts = { drain: signal, cutOff: signal, spareHangup: () => {} };
   const terminal = { ...unused, out };
   return makeProgram({ env: {}, cwd: "/", terminal, signal, interrupts, end: () => {} }, "0.0.0", first);
 }

@@ -44,6 +44,7 @@ export async function serve(cli: Cli, flags: ServeFlags): Promise<void> {
   const news = new News();
   const server = listen === undefined ? undefined : await startHealth(listen, { metrics, rhythm });
   if (server !== undefined) terminal.err(`listening on ${server.url}\n`);
+  interrupts.spareHangup();
   const reloads = listenForReloads();
   try {
     while (!signal.aborted) {

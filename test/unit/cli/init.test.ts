@@ -34,7 +34,7 @@ async function init(answers: readonly string[], ...args: string[]) {
       },
     },
     signal,
-    interrupts: { drain: signal, cutOff: signal },
+    interrupts: { drain: signal, cutOff: signal, spareHangup: () => {} },
     end: () => {},
   };
   const ended = await makeProgram(cli, "0.0.0")

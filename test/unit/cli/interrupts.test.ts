@@ -53,6 +53,27 @@ describe.each(["SIGINT", "SIGTERM"])("%s", (signal) => {
   });
 });
 
+describe("SIGHUP", () => {
+  test("interrupts once, however often it comes", () => {
+    const { signals, state, said } = listen();
+    signals.emit("SIGHUP");
+    expect(state()).toEqual({ drain: true, cutOff: false, exits: [] });
+    signals.emit("SIGHUP");
+    expect(state()).toEqual({ drain: true, cutOff: false, exits: [] });
+    expect(said).toEqual([expect.stringMatching(/^Interrupted:/)]);
+    signals.emit("SIGTERM");
+    expect(state()).toEqual({ drain: true, cutOff: true, exits: [] });
+  });
+
+  test("is the command's own once that says so", () => {
+    const { signals, interrupts, state } = listen();
+    interrupts.spareHangup();
+    signals.emit("SIGHUP");
+    expect(state()).toEqual({ drain: false, cutOff: false, exits: [] });
+    expect(signals.listenerCount("SIGHUP")).toBe(0);
+  });
+});
+
 test("a command that has ended leaves no listener and no timer", () => {
   const { signals, interrupts } = listen();
   signals.emit("SIGINT");
