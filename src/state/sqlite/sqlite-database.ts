@@ -6,6 +6,7 @@ import type { LedgerDatabase, TransactionMode } from "../ledger-database.ts";
 import { LedgerError } from "../ledger-error.ts";
 import { patiently } from "../patience.ts";
 import type { LedgerQueries, LedgerTables } from "../schema.ts";
+import { runSteps, type Step } from "../step.ts";
 import {
   assertSameFile,
   assertStill,
@@ -192,6 +193,10 @@ class SqliteLedgerDatabase implements LedgerDatabase {
     } catch (error) {
       throw explainFailure(error, this.location);
     }
+  }
+
+  commit(make: () => readonly Step[]): Promise<void> {
+    return this.transaction("write", (queries) => runSteps(queries, make()));
   }
 
   async scan<Table extends keyof LedgerTables>(
