@@ -35,6 +35,7 @@ const bundle = await rolldown({
     "cli/main": inSources("cli/main.ts"),
     "cli/demo": inSources("cli/demo.ts"),
     "manifest/page-worker": inSources("manifest/page-worker.ts"),
+    "state/sqlite/commit-worker": inSources("state/sqlite/commit-worker.ts"),
     "sandbox/server": inSources("sandbox/server.ts"),
     index: inSources("index.ts"),
   },

@@ -114,9 +114,14 @@ function telling({ terminal }: Cli, emit: EventSink): EventSink {
   };
 }
 
+/** Fewer changes at once are committed sooner than a thread is started. There is none in the sources, which are not compiled. */
+const commitThread = import.meta.url.endsWith(".js")
+  ? { script: new URL("../state/sqlite/commit-worker.js", import.meta.url), crowd: 24 }
+  : undefined;
+
 async function openLedgerOf(config: Config): Promise<StateStore> {
   const { openLedger } = await import("../state/open-ledger.ts");
-  return openLedger({ location: config.stateLocation, clock: systemClock });
+  return openLedger({ location: config.stateLocation, clock: systemClock, commitThread });
 }
 
 interface Connection {
