@@ -108,7 +108,7 @@ export async function inWorkspaceOf<T>(
 /** Every call of every command comes by here: it is told to who wants that. */
 function telling({ terminal }: Cli, emit: EventSink): EventSink {
   return (event) => {
-    const call = formatCall(event);
+    const call = terminal.isVerbose ? formatCall(event) : undefined;
     if (call !== undefined) terminal.log(call);
     emit(event);
   };
