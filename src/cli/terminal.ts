@@ -14,6 +14,8 @@ export interface Terminal {
   out(text: string): void;
   /** Tells something on standard error, as much and in the form that the user wants it. */
   log(entry: LogEntry): void;
+  /** Whether entries of the level `debug` are told. */
+  readonly isVerbose: boolean;
   /** {@link Terminal.log} of a text that is merely good to know. */
   err(text: string): void;
   readonly paintOut: Palette;
@@ -63,6 +65,9 @@ export function makeTerminal(env: NodeJS.ProcessEnv): AdjustableTerminal {
   return {
     out: (text) => (stdout.isTTY === true ? area.aside(() => out(text)) : out(text)),
     log,
+    get isVerbose() {
+      return settings.verbosity === "verbose";
+    },
     err: (text) => log({ level: "info", text }),
     paintOut: makePalette(wantsColour(env, stdout.isTTY)),
     get paintErr() {

@@ -108,15 +108,20 @@ export async function inWorkspaceOf<T>(
 /** Every call of every command comes by here: it is told to who wants that. */
 function telling({ terminal }: Cli, emit: EventSink): EventSink {
   return (event) => {
-    const call = formatCall(event);
+    const call = terminal.isVerbose ? formatCall(event) : undefined;
     if (call !== undefined) terminal.log(call);
     emit(event);
   };
 }
 
+/** Fewer changes at once are committed sooner than a thread is started. There is none in the sources, which are not compiled. */
+const commitThread = import.meta.url.endsWith(".ts")
+  ? undefined
+  : { script: new URL("../state/sqlite/commit-worker.js", import.meta.url), crowd: 24 };
+
 async function openLedgerOf(config: Config): Promise<StateStore> {
   const { openLedger } = await import("../state/open-ledger.ts");
-  return openLedger({ location: config.stateLocation, clock: systemClock });
+  return openLedger({ location: config.stateLocation, clock: systemClock, commitThread });
 }
 
 interface Connection {

@@ -37,7 +37,7 @@ export function readAnswerBody(answer: Answer, redactor: Redactor): AnswerBody {
     const document: unknown = JSON.parse(decoded.text);
     return isDeeperThan(document, deepest)
       ? { type: "unreadable", problem: `its body has more than ${deepest} levels` }
-      : { type: "json", document: redactor.json(document) };
+      : { type: "json", document: redactor.json(document, decoded.text) };
   } catch {
     const mediaType = answer.header("content-type") ?? "";
     const excerpt = redactor.text(decoded.text).replace(/\s+/g, " ").trim().slice(0, excerptLength);
@@ -50,12 +50,12 @@ export function readAnswerBody(answer: Answer, redactor: Redactor): AnswerBody {
 }
 
 function isDeeperThan(value: unknown, levels: number): boolean {
-  let level = [value];
-  for (let depth = 0; depth <= levels && level.length > 0; depth += 1) {
-    level = level.flatMap((each) => (typeof each === "object" && each !== null ? Object.values(each) : []));
-  }
-  return level.length > 0;
+  if (levels < 0) return true;
+  if (typeof value !== "object" || value === null) return false;
+  return Object.values(value).some((member) => isDeeperThan(member, levels - 1));
 }
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 type Decoded =
   | { readonly type: "text"; readonly text: string }
@@ -67,7 +67,7 @@ function decode(answer: Answer): Decoded {
   if (decoder === undefined) return { type: "unreadable", problem: "its content coding is not known" };
   try {
     const bytes = answer.body.length === 0 ? answer.body : decoder(answer.body);
-    return { type: "text", text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
+    return { type: "text", text: utf8.decode(bytes) };
   } catch {
     return {
       type: "unreadable",

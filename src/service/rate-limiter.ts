@@ -109,6 +109,9 @@ export class RateLimiter implements RateSlots {
 
   acquire(signal: AbortSignal): Promise<Grant> {
     if (this.#closed || signal.aborted) return Promise.resolve({ type: "interrupted" });
+    if (this.#waiters.size === 0 && this.#nextWait(this.#clock.monotonic()).type === "none") {
+      return Promise.resolve({ type: "slot", slot: this.#makeSlot() });
+    }
     return new Promise((resolve) => {
       const waiter: Waiter = {
         settle: (grant) => {

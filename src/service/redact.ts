@@ -1,8 +1,8 @@
 /** Takes a secret out of text and of parsed JSON, wherever a server may have echoed it. */
 export interface Redactor {
   text(text: string): string;
-  /** A copy of parsed JSON with every string, and every key, redacted. */
-  json(value: unknown): unknown;
+  /** The value that JSON text was parsed to, with every string, and every key, redacted. */
+  json(value: unknown, text: string): unknown;
 }
 
 const placeholder = "[redacted]";
@@ -15,16 +15,18 @@ const shortestSecret = 4;
  * Base64 and hex.
  */
 export function makeRedactor(secret: string): Redactor {
-  const forms = secret.length < shortestSecret ? new Set<string>() : formsOf(secret);
+  const forms = secret.length < shortestSecret ? [] : [...formsOf(secret)];
   const text = (input: string): string =>
-    [...forms].reduce((redacted, form) => redacted.replaceAll(form, placeholder), input);
-  const json = (value: unknown): unknown => {
+    forms.reduce((redacted, form) => redacted.replaceAll(form, placeholder), input);
+  const copy = (value: unknown): unknown => {
     if (typeof value === "string") return text(value);
-    if (Array.isArray(value)) return value.map(json);
+    if (Array.isArray(value)) return value.map(copy);
     if (value === null || typeof value !== "object") return value;
-    return Object.fromEntries(Object.entries(value).map(([key, member]) => [text(key), json(member)]));
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [text(key), copy(member)]));
   };
-  return { text, json };
+  // Without escapes every string of JSON stands in its text as it is, so the text tells whether there is one to redact.
+  const isClean = (json: string) => !json.includes("\\") && !forms.some((form) => json.includes(form));
+  return { text, json: (value, json) => (isClean(json) ? value : copy(value)) };
 }
 
 function formsOf(secret: string): ReadonlySet<string> {

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
-import { compileStatement } from "./compiled-statement.ts";
 import type { AttachmentsTable, LedgerQueries, StoredObjectsTable } from "./schema.ts";
+import { compileStep } from "./step.ts";
 
 /** Of attachments. */
 export function compileAttachments(db: LedgerQueries) {
@@ -8,14 +8,14 @@ export function compileAttachments(db: LedgerQueries) {
   type Row = Pick<AttachmentsTable, keyof AttachmentsTable>;
   const ownAddress = sql<string>`'drafts/' || cast(draft_id as text) || '/' || kind || '/' || cast(file_id as text)`;
   return {
-    vacate: compileStatement<{ address: string; file_id: number }>((slot) =>
+    vacate: compileStep<{ address: string; file_id: number }>((slot) =>
       db
         .updateTable("attachments")
         .set({ address: ownAddress })
         .where("address", "=", slot("address"))
         .where("file_id", "<>", slot("file_id")),
     ),
-    moveAway: compileStatement<Key>((slot) =>
+    moveAway: compileStep<Key>((slot) =>
       db
         .updateTable("attachments")
         .set({ address: ownAddress })
@@ -23,7 +23,7 @@ export function compileAttachments(db: LedgerQueries) {
         .where("kind", "=", slot("kind"))
         .where("file_id", "=", slot("file_id")),
     ),
-    attach: compileStatement<Row>((slot) =>
+    attach: compileStep<Row>((slot) =>
       db
         .insertInto("attachments")
         .values({
@@ -46,7 +46,7 @@ export function compileAttachments(db: LedgerQueries) {
           })),
         ),
     ),
-    rerecord: compileStatement<Row>((slot) =>
+    rerecord: compileStep<Row>((slot) =>
       db
         .updateTable("attachments")
         .set({
@@ -60,7 +60,7 @@ export function compileAttachments(db: LedgerQueries) {
         .where("kind", "=", slot("kind"))
         .where("file_id", "=", slot("file_id")),
     ),
-    readdress: compileStatement<Key & { address: string; sha256: string | null }>((slot) =>
+    readdress: compileStep<Key & { address: string; sha256: string | null }>((slot) =>
       db
         .updateTable("attachments")
         .set({ address: slot("address"), sha256: sql`coalesce(${slot("sha256")}, sha256)` })
@@ -68,7 +68,7 @@ export function compileAttachments(db: LedgerQueries) {
         .where("kind", "=", slot("kind"))
         .where("file_id", "=", slot("file_id")),
     ),
-    detach: compileStatement<Key>((slot) =>
+    detach: compileStep<Key>((slot) =>
       db
         .deleteFrom("attachments")
         .where("draft_id", "=", slot("draft_id"))
@@ -82,17 +82,16 @@ export function compileAttachments(db: LedgerQueries) {
 export function compileProducts(db: LedgerQueries) {
   type Provenance = { confirmed_by: string; confirmed_at: number };
   return {
-    publish: compileStatement<{ draft_id: number; revision: number; product_id: number } & Provenance>(
-      (slot) =>
-        db.insertInto("publications").values({
-          draft_id: slot("draft_id"),
-          revision: slot("revision"),
-          product_id: slot("product_id"),
-          confirmed_by: slot("confirmed_by"),
-          confirmed_at: slot("confirmed_at"),
-        }),
+    publish: compileStep<{ draft_id: number; revision: number; product_id: number } & Provenance>((slot) =>
+      db.insertInto("publications").values({
+        draft_id: slot("draft_id"),
+        revision: slot("revision"),
+        product_id: slot("product_id"),
+        confirmed_by: slot("confirmed_by"),
+        confirmed_at: slot("confirmed_at"),
+      }),
     ),
-    duplicate: compileStatement<
+    duplicate: compileStep<
       {
         name: string;
         from_product_id: number | null;
@@ -111,28 +110,28 @@ export function compileProducts(db: LedgerQueries) {
         confirmed_at: slot("confirmed_at"),
       }),
     ),
-    forget: compileStatement<{ name: string }>((slot) =>
+    forget: compileStep<{ name: string }>((slot) =>
       db.deleteFrom("duplicates").where("name", "=", slot("name")),
     ),
-    protect: compileStatement<{ draft_id: number }>((slot) =>
+    protect: compileStep<{ draft_id: number }>((slot) =>
       db
         .insertInto("protected_drafts")
         .values({ draft_id: slot("draft_id") })
         .onConflict((conflict) => conflict.doNothing()),
     ),
-    confirmPublication: compileStatement<{ product_id: number } & Provenance>((slot) =>
+    confirmPublication: compileStep<{ product_id: number } & Provenance>((slot) =>
       db
         .updateTable("publications")
         .set({ confirmed_by: slot("confirmed_by"), confirmed_at: slot("confirmed_at") })
         .where("product_id", "=", slot("product_id")),
     ),
-    confirmDuplicate: compileStatement<{ product_id: number } & Provenance>((slot) =>
+    confirmDuplicate: compileStep<{ product_id: number } & Provenance>((slot) =>
       db
         .updateTable("duplicates")
         .set({ confirmed_by: slot("confirmed_by"), confirmed_at: slot("confirmed_at") })
         .where("product_id", "=", slot("product_id")),
     ),
-    unprotect: compileStatement<{ draft_id: number }>((slot) =>
+    unprotect: compileStep<{ draft_id: number }>((slot) =>
       db.deleteFrom("protected_drafts").where("draft_id", "=", slot("draft_id")),
     ),
   };
@@ -141,7 +140,7 @@ export function compileProducts(db: LedgerQueries) {
 /** Of uploads and of bytes in storage. */
 export function compileUploads(db: LedgerQueries) {
   return {
-    storeObject: compileStatement<Pick<StoredObjectsTable, keyof StoredObjectsTable>>((slot) =>
+    storeObject: compileStep<Pick<StoredObjectsTable, keyof StoredObjectsTable>>((slot) =>
       db.insertInto("stored_objects").values({
         upload_key: slot("upload_key"),
         source: slot("source"),
@@ -150,10 +149,10 @@ export function compileUploads(db: LedgerQueries) {
         stored_at: slot("stored_at"),
       }),
     ),
-    forgetObject: compileStatement<{ upload_key: string }>((slot) =>
+    forgetObject: compileStep<{ upload_key: string }>((slot) =>
       db.deleteFrom("stored_objects").where("upload_key", "=", slot("upload_key")),
     ),
-    registerUpload: compileStatement<{
+    registerUpload: compileStep<{
       upload_id: string;
       upload_key: string;
       source: string | null;
@@ -184,7 +183,7 @@ export function compileUploads(db: LedgerQueries) {
           })),
         ),
     ),
-    endUpload: compileStatement<{ upload_id: string; status: string; file_id: number | null }>((slot) =>
+    endUpload: compileStep<{ upload_id: string; status: string; file_id: number | null }>((slot) =>
       db
         .updateTable("uploads")
         .set({ status: slot("status"), file_id: slot("file_id") })
@@ -196,7 +195,7 @@ export function compileUploads(db: LedgerQueries) {
 /** Of looks that confirmed nothing. */
 export function compileLooks(db: LedgerQueries) {
   return {
-    look: compileStatement<{ resource: string; looked_at: number }>((slot) =>
+    look: compileStep<{ resource: string; looked_at: number }>((slot) =>
       db
         .insertInto("looks")
         .values({ resource: slot("resource"), looked_at: slot("looked_at") })
@@ -204,7 +203,7 @@ export function compileLooks(db: LedgerQueries) {
           conflict.column("resource").doUpdateSet((eb) => ({ looked_at: eb.ref("excluded.looked_at") })),
         ),
     ),
-    forgetLook: compileStatement<{ resource: string }>((slot) =>
+    forgetLook: compileStep<{ resource: string }>((slot) =>
       db.deleteFrom("looks").where("resource", "=", slot("resource")),
     ),
   };

@@ -4,17 +4,20 @@ import { fileResource } from "../model/resource.ts";
 import { type Addressed, checkAddress, nameOf } from "./attachment-address.ts";
 import { compileAttachments, compileLooks, compileProducts, compileUploads } from "./effect-statements.ts";
 import type { Journal } from "./journal.ts";
-import { LedgerError } from "./ledger-error.ts";
 import type { LedgerQueries } from "./schema.ts";
+import type { Step } from "./step.ts";
 import { attachmentValues, duplicateValues, objectValues, publicationValues } from "./stored-values.ts";
 
 type Readdressed = Extract<LedgerEffect, { type: "readdressed" }>;
 
-/** Applies one effect inside a transaction. `by` is the operation it follows from. */
-export type ApplyEffect = (queries: LedgerQueries, effect: LedgerEffect, by?: string) => Promise<void>;
+/**
+ * The steps that apply one effect, for one transaction. `by` is the operation it follows from. Throws
+ * `ledger-invalid-value`.
+ */
+export type EffectSteps = (effect: LedgerEffect, by?: string) => readonly Step[];
 
 /**
- * Makes the function that applies effects.
+ * Makes the function that turns effects into steps.
  *
  * | effect | on what is there | when it is not there |
  * |---|---|---|
@@ -35,7 +38,7 @@ export type ApplyEffect = (queries: LedgerQueries, effect: LedgerEffect, by?: st
  *
  * An address belongs to one record: whoever holds the address that an effect gives to another file moves to its own numeric address, as `replaces` does. So two records may swap addresses, one after the other.
  */
-export function makeApplyEffect(db: LedgerQueries, journal: Journal): ApplyEffect {
+export function makeEffectSteps(db: LedgerQueries, journal: Journal): EffectSteps {
   const statements = {
     ...compileAttachments(db),
     ...compileProducts(db),
@@ -43,103 +46,92 @@ export function makeApplyEffect(db: LedgerQueries, journal: Journal): ApplyEffec
     ...compileLooks(db),
   };
 
-  async function giveWay(queries: LedgerQueries, attachment: Addressed, replaces?: number): Promise<void> {
+  function giveWay(attachment: Addressed, replaces?: number): readonly Step[] {
     const { draftId, kind, fileId, address } = attachment;
     checkAddress(attachment);
-    await statements.vacate(queries, { address, file_id: fileId });
-    if (replaces === undefined || replaces === fileId) return;
-    await statements.moveAway(queries, { draft_id: draftId, kind, file_id: replaces });
+    const vacate = statements.vacate({ address, file_id: fileId });
+    if (replaces === undefined || replaces === fileId) return [vacate];
+    return [vacate, statements.moveAway({ draft_id: draftId, kind, file_id: replaces })];
   }
 
-  async function readdress(queries: LedgerQueries, effect: Readdressed): Promise<void> {
+  function readdress(effect: Readdressed): readonly Step[] {
     const { target, address, sha256 = null } = effect;
     const { draftId: draft_id, kind, fileId: file_id } = target;
-    await giveWay(queries, { ...target, address });
-    const row = { draft_id, kind, file_id, address, sha256 };
-    refuseMissing(await statements.readdress(queries, row), target);
+    const step = statements.readdress({ draft_id, kind, file_id, address, sha256 });
+    return [...giveWay({ ...target, address }), mustBeThere(step, target)];
   }
 
-  return async (queries, effect, by) => {
+  return (effect, by) => {
     switch (effect.type) {
       case "attached":
-        await giveWay(queries, effect.attachment, effect.replaces);
-        await statements.attach(queries, attachmentValues(effect.attachment));
-        return;
-      case "rerecorded":
-        await giveWay(queries, effect.attachment);
-        refuseMissing(
-          await statements.rerecord(queries, attachmentValues(effect.attachment)),
-          effect.attachment,
-        );
-        return;
+        return [
+          ...giveWay(effect.attachment, effect.replaces),
+          statements.attach(attachmentValues(effect.attachment)),
+        ];
+      case "rerecorded": {
+        const { attachment } = effect;
+        const step = statements.rerecord(attachmentValues(attachment));
+        return [...giveWay(attachment), mustBeThere(step, attachment)];
+      }
       case "readdressed":
-        await readdress(queries, effect);
-        return;
+        return readdress(effect);
       case "detached": {
         const { draftId, kind, fileId } = effect.target;
-        await statements.detach(queries, { draft_id: draftId, kind, file_id: fileId });
-        await statements.forgetLook(queries, { resource: fileResource(effect.target) });
-        return;
+        return [
+          statements.detach({ draft_id: draftId, kind, file_id: fileId }),
+          statements.forgetLook({ resource: fileResource(effect.target) }),
+        ];
       }
       case "published":
-        await statements.publish(queries, publicationValues(effect));
-        return;
+        return [statements.publish(publicationValues(effect))];
       case "duplicated":
-        await statements.duplicate(queries, duplicateValues(effect));
-        return;
+        return [statements.duplicate(duplicateValues(effect))];
       case "duplicate_forgotten":
-        await statements.forget(queries, { name: effect.name });
-        return;
+        return [statements.forget({ name: effect.name })];
       case "product_confirmed": {
         const { productId: product_id, provenance } = effect;
         const row = { product_id, confirmed_by: provenance.by, confirmed_at: provenance.at };
-        await statements.confirmPublication(queries, row);
-        await statements.confirmDuplicate(queries, row);
-        return;
+        return [statements.confirmPublication(row), statements.confirmDuplicate(row)];
       }
       case "looked_at":
-        await statements.look(queries, { resource: effect.resource, looked_at: effect.at });
-        return;
+        return [statements.look({ resource: effect.resource, looked_at: effect.at })];
       case "protection":
-        await (effect.protect ? statements.protect : statements.unprotect)(queries, {
-          draft_id: effect.draftId,
-        });
-        return;
+        return [(effect.protect ? statements.protect : statements.unprotect)({ draft_id: effect.draftId })];
       case "object_stored":
-        await statements.forgetObject(queries, { upload_key: effect.uploadKey });
-        await statements.storeObject(queries, objectValues(effect));
-        return;
+        return [
+          statements.forgetObject({ upload_key: effect.uploadKey }),
+          statements.storeObject(objectValues(effect)),
+        ];
       case "object_forgotten":
-        await statements.forgetObject(queries, { upload_key: effect.uploadKey });
-        return;
+        return [statements.forgetObject({ upload_key: effect.uploadKey })];
       case "upload_registered":
-        await statements.forgetObject(queries, { upload_key: effect.uploadKey });
-        await statements.registerUpload(queries, {
-          upload_id: effect.uploadId,
-          upload_key: effect.uploadKey,
-          source: effect.source ?? null,
-          sha256: effect.sha256 ?? null,
-          size: effect.size ?? null,
-          registered_at: effect.at,
-        });
-        return;
+        return [
+          statements.forgetObject({ upload_key: effect.uploadKey }),
+          statements.registerUpload({
+            upload_id: effect.uploadId,
+            upload_key: effect.uploadKey,
+            source: effect.source ?? null,
+            sha256: effect.sha256 ?? null,
+            size: effect.size ?? null,
+            registered_at: effect.at,
+          }),
+        ];
       case "upload_ended":
-        await statements.endUpload(queries, {
-          upload_id: effect.uploadId,
-          status: effect.status,
-          file_id: effect.fileId ?? null,
-        });
-        return;
+        return [
+          statements.endUpload({
+            upload_id: effect.uploadId,
+            status: effect.status,
+            file_id: effect.fileId ?? null,
+          }),
+        ];
       case "settled": {
         const { operationId, outcome } = effect;
-        await journal.settle(queries, { operationId, outcome, ...(by === undefined ? {} : { by }) });
-        return;
+        return [journal.settle({ operationId, outcome, ...(by === undefined ? {} : { by }) })];
       }
     }
   };
 }
 
-function refuseMissing(found: number, target: FileTarget): void {
-  if (found > 0) return;
-  throw new LedgerError("ledger-conflict", `There is no record to change for ${nameOf(target)}.`);
+function mustBeThere(step: Step, target: FileTarget): Step {
+  return { ...step, refusal: `There is no record to change for ${nameOf(target)}.` };
 }

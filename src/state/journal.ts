@@ -1,8 +1,7 @@
 import type { Clock, NewOperation, OperationResult, RunRecord } from "../model/ports.ts";
-import { compileStatement } from "./compiled-statement.ts";
 import { inDoubt } from "./in-doubt.ts";
-import { LedgerError } from "./ledger-error.ts";
 import type { LedgerQueries } from "./schema.ts";
+import { compileStep, type Step } from "./step.ts";
 
 /** How an operation in doubt was settled. */
 export interface Settlement {
@@ -12,73 +11,61 @@ export interface Settlement {
   readonly by?: string;
 }
 
-/** Writes runs and operations. All methods are parts of a transaction. */
+/** Makes the steps that write runs and operations, for one transaction each. */
 export interface Journal {
-  startRun(queries: LedgerQueries, run: RunRecord): Promise<void>;
-  finishRun(
-    queries: LedgerQueries,
-    runId: string,
-    result: { totals: unknown; status: string },
-  ): Promise<void>;
-  begin(queries: LedgerQueries, operation: NewOperation): Promise<void>;
-  finish(queries: LedgerQueries, operationId: string, result: OperationResult): Promise<void>;
+  startRun(run: RunRecord): Step;
+  finishRun(runId: string, result: { totals: unknown; status: string }): Step;
+  begin(operation: NewOperation): Step;
+  finish(operationId: string, result: OperationResult): Step;
   /** Settles updates, detachments and uploads in doubt at the address of an operation that is done. */
-  supersede(queries: LedgerQueries, operationId: string): Promise<void>;
-  settle(queries: LedgerQueries, settlement: Settlement): Promise<void>;
+  supersede(operationId: string): Step;
+  settle(settlement: Settlement): Step;
 }
 
 /** Makes the journal of a database; its statements are compiled once. */
 export function makeJournal(db: LedgerQueries, clock: Clock): Journal {
   const statements = compileStatements(db);
   return {
-    async startRun(queries, run) {
-      await statements.startRun(queries, {
+    startRun: (run) =>
+      statements.startRun({
         id: run.id,
         command: run.command,
         plan_id: run.planId,
         started_at: run.startedAt,
-      });
-    },
-    async finishRun(queries, runId, { totals, status }) {
-      const json = JSON.stringify(totals ?? null);
-      const found = await statements.finishRun(queries, {
+      }),
+    finishRun: (runId, { totals, status }) => ({
+      ...statements.finishRun({
         id: runId,
-        totals: json,
+        totals: JSON.stringify(totals ?? null),
         status,
         now: clock.now(),
-      });
-      if (found === 0) throw conflict(`Run ${runId} was never started, or has ended.`);
-    },
-    async begin(queries, { runId, intent, ...operation }) {
-      const json = JSON.stringify(intent);
-      await statements.begin(queries, { ...operation, run_id: runId, intent: json, now: clock.now() });
-    },
-    async finish(queries, operationId, { outcome, status, attempts, failure }) {
-      const found = await statements.finish(queries, {
+      }),
+      refusal: `Run ${runId} was never started, or has ended.`,
+    }),
+    begin: ({ runId, intent, ...operation }) =>
+      statements.begin({ ...operation, run_id: runId, intent: JSON.stringify(intent), now: clock.now() }),
+    finish: (operationId, { outcome, status, attempts, failure }) => ({
+      ...statements.finish({
         id: operationId,
         outcome,
         status: status ?? null,
         attempts,
         failure: failure === undefined ? null : JSON.stringify(failure),
         now: clock.now(),
-      });
-      if (found === 0) throw conflict(`Operation ${operationId} was never begun, or has ended.`);
-    },
-    async supersede(queries, operationId) {
-      await statements.supersede(queries, { id: operationId, now: clock.now() });
-    },
-    async settle(queries, { operationId, outcome, by }) {
-      const values = { id: operationId, outcome, by: by ?? null, now: clock.now() };
-      if ((await statements.settle(queries, values)) === 0) {
-        throw conflict(`Operation ${operationId} is not in doubt.`);
-      }
-    },
+      }),
+      refusal: `Operation ${operationId} was never begun, or has ended.`,
+    }),
+    supersede: (operationId) => statements.supersede({ id: operationId, now: clock.now() }),
+    settle: ({ operationId, outcome, by }) => ({
+      ...statements.settle({ id: operationId, outcome, by: by ?? null, now: clock.now() }),
+      refusal: `Operation ${operationId} is not in doubt.`,
+    }),
   };
 }
 
 function compileStatements(db: LedgerQueries) {
   return {
-    startRun: compileStatement<{ id: string; command: string; plan_id: string; started_at: number }>((slot) =>
+    startRun: compileStep<{ id: string; command: string; plan_id: string; started_at: number }>((slot) =>
       db.insertInto("runs").values({
         id: slot("id"),
         command: slot("command"),
@@ -86,14 +73,14 @@ function compileStatements(db: LedgerQueries) {
         started_at: slot("started_at"),
       }),
     ),
-    finishRun: compileStatement<{ id: string; totals: string; status: string; now: number }>((slot) =>
+    finishRun: compileStep<{ id: string; totals: string; status: string; now: number }>((slot) =>
       db
         .updateTable("runs")
         .set({ finished_at: slot("now"), status: slot("status"), totals: slot("totals") })
         .where("id", "=", slot("id"))
         .where("finished_at", "is", null),
     ),
-    begin: compileStatement<{
+    begin: compileStep<{
       id: string;
       run_id: string;
       address: string;
@@ -114,7 +101,7 @@ function compileStatements(db: LedgerQueries) {
         started_at: slot("now"),
       }),
     ),
-    finish: compileStatement<{
+    finish: compileStep<{
       id: string;
       outcome: string;
       status: number | null;
@@ -134,7 +121,7 @@ function compileStatements(db: LedgerQueries) {
         .where("id", "=", slot("id"))
         .where("outcome", "is", null),
     ),
-    supersede: compileStatement<{ id: string; now: number }>((slot) =>
+    supersede: compileStep<{ id: string; now: number }>((slot) =>
       db
         .updateTable("operations")
         .set({ settled_at: slot("now"), settled_as: "superseded", settled_by: slot("id") })
@@ -145,7 +132,7 @@ function compileStatements(db: LedgerQueries) {
         .where("id", "<>", slot("id"))
         .where(inDoubt),
     ),
-    settle: compileStatement<{ id: string; outcome: string; by: string | null; now: number }>((slot) =>
+    settle: compileStep<{ id: string; outcome: string; by: string | null; now: number }>((slot) =>
       db
         .updateTable("operations")
         .set({ settled_at: slot("now"), settled_as: slot("outcome"), settled_by: slot("by") })
@@ -153,8 +140,4 @@ function compileStatements(db: LedgerQueries) {
         .where(inDoubt),
     ),
   };
-}
-
-function conflict(message: string): LedgerError {
-  return new LedgerError("ledger-conflict", message);
 }

@@ -1,4 +1,5 @@
 import type { LedgerQueries, LedgerTables } from "./schema.ts";
+import type { Step } from "./step.ts";
 
 /**
  * How a transaction shares the ledger.
@@ -23,6 +24,11 @@ export interface LedgerDatabase {
    * code is `ledger-outcome-unknown`.
    */
   transaction<T>(mode: TransactionMode, work: (queries: LedgerQueries) => Promise<T>): Promise<T>;
+  /**
+   * Runs steps in one writing transaction, in order, and resolves once it is committed and on disk. `make` is called for
+   * every attempt. Rejects as {@link LedgerDatabase.transaction} does, and with `StepRefusedError`.
+   */
+  commit(make: () => readonly Step[]): Promise<void>;
   /**
    * All rows of a table as arrays of plain values in the order of `columns`, in no order of their own. The fastest
    * way the database has to hand over a hundred thousand rows. Only inside a transaction.

@@ -10,6 +10,7 @@ import { migrate, schemaState } from "./migrate.ts";
 import { allMigrations } from "./migrations/all-migrations.ts";
 import { isPostgresLocation } from "./postgres/postgres-location.ts";
 import { SqlLedger } from "./sql-ledger.ts";
+import type { CommitThreadOptions } from "./sqlite/commit-thread.ts";
 
 /** A ledger, with what the commands that look at it need. */
 export interface StateStore extends Ledger, LockStore, SlotStore, LedgerReader {
@@ -38,12 +39,20 @@ export interface StateStore extends Ledger, LockStore, SlotStore, LedgerReader {
   forgetQuietRuns(of: { readonly command: string; readonly before: number }): Promise<number>;
 }
 
+/** Arguments of {@link openLedger}. */
+export interface OpenOptions {
+  readonly location: string;
+  readonly clock: Clock;
+  /** Another thread commits large groups of changes to a SQLite file; absent: this one does. */
+  readonly commitThread?: CommitThreadOptions | undefined;
+}
+
 /**
  * Opens the ledger at `location`: an absolute path of a SQLite file, which is made with its folder when there is none,
  * or the `postgres://` URL of a database, in which its schema is made when there is none. Any number of processes may
  * open it at once. Rejects with a `LedgerError` that says what is wrong, without the password of the location.
  */
-export async function openLedger(options: { location: string; clock: Clock }): Promise<StateStore> {
+export async function openLedger(options: OpenOptions): Promise<StateStore> {
   const database = await openDatabase(options);
   try {
     const isNew = await migrate(database, { migrations: allMigrations, clock: options.clock });
@@ -94,7 +103,7 @@ async function openOutdated(options: { location: string; clock: Clock }, shown: 
 }
 
 /** Loads the driver of the one database that is asked for. */
-async function openDatabase(options: { location: string; clock: Clock }): Promise<LedgerDatabase> {
+async function openDatabase(options: OpenOptions): Promise<LedgerDatabase> {
   if (isPostgresLocation(options.location)) return openPostgresDatabase(options);
   const { openSqlite } = await import("./sqlite/sqlite-database.ts");
   return openSqlite(options);

@@ -16,7 +16,7 @@ import type {
 import type { Recorded } from "../model/recorded.ts";
 import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
 import type { SlotStore, SlotTable } from "../model/slots.ts";
-import { type ApplyEffect, makeApplyEffect } from "./effects.ts";
+import { type EffectSteps, makeEffectSteps } from "./effects.ts";
 import { type OperationFilter, type RunFilter, readInDoubt, readOperations, readRuns } from "./history.ts";
 import { importLedger } from "./import-ledger.ts";
 import { type Journal, makeJournal } from "./journal.ts";
@@ -27,6 +27,7 @@ import type { LedgerReader } from "./ledger-reader.ts";
 import { RecordReader } from "./read-records.ts";
 import { exchangeNotice, forgetQuietRuns } from "./rounds.ts";
 import type { LedgerQueries } from "./schema.ts";
+import { compileStep } from "./step.ts";
 import { StoredRow } from "./stored-row.ts";
 import { StoredSlots } from "./stored-slots.ts";
 import { makeTakeIn, type TakeIn } from "./take-in.ts";
@@ -45,7 +46,7 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
   readonly #database: LedgerDatabase;
   readonly #queue: WriteQueue;
   readonly #journal: Journal;
-  readonly #applyEffect: ApplyEffect;
+  readonly #effectSteps: EffectSteps;
   readonly #takeIn: TakeIn;
   readonly #lock: WorkspaceLock;
   readonly #slots: StoredSlots;
@@ -58,18 +59,22 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
     this.isNew = isNew;
     this.#database = database;
     this.#journal = makeJournal(database.queries, clock);
-    this.#applyEffect = makeApplyEffect(database.queries, this.#journal);
+    this.#effectSteps = makeEffectSteps(database.queries, this.#journal);
     this.#takeIn = makeTakeIn({
       journal: this.#journal,
-      applyEffect: this.#applyEffect,
+      effectSteps: this.#effectSteps,
       location: database.location,
     });
     this.#slots = new StoredSlots(database);
     this.#lock = new WorkspaceLock(database, {
       clock,
-      commitNothing: () => this.#queue.add({ shown: false, apply: async () => {} }),
+      commitNothing: () => this.#queue.add({ shown: false, steps: [] }),
     });
-    this.#queue = new WriteQueue(database, { raiseSerial, fence: (queries) => this.#lock.fence(queries) });
+    this.#queue = new WriteQueue(database, {
+      fence: () => this.#lock.fence(),
+      lost: () => this.#lock.lost(),
+      raiseSerial: compileRise(database.queries)({}),
+    });
   }
 
   get location(): string {
@@ -89,21 +94,18 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
   }
 
   async startRun(run: RunRecord): Promise<void> {
-    await this.#queue.add({ shown: false, apply: (queries) => this.#journal.startRun(queries, run) });
+    await this.#queue.add({ shown: false, steps: [this.#journal.startRun(run)] });
   }
 
   async finishRun(
     runId: string,
     result: { readonly totals: unknown; readonly status: string },
   ): Promise<void> {
-    await this.#queue.add({
-      shown: false,
-      apply: (queries) => this.#journal.finishRun(queries, runId, result),
-    });
+    await this.#queue.add({ shown: false, steps: [this.#journal.finishRun(runId, result)] });
   }
 
   async begin(operation: NewOperation): Promise<void> {
-    await this.#queue.add({ shown: true, apply: (queries) => this.#journal.begin(queries, operation) });
+    await this.#queue.add({ shown: true, steps: [this.#journal.begin(operation)] });
   }
 
   async finish(
@@ -113,22 +115,17 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
   ): Promise<void> {
     await this.#queue.add({
       shown: true,
-      apply: async (queries) => {
-        await this.#journal.finish(queries, operationId, result);
-        for (const effect of effects) await this.#applyEffect(queries, effect, operationId);
-        if (result.outcome === "done") await this.#journal.supersede(queries, operationId);
-      },
+      steps: [
+        this.#journal.finish(operationId, result),
+        ...effects.flatMap((effect) => this.#effectSteps(effect, operationId)),
+        ...(result.outcome === "done" ? [this.#journal.supersede(operationId)] : []),
+      ],
     });
   }
 
   async record(effects: readonly LedgerEffect[]): Promise<void> {
     if (effects.length === 0) return this.#queue.refuseIfClosed();
-    await this.#queue.add({
-      shown: true,
-      apply: async (queries) => {
-        for (const effect of effects) await this.#applyEffect(queries, effect);
-      },
-    });
+    await this.#queue.add({ shown: true, steps: effects.flatMap((effect) => this.#effectSteps(effect)) });
   }
 
   async takeIn(kept: KeptOutcome, preference?: Preference): Promise<TakenIn> {
@@ -241,8 +238,8 @@ async function readMeta(queries: LedgerQueries, location: string): Promise<Store
   return new StoredRow({ location, table: "meta", columns, keyLength: 1 }, values);
 }
 
-async function raiseSerial(queries: LedgerQueries): Promise<void> {
-  await queries.updateTable("meta").set({ serial: sql<number>`serial + 1` }).execute();
+function compileRise(db: LedgerQueries) {
+  return compileStep(() => db.updateTable("meta").set({ serial: sql<number>`serial + 1` }));
 }
 
 async function bind(queries: LedgerQueries, owner: LedgerOwner, location: string): Promise<void> {

@@ -1,7 +1,7 @@
 import type { SlotPause, SlotShare, SlotTable } from "../model/slots.ts";
-import { compileStatement } from "./compiled-statement.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import type { LedgerQueries, SlotSharesTable } from "./schema.ts";
+import { compileStep, runSteps } from "./step.ts";
 import { slotProcessSchema } from "./stored-json.ts";
 import { StoredRow } from "./stored-row.ts";
 
@@ -91,17 +91,18 @@ export class StoredSlots {
   }
 
   async #write(queries: LedgerQueries, before: SlotTable, after: SlotTable): Promise<void> {
+    const { put, remove, pause, resume } = this.#statements;
     const kept = new Set(after.shares.map(({ owner }) => owner));
-    for (const { owner } of before.shares) {
-      if (!kept.has(owner)) await this.#statements.remove(queries, { owner });
-    }
-    for (const share of after.shares) {
-      if (!before.shares.includes(share)) await this.#statements.put(queries, shareValues(share));
-    }
-    if (before.pause !== undefined && after.pause === undefined) await this.#statements.resume(queries, {});
-    if (after.pause !== undefined && after.pause !== before.pause) {
-      await this.#statements.pause(queries, { set_at: after.pause.setAt, ms: Math.ceil(after.pause.ms) });
-    }
+    const gone = before.shares.filter(({ owner }) => !kept.has(owner));
+    const changed = after.shares.filter((share) => !before.shares.includes(share));
+    await runSteps(queries, [
+      ...gone.map(({ owner }) => remove({ owner })),
+      ...changed.map((share) => put(shareValues(share))),
+      ...(before.pause !== undefined && after.pause === undefined ? [resume({})] : []),
+      ...(after.pause !== undefined && after.pause !== before.pause
+        ? [pause({ set_at: after.pause.setAt, ms: Math.ceil(after.pause.ms) })]
+        : []),
+    ]);
   }
 }
 
@@ -123,7 +124,7 @@ function shareValues(share: SlotShare): SlotSharesTable {
 
 function compileStatements(db: LedgerQueries) {
   return {
-    put: compileStatement<Pick<SlotSharesTable, keyof SlotSharesTable>>((slot) =>
+    put: compileStep<Pick<SlotSharesTable, keyof SlotSharesTable>>((slot) =>
       db
         .insertInto("slot_shares")
         .values({
@@ -151,10 +152,10 @@ function compileStatements(db: LedgerQueries) {
           })),
         ),
     ),
-    remove: compileStatement<{ owner: string }>((slot) =>
+    remove: compileStep<{ owner: string }>((slot) =>
       db.deleteFrom("slot_shares").where("owner", "=", slot("owner")),
     ),
-    pause: compileStatement<{ set_at: number; ms: number }>((slot) =>
+    pause: compileStep<{ set_at: number; ms: number }>((slot) =>
       db
         .insertInto("slot_pauses")
         .values({ id: 1, set_at: slot("set_at"), ms: slot("ms") })
@@ -164,6 +165,6 @@ function compileStatements(db: LedgerQueries) {
             .doUpdateSet((eb) => ({ set_at: eb.ref("excluded.set_at"), ms: eb.ref("excluded.ms") })),
         ),
     ),
-    resume: compileStatement<Record<never, never>>(() => db.deleteFrom("slot_pauses")),
+    resume: compileStep<Record<never, never>>(() => db.deleteFrom("slot_pauses")),
   };
 }

@@ -2,10 +2,11 @@ import type { StoredOperation } from "../model/history.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
 import { isoTime } from "../model/time.ts";
-import type { ApplyEffect } from "./effects.ts";
+import type { EffectSteps } from "./effects.ts";
 import { readOperations, readRuns } from "./history.ts";
 import type { Journal } from "./journal.ts";
 import type { LedgerQueries } from "./schema.ts";
+import { runSteps } from "./step.ts";
 
 /** Takes a kept outcome in, inside a transaction. Any number of times: what the ledger holds already is not done again. */
 export type TakeIn = (queries: LedgerQueries, kept: KeptOutcome, preference?: Preference) => Promise<TakenIn>;
@@ -26,10 +27,10 @@ export type TakeIn = (queries: LedgerQueries, kept: KeptOutcome, preference?: Pr
  */
 export function makeTakeIn(parts: {
   readonly journal: Journal;
-  readonly applyEffect: ApplyEffect;
+  readonly effectSteps: EffectSteps;
   readonly location: string;
 }): TakeIn {
-  const { journal, applyEffect, location } = parts;
+  const { journal, effectSteps, location } = parts;
   return async (queries, kept, preference) => {
     const { operation, result } = kept;
     const [found] = await readOperations(queries, location, { id: operation.id });
@@ -38,35 +39,36 @@ export function makeTakeIn(parts: {
     if (course.type === "conflict" || course.type === "known") return course;
 
     if (found === undefined) await beginAgain(queries, kept);
-    await journal.finish(queries, operation.id, result);
+    await runSteps(queries, [journal.finish(operation.id, result)]);
     if (course.type === "note") return { type: course.overruled ? "noted" : "known" };
     if (course.overrules) await giveWay(queries, kept);
     for (const effect of kept.effects) {
       if (course.overrules || !products.known.has(effect)) await apply(queries, effect, operation.id);
     }
-    if (result.outcome === "done") await journal.supersede(queries, operation.id);
+    if (result.outcome === "done") await runSteps(queries, [journal.supersede(operation.id)]);
     return { type: "recorded" };
   };
 
   async function beginAgain(queries: LedgerQueries, { operation, command, keptAt }: KeptOutcome) {
     const [run] = await readRuns(queries, location, { id: operation.runId });
     if (run === undefined) {
-      await journal.startRun(queries, { id: operation.runId, command, planId: "", startedAt: keptAt });
+      const begun = { id: operation.runId, command, planId: "", startedAt: keptAt };
+      await runSteps(queries, [journal.startRun(begun)]);
     }
-    await journal.begin(queries, operation);
+    await runSteps(queries, [journal.begin(operation)]);
   }
 
   async function apply(queries: LedgerQueries, effect: LedgerEffect, by: string): Promise<void> {
     switch (effect.type) {
       case "rerecorded":
         // A ledger that is older than the call may not have the record; the answer proves it all the same.
-        return applyEffect(queries, { type: "attached", attachment: effect.attachment }, by);
+        return runSteps(queries, effectSteps({ type: "attached", attachment: effect.attachment }, by));
       case "settled": {
         const [other] = await readOperations(queries, location, { id: effect.operationId });
-        return isInDoubt(other) ? applyEffect(queries, effect, by) : undefined;
+        return isInDoubt(other) ? runSteps(queries, effectSteps(effect, by)) : undefined;
       }
       default:
-        return applyEffect(queries, effect, by);
+        return runSteps(queries, effectSteps(effect, by));
     }
   }
 }

@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { defaultHeartbeatMs, defaultLeaseMs, type HeldLock } from "../model/lock.ts";
 import type { Clock, Lease, LockRequest } from "../model/ports.ts";
-import { compileStatement } from "./compiled-statement.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { LedgerError, LockHeldError } from "./ledger-error.ts";
 import type { LedgerQueries } from "./schema.ts";
+import { compileStep, runStep, type Step } from "./step.ts";
 import { holderSchema } from "./stored-json.ts";
 import { StoredRow } from "./stored-row.ts";
 
@@ -53,12 +53,13 @@ export class WorkspaceLock {
     const { lock, before } = await this.#database.transaction("write", async (queries) => {
       const before = await this.read(queries);
       const now = clock.now();
-      const taken = await this.#statements.take(queries, {
+      const take = this.#statements.take({
         lock_id: lockId,
         holder: JSON.stringify(holder),
         now,
         until: now + leaseMs,
       });
+      const taken = await runStep(queries, take);
       const lock = await this.read(queries);
       if (lock === undefined) throw new LedgerError("ledger-conflict", "The lock changed while it was read.");
       if (taken === 0) throw new LockHeldError(this.#database.location, lock);
@@ -89,17 +90,27 @@ export class WorkspaceLock {
   }
 
   /**
-   * Part of every writing transaction: renews the lease of this store, if it has one. Throws `lock-lost` when it is not
-   * the newest any more, or has expired. The row stays locked until the transaction ends, so that nobody can take the
-   * lock over between this check and the commit.
+   * The first step of every writing transaction of this store, made anew for each: it renews the store's lease, and is
+   * refused when that is not the newest any more, or has expired. The row stays locked until the transaction ends, so that
+   * nobody can take the lock over between this check and the commit. `undefined`: this store has no lease.
    */
-  async fence(queries: LedgerQueries): Promise<void> {
-    if (this.#own === undefined) return;
+  fence(): Step | undefined {
+    if (this.#own === undefined) return undefined;
     const { lock, leaseMs } = this.#own;
     const now = this.#parts.clock.now();
     const { id: lock_id, token } = lock;
-    if ((await this.#statements.renew(queries, { lock_id, token, now, until: now + leaseMs })) > 0) return;
-    throw lost(this.#database.location, await this.read(queries), lock);
+    const renew = this.#statements.renew({ lock_id, token, now, until: now + leaseMs });
+    return { ...renew, refusal: "the lock was lost" };
+  }
+
+  /** What a fence that was refused means: `lock-lost`, with who has the lock, or how looking that up failed. */
+  async lost(): Promise<Error> {
+    try {
+      const found = await this.#database.transaction("read", (queries) => this.read(queries));
+      return describeLoss(this.#database.location, found, this.#own?.lock);
+    } catch (error) {
+      return error instanceof Error ? error : new LedgerError("ledger-failed", String(error));
+    }
   }
 
   /** The lock that is held, expired or not. Part of a transaction. */
@@ -126,7 +137,7 @@ export class WorkspaceLock {
   /** False when no lock of this id is held. */
   async releaseByForce(id: string): Promise<boolean> {
     const released = await this.#database.transaction("write", (queries) =>
-      this.#statements.release(queries, { lock_id: id }),
+      runStep(queries, this.#statements.release({ lock_id: id })),
     );
     return released > 0;
   }
@@ -147,7 +158,7 @@ export class WorkspaceLock {
 function compileStatements(db: LedgerQueries) {
   const free = { lock_id: null, holder: null, acquired_at: null, expires_at: null };
   return {
-    take: compileStatement<{ lock_id: string; holder: string; now: number; until: number }>((slot) =>
+    take: compileStep<{ lock_id: string; holder: string; now: number; until: number }>((slot) =>
       db
         .updateTable("leases")
         .set({
@@ -159,7 +170,7 @@ function compileStatements(db: LedgerQueries) {
         })
         .where((eb) => eb.or([eb("lock_id", "is", null), eb("expires_at", "<=", slot("now"))])),
     ),
-    renew: compileStatement<{ lock_id: string; token: number; now: number; until: number }>((slot) =>
+    renew: compileStep<{ lock_id: string; token: number; now: number; until: number }>((slot) =>
       db
         .updateTable("leases")
         .set({ expires_at: slot("until") })
@@ -167,13 +178,13 @@ function compileStatements(db: LedgerQueries) {
         .where("token", "=", slot("token"))
         .where("expires_at", ">", slot("now")),
     ),
-    release: compileStatement<{ lock_id: string }>((slot) =>
+    release: compileStep<{ lock_id: string }>((slot) =>
       db.updateTable("leases").set(free).where("lock_id", "=", slot("lock_id")),
     ),
   };
 }
 
-function lost(location: string, found: HeldLock | undefined, own: HeldLock): LedgerError {
+function describeLoss(location: string, found: HeldLock | undefined, own: HeldLock | undefined): LedgerError {
   return new LedgerError(
     "lock-lost",
     `The lock of the ledger ${location} was lost: ${howLost(found, own)}. Nothing of this change was stored.`,
@@ -181,9 +192,9 @@ function lost(location: string, found: HeldLock | undefined, own: HeldLock): Led
   );
 }
 
-function howLost(found: HeldLock | undefined, own: HeldLock): string {
+function howLost(found: HeldLock | undefined, own: HeldLock | undefined): string {
   if (found === undefined) return "it was released by force, or has passed through other hands since";
-  if (found.id === own.id) return "this process stood still for longer than its lease";
+  if (found.id === own?.id) return "this process stood still for longer than its lease";
   const { user, host, pid, command } = found.holder;
   return `${user} on ${host} (process ${pid}, ${command}) has taken it over`;
 }

@@ -2,12 +2,25 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { LedgerError } from "./ledger-error.ts";
 import type { LedgerQueries } from "./schema.ts";
+import { runSteps, type Step, StepRefusedError } from "./step.ts";
 
-/** A change of the ledger, made with queries alone: it may be run more than once before it is committed. */
-export interface Change {
+/**
+ * A change of the ledger: steps, or, where what is done next depends on what is there, queries. It may be run more than
+ * once before it is committed.
+ */
+export type Change = {
   /** Whether `Recorded` shows it. */
   readonly shown: boolean;
-  apply(queries: LedgerQueries): Promise<void>;
+} & ({ readonly steps: readonly Step[] } | { apply(queries: LedgerQueries): Promise<void> });
+
+/** What stands in every transaction beside the changes. */
+export interface Frame {
+  /** The first step of all: it is refused when this store may not write any more. */
+  readonly fence: () => Step | undefined;
+  /** What is told when it was. */
+  readonly lost: () => Promise<Error>;
+  /** The last step, where a change is shown. */
+  readonly raiseSerial: Step;
 }
 
 interface Member {
@@ -31,26 +44,14 @@ const largestGroup = 500;
  */
 export class WriteQueue {
   readonly #database: LedgerDatabase;
-  readonly #raiseSerial: (queries: LedgerQueries) => Promise<unknown>;
-  readonly #fence: (queries: LedgerQueries) => Promise<void>;
+  readonly #frame: Frame;
   readonly #waiting: Member[] = [];
   #running: Promise<void> | undefined;
   #closed = false;
 
-  /**
-   * `raiseSerial` is run once in every transaction with a change that is shown; `fence` first of all in every one, and
-   * throws when this store may not write any more.
-   */
-  constructor(
-    database: LedgerDatabase,
-    parts: {
-      readonly raiseSerial: (queries: LedgerQueries) => Promise<unknown>;
-      readonly fence: (queries: LedgerQueries) => Promise<void>;
-    },
-  ) {
+  constructor(database: LedgerDatabase, frame: Frame) {
     this.#database = database;
-    this.#raiseSerial = parts.raiseSerial;
-    this.#fence = parts.fence;
+    this.#frame = frame;
   }
 
   /** Resolves once the change is committed and synced. */
@@ -78,9 +79,15 @@ export class WriteQueue {
     while (this.#waiting.length > 0) {
       // Lets everything that this turn of the event loop brings join the group.
       await nextTurn();
-      await this.#commit(this.#waiting.splice(0, largestGroup));
+      await this.#commit(this.#takeGroup());
     }
     this.#running = undefined;
+  }
+
+  /** Those that have waited longest: as many with steps as there are, or one with queries. */
+  #takeGroup(): readonly Member[] {
+    const other = this.#waiting.findIndex(({ change }) => !("steps" in change));
+    return this.#waiting.splice(0, Math.min(largestGroup, other === -1 ? largestGroup : Math.max(other, 1)));
   }
 
   async #commit(group: readonly Member[]): Promise<void> {
@@ -97,12 +104,28 @@ export class WriteQueue {
     for (const { resolve } of group) resolve();
   }
 
-  #transact(group: readonly Member[]): Promise<void> {
-    return this.#database.transaction("write", async (queries) => {
-      await this.#fence(queries);
-      for (const { change } of group) await change.apply(queries);
-      if (group.some(({ change }) => change.shown)) await this.#raiseSerial(queries);
-    });
+  async #transact(group: readonly Member[]): Promise<void> {
+    let fence: Step | undefined;
+    const opening = () => {
+      fence = this.#frame.fence();
+      return fence === undefined ? [] : [fence];
+    };
+    const closing = group.some(({ change }) => change.shown) ? [this.#frame.raiseSerial] : [];
+    const change = group[0]?.change;
+    try {
+      if (change !== undefined && "apply" in change) {
+        await this.#database.transaction("write", async (queries) => {
+          await runSteps(queries, opening());
+          await change.apply(queries);
+          await runSteps(queries, closing);
+        });
+      } else {
+        const steps = group.flatMap(({ change }) => ("steps" in change ? change.steps : []));
+        await this.#database.commit(() => [...opening(), ...steps, ...closing]);
+      }
+    } catch (error) {
+      throw error instanceof StepRefusedError && error.step === fence ? await this.#frame.lost() : error;
+    }
   }
 }
 

@@ -89,6 +89,7 @@ async function reconcile() {
       paintErr: plain,
       interactive: false,
       log: () => {},
+      isVerbose: false,
       adjust: () => {},
       readAll: async () => "",
       ask: async () => undefined,

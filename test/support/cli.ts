@@ -19,6 +19,8 @@ export interface Running {
   readonly stderr: () => string;
   readonly ended: Promise<Ended>;
   readonly kill: (signal: NodeJS.Signals) => void;
+  /** -1 when it could not be started. */
+  readonly pid: number;
 }
 
 /** Where and with what a command runs. The environment holds nothing of draftsync's but what is given. */
@@ -72,7 +74,13 @@ export function startDraftsync(
       }
     });
   });
-  return { stdout: () => stdout, stderr: () => stderr, ended, kill: (signal) => child.kill(signal) };
+  return {
+    stdout: () => stdout,
+    stderr: () => stderr,
+    ended,
+    kill: (signal) => child.kill(signal),
+    pid: child.pid ?? -1,
+  };
 }
 
 /** Runs the real binary to its end. */

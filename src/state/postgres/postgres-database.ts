@@ -8,6 +8,7 @@ import type { LedgerDatabase, TransactionMode } from "../ledger-database.ts";
 import { LedgerError } from "../ledger-error.ts";
 import { patiently } from "../patience.ts";
 import type { LedgerQueries, LedgerTables } from "../schema.ts";
+import { runSteps, type Step } from "../step.ts";
 import { readPasswordFile } from "./password-file.ts";
 import { CommitInDoubt, LedgerPostgresDialect } from "./postgres-dialect.ts";
 import { explainFailure, isBusy, isLost } from "./postgres-failure.ts";
@@ -148,6 +149,10 @@ class PostgresLedgerDatabase implements LedgerDatabase {
     } catch (error) {
       throw explainFailure(error, this.location, mode);
     }
+  }
+
+  commit(make: () => readonly Step[]): Promise<void> {
+    return this.transaction("write", (queries) => runSteps(queries, make()));
   }
 
   async scan<Table extends keyof LedgerTables>(

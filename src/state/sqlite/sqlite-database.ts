@@ -6,6 +6,8 @@ import type { LedgerDatabase, TransactionMode } from "../ledger-database.ts";
 import { LedgerError } from "../ledger-error.ts";
 import { patiently } from "../patience.ts";
 import type { LedgerQueries, LedgerTables } from "../schema.ts";
+import { runSteps, type Step } from "../step.ts";
+import { CommitThread, type CommitThreadOptions } from "./commit-thread.ts";
 import {
   assertSameFile,
   assertStill,
@@ -17,60 +19,29 @@ import {
   prepareFile,
   type StillFile,
 } from "./ledger-file.ts";
+import { applyPragmas, busyTimeout } from "./pragmas.ts";
 import { LedgerSqliteDialect } from "./sqlite-dialect.ts";
 import { explainFailure, isBusy, isForbidden } from "./sqlite-failure.ts";
 
 /** How long a ledger that others keep locked is tried, milliseconds. */
 const patience = 10_000;
 
-/** How long SQLite itself waits for a lock, milliseconds. Short: the whole process stands still meanwhile. */
-const busyTimeout = 50;
-
 /** Rows that are handed over at once: few enough for any text they may hold. */
 const scanPage = 1_000;
-
-/**
- * Settings that are made and read back, with the values that SQLite reports. WAL with `synchronous=FULL` syncs every
- * commit (https://www.sqlite.org/pragma.html#pragma_synchronous); `fullfsync` makes that reach the disk on macOS.
- */
-const pragmas: readonly (readonly [name: string, value: string, readBack: string | number])[] = [
-  ["busy_timeout", String(busyTimeout), busyTimeout],
-  ["journal_mode", "wal", "wal"],
-  ["synchronous", "full", 2],
-  ["fullfsync", "on", 1],
-  ["foreign_keys", "on", 1],
-  // KiB, negative by SQLite's convention: the default of 2 MiB is smaller than the indices of a big catalogue.
-  ["cache_size", "-32000", -32_000],
-];
-
-/** Makes the settings of a ledger's connection. Throws when SQLite did not take one of them. */
-export function applyPragmas(database: Database.Database, location: string): void {
-  for (const [name, value, readBack] of pragmas) {
-    database.exec(`pragma ${name} = ${value}`);
-    const [row] = database.prepare(`pragma ${name}`).raw().all();
-    const got: unknown = Array.isArray(row) ? row[0] : undefined;
-    if (got !== readBack) {
-      throw new LedgerError(
-        "ledger-unreadable",
-        `The ledger ${location} cannot be opened safely: SQLite's ${name} is ${String(got)} and must be ${readBack}.`,
-        { hint: "Put the ledger on a local disk: SQLite needs shared memory and file locks there." },
-      );
-    }
-  }
-}
 
 /** Opens the SQLite file at `location`, an absolute path; makes it when there is none. Rejects with a LedgerError. */
 export async function openSqlite(options: {
   readonly location: string;
   readonly clock: Clock;
+  readonly commitThread?: CommitThreadOptions | undefined;
 }): Promise<LedgerDatabase> {
-  const { location, clock } = options;
+  const { location, clock, commitThread } = options;
   try {
     await prepareFile(location, clock);
     // Before it is opened: a file that is put in its place in between is then refused, and never written to unnoticed.
     const file = identify(location);
     const database = await patientlyWith(clock, () => connect(location));
-    return new SqliteLedgerDatabase(database, { location, clock, file });
+    return new SqliteLedgerDatabase(database, { location, clock, file, commitThread });
   } catch (error) {
     throw explainFailure(error, location);
   }
@@ -167,6 +138,10 @@ class SqliteLedgerDatabase implements LedgerDatabase {
   readonly #clock: Clock;
   readonly #file: FileIdentity | undefined;
   readonly #still: StillFile | undefined;
+  readonly #threadOptions: CommitThreadOptions | undefined;
+  #thread: CommitThread | undefined;
+  /** Ends with the last writing transaction of this store. */
+  #lastWrite: Promise<unknown> = Promise.resolve();
 
   constructor(
     database: Database.Database,
@@ -175,23 +150,35 @@ class SqliteLedgerDatabase implements LedgerDatabase {
       readonly clock: Clock;
       readonly file: FileIdentity | undefined;
       readonly still?: StillFile | undefined;
+      readonly commitThread?: CommitThreadOptions | undefined;
     },
   ) {
-    const { location, clock, file, still } = opened;
+    const { location, clock, file, still, commitThread } = opened;
     this.location = location;
     this.queries = new Kysely<LedgerTables>({ dialect: new LedgerSqliteDialect(database) });
     this.#database = database;
     this.#clock = clock;
     this.#file = file;
     this.#still = still;
+    this.#threadOptions = commitThread;
   }
 
-  async transaction<T>(mode: TransactionMode, work: (queries: LedgerQueries) => Promise<T>): Promise<T> {
-    try {
-      return await patientlyWith(this.#clock, () => this.#begin(mode).execute(this.#checked(mode, work)));
-    } catch (error) {
-      throw explainFailure(error, this.location);
-    }
+  transaction<T>(mode: TransactionMode, work: (queries: LedgerQueries) => Promise<T>): Promise<T> {
+    const attempt = () => this.#begin(mode).execute(this.#checked(mode, work));
+    const carryOut = async () => {
+      try {
+        return await patientlyWith(this.#clock, attempt);
+      } catch (error) {
+        throw explainFailure(error, this.location);
+      }
+    };
+    return mode === "read" ? carryOut() : this.#inTurn(carryOut);
+  }
+
+  async commit(make: () => readonly Step[]): Promise<void> {
+    const thread = this.#threadFor(make);
+    if (thread !== undefined && (await this.#inTurn(() => this.#commitOn(thread, make)))) return;
+    await this.transaction("write", (queries) => runSteps(queries, make()));
   }
 
   async scan<Table extends keyof LedgerTables>(
@@ -229,6 +216,7 @@ class SqliteLedgerDatabase implements LedgerDatabase {
   }
 
   async close(): Promise<void> {
+    await this.#thread?.close();
     try {
       // The file is whole by itself then, and can be copied. libsql keeps its handles until the statements are
       // collected as garbage, so SQLite does not do this by itself.
@@ -253,6 +241,27 @@ class SqliteLedgerDatabase implements LedgerDatabase {
       else assertStill(this.location, still);
       return result;
     };
+  }
+
+  /** One thread may wait for the disk while this one goes on; from the first group on for which that pays. */
+  #threadFor(make: () => readonly Step[]): CommitThread | undefined {
+    const options = this.#threadOptions;
+    if (this.#thread === undefined && options !== undefined && make().length >= options.crowd) {
+      this.#thread = new CommitThread(options.script, { location: this.location, file: this.#file });
+    }
+    return this.#thread;
+  }
+
+  #commitOn(thread: CommitThread, make: () => readonly Step[]): Promise<boolean> {
+    const passes = (error: unknown) => error instanceof LedgerError && error.code === "ledger-busy";
+    return patiently({ clock: this.#clock, patience, passes }, () => thread.commit(make()));
+  }
+
+  /** The two connections of this store wait here for each other, and not in SQLite, where this thread would stand still. */
+  #inTurn<T>(write: () => Promise<T>): Promise<T> {
+    const written = this.#lastWrite.then(write);
+    this.#lastWrite = written.catch(() => {});
+    return written;
   }
 
   #begin(mode: TransactionMode) {

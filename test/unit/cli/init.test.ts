@@ -25,6 +25,7 @@ async function init(answers: readonly string[], ...args: string[]) {
       paintOut: (_style: unknown, text: string) => text,
       paintErr: (_style: unknown, text: string) => text,
       interactive: true,
+      isVerbose: false,
       log: ({ text }: { readonly text: string }) => void said.push(text),
       adjust: () => {},
       readAll: async () => "",

@@ -14,12 +14,19 @@ describe("makeRedactor", () => {
   ])("takes a secret out %s, wherever it stands", (_name, form) => {
     const { text, json } = makeRedactor(secret);
     expect(text(`a ${form}, ${form}b`)).toBe("a [redacted], [redacted]b");
-    expect(json({ list: [{ [`k${form}`]: form }], n: 1, none: null, yes: true })).toEqual({
+    const written = JSON.stringify({ list: [{ [`k${form}`]: form }], n: 1, none: null, yes: true });
+    expect(json(JSON.parse(written), written)).toEqual({
       list: [{ "k[redacted]": "[redacted]" }],
       n: 1,
       none: null,
       yes: true,
     });
+  });
+
+  it("takes a secret out of JSON that spells it with escapes", () => {
+    const written = String.raw`{"a":["\u006bey>>>???1"],"b":"a2V5Pj4+Pz8\/MQ=="}`;
+    const { json } = makeRedactor(secret);
+    expect(json(JSON.parse(written), written)).toEqual({ a: ["[redacted]"], b: "[redacted]" });
   });
 
   it("leaves texts alone when the secret is too short to be one", () => {

@@ -14,7 +14,7 @@ import Database from "libsql";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../src/model/ports.ts";
 import { openLedger } from "../../../src/state/open-ledger.ts";
-import { applyPragmas } from "../../../src/state/sqlite/sqlite-database.ts";
+import { applyPragmas } from "../../../src/state/sqlite/pragmas.ts";
 import { attached, hurriedClock } from "./ledger-values.ts";
 import { asOrdinaryUser } from "./ordinary-user.ts";
 import { freshFolder, openForTest } from "./samples.ts";

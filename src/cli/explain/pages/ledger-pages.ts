@@ -123,8 +123,9 @@ export const ledgerPages = {
     cure: ["Close the ledger after the last use of it. From the command line: report it."],
   },
   "ledger-outcome-unknown": {
-    title: "The connection broke while a change was being committed",
-    meaning: "Whether PostgreSQL stored the change could not be found out.",
+    title: "A change was being committed when the connection broke",
+    meaning:
+      "Whether PostgreSQL stored the change could not be found out; or the thread that writes to a SQLite file ended meanwhile.",
     cure: [
       "Make the database reachable, then run again: the next run reads what the ledger holds and goes on from there.",
     ],

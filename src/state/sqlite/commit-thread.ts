@@ -1,0 +1,124 @@
+import { Worker } from "node:worker_threads";
+import { LedgerError } from "../ledger-error.ts";
+import { type Step, StepRefusedError } from "../step.ts";
+import type { CommitOrder, CommitReply, CommitterFile, CommitterMessage } from "./step-committer.ts";
+
+/** A thread that may commit for a SQLite ledger: the compiled `commit-worker`, and from how many steps in one transaction on. */
+export interface CommitThreadOptions {
+  readonly script: URL;
+  readonly crowd: number;
+}
+
+/** Of a step, the number that its text has on the other side. */
+class Texts {
+  readonly #numbers = new Map<string, number>();
+
+  /** What the other side needs to carry these steps out. */
+  order(steps: readonly Step[]): CommitOrder {
+    const texts: string[] = [];
+    const numbered = steps.map(({ sql, parameters, refusal }) => {
+      let number = this.#numbers.get(sql);
+      if (number === undefined) {
+        number = this.#numbers.size;
+        this.#numbers.set(sql, number);
+        texts.push(sql);
+      }
+      return [number, refusal !== undefined, parameters] as const;
+    });
+    return { texts, steps: numbered };
+  }
+}
+
+/**
+ * Commits on another thread, so that no call of this one waits for the disk but those that the commit is for. One
+ * transaction at a time. It keeps the process alive while it commits, and not longer.
+ *
+ * ```
+ *   order ──► [ begin, steps, same file?, commit, fsync ] ──► committed, refused or failed
+ *                └── the thread ends without an answer: of its first order nothing was stored; of a later one, who knows
+ * ```
+ */
+export class CommitThread {
+  readonly #worker: Worker;
+  readonly #location: string;
+  readonly #texts = new Texts();
+  readonly #ended: Promise<unknown>;
+  #hasReplied = false;
+  #isGone = false;
+  #settle: (reply: CommitReply | undefined) => void = () => {};
+
+  constructor(script: URL, file: CommitterFile) {
+    this.#worker = new Worker(script, { workerData: file });
+    this.#location = file.location;
+    this.#worker.on("message", (reply: CommitReply) => this.#settle(reply));
+    this.#ended = new Promise((resolve) => {
+      const end = () => {
+        this.#isGone = true;
+        this.#settle(undefined);
+        resolve(undefined);
+      };
+      this.#worker.once("error", end);
+      this.#worker.once("exit", end);
+    });
+    this.#worker.unref();
+  }
+
+  /**
+   * True once the steps are on disk; false when there is no such thread, and then nothing was done. Rejects with
+   * {@link StepRefusedError} or a LedgerError, and then nothing is stored, unless its code is `ledger-outcome-unknown`.
+   */
+  async commit(steps: readonly Step[]): Promise<boolean> {
+    if (this.#isGone) return false;
+    const reply = await this.#ask(this.#texts.order(steps));
+    if (reply === undefined) {
+      if (!this.#hasReplied) return false;
+      throw endedMeanwhile(this.#location);
+    }
+    this.#hasReplied = true;
+    switch (reply.type) {
+      case "committed":
+        return true;
+      case "refused":
+        throw refusalOf(steps[reply.at]);
+      case "failed": {
+        const { code, message, hint } = reply;
+        throw new LedgerError(code, message, hint === undefined ? {} : { hint });
+      }
+    }
+  }
+
+  /** Ends the thread, once it has closed its connection. */
+  async close(): Promise<void> {
+    if (this.#isGone) return;
+    this.#worker.ref();
+    this.#worker.postMessage("close" satisfies CommitterMessage);
+    await this.#ended;
+  }
+
+  /** `undefined` when the thread has ended without a reply. */
+  async #ask(order: CommitOrder): Promise<CommitReply | undefined> {
+    this.#worker.ref();
+    try {
+      return await new Promise((resolve) => {
+        this.#settle = resolve;
+        this.#worker.postMessage(order satisfies CommitterMessage);
+      });
+    } finally {
+      this.#worker.unref();
+    }
+  }
+}
+
+function endedMeanwhile(location: string): LedgerError {
+  return new LedgerError(
+    "ledger-outcome-unknown",
+    `The thread that writes to the ledger ${location} ended while a change was being committed; whether it is stored is not known.`,
+    { hint: "Run again: the next run reads what the ledger holds and goes on from there." },
+  );
+}
+
+function refusalOf(step: Step | undefined): Error {
+  return step === undefined
+    ? new LedgerError("ledger-failed", "A step was refused that is not there.")
+    : new StepRefusedError(step);
+}

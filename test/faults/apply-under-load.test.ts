@@ -1,0 +1,141 @@
+import { readdirSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
+import Database from "libsql";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { systemClock } from "../../src/model/ports.ts";
+import type { Sandbox } from "../../src/sandbox/server.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import { openLedger } from "../../src/state/open-ledger.ts";
+import type { Folder } from "../support/cli.ts";
+import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
+import type { FaultyProxy } from "../support/faulty-proxy.ts";
+import { startFaultyProxy } from "../support/faulty-proxy.ts";
+
+// So many calls at once that a thread of its own commits to the ledger.
+const [drafts, filesEach] = [40, 10];
+const fileId = (draft: number, at: number) => draft * 100 + at;
+const list = (draft: number) =>
+  Array.from({ length: filesEach }, (_none, at) => `{ file_id: ${fileId(draft, at)} }`).join(", ");
+const key = "canary-key-9d02";
+let sandbox: Sandbox;
+let proxy: FaultyProxy;
+let folder: Folder;
+
+beforeEach(async () => {
+  sandbox = await startSandbox({ key });
+  proxy = await startFaultyProxy(sandbox.url);
+  folder = await makeFolder({
+    "draftsync.yaml": `version: 1
+workspace: w
+service:
+  base_url: ${proxy.url}
+  rate: { limit: 100000, window: 1s }
+  concurrency: 32
+  profile: { settle_delay: 1ms }
+`,
+    ...Object.fromEntries(
+      Array.from({ length: drafts }, (_none, at) => [
+        `manifests/${at + 1}.yaml`,
+        `draft: ${at + 1}\nproduct_files: [${list(at + 1)}]\n`,
+      ]),
+    ),
+  });
+});
+
+afterEach(async () => {
+  await proxy.close();
+  await sandbox.close();
+  await folder.dispose();
+});
+
+const location = () => join(folder.path, ".draftsync/state.db");
+const options = () => ({ cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } });
+const apply = ["apply", "--auto-approve", "--json"];
+
+/** The lock of a run that could not give it back: its minute has passed. */
+function expireLock(): void {
+  const database = new Database(location());
+  database.exec("update leases set expires_at = 1 where expires_at is not null");
+  database.close();
+}
+
+function countEach(texts: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return counts;
+}
+
+/** Requests that came, and have no operation in the ledger. */
+async function unknownRequests(): Promise<string[]> {
+  const ledger = await openLedger({ location: location(), clock: systemClock });
+  const operations = await ledger.operations();
+  await ledger.close();
+  const begun = countEach(operations.map(({ method, path }) => `${method} ${path}`));
+  return [...countEach(proxy.seen)].flatMap(([request, seen]) =>
+    seen > (begun.get(request) ?? 0) ? [request] : [],
+  );
+}
+
+async function expectMadeGood(): Promise<void> {
+  expireLock();
+  expect(await draftsync(apply, options())).toMatchObject({ code: 0 });
+  const attached = sandbox.state().attachments.map((attachment) => attachment.fileId);
+  expect(attached).toHaveLength(drafts * filesEach);
+  expect(new Set(attached).size).toBe(drafts * filesEach);
+  proxy.seen.splice(0);
+  expect(await draftsync(apply, options())).toMatchObject({ code: 0 });
+  expect(proxy.seen).toEqual([]);
+}
+
+test.each([1, 60, 250])(
+  "killed at request %i: the ledger knows all that were sent, and what is told is stored",
+  async (last) => {
+    const running = startDraftsync(apply, options());
+    proxy.choose = () => {
+      if (proxy.seen.length === last) running.kill("SIGKILL");
+      return undefined;
+    };
+    const { stdout } = await running.ended;
+    proxy.choose = () => undefined;
+    expect(proxy.seen.length).toBeGreaterThanOrEqual(last);
+    expect(await unknownRequests()).toEqual([]);
+    const told = stdout.split("\n").filter((line) => line.includes('"change_finished"')).length;
+    const ledger = await openLedger({ location: location(), clock: systemClock });
+    expect((await ledger.load()).attachments.length).toBeGreaterThanOrEqual(told);
+    await ledger.close();
+    await expectMadeGood();
+  },
+);
+
+/** How often a process has the ledger open. proc_pid_fd(5) */
+function connections(pid: number): number {
+  const links = readdirSync(`/proc/${pid}/fd`).map((name) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${name}`);
+    } catch {
+      return "closed meanwhile";
+    }
+  });
+  return links.filter((link) => link === location()).length;
+}
+
+test.runIf(process.platform === "linux")("a thread has a connection of its own", async () => {
+  const running = startDraftsync(apply, options());
+  let most = 0;
+  proxy.choose = () => {
+    if (proxy.seen.length > 200) most = Math.max(most, connections(running.pid));
+    return undefined;
+  };
+  expect(await running.ended).toMatchObject({ code: 0 });
+  expect(most).toBe(2);
+});
+
+test("a disk that is full in the middle of it: what was sent and not recorded is in recovery files", async () => {
+  const ended = await draftsync(apply, { ...options(), longestFile: 400 });
+  expect([3, 4]).toContain(ended.code);
+  expect(proxy.seen.length).toBeGreaterThan(0);
+  expect(await unknownRequests()).toEqual([]);
+  expireLock();
+  if (ended.code === 4) expect(await draftsync(["state", "recover"], options())).toMatchObject({ code: 0 });
+  await expectMadeGood();
+});
