@@ -50,6 +50,7 @@ export default defineConfig({
       project("browser", { seconds: 60, compiled: true }),
       project("screenshots", { seconds: 60, compiled: true }),
       project("e2e", { seconds: 120, compiled: true, postgres: true }),
+      project("operations", { seconds: 120, compiled: true, postgres: true }),
       project("faults", { seconds: 120, compiled: true, postgres: true }),
       project("pages", { seconds: 120, compiled: true, postgres: true }),
     ],

@@ -2,7 +2,7 @@
 // before or right after one of them; in PostgreSQL also with the commit on its way. DRAFTSYNC_TEST_KILL is `before:7`,
 // `during:7`, `after:7`, or a file for the count.
 import { writeFileSync } from "node:fs";
-import Database from "libsql";
+import { createRequire } from "node:module";
 import pg from "pg";
 
 const [when, number] = (process.env.DRAFTSYNC_TEST_KILL ?? "").split(":");
@@ -18,11 +18,14 @@ function die() {
   process.kill(process.pid, "SIGKILL");
 }
 
-const { exec } = Database.prototype;
-Database.prototype.exec = function (text) {
-  if (text !== "commit" || !isLast()) return exec.call(this, text);
+// The program holds libsql's JavaScript itself, and shares only its native module with what is installed.
+const requireOfLibsql = createRequire(createRequire(import.meta.url).resolve("libsql"));
+const native = requireOfLibsql(`@libsql/${requireOfLibsql("@neon-rs/load").currentTarget()}`);
+const { databaseExecSync } = native;
+native.databaseExecSync = function (text) {
+  if (text !== "commit" || !isLast()) return databaseExecSync.call(this, text);
   if (when === "before") die();
-  exec.call(this, text);
+  databaseExecSync.call(this, text);
   return die();
 };
 
