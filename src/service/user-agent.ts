@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { z } from "zod";
 
 const packageSchema = z.object({ version: z.string() });
@@ -10,6 +10,6 @@ export function userAgent(): string {
 
 /** The version of the package. */
 export function packageVersion(): string {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return packageSchema.parse(JSON.parse(text)).version;
+  // By its own name, which holds however deep the build puts this module.
+  return packageSchema.parse(createRequire(import.meta.url)("draftsync/package.json")).version;
 }

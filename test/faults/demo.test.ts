@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { cp, symlink } from "node:fs/promises";
+import { cp, readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
@@ -21,7 +21,10 @@ test("on a fresh clone the demo plans, applies, and finds nothing left to do", a
   const folder = await makeFolder();
   try {
     await cloneBuilt(folder.path);
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, ["dist/cli/demo.js"], {
+    const { scripts } = JSON.parse(await readFile(join(folder.path, "package.json"), "utf8"));
+    // `npm run demo` builds first, which the tests have done.
+    const script = /node (\S+)$/.exec(scripts.demo)?.[1] ?? "";
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [script], {
       cwd: folder.path,
       env: { PATH: process.env.PATH, HOME: folder.path },
     });
