@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { draftsync } from "../support/cli.ts";
 import { readText } from "../support/source-files.ts";
@@ -79,6 +81,9 @@ describe("the workflow of examples/github", () => {
     expect(products).toHaveLength(1);
     expect(await example.installed()).toEqual(["draftsync@0.1.0"]);
     expect(github.artifacts.map(({ name }) => name)).toEqual(["draftsync-plan", "draftsync-plan"]);
+    const page = await readFile(join(github.artifacts[1]?.folder ?? "", "plan.html"), "utf8");
+    expect(page).toMatch(/^<!doctype html>/i);
+    expect(page).toContain("9900012");
   });
 
   test("refuses a stale plan, tells what is left, and carries that out when it is run again", async () => {

@@ -175,6 +175,7 @@ describe("the pipeline of examples/gitlab", () => {
     expect((await run("plan", "request")).code).toBe(0);
     expect(notes).toHaveLength(1);
     expect(example.arrivals).toEqual([]);
+    expect(await readFile(`${folder}/plan.html`, "utf8")).toMatch(/^<!doctype html>/i);
     merge(await readFile(`${folder}/plan.json`, "utf8"));
     // What is checked out at the merge counts for nothing: the plan is what was reviewed.
     await example.folder.write({ "repository/manifests/chess.yaml": "draft: 48213\nproduct_files: []\n" });

@@ -160,7 +160,7 @@ test.each([
     ([, line = ""]) => line,
   );
   const commands = new Set(lines.map((line) => line.split(" ")[0]));
-  expect([...commands]).toEqual(["validate", "plan", "apply", "reconcile"]);
+  expect([...commands]).toEqual(["validate", "plan", "show", "apply", "reconcile"]);
   const known = commandNames();
   expect(lines.flatMap(wordsOf).filter((word) => !known.has(word))).toEqual([]);
 });
