@@ -29,7 +29,8 @@ const segmenter = lazily(() => new Intl.Segmenter("en", { granularity: "word" })
  */
 export function diffWords(before: string, after: string): readonly Segment[] {
   if (before === after) return [{ op: "same", text: after }];
-  if (before.length + after.length > largest) return whole(before, after);
+  const isOneSided = before === "" || after === "";
+  if (isOneSided || before.length + after.length > largest) return whole(before, after);
   const changes = diffArrays(wordsOf(before), wordsOf(after), { maxEditLength: mostChangedWords });
   if (changes === undefined) return whole(before, after);
   return changes.map(({ added, removed, value }) => ({
