@@ -10,8 +10,9 @@ export function writePerformancePage({ rows, growth }) {
   const table = [
     "| what | measured | ratio | must be |",
     "|---|---|---|---|",
-    ...rows.map(({ name, figure, ratio, target, least }) => {
-      const told = ratio === undefined ? "" : ratio < 0.1 ? ratio.toPrecision(2) : ratio.toFixed(2);
+    ...rows.map(({ name, figure, ratio, target, least, holds }) => {
+      const number = ratio === undefined ? "" : ratio < 0.1 ? ratio.toPrecision(2) : ratio.toFixed(2);
+      const told = holds ? number : `${number}, missed`;
       const bound = target === undefined ? "" : `${least ? "≥" : "≤"} ${Number(target.toFixed(2))}`;
       return `| ${name} | ${figure} | ${told} | ${bound} |`;
     }),
