@@ -1,5 +1,6 @@
 import type { Cli } from "./cli.ts";
 import { complete } from "./completion/candidates.ts";
+import { noInterrupts } from "./interrupts.ts";
 import { makeProgram } from "./program.ts";
 import { makeTerminal } from "./terminal.ts";
 
@@ -47,7 +48,7 @@ async function linesFor(
 
 /** For a program of which no command is run. */
 function idle(surroundings: Pick<Cli, "env" | "cwd">): Cli {
-  const { signal } = new AbortController();
-  const interrupts = { drain: signal, cutOff: signal, spareHangup: () => {} };
-  return { ...surroundings, terminal: makeTerminal(surroundings.env), signal, interrupts, end: () => {} };
+  const interrupts = noInterrupts();
+  const terminal = makeTerminal(surroundings.env);
+  return { ...surroundings, terminal, signal: interrupts.drain, interrupts, end: () => {} };
 }

@@ -22,6 +22,12 @@ export interface ProcessInterrupts extends Interrupts {
   spareHangup(): void;
 }
 
+/** Of something that nobody interrupts. */
+export function noInterrupts(): ProcessInterrupts {
+  const { signal } = new AbortController();
+  return { drain: signal, cutOff: signal, spareHangup: () => {} };
+}
+
 /**
  * Turns SIGINT, SIGTERM and SIGHUP into {@link Interrupts}. A terminal that is closed sends SIGHUP twice, once itself and
  * once by its shell, and nobody is there any more to be impatient: it counts as the first interrupt or not at all.

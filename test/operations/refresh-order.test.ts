@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import type { Cli } from "../../src/cli/cli.ts";
+import { noInterrupts } from "../../src/cli/interrupts.ts";
 import { runOnce } from "../../src/cli/reconcile/once.ts";
 import { systemClock } from "../../src/model/ports.ts";
 import { makePalette } from "../../src/report/palette.ts";
@@ -74,7 +75,7 @@ const refreshSchema = z.looseObject({ calls: z.int(), unreadable: z.int() });
 /** A scheduled run, without a process of its own: its code, and what it tells of its looking. */
 async function reconcile() {
   const plain = makePalette(false);
-  const never = new AbortController().signal;
+  const interrupts = noInterrupts();
   let code: number | undefined;
   let told = "";
   const cli: Cli = {
@@ -94,8 +95,8 @@ async function reconcile() {
       readAll: async () => "",
       ask: async () => undefined,
     },
-    signal: never,
-    interrupts: { drain: never, cutOff: never, spareHangup: () => {} },
+    signal: interrupts.drain,
+    interrupts,
     end: (exitCode) => {
       code = exitCode;
     },

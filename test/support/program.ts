@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { noInterrupts } from "../../src/cli/interrupts.ts";
 import { makeProgram } from "../../src/cli/program.ts";
 import { makeTerminal } from "../../src/cli/terminal.ts";
 
@@ -10,8 +11,11 @@ const unused = makeTerminal({});
  * first word that was typed.
  */
 export function programToRead(out: (text: string) => void = () => {}, first?: string): Command {
-  const { signal } = new AbortController();
-  const interrupts = { drain: signal, cutOff: signal, spareHangup: () => {} };
+  const interrupts = noInterrupts();
   const terminal = { ...unused, out };
-  return makeProgram({ env: {}, cwd: "/", terminal, signal, interrupts, end: () => {} }, "0.0.0", first);
+  return makeProgram(
+    { env: {}, cwd: "/", terminal, signal: interrupts.drain, interrupts, end: () => {} },
+    "0.0.0",
+    first,
+  );
 }

@@ -1,5 +1,6 @@
 import { readdir, symlink } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { noInterrupts } from "../../../src/cli/interrupts.ts";
 import { makeProgram } from "../../../src/cli/program.ts";
 import type { Folder } from "../../support/cli.ts";
 import { makeFolder } from "../../support/cli.ts";
@@ -15,7 +16,7 @@ afterEach(() => folder.dispose());
 async function init(answers: readonly string[], ...args: string[]) {
   const left = [...answers];
   const said: string[] = [];
-  const { signal } = new AbortController();
+  const interrupts = noInterrupts();
   const cli = {
     env: {},
     cwd: folder.path,
@@ -34,8 +35,8 @@ async function init(answers: readonly string[], ...args: string[]) {
         return left.shift();
       },
     },
-    signal,
-    interrupts: { drain: signal, cutOff: signal, spareHangup: () => {} },
+    signal: interrupts.drain,
+    interrupts,
     end: () => {},
   };
   const ended = await makeProgram(cli, "0.0.0")
