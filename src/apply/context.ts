@@ -25,7 +25,11 @@ export type ChangeEnd =
   | { readonly outcome: "rejected" | "not_sent" | "unknown"; readonly failure: CallFailure }
   | { readonly outcome: "skipped"; readonly because: string };
 
-/** Makes the id of a run or an operation: a random UUID (RFC 9562 version 4). */
+/**
+ * Makes the id of a run or an operation: a UUID that begins with the time (RFC 9562 version 7), so that a journal grows at
+ * its end, and an index of it too.
+ */
 export function newId(): string {
-  return crypto.randomUUID();
+  const ms = Date.now().toString(16).padStart(12, "0");
+  return `${ms.slice(0, 8)}-${ms.slice(8)}-7${crypto.randomUUID().slice(15)}`;
 }

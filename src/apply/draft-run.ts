@@ -33,6 +33,7 @@ interface DraftTools {
 /** A change on its way through the stages. */
 interface Item {
   readonly change: Change;
+  readonly stages: readonly Stage[];
   fileId?: number;
 }
 
@@ -44,7 +45,7 @@ export async function runDraft(tools: DraftTools, work: DraftWork): Promise<Draf
   const { context, tracker } = tools;
   const halt = new AbortController();
   const signal = AbortSignal.any([context.signal, halt.signal]);
-  const items: Item[] = work.changes.map((change) => ({ change }));
+  const items: Item[] = work.changes.map((change) => ({ change, stages: stagesOf(change) }));
   const blocked = work.changes.filter(isBlocked);
   for (const change of blocked) tracker.block(change);
   const doubt = blocked[0]?.address;
@@ -52,7 +53,8 @@ export async function runDraft(tools: DraftTools, work: DraftWork): Promise<Draf
   let productId: number | undefined;
   let failedAt: string | undefined;
   for (const stage of stages) {
-    const due = items.filter(({ change }) => !tracker.hasEnded(change) && stagesOf(change).includes(stage));
+    const due = items.filter((item) => item.stages.includes(stage) && !tracker.hasEnded(item.change));
+    if (due.length === 0) continue;
     const because = failedAt ?? (stage === "publish" ? doubt : undefined) ?? tracker.stoppedBy();
     if (because !== undefined) {
       for (const { change } of due) tracker.skip(change, because);
@@ -69,8 +71,7 @@ export async function runDraft(tools: DraftTools, work: DraftWork): Promise<Draf
           failedAt ??= item.change.address;
           if (end.outcome !== "skipped" && end.failure.stops !== "operation") halt.abort();
         }
-        if (end.outcome !== "done" || stagesOf(item.change).at(-1) === stage)
-          tracker.end(item.change, end, failedAt);
+        if (end.outcome !== "done" || item.stages.at(-1) === stage) tracker.end(item.change, end, failedAt);
       }),
     );
   }

@@ -29,7 +29,7 @@ export interface OperationRequest<T> {
  * ```
  *
  * The intent is stored only when the call is about to leave, so that a crash while hundreds wait for the rate bound
- * leaves in doubt only those that may have been sent. A call that never got that far leaves no trace.
+ * leaves in doubt only the few that were sent or about to be. A call that never got that far leaves no trace.
  *
  * Rejects when the ledger fails: before the call with the ledger's error, and nothing was sent; after it with
  * {@link OutcomesNotRecordedError}, and then the keeper has the outcome.

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import type { Answer } from "./exchange-handler.ts";
 import { longestAnswer } from "./exchange-handler.ts";
@@ -32,7 +33,7 @@ const decoders: ReadonlyMap<string, (body: Buffer) => Buffer> = new Map([
 export function readAnswerBody(answer: Answer, redactor: Redactor): AnswerBody {
   const decoded = decode(answer);
   if (decoded.type === "unreadable") return decoded;
-  if (decoded.text.trim() === "") return { type: "empty" };
+  if (!/\S/.test(decoded.text)) return { type: "empty" };
   try {
     const document: unknown = JSON.parse(decoded.text);
     return isDeeperThan(document, deepest)
@@ -52,10 +53,9 @@ export function readAnswerBody(answer: Answer, redactor: Redactor): AnswerBody {
 function isDeeperThan(value: unknown, levels: number): boolean {
   if (levels < 0) return true;
   if (typeof value !== "object" || value === null) return false;
-  return Object.values(value).some((member) => isDeeperThan(member, levels - 1));
+  for (const member of Object.values(value)) if (isDeeperThan(member, levels - 1)) return true;
+  return false;
 }
-
-const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 type Decoded =
   | { readonly type: "text"; readonly text: string }
@@ -67,11 +67,12 @@ function decode(answer: Answer): Decoded {
   if (decoder === undefined) return { type: "unreadable", problem: "its content coding is not known" };
   try {
     const bytes = answer.body.length === 0 ? answer.body : decoder(answer.body);
-    return { type: "text", text: utf8.decode(bytes) };
+    if (isUtf8(bytes)) return { type: "text", text: bytes.toString().replace(/^\ufeff/, "") };
   } catch {
-    return {
-      type: "unreadable",
-      problem: "its body is not UTF-8 text, or not in the content coding it names",
-    };
+    // Said below.
   }
+  return {
+    type: "unreadable",
+    problem: "its body is not UTF-8 text, or not in the content coding it names",
+  };
 }

@@ -51,12 +51,17 @@ export type Reading<T> =
   | { readonly type: "without_id"; readonly value: T | undefined }
   | { readonly type: "malformed"; readonly problem: string };
 
+/** Whatever they are: those that matter are looked at by who reads them. */
+const membersSchema = z.custom<Readonly<Record<string, unknown>>>(
+  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+);
+
 /** A resource as it came. `id` is a string or a number; a number beyond 2^53 has lost digits and is refused. */
 const resourceSchema = z.looseObject({
   type: z.string(),
   id: z.union([z.string().min(1), z.int().nonnegative().transform(String)]).nullish(),
-  attributes: z.record(z.string(), z.unknown()).nullish(),
-  relationships: z.record(z.string(), z.unknown()).nullish(),
+  attributes: membersSchema.nullish(),
+  relationships: membersSchema.nullish(),
 });
 
 /** Data and errors never come together (JSON:API §Top Level). */
@@ -113,12 +118,13 @@ function readAttributes(document: unknown, { kind, types, whenNull }: FileReadin
   const reading = readResource(document, typeOfFile(kind, types));
   if (reading.type === "malformed") return reading;
   const { attributes } = reading.value;
-  const known = attributeNames[kind].flatMap((name) => {
+  const known: Record<string, unknown> = {};
+  for (const name of attributeNames[kind]) {
     const type = name === "is_native" ? "boolean" : "string";
     const value = attributes[name] === null && type === "string" ? whenNull : attributes[name];
-    return typeof value === type ? [[name, value] as const] : [];
-  });
-  return { type: reading.type, value: Object.fromEntries(known) };
+    if (typeof value === type) known[name] = value;
+  }
+  return { type: reading.type, value: known };
 }
 
 const detachedSchema = z.looseObject({ data: z.unknown().optional(), errors: z.never().optional() });

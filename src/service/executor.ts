@@ -1,4 +1,3 @@
-import pLimit from "p-limit";
 import { messageOf } from "../model/errors.ts";
 import type { EventSink } from "../model/event.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
@@ -9,6 +8,7 @@ import type { Call } from "./calls.ts";
 import type { Answer, Exchange } from "./exchange-handler.ts";
 import { describeFailure } from "./failures.ts";
 import type { GatePause } from "./gate.ts";
+import { Permits } from "./permits.ts";
 import { readRateHints } from "./rate-hints.ts";
 import type { RateSlots, Slot } from "./rate-limiter.ts";
 import type { Redactor } from "./redact.ts";
@@ -23,6 +23,7 @@ export interface ExecutorParts {
   readonly clock: Clock;
   readonly emit: EventSink;
   readonly redactor: Redactor;
+  /** How many calls may be under way at the same time. */
   readonly concurrency: number;
   /** How long a call without an answer may still be on its way to the server. */
   readonly settleDelayMs: number;
@@ -40,6 +41,11 @@ export interface ExecuteOptions extends ReadOptions {
   readonly onExchange?: (exchange: Exchange, ms: number) => void;
 }
 
+/** Of one attempt. */
+interface StepOptions extends ExecuteOptions {
+  readonly beforeSend: BeforeSend;
+}
+
 type Failed<T> = Extract<CallResult<T>, { failure: CallFailure }>;
 
 type Step<T> =
@@ -51,18 +57,23 @@ type Step<T> =
 const longestUnaskedPauseMs = 30_000;
 const shortestUnaskedPauseMs = 1_000;
 
+/** Of the calls that are under way or about to be: while one is journaled, another one has its connection. */
+const preparedPerConnection = 4;
+
 /**
  * The bounded executor: every call of the service goes through {@link Executor.execute}.
  *
  * ```
- *   concurrency (p-limit) ─> rate slot ─> journal (first attempt only) ─> dispatch ─> judge ─> release the slot
- *        ^                                                                              │
- *        └── backoff, or the gate ── attempts < 3 and retry budget <── may be sent again ┘
+ *   preparation ─> rate slot ─> journal (first attempt only) ─> connection ─> dispatch ─> judge ─> release the slot
+ *                                                                                           │
+ *        ^                                                                                  │
+ *        └──── backoff, or the gate ──── attempts < 3 and retry budget <── may be sent again ┘
  * ```
  */
 export class Executor {
   readonly #parts: ExecutorParts;
-  readonly #limit: ReturnType<typeof pLimit>;
+  readonly #preparation: Permits;
+  readonly #connections: Permits;
   readonly #budget = new RetryBudget();
   readonly #waits = new Waits();
   #dispatched = 0;
@@ -71,7 +82,8 @@ export class Executor {
 
   constructor(parts: ExecutorParts) {
     this.#parts = parts;
-    this.#limit = pLimit(parts.concurrency);
+    this.#preparation = new Permits(parts.concurrency * preparedPerConnection);
+    this.#connections = new Permits(parts.concurrency);
   }
 
   /** Requests dispatched so far, retries included. */
@@ -85,7 +97,7 @@ export class Executor {
     let last: Failed<T> | undefined;
     this.#budget.countCall();
     for (let attempts = 0; ; ) {
-      const step = await this.#limit(() =>
+      const step = await this.#preparation.hold(() =>
         this.#step(call, attempts + 1, {
           ...options,
           beforeSend: async (request) => {
@@ -120,22 +132,66 @@ export class Executor {
     this.#parts.slots.close();
   }
 
-  async #step<T>(
-    call: Call<T>,
-    attempt: number,
-    { signal, budget, beforeSend, onExchange }: ExecuteOptions & { readonly beforeSend: BeforeSend },
-  ): Promise<Step<T>> {
+  async #step<T>(call: Call<T>, attempt: number, options: StepOptions): Promise<Step<T>> {
+    const { signal, budget } = options;
     const line = { method: call.method, path: call.path };
     if (budget?.take() === false) return { type: "held", failure: overBudget(line) };
-    const slot = await this.#takeSlot(line, signal, beforeSend);
-    if ("failure" in slot) return { type: "held", failure: slot.failure };
+    for (;;) {
+      const slot = await this.#takeSlot(line, signal);
+      if ("failure" in slot) return { type: "held", failure: slot.failure };
+      const step = await this.#useSlot(call, attempt, { ...options, slot });
+      if (step !== undefined) return step;
+    }
+  }
+
+  /**
+   * The journal is written while the slot is held, so that a crash leaves few calls in doubt; and what only a person could
+   * settle is written down when nothing is left to come but the dispatch. `undefined` when nothing was sent, since the gate has
+   * closed meanwhile: the slot is given back then.
+   */
+  async #useSlot<T>(
+    call: Call<T>,
+    attempt: number,
+    { slot, signal, beforeSend, onExchange }: StepOptions & { readonly slot: Slot },
+  ): Promise<Step<T> | undefined> {
+    const store = async () => {
+      try {
+        await beforeSend({ method: call.method, path: call.path });
+      } catch (error) {
+        slot.cancel();
+        throw error;
+      }
+    };
+    const isStoredLast = call.callClass === "irrevocable";
+    if (!isStoredLast) await store();
+    return this.#connections.hold(async () => {
+      if (isStoredLast) await store();
+      if (!signal.aborted && !this.#draining && this.#parts.slots.isOpen())
+        return await this.#send(call, { attempt, slot, onExchange });
+      slot.cancel();
+      return undefined;
+    });
+  }
+
+  async #send<T>(
+    call: Call<T>,
+    {
+      attempt,
+      slot,
+      onExchange,
+    }: {
+      readonly attempt: number;
+      readonly slot: Slot;
+      readonly onExchange: ExecuteOptions["onExchange"];
+    },
+  ): Promise<Step<T>> {
     const { clock, transport, emit, redactor, settleDelayMs } = this.#parts;
     const startedAt = clock.monotonic();
     this.#dispatched += 1;
     const exchange = await transport.exchange(requestOf(call));
     onExchange?.(exchange, clock.monotonic() - startedAt);
     const judged = assess(exchange, call, redactor);
-    // Before the slot is free: the next call must find the gate closed.
+    // Before the slot and the connection are free: the next call must find the gate closed.
     const pauseMs = exchange.type === "answer" ? this.#takeHints(exchange.answer) : 0;
     slot.release({
       holdMs: exchange.type === "lost" ? settleDelayMs : 0,
@@ -155,37 +211,23 @@ export class Executor {
     return { type: "attempted", attempt: judged, pauseMs };
   }
 
-  /**
-   * Waits for the right to send. The journal is written while the slot is held, so that nothing lies between it and
-   * the dispatch but the gate: when that has closed meanwhile, the slot is given back and waited for again.
-   */
-  async #takeSlot(
-    line: RequestLine,
-    signal: AbortSignal,
-    beforeSend: BeforeSend,
-  ): Promise<Slot | { readonly failure: CallFailure }> {
+  /** Waits for the right to send. */
+  async #takeSlot(line: RequestLine, signal: AbortSignal): Promise<Slot | { readonly failure: CallFailure }> {
     const request = `${line.method} ${line.path}`;
-    for (;;) {
-      const grant = await this.#parts.slots.acquire(signal);
-      if (grant.type === "interrupted") {
+    const grant = await this.#parts.slots.acquire(signal);
+    switch (grant.type) {
+      case "slot":
+        return grant.slot;
+      case "interrupted":
         return { failure: describeFailure({ code: "aborted", request, stops: "run" }) };
-      }
-      if (grant.type === "too_long") {
+      case "too_long": {
         const detail = `${Math.ceil(grant.waitMs / 1000)} s`;
         return { failure: describeFailure({ code: "wait-too-long", request, stops: "run", detail }) };
       }
-      if (grant.type === "failed") {
+      case "failed": {
         const detail = messageOf(grant.error);
         return { failure: describeFailure({ code: "slots-unavailable", request, stops: "run", detail }) };
       }
-      try {
-        await beforeSend(line);
-      } catch (error) {
-        grant.slot.cancel();
-        throw error;
-      }
-      if (!signal.aborted && !this.#draining && this.#parts.slots.isOpen()) return grant.slot;
-      grant.slot.cancel();
     }
   }
 

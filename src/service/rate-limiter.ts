@@ -228,7 +228,8 @@ export class RateLimiter implements RateSlots {
 
   #makeSlot(): Slot {
     const now = this.#clock.monotonic();
-    const windows = [this.#window, ...[...this.#policies.values()].map((policy) => policy.window)];
+    const windows = [this.#window];
+    for (const { window } of this.#policies.values()) windows.push(window);
     for (const window of windows) window.take(now);
     this.#claim?.started(this.#window.inFlight);
     const epoch = this.#gate.epoch;

@@ -49,9 +49,11 @@ export function makeEffectSteps(db: LedgerQueries, journal: Journal): EffectStep
   function giveWay(attachment: Addressed, replaces?: number): readonly Step[] {
     const { draftId, kind, fileId, address } = attachment;
     checkAddress(attachment);
-    const vacate = statements.vacate({ address, file_id: fileId });
-    if (replaces === undefined || replaces === fileId) return [vacate];
-    return [vacate, statements.moveAway({ draft_id: draftId, kind, file_id: replaces })];
+    // The address that names a file by its id can be nobody else's.
+    const vacate =
+      address === fileResource(attachment) ? [] : [statements.vacate({ address, file_id: fileId })];
+    if (replaces === undefined || replaces === fileId) return vacate;
+    return [...vacate, statements.moveAway({ draft_id: draftId, kind, file_id: replaces })];
   }
 
   function readdress(effect: Readdressed): readonly Step[] {

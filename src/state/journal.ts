@@ -42,8 +42,17 @@ export function makeJournal(db: LedgerQueries, clock: Clock): Journal {
       }),
       refusal: `Run ${runId} was never started, or has ended.`,
     }),
-    begin: ({ runId, intent, ...operation }) =>
-      statements.begin({ ...operation, run_id: runId, intent: JSON.stringify(intent), now: clock.now() }),
+    begin: ({ id, runId, address, kind, method, path, intent }) =>
+      statements.begin({
+        id,
+        run_id: runId,
+        address,
+        kind,
+        method,
+        path,
+        intent: JSON.stringify(intent),
+        now: clock.now(),
+      }),
     finish: (operationId, { outcome, status, attempts, failure }) => ({
       ...statements.finish({
         id: operationId,

@@ -12,6 +12,9 @@ import type { Step } from "./step.ts";
  */
 export type TransactionMode = "read" | "write" | "exclusive";
 
+/** Gets rows, each as an array of plain values. */
+export type TakeRows = (rows: readonly (readonly unknown[])[]) => void;
+
 /** What differs between the databases a ledger may live in. Everything else goes through Kysely. */
 export interface LedgerDatabase {
   /** For messages, without secrets. */
@@ -30,14 +33,15 @@ export interface LedgerDatabase {
    */
   commit(make: () => readonly Step[]): Promise<void>;
   /**
-   * All rows of a table as arrays of plain values in the order of `columns`, in no order of their own. The fastest
-   * way the database has to hand over a hundred thousand rows. Only inside a transaction.
+   * Hands over all rows of a table, some at a time, as arrays of plain values in the order of `columns`, in no order of
+   * their own. The fastest way the database has for a hundred thousand rows. Only inside a transaction.
    */
   scan<Table extends keyof LedgerTables>(
     queries: LedgerQueries,
     table: Table,
     columns: readonly (keyof LedgerTables[Table] & string)[],
-  ): Promise<readonly (readonly unknown[])[]>;
+    take: TakeRows,
+  ): Promise<void>;
   /**
    * Whole milliseconds of a clock that all who have this ledger open share; its zero is anywhere, and it may be set back
    * between two transactions. Only inside a transaction.

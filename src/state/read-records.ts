@@ -28,13 +28,13 @@ export class RecordReader {
 
   /** By id. */
   async protectedDrafts(): Promise<number[]> {
-    const rows = await this.#scan("protected_drafts", 1, ["draft_id"]);
-    return rows.map((row) => row.integer("draft_id")).sort((a, b) => a - b);
+    const ids = await this.#scan("protected_drafts", 1, ["draft_id"], (row) => row.integer("draft_id"));
+    return ids.sort((a, b) => a - b);
   }
 
   /** By address. */
   async attachments(): Promise<RecordedAttachment[]> {
-    const rows = await this.#scan("attachments", 3, [
+    const columns = [
       "draft_id",
       "kind",
       "file_id",
@@ -43,33 +43,27 @@ export class RecordReader {
       "sha256",
       "confirmed_by",
       "confirmed_at",
-    ]);
+    ] as const;
     const parsed = new Map<string, Attributes>();
-    return rows.map((row) => attachmentOf(row, parsed)).sort((a, b) => compareText(a.address, b.address));
+    const attachments = await this.#scan("attachments", 3, columns, (row) => attachmentOf(row, parsed));
+    return attachments.sort((a, b) => compareText(a.address, b.address));
   }
 
   /** By draft, then revision. */
   async publications(): Promise<RecordedPublication[]> {
-    const rows = await this.#scan("publications", 2, [
-      "draft_id",
-      "revision",
-      "product_id",
-      "confirmed_by",
-      "confirmed_at",
-    ]);
-    return rows
-      .map((row) => ({
-        draftId: row.integer("draft_id"),
-        revision: row.integer("revision"),
-        productId: row.integer("product_id"),
-        provenance: provenanceOf(row),
-      }))
-      .sort((a, b) => a.draftId - b.draftId || a.revision - b.revision);
+    const columns = ["draft_id", "revision", "product_id", "confirmed_by", "confirmed_at"] as const;
+    const publications = await this.#scan("publications", 2, columns, (row) => ({
+      draftId: row.integer("draft_id"),
+      revision: row.integer("revision"),
+      productId: row.integer("product_id"),
+      provenance: provenanceOf(row),
+    }));
+    return publications.sort((a, b) => a.draftId - b.draftId || a.revision - b.revision);
   }
 
   /** By name. */
   async duplicates(): Promise<RecordedDuplicate[]> {
-    const rows = await this.#scan("duplicates", 1, [
+    const columns = [
       "name",
       "from_product_id",
       "from_draft_id",
@@ -77,21 +71,20 @@ export class RecordReader {
       "product_id",
       "confirmed_by",
       "confirmed_at",
-    ]);
-    return rows
-      .map((row) => ({
-        name: row.text("name"),
-        from: productRefOf(row),
-        sourceProductId: row.integer("source_product_id"),
-        productId: row.integer("product_id"),
-        provenance: provenanceOf(row),
-      }))
-      .sort((a, b) => compareText(a.name, b.name));
+    ] as const;
+    const duplicates = await this.#scan("duplicates", 1, columns, (row) => ({
+      name: row.text("name"),
+      from: productRefOf(row),
+      sourceProductId: row.integer("source_product_id"),
+      productId: row.integer("product_id"),
+      provenance: provenanceOf(row),
+    }));
+    return duplicates.sort((a, b) => compareText(a.name, b.name));
   }
 
   /** By upload id. */
   async uploads(): Promise<RecordedUpload[]> {
-    const rows = await this.#scan("uploads", 1, [
+    const columns = [
       "upload_id",
       "upload_key",
       "source",
@@ -100,54 +93,57 @@ export class RecordReader {
       "status",
       "file_id",
       "registered_at",
-    ]);
-    return rows.map(uploadOf).sort((a, b) => compareText(a.uploadId, b.uploadId));
+    ] as const;
+    const uploads = await this.#scan("uploads", 1, columns, uploadOf);
+    return uploads.sort((a, b) => compareText(a.uploadId, b.uploadId));
   }
 
   /** By key. */
   async storedObjects(): Promise<RecordedObject[]> {
-    const rows = await this.#scan("stored_objects", 1, [
-      "upload_key",
-      "source",
-      "sha256",
-      "size",
-      "stored_at",
-    ]);
-    return rows
-      .map((row) => ({
-        uploadKey: row.text("upload_key"),
-        source: row.text("source"),
-        sha256: row.text("sha256"),
-        size: row.integer("size"),
-        at: row.integer("stored_at"),
-      }))
-      .sort((a, b) => compareText(a.uploadKey, b.uploadKey));
+    const columns = ["upload_key", "source", "sha256", "size", "stored_at"] as const;
+    const objects = await this.#scan("stored_objects", 1, columns, (row) => ({
+      uploadKey: row.text("upload_key"),
+      source: row.text("source"),
+      sha256: row.text("sha256"),
+      size: row.integer("size"),
+      at: row.integer("stored_at"),
+    }));
+    return objects.sort((a, b) => compareText(a.uploadKey, b.uploadKey));
   }
 
   /** By resource. */
   async looks(): Promise<RecordedLook[]> {
-    const rows = await this.#scan("looks", 1, ["resource", "looked_at"]);
-    return rows
-      .map((row) => ({ resource: row.text("resource"), at: row.integer("looked_at") }))
-      .sort((a, b) => compareText(a.resource, b.resource));
+    const looks = await this.#scan("looks", 1, ["resource", "looked_at"], (row) => ({
+      resource: row.text("resource"),
+      at: row.integer("looked_at"),
+    }));
+    return looks.sort((a, b) => compareText(a.resource, b.resource));
   }
 
-  async #scan<Table extends keyof LedgerTables>(
+  /** Makes a record of each row, as they come: rows that were all kept until the last one would be moved about in memory. */
+  async #scan<T, Table extends keyof LedgerTables>(
     table: Table,
     keyLength: number,
     columns: readonly (keyof LedgerTables[Table] & string)[],
-  ): Promise<StoredRow[]> {
+    make: (row: StoredRow) => T,
+  ): Promise<T[]> {
     const shape = { location: this.#database.location, table, columns, keyLength };
-    const rows = await this.#database.scan(this.#queries, table, columns);
-    return rows.map((values) => new StoredRow(shape, values));
+    const records: T[] = [];
+    await this.#database.scan(this.#queries, table, columns, (rows) => {
+      for (const values of rows) records.push(make(new StoredRow(shape, values)));
+    });
+    return records;
   }
 }
 
 /** Most attachments of a catalogue share a few sets of attributes: each text is parsed once. */
 function attachmentOf(row: StoredRow, parsed: Map<string, Attributes>): RecordedAttachment {
   const text = row.text("attributes");
-  const attributes = parsed.get(text) ?? row.json("attributes", attributesSchema);
-  parsed.set(text, attributes);
+  let attributes = parsed.get(text);
+  if (attributes === undefined) {
+    attributes = row.json("attributes", attributesSchema);
+    parsed.set(text, attributes);
+  }
   const sha256 = row.optionalText("sha256");
   return {
     draftId: row.integer("draft_id"),

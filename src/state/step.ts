@@ -49,10 +49,10 @@ export function compileStep<Values extends Readonly<Record<string, Value>>>(
   const compile = lazily(() => build((name) => sql`${new Slot(name)}`).compile());
   return (values) => {
     const { sql, parameters } = compile();
-    return {
-      sql,
-      parameters: parameters.map((given) => storable(given instanceof Slot ? values[given.name] : given)),
-    };
+    const given: Value[] = [];
+    for (const parameter of parameters)
+      given.push(storable(parameter instanceof Slot ? values[parameter.name] : parameter));
+    return { sql, parameters: given };
   };
 }
 

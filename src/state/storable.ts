@@ -7,7 +7,7 @@ import { LedgerError } from "./ledger-error.ts";
 export function storable(value: unknown): string | number | null {
   if (value === null) return null;
   if (typeof value === "number" && Number.isSafeInteger(value)) return value;
-  if (typeof value === "string" && !/[\0\p{Surrogate}]/u.test(value)) return value;
+  if (typeof value === "string" && value.isWellFormed() && !value.includes("\0")) return value;
   const shown = typeof value === "string" ? JSON.stringify(value.slice(0, 100)) : String(value);
   throw new LedgerError(
     "ledger-invalid-value",

@@ -4,7 +4,7 @@ import { Kysely, sql } from "kysely";
 import pg from "pg";
 import { messageOf } from "../../model/errors.ts";
 import type { Clock } from "../../model/ports.ts";
-import type { LedgerDatabase, TransactionMode } from "../ledger-database.ts";
+import type { LedgerDatabase, TakeRows, TransactionMode } from "../ledger-database.ts";
 import { LedgerError } from "../ledger-error.ts";
 import { patiently } from "../patience.ts";
 import type { LedgerQueries, LedgerTables } from "../schema.ts";
@@ -159,10 +159,11 @@ class PostgresLedgerDatabase implements LedgerDatabase {
     queries: LedgerQueries,
     table: Table,
     columns: readonly (keyof LedgerTables[Table] & string)[],
-  ): Promise<readonly (readonly unknown[])[]> {
+    take: TakeRows,
+  ): Promise<void> {
     const names = sql.join(columns.map((column) => sql.ref(column)));
     const all = sql<Record<string, unknown>>`select ${names} from ${sql.table(table)}`;
-    return (await all.execute(queries)).rows.map((row) => columns.map((column) => row[column]));
+    take((await all.execute(queries)).rows.map((row) => columns.map((column) => row[column])));
   }
 
   async sharedClock(queries: LedgerQueries): Promise<number> {

@@ -2,7 +2,7 @@ import { pathToFileURL } from "node:url";
 import { Kysely, sql } from "kysely";
 import Database from "libsql";
 import type { Clock } from "../../model/ports.ts";
-import type { LedgerDatabase, TransactionMode } from "../ledger-database.ts";
+import type { LedgerDatabase, TakeRows, TransactionMode } from "../ledger-database.ts";
 import { LedgerError } from "../ledger-error.ts";
 import { patiently } from "../patience.ts";
 import type { LedgerQueries, LedgerTables } from "../schema.ts";
@@ -185,8 +185,8 @@ class SqliteLedgerDatabase implements LedgerDatabase {
     queries: LedgerQueries,
     table: Table,
     columns: readonly (keyof LedgerTables[Table] & string)[],
-  ): Promise<readonly (readonly unknown[])[]> {
-    const rows: (readonly unknown[])[] = [];
+    take: TakeRows,
+  ): Promise<void> {
     const values = sql.join(columns.map((column) => sql.ref(column)));
     for (let after = 0; ; ) {
       // libsql hands over one long text several times faster than a thousand rows.
@@ -194,9 +194,8 @@ class SqliteLedgerDatabase implements LedgerDatabase {
         select max(rowid) as last, json_group_array(json_array(${values})) as rows
         from (select rowid, * from ${sql.table(table)} where rowid > ${after} order by rowid limit ${scanPage})`;
       const [found] = (await page.execute(queries)).rows;
-      if (found === undefined || found.last === null) return rows;
-      const parsed: readonly unknown[][] = JSON.parse(found.rows);
-      for (const row of parsed) rows.push(row);
+      if (found === undefined || found.last === null) return;
+      take(JSON.parse(found.rows));
       after = found.last;
     }
   }

@@ -1,15 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { fileDocument, startHarness, target, write } from "./support/harness.ts";
+import { fileDocument, makeLatch, startHarness, target, write } from "./support/harness.ts";
 import { answer } from "./support/raw-server.ts";
-
-/** Something to wait for that the test itself brings about. */
-function makeLatch() {
-  let open = () => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { open, opened };
-}
 
 describe("beforeSend", () => {
   it("is over before the first byte leaves, and is told the request", async () => {

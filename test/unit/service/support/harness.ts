@@ -102,3 +102,12 @@ export function uploadResource(id: string, status: string, fileId?: number) {
     attributes: { upload_key: `in/${id}`, status, ...(fileId === undefined ? {} : { file_id: fileId }) },
   };
 }
+
+/** Something to wait for that the test itself brings about. */
+export function makeLatch() {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open, opened };
+}
