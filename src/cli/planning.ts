@@ -1,14 +1,14 @@
 import { loadManifests } from "../manifest/load-manifests.ts";
 import { publicationAddress } from "../model/address.ts";
-import type { Desired } from "../model/desired.ts";
+import type { Desired, Layout } from "../model/desired.ts";
 import { attachmentsByAddress } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { hasErrors } from "../model/diagnostic.ts";
 import type { EventSink } from "../model/event.ts";
 import type { Observed, RefreshMode } from "../model/observed.ts";
 import type { Plan } from "../model/plan.ts";
-import type { Place } from "../model/position.ts";
-import { placeAt } from "../model/position.ts";
+import type { Place, Position } from "../model/position.ts";
+import { placeAt, positionAt } from "../model/position.ts";
 import type { Recorded } from "../model/recorded.ts";
 import type { AttributeName } from "../model/resource.ts";
 import { attributeNames } from "../model/resource.ts";
@@ -148,20 +148,18 @@ export function makePlaceFinder(desired: Desired): PlaceFinder {
   return (address, attribute) => {
     const attachment = attachments.get(address);
     if (attachment === undefined) return others.get(address);
-    const position = attribute === undefined ? undefined : positionOf(attachment.positions, attribute);
-    return placeAt(attachment.file, position ?? attachment.position);
+    const { file, position, layout } = attachment;
+    const offset = attribute === undefined ? undefined : offsetOf(layout, attribute);
+    return placeAt(file, offset === undefined ? position : positionAt(position, offset));
   };
 }
 
-function positionOf(
-  positions: Readonly<Partial<Record<AttributeName | "ref", number>>>,
-  attribute: string,
-): number | undefined {
-  if (attribute === "file_id") return positions.ref;
+function offsetOf(layout: Layout, attribute: string): Position | undefined {
+  if (attribute === "file_id") return layout.ref;
   const names: readonly AttributeName[] = [
     ...attributeNames.product_files,
     ...attributeNames.promotional_files,
   ];
   const name = names.find((known) => known === attribute);
-  return name === undefined ? undefined : positions[name];
+  return name === undefined ? undefined : layout[name];
 }

@@ -2,7 +2,7 @@ import { formatAddress } from "../model/address.ts";
 import type { Desired, DesiredAttachment, DesiredDraft, DesiredDuplicate } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Place } from "../model/position.ts";
-import { formatPlace, placeAt } from "../model/position.ts";
+import { formatPlace, placeAt, positionAt } from "../model/position.ts";
 import type { OpenAttachment, Page, PageDraft, PageDuplicate } from "./page.ts";
 import { quote } from "./quote.ts";
 import type { Finding, SourceText, Span } from "./source-text.ts";
@@ -87,7 +87,8 @@ export class DesiredCollector {
     }
     const { draftId } = first.address;
     if (draftId === attachment.address.draftId) return;
-    const place = placeAt(first.file, first.positions.ref ?? first.position);
+    const { ref } = first.layout;
+    const place = placeAt(first.file, ref === undefined ? first.position : positionAt(first.position, ref));
     this.#report(attachment.file, {
       severity: "warning",
       code: "file-in-two-drafts",

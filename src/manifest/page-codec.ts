@@ -1,6 +1,6 @@
 import type { FileRef } from "../model/address.ts";
-import { columnOf, lineOf, packPosition } from "../model/position.ts";
-import type { AttributeName, FileKind } from "../model/resource.ts";
+import type { Layout } from "../model/desired.ts";
+import type { FileKind } from "../model/resource.ts";
 import { attributeNames, fileKinds } from "../model/resource.ts";
 import type { OpenAttachment, Page, PageDraft } from "./page.ts";
 
@@ -18,70 +18,78 @@ type DraftRow = readonly [
  * page is read back in a fraction of the time in which its manifest is parsed.
  */
 export function encodePage({ drafts, duplicates, loose, diagnostics }: Page): string {
-  return JSON.stringify([drafts.map(draftRow), duplicates, loose, diagnostics]);
+  const layouts = new Map<Layout, number>();
+  const rows = drafts.map((draft) => draftRow(draft, layouts));
+  return JSON.stringify([[...layouts.keys()], rows, duplicates, loose, diagnostics]);
 }
 
 /** Reads {@link encodePage} back. `file` is the manifest that the page is of. Throws when the text is no page. */
 export function decodePage(file: string, text: string): Page {
-  const [drafts, duplicates, loose, diagnostics] = JSON.parse(text);
-  return { drafts: drafts.map((row: DraftRow) => draftOf(file, row)), duplicates, loose, diagnostics };
+  const [layouts, rows, duplicates, loose, diagnostics] = JSON.parse(text);
+  if (![duplicates, loose, diagnostics].every(Array.isArray)) throw new TypeError("lists are expected");
+  const drafts = rows.map((row: DraftRow) => draftOf(row, { file, layouts }));
+  return { drafts, duplicates, loose, diagnostics };
 }
 
-function draftRow({ draftId, protect, publish, position, span, attachments, spans }: PageDraft): DraftRow {
+function draftRow(
+  { draftId, protect, publish, position, span, attachments, spans }: PageDraft,
+  layouts: Map<Layout, number>,
+): DraftRow {
   const files = fileKinds.map((kind) =>
-    attachments.filter(({ address }) => address.kind === kind).map(fileRow),
+    attachments
+      .filter(({ address }) => address.kind === kind)
+      .map((attachment) => fileRow(attachment, layouts)),
   );
   const head = [draftId, protect, position, ...span, publish?.revision ?? 0, publish?.position ?? 0];
   return [head, spans, ...files];
 }
 
-function draftOf(file: string, [head, spans, ...files]: DraftRow): PageDraft {
+/** What the rows of a page share. */
+interface Shared {
+  readonly file: string;
+  readonly layouts: readonly Layout[];
+}
+
+function draftOf([head, spans, ...files]: DraftRow, shared: Shared): PageDraft {
   const row = new Row(head);
   const draftId = row.integer();
   const draft = { draftId, protect: row.flag(), position: row.integer(), span: row.span() };
   const [revision, position] = [row.integer(), row.integer()];
   const attachments: OpenAttachment[] = [];
   for (const [index, kind] of fileKinds.entries()) {
-    for (const values of files[index] ?? []) attachments.push(attachmentOf(values, { draftId, kind, file }));
+    for (const values of files[index] ?? [])
+      attachments.push(attachmentOf(values, { draftId, kind, ...shared }));
   }
   return { ...draft, ...(revision === 0 ? {} : { publish: { revision, position } }), attachments, spans };
 }
 
-function fileRow({ address, attributes, position, positions }: OpenAttachment): readonly Value[] {
-  const line = lineOf(position);
-  const place = (at: number) => [lineOf(at) - line, columnOf(at)];
-  const row: Value[] = [
-    ...refValues(address.ref),
-    line,
-    columnOf(position),
-    ...place(positions.ref ?? position),
-  ];
-  for (const name of attributeNames[address.kind]) {
-    const value = attributes[name];
-    if (value === undefined) row.push(null);
-    else row.push(value, ...place(positions[name] ?? position));
-  }
+function fileRow(
+  { address, attributes, position, layout }: OpenAttachment,
+  layouts: Map<Layout, number>,
+): readonly Value[] {
+  const place = layouts.get(layout) ?? layouts.size;
+  layouts.set(layout, place);
+  const row: Value[] = [...refValues(address.ref), position, place];
+  for (const name of attributeNames[address.kind]) row.push(attributes[name] ?? null);
   return row;
 }
 
 function attachmentOf(
   values: readonly Value[],
-  { draftId, kind, file }: { readonly draftId: number; readonly kind: FileKind; readonly file: string },
+  { draftId, kind, file, layouts }: Shared & { readonly draftId: number; readonly kind: FileKind },
 ): OpenAttachment {
   const row = new Row(values);
   const ref = refOf(row);
-  const line = row.integer();
-  const position = packPosition(line, row.integer());
-  const positions: Partial<Record<AttributeName | "ref", number>> = { ref: row.position(line) };
+  const position = row.integer();
+  const layout = layouts[row.integer()];
+  if (typeof layout !== "object") throw new TypeError("a layout is expected");
   const attributes: Record<string, string | boolean> = {};
   for (const name of attributeNames[kind]) {
     const value = name === "is_native" ? row.optionalFlag() : row.optionalText();
-    if (value === undefined) continue;
-    attributes[name] = value;
-    positions[name] = row.position(line);
+    if (value !== undefined) attributes[name] = value;
   }
   const address = { type: "attachment", draftId, kind, ref } as const;
-  return { address, attributes, file, position, positions };
+  return { address, attributes, file, position, layout };
 }
 
 /** A file id stands for itself; any other name comes after what it is. */
@@ -162,10 +170,5 @@ class Row {
 
   span(): readonly [number, number] {
     return [this.integer(), this.integer()];
-  }
-
-  /** A position so many lines after `line`. */
-  position(line: number): number {
-    return packPosition(line + this.integer(), this.integer());
   }
 }

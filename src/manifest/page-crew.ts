@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
-import type { MadePage } from "./make-pages.ts";
-import { makePages } from "./make-pages.ts";
+import { type MadePage, makePage } from "./make-page.ts";
 import type { PageOrder } from "./page-worker.ts";
 
 /** Threads that manifests may be read by beside the main one: the compiled `page-worker`, and how many at most. */
@@ -16,11 +15,11 @@ export interface CrewOptions {
   readonly files: readonly string[];
   readonly threads?: PageThreads;
   /** Takes each page as it comes, in no order. */
-  readonly take: (index: number, page: MadePage) => void;
+  readonly take: (index: number, made: MadePage) => void;
 }
 
 /** So many manifests go to a thread at once; the main one does fewer, since it has to listen in between. */
-const batch = 64;
+const batch = 32;
 const ownBatch = 16;
 
 /** A thread of its own pays from so many manifests on. */
@@ -42,7 +41,7 @@ export async function makeAllPages({ root, files, threads, take }: CrewOptions):
       if (queue.isEmpty) return;
       continue;
     }
-    for (const [offset, page] of makePages(root, share.files).entries()) take(share.start + offset, page);
+    for (const [offset, file] of share.files.entries()) take(share.start + offset, makePage(root, file));
     // Signals, answers of the threads and a progress line get their turn.
     await setImmediate();
   }

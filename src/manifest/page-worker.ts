@@ -1,5 +1,5 @@
 import { parentPort } from "node:worker_threads";
-import { makePages } from "./make-pages.ts";
+import { type MadePage, makePage } from "./make-page.ts";
 
 /** What a thread is told: manifests to read, of a workspace folder. It answers with their pages, in that order. */
 export interface PageOrder {
@@ -8,5 +8,6 @@ export interface PageOrder {
 }
 
 parentPort?.on("message", ({ root, files }: PageOrder) => {
-  parentPort?.postMessage(makePages(root, files));
+  const pages: readonly MadePage[] = files.map((file) => makePage(root, file));
+  parentPort?.postMessage(pages);
 });

@@ -1,9 +1,10 @@
 import { posix } from "node:path";
 import type { AttachmentAddress, FileRef } from "../model/address.ts";
 import { formatAddress, formatFileRef } from "../model/address.ts";
-import type { ProductRef } from "../model/desired.ts";
+import type { Layout, ProductRef } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
-import { lineOf } from "../model/position.ts";
+import type { Position } from "../model/position.ts";
+import { lineOf, offsetFrom } from "../model/position.ts";
 import type { AttributeName, Attributes, FileKind } from "../model/resource.ts";
 import { attributeNames, fileKinds, pickAttributes } from "../model/resource.ts";
 import { chooseDocument } from "./choose-document.ts";
@@ -44,6 +45,8 @@ class PageMaker {
   readonly #duplicates: PageDuplicate[] = [];
   readonly #loose: LooseSource[] = [];
   readonly #diagnostics: Diagnostic[];
+  /** One of each. */
+  readonly #layouts = new Map<string, Layout>();
 
   constructor(text: SourceText, diagnostics: readonly Diagnostic[]) {
     this.#text = text;
@@ -145,9 +148,24 @@ class PageMaker {
     }
     seen.set(id, refPlace.span);
     const attributes = pickAttributes(kind, entry);
-    const positions = positionsOf(kind, attributes, place, refPlace);
-    files.attachments.push({ address, attributes, file, position: place.position, positions });
+    const { position } = place;
+    const layout = this.#layoutOf(kind, attributes, { position, place, ref: refPlace });
+    files.attachments.push({ address, attributes, file, position, layout });
     files.spans.push(...refPlace.span);
+  }
+
+  #layoutOf(kind: FileKind, attributes: Attributes, { position, place, ref }: Entrance): Layout {
+    const layout: Partial<Record<AttributeName | "ref", number>> = {
+      ref: offsetFrom(position, ref.position),
+    };
+    let key = `${kind} ${layout.ref}`;
+    for (const name of attributeNames[kind]) {
+      if (attributes[name] !== undefined) layout[name] = offsetFrom(position, place.closest([name]).position);
+      key += ` ${layout[name]}`;
+    }
+    const known = this.#layouts.get(key) ?? layout;
+    this.#layouts.set(key, known);
+    return known;
   }
 
   #report(finding: Finding): void {
@@ -165,6 +183,13 @@ interface Adding {
   /** By name, of the same list. */
   readonly seen: Map<string, Span>;
   readonly files: Files;
+}
+
+/** Where an entry stands, and the parts of it. */
+interface Entrance {
+  readonly position: Position;
+  readonly place: Located;
+  readonly ref: Located;
 }
 
 interface FileList {
@@ -194,14 +219,6 @@ function refOf(entry: Entry, file: string): { readonly key: string; readonly ref
 function belowWorkspace(source: string, file: string): string | undefined {
   const path = posix.join(posix.dirname(file), source).replace(/\/$/, "");
   return path === "." || path === ".." || path.startsWith("../") ? undefined : path;
-}
-
-function positionsOf(kind: FileKind, attributes: Attributes, place: Located, ref: Located) {
-  const positions: Partial<Record<AttributeName | "ref", number>> = { ref: ref.position };
-  for (const name of attributeNames[kind]) {
-    if (attributes[name] !== undefined) positions[name] = place.closest([name]).position;
-  }
-  return positions;
 }
 
 function revisionOf(publish: DraftDocument["publish"]): number | undefined {

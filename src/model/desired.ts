@@ -31,19 +31,25 @@ export interface DesiredAttachment {
   readonly file: string;
   /** Of the list entry. */
   readonly position: Position;
-  /** Of the values, by key; the file reference is under `ref`. */
-  readonly positions: Readonly<Partial<Record<AttributeName | "ref", Position>>>;
+  /** Where the values stand below it. */
+  readonly layout: Layout;
 }
+
+/**
+ * Where the values of a list entry stand, by key, as offsets from it (`positionAt`); the file reference is under `ref`. Entries
+ * that are laid out alike share one.
+ */
+export type Layout = Readonly<Partial<Record<AttributeName | "ref", Position>>>;
 
 /** The desired attachments by the texts of their addresses. */
 export function attachmentsByAddress({
   drafts,
 }: Pick<Desired, "drafts">): ReadonlyMap<string, DesiredAttachment> {
-  return new Map(
-    drafts.flatMap(({ attachments }) =>
-      attachments.map((each) => [formatAddress(each.address), each] as const),
-    ),
-  );
+  const byAddress = new Map<string, DesiredAttachment>();
+  for (const { attachments } of drafts) {
+    for (const attachment of attachments) byAddress.set(formatAddress(attachment.address), attachment);
+  }
+  return byAddress;
 }
 
 /** The content of a local source as it was read: SHA-256 in lower-case hex, size in bytes. */

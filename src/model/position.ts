@@ -28,6 +28,16 @@ export function columnOf(position: Position): number {
   return position % base;
 }
 
+/** A position by how many lines it is below another one, and by its own column: the same for values that are laid out alike. */
+export function offsetFrom(start: Position, position: Position): Position {
+  return position - lineOf(start) * base;
+}
+
+/** The position at an offset, as {@link offsetFrom} has it. */
+export function positionAt(start: Position, offset: Position): Position {
+  return offset + lineOf(start) * base;
+}
+
 /** A packed position in a file, spelled out. */
 export function placeAt(file: string, position: Position): Place {
   return { file, line: lineOf(position), column: columnOf(position) };

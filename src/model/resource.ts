@@ -61,6 +61,14 @@ export function pickAttributes(kind: FileKind, source: Attributes): Attributes {
   return picked;
 }
 
+/** Whether `known` has every value that is in `wanted`. */
+export function hasAttributes(kind: FileKind, known: Attributes, wanted: Attributes): boolean {
+  for (const name of attributeNames[kind]) {
+    if (wanted[name] !== undefined && wanted[name] !== known[name]) return false;
+  }
+  return true;
+}
+
 /** The names in `wanted` whose value is not the same in `known`, in canonical order. */
 export function changedAttributes(kind: FileKind, known: Attributes, wanted: Attributes): AttributeName[] {
   return attributeNames[kind].filter((name) => wanted[name] !== undefined && wanted[name] !== known[name]);

@@ -2,11 +2,13 @@ import { compareText, formatAddress } from "../model/address.ts";
 import { orderState } from "../model/attachment-state.ts";
 import type { AttachmentChange, AttachmentState, Change, Reason } from "../model/change.ts";
 import type { Desired, DesiredAttachment } from "../model/desired.ts";
+import { attachmentsByAddress } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
+import { lazily } from "../model/lazily.ts";
 import { placeAt } from "../model/position.ts";
 import type { Recorded, RecordedAttachment, RecordedOperation } from "../model/recorded.ts";
 import { confirmedState } from "../model/recorded.ts";
-import { attributeNames, changedAttributes, fileResource } from "../model/resource.ts";
+import { attributeNames, changedAttributes, fileResource, hasAttributes } from "../model/resource.ts";
 import type { Differences } from "./differences.ts";
 import { blockingDoubts, inDoubtChange } from "./doubts.ts";
 import type { RecordedIndex } from "./recorded-index.ts";
@@ -16,40 +18,58 @@ import { indexRecorded } from "./recorded-index.ts";
 export function diffAttachments(desired: Desired, recorded: Recorded): Differences {
   const index = indexRecorded(recorded);
   const doubts = blockingDoubts(recorded);
-  const wanted = new Map<string, DesiredAttachment>();
-  for (const draft of desired.drafts) {
-    for (const attachment of draft.attachments) wanted.set(formatAddress(attachment.address), attachment);
-  }
+  const inOrder = addressed(desired);
+  // Of most catalogues nearly everything is as it was, and then nobody asks what else is wanted.
+  const wanted = lazily(() => attachmentsByAddress(desired));
   const changes: Change[] = [];
   const unchanged: string[] = [];
   const diagnostics: Diagnostic[] = [];
-  /** Recorded attachments that a desired one accounts for. */
+  /** Recorded attachments that a desired one of another address accounts for. */
   const claimed = new Set<RecordedAttachment>();
+  /** How many records a desired attachment accounts for, claimed or not. */
+  let accounted = 0;
   for (const operation of doubts.values()) {
-    if (operation.kind === "attach") changes.push(...diffDoubt(operation, wanted, index));
+    if (operation.kind === "attach") changes.push(...diffDoubt(operation, wanted(), index));
   }
-  const settled = [...wanted]
-    .filter(([address]) => !doubts.has(address))
-    .sort(([a], [b]) => compareText(a, b));
-  for (const [address, attachment] of settled) {
+  for (const { address, attachment } of inOrder) {
+    if (doubts.has(address)) continue;
     const found = findRecorded(address, attachment, { index, wanted, claimed });
     if (found === "same-file") {
       diagnostics.push(sameFileTwice(address, attachment, index));
       continue;
     }
-    if (found !== undefined) claimed.add(found.record);
     const change = compare(address, attachment, found?.record, index);
     if (change === undefined) unchanged.push(address);
     else changes.push(change);
-    if (found?.former === undefined) continue;
+    if (found === undefined) continue;
+    accounted += 1;
+    if (found.record.address !== address) claimed.add(found.record);
+    if (found.former === undefined) continue;
     claimed.add(found.former);
-    changes.push(...formerRemoval(found.former, wanted));
+    changes.push(...formerRemoval(found.former, wanted()));
   }
-  for (const attachment of recorded.attachments) {
-    if (claimed.has(attachment) || wanted.has(attachment.address) || doubts.has(attachment.address)) continue;
-    changes.push(removal(attachment, { address: attachment.address, reason: "not_in_manifest" }));
+  const left = accounted < recorded.attachments.length ? recorded.attachments : [];
+  for (const attachment of left) {
+    const { address } = attachment;
+    if (!claimed.has(attachment) && !wanted().has(address) && !doubts.has(address))
+      changes.push(removal(attachment, { address, reason: "not_in_manifest" }));
   }
   return { changes, unchanged, diagnostics };
+}
+
+interface Addressed {
+  readonly address: string;
+  readonly attachment: DesiredAttachment;
+}
+
+/** By address, so that nothing depends on the order of the manifests. */
+function addressed({ drafts }: Desired): readonly Addressed[] {
+  const all: Addressed[] = [];
+  for (const { attachments } of drafts) {
+    for (const attachment of attachments)
+      all.push({ address: formatAddress(attachment.address), attachment });
+  }
+  return all.sort((a, b) => compareText(a.address, b.address));
 }
 
 /** An attachment in doubt; and once it is settled, the file that it takes the place of. */
@@ -76,7 +96,7 @@ function formerRemoval(
 
 interface Search {
   readonly index: RecordedIndex;
-  readonly wanted: ReadonlyMap<string, DesiredAttachment>;
+  readonly wanted: () => ReadonlyMap<string, DesiredAttachment>;
   readonly claimed: ReadonlySet<RecordedAttachment>;
 }
 
@@ -111,10 +131,10 @@ function findElsewhere(
   const fileId = fileIdOf(attachment, index);
   const sameFile = fileId === undefined ? undefined : index.ofFile(attachment, fileId);
   if (sameFile !== undefined) {
-    return wanted.has(sameFile.address) || claimed.has(sameFile) ? "same-file" : sameFile;
+    return wanted().has(sameFile.address) || claimed.has(sameFile) ? "same-file" : sameFile;
   }
   if (attachment.content === undefined) return undefined;
-  return index.ofContent(attachment).find((other) => !wanted.has(other.address) && !claimed.has(other));
+  return index.ofContent(attachment).find((other) => !wanted().has(other.address) && !claimed.has(other));
 }
 
 /** The file id of a desired attachment, as far as it is known before anything is uploaded. */
@@ -167,8 +187,7 @@ function isAsDesired(
   return (
     known.address === address &&
     !isOtherContent(attachment, known, index) &&
-    changedAttributes(attachment.address.kind, index.knownAttributes(known), attachment.attributes).length ===
-      0
+    hasAttributes(attachment.address.kind, index.knownAttributes(known), attachment.attributes)
   );
 }
 

@@ -16,6 +16,7 @@ import { makeRandom } from "../support/random.mjs";
 import { offline, writeCatalogue } from "./catalogue.mjs";
 import { main, median, runNode, time } from "./measure.mjs";
 import { writePerformancePage } from "./performance-page.mjs";
+import { rawCalls } from "./raw-calls.mjs";
 
 const { values: options } = parseArgs({
   options: {
@@ -31,6 +32,9 @@ const root = mkdtempSync(join(tmpdir(), "draftsync-bench-"));
 process.once("exit", () => rmSync(root, { recursive: true, force: true }));
 const seconds = (ms) => `${(ms / 1000).toFixed(2)} s`;
 const megabytes = (bytes) => `${Math.round(bytes / 1e6)} MB`;
+
+/** What the yardstick was at a run between two measurements of it: the speed of a machine may change from one minute to the next. */
+const between = (yardsticks, run) => (yardsticks[run] + yardsticks[run + 1]) / 2;
 
 /** Rows, in the order of the table. `ratio` is held against `target`; `least`: it must be as large, not as small. */
 const rows = [];
@@ -62,33 +66,34 @@ const forget = (folder) => () => rmSync(cacheOf(folder), { recursive: true, forc
 async function planBigCatalogues() {
   const big = await catalogue(100_000);
   const small = await catalogue(10_000);
-  const cold = [];
-  const warm = [];
-  const parse = [];
+  const [cold, warm, ratios] = [[], [], { cold: [], warm: [] }];
   let rss = 0;
-  // One after the other and again: what the machine does beside it meets all of them alike.
+  const yaml = async () =>
+    Number((await runNode([here("parse-yaml.mjs"), join(big.folder, "manifests")])).stdout);
+  const parse = [await yaml()];
   for (let run = 0; run < runs; run += 1) {
-    parse.push(Number((await runNode([here("parse-yaml.mjs"), join(big.folder, "manifests")])).stdout));
     forget(big.folder)();
     const first = await runNode([main, "plan"], plan(big.folder));
     cold.push(first.ms);
     const second = await runNode([main, "plan"], plan(big.folder));
     warm.push(second.ms);
     rss = Math.max(rss, first.rss, second.rss);
+    parse.push(await yaml());
+    ratios.cold.push(first.ms / between(parse, run));
+    ratios.warm.push(second.ms / between(parse, run));
   }
-  const yardstick = median(parse);
   const size = `${(big.bytes / 1e6).toFixed(1)} MB in 10,000 files`;
-  tell({ name: `yaml.parse, one thread, ${size}`, figure: seconds(yardstick) });
+  tell({ name: `yaml.parse, one thread, ${size}`, figure: seconds(median(parse)) });
   tell({
     name: "no-change plan of 100,000, nothing kept / yaml.parse",
     figure: seconds(median(cold)),
-    ratio: median(cold) / yardstick,
+    ratio: median(ratios.cold),
     target: 0.9,
   });
   tell({
     name: "no-change plan of 100,000, all kept / yaml.parse",
     figure: seconds(median(warm)),
-    ratio: median(warm) / yardstick,
+    ratio: median(ratios.warm),
     target: 0.25,
   });
   tell({
@@ -145,6 +150,15 @@ async function startServer(...args) {
   };
 }
 
+async function atServer(work) {
+  const server = await startServer();
+  try {
+    return await work(server);
+  } finally {
+    await server.stop();
+  }
+}
+
 const applying = (url, rate, concurrency) =>
   `version: 1\nworkspace: bench\nservice: { base_url: "${url}", rate: ${rate}, concurrency: ${concurrency} }\n`;
 
@@ -161,59 +175,39 @@ async function apply(folder) {
   return { calls: end.totals.calls, took: end.at - begin.at, ms };
 }
 
+/** Both against a server of its own, and from a process of its own. */
 async function applyWithoutBound() {
   const calls = 20_000;
-  const figures = [];
-  const yardsticks = [];
-  for (let run = 0; run < runs; run += 1) {
-    const server = await startServer();
-    const pool = new Pool(server.url, { connections: 32 });
-    yardsticks.push((await rawCalls(pool, calls)).rate);
-    await pool.close();
-    const folder = join(root, `apply-${run}`);
-    await writeCatalogue({
-      folder,
-      drafts: calls / 10,
-      config: applying(server.url, "{ limit: 100000, window: 1s }", 32),
+  const raw = () =>
+    atServer(async ({ url }) => {
+      const { stdout } = await runNode([here("raw-calls.mjs"), url, String(calls), "32"]);
+      return Number(stdout);
     });
-    const { took } = await apply(folder);
-    figures.push((calls / took) * 1000);
-    await server.stop();
+  const [figures, ratios] = [[], []];
+  const yardsticks = [await raw()];
+  for (let run = 0; run < runs; run += 1) {
+    const folder = join(root, `apply-${run}`);
+    const took = await atServer(async ({ url }) => {
+      const config = applying(url, "{ limit: 100000, window: 1s }", 32);
+      await writeCatalogue({ folder, drafts: calls / 10, config });
+      return (await apply(folder)).took;
+    });
     rmSync(folder, { recursive: true });
+    yardsticks.push(await raw());
+    figures.push((calls / took) * 1000);
+    ratios.push(figures[run] / between(yardsticks, run));
   }
-  const [figure, yardstick] = [median(figures), median(yardsticks)];
-  tell({ name: "raw undici, POST over 32 connections", figure: `${Math.round(yardstick)} calls/s` });
+  tell({
+    name: "raw undici, POST over 32 connections",
+    figure: `${Math.round(median(yardsticks))} calls/s`,
+  });
   tell({
     name: "apply of 20,000 without a bound / raw undici",
-    figure: `${Math.round(figure)} calls/s`,
-    ratio: figure / yardstick,
+    figure: `${Math.round(median(figures))} calls/s`,
+    ratio: median(ratios),
     target: 0.25,
     least: true,
   });
-}
-
-/** Sends `calls` POSTs, as many at a time as there are `callers`; calls a second, and how long one took (mean, milliseconds). */
-async function rawCalls(pool, calls, callers = 32) {
-  let left = calls;
-  let trips = 0;
-  const begun = performance.now();
-  const caller = async () => {
-    while (left > 0) {
-      left -= 1;
-      const attributes = { file_id: left, file_format: "fbx", format_version: "2020", renderer: "arnold" };
-      const sent = performance.now();
-      const { body } = await pool.request({
-        path: "/api/drafts/40000/product_files",
-        method: "POST",
-        headers: { "content-type": "application/vnd.api+json" },
-        body: JSON.stringify({ data: { type: "product_file", attributes } }),
-      });
-      await body.text();
-      trips += performance.now() - sent;
-    }
-  };
-  await Promise.all(Array.from({ length: callers }, caller));
-  return { rate: (calls / (performance.now() - begun)) * 1000, tripMs: trips / calls };
 }
 
 /**

@@ -6,9 +6,10 @@ import { fileURLToPath } from "node:url";
 
 export const main = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 
-/** The middle one of an odd number of figures. */
+/** The middle one of figures, or the mean of the two in the middle. */
 export function median(figures) {
-  return [...figures].sort((a, b) => a - b)[figures.length >> 1];
+  const sorted = [...figures].sort((a, b) => a - b);
+  return (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
 }
 
 /** Runs Node with arguments to its end. `ms` from spawn to exit; `rss` is the most memory it had, in bytes, where the system tells. */

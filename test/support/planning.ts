@@ -54,7 +54,7 @@ export function wanted(
   attributes: Attributes = {},
 ): DesiredAttachment {
   const address = { type: "attachment", draftId, kind, ref } as const;
-  return { address, attributes, file: "manifests/a.yaml", position: 1, positions: {} };
+  return { address, attributes, file: "manifests/a.yaml", position: 1, layout: {} };
 }
 
 /** An attachment in the ledger, at its numeric address unless another is given. */

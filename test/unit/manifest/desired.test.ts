@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { formatAddress } from "../../../src/model/address.ts";
-import { formatPlace, placeAt } from "../../../src/model/position.ts";
+import { formatPlace, placeAt, positionAt } from "../../../src/model/position.ts";
 import { load } from "./support.ts";
 
 const manifest = `# The dragon
@@ -68,8 +68,8 @@ test("a manifest becomes drafts and duplicates with the place of every value", a
   ]);
   expect(dragon?.attachments.map(({ position }) => at(position))).toEqual(["5:5", "11:5", "15:5", "16:5"]);
   const [first, source] = dragon?.attachments ?? [];
-  const spelledOut = Object.entries(first?.positions ?? {}).map(
-    ([name, position]) => `${name} ${at(position)}`,
+  const spelledOut = Object.entries(first?.layout ?? {}).map(
+    ([name, offset]) => `${name} ${at(positionAt(first?.position ?? 0, offset))}`,
   );
   expect(spelledOut).toEqual([
     "ref 5:14",
@@ -79,7 +79,7 @@ test("a manifest becomes drafts and duplicates with the place of every value", a
     "renderer_version 9:23",
     "is_native 10:16",
   ]);
-  expect(at(source?.positions.renderer)).toBe("12:15");
+  expect(at(positionAt(source?.position ?? 0, source?.layout.renderer ?? 0))).toBe("12:15");
   expect(source?.content).toEqual({
     sha256: "d30ca7a7a32bf5772dc5eb2a2e7bd35737eff795ad74f2479b359716b59abdfa",
     size: 4,

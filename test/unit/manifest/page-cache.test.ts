@@ -2,12 +2,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { loadManifests } from "../../../src/manifest/load-manifests.ts";
-import {
-  digestOf,
-  readPageCache,
-  type StoredPage,
-  writePageCache,
-} from "../../../src/manifest/page-cache.ts";
+import { digestOf, readPageCache, writePageCache } from "../../../src/manifest/page-cache.ts";
 import { workspace } from "./support.ts";
 
 /** As many as a cache is kept for. */
@@ -33,17 +28,18 @@ const formatsOf = ({ desired }: Awaited<ReturnType<typeof loadManifests>>) =>
   desired.drafts.map(({ attachments }) => attachments[0]?.attributes.file_format);
 
 /** Has the cache say something else of a manifest, as nobody but its owner can. */
-async function forge(path: string, file: string, change: (page: StoredPage) => StoredPage): Promise<void> {
+async function forge(path: string, file: string, change: (encoded: string) => string): Promise<void> {
   const pages = new Map(await readPageCache(path, "1"));
   const page = pages.get(file);
   if (page === undefined) throw new Error(`no page of ${file}`);
-  await writePageCache(path, "1", pages.set(file, change(page)));
+  const encoded = Buffer.from(change(Buffer.from(page.encoded).toString()));
+  await writePageCache(path, "1", pages.set(file, { ...page, encoded }));
 }
 
 test("what is as it was comes from the run before, what changed from the file", async () => {
   const { root, path, load, first } = await loaded();
   expect(await load()).toEqual(first);
-  const forged = (page: StoredPage) => ({ ...page, encoded: page.encoded.replace('"fbx"', '"kept"') });
+  const forged = (encoded: string) => encoded.replace('"fbx"', '"kept"');
   await forge(path, "m/7.yaml", forged);
   await forge(path, "m/8.yaml", forged);
   writeFileSync(join(root, "m/8.yaml"), manifest(9, "obj"));
@@ -53,14 +49,22 @@ test("what is as it was comes from the run before, what changed from the file", 
 
 test("another version's pages are not used", async () => {
   const { path, load, first } = await loaded();
-  await forge(path, "m/7.yaml", (page) => ({ ...page, encoded: page.encoded.replace('"fbx"', '"kept"') }));
+  await forge(path, "m/7.yaml", (encoded) => encoded.replace('"fbx"', '"kept"'));
   expect(await load("2")).toEqual(first);
 });
 
 test("a page that is none is read after all", async () => {
   const { path, load, first } = await loaded();
-  for (const encoded of ["", "7", "[]", "[[[[1]]]]", '[[[["1",true,1,1,1,0,0],[],[],[]]],[],[],[]]']) {
-    await forge(path, "m/7.yaml", (page) => ({ ...page, encoded }));
+  for (const encoded of [
+    "",
+    "7",
+    "[]",
+    "[[[[1]]]]",
+    "[[],[],[],[]]",
+    '[[],[[["1",true,1,1,1,0,0],[],[],[]]],[],[],[]]',
+    "[[],[[[1,true,1,1,1,0,0],[],[[1,1,0,null,null,null,null,null]],[]]],[],[],[]]",
+  ]) {
+    await forge(path, "m/7.yaml", () => encoded);
     expect(await load(), encoded).toEqual(first);
   }
 });
@@ -68,8 +72,8 @@ test("a page that is none is read after all", async () => {
 test("a cache that is cut off or has a wrong byte anywhere holds nothing", async () => {
   const path = join(workspace({}), "pages");
   const pages = new Map([
-    ["m/a.yaml", { digest: digestOf("a"), encoded: "[[],[],[],[]]" }],
-    ["m/tab\t\n.yaml", { digest: digestOf("b"), encoded: '[[],[],[],["é"]]' }],
+    ["m/a.yaml", { digest: digestOf("a"), encoded: Buffer.from("[[],[],[],[]]") }],
+    ["m/tab\t\n.yaml", { digest: digestOf("b"), encoded: Buffer.from('[[],[],[],["é"]]') }],
   ]);
   await writePageCache(path, "1", pages);
   expect(await readPageCache(path, "1")).toEqual(pages);
@@ -87,7 +91,7 @@ test("a cache that is cut off or has a wrong byte anywhere holds nothing", async
 test("runs at the same time leave a whole cache, which is for its owner alone", async () => {
   const path = join(workspace({}), "pages");
   const caches = Array.from({ length: 8 }, (_none, at) => {
-    return new Map([["m/a.yaml", { digest: String(at), encoded: "x".repeat(100_000) }]]);
+    return new Map([["m/a.yaml", { digest: String(at), encoded: Buffer.alloc(100_000, "x") }]]);
   });
   await Promise.all(caches.map((pages) => writePageCache(path, "1", pages)));
   expect(caches).toContainEqual(await readPageCache(path, "1"));

@@ -1,0 +1,144 @@
+import { setImmediate } from "node:timers/promises";
+import type { Diagnostic } from "../model/diagnostic.ts";
+import type { MadePage } from "./make-page.ts";
+import type { Page } from "./page.ts";
+import { digestOf, readPageCache, type StoredPage, writePageCache } from "./page-cache.ts";
+import { decodePage } from "./page-codec.ts";
+import type { PageThreads } from "./page-crew.ts";
+import { readManifest } from "./read-manifest.ts";
+import { readPage } from "./read-page.ts";
+
+/** What {@link readPages} needs. */
+export interface ReadPagesOptions {
+  /** The absolute workspace folder. */
+  readonly root: string;
+  /** Threads that read a part of many manifests; without them this one reads all. */
+  readonly threads?: PageThreads;
+  /** Where what was read of many manifests is kept for the next run. */
+  readonly cache?: PageCacheOptions;
+}
+
+/** A file for the pages of one workspace, and what else they depend on: another version's are not used. */
+export interface PageCacheOptions {
+  readonly path: string;
+  readonly version: string;
+}
+
+/** Between so many files other work of the process (a signal, a progress line) gets its turn. */
+const filesInARow = 100;
+/** The same where each of them is parsed. */
+const fewInARow = 16;
+
+const utf8 = new TextDecoder();
+
+/** Fewer manifests are read in the time that it takes to look after a cache, or to start a thread. */
+const fewestToKeep = 200;
+
+/** The page of each file, or why there is none, in their order. */
+export async function readPages(
+  { root, threads, cache }: ReadPagesOptions,
+  files: readonly string[],
+): Promise<readonly (Page | Diagnostic)[]> {
+  if (files.length < fewestToKeep) return readFewPages(root, files);
+  const shelf = await openShelf(cache, files);
+  const missing: number[] = [];
+  for (const [index, file] of files.entries()) {
+    if (index % filesInARow === filesInARow - 1) await setImmediate();
+    if (!shelf.takeKnown(index, root, file)) missing.push(index);
+  }
+  if (missing.length > 0) {
+    const { makeAllPages } = await import("./page-crew.ts");
+    await makeAllPages({
+      root,
+      files: missing.map((index) => files[index] ?? ""),
+      ...(threads === undefined ? {} : { threads }),
+      take: (at, made) => shelf.take(missing[at] ?? 0, made),
+    });
+  }
+  await shelf.finish();
+  return shelf.pages;
+}
+
+/** On this thread, and for nobody else: no page has to be encoded. */
+async function readFewPages(root: string, files: readonly string[]): Promise<readonly (Page | Diagnostic)[]> {
+  const pages: (Page | Diagnostic)[] = [];
+  for (const [index, file] of files.entries()) {
+    if (index % fewInARow === fewInARow - 1) await setImmediate();
+    const read = readManifest(root, file);
+    pages.push(read.ok ? readPage(file, read.bytes, { isOneOfFew: true }) : read.diagnostic);
+  }
+  return pages;
+}
+
+async function openShelf(cache: PageCacheOptions | undefined, files: readonly string[]): Promise<PageShelf> {
+  const known =
+    cache === undefined ? new Map<string, StoredPage>() : await readPageCache(cache.path, cache.version);
+  return new PageShelf(files, { cache, known });
+}
+
+/** The pages of a workspace: those of the run before where a file is as it was, and those that were made in this one. */
+class PageShelf {
+  readonly pages: (Page | Diagnostic)[];
+  readonly #files: readonly string[];
+  readonly #cache: PageCacheOptions | undefined;
+  readonly #known: ReadonlyMap<string, StoredPage>;
+  readonly #kept = new Map<string, StoredPage>();
+  /** Whether the next run would find something else than this one. */
+  #isNews: boolean;
+
+  constructor(
+    files: readonly string[],
+    {
+      cache,
+      known,
+    }: { readonly cache: PageCacheOptions | undefined; readonly known: ReadonlyMap<string, StoredPage> },
+  ) {
+    this.pages = new Array(files.length);
+    this.#files = files;
+    this.#cache = cache;
+    this.#known = known;
+    this.#isNews = files.length !== known.size;
+  }
+
+  /** Takes the page of a run before, if there is one of the bytes that the file has now. */
+  takeKnown(index: number, root: string, file: string): boolean {
+    const known = this.#known.get(file);
+    if (known === undefined) return false;
+    const read = readManifest(root, file);
+    const page = read.ok && digestOf(read.bytes) === known.digest ? decodeOrNone(file, known) : undefined;
+    if (page === undefined) return false;
+    this.pages[index] = page;
+    this.#kept.set(file, known);
+    return true;
+  }
+
+  /** Takes a page that was made in this run, on this thread or on another one. */
+  take(index: number, made: MadePage): void {
+    this.#isNews = true;
+    if ("diagnostic" in made) this.pages[index] = made.diagnostic;
+    else this.#kept.set(this.#files[index] ?? "", made);
+  }
+
+  /**
+   * Unpacks what was made, and keeps it for the next run. Not before all is made: the parsing leaves much behind, and whatever
+   * is alive then is moved about in memory with every collection of it.
+   */
+  async finish(): Promise<void> {
+    if (!this.#isNews) return;
+    for (const [index, file] of this.#files.entries()) {
+      if (index % filesInARow === filesInARow - 1) await setImmediate();
+      const made = this.pages[index] === undefined ? this.#kept.get(file) : undefined;
+      if (made !== undefined) this.pages[index] = decodePage(file, utf8.decode(made.encoded));
+    }
+    if (this.#cache !== undefined) await writePageCache(this.#cache.path, this.#cache.version, this.#kept);
+  }
+}
+
+/** What was kept is whatever somebody has written there: what is no page counts as not kept. */
+function decodeOrNone(file: string, { encoded }: StoredPage): Page | undefined {
+  try {
+    return decodePage(file, utf8.decode(encoded));
+  } catch {
+    return undefined;
+  }
+}
