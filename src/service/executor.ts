@@ -57,7 +57,11 @@ type Step<T> =
 const longestUnaskedPauseMs = 30_000;
 const shortestUnaskedPauseMs = 1_000;
 
-/** Of the calls that are under way or about to be: while one is journaled, another one has its connection. */
+/**
+ * From so many connections on, more calls are prepared than are under way: some are journaled while others have the connections.
+ * With fewer, the service is what takes time, and a crash is to leave as little in doubt as can be.
+ */
+const manyConnections = 16;
 const preparedPerConnection = 4;
 
 /**
@@ -82,8 +86,10 @@ export class Executor {
 
   constructor(parts: ExecutorParts) {
     this.#parts = parts;
-    this.#preparation = new Permits(parts.concurrency * preparedPerConnection);
-    this.#connections = new Permits(parts.concurrency);
+    const { concurrency } = parts;
+    const ahead = concurrency >= manyConnections ? preparedPerConnection : 1;
+    this.#preparation = new Permits(concurrency * ahead);
+    this.#connections = new Permits(concurrency);
   }
 
   /** Requests dispatched so far, retries included. */

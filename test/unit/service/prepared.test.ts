@@ -1,35 +1,50 @@
 import { expect, test } from "vitest";
-import { fileDocument, makeLatch, startHarness, target, write } from "./support/harness.ts";
+import { makeLatch, startHarness, target, write } from "./support/harness.ts";
 import { answer } from "./support/raw-server.ts";
 
-test("calls are journaled while others have the connections: four for each, and no more", async () => {
-  const concurrency = 2;
-  const allThere = makeLatch();
-  let [onTheirWay, mostOnTheirWay, stored] = [0, 0, 0];
-  const storedBeforeAnswers: number[] = [];
-  const { service } = await startHarness(
-    (_request, index) => async (socket) => {
-      onTheirWay += 1;
-      mostOnTheirWay = Math.max(mostOnTheirWay, onTheirWay);
-      if (onTheirWay === concurrency) allThere.open();
-      await allThere.opened;
-      if (index < concurrency) storedBeforeAnswers.push(stored);
-      onTheirWay -= 1;
-      socket.write(answer(204));
-    },
-    { concurrency, rate: { limit: 1000, windowMs: 1000 } },
-  );
-  const beforeSend = async () => {
-    stored += 1;
-  };
-  const calls = Array.from({ length: 50 }, (_none, at) =>
-    service.detach({ ...target, fileId: at + 1 }, write({ beforeSend })),
-  );
-  const outcomes = (await Promise.all(calls)).map(({ outcome }) => outcome);
-  expect(new Set(outcomes)).toEqual(new Set(["done"]));
-  expect(mostOnTheirWay).toBe(concurrency);
-  expect(storedBeforeAnswers).toEqual([concurrency * 4, concurrency * 4]);
-});
+/** As many as it takes for calls to be prepared beside those that are under way. */
+const concurrency = 16;
+const rate = { limit: 1000, windowMs: 1000 };
+
+type Service = Awaited<ReturnType<typeof startHarness>>["service"];
+
+const detach = (service: Service, fileId: number, options = write()) =>
+  service.detach({ ...target, fileId }, options);
+
+const takeAllConnections = (service: Service) =>
+  Array.from({ length: concurrency }, (_none, at) => detach(service, at + 1));
+
+test.each([
+  [16, 64],
+  [15, 15],
+])(
+  "of %i connections all are used, and %i calls are journaled before the first answer",
+  async (most, ahead) => {
+    const allThere = makeLatch();
+    let [onTheirWay, mostOnTheirWay, stored] = [0, 0, 0];
+    const storedBeforeAnswers = new Set<number>();
+    const { service } = await startHarness(
+      (_request, index) => async (socket) => {
+        onTheirWay += 1;
+        mostOnTheirWay = Math.max(mostOnTheirWay, onTheirWay);
+        if (onTheirWay === most) allThere.open();
+        await allThere.opened;
+        if (index < most) storedBeforeAnswers.add(stored);
+        onTheirWay -= 1;
+        socket.write(answer(204));
+      },
+      { concurrency: most, rate },
+    );
+    const beforeSend = async () => {
+      stored += 1;
+    };
+    const calls = Array.from({ length: 200 }, (_none, at) => detach(service, at + 1, write({ beforeSend })));
+    const outcomes = (await Promise.all(calls)).map(({ outcome }) => outcome);
+    expect(new Set(outcomes)).toEqual(new Set(["done"]));
+    expect(mostOnTheirWay).toBe(most);
+    expect([...storedBeforeAnswers]).toEqual([ahead]);
+  },
+);
 
 test("a call whose intent is stored is not sent when it is aborted before it has a connection", async () => {
   const controller = new AbortController();
@@ -38,41 +53,38 @@ test("a call whose intent is stored is not sent when it is aborted before it has
     () => async (socket) => {
       await stored.opened;
       controller.abort();
-      socket.write(answer(200, fileDocument()));
+      socket.write(answer(204));
     },
-    { concurrency: 1 },
+    { concurrency, rate },
   );
-  const first = service.attach(target, {}, write());
-  const second = service.detach(
-    target,
-    write({ signal: controller.signal, beforeSend: async () => stored.open() }),
-  );
-  expect(await first).toMatchObject({ outcome: "done" });
-  expect(await second).toMatchObject({ outcome: "not_sent", failure: { code: "aborted" } });
-  expect(server.requests.map(({ method }) => method)).toEqual(["POST"]);
+  const first = takeAllConnections(service);
+  const beforeSend = async () => stored.open();
+  const next = detach(service, 99, write({ signal: controller.signal, beforeSend }));
+  expect(await next).toMatchObject({ outcome: "not_sent", failure: { code: "aborted" } });
+  await Promise.all(first);
+  expect(server.requests).toHaveLength(concurrency);
 });
 
-test("a call whose intent is stored waits when the service refuses the one before it on its connection", async () => {
-  const stored = makeLatch();
+test("a call whose intent is stored waits when the service refuses one that has a connection", async () => {
+  const [stored, refusalSeen] = [makeLatch(), makeLatch()];
   const { service, server } = await startHarness(
     (_request, index) => async (socket) => {
-      if (index > 0) return void socket.write(answer(204));
-      await stored.opened;
-      socket.write(answer(429, undefined, { "Retry-After": "0.3" }));
+      await (index === 0 ? stored : refusalSeen).opened;
+      socket.write(index === 0 ? answer(429, undefined, { "Retry-After": "0.3" }) : answer(204));
     },
-    { concurrency: 1 },
+    { concurrency, rate, emit: ({ type }) => type === "waiting" && refusalSeen.open() },
   );
+  const first = takeAllConnections(service);
   let times = 0;
   const beforeSend = async () => {
     times += 1;
     stored.open();
   };
-  const refused = service.attach(target, {}, write());
-  const waiting = service.detach(target, write({ beforeSend }));
-  await Promise.all([refused, waiting]);
-  const [first = 0, ...later] = server.requests.map(({ at }) => at);
-  expect(later.length).toBeGreaterThan(0);
-  for (const at of later) expect(at - first).toBeGreaterThanOrEqual(290);
+  await Promise.all([...first, detach(service, 99, write({ beforeSend }))]);
+  const at = server.requests.map((request) => request.at);
+  const [refused = 0] = at;
+  expect(at).toHaveLength(concurrency + 2);
+  for (const sent of at.slice(concurrency)) expect(sent - refused).toBeGreaterThanOrEqual(290);
   expect(times).toBe(1);
 });
 
@@ -81,29 +93,21 @@ test("the intent of what only a person could settle is stored when the call has 
   const order: string[] = [];
   const { service } = await startHarness(
     (_request, index) => async (socket) => {
-      if (index === 0) {
-        arrived.open();
-        await stored.opened;
-      }
-      order.push(`answer ${index}`);
-      socket.write(answer(index === 0 ? 204 : 503));
+      if (index === concurrency - 1) arrived.open();
+      await stored.opened;
+      if (index === 0) order.push("first answer");
+      socket.write(answer(index < concurrency ? 204 : 503));
     },
-    { concurrency: 1 },
+    { concurrency, rate },
   );
-  const storing = (what: string) => write({ beforeSend: async () => void order.push(`${what} stored`) });
-  const first = service.detach(target, storing("detachment"));
+  const first = takeAllConnections(service);
   await arrived.opened;
-  const second = service.publish(1, storing("publication"));
+  const storing = (what: string) => write({ beforeSend: async () => void order.push(`${what} stored`) });
+  const publishing = service.publish(1, storing("publication"));
   const beforeSend = async () => {
-    order.push("other detachment stored");
+    order.push("detachment stored");
     stored.open();
   };
-  const third = service.detach({ ...target, fileId: 2 }, write({ beforeSend }));
-  await Promise.all([first, second, third]);
-  expect(order.slice(0, 4)).toEqual([
-    "detachment stored",
-    "other detachment stored",
-    "answer 0",
-    "publication stored",
-  ]);
+  await Promise.all([...first, publishing, detach(service, 99, write({ beforeSend }))]);
+  expect(order).toEqual(["detachment stored", "first answer", "publication stored"]);
 });
