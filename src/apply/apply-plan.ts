@@ -9,7 +9,7 @@ import type { Clock, DraftService, Ledger, ObjectStorage } from "../model/ports.
 import type { OutcomeKeeper } from "../model/recovery.ts";
 import type { RunLimit } from "../model/run-limits.ts";
 import type { ApplyContext } from "./context.ts";
-import { newId } from "./context.ts";
+import { newRunId } from "./context.ts";
 import type { DraftEnd, DraftWork } from "./draft-run.ts";
 import { runDraft } from "./draft-run.ts";
 import { duplicateProduct } from "./product-change.ts";
@@ -57,7 +57,7 @@ export interface ApplyResult {
  */
 export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
   const { plan, ledger, service, clock, emit } = options;
-  const runId = newId();
+  const runId = newRunId();
   const startedAt = clock.monotonic();
   const halt = new AbortController();
   const signal = AbortSignal.any([options.signal, halt.signal]);

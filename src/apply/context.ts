@@ -25,11 +25,16 @@ export type ChangeEnd =
   | { readonly outcome: "rejected" | "not_sent" | "unknown"; readonly failure: CallFailure }
   | { readonly outcome: "skipped"; readonly because: string };
 
+/** Makes the id of a run: a random UUID (RFC 9562 version 4), of which people type the first characters. */
+export function newRunId(): string {
+  return crypto.randomUUID();
+}
+
 /**
- * Makes the id of a run or an operation: a UUID that begins with the time (RFC 9562 version 7), so that a journal grows at
- * its end, and an index of it too.
+ * Makes the id of an operation: a UUID that begins with the time (RFC 9562 version 7), so that the journal's index of them grows
+ * at its end.
  */
-export function newId(): string {
+export function newOperationId(): string {
   const ms = Date.now().toString(16).padStart(12, "0");
   return `${ms.slice(0, 8)}-${ms.slice(8)}-7${crypto.randomUUID().slice(15)}`;
 }

@@ -3,7 +3,7 @@ import type { LedgerEffect, NewOperation, OperationResult, WriteOptions } from "
 import type { OperationIntent, OperationKind } from "../model/recorded.ts";
 import type { UnrecordedOutcome } from "../model/recovery.ts";
 import type { ApplyContext } from "./context.ts";
-import { newId } from "./context.ts";
+import { newOperationId } from "./context.ts";
 import { OutcomesNotRecordedError } from "./unrecorded.ts";
 
 /** What the journal of a call needs of its run. */
@@ -40,7 +40,7 @@ export async function runOperation<T>(
 ): Promise<CallResult<T> & { readonly operationId: string }> {
   const { ledger, runId } = context;
   const { address, kind, intent } = request;
-  const id = newId();
+  const id = newOperationId();
   let begun: NewOperation | undefined;
   const result = await request.call({
     signal: request.signal ?? context.signal,

@@ -1,4 +1,4 @@
-import { newId } from "../apply/context.ts";
+import { newRunId } from "../apply/context.ts";
 import type { OperationRequest } from "../apply/operation.ts";
 import { runOperation } from "../apply/operation.ts";
 import type { CallResult, Outcome } from "../model/outcome.ts";
@@ -76,7 +76,7 @@ export async function inRun<T>(
 ): Promise<T> {
   const ledger = await workspace.ledger();
   const keeper = await openKeeper(cli, { workspace, command });
-  const runId = newId();
+  const runId = newRunId();
   const { service: settings, workspace: name } = workspace.config;
   await ledger.bind({ origin: settings.origin, workspace: name });
   await ledger.startRun({ id: runId, command, planId: "", startedAt: systemClock.now() });

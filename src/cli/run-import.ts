@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { newId } from "../apply/context.ts";
+import { newRunId } from "../apply/context.ts";
 import type { Sighting } from "../model/observed.ts";
 import { systemClock } from "../model/ports.ts";
 import { adoptionEffects } from "../observe/adopt.ts";
@@ -74,7 +74,7 @@ async function importLocked(
   const view = viewAdoptions({ targets, sightings, desired });
   const { adopted, absent, unreadable, left } = view;
   const failed = absent.length + unreadable.length;
-  const runId = newId();
+  const runId = newRunId();
   await ledger.bind(owner);
   await ledger.startRun({ id: runId, command: "import", planId: "", startedAt: systemClock.now() });
   await ledger.record(effects);

@@ -130,9 +130,9 @@ async function record(
   command: string,
   effects: readonly LedgerEffect[],
 ): Promise<void> {
-  const { newId } = await import("../apply/context.ts");
+  const { newRunId } = await import("../apply/context.ts");
   const ledger = await workspace.ledger();
-  const id = newId();
+  const id = newRunId();
   const startedAt = systemClock.now();
   await ledger.record(effects);
   await ledger.startRun({ id, command, planId: "", startedAt });

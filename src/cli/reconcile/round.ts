@@ -1,4 +1,4 @@
-import { newId } from "../../apply/context.ts";
+import { newRunId } from "../../apply/context.ts";
 import { isBlocked } from "../../model/change.ts";
 import { DraftsyncError } from "../../model/errors.ts";
 import type { Event, EventSink } from "../../model/event.ts";
@@ -295,7 +295,7 @@ async function note(
   ledger: StateStore,
   { planId, status }: { readonly planId: string; readonly status: string },
 ): Promise<void> {
-  const id = newId();
+  const id = newRunId();
   await ledger.startRun({ id, command, planId, startedAt: systemClock.now() });
   await ledger.finishRun(id, { totals: {}, status });
 }
