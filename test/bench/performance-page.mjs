@@ -7,7 +7,14 @@ const docs = fileURLToPath(new URL("../../docs/", import.meta.url));
 
 export function writePerformancePage({ rows, growth }) {
   const machine = `${type()} ${release()}, ${cpus().length} × ${cpus()[0]?.model ?? "unknown"}, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}`;
-  const table = [
+  if (rows !== undefined) replaceBetween("figures", `Measured on ${machine}.\n\n${tableOf(rows)}`);
+  if (growth === undefined) return;
+  mkdirSync(`${docs}images`, { recursive: true });
+  writeFileSync(`${docs}images/growth.svg`, plot(growth));
+}
+
+function tableOf(rows) {
+  return [
     "| what | measured | ratio | must be |",
     "|---|---|---|---|",
     ...rows.map(({ name, figure, ratio, target, least, holds }) => {
@@ -16,11 +23,7 @@ export function writePerformancePage({ rows, growth }) {
       const bound = target === undefined ? "" : `${least ? "≥" : "≤"} ${Number(target.toFixed(2))}`;
       return `| ${name} | ${figure} | ${told} | ${bound} |`;
     }),
-  ];
-  replaceBetween("figures", `Measured on ${machine}.\n\n${table.join("\n")}`);
-  if (growth === undefined) return;
-  mkdirSync(`${docs}images`, { recursive: true });
-  writeFileSync(`${docs}images/growth.svg`, plot(growth));
+  ].join("\n");
 }
 
 function replaceBetween(name, text) {
