@@ -34,7 +34,7 @@ function replaceBetween(name, text) {
   writeFileSync(`${docs}performance.md`, `${page.slice(0, from)}${begin}\n${text}\n${page.slice(to)}`);
 }
 
-const [width, height, left, right, top, bottom] = [640, 360, 56, 64, 24, 48];
+const [width, height, left, right, top, bottom] = [660, 360, 56, 84, 24, 48];
 
 /** Attachments against seconds (left) and megabytes (right), all on logarithmic scales. */
 function plot(figures) {
@@ -56,7 +56,7 @@ function plot(figures) {
   );
   const levels = [0.1, 1, 10, 100].map(
     (value, at) =>
-      `<line x1="${left}" x2="${width - right}" y1="${time(value)}" y2="${time(value)}" stroke="#ccc"/>${label(left - 8, time(value) + 4, `${value} s`, "end")}${label(width - right + 8, time(value) + 4, `${10 ** (at + 1)} MB`, "start")}`,
+      `<line x1="${left}" x2="${width - right}" y1="${time(value)}" y2="${time(value)}" stroke="#ccc"/>${label(left - 8, time(value) + 4, `${value} s`, "end")}${label(width - right + 8, time(value) + 4, `${(10 ** (at + 1)).toLocaleString("en")} MB`, "start")}`,
   );
   const legend = [
     ["#0b62b8", "nothing kept", ""],
