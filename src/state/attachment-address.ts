@@ -1,6 +1,5 @@
 import { parseAddress } from "../model/address.ts";
 import type { RecordedAttachment } from "../model/recorded.ts";
-import { fileResource } from "../model/resource.ts";
 import { LedgerError } from "./ledger-error.ts";
 
 /** A file of a draft, and the address it is recorded under. */
@@ -11,7 +10,6 @@ export type Addressed = Pick<RecordedAttachment, "draftId" | "kind" | "fileId" |
  * file: the rest of the ledger relies on it.
  */
 export function checkAddress(attachment: Addressed): void {
-  if (attachment.address === fileResource(attachment)) return;
   const parsed = parseAddress(attachment.address);
   const fits =
     parsed?.type === "attachment" &&

@@ -244,6 +244,11 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
         [attached(1, { address: "drafts/8/product_files/1" })],
       ],
       [
+        "its own address, of a draft that cannot be",
+        "ledger-invalid-value",
+        [attached(1, { draftId: 0, address: "drafts/0/product_files/1" })],
+      ],
+      [
         "an id that is no whole number",
         "ledger-invalid-value",
         [{ type: "protection", draftId: 1.5, protect: true }],
