@@ -63,13 +63,15 @@ export function pickAttributes(kind: FileKind, source: Attributes): Attributes {
 
 /** Whether `known` has every value that is in `wanted`. */
 export function hasAttributes(kind: FileKind, known: Attributes, wanted: Attributes): boolean {
-  for (const name of attributeNames[kind]) {
-    if (wanted[name] !== undefined && wanted[name] !== known[name]) return false;
-  }
+  for (const name of attributeNames[kind]) if (isOther(name, known, wanted)) return false;
   return true;
 }
 
 /** The names in `wanted` whose value is not the same in `known`, in canonical order. */
 export function changedAttributes(kind: FileKind, known: Attributes, wanted: Attributes): AttributeName[] {
-  return attributeNames[kind].filter((name) => wanted[name] !== undefined && wanted[name] !== known[name]);
+  return attributeNames[kind].filter((name) => isOther(name, known, wanted));
+}
+
+function isOther(name: AttributeName, known: Attributes, wanted: Attributes): boolean {
+  return wanted[name] !== undefined && wanted[name] !== known[name];
 }

@@ -2,7 +2,6 @@ import { compareText, formatAddress } from "../model/address.ts";
 import { orderState } from "../model/attachment-state.ts";
 import type { AttachmentChange, AttachmentState, Change, Reason } from "../model/change.ts";
 import type { Desired, DesiredAttachment } from "../model/desired.ts";
-import { attachmentsByAddress } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { lazily } from "../model/lazily.ts";
 import { placeAt } from "../model/position.ts";
@@ -20,7 +19,7 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
   const doubts = blockingDoubts(recorded);
   const inOrder = addressed(desired);
   // Of most catalogues nearly everything is as it was, and then nobody asks what else is wanted.
-  const wanted = lazily(() => attachmentsByAddress(desired));
+  const wanted = lazily(() => new Map(inOrder.map(({ address, attachment }) => [address, attachment])));
   const changes: Change[] = [];
   const unchanged: string[] = [];
   const diagnostics: Diagnostic[] = [];

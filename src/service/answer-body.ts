@@ -67,12 +67,13 @@ function decode(answer: Answer): Decoded {
   if (decoder === undefined) return { type: "unreadable", problem: "its content coding is not known" };
   try {
     const bytes = answer.body.length === 0 ? answer.body : decoder(answer.body);
-    if (isUtf8(bytes)) return { type: "text", text: bytes.toString().replace(/^\ufeff/, "") };
+    return isUtf8(bytes) ? { type: "text", text: bytes.toString().replace(/^\ufeff/, "") } : noText;
   } catch {
-    // Said below.
+    return noText;
   }
-  return {
-    type: "unreadable",
-    problem: "its body is not UTF-8 text, or not in the content coding it names",
-  };
 }
+
+const noText = {
+  type: "unreadable",
+  problem: "its body is not UTF-8 text, or not in the content coding it names",
+} as const;

@@ -41,9 +41,16 @@ export interface ExecuteOptions extends ReadOptions {
   readonly onExchange?: (exchange: Exchange, ms: number) => void;
 }
 
-/** Of one attempt. */
+/** The circumstances of one attempt. */
 interface StepOptions extends ExecuteOptions {
+  /** From 1. */
+  readonly attempt: number;
   readonly beforeSend: BeforeSend;
+}
+
+/** The same with the right to send it. */
+interface SendOptions extends StepOptions {
+  readonly slot: Slot;
 }
 
 type Failed<T> = Extract<CallResult<T>, { failure: CallFailure }>;
@@ -69,7 +76,6 @@ const preparedPerConnection = 4;
  *
  * ```
  *   preparation ─> rate slot ─> journal (first attempt only) ─> connection ─> dispatch ─> judge ─> release the slot
- *                                                                                           │
  *        ^                                                                                  │
  *        └──── backoff, or the gate ──── attempts < 3 and retry budget <── may be sent again ┘
  * ```
@@ -104,8 +110,9 @@ export class Executor {
     this.#budget.countCall();
     for (let attempts = 0; ; ) {
       const step = await this.#preparation.hold(() =>
-        this.#step(call, attempts + 1, {
+        this.#step(call, {
           ...options,
+          attempt: attempts + 1,
           beforeSend: async (request) => {
             await journal?.(request);
             journal = undefined;
@@ -138,14 +145,14 @@ export class Executor {
     this.#parts.slots.close();
   }
 
-  async #step<T>(call: Call<T>, attempt: number, options: StepOptions): Promise<Step<T>> {
+  async #step<T>(call: Call<T>, options: StepOptions): Promise<Step<T>> {
     const { signal, budget } = options;
     const line = { method: call.method, path: call.path };
     if (budget?.take() === false) return { type: "held", failure: overBudget(line) };
     for (;;) {
       const slot = await this.#takeSlot(line, signal);
       if ("failure" in slot) return { type: "held", failure: slot.failure };
-      const step = await this.#useSlot(call, attempt, { ...options, slot });
+      const step = await this.#useSlot(call, { ...options, slot });
       if (step !== undefined) return step;
     }
   }
@@ -155,11 +162,8 @@ export class Executor {
    * settle is written down when nothing is left to come but the dispatch. `undefined` when nothing was sent, since the gate has
    * closed meanwhile: the slot is given back then.
    */
-  async #useSlot<T>(
-    call: Call<T>,
-    attempt: number,
-    { slot, signal, beforeSend, onExchange }: StepOptions & { readonly slot: Slot },
-  ): Promise<Step<T> | undefined> {
+  async #useSlot<T>(call: Call<T>, options: SendOptions): Promise<Step<T> | undefined> {
+    const { slot, signal, beforeSend } = options;
     const store = async () => {
       try {
         await beforeSend({ method: call.method, path: call.path });
@@ -173,24 +177,13 @@ export class Executor {
     return this.#connections.hold(async () => {
       if (isStoredLast) await store();
       if (!signal.aborted && !this.#draining && this.#parts.slots.isOpen())
-        return await this.#send(call, { attempt, slot, onExchange });
+        return await this.#send(call, options);
       slot.cancel();
       return undefined;
     });
   }
 
-  async #send<T>(
-    call: Call<T>,
-    {
-      attempt,
-      slot,
-      onExchange,
-    }: {
-      readonly attempt: number;
-      readonly slot: Slot;
-      readonly onExchange: ExecuteOptions["onExchange"];
-    },
-  ): Promise<Step<T>> {
+  async #send<T>(call: Call<T>, { attempt, slot, onExchange }: SendOptions): Promise<Step<T>> {
     const { clock, transport, emit, redactor, settleDelayMs } = this.#parts;
     const startedAt = clock.monotonic();
     this.#dispatched += 1;

@@ -231,7 +231,7 @@ async function applyWithinBound() {
     most = Math.max(most, busiestWindow(await server.stop(), windowMs));
     trips.push(await roundTrip(yardstick.url, { limit, windowMs }));
     await yardstick.stop();
-    const tripMs = (trips[0] + trips[1]) / 2;
+    const tripMs = between(trips, 0);
     ratios.push(((calls / limit - 1) * (windowMs + tripMs) + tripMs) / took);
     times.push(took);
     roundTrips.push(tripMs);
