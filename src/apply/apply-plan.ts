@@ -69,7 +69,7 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
     halt.abort();
   };
   const tracker = makeTracker({ clock, emit, stopped, onRunFailure });
-  const context: ApplyContext = { ...options, runId, signal };
+  const context: ApplyContext = { ...options, runId, startedAt, signal };
 
   await ledger.bind({ origin: plan.service_origin, workspace: plan.workspace });
   await ledger.startRun({

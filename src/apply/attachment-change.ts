@@ -16,13 +16,14 @@ import type { Attributes, FileTarget } from "../model/resource.ts";
 import { pickAttributes } from "../model/resource.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
 import { runOperation } from "./operation.ts";
+import type { SettleContext } from "./settle.ts";
 import { settleAttachment } from "./settle.ts";
 
 /**
- * Refusals after which the file may be attached all the same: "attached already" (409, or 422 at some services, SERVICE),
- * and calls that came too fast.
+ * Refusals after which the file may be attached all the same, though not by this call: "attached already" as some services
+ * say it (422, SERVICE), and calls that came too fast.
  */
-const settles: ReadonlySet<string> = new Set(["conflict", "invalid", "rate-limited"]);
+const settles: ReadonlySet<string> = new Set(["invalid", "rate-limited"]);
 
 /** Attaches a file whose id is known by now. For a replacement the recorded file stays until it is detached. */
 export async function attachFile(
@@ -59,12 +60,12 @@ export async function attachFile(
 
 /** Finds out about an attachment that an earlier run left in doubt. */
 export async function settleDoubt(
-  context: ApplyContext,
+  context: SettleContext,
   { change, after, signal }: { change: InDoubtChange; after: AttachmentState; signal: AbortSignal },
 ): Promise<ChangeEnd> {
   const target = targetOf(change, requireFileId(after));
   const attributes = pickAttributes(target.kind, after);
-  const { operation_id: operationId, since, detail: message } = change.before;
+  const { operation_id: operationId, detail: message } = change.before;
   return settleAttachment(context, {
     address: change.address,
     target,
@@ -80,7 +81,7 @@ export async function settleDoubt(
       attempts: 0,
       failure: { code: "still-in-doubt", message, errors: [], stops: "operation" },
     },
-    sentAt: Date.parse(since),
+    lostAt: context.startedAt,
     signal,
   });
 }
@@ -148,7 +149,7 @@ interface RecordInput {
 }
 
 function recordOf(
-  context: ApplyContext,
+  { clock }: Pick<ApplyContext, "clock">,
   { change, target, by, attributes }: RecordInput,
 ): RecordedAttachment {
   return {
@@ -156,7 +157,7 @@ function recordOf(
     address: change.address,
     attributes: pickAttributes(target.kind, attributes),
     ...digestOf(change.after),
-    provenance: { by, at: context.clock.now() },
+    provenance: { by, at: clock.now() },
   };
 }
 

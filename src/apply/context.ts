@@ -6,6 +6,8 @@ import type { OutcomeKeeper } from "../model/recovery.ts";
 /** What carrying out a plan works with. */
 export interface ApplyContext {
   readonly runId: string;
+  /** When the run began, by the monotonic clock, milliseconds: what an earlier run has sent was sent before. */
+  readonly startedAt: number;
   readonly ledger: Ledger;
   /** Gets each outcome that the ledger fails to record, at once. */
   readonly keeper: OutcomeKeeper;

@@ -1,10 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CallResult } from "../model/outcome.ts";
-import type { LedgerEffect } from "../model/ports.ts";
+import type { DraftService, LedgerEffect } from "../model/ports.ts";
 import type { Confirmation } from "../model/recorded.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
+import type { JournalContext } from "./operation.ts";
 import { runOperation } from "./operation.ts";
+
+/** What settling needs of its run. */
+export interface SettleContext
+  extends JournalContext,
+    Pick<ApplyContext, "clock" | "emit" | "settleDelayMs" | "startedAt"> {
+  readonly service: Pick<DraftService, "attach" | "update">;
+}
 
 type Answer = CallResult<Attributes> & { readonly operationId: string };
 
@@ -17,10 +25,10 @@ export interface AttachmentDoubt {
   readonly sha256?: string;
   /** What the ledger takes when the file turns out to be attached. */
   readonly effect: (by: Confirmation, answered: Attributes) => LedgerEffect;
-  /** The attachment that ended unknown, or was refused as a conflict. */
+  /** The attachment that ended unknown, or was refused. */
   readonly first: Exclude<Answer, { outcome: "done" }>;
-  /** When the lost call was sent, epoch milliseconds; absent: just now. */
-  readonly sentAt?: number;
+  /** When the lost call can last have been on its way, by the monotonic clock, milliseconds; absent: just now. */
+  readonly lostAt?: number;
   readonly signal: AbortSignal;
 }
 
@@ -41,40 +49,56 @@ const mostPosts = 3;
  *             │ 404
  *             └► POST again, three in all
  *
- *   409, 422 ─► PATCH ─ 2xx ──► attached already: adopted, and converged
- *                  │ 404
- *                  └► refused for another cause
+ *   409 ─► PATCH ─ 2xx ──► attached already: adopted, and converged
+ *             │ 404
+ *             └ wait ─► PATCH ─ 2xx ─► attached
+ *                         │ 404
+ *                         └► refused for another cause
+ *
+ *   422 ─► PATCH ─ 2xx ──► attached already
+ *             │ 404
+ *             └► refused for another cause
  * ```
  *
- * Any other answer to the PATCH proves nothing: the attachment ends as its POST did.
+ * Any other answer to the PATCH proves nothing: the attachment ends as its POST did. That of a 409 is unknown until it
+ * is settled: whoever says "conflict" on the way may have passed the call on, and a run that is stopped here must not
+ * leave it to the next one as refused.
  */
-export async function settleAttachment(context: ApplyContext, doubt: AttachmentDoubt): Promise<ChangeEnd> {
+export async function settleAttachment(context: SettleContext, doubt: AttachmentDoubt): Promise<ChangeEnd> {
   let last: AttachmentDoubt["first"] = doubt.first;
   for (let posts = 1; posts <= mostPosts; posts += 1) {
     const found = await lookFor(context, { ...doubt, first: last });
     if (found === "attached") return { outcome: "done", fileId: doubt.target.fileId };
+    if (found === "unclear") return last;
+    if (isConflict(last)) return refuse(context, last);
     const lost = last.outcome === "unknown";
     const mayRepeat = lost || last.failure.code === "rate-limited";
-    if (found === "unclear" || posts === mostPosts || !mayRepeat) return last;
+    if (posts === mostPosts || !mayRepeat) return last;
     const again = await attachOnceMore(context, { ...doubt, first: last });
     if (again.outcome === "done") return { outcome: "done", fileId: doubt.target.fileId };
-    if (lost || again.failure.code !== "rate-limited") return again;
+    if (!isConflict(again) && (lost || again.failure.code !== "rate-limited")) return again;
     last = again;
   }
   return last;
 }
 
-/** A call that was lost may still arrive, so it takes two looks with time between them to say that it will not. */
+/**
+ * A call that was lost may still arrive, so it takes two looks with time between them to say that it will not. A conflict
+ * is mostly just what it says; so the first look at it is at once.
+ */
 async function lookFor(
-  context: ApplyContext,
+  context: SettleContext,
   doubt: AttachmentDoubt,
 ): Promise<"attached" | "not-attached" | "unclear"> {
-  const lost = doubt.first.outcome === "unknown";
-  let since = doubt.sentAt ?? context.clock.now();
-  for (let looks = lost ? 2 : 1; looks > 0; looks -= 1) {
-    if (lost && !(await waitToSettle(context, { since, signal: doubt.signal }))) return "unclear";
-    since = context.clock.now();
+  const { first, signal } = doubt;
+  const { clock } = context;
+  const looks = first.outcome === "unknown" ? 2 : 1;
+  let since = doubt.lostAt ?? clock.monotonic();
+  for (let look = 1; look <= looks; look += 1) {
+    const waits = first.outcome === "unknown" && !(look === 1 && isConflict(first));
+    if (waits && !(await waitToSettle(context, { since, signal }))) return "unclear";
     const answer = await confirm(context, doubt);
+    since = clock.monotonic();
     if (answer.outcome === "done") return "attached";
     if (answer.failure.code !== "not-attached") return "unclear";
   }
@@ -83,10 +107,10 @@ async function lookFor(
 
 /** Waits until what was sent at `since` can no longer take effect. False when the run was stopped meanwhile. */
 async function waitToSettle(
-  { clock, emit, settleDelayMs }: ApplyContext,
+  { clock, emit, settleDelayMs }: SettleContext,
   { since, signal }: { since: number; signal: AbortSignal },
 ): Promise<boolean> {
-  const ms = Math.min(settleDelayMs, Math.max(0, since + settleDelayMs - clock.now()));
+  const ms = Math.max(0, Math.ceil(since + settleDelayMs - clock.monotonic()));
   if (signal.aborted) return false;
   if (ms === 0) return true;
   emit({ type: "waiting", at: clock.now(), reason: "settle", ms });
@@ -98,7 +122,16 @@ async function waitToSettle(
   }
 }
 
-function confirm(context: ApplyContext, doubt: AttachmentDoubt): Promise<Answer> {
+function isConflict({ failure }: AttachmentDoubt["first"]): boolean {
+  return failure.code === "conflict";
+}
+
+async function refuse(context: SettleContext, conflict: AttachmentDoubt["first"]): Promise<ChangeEnd> {
+  await context.ledger.record(settled(conflict, "rejected"));
+  return { ...conflict, outcome: "rejected" };
+}
+
+function confirm(context: SettleContext, doubt: AttachmentDoubt): Promise<Answer> {
   const { target, attributes, effect, first, signal } = doubt;
   return runOperation(context, {
     address: doubt.address,
@@ -111,7 +144,7 @@ function confirm(context: ApplyContext, doubt: AttachmentDoubt): Promise<Answer>
   });
 }
 
-async function attachOnceMore(context: ApplyContext, doubt: AttachmentDoubt): Promise<Answer> {
+async function attachOnceMore(context: SettleContext, doubt: AttachmentDoubt): Promise<Answer> {
   const { target, attributes, sha256, effect, first, signal } = doubt;
   const digest = sha256 === undefined ? {} : { sha256 };
   await context.ledger.record(settled(first, "not_sent"));
@@ -126,6 +159,9 @@ async function attachOnceMore(context: ApplyContext, doubt: AttachmentDoubt): Pr
 }
 
 /** Only what is in doubt can be settled; a refusal is an outcome already. */
-function settled(first: AttachmentDoubt["first"], outcome: "done" | "not_sent"): readonly LedgerEffect[] {
+function settled(
+  first: AttachmentDoubt["first"],
+  outcome: "done" | "not_sent" | "rejected",
+): readonly LedgerEffect[] {
   return first.outcome === "unknown" ? [{ type: "settled", operationId: first.operationId, outcome }] : [];
 }

@@ -76,7 +76,7 @@ const table: Readonly<Record<Row, Readonly<Record<CallClass, Verdict>>>> = {
   refused: row(fail, fail, fail, fail, fail, fail),
   unauthorized: row(stopRun, stopRun, stopRun, stopRun, stopRun, stopRun),
   missing: row(fail, fail, done, stopDraft, fail, fail),
-  conflict: row(fail, fail, fail, fail, fail, doubt),
+  conflict: row(fail, fail, fail, doubt, fail, doubt),
   malformed: row(again, again, again, doubt, again, doubt),
   without_id: row(doubt, done, done, doubt, again, doubt),
   no_content: row(doubt, done, done, done, again, doubt),

@@ -81,12 +81,15 @@ const editCopy = fc
     }),
   );
 
+const failedAfter = (...statuses: number[]) =>
+  fc.constantFrom(...statuses).map((status) => ({ type: "failed-after", status }) as const);
+
 const fault: fc.Arbitrary<WireFault> = fc.oneof(
   fc.constantFrom("lost", "answer-lost", "answer-cut", "garbled").map((type) => ({ type })),
   fc
     .constantFrom(400, 401, 403, 408, 409, 422, 425, 429, 500, 502, 503, 504)
     .map((status) => ({ type: "refused", status }) as const),
-  fc.constantFrom(408, 500, 502, 503, 504).map((status) => ({ type: "failed-after", status }) as const),
+  failedAfter(408, 409, 500, 502, 503, 504),
 );
 
 /** Most plans are small, and what cannot be undone comes last in them. */
@@ -95,6 +98,16 @@ const path = fc.constantFrom("/api/", "/api/products");
 const step = fc.integer({ min: 1, max: 16 });
 const trouble: fc.Arbitrary<Trouble> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ type: fc.constant("fault" as const), path, at, fault }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant("fault" as const),
+      path,
+      at,
+      fault: failedAfter(408, 409, 503),
+      survives: fc.nat({ max: 2 }),
+    }),
+  },
   {
     weight: 2,
     arbitrary: fc.record({ type: fc.constant("kill" as const), at: step }),

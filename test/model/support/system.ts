@@ -36,10 +36,16 @@ const holder = { user: "ann", host: "build-7", pid: 1, command: "apply" };
 
 /**
  * What goes wrong in an apply: a fault or an end at its `at`th writing call whose path begins with `path`, or its end at
- * its `at`th step at the ledger.
+ * its `at`th step at the ledger. With `survives` a fault is followed by the end, so many steps at the ledger later.
  */
 export type Trouble =
-  | { readonly type: "fault"; readonly path: string; readonly at: number; readonly fault: WireFault }
+  | {
+      readonly type: "fault";
+      readonly path: string;
+      readonly at: number;
+      readonly fault: WireFault;
+      readonly survives?: number;
+    }
   | { readonly type: "kill" | "takeover"; readonly at: number }
   | { readonly type: "kill-on-wire"; readonly path: string; readonly at: number };
 
@@ -91,7 +97,10 @@ export class System {
         this.#calls += 1;
         if (this.#calls !== trouble.at) return undefined;
         if (trouble.type === "kill-on-wire") this.#die();
-        return trouble.type === "fault" ? trouble.fault : undefined;
+        if (trouble.type !== "fault") return undefined;
+        if (trouble.survives !== undefined)
+          this.#trouble = { type: "kill", at: this.#steps + 1 + trouble.survives };
+        return trouble.fault;
       },
       ended: (request, end) => this.model.ended(request, end),
     });

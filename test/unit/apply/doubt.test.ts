@@ -127,6 +127,21 @@ describe("an attachment that is refused as a conflict", () => {
     expect(world.sandbox.state().attachments).toMatchObject([{ attributes: { renderer: "arnold" } }]);
   });
 
+  test("that was carried out all the same, and a run that is stopped before it looks: the next one looks", async () => {
+    await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
+    const stop = new AbortController();
+    world.proxy.choose = ({ method }) => {
+      if (method === "POST") stop.abort();
+      return method === "POST" ? { type: "answer", status: 409, carriedOut: true } : undefined;
+    };
+    expect((await world.apply(stop.signal)).totals).toMatchObject({ done: 0, in_doubt: 1 });
+    expect(world.requests()).toEqual([attach]);
+    expect((await world.apply()).totals).toMatchObject({ done: 1, in_doubt: 0 });
+    expect(world.requests()).toEqual([confirm]);
+    expect(world.sandbox.state().attachments).toHaveLength(1);
+    expect((await world.plan()).changes).toEqual([]);
+  });
+
   test.each([409, 422])("for another cause (%i): it fails, and nothing is in doubt", async (status) => {
     await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
     faultsOf(attach, [{ type: "answer", status }]);

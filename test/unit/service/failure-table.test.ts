@@ -79,7 +79,7 @@ const rows: readonly Row[] = [
     "rejected conflict 1",
     "rejected conflict 1",
     "rejected conflict 1",
-    "rejected conflict 1",
+    "unknown conflict 1",
     "rejected conflict 1",
     "unknown conflict 1",
   ),

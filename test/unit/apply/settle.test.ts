@@ -1,0 +1,120 @@
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { settleDoubt } from "../../../src/apply/attachment-change.ts";
+import type { AttachmentDoubt, SettleContext } from "../../../src/apply/settle.ts";
+import { settleAttachment } from "../../../src/apply/settle.ts";
+import type { CallFailure, CallResult } from "../../../src/model/outcome.ts";
+import { systemClock, type WriteOptions } from "../../../src/model/ports.ts";
+import type { Attributes } from "../../../src/model/resource.ts";
+import { openLedger, type StateStore } from "../../../src/state/open-ledger.ts";
+import { forgetfulKeeper } from "../../support/keeper.ts";
+import { attached, attachOperation, lostAnswer, sampleRun } from "../state/ledger-values.ts";
+import { freshFolder } from "../state/samples.ts";
+
+/** Much longer than the delay after a lost call. */
+const callMs = 60_000;
+const settleDelayMs = 3;
+
+const operation = attachOperation("op-1");
+const target = { draftId: 7, kind: "product_files", fileId: 1 } as const;
+const signal = new AbortController().signal;
+
+let ledger: StateStore;
+/** Calls, and how long was waited between them. Time passes in calls only. */
+let course: string[];
+let now: number;
+
+beforeEach(async () => {
+  ledger = await openLedger({ location: join(freshFolder(), "state.db"), clock: systemClock });
+  await ledger.startRun(sampleRun);
+  course = [];
+  now = 1_000_000;
+});
+afterEach(() => ledger.close());
+
+/** A run whose calls fail: attachments with each of these in turn, updates since nothing is attached. */
+function runWith(ofAttachments: readonly CallFailure[]): SettleContext {
+  const left = [...ofAttachments];
+  const call = async (method: string, failure: CallFailure, { beforeSend }: WriteOptions) => {
+    await beforeSend({ method, path: operation.path });
+    course.push(method);
+    now += callMs;
+    const outcome = failure.code === "not-attached" ? "rejected" : "unknown";
+    return { outcome, failure, attempts: 1 } satisfies CallResult<Attributes>;
+  };
+  return {
+    runId: sampleRun.id,
+    startedAt: now,
+    ledger,
+    keeper: forgetfulKeeper,
+    signal,
+    clock: { now: () => 1_700_000_000_000, monotonic: () => now },
+    emit: (event) => void (event.type === "waiting" && course.push(`wait ${event.ms}`)),
+    settleDelayMs,
+    service: {
+      attach: (_target, _attributes, options) => call("POST", left.shift() ?? lostAnswer, options),
+      update: (_target, _attributes, options) =>
+        call("PATCH", { ...lostAnswer, code: "not-attached" }, options),
+    },
+  };
+}
+
+const conflict: CallFailure = { ...lostAnswer, code: "conflict" };
+
+/** An attachment that has just ended like this, in the ledger too. */
+async function justEnded(failure: CallFailure): Promise<AttachmentDoubt> {
+  await ledger.begin(operation);
+  await ledger.finish(operation.id, { outcome: "unknown", attempts: 1, failure }, []);
+  return {
+    address: operation.address,
+    target,
+    attributes: {},
+    effect: () => attached(1),
+    first: { outcome: "unknown", attempts: 1, failure, operationId: operation.id },
+    signal,
+  };
+}
+
+test("the second look is a delay after the first was answered, however long that took", async () => {
+  const end = await settleAttachment(runWith([]), await justEnded(lostAnswer));
+  expect(course).toEqual(["wait 3", "PATCH", "wait 3", "PATCH", "POST"]);
+  expect(end.outcome).toBe("unknown");
+});
+
+test("what an earlier run has lost may have been sent until this one began", async () => {
+  await justEnded(lostAnswer);
+  await settleDoubt(runWith([]), {
+    change: {
+      address: operation.address,
+      action: "in_doubt",
+      reason: "outcome_unknown",
+      before: {
+        operation_id: operation.id,
+        kind: "attach",
+        method: "POST",
+        path: operation.path,
+        since: "2020-01-01T00:00:00.000Z",
+        detail: "",
+      },
+      after: null,
+      attributes: [],
+    },
+    after: { file_id: 1 },
+    signal,
+  });
+  expect(course.slice(0, 4)).toEqual(["wait 3", "PATCH", "wait 3", "PATCH"]);
+});
+
+test("a conflict is looked at at once, and once more before it counts as refused", async () => {
+  const end = await settleAttachment(runWith([]), await justEnded(conflict));
+  expect(course).toEqual(["PATCH", "wait 3", "PATCH"]);
+  expect(end.outcome).toBe("rejected");
+  expect((await ledger.load()).inDoubt).toEqual([]);
+});
+
+test("a conflict with the lost call that has arrived after all is settled too", async () => {
+  const end = await settleAttachment(runWith([conflict]), await justEnded(lostAnswer));
+  expect(course.slice(4)).toEqual(["POST", "PATCH", "wait 3", "PATCH"]);
+  expect(end.outcome).toBe("rejected");
+  expect((await ledger.load()).inDoubt).toEqual([]);
+});
