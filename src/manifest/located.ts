@@ -1,7 +1,7 @@
-import type { Node, Pair, YAMLMap } from "yaml";
-import { isMap, isNode, isScalar, isSeq } from "yaml";
 import type { Position } from "../model/position.ts";
 import { keyName, spanOf } from "./node-values.ts";
+import type { MapNode, PairNode, YamlNode } from "./nodes.ts";
+import { isNothing } from "./nodes.ts";
 import type { SourceText, Span } from "./source-text.ts";
 
 const fewKeys = 16;
@@ -9,7 +9,7 @@ const fewKeys = 16;
 /** The text and the aliases of a document, shared by all places in it. */
 export interface LocatedDocument {
   readonly source: SourceText;
-  readonly targets: ReadonlyMap<Node, Node>;
+  readonly targets: ReadonlyMap<YamlNode, YamlNode>;
 }
 
 /**
@@ -18,14 +18,14 @@ export interface LocatedDocument {
  */
 export class Located {
   readonly #document: LocatedDocument;
-  readonly #node: Node | undefined;
-  #pairs: Map<string | undefined, Pair> | undefined;
+  readonly #node: YamlNode | undefined;
+  #pairs: Map<string | undefined, PairNode> | undefined;
   /** The stretch to show. For a value of nothing it is the key (`key:`) or the dash (`-`). */
   readonly span: Span;
   /** The key the value stands under, or the span itself for the root and for list entries. */
   readonly keySpan: Span;
 
-  constructor(document: LocatedDocument, node: Node | undefined, key?: Node) {
+  constructor(document: LocatedDocument, node: YamlNode | undefined, key?: YamlNode) {
     this.#document = document;
     this.#node = node;
     const shown = key ?? node;
@@ -42,20 +42,18 @@ export class Located {
   /** What the value was written as, when it is a scalar: the text between the quotes, if it has any. */
   get written(): { readonly text: string; readonly quoted: boolean } | undefined {
     const node = this.#target();
-    if (!isScalar(node)) return undefined;
-    return { text: node.source ?? "", quoted: node.type !== "PLAIN" };
+    return node?.kind === "scalar" ? { text: node.source, quoted: !node.isPlain } : undefined;
   }
 
   /** The value under a key of a mapping or at an index (from 0) of a list, through aliases. */
   get(step: string | number): Located | undefined {
     const node = this.#target();
     if (typeof step === "number") {
-      const item = isSeq(node) ? node.items[step] : undefined;
-      return isNode(item) ? new Located(this.#document, item) : undefined;
+      const item = node?.kind === "list" ? node.items[step] : undefined;
+      return item === undefined ? undefined : new Located(this.#document, item);
     }
-    const pair = isMap(node) ? this.#pair(node, step) : undefined;
-    if (!isNode(pair?.key)) return undefined;
-    return new Located(this.#document, isNode(pair.value) ? pair.value : undefined, pair.key);
+    const pair = node?.kind === "map" ? this.#pair(node, step) : undefined;
+    return pair?.key === undefined ? undefined : new Located(this.#document, pair.value, pair.key);
   }
 
   /** The value at a path, or the nearest one above it that exists. */
@@ -70,21 +68,17 @@ export class Located {
   }
 
   /** Of the mappings that manifests have, a scan is quickest; a large one gets an index. */
-  #pair(map: YAMLMap, name: string): Pair | undefined {
-    if (map.items.length <= fewKeys) return map.items.find(({ key }) => keyName(key) === name);
-    this.#pairs ??= new Map(map.items.map((pair) => [keyName(pair.key), pair]));
+  #pair({ pairs }: MapNode, name: string): PairNode | undefined {
+    if (pairs.length <= fewKeys) return pairs.find(({ key }) => keyName(key) === name);
+    this.#pairs ??= new Map(pairs.map((pair) => [keyName(pair.key), pair]));
     return this.#pairs.get(name);
   }
 
-  #target(): Node | undefined {
+  #target(): YamlNode | undefined {
     return this.#node && (this.#document.targets.get(this.#node) ?? this.#node);
   }
 }
 
 function before(span: Span): Span {
   return [Math.max(0, span[0] - 1), span[0]];
-}
-
-function isNothing(node: Node): boolean {
-  return isScalar(node) && node.source === "" && node.type === "PLAIN";
 }

@@ -1,6 +1,5 @@
-import type { Alias, Node, Pair, Scalar, YAMLMap, YAMLSeq } from "yaml";
-import { isAlias, isMap, isNode, isScalar, isSeq } from "yaml";
 import { nearest } from "./nearest.ts";
+import type { AliasNode, ListNode, MapNode, PairNode, ScalarNode, YamlNode } from "./nodes.ts";
 import { quote, reveal } from "./quote.ts";
 import type { Finding, Span } from "./source-text.ts";
 
@@ -22,13 +21,13 @@ export interface NodeValue {
   readonly value: unknown;
   readonly findings: readonly Finding[];
   /** What each alias stands for. */
-  readonly targets: ReadonlyMap<Node, Node>;
+  readonly targets: ReadonlyMap<YamlNode, YamlNode>;
   /** Mappings of which a key could not be read: that a key is missing in them proves nothing. */
   readonly incomplete: ReadonlySet<unknown>;
 }
 
 /** Makes the plain value of a document's nodes. Depth is bounded by the parser, size by {@link maxAliasedValues}. */
-export function makeValue(root: Node, text: string): NodeValue {
+export function makeValue(root: YamlNode, text: string): NodeValue {
   const maker = new ValueMaker(text);
   return {
     value: maker.make(root),
@@ -39,24 +38,24 @@ export function makeValue(root: Node, text: string): NodeValue {
 }
 
 /** The name of a key as it was written; `undefined` when the key is no text on one line. */
-export function keyName(key: unknown): string | undefined {
-  return isScalar(key) && typeof key.source === "string" && key.source !== "" ? key.source : undefined;
+export function keyName(key: YamlNode | undefined): string | undefined {
+  return key?.kind === "scalar" && key.source !== "" ? key.source : undefined;
 }
 
 /** The stretch of a node's own text, without its anchor. */
-export function spanOf(node: Node): Span {
-  return node.range ? [node.range[0], node.range[1]] : [0, 0];
+export function spanOf({ start, end }: YamlNode): Span {
+  return [start, end];
 }
 
 interface Anchored {
-  readonly node: Node;
+  readonly node: YamlNode;
   /** Absent while the node is still being read: an alias to it would be a cycle. */
   made?: { readonly value: unknown; readonly size: number };
 }
 
 class ValueMaker {
   readonly findings: Finding[] = [];
-  readonly targets = new Map<Node, Node>();
+  readonly targets = new Map<YamlNode, YamlNode>();
   readonly incomplete = new Set<unknown>();
   readonly #text: string;
   readonly #anchors = new Map<string, Anchored>();
@@ -67,9 +66,9 @@ class ValueMaker {
     this.#text = text;
   }
 
-  make(node: Node): unknown {
-    if (isAlias(node)) return this.#alias(node);
-    const anchor = node.anchor;
+  make(node: YamlNode): unknown {
+    if (node.kind === "alias") return this.#alias(node);
+    const { anchor } = node;
     if (anchor === undefined) return this.#plain(node);
     const anchored: Anchored = { node };
     const before = this.#made;
@@ -79,20 +78,25 @@ class ValueMaker {
     return value;
   }
 
-  #plain(node: Node): unknown {
+  #plain(node: Exclude<YamlNode, AliasNode>): unknown {
     this.#made += 1;
-    if (isScalar(node)) return this.#scalar(node);
-    if (isMap(node)) return this.#map(node);
-    return isSeq(node) ? this.#list(node) : brokenValue;
+    switch (node.kind) {
+      case "scalar":
+        return this.#scalar(node);
+      case "map":
+        return this.#map(node);
+      case "list":
+        return this.#list(node);
+    }
   }
 
-  #alias(alias: Alias): unknown {
-    const anchored = this.#anchors.get(alias.source);
+  #alias(alias: AliasNode): unknown {
+    const anchored = this.#anchors.get(alias.name);
     if (anchored === undefined) return this.#unknownAlias(alias);
     if (anchored.made === undefined) {
       return this.#broken(alias, {
         code: "cyclic-alias",
-        message: `The alias *${reveal(alias.source)} stands inside the value that it repeats`,
+        message: `The alias *${reveal(alias.name)} stands inside the value that it repeats`,
         hint: "A value cannot contain itself. Write out what is meant.",
         related: spanOf(anchored.node),
       });
@@ -107,11 +111,11 @@ class ValueMaker {
     return anchored.made.value;
   }
 
-  #unknownAlias(alias: Alias): unknown {
-    const similar = this.findings.length < 50 ? nearest(alias.source, [...this.#anchors.keys()]) : undefined;
+  #unknownAlias(alias: AliasNode): unknown {
+    const similar = this.findings.length < 50 ? nearest(alias.name, [...this.#anchors.keys()]) : undefined;
     return this.#broken(alias, {
       code: "unknown-alias",
-      message: `The alias *${reveal(alias.source)} has no anchor &${reveal(alias.source)} before it in this document`,
+      message: `The alias *${reveal(alias.name)} has no anchor &${reveal(alias.name)} before it in this document`,
       hint:
         similar === undefined
           ? "Anchors do not reach past ---. To mean the text itself, put it in quotes."
@@ -119,7 +123,7 @@ class ValueMaker {
     });
   }
 
-  #tooManyAliased(alias: Alias): unknown {
+  #tooManyAliased(alias: AliasNode): unknown {
     return this.#broken(alias, {
       code: "alias-bomb",
       message: `Written out, the aliases of this document stand for more than ${maxAliasedValues.toLocaleString("en")} values`,
@@ -127,21 +131,21 @@ class ValueMaker {
     });
   }
 
-  #list(list: YAMLSeq): unknown {
+  #list(list: ListNode): unknown {
     const values: unknown[] = [];
     for (const item of list.items) {
       // `[a: 1]` is a list with a mapping of one pair, which the library composes as a map.
-      values.push(isNode(item) ? this.make(item) : brokenValue);
+      values.push(item === undefined ? brokenValue : this.make(item));
     }
     return values;
   }
 
-  #map(map: YAMLMap): unknown {
+  #map(map: MapNode): unknown {
     const values: Record<string, unknown> = {};
-    const seen = new Map<string, Node>();
-    for (const pair of map.items) {
+    const seen = new Map<string, YamlNode>();
+    for (const pair of map.pairs) {
       const key = this.#key(pair, seen);
-      const value = isNode(pair.value) ? this.make(pair.value) : null;
+      const value = pair.value === undefined ? null : this.make(pair.value);
       if (key === undefined) this.incomplete.add(values);
       // As an assignment it would set the prototype; as a defined property it is an unknown key like any other.
       else if (key === "__proto__") Object.defineProperty(values, key, { value, enumerable: true });
@@ -151,11 +155,11 @@ class ValueMaker {
   }
 
   /** The name of a pair's key, or `undefined` when it is reported as one that cannot be used. */
-  #key(pair: Pair, seen: Map<string, Node>): string | undefined {
+  #key(pair: PairNode, seen: Map<string, YamlNode>): string | undefined {
     const name = keyName(pair.key);
-    if (!isNode(pair.key) || name === undefined) return this.#unusableKey(pair);
+    if (pair.key === undefined || name === undefined) return this.#unusableKey(pair);
     if (pair.key.anchor !== undefined) this.#anchors.set(pair.key.anchor, anchoredKey(pair.key, name));
-    if (name === "<<" && isScalar(pair.key) && pair.key.type === "PLAIN") return this.#mergeKey(pair.key);
+    if (name === "<<" && pair.key.kind === "scalar" && pair.key.isPlain) return this.#mergeKey(pair.key);
     // NFKC folds every form that Unicode holds to be the same text; most keys are ASCII and need no folding.
     const folded = /^[\x20-\x7e]*$/.test(name) ? name : name.normalize("NFKC");
     const earlier = seen.get(folded);
@@ -175,8 +179,8 @@ class ValueMaker {
     return undefined;
   }
 
-  #unusableKey(pair: Pair): undefined {
-    const span: Span = isNode(pair.key) ? spanOf(pair.key) : [0, 0];
+  #unusableKey(pair: PairNode): undefined {
+    const span: Span = pair.key === undefined ? [0, 0] : spanOf(pair.key);
     this.#report([span[0], Math.max(span[1], span[0] + 1)], {
       code: "bad-key",
       message: "A key must be a plain word, not a list, a mapping, an alias or nothing",
@@ -185,7 +189,7 @@ class ValueMaker {
     return undefined;
   }
 
-  #mergeKey(key: Node): undefined {
+  #mergeKey(key: YamlNode): undefined {
     this.#report(spanOf(key), {
       code: "merge-key",
       message: 'The merge key "<<" is not part of YAML 1.2',
@@ -194,14 +198,14 @@ class ValueMaker {
     return undefined;
   }
 
-  #scalar(scalar: Scalar): unknown {
+  #scalar(scalar: ScalarNode): unknown {
     const value = scalar.value;
     if (typeof value === "string") return this.#string(scalar, value);
-    if (typeof value === "number") return plainNumber(value, scalar.source ?? "");
+    if (typeof value === "number") return plainNumber(value, scalar.source);
     return typeof value === "boolean" || value === null ? value : brokenValue;
   }
 
-  #string(scalar: Scalar, value: string): unknown {
+  #string(scalar: ScalarNode, value: string): unknown {
     const unusable = unusableCharacter(value);
     if (unusable === undefined) return value;
     // What stands in the file as it is has been reported by the parser; here it comes from an escape.
@@ -213,7 +217,7 @@ class ValueMaker {
     });
   }
 
-  #broken(node: Node, finding: Omit<Finding, "span">): unknown {
+  #broken(node: YamlNode, finding: Omit<Finding, "span">): unknown {
     this.#report(spanOf(node), finding);
     return brokenValue;
   }
@@ -223,7 +227,7 @@ class ValueMaker {
   }
 }
 
-function anchoredKey(node: Node, name: string): Anchored {
+function anchoredKey(node: YamlNode, name: string): Anchored {
   return { node, made: { value: name, size: 1 } };
 }
 

@@ -1,12 +1,15 @@
-import type { Document, Node } from "yaml";
-import { Composer, isNode, Lexer, Parser } from "yaml";
+import type { CST } from "yaml";
+import { Composer, Document, isNode, Lexer, Parser } from "yaml";
+import { composePlain } from "./compose-plain.ts";
+import type { YamlNode } from "./nodes.ts";
+import { isNothing, takeOver } from "./nodes.ts";
 import { reveal } from "./quote.ts";
 import type { Finding } from "./source-text.ts";
 import { syntaxFindings } from "./syntax-findings.ts";
 
 /** One document of a stream as nodes. `root` is `null` for a document without content. */
 export interface ParsedDocument {
-  readonly root: Node | null;
+  readonly root: YamlNode | null;
   /** The document has syntax errors; its nodes are not to be relied on. */
   readonly broken: boolean;
 }
@@ -30,39 +33,38 @@ export function parseYaml(text: string): {
   const composed = stream.read();
   const broken = stream.cutAt !== undefined;
   const documents = composed.map((document, index) => {
-    const errors = document.errors.filter((error) => error.code !== "TAG_RESOLVE_FAILED");
     // The document that was cut off has errors that only say so.
     const cut = broken && index === composed.length - 1;
+    if (!(document instanceof Document)) return { root: document, broken: cut };
+    const errors = document.errors.filter((error) => error.code !== "TAG_RESOLVE_FAILED");
     if (!cut) findings.push(...syntaxFindings(text, document, [...errors, ...otherWarnings(document)]));
-    return { root: isNode(document.contents) ? document.contents : null, broken: cut || errors.length > 0 };
+    const { contents } = document;
+    return { root: isNode(contents) ? takeOver(contents) : null, broken: cut || errors.length > 0 };
   });
   findings.push(...stream.findings);
   return { documents: documents.filter(({ root, broken }) => broken || !isEmpty(root)), findings };
 }
 
-/** Drives the library's lexer, parser and composer one lexeme at a time, so that depth and tags are seen on the way. */
+/**
+ * Drives the library's lexer, parser and composer one lexeme at a time, so that depth and tags are seen on the way. As long as
+ * documents are plain, their nodes are made without the composer; it gets everything from the first one on that is not.
+ */
 class Stream {
   readonly findings: Finding[] = [];
   cutAt: number | undefined;
   readonly #text: string;
   readonly #parser = new Parser();
-  readonly #composer = new Composer({
-    version: "1.2",
-    schema: "core",
-    // Duplicate keys are found while values are made, in linear time.
-    uniqueKeys: false,
-    resolveKnownTags: false,
-    merge: false,
-    prettyErrors: false,
-    logLevel: "silent",
-  });
-  readonly #documents: Document[] = [];
+  #composer: Composer | undefined;
+  /** The nodes of plain documents, then the documents of the composer. */
+  readonly #documents: (YamlNode | Document)[] = [];
+  /** Of the last plain document: what comes after it may be a mistake that the composer finds in it. */
+  #last: CST.Document | undefined;
 
   constructor(text: string) {
     this.#text = text;
   }
 
-  read(): readonly Document[] {
+  read(): readonly (YamlNode | Document)[] {
     let inScalar = false;
     for (const lexeme of new Lexer().lex(this.#text)) {
       if (!inScalar && lexeme.charCodeAt(0) === 0x21) this.#foundTag(lexeme);
@@ -75,20 +77,51 @@ class Stream {
       }
     }
     this.#compose(this.#parser.end());
+    if (this.#composer === undefined) return this.#documents;
     for (const document of this.#composer.end()) this.#documents.push(document);
-    if (this.#documents.length === 0) this.#foundStreamErrors();
+    if (this.#documents.length === 0) this.#foundStreamErrors(this.#composer);
     return this.#documents;
   }
 
-  #compose(tokens: Iterable<Parameters<Composer["next"]>[0]>): void {
+  #compose(tokens: Iterable<CST.Token>): void {
     for (const token of tokens) {
-      if (token.type === "directive") {
-        // Kept from the composer: `%YAML 1.1` would change what `yes` and `010` mean.
-        this.#foundDirective(token.offset, token.source);
-        continue;
-      }
-      for (const document of this.#composer.next(token)) this.#documents.push(document);
+      // Kept from the composer: `%YAML 1.1` would change what `yes` and `010` mean.
+      if (token.type === "directive") this.#foundDirective(token.offset, token.source);
+      else if (this.#composer !== undefined) this.#composeWith(this.#composer, token);
+      else if (!this.#takePlain(token)) this.#composeWith(this.#startComposer(), token);
     }
+  }
+
+  #composeWith(composer: Composer, token: CST.Token): void {
+    for (const document of composer.next(token)) this.#documents.push(document);
+  }
+
+  /** Blank lines and comments before a document, and documents that are plain. */
+  #takePlain(token: CST.Token): boolean {
+    if (token.type === "comment" || token.type === "newline" || token.type === "space") return true;
+    const root = token.type === "document" ? composePlain(token) : undefined;
+    if (token.type !== "document" || root === undefined) return false;
+    this.#documents.push(root);
+    this.#last = token;
+    return true;
+  }
+
+  #startComposer(): Composer {
+    this.#composer = new Composer({
+      version: "1.2",
+      schema: "core",
+      // Duplicate keys are found while values are made, in linear time.
+      uniqueKeys: false,
+      resolveKnownTags: false,
+      merge: false,
+      prettyErrors: false,
+      logLevel: "silent",
+    });
+    if (this.#last !== undefined) {
+      this.#documents.pop();
+      this.#composeWith(this.#composer, this.#last);
+    }
+    return this.#composer;
   }
 
   #foundTag(tag: string): void {
@@ -120,8 +153,8 @@ class Stream {
     });
   }
 
-  #foundStreamErrors(): void {
-    for (const error of this.#composer.streamInfo().errors) {
+  #foundStreamErrors(composer: Composer): void {
+    for (const error of composer.streamInfo().errors) {
       this.findings.push({
         code: "yaml-syntax",
         message: "There is something here that belongs to no document",
@@ -137,14 +170,8 @@ function otherWarnings(document: Document) {
 }
 
 /** Nothing between two `---`, or comments only. */
-function isEmpty(root: Node | null): boolean {
-  return (
-    root === null || ("source" in root && root.source === "" && root.anchor === undefined && isPlain(root))
-  );
-}
-
-function isPlain(root: Node): boolean {
-  return "type" in root && root.type === "PLAIN";
+function isEmpty(root: YamlNode | null): boolean {
+  return root === null || (isNothing(root) && root.anchor === undefined);
 }
 
 function unprintableFindings(text: string): Finding[] {

@@ -3,7 +3,7 @@ import type { Diagnostic } from "../model/diagnostic.ts";
 import { decodeText } from "./decode-text.ts";
 import { explainIssues } from "./explain-issues.ts";
 import { Located } from "./located.ts";
-import { makeValue } from "./node-values.ts";
+import { makeValue, spanOf } from "./node-values.ts";
 import type { ParsedDocument } from "./parse-yaml.ts";
 import { parseYaml } from "./parse-yaml.ts";
 import type { Finding } from "./source-text.ts";
@@ -138,12 +138,12 @@ function countFindings(
     return [empty];
   }
   const second = wanted === "one" ? documents[1]?.root : undefined;
-  if (!second?.range) return [];
+  if (!second) return [];
   const finding: Finding = {
     code: "second-document",
     message: "A second document starts here, and this file must have one",
     hint: "Remove the line with --- and what follows it.",
-    span: [second.range[0], second.range[1]],
+    span: spanOf(second),
   };
   return [finding];
 }

@@ -59,10 +59,12 @@ export function openTransport(options: TransportOptions): Transport {
     });
   const kept = open(1);
   const single = open(0);
-  const headersOf = ({ accept = acceptedVersion, apiKey = options.apiKey, body }: HttpRequest) => [
-    ...["Accept", accept, "Authorization", `Token ${apiKey}`, "User-Agent", options.userAgent],
-    ...(body === undefined ? [] : ["Content-Type", options.contentType]),
-  ];
+  const { userAgent, contentType } = options;
+  const headersOf = ({ accept = acceptedVersion, apiKey = options.apiKey, body }: HttpRequest) => {
+    const headers = ["Accept", accept, "Authorization", `Token ${apiKey}`, "User-Agent", userAgent];
+    if (body !== undefined) headers.push("Content-Type", contentType);
+    return headers;
+  };
 
   const underWay = new Set<ExchangeHandler>();
   const { drain, cutOff } = options.interrupts ?? {};
