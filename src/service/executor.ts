@@ -41,16 +41,14 @@ export interface ExecuteOptions extends ReadOptions {
   readonly onExchange?: (exchange: Exchange, ms: number) => void;
 }
 
-/** The circumstances of one attempt. */
-interface StepOptions extends ExecuteOptions {
-  /** From 1. */
-  readonly attempt: number;
-  readonly beforeSend: BeforeSend;
-}
-
-/** The same with the right to send it. */
-interface SendOptions extends StepOptions {
-  readonly slot: Slot;
+/** A call on its way through the executor. */
+interface Passage<T> {
+  readonly call: Call<T>;
+  readonly options: ExecuteOptions;
+  /** The one that is made, from 1. */
+  attempt: number;
+  /** What is still to be done before the first byte leaves. */
+  journal: BeforeSend | undefined;
 }
 
 type Failed<T> = Extract<CallResult<T>, { failure: CallFailure }>;
@@ -105,22 +103,13 @@ export class Executor {
 
   /** Rejects only when `beforeSend` does; then nothing was sent. */
   async execute<T>(call: Call<T>, options: ExecuteOptions): Promise<CallResult<T>> {
-    let journal = options.beforeSend;
+    const passage: Passage<T> = { call, options, attempt: 1, journal: options.beforeSend };
     let last: Failed<T> | undefined;
     this.#budget.countCall();
-    for (let attempts = 0; ; ) {
-      const step = await this.#preparation.hold(() =>
-        this.#step(call, {
-          ...options,
-          attempt: attempts + 1,
-          beforeSend: async (request) => {
-            await journal?.(request);
-            journal = undefined;
-          },
-        }),
-      );
+    for (let attempts = 0; ; passage.attempt += 1) {
+      const step = await this.#preparation.hold(() => this.#step(passage));
       if (step.type === "held") return last ?? { outcome: "not_sent", failure: step.failure, attempts };
-      attempts += 1;
+      attempts = passage.attempt;
       const { attempt, pauseMs } = step;
       if (attempt.outcome === "done") return { ...attempt, attempts };
       last = combine(call, last, { outcome: attempt.outcome, failure: attempt.failure, attempts });
@@ -145,14 +134,13 @@ export class Executor {
     this.#parts.slots.close();
   }
 
-  async #step<T>(call: Call<T>, options: StepOptions): Promise<Step<T>> {
-    const { signal, budget } = options;
-    const line = { method: call.method, path: call.path };
-    if (budget?.take() === false) return { type: "held", failure: overBudget(line) };
+  async #step<T>(passage: Passage<T>): Promise<Step<T>> {
+    const { call, options } = passage;
+    if (options.budget?.take() === false) return { type: "held", failure: overBudget(call) };
     for (;;) {
-      const slot = await this.#takeSlot(line, signal);
+      const slot = await this.#takeSlot(call, options.signal);
       if ("failure" in slot) return { type: "held", failure: slot.failure };
-      const step = await this.#useSlot(call, { ...options, slot });
+      const step = await this.#useSlot(passage, slot);
       if (step !== undefined) return step;
     }
   }
@@ -162,33 +150,24 @@ export class Executor {
    * settle is written down when nothing is left to come but the dispatch. `undefined` when nothing was sent, since the gate has
    * closed meanwhile: the slot is given back then.
    */
-  async #useSlot<T>(call: Call<T>, options: SendOptions): Promise<Step<T> | undefined> {
-    const { slot, signal, beforeSend } = options;
-    const store = async () => {
-      try {
-        await beforeSend({ method: call.method, path: call.path });
-      } catch (error) {
-        slot.cancel();
-        throw error;
-      }
-    };
-    const isStoredLast = call.callClass === "irrevocable";
-    if (!isStoredLast) await store();
+  async #useSlot<T>(passage: Passage<T>, slot: Slot): Promise<Step<T> | undefined> {
+    const isStoredLast = passage.call.callClass === "irrevocable";
+    if (!isStoredLast) await store(passage, slot);
     return this.#connections.hold(async () => {
-      if (isStoredLast) await store();
-      if (!signal.aborted && !this.#draining && this.#parts.slots.isOpen())
-        return await this.#send(call, options);
+      if (isStoredLast) await store(passage, slot);
+      if (!passage.options.signal.aborted && !this.#draining && this.#parts.slots.isOpen())
+        return await this.#send(passage, slot);
       slot.cancel();
       return undefined;
     });
   }
 
-  async #send<T>(call: Call<T>, { attempt, slot, onExchange }: SendOptions): Promise<Step<T>> {
+  async #send<T>({ call, options, attempt }: Passage<T>, slot: Slot): Promise<Step<T>> {
     const { clock, transport, emit, redactor, settleDelayMs } = this.#parts;
     const startedAt = clock.monotonic();
     this.#dispatched += 1;
     const exchange = await transport.exchange(requestOf(call));
-    onExchange?.(exchange, clock.monotonic() - startedAt);
+    options.onExchange?.(exchange, clock.monotonic() - startedAt);
     const judged = assess(exchange, call, redactor);
     // Before the slot and the connection are free: the next call must find the gate closed.
     const pauseMs = exchange.type === "answer" ? this.#takeHints(exchange.answer) : 0;
@@ -269,6 +248,19 @@ export class Executor {
     this.#parts.emit({ type: "waiting", at: this.#parts.clock.now(), reason: "backoff", ms });
     return await this.#waits.sleep(ms, signal);
   }
+}
+
+/** Once for all attempts. */
+async function store<T>(passage: Passage<T>, slot: Slot): Promise<void> {
+  const { journal, call } = passage;
+  if (journal === undefined) return;
+  try {
+    await journal({ method: call.method, path: call.path });
+  } catch (error) {
+    slot.cancel();
+    throw error;
+  }
+  passage.journal = undefined;
 }
 
 function overBudget({ method, path }: RequestLine): CallFailure {

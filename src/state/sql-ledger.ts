@@ -113,14 +113,10 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
     result: OperationResult,
     effects: readonly LedgerEffect[],
   ): Promise<void> {
-    await this.#queue.add({
-      shown: true,
-      steps: [
-        this.#journal.finish(operationId, result),
-        ...effects.flatMap((effect) => this.#effectSteps(effect, operationId)),
-        ...(result.outcome === "done" ? [this.#journal.supersede(operationId)] : []),
-      ],
-    });
+    const steps = [this.#journal.finish(operationId, result)];
+    for (const effect of effects) steps.push(...this.#effectSteps(effect, operationId));
+    if (result.outcome === "done") steps.push(this.#journal.supersede(operationId));
+    await this.#queue.add({ shown: true, steps });
   }
 
   async record(effects: readonly LedgerEffect[]): Promise<void> {
