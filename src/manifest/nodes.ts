@@ -43,7 +43,7 @@ export interface AliasNode extends Placed {
   readonly name: string;
 }
 
-/** What is read of a document: a tenth of what the library keeps of it, and of the time that it takes to make. */
+/** What is read of a document, and no more of it. */
 export type YamlNode = ScalarNode | MapNode | ListNode | AliasNode;
 
 /** Whether a value was left out: `key:`, `-`, or a document without content. */
