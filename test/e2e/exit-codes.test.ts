@@ -1,44 +1,13 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Sandbox } from "../../src/sandbox/server.ts";
-import { startSandbox } from "../../src/sandbox/server.ts";
-import type { Folder } from "../support/cli.ts";
-import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
-import type { FaultyProxy } from "../support/faulty-proxy.ts";
-import { startFaultyProxy } from "../support/faulty-proxy.ts";
-
-const key = "canary-key-20b7";
-let sandbox: Sandbox;
-let proxy: FaultyProxy;
-let folder: Folder;
+import { describe, expect, test } from "vitest";
+import { useWorkspace } from "../support/workspace.ts";
 
 const files = (count: number) =>
   Array.from({ length: count }, (_none, at) => `{ file_id: ${at + 1} }`).join(", ");
 const manifest = (count: number, rest = "") => `draft: 1\nproduct_files: [${files(count)}]\n${rest}`;
 
-beforeEach(async () => {
-  sandbox = await startSandbox({ key });
-  proxy = await startFaultyProxy(sandbox.url);
-  folder = await makeFolder({
-    "draftsync.yaml": `version: 1
-workspace: w
-service:
-  base_url: ${proxy.url}
-  rate: { limit: 1000, window: 1s }
-  profile: { settle_delay: 1ms }
-`,
-    "manifests/a.yaml": manifest(3),
-  });
+const { sandbox, proxy, folder, run, apply, start } = useWorkspace({
+  files: { "manifests/a.yaml": manifest(3) },
 });
-
-afterEach(async () => {
-  await proxy.close();
-  await sandbox.close();
-  await folder.dispose();
-});
-
-const options = () => ({ cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } });
-const run = (...args: string[]) => draftsync(args, options());
-const apply = (...args: string[]) => run("apply", "--auto-approve", ...args);
 
 describe("exit codes", () => {
   test("0 when everything is done, and when there is nothing to do", async () => {
@@ -142,7 +111,7 @@ describe("exit codes", () => {
           "limit: 4, window: 300ms",
         ),
       });
-      const running = startDraftsync(["apply", "--auto-approve"], options());
+      const running = start(["apply", "--auto-approve"]);
       await expect.poll(() => proxy.seen.length, { timeout: 20_000, interval: 5 }).toBeGreaterThan(3);
       running.kill(signal);
       const { code, stderr } = await running.ended;

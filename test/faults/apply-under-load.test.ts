@@ -1,55 +1,29 @@
 import { readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import Database from "libsql";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { systemClock } from "../../src/model/ports.ts";
-import type { Sandbox } from "../../src/sandbox/server.ts";
-import { startSandbox } from "../../src/sandbox/server.ts";
 import { openLedger } from "../../src/state/open-ledger.ts";
-import type { Folder } from "../support/cli.ts";
-import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
-import type { FaultyProxy } from "../support/faulty-proxy.ts";
-import { startFaultyProxy } from "../support/faulty-proxy.ts";
+import { draftsync } from "../support/cli.ts";
+import { useWorkspace } from "../support/workspace.ts";
 
 // So many calls at once that a thread of its own commits to the ledger.
 const [drafts, filesEach] = [40, 10];
 const fileId = (draft: number, at: number) => draft * 100 + at;
 const list = (draft: number) =>
   Array.from({ length: filesEach }, (_none, at) => `{ file_id: ${fileId(draft, at)} }`).join(", ");
-const key = "canary-key-9d02";
-let sandbox: Sandbox;
-let proxy: FaultyProxy;
-let folder: Folder;
 
-beforeEach(async () => {
-  sandbox = await startSandbox({ key });
-  proxy = await startFaultyProxy(sandbox.url);
-  folder = await makeFolder({
-    "draftsync.yaml": `version: 1
-workspace: w
-service:
-  base_url: ${proxy.url}
-  rate: { limit: 100000, window: 1s }
-  concurrency: 32
-  profile: { settle_delay: 1ms }
-`,
-    ...Object.fromEntries(
-      Array.from({ length: drafts }, (_none, at) => [
-        `manifests/${at + 1}.yaml`,
-        `draft: ${at + 1}\nproduct_files: [${list(at + 1)}]\n`,
-      ]),
-    ),
-  });
-});
-
-afterEach(async () => {
-  await proxy.close();
-  await sandbox.close();
-  await folder.dispose();
+const { sandbox, proxy, folder, options, run, start } = useWorkspace({
+  files: Object.fromEntries(
+    Array.from({ length: drafts }, (_none, at) => [
+      `manifests/${at + 1}.yaml`,
+      `draft: ${at + 1}\nproduct_files: [${list(at + 1)}]\n`,
+    ]),
+  ),
+  service: { rate: "{ limit: 100000, window: 1s }", concurrency: "32" },
 });
 
 const location = () => join(folder.path, ".draftsync/state.db");
-const options = () => ({ cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } });
 const apply = ["apply", "--auto-approve", "--json"];
 
 /** The lock of a run that could not give it back: its minute has passed. */
@@ -78,19 +52,19 @@ async function unknownRequests(): Promise<string[]> {
 
 async function expectMadeGood(): Promise<void> {
   expireLock();
-  expect(await draftsync(apply, options())).toMatchObject({ code: 0 });
+  expect(await run(...apply)).toMatchObject({ code: 0 });
   const attached = sandbox.state().attachments.map((attachment) => attachment.fileId);
   expect(attached).toHaveLength(drafts * filesEach);
   expect(new Set(attached).size).toBe(drafts * filesEach);
   proxy.seen.splice(0);
-  expect(await draftsync(apply, options())).toMatchObject({ code: 0 });
+  expect(await run(...apply)).toMatchObject({ code: 0 });
   expect(proxy.seen).toEqual([]);
 }
 
 test.each([1, 60, 250])(
   "killed at request %i: the ledger knows all that were sent, and what is told is stored",
   async (last) => {
-    const running = startDraftsync(apply, options());
+    const running = start(apply);
     proxy.choose = () => {
       if (proxy.seen.length === last) running.kill("SIGKILL");
       return undefined;
@@ -120,7 +94,7 @@ function connections(pid: number): number {
 }
 
 test.runIf(process.platform === "linux")("a thread has a connection of its own", async () => {
-  const running = startDraftsync(apply, options());
+  const running = start(apply);
   let most = 0;
   proxy.choose = () => {
     if (proxy.seen.length > 200) most = Math.max(most, connections(running.pid));
@@ -136,6 +110,6 @@ test("a disk that is full in the middle of it: what was sent and not recorded is
   expect(proxy.seen.length).toBeGreaterThan(0);
   expect(await unknownRequests()).toEqual([]);
   expireLock();
-  if (ended.code === 4) expect(await draftsync(["state", "recover"], options())).toMatchObject({ code: 0 });
+  if (ended.code === 4) expect(await run("state", "recover")).toMatchObject({ code: 0 });
   await expectMadeGood();
 });

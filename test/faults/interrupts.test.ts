@@ -1,34 +1,12 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Sandbox } from "../../src/sandbox/server.ts";
-import { startSandbox } from "../../src/sandbox/server.ts";
-import type { Folder } from "../support/cli.ts";
-import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
-import type { FaultyProxy } from "../support/faulty-proxy.ts";
-import { startFaultyProxy } from "../support/faulty-proxy.ts";
+import { describe, expect, test } from "vitest";
+import { useWorkspace } from "../support/workspace.ts";
 
-const key = "canary-key-5d10";
 const never = new Promise<never>(() => {});
-let sandbox: Sandbox;
-let proxy: FaultyProxy;
-let folder: Folder;
 
-// A call may take ten minutes: what ends these runs is the interrupt, or the test fails by its own time.
-const config = (url: string) => `version: 1
-workspace: w
-service:
-  base_url: ${url}
-  timeout: 10m
-  rate: { limit: 1000, window: 1s }
-  profile: { settle_delay: 1ms }
-`;
-
-beforeEach(async () => {
-  sandbox = await startSandbox({ key });
-  proxy = await startFaultyProxy(sandbox.url);
-  folder = await makeFolder({
-    "draftsync.yaml": config(proxy.url),
+const { sandbox, proxy, folder, run, apply, start } = useWorkspace({
+  files: {
     "manifests/a.yaml": `draft: 1
 product_files: [{ file_id: 1 }, { file_id: 2 }, { file_id: 3 }]
 publish: true
@@ -36,17 +14,10 @@ publish: true
 draft: 2
 publish: true
 `,
-  });
+  },
+  // A call may take ten minutes: what ends these runs is the interrupt, or the test fails by its own time.
+  service: { timeout: "10m" },
 });
-
-afterEach(async () => {
-  await proxy.close();
-  await sandbox.close();
-  await folder.dispose();
-});
-
-const options = () => ({ cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } });
-const run = (...args: string[]) => draftsync(args, options());
 
 /** Every call is carried out, and only that of file 1 is answered. */
 function stall(): void {
@@ -73,7 +44,7 @@ const accounted = [
 describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
   test("once, at a service that stalls: what has not ended after 5 s is cut off and recorded", async () => {
     stall();
-    const running = startDraftsync(["apply", "--auto-approve"], options());
+    const running = start(["apply", "--auto-approve"]);
     await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain("product_files/1 attached");
     await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(4);
     running.kill(signal);
@@ -87,7 +58,7 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
 
   test("twice: cut off at once, recorded, and the next run finds out what it can", async () => {
     stall();
-    const running = startDraftsync(["apply", "--auto-approve"], options());
+    const running = start(["apply", "--auto-approve"]);
     await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain("product_files/1 attached");
     await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(4);
     running.kill(signal);
@@ -100,7 +71,7 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
     expect(proxy.seen).toHaveLength(4);
     expect(await operations()).toEqual(accounted);
     proxy.choose = () => undefined;
-    const again = await run("apply", "--auto-approve");
+    const again = await apply();
     expect(again.code).toBe(4);
     // The attachment was found out about, and its draft published; what was in doubt was not published again.
     const published = sandbox.state().products.map(({ draftId }) => draftId);
@@ -111,7 +82,7 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
 
 test("a call by hand that is cut off is in doubt", async () => {
   proxy.choose = () => ({ type: "answer-held", until: never });
-  const running = startDraftsync(["products", "duplicate", "771200", "--auto-approve"], options());
+  const running = start(["products", "duplicate", "771200", "--auto-approve"]);
   await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(1);
   running.kill("SIGINT");
   await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain("Interrupted:");
@@ -124,7 +95,7 @@ test("a call by hand that is cut off is in doubt", async () => {
 
 test("a file that can never be read does not keep the process beyond the last interrupt", async () => {
   execFileSync("mkfifo", [join(folder.path, "plan.json")]);
-  const running = startDraftsync(["apply", "plan.json", "--auto-approve"], options());
+  const running = start(["apply", "plan.json", "--auto-approve"]);
   // The ledger is opened before the plan, from a pipe that nobody writes to, is read.
   await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain("There was no ledger");
   for (const said of ["Interrupted:", "Interrupted again"]) {

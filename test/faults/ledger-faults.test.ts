@@ -1,49 +1,23 @@
 import { cp, open, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import Database from "libsql";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Sandbox } from "../../src/sandbox/server.ts";
-import { startSandbox } from "../../src/sandbox/server.ts";
-import type { Ended, Folder } from "../support/cli.ts";
-import { draftsync, makeFolder } from "../support/cli.ts";
-import type { FaultyProxy } from "../support/faulty-proxy.ts";
-import { startFaultyProxy } from "../support/faulty-proxy.ts";
+import { describe, expect, test } from "vitest";
+import type { Ended } from "../support/cli.ts";
+import { draftsync } from "../support/cli.ts";
+import { useWorkspace } from "../support/workspace.ts";
 
-const key = "canary-key-b7e5";
 const publish = "POST /api/products";
 const manifest = "draft: 1\nproduct_files: [{ file_id: 1 }, { file_id: 2 }]\npublish: true\n";
-let sandbox: Sandbox;
-let proxy: FaultyProxy;
-let folder: Folder;
 
-beforeEach(async () => {
-  sandbox = await startSandbox({ key });
-  proxy = await startFaultyProxy(sandbox.url);
-  folder = await makeFolder({
-    "draftsync.yaml": `version: 1
-workspace: w
-service:
-  base_url: ${proxy.url}
-  rate: { limit: 1000, window: 1s }
-  profile: { settle_delay: 1ms }
-`,
-    "manifests/a.yaml": manifest,
-  });
-});
-
-afterEach(async () => {
-  await proxy.close();
-  await sandbox.close();
-  await folder.dispose();
-});
+const { sandbox, proxy, folder, options } = useWorkspace({ files: { "manifests/a.yaml": manifest } });
 
 interface Circumstances {
   readonly env?: Readonly<Record<string, string>>;
   readonly longestFile?: number;
 }
 
-const run = (args: readonly string[], { env = {}, ...more }: Circumstances = {}) =>
-  draftsync(args, { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key, ...env }, ...more });
+const run = (args: readonly string[], { env, ...more }: Circumstances = {}) =>
+  draftsync(args, { ...options(env), ...more });
 const apply = (circumstances?: Circumstances) => run(["apply", "--auto-approve"], circumstances);
 const ledger = () => join(folder.path, ".draftsync/state.db");
 

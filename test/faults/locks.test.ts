@@ -1,52 +1,21 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/model/ports.ts";
-import type { Sandbox } from "../../src/sandbox/server.ts";
-import { startSandbox } from "../../src/sandbox/server.ts";
 import { openLedger } from "../../src/state/open-ledger.ts";
-import type { Folder, Running } from "../support/cli.ts";
-import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
-import type { FaultyProxy } from "../support/faulty-proxy.ts";
-import { startFaultyProxy } from "../support/faulty-proxy.ts";
+import type { Running } from "../support/cli.ts";
+import { useWorkspace } from "../support/workspace.ts";
 
-const key = "canary-key-9e42";
 const jobUrl = "https://ci.example/shop/-/jobs/17";
-let sandbox: Sandbox;
-let proxy: FaultyProxy;
-let folder: Folder;
-let running: Running | undefined;
 let answerAll: () => void;
 
-beforeEach(async () => {
-  sandbox = await startSandbox({ key });
-  proxy = await startFaultyProxy(sandbox.url);
-  folder = await makeFolder({
-    "draftsync.yaml": `version: 1
-workspace: w
-service:
-  base_url: ${proxy.url}
-  timeout: 10m
-  rate: { limit: 1000, window: 1s }
-  profile: { settle_delay: 1ms }
-`,
+const { sandbox, proxy, folder, run, apply, start } = useWorkspace({
+  files: {
     "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }]\npublish: true\n",
     "a.glb": "content",
-  });
+  },
+  service: { timeout: "10m" },
 });
-
-afterEach(async () => {
-  running?.kill("SIGKILL");
-  await running?.ended;
-  running = undefined;
-  await proxy.close();
-  await sandbox.close();
-  await folder.dispose();
-});
-
-const options = (env = {}) => ({ cwd: folder.path, env: { DRAFTSYNC_API_KEY: key, ...env } });
-const run = (...args: string[]) => draftsync(args, options());
-const apply = () => run("apply", "--auto-approve");
 
 /** An apply that has sent its first call and waits for the answer, until `answerAll`. */
 async function startHolder(): Promise<Running> {
@@ -54,9 +23,9 @@ async function startHolder(): Promise<Running> {
     answerAll = resolve;
   });
   proxy.choose = () => ({ type: "answer-held", until });
-  running = startDraftsync(["apply", "--auto-approve"], options({ CI_JOB_URL: jobUrl }));
+  const holder = start(["apply", "--auto-approve"], { CI_JOB_URL: jobUrl });
   await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(1);
-  return running;
+  return holder;
 }
 
 async function lockStatus() {
@@ -106,11 +75,11 @@ describe("two at once", () => {
   test("a saved plan takes the lock too, and a command that fails gives it back", async () => {
     await run("plan", "--out", "plan.json");
     const holder = await startHolder();
-    const refused = await run("apply", "plan.json", "--auto-approve");
+    const refused = await apply("plan.json");
     expect(refused).toMatchObject({ code: 6, stderr: expect.stringContaining("[lock-held]") });
     answerAll();
     await holder.ended;
-    const stale = await run("apply", "plan.json", "--auto-approve");
+    const stale = await apply("plan.json");
     expect(stale).toMatchObject({ code: 6, stderr: expect.stringContaining("[plan-stale]") });
     await folder.write({ "manifests/a.yaml": "draft: one\n" });
     expect((await apply()).code).toBe(1);

@@ -1,39 +1,20 @@
 import { chmod, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Arrival, Sandbox } from "../../src/sandbox/server.ts";
-import { startSandbox } from "../../src/sandbox/server.ts";
-import type { Folder } from "../support/cli.ts";
-import { draftsync, makeFolder } from "../support/cli.ts";
+import { afterEach, describe, expect, test } from "vitest";
+import { draftsync } from "../support/cli.ts";
+import { useWorkspace } from "../support/workspace.ts";
 import { freshRole, freshSchema } from "../unit/state/samples.ts";
 
-const key = "canary-key-3c81";
 /** As root, permissions count for nobody: the reader is another user then. */
 const reader = process.getuid?.() === 0 ? 65_534 : undefined;
-let sandbox: Sandbox;
-let folder: Folder;
-let arrivals: Arrival[];
 
-beforeEach(async () => {
-  arrivals = [];
-  sandbox = await startSandbox({ key, log: (arrival) => arrivals.push(arrival) });
-  folder = await makeFolder({
-    "draftsync.yaml": `version: 1
-workspace: w
-service: { base_url: "${sandbox.url}", rate: { limit: 1000, window: 1s } }
-`,
-    "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }]\n",
-  });
+const { sandbox, folder, arrivals, options } = useWorkspace({
+  files: { "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }]\n" },
 });
 
-afterEach(async () => {
-  await chmod(folder.path, 0o700);
-  await sandbox.close();
-  await folder.dispose();
-});
+afterEach(() => chmod(folder.path, 0o700));
 
-const run = (args: readonly string[], env = {}, uid?: number) =>
-  draftsync(args, { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key, ...env }, uid });
+const run = (args: readonly string[], env = {}, uid?: number) => draftsync(args, { ...options(env), uid });
 
 const looks = [
   ["plan", "--detailed-exitcode"],

@@ -1,42 +1,27 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Sandbox } from "../../src/sandbox/server.ts";
-import { startSandbox } from "../../src/sandbox/server.ts";
-import type { Folder } from "../support/cli.ts";
-import { draftsync, makeFolder } from "../support/cli.ts";
+import { draftsync } from "../support/cli.ts";
 import type { Webhook } from "../support/webhook.ts";
 import { startWebhook } from "../support/webhook.ts";
+import { useWorkspace } from "../support/workspace.ts";
 
-const key = "canary-key-d001";
 const secret = "canary-key-hook";
-let sandbox: Sandbox;
 let webhook: Webhook;
-let folder: Folder;
 
-const config = (more = "") => ({
-  "draftsync.yaml": `version: 1
-workspace: w
-service: { base_url: "${sandbox.url}", profile: { settle_delay: 1ms } }
-${more}`,
-});
 const good = { "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }]\n" };
 const bad = { "manifests/a.yaml": "draft: one\n" };
 
+const { sandbox, folder, config, options } = useWorkspace({ files: good });
+
 beforeEach(async () => {
-  sandbox = await startSandbox({ key });
   webhook = await startWebhook();
-  folder = await makeFolder({ ...config(), ...good });
 });
 
-afterEach(async () => {
-  await webhook.close();
-  await sandbox.close();
-  await folder.dispose();
-});
+afterEach(() => webhook.close());
 
 /** The address of the webhook is a secret: the key's name in it lets every output and file be searched for it. */
 const hook = () => `${webhook.url}/services/${secret}`;
 const round = (env: Record<string, string> = { DRAFTSYNC_NOTIFY_URL: hook() }) =>
-  draftsync(["reconcile"], { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key, ...env } });
+  draftsync(["reconcile"], options(env));
 const told = () => webhook.notices.map(({ body }) => [body.former_status, body.status]);
 
 describe("the webhook is told", () => {

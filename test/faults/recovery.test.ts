@@ -1,52 +1,29 @@
 import { cp, readdir, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Sandbox } from "../../src/sandbox/server.ts";
-import { startSandbox } from "../../src/sandbox/server.ts";
-import type { Folder, Running } from "../support/cli.ts";
-import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
-import type { FaultyProxy } from "../support/faulty-proxy.ts";
-import { startFaultyProxy } from "../support/faulty-proxy.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Running } from "../support/cli.ts";
+import { draftsync } from "../support/cli.ts";
+import { useWorkspace } from "../support/workspace.ts";
 import { freshSchema } from "../unit/state/samples.ts";
 import { startPostgresProxy } from "./support/postgres-proxy.ts";
 
 const key = "canary-key-5c1e";
 const attachOne = "draft: 1\nproduct_files: [{ file_id: 1 }]\n";
 const publishOne = "draft: 1\npublish: true\n";
-let sandbox: Sandbox;
-let proxy: FaultyProxy;
-let folder: Folder;
-let running: Running | undefined;
 let answerAll: () => void;
+
+const { sandbox, proxy, folder, options, start } = useWorkspace({
+  files: { "manifests/a.yaml": attachOne },
+  service: { timeout: "10m" },
+  sandbox: { key },
+});
 let env: Record<string, string>;
 
-beforeEach(async () => {
-  sandbox = await startSandbox({ key });
-  proxy = await startFaultyProxy(sandbox.url);
-  folder = await makeFolder({
-    "draftsync.yaml": `version: 1
-workspace: w
-service:
-  base_url: ${proxy.url}
-  timeout: 10m
-  rate: { limit: 1000, window: 1s }
-  profile: { settle_delay: 1ms }
-`,
-    "manifests/a.yaml": attachOne,
-  });
-  env = { DRAFTSYNC_API_KEY: key };
+beforeEach(() => {
+  env = {};
 });
 
-afterEach(async () => {
-  running?.kill("SIGKILL");
-  await running?.ended;
-  running = undefined;
-  await proxy.close();
-  await sandbox.close();
-  await folder.dispose();
-});
-
-const run = (...args: string[]) => draftsync(args, { cwd: folder.path, env });
+const run = (...args: string[]) => draftsync(args, options(env));
 const apply = () => run("apply", "--auto-approve");
 const inFolder = (name: string) => join(folder.path, name);
 const keptIn = ".draftsync/recovery";
@@ -63,9 +40,9 @@ async function startHolder(count = 1): Promise<Running> {
   });
   proxy.seen.splice(0);
   proxy.choose = () => ({ type: "answer-held", until });
-  running = startDraftsync(["apply", "--auto-approve"], { cwd: folder.path, env });
+  const holder = start(["apply", "--auto-approve"], env);
   await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(count);
-  return running;
+  return holder;
 }
 
 /** An apply whose ledger fails by `fail` while its call is on its way. */
@@ -201,7 +178,7 @@ describe("a lock that is lost", () => {
     });
     const never = new Promise<void>(() => {});
     proxy.choose = ({ path }) => ({ type: "answer-held", until: path.includes("/1/") ? first : never });
-    running = startDraftsync(["apply", "--auto-approve"], { cwd: folder.path, env });
+    const running = start(["apply", "--auto-approve"], env);
     await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(2);
     await releaseLock();
     answerFirst();
@@ -287,11 +264,7 @@ describe("where no file can be written", () => {
     expect(ended.stderr).toContain("draftsync state recover FILE");
     const lines = ended.stderr.split("\n").filter((line) => line.startsWith('{"format_version"'));
     expect(lines).toHaveLength(1);
-    const taken = await draftsync(["state", "recover", "-"], {
-      cwd: folder.path,
-      env,
-      input: lines.join("\n"),
-    });
+    const taken = await draftsync(["state", "recover", "-"], { ...options(env), input: lines.join("\n") });
     expect(taken).toMatchObject({ code: 0, stdout: "drafts/1/product_files/1  attach done: recorded\n" });
     await expectNothingLeft();
   });

@@ -1,21 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Arrival, Sandbox } from "../../src/sandbox/server.ts";
-import { startSandbox } from "../../src/sandbox/server.ts";
+import { beforeEach, describe, expect, test } from "vitest";
 import { probes, writes } from "../support/by-hand.ts";
-import type { Folder } from "../support/cli.ts";
-import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
-import type { Fault, FaultyProxy } from "../support/faulty-proxy.ts";
-import { startFaultyProxy } from "../support/faulty-proxy.ts";
+import type { Fault } from "../support/faulty-proxy.ts";
+import { useWorkspace } from "../support/workspace.ts";
 
-const key = "canary-key-9c17";
 const never = new Promise<never>(() => {});
-let arrivals: Arrival[] = [];
-let sandbox: Sandbox;
-let proxy: FaultyProxy;
-let folder: Folder;
-
-const options = () => ({ cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } });
-const run = (...args: string[]) => draftsync(args, options());
 
 const manifest = `draft: 1
 product_files:
@@ -23,30 +11,16 @@ product_files:
   - { file_id: 12, renderer: arnold }
 publish: true
 `;
+const { sandbox, proxy, folder, arrivals, run, apply, start } = useWorkspace({
+  files: { "manifests/a.yaml": manifest },
+  service: { timeout: "10m", rate: "{ limit: 1000, window: 100ms }" },
+  sections: "refresh: { attachments: probe }\n",
+});
 
 beforeEach(async () => {
-  sandbox = await startSandbox({ key, log: (arrival) => void arrivals.push(arrival) });
-  proxy = await startFaultyProxy(sandbox.url);
-  folder = await makeFolder({
-    "draftsync.yaml": `version: 1
-workspace: w
-service:
-  base_url: ${proxy.url}
-  timeout: 10m
-  rate: { limit: 1000, window: 100ms }
-  profile: { settle_delay: 1ms }
-refresh: { attachments: probe }
-`,
-    "manifests/a.yaml": manifest,
-  });
-  expect((await run("apply", "--auto-approve")).code).toBe(0);
-  arrivals = [];
+  expect((await apply()).code).toBe(0);
+  arrivals.length = 0;
   proxy.seen.splice(0);
-});
-afterEach(async () => {
-  await proxy.close();
-  await sandbox.close();
-  await folder.dispose();
 });
 
 /** Everything the ledger holds of what was recorded, and the times at which it was. */
@@ -74,7 +48,7 @@ describe("what could not be read is neither there nor gone", () => {
       [garbage, lost],
     ]) {
       proxy.choose = ({ path }) => (path.endsWith("/11") ? first : second);
-      const { code, stdout } = await run("apply", "--auto-approve");
+      const { code, stdout } = await apply();
       expect(code).toBe(0);
       for (const said of ["No changes.", "3 could not be read", "(and 2 more) could not be looked at"])
         expect(stdout).toContain(said);
@@ -104,7 +78,7 @@ describe("what could not be read is neither there nor gone", () => {
     const before = await ledger();
     proxy.choose = () => ({ type: "answer-held", until: never });
     proxy.seen.splice(0);
-    const running = startDraftsync(["apply", "--auto-approve"], options());
+    const running = start(["apply", "--auto-approve"]);
     await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(3);
     running.kill("SIGINT");
     const { code, stderr } = await running.ended;
@@ -126,11 +100,11 @@ describe("a call in doubt", () => {
       if (method === "POST") return { type: "answer-lost" };
       return body.includes("vray") ? { type: "lost" } : undefined;
     };
-    expect((await run("apply", "--auto-approve")).code).toBe(4);
+    expect((await apply()).code).toBe(4);
     expect(sandbox.state().attachments).toHaveLength(3);
     proxy.choose = () => undefined;
-    arrivals = [];
-    const { code, stdout } = await run("apply", "--auto-approve");
+    arrivals.length = 0;
+    const { code, stdout } = await apply();
     expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("No changes.") });
     expect(probes(arrivals)[0]).toBe("/api/drafts/1/product_files/13");
     expect(writes(arrivals)).toEqual([]);
@@ -148,11 +122,11 @@ describe("a call in doubt", () => {
       return path.endsWith("/11") ? { type: "answer-lost" } : { type: "lost" };
     };
     // The second attempt finds the file gone, which is an answer: all of them are lost.
-    expect((await run("apply", "--auto-approve", "--allow-empty")).code).toBe(4);
+    expect((await apply("--allow-empty")).code).toBe(4);
     expect(sandbox.state().attachments.map(({ fileId }) => fileId)).toEqual([12]);
     proxy.choose = () => undefined;
-    arrivals = [];
-    expect((await run("apply", "--auto-approve", "--allow-empty")).code).toBe(0);
+    arrivals.length = 0;
+    expect((await apply("--allow-empty")).code).toBe(0);
     expect(writes(arrivals)).toEqual(["DELETE /api/drafts/1/product_files/12 {}"]);
     const { operations } = await ledger();
     const doubts = operations.filter(({ outcome }) => outcome === "unknown");

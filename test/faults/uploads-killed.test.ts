@@ -1,46 +1,19 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Arrival, Sandbox } from "../../src/sandbox/server.ts";
-import { startSandbox } from "../../src/sandbox/server.ts";
-import type { Folder } from "../support/cli.ts";
-import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
-import type { FaultyProxy, Passing } from "../support/faulty-proxy.ts";
-import { startFaultyProxy } from "../support/faulty-proxy.ts";
+import { expect, test } from "vitest";
+import type { Passing } from "../support/faulty-proxy.ts";
+import { useWorkspace } from "../support/workspace.ts";
 
-const key = "canary-key-90ab";
 const never = new Promise<never>(() => {});
-let sandbox: Sandbox;
-let proxy: FaultyProxy;
-let folder: Folder;
-let arrivals: Arrival[];
 
-beforeEach(async () => {
-  arrivals = [];
-  sandbox = await startSandbox({ key, uploadProcessingMs: 0, log: (arrival) => arrivals.push(arrival) });
-  proxy = await startFaultyProxy(sandbox.url);
-  folder = await makeFolder({
-    "draftsync.yaml": `version: 1
-workspace: w
-service:
-  base_url: ${proxy.url}
-  timeout: 10m
-  rate: { limit: 1000, window: 1s }
-  profile: { settle_delay: 1ms, upload_poll_min: 5ms }
-`,
+const { sandbox, proxy, arrivals, run, apply, start } = useWorkspace({
+  files: {
     "manifests/a.yaml":
       "draft: 1\nproduct_files: [{ source: ../a.glb }, { source: ../b.glb }]\npublish: true\n",
     "a.glb": "content",
     "b.glb": Buffer.alloc(9 * 1024 * 1024, "content"),
-  });
+  },
+  service: { timeout: "10m", profile: "{ settle_delay: 1ms, upload_poll_min: 5ms }" },
+  sandbox: { uploadProcessingMs: 0 },
 });
-
-afterEach(async () => {
-  await proxy.close();
-  await sandbox.close();
-  await folder.dispose();
-});
-
-const options = () => ({ cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } });
-const run = (...args: string[]) => draftsync(args, options());
 
 const isPut = ({ method, path }: Passing) => method === "PUT" && !path.includes("partNumber");
 const isComplete = ({ method, path }: Passing) => method === "POST" && path.includes("uploadId");
@@ -54,7 +27,7 @@ async function killAt(held: (request: Passing) => boolean): Promise<void> {
     count += 1;
     return { type: "answer-held", until: never };
   };
-  const running = startDraftsync(["apply", "--auto-approve"], options());
+  const running = start(["apply", "--auto-approve"]);
   await expect.poll(() => count, { timeout: 60_000 }).toBe(2);
   await expect.poll(() => sandbox.state().objects.length, { timeout: 60_000 }).toBe(2);
   running.kill("SIGKILL");
@@ -66,7 +39,7 @@ async function killAt(held: (request: Passing) => boolean): Promise<void> {
 }
 
 async function expectAllDone(): Promise<void> {
-  const applied = await run("apply", "--auto-approve");
+  const applied = await apply();
   expect(applied.stderr).toContain("Applied: 3 done.");
   expect(applied.code).toBe(0);
   const { objects, attachments, products } = sandbox.state();
@@ -95,7 +68,7 @@ test("killed between storage and registration: the bytes are not sent again, wha
 test("an object that the service does not take is put anew by the run after", async () => {
   await killAt(isRegistration);
   proxy.choose = (request) => (isRegistration(request) ? { type: "answer", status: 422 } : undefined);
-  expect((await run("apply", "--auto-approve")).code).toBe(3);
+  expect((await apply()).code).toBe(3);
   expect(calls().filter((call) => call.startsWith("storage"))).toEqual([]);
   proxy.choose = () => undefined;
   await expectAllDone();

@@ -1,58 +1,22 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Sandbox } from "../../src/sandbox/server.ts";
-import { startSandbox } from "../../src/sandbox/server.ts";
-import type { Folder, Running } from "../support/cli.ts";
-import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
-import type { FaultyProxy } from "../support/faulty-proxy.ts";
-import { startFaultyProxy } from "../support/faulty-proxy.ts";
+import { describe, expect, test } from "vitest";
 import { startWebhook } from "../support/webhook.ts";
+import { useWorkspace } from "../support/workspace.ts";
 
 const key = "canary-key-5e4f";
 const timeout = 60_000;
-let sandbox: Sandbox;
-let proxy: FaultyProxy;
-let folder: Folder;
-const running: Running[] = [];
-
-const config = (more = "") => ({
-  "draftsync.yaml": `version: 1
-workspace: w
-service:
-  base_url: ${proxy.url}
-  timeout: 10m
-  rate: { limit: 1000, window: 1s }
-  profile: { settle_delay: 1ms }
-${more}`,
-});
 const manifest = (count: number, rest = "") => ({
   "manifests/a.yaml": `draft: 1\nproduct_files: [${Array.from({ length: count }, (_none, at) => `{ file_id: ${at + 1} }`).join(", ")}]\n${rest}`,
 });
 
-beforeEach(async () => {
-  sandbox = await startSandbox({ key });
-  proxy = await startFaultyProxy(sandbox.url);
-  folder = await makeFolder({ ...config(), ...manifest(2) });
-});
-
-afterEach(async () => {
-  for (const each of running.splice(0)) {
-    each.kill("SIGKILL");
-    await each.ended;
-  }
-  await proxy.close();
-  await sandbox.close();
-  await folder.dispose();
-});
-
-const options = (env: Record<string, string> = {}) => ({
-  cwd: folder.path,
-  env: { DRAFTSYNC_API_KEY: key, ...env },
+const { sandbox, proxy, folder, config, run, start } = useWorkspace({
+  files: manifest(2),
+  service: { timeout: "10m" },
+  sandbox: { key },
 });
 
 /** A service, and the lines of its rounds so far. A day apart: only SIGHUP begins another one. */
 function serve(args: readonly string[] = ["--interval", "1d"], env: Record<string, string> = {}) {
-  const service = startDraftsync(["reconcile", ...args, "--listen", "127.0.0.1:0"], options(env));
-  running.push(service);
+  const service = start(["reconcile", ...args, "--listen", "127.0.0.1:0"], env);
   const rounds = () =>
     service
       .stderr()
@@ -158,7 +122,7 @@ describe("a service", () => {
       answer = resolve;
     });
     proxy.choose = () => ({ type: "answer-held", until });
-    const holder = startDraftsync(["apply", "--auto-approve"], options());
+    const holder = start(["apply", "--auto-approve"]);
     await expect.poll(() => proxy.seen.length, { timeout }).toBe(2);
     proxy.choose = () => undefined;
     const service = serve();
@@ -203,7 +167,7 @@ test("two services on one ledger write one after the other, and one of them tell
   for (const each of both) expect(await each.again()).toContain(" failing: invalid-input");
   await expect.poll(() => webhook.notices.length, { timeout }).toBe(1);
   await webhook.close();
-  const { runs } = JSON.parse((await draftsync(["history", "--json"], options())).stdout);
+  const { runs } = JSON.parse((await run("history", "--json")).stdout);
   const times: { started_at: string; finished_at: string }[] = runs;
   for (const [at, { started_at }] of times.entries()) {
     const before = times[at - 1];

@@ -1,49 +1,18 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Arrival, Sandbox } from "../../src/sandbox/server.ts";
-import { startSandbox } from "../../src/sandbox/server.ts";
-import type { Folder } from "../support/cli.ts";
-import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
+import { describe, expect, test } from "vitest";
+import { draftsync } from "../support/cli.ts";
 import { parseEvents } from "../support/events.ts";
-import type { FaultyProxy } from "../support/faulty-proxy.ts";
-import { startFaultyProxy } from "../support/faulty-proxy.ts";
-
-const key = "canary-key-4e1c";
-let sandbox: Sandbox;
-let proxy: FaultyProxy;
-let folder: Folder;
-let arrivals: Arrival[];
+import { useWorkspace } from "../support/workspace.ts";
 
 const files = (...ids: number[]) => ids.map((id) => `{ file_id: ${id} }`).join(", ");
 const manifest = (list: string, rest = "") => ({
   "manifests/a.yaml": `draft: 1\nproduct_files: [${list}]\n${rest}`,
 });
-const config = (more = "") => ({
-  "draftsync.yaml": `version: 1
-workspace: w
-service:
-  base_url: ${proxy.url}
-  rate: { limit: 1000, window: 1s }
-  profile: { settle_delay: 1ms }
-${more}`,
-});
 
-beforeEach(async () => {
-  arrivals = [];
-  sandbox = await startSandbox({ key, log: (arrival) => void arrivals.push(arrival) });
-  proxy = await startFaultyProxy(sandbox.url);
-  folder = await makeFolder({ ...config(), ...manifest(files(1, 2, 3)) });
+const { sandbox, proxy, folder, arrivals, config, run, apply, start } = useWorkspace({
+  files: manifest(files(1, 2, 3)),
 });
-
-afterEach(async () => {
-  await proxy.close();
-  await sandbox.close();
-  await folder.dispose();
-});
-
-const options = () => ({ cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } });
-const run = (...args: string[]) => draftsync(args, options());
 const reconcile = (...args: string[]) => run("reconcile", ...args);
 const attached = () =>
   sandbox
@@ -116,7 +85,7 @@ describe("a round ends with", () => {
 
   test("130 when interrupted: what was sent is accounted for", async () => {
     proxy.choose = () => ({ type: "answer-held", until: new Promise(() => {}) });
-    const running = startDraftsync(["reconcile"], options());
+    const running = start(["reconcile"]);
     await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(3);
     running.kill("SIGTERM");
     running.kill("SIGINT");
@@ -162,7 +131,7 @@ describe("policy", () => {
     const third = await reconcile();
     expect(third.stdout).toContain("Everything that is left is held back.");
     expect((await run("plan")).stdout).toContain("Plan: 2 to delete, 1 to publish.");
-    expect((await run("apply", "--auto-approve")).code).toBe(0);
+    expect((await apply()).code).toBe(0);
     expect(attached()).toEqual([3, 4]);
     expect(sandbox.state().products).toHaveLength(1);
   });
@@ -187,7 +156,7 @@ describe("the lock", () => {
       answer = resolve;
     });
     proxy.choose = () => ({ type: "answer-held", until });
-    const holder = startDraftsync(["apply", "--auto-approve"], options());
+    const holder = start(["apply", "--auto-approve"]);
     await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(3);
     proxy.choose = () => undefined;
     return { holder, answer };
@@ -195,7 +164,7 @@ describe("the lock", () => {
 
   test("is waited for, and what the holder has done is not done again", async () => {
     const { holder, answer } = await startHolder();
-    const waiting = startDraftsync(["reconcile"], options());
+    const waiting = start(["reconcile"]);
     await expect
       .poll(() => waiting.stderr(), { timeout: 60_000 })
       .toMatch(/waiting up to 5 min for the lock of .+ apply/);
@@ -220,7 +189,7 @@ describe("the lock", () => {
 
   test("is no longer waited for after an interrupt", async () => {
     const { holder, answer } = await startHolder();
-    const waiting = startDraftsync(["reconcile"], options());
+    const waiting = start(["reconcile"]);
     await expect.poll(() => waiting.stderr(), { timeout: 60_000 }).toContain("waiting up to");
     waiting.kill("SIGTERM");
     expect(await waiting.ended).toMatchObject({ code: 130, stderr: expect.stringContaining("[aborted]") });

@@ -1,36 +1,16 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Sandbox } from "../../src/sandbox/server.ts";
-import { startSandbox } from "../../src/sandbox/server.ts";
-import type { Folder } from "../support/cli.ts";
-import { draftsync, makeFolder } from "../support/cli.ts";
-import type { FaultyProxy } from "../support/faulty-proxy.ts";
-import { startFaultyProxy } from "../support/faulty-proxy.ts";
+import { describe, expect, test } from "vitest";
+import { useWorkspace } from "../support/workspace.ts";
 
-const key = "canary-key-6e52";
-let sandbox: Sandbox;
-let proxy: FaultyProxy;
-let folder: Folder;
-
-beforeEach(async () => {
-  sandbox = await startSandbox({ key });
-  proxy = await startFaultyProxy(sandbox.url);
-  folder = await makeFolder({
-    "draftsync.yaml": `version: 1\nworkspace: w\nservice:\n  base_url: ${proxy.url}\n  profile: { settle_delay: 1ms }\n`,
+const { sandbox, proxy, folder, run, apply } = useWorkspace({
+  files: {
     "manifests/a.yaml": "draft: 1\npublish: true\n---\nduplicates: [{ name: copy, product: 5 }]\n",
-  });
+  },
 });
-afterEach(async () => {
-  await proxy.close();
-  await sandbox.close();
-  await folder.dispose();
-});
-
-const run = (...args: string[]) => draftsync(args, { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } });
 
 /** Applies with every answer of a publication or duplication lost. */
 async function loseAnswers(): Promise<void> {
   proxy.choose = ({ path }) => (path.startsWith("/api/products") ? { type: "answer-lost" } : undefined);
-  expect((await run("apply", "--auto-approve")).code).toBe(4);
+  expect((await apply()).code).toBe(4);
   proxy.choose = () => undefined;
   proxy.seen.splice(0);
 }
@@ -55,7 +35,7 @@ describe("resolve", () => {
     const unknown = await run("resolve", "drafts/1/product", "--product-id", "9000009999");
     expect(unknown.code).toBe(1);
     await folder.write({ "manifests/a.yaml": "draft: 2\npublish: true\n---\ndraft: 1\npublish: true\n" });
-    await run("apply", "--auto-approve", "--target", "drafts/2");
+    await apply("--target", "drafts/2");
     const other = sandbox.state().products.find((product) => product.draftId === 2);
     const wrong = await run("resolve", "drafts/1/product", "--product-id", String(other?.id));
     expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining("[product-of-another-draft]") });
@@ -68,7 +48,7 @@ describe("resolve", () => {
     expect((await run("resolve", "duplicates/copy", "--not-done")).code).toBe(0);
     expect(proxy.seen).toEqual([]);
     expect((await run("plan", "--target", "duplicates/copy")).stdout).toContain("! copy");
-    await run("apply", "--auto-approve", "--target", "duplicates/copy");
+    await apply("--target", "duplicates/copy");
     expect(proxy.seen).toEqual(["POST /api/products/5/duplicate"]);
   });
 

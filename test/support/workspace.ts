@@ -1,0 +1,115 @@
+import { afterEach, beforeEach } from "vitest";
+import type { Arrival, Sandbox, SandboxOptions } from "../../src/sandbox/server.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import type { Ended, Folder, Running, RunOptions } from "./cli.ts";
+import { draftsync, makeFolder, startDraftsync } from "./cli.ts";
+import type { FaultyProxy } from "./faulty-proxy.ts";
+import { startFaultyProxy } from "./faulty-proxy.ts";
+
+type Env = Readonly<Record<string, string>>;
+
+/** With what the workspace of each test begins. */
+interface Settings {
+  /** The files beside `draftsync.yaml`. */
+  readonly files: Readonly<Record<string, string | Uint8Array>>;
+  /** YAML of settings of the service, by their names, beside or instead of {@link usualService}. */
+  readonly service?: Readonly<Record<string, string>>;
+  /** YAML of further sections of `draftsync.yaml`. */
+  readonly sections?: string;
+  readonly sandbox?: Partial<SandboxOptions>;
+}
+
+/** Each part stands for that of the test under way: a file may take it out by name, once, at its head. */
+export interface Workspace {
+  readonly sandbox: Pick<Sandbox, "state">;
+  /** Every call passes through it. */
+  readonly proxy: Pick<FaultyProxy, "seen" | "choose">;
+  readonly folder: Omit<Folder, "dispose">;
+  /** What came to the sandbox; a test may empty it. */
+  readonly arrivals: Arrival[];
+  /** The file `draftsync.yaml`, with these sections instead of those of the settings. */
+  config(sections?: string): { readonly "draftsync.yaml": string };
+  /** Where commands run, and with what: the key, and `env`. */
+  options(env?: Env): RunOptions;
+  run(...args: string[]): Promise<Ended>;
+  /** Without asking. */
+  apply(...args: string[]): Promise<Ended>;
+  /** Starts a command, which is killed at the end of the test if it still runs. */
+  start(args: readonly string[], env?: Env): Running;
+}
+
+/** Nothing waits for the rate, or for the service to settle. */
+const usualService = { rate: "{ limit: 1000, window: 1s }", profile: "{ settle_delay: 1ms }" };
+
+/** A workspace on disk whose service is a sandbox behind a proxy that makes faults: a new one for each test of the file. */
+export function useWorkspace(settings: Settings): Workspace {
+  const { key = "canary-key-5ba1" } = settings.sandbox ?? {};
+  const arrivals: Arrival[] = [];
+  const running: Running[] = [];
+  let parts: { sandbox: Sandbox; proxy: FaultyProxy; folder: Folder } | undefined;
+
+  const now = () => {
+    if (parts === undefined) throw new Error("The workspace is there inside tests only.");
+    return parts;
+  };
+  const configFor = (url: string, sections = settings.sections ?? "") => {
+    const service = Object.entries({ base_url: url, ...usualService, ...settings.service });
+    const lines = service.map(([name, value]) => `  ${name}: ${value}\n`);
+    return { "draftsync.yaml": `version: 1\nworkspace: w\nservice:\n${lines.join("")}${sections}` };
+  };
+  const options = (env: Env = {}) => ({ cwd: now().folder.path, env: { DRAFTSYNC_API_KEY: key, ...env } });
+  const run = (...args: string[]) => draftsync(args, options());
+
+  beforeEach(async () => {
+    arrivals.length = 0;
+    const log = (arrival: Arrival) => void arrivals.push(arrival);
+    const sandbox = await startSandbox({ ...settings.sandbox, key, log });
+    const proxy = await startFaultyProxy(sandbox.url);
+    parts = { sandbox, proxy, folder: await makeFolder({ ...configFor(proxy.url), ...settings.files }) };
+  });
+
+  afterEach(async () => {
+    for (const each of running.splice(0)) {
+      each.kill("SIGKILL");
+      await each.ended;
+    }
+    const { sandbox, proxy, folder } = now();
+    parts = undefined;
+    await proxy.close();
+    await sandbox.close();
+    await folder.dispose();
+  });
+
+  return {
+    sandbox: { state: () => now().sandbox.state() },
+    proxy: {
+      get seen() {
+        return now().proxy.seen;
+      },
+      get choose() {
+        return now().proxy.choose;
+      },
+      set choose(choose) {
+        now().proxy.choose = choose;
+      },
+    },
+    folder: {
+      get path() {
+        return now().folder.path;
+      },
+      write: (files) => now().folder.write(files),
+      read: (name) => now().folder.read(name),
+      remove: (name) => now().folder.remove(name),
+    },
+    arrivals,
+    config: (sections) => configFor(now().proxy.url, sections),
+    options,
+    run,
+    apply: (...args) => run("apply", "--auto-approve", ...args),
+    start: (args, env) => {
+      const started = startDraftsync(args, options(env));
+      running.push(started);
+      return started;
+    },
+  };
+}
