@@ -1,6 +1,5 @@
 import { readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
-import Database from "libsql";
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/model/ports.ts";
 import { openLedger } from "../../src/state/open-ledger.ts";
@@ -13,7 +12,7 @@ const fileId = (draft: number, at: number) => draft * 100 + at;
 const list = (draft: number) =>
   Array.from({ length: filesEach }, (_none, at) => `{ file_id: ${fileId(draft, at)} }`).join(", ");
 
-const { sandbox, proxy, folder, options, run, start } = useWorkspace({
+const { sandbox, proxy, folder, options, run, start, expireLock } = useWorkspace({
   files: Object.fromEntries(
     Array.from({ length: drafts }, (_none, at) => [
       `manifests/${at + 1}.yaml`,
@@ -25,13 +24,6 @@ const { sandbox, proxy, folder, options, run, start } = useWorkspace({
 
 const location = () => join(folder.path, ".draftsync/state.db");
 const apply = ["apply", "--auto-approve", "--json"];
-
-/** The lock of a run that could not give it back: its minute has passed. */
-function expireLock(): void {
-  const database = new Database(location());
-  database.exec("update leases set expires_at = 1 where expires_at is not null");
-  database.close();
-}
 
 function countEach(texts: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();

@@ -9,7 +9,9 @@ import { useWorkspace } from "../support/workspace.ts";
 const publish = "POST /api/products";
 const manifest = "draft: 1\nproduct_files: [{ file_id: 1 }, { file_id: 2 }]\npublish: true\n";
 
-const { sandbox, proxy, folder, options } = useWorkspace({ files: { "manifests/a.yaml": manifest } });
+const { sandbox, proxy, folder, options, expireLock } = useWorkspace({
+  files: { "manifests/a.yaml": manifest },
+});
 
 interface Circumstances {
   readonly env?: Readonly<Record<string, string>>;
@@ -32,13 +34,6 @@ async function expectMadeGood(ended: Ended): Promise<void> {
   expect(proxy.seen).toEqual([]);
   expect(sandbox.state().attachments.map(({ fileId }) => fileId)).toEqual([1, 2]);
   expect(sandbox.state().products).toHaveLength(1);
-}
-
-/** The lock of a run that could not give it back: its minute has passed. */
-function expireLock(): void {
-  const database = new Database(ledger());
-  database.exec(`update leases set expires_at = ${Date.now()} where expires_at is not null`);
-  database.close();
 }
 
 /** Makes the ledger, so that its file need not grow at first. */

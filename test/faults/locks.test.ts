@@ -9,7 +9,7 @@ import { useWorkspace } from "../support/workspace.ts";
 const jobUrl = "https://ci.example/shop/-/jobs/17";
 let answerAll: () => void;
 
-const { sandbox, proxy, folder, run, apply, start } = useWorkspace({
+const { sandbox, proxy, folder, run, apply, start, expireLock } = useWorkspace({
   files: {
     "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }]\npublish: true\n",
     "a.glb": "content",
@@ -130,10 +130,7 @@ describe("a holder that is gone", () => {
     const refused = await apply();
     expect(refused).toMatchObject({ code: 6, stderr: expect.stringContaining(jobUrl) });
     // The minute passes: as if it had, the lease ends now.
-    const { default: Database } = await import("libsql");
-    const database = new Database(join(folder.path, ".draftsync/state.db"));
-    database.exec(`update leases set expires_at = ${Date.now()}`);
-    database.close();
+    expireLock();
     const next = await apply();
     expect(next.code).toBe(0);
     expect(next.stderr).toContain("note: took over the lock of");

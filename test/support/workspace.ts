@@ -1,3 +1,5 @@
+import { join } from "node:path";
+import Database from "libsql";
 import { afterEach, beforeEach } from "vitest";
 import type { Arrival, Sandbox, SandboxOptions } from "../../src/sandbox/server.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
@@ -36,6 +38,8 @@ export interface Workspace {
   apply(...args: string[]): Promise<Ended>;
   /** Starts a command, which is killed at the end of the test if it still runs. */
   start(args: readonly string[], env?: Env): Running;
+  /** The lock of a run that could not give it back: its minute has passed. */
+  expireLock(): void;
 }
 
 /** Nothing waits for the rate, or for the service to settle. */
@@ -110,6 +114,11 @@ export function useWorkspace(settings: Settings): Workspace {
       const started = startDraftsync(args, options(env));
       running.push(started);
       return started;
+    },
+    expireLock: () => {
+      const database = new Database(join(now().folder.path, ".draftsync/state.db"));
+      database.exec(`update leases set expires_at = ${Date.now()} where expires_at is not null`);
+      database.close();
     },
   };
 }
