@@ -92,10 +92,11 @@ async function lookFor(
 ): Promise<"attached" | "not-attached" | "unclear"> {
   const { first, signal } = doubt;
   const { clock } = context;
-  const looks = first.outcome === "unknown" ? 2 : 1;
+  const isOpen = first.outcome === "unknown";
+  const looks = isOpen ? 2 : 1;
   let since = doubt.lostAt ?? clock.monotonic();
   for (let look = 1; look <= looks; look += 1) {
-    const waits = first.outcome === "unknown" && !(look === 1 && isConflict(first));
+    const waits = isOpen && (look > 1 || !isConflict(first));
     if (waits && !(await waitToSettle(context, { since, signal }))) return "unclear";
     const answer = await confirm(context, doubt);
     since = clock.monotonic();

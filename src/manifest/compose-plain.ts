@@ -1,14 +1,29 @@
 import type { ScalarTag } from "yaml";
 import { CST, isScalar, Schema } from "yaml";
+import { lazily } from "../model/lazily.ts";
 import type { ListNode, MapNode, PairNode, ScalarNode, YamlNode } from "./nodes.ts";
+
+/** How documents are read, here and by the library's composer. */
+export const composerOptions = {
+  version: "1.2",
+  schema: "core",
+  // Duplicate keys are found while values are made, in linear time.
+  uniqueKeys: false,
+  resolveKnownTags: false,
+  merge: false,
+  prettyErrors: false,
+  logLevel: "silent",
+} as const;
 
 /** Longer keys are for the library's composer, which has a limit for them (YAML 1.2.2 §7.4.3: 1024 characters). */
 const longestKey = 1000;
 
 /** The core schema's own tests of what a plain scalar is, in their order. */
-const typed = new Schema({ schema: "core", resolveKnownTags: false }).tags.filter(
-  (tag): tag is ScalarTag & { readonly test: RegExp } =>
-    !("collection" in tag) && tag.default === true && tag.test !== undefined,
+const typed = lazily(() =>
+  new Schema(composerOptions).tags.filter(
+    (tag): tag is ScalarTag & { readonly test: RegExp } =>
+      !("collection" in tag) && tag.default === true && tag.test !== undefined,
+  ),
 );
 
 /** A plain scalar that begins otherwise is text in the core schema. */
@@ -22,9 +37,8 @@ const mayBeTyped = /^(?:[-+.0-9~nNtTfF]|$)/;
  */
 export function composePlain({ start, value, end }: CST.Document): YamlNode | undefined {
   const mark = start.findIndex(({ type }) => type === "doc-start");
-  const before = mark < 0 ? start : start.slice(0, mark);
-  const after = mark < 0 ? undefined : start.slice(mark + 1);
-  const isSound = isBlank(before) && (after === undefined || (isBlank(after) && hasNewline(after)));
+  const after = start.slice(mark + 1);
+  const isSound = isBlank(after) && (mark < 0 || (isBlank(start.slice(0, mark)) && hasNewline(after)));
   return isSound && value?.type === "block-map" && isBlank(end) ? composeMap(value) : undefined;
 }
 
@@ -47,7 +61,7 @@ function composeMap({ offset, indent, items }: CST.BlockMap): MapNode | undefine
     const { start, key, sep, value } = item;
     if (!isBlank(start) || !isKey(key, indent) || sep === undefined || value == null) return undefined;
     if (sep[0]?.type !== "map-value-ind" || !isBlank(sep, 1)) return undefined;
-    if (isCollection(value) && !hasNewline(sep)) return undefined;
+    if (CST.isCollection(value) && !hasNewline(sep)) return undefined;
     const keyNode = composeScalar(key);
     const node = keyNode === undefined ? undefined : compose(value);
     if (node === undefined) return undefined;
@@ -86,17 +100,15 @@ function composeScalar(token: CST.FlowScalar | CST.BlockScalar): ScalarNode | un
 }
 
 function typedValue(source: string): unknown {
-  const tag = typed.find(({ test }) => test.test(source));
+  const tag = typed().find(({ test }) => test.test(source));
   const value = tag === undefined ? source : tag.resolve(source, () => {}, { intAsBigInt: false });
   return isScalar(value) ? value.value : value;
 }
 
 /** A scalar on one line, in the column of its mapping. */
 function isKey(key: CST.Token | null | undefined, indent: number): key is CST.FlowScalar {
-  if (key == null || !("source" in key) || !("indent" in key) || key.indent !== indent) return false;
-  const isFlow =
-    key.type === "scalar" || key.type === "double-quoted-scalar" || key.type === "single-quoted-scalar";
-  return isFlow && key.source.length <= longestKey && !key.source.includes("\n");
+  if (!CST.isScalar(key) || key.type === "block-scalar" || key.indent !== indent) return false;
+  return key.source.length <= longestKey && !key.source.includes("\n");
 }
 
 /** The last item of a collection may hold no more than the comments and blank lines after it. */
@@ -120,8 +132,4 @@ function isBlank(tokens: readonly CST.SourceToken[] = [], from = 0): boolean {
 
 function hasNewline(tokens: readonly CST.SourceToken[]): boolean {
   return tokens.some(({ type }) => type === "newline");
-}
-
-function isCollection({ type }: CST.Token): boolean {
-  return type === "block-map" || type === "block-seq";
 }

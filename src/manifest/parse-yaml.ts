@@ -1,6 +1,6 @@
 import type { CST } from "yaml";
 import { Composer, Document, isNode, Lexer, Parser } from "yaml";
-import { composePlain } from "./compose-plain.ts";
+import { composePlain, composerOptions } from "./compose-plain.ts";
 import type { YamlNode } from "./nodes.ts";
 import { isNothing, takeOver } from "./nodes.ts";
 import { reveal } from "./quote.ts";
@@ -98,25 +98,25 @@ class Stream {
 
   /** Blank lines and comments before a document, and documents that are plain. */
   #takePlain(token: CST.Token): boolean {
-    if (token.type === "comment" || token.type === "newline" || token.type === "space") return true;
-    const root = token.type === "document" ? composePlain(token) : undefined;
-    if (token.type !== "document" || root === undefined) return false;
-    this.#documents.push(root);
-    this.#last = token;
-    return true;
+    switch (token.type) {
+      case "comment":
+      case "newline":
+      case "space":
+        return true;
+      case "document": {
+        const root = composePlain(token);
+        if (root === undefined) return false;
+        this.#documents.push(root);
+        this.#last = token;
+        return true;
+      }
+      default:
+        return false;
+    }
   }
 
   #startComposer(): Composer {
-    this.#composer = new Composer({
-      version: "1.2",
-      schema: "core",
-      // Duplicate keys are found while values are made, in linear time.
-      uniqueKeys: false,
-      resolveKnownTags: false,
-      merge: false,
-      prettyErrors: false,
-      logLevel: "silent",
-    });
+    this.#composer = new Composer(composerOptions);
     if (this.#last !== undefined) {
       this.#documents.pop();
       this.#composeWith(this.#composer, this.#last);

@@ -106,10 +106,10 @@ export class ExchangeHandler implements Dispatcher.DispatchHandler {
       const value = headers[name];
       return Array.isArray(value) ? value.join(", ") : value;
     };
-    const [only] = this.#chunks;
-    const body =
-      only !== undefined && this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks, this.#length);
-    this.#end({ type: "answer", answer: { status: this.#status, header, body } });
+    this.#end({
+      type: "answer",
+      answer: { status: this.#status, header, body: Buffer.concat(this.#chunks, this.#length) },
+    });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {

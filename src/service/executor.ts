@@ -106,10 +106,10 @@ export class Executor {
     const passage: Passage<T> = { call, options, attempt: 1, journal: options.beforeSend };
     let last: Failed<T> | undefined;
     this.#budget.countCall();
-    for (let attempts = 0; ; passage.attempt += 1) {
+    for (; ; passage.attempt += 1) {
       const step = await this.#preparation.hold(() => this.#step(passage));
-      if (step.type === "held") return last ?? { outcome: "not_sent", failure: step.failure, attempts };
-      attempts = passage.attempt;
+      if (step.type === "held") return last ?? { outcome: "not_sent", failure: step.failure, attempts: 0 };
+      const attempts = passage.attempt;
       const { attempt, pauseMs } = step;
       if (attempt.outcome === "done") return { ...attempt, attempts };
       last = combine(call, last, { outcome: attempt.outcome, failure: attempt.failure, attempts });

@@ -25,16 +25,6 @@ const firstEpochSecond = 1_000_000_000;
 /** Values above this are epoch milliseconds. */
 const firstEpochMs = 1_000_000_000_000;
 
-/** Headers that say something about pace. Of most services no answer has one, but for refusals. */
-const speaking = [
-  "retry-after",
-  "ratelimit",
-  "ratelimit-remaining",
-  "x-ratelimit-remaining",
-  "ratelimit-policy",
-];
-const silence: RateHints = { policies: [] };
-
 /**
  * Reads `Retry-After` (RFC 9110 §10.2.3, seconds or a date), `RateLimit` and `RateLimit-Policy` (the structured fields
  * of draft-ietf-httpapi-ratelimit-headers-10, the triple of draft-07 and the single headers of the drafts before),
@@ -44,7 +34,6 @@ const silence: RateHints = { policies: [] };
  * `now` is the wall clock, epoch milliseconds.
  */
 export function readRateHints(header: HeaderLookup, now: number): RateHints {
-  if (speaking.every((name) => header(name) === undefined)) return silence;
   const date = Date.parse(header("date") ?? "");
   const serverNow = Number.isNaN(date) ? now : date;
   const retryAfterMs = readRetryAfter(header("retry-after"), serverNow);

@@ -2,21 +2,10 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { CST } from "yaml";
 import { Composer, isNode, Parser } from "yaml";
-import { composePlain } from "../../../src/manifest/compose-plain.ts";
+import { composePlain, composerOptions } from "../../../src/manifest/compose-plain.ts";
 import type { YamlNode } from "../../../src/manifest/nodes.ts";
 import { isNothing, takeOver } from "../../../src/manifest/nodes.ts";
 import { parseYaml } from "../../../src/manifest/parse-yaml.ts";
-
-/** The same with which manifests are read. */
-const options = {
-  version: "1.2",
-  schema: "core",
-  uniqueKeys: false,
-  resolveKnownTags: false,
-  merge: false,
-  prettyErrors: false,
-  logLevel: "silent",
-} as const;
 
 /** Without the ends of collections, which the library counts with the line end that comes after them. */
 function outline(node: YamlNode | undefined): unknown {
@@ -55,7 +44,7 @@ function checkPlain(text: string): number {
 }
 
 function composed(token: CST.Document) {
-  return [...new Composer(options).compose([token])];
+  return [...new Composer(composerOptions).compose([token])];
 }
 
 const scalars = [
@@ -256,7 +245,7 @@ test.each([
 /** The documents of a text as the composer alone makes them, without those of nothing; directives are kept from it. */
 function composedOnly(text: string) {
   const tokens = [...new Parser().parse(text)].filter(({ type }) => type !== "directive");
-  return [...new Composer(options).compose(tokens)].flatMap(({ contents, errors }) => {
+  return [...new Composer(composerOptions).compose(tokens)].flatMap(({ contents, errors }) => {
     const broken = errors.some(({ code }) => code !== "TAG_RESOLVE_FAILED");
     const isEmpty = !isNode(contents) || (isNothing(takeOver(contents)) && contents.anchor === undefined);
     return broken || !isEmpty ? [{ root: outlineOf(contents), broken }] : [];
