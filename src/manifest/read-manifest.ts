@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
-import { join } from "node:path";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { messageOf } from "../model/errors.ts";
+import { below } from "./paths.ts";
 
 /** A manifest may have this many bytes (16 MiB): a hundred thousand attachments fit. */
 export const maxManifestBytes = 16 * 1024 * 1024;
@@ -18,7 +18,7 @@ export type ManifestBytes =
 export function readManifest(root: string, file: string): ManifestBytes {
   let descriptor: number | undefined;
   try {
-    descriptor = openSync(join(root, file), constants.O_RDONLY | constants.O_NONBLOCK);
+    descriptor = openSync(below(root, file), constants.O_RDONLY | constants.O_NONBLOCK);
     const stats = fstatSync(descriptor);
     if (!stats.isFile())
       return refused(file, "manifest-unreadable", "is not a regular file", "Remove it or rename it.");

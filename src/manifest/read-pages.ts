@@ -1,10 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 import type { Diagnostic } from "../model/diagnostic.ts";
-import type { MadePage } from "./make-page.ts";
+import type { Threads } from "./crew.ts";
+import type { KeptFile, MadePage } from "./make-page.ts";
 import type { Page } from "./page.ts";
-import { digestOf, readPageCache, type StoredPage, writePageCache } from "./page-cache.ts";
+import { readPageCache, type StoredPage, writePageCache } from "./page-cache.ts";
 import { decodePage } from "./page-codec.ts";
-import type { PageThreads } from "./page-crew.ts";
 import { readManifest } from "./read-manifest.ts";
 import { readPage } from "./read-page.ts";
 
@@ -13,7 +13,7 @@ export interface ReadPagesOptions {
   /** The absolute workspace folder. */
   readonly root: string;
   /** Threads that read a part of many manifests; without them this one reads all. */
-  readonly threads?: PageThreads;
+  readonly threads?: Threads;
   /** Where what was read of many manifests is kept for the next run. */
   readonly cache?: PageCacheOptions;
 }
@@ -40,21 +40,17 @@ export async function readPages(
   files: readonly string[],
 ): Promise<readonly (Page | Diagnostic)[]> {
   if (files.length < fewestToKeep) return readFewPages(root, files);
+  const { compareAll, makeAllPages } = await import("./page-crew.ts");
+  const crew = { root, threads };
   const shelf = await openShelf(cache, files);
-  const missing: number[] = [];
-  for (const [index, file] of files.entries()) {
-    if (index % filesInARow === filesInARow - 1) await setImmediate();
-    if (!shelf.takeKnown(index, root, file)) missing.push(index);
-  }
-  if (missing.length > 0) {
-    const { makeAllPages } = await import("./page-crew.ts");
-    await makeAllPages({
-      root,
-      files: missing.map((index) => files[index] ?? ""),
-      ...(threads === undefined ? {} : { threads }),
-      take: (at, made) => shelf.take(missing[at] ?? 0, made),
-    });
-  }
+  const kept = shelf.kept;
+  await compareAll(crew, kept, (at, isAsKept) => {
+    const file = kept[at];
+    if (isAsKept && file !== undefined) shelf.takeKept(file);
+  });
+  const missing = shelf.missing;
+  const names = missing.map((index) => files[index] ?? "");
+  await makeAllPages(crew, names, (at, made) => shelf.take(missing[at] ?? 0, made));
   await shelf.finish();
   return shelf.pages;
 }
@@ -74,6 +70,11 @@ async function openShelf(cache: PageCacheOptions | undefined, files: readonly st
   const known =
     cache === undefined ? new Map<string, StoredPage>() : await readPageCache(cache.path, cache.version);
   return new PageShelf(files, { cache, known });
+}
+
+/** A file with its place among the others. */
+interface PlacedFile extends KeptFile {
+  readonly index: number;
 }
 
 /** The pages of a workspace: those of the run before where a file is as it was, and those that were made in this one. */
@@ -100,16 +101,26 @@ class PageShelf {
     this.#isNews = files.length !== known.size;
   }
 
-  /** Takes the page of a run before, if there is one of the bytes that the file has now. */
-  takeKnown(index: number, root: string, file: string): boolean {
+  /** The files of which a run before left a page. */
+  get kept(): readonly PlacedFile[] {
+    return this.#files.flatMap((file, index) => {
+      const known = this.#known.get(file);
+      return known === undefined ? [] : [{ index, file, digest: known.digest }];
+    });
+  }
+
+  /** Takes the page of a run before, if it is one. */
+  takeKept({ index, file }: PlacedFile): void {
     const known = this.#known.get(file);
-    if (known === undefined) return false;
-    const read = readManifest(root, file);
-    const page = read.ok && digestOf(read.bytes) === known.digest ? decodeOrNone(file, known) : undefined;
-    if (page === undefined) return false;
+    const page = known === undefined ? undefined : decodeOrNone(file, known);
+    if (known === undefined || page === undefined) return;
     this.pages[index] = page;
     this.#kept.set(file, known);
-    return true;
+  }
+
+  /** The places of the files of which no page has been taken. */
+  get missing(): readonly number[] {
+    return [...this.#files.keys()].filter((index) => this.pages[index] === undefined);
   }
 
   /** Takes a page that was made in this run, on this thread or on another one. */
