@@ -111,7 +111,13 @@ const core = new Set(
 for (const folder of ["chunks", "library"]) rmSync(join(dist, folder), { recursive: true, force: true });
 await bundle({ entries: ["index", "sandbox/server"], chunks: "library" });
 const output = await bundle({
-  entries: ["cli/main", "cli/demo", "manifest/page-worker", "state/sqlite/commit-worker"],
+  entries: [
+    "cli/main",
+    "cli/demo",
+    "manifest/page-worker",
+    "state/sqlite/commit-worker",
+    "state/sqlite/reading-worker",
+  ],
   chunks: "chunks",
   inner: bundledInProgram,
   groups: [{ name: "core", test: (id) => core.has(id) }],

@@ -69,7 +69,9 @@ export async function inWorkspaceOf<T>(
     if (store !== undefined) return store;
     if (reading === undefined) {
       const { openLedgerReader } = await import("../state/open-ledger.ts");
-      reading = keep(await openLedgerReader({ location: config.stateLocation, clock: systemClock }));
+      reading = keep(
+        await openLedgerReader({ location: config.stateLocation, clock: systemClock, ...threads }),
+      );
       if (reading.isMissing) cli.terminal.err(`note: there is no ledger at ${reading.location} yet\n\n`);
     }
     return reading;
@@ -114,14 +116,23 @@ function telling({ terminal }: Cli, emit: EventSink): EventSink {
   };
 }
 
-/** Fewer changes at once are committed sooner than a thread is started. There is none in the sources, which are not compiled. */
-const commitThread = import.meta.url.endsWith(".ts")
-  ? undefined
-  : { script: new URL("../state/sqlite/commit-worker.js", import.meta.url), crowd: 24 };
+/**
+ * Fewer changes at once are committed sooner than a thread is started, and a smaller ledger is read sooner. There are none
+ * in the sources, which are not compiled.
+ */
+const threads = import.meta.url.endsWith(".ts")
+  ? {}
+  : {
+      commitThread: { script: new URL("../state/sqlite/commit-worker.js", import.meta.url), crowd: 24 },
+      readingThread: {
+        script: new URL("../state/sqlite/reading-worker.js", import.meta.url),
+        leastBytes: 8_000_000,
+      },
+    };
 
 async function openLedgerOf(config: Config): Promise<StateStore> {
   const { openLedger } = await import("../state/open-ledger.ts");
-  return openLedger({ location: config.stateLocation, clock: systemClock, commitThread });
+  return openLedger({ location: config.stateLocation, clock: systemClock, ...threads });
 }
 
 interface Connection {

@@ -11,6 +11,7 @@ import { allMigrations } from "./migrations/all-migrations.ts";
 import { isPostgresLocation } from "./postgres/postgres-location.ts";
 import { SqlLedger } from "./sql-ledger.ts";
 import type { CommitThreadOptions } from "./sqlite/commit-thread.ts";
+import type { ReadingThreadOptions } from "./sqlite/reading-thread.ts";
 
 /** A ledger, with what the commands that look at it need. */
 export interface StateStore extends Ledger, LockStore, SlotStore, LedgerReader {
@@ -47,6 +48,16 @@ export interface OpenOptions {
   readonly commitThread?: CommitThreadOptions | undefined;
 }
 
+/** Arguments of {@link openLedgerReader}. */
+export interface ReaderOptions {
+  readonly location: string;
+  readonly clock: Clock;
+  /** What happens to a ledger that an older draftsync wrote; absent: it is brought up to date. */
+  readonly outdated?: "update" | "leave";
+  /** Another thread reads a large SQLite file; absent: this one does. */
+  readonly readingThread?: ReadingThreadOptions | undefined;
+}
+
 /**
  * Opens the ledger at `location`: an absolute path of a SQLite file, which is made with its folder when there is none,
  * or the `postgres://` URL of a database, in which its schema is made when there is none. Any number of processes may
@@ -69,11 +80,7 @@ export async function openLedger(options: OpenOptions): Promise<StateStore> {
  * date first; rejects with `ledger-too-old` where that may not be. With `outdated: "leave"` it is not touched, and reads
  * like one that holds nothing.
  */
-export async function openLedgerReader(options: {
-  location: string;
-  clock: Clock;
-  outdated?: "update" | "leave";
-}): Promise<LedgerReader> {
+export async function openLedgerReader(options: ReaderOptions): Promise<LedgerReader> {
   const database = await openDatabaseToRead(options);
   if (database === undefined) return missingLedger(options.location);
   const state = await schemaState(database, allMigrations).catch(async (error: unknown) => {
@@ -110,10 +117,7 @@ async function openDatabase(options: OpenOptions): Promise<LedgerDatabase> {
 }
 
 /** `undefined` when there is nothing at the location. */
-async function openDatabaseToRead(options: {
-  location: string;
-  clock: Clock;
-}): Promise<LedgerDatabase | undefined> {
+async function openDatabaseToRead(options: ReaderOptions): Promise<LedgerDatabase | undefined> {
   if (isPostgresLocation(options.location)) return openPostgresDatabase(options);
   const { openSqliteToRead } = await import("./sqlite/sqlite-database.ts");
   return openSqliteToRead(options);

@@ -144,16 +144,16 @@ function attachmentOf(row: StoredRow, parsed: Map<string, Attributes>): Recorded
     attributes = row.json("attributes", attributesSchema);
     parsed.set(text, attributes);
   }
-  const sha256 = row.optionalText("sha256");
-  return {
+  const attachment = {
     draftId: row.integer("draft_id"),
     kind: row.oneOf("kind", fileKinds),
     fileId: row.integer("file_id"),
     address: row.text("address"),
     attributes,
-    ...(sha256 === undefined ? {} : { sha256 }),
     provenance: provenanceOf(row),
   };
+  const sha256 = row.optionalText("sha256");
+  return sha256 === undefined ? attachment : { ...attachment, sha256 };
 }
 
 const uploadStatuses = ["pending", "success", "failed"] as const;

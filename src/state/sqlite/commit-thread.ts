@@ -1,7 +1,8 @@
-import { Worker } from "node:worker_threads";
 import { LedgerError } from "../ledger-error.ts";
 import { type Step, StepRefusedError } from "../step.ts";
+import { AnsweringThread } from "./answering-thread.ts";
 import type { CommitOrder, CommitReply, CommitterFile, CommitterMessage } from "./step-committer.ts";
+import { failureOf } from "./told-failure.ts";
 
 /** A thread that may commit for a SQLite ledger: the compiled `commit-worker`, and from how many steps in one transaction on. */
 export interface CommitThreadOptions {
@@ -31,7 +32,7 @@ class Texts {
 
 /**
  * Commits on another thread, so that no call of this one waits for the disk but those that the commit is for. One
- * transaction at a time. It keeps the process alive while it commits, and not longer.
+ * transaction at a time.
  *
  * ```
  *   order ──► [ begin, steps, same file?, commit, fsync ] ──► committed, refused or failed
@@ -39,28 +40,14 @@ class Texts {
  * ```
  */
 export class CommitThread {
-  readonly #worker: Worker;
+  readonly #thread: AnsweringThread<CommitterMessage, CommitReply>;
   readonly #location: string;
   readonly #texts = new Texts();
-  readonly #ended: Promise<unknown>;
   #hasReplied = false;
-  #isGone = false;
-  #settle: (reply: CommitReply | undefined) => void = () => {};
 
   constructor(script: URL, file: CommitterFile) {
-    this.#worker = new Worker(script, { workerData: file });
+    this.#thread = new AnsweringThread(script, file);
     this.#location = file.location;
-    this.#worker.on("message", (reply: CommitReply) => this.#settle(reply));
-    this.#ended = new Promise((resolve) => {
-      const end = () => {
-        this.#isGone = true;
-        this.#settle(undefined);
-        resolve(undefined);
-      };
-      this.#worker.once("error", end);
-      this.#worker.once("exit", end);
-    });
-    this.#worker.unref();
   }
 
   /**
@@ -68,8 +55,8 @@ export class CommitThread {
    * {@link StepRefusedError} or a LedgerError, and then nothing is stored, unless its code is `ledger-outcome-unknown`.
    */
   async commit(steps: readonly Step[]): Promise<boolean> {
-    if (this.#isGone) return false;
-    const reply = await this.#ask(this.#texts.order(steps));
+    if (this.#thread.isGone) return false;
+    const reply = await this.#thread.ask(this.#texts.order(steps));
     if (reply === undefined) {
       if (!this.#hasReplied) return false;
       throw endedMeanwhile(this.#location);
@@ -80,32 +67,14 @@ export class CommitThread {
         return true;
       case "refused":
         throw refusalOf(steps[reply.at]);
-      case "failed": {
-        const { code, message, hint } = reply;
-        throw new LedgerError(code, message, hint === undefined ? {} : { hint });
-      }
+      case "failed":
+        throw failureOf(reply);
     }
   }
 
   /** Ends the thread, once it has closed its connection. */
   async close(): Promise<void> {
-    if (this.#isGone) return;
-    this.#worker.ref();
-    this.#worker.postMessage("close" satisfies CommitterMessage);
-    await this.#ended;
-  }
-
-  /** `undefined` when the thread has ended without a reply. */
-  async #ask(order: CommitOrder): Promise<CommitReply | undefined> {
-    this.#worker.ref();
-    try {
-      return await new Promise((resolve) => {
-        this.#settle = resolve;
-        this.#worker.postMessage(order satisfies CommitterMessage);
-      });
-    } finally {
-      this.#worker.unref();
-    }
+    await this.#thread.end("close");
   }
 }
 

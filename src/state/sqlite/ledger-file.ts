@@ -81,6 +81,12 @@ function stillFileOf(location: string): StillFile | undefined {
   return { device: found.dev, inode: found.ino, size: found.size, changedAt: found.ctimeNs };
 }
 
+/** Bytes of the file with what was committed and is still beside it. */
+export function sizeOf(location: string): number {
+  const files = [location, `${location}-wal`];
+  return files.reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0);
+}
+
 /** Whether this user may write the file, and make others beside it. */
 export function isWritable(location: string): boolean {
   try {

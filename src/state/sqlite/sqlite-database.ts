@@ -1,9 +1,6 @@
-import { pathToFileURL } from "node:url";
 import { Kysely, sql } from "kysely";
-import Database from "libsql";
 import type { Clock } from "../../model/ports.ts";
 import type { LedgerDatabase, TakeRows, TransactionMode } from "../ledger-database.ts";
-import { LedgerError } from "../ledger-error.ts";
 import { patiently } from "../patience.ts";
 import type { LedgerQueries, LedgerTables } from "../schema.ts";
 import { runSteps, type Step } from "../step.ts";
@@ -11,23 +8,25 @@ import { CommitThread, type CommitThreadOptions } from "./commit-thread.ts";
 import {
   assertSameFile,
   assertStill,
-  describeStill,
   type FileIdentity,
   findFile,
   identify,
-  isWritable,
   prepareFile,
   type StillFile,
+  sizeOf,
 } from "./ledger-file.ts";
-import { applyPragmas, busyTimeout } from "./pragmas.ts";
+import { ReadingThread, type ReadingThreadOptions } from "./reading-thread.ts";
+import { connect, connectToRead } from "./sqlite-connection.ts";
 import { LedgerSqliteDialect } from "./sqlite-dialect.ts";
-import { explainFailure, isBusy, isForbidden } from "./sqlite-failure.ts";
+import { explainFailure, isBusy } from "./sqlite-failure.ts";
+import { type Session, SqliteSession } from "./sqlite-session.ts";
 
 /** How long a ledger that others keep locked is tried, milliseconds. */
 const patience = 10_000;
 
-/** Rows that are handed over at once: few enough for any text they may hold. */
-const scanPage = 1_000;
+/** Rows that are handed over at once: as many as have about so many characters, of which a text of SQLite's may have a billion. */
+const scanRows = { first: 1_000, most: 8_000 };
+const scanCharacters = 2_000_000;
 
 /** Opens the SQLite file at `location`, an absolute path; makes it when there is none. Rejects with a LedgerError. */
 export async function openSqlite(options: {
@@ -40,8 +39,8 @@ export async function openSqlite(options: {
     await prepareFile(location, clock);
     // Before it is opened: a file that is put in its place in between is then refused, and never written to unnoticed.
     const file = identify(location);
-    const database = await patientlyWith(clock, () => connect(location));
-    return new SqliteLedgerDatabase(database, { location, clock, file, commitThread });
+    const session = await patientlyWith(clock, async () => new SqliteSession(connect(location)));
+    return new SqliteLedgerDatabase(session, { location, clock, file, commitThread });
   } catch (error) {
     throw explainFailure(error, location);
   }
@@ -54,77 +53,36 @@ export async function openSqlite(options: {
 export async function openSqliteToRead(options: {
   readonly location: string;
   readonly clock: Clock;
+  readonly readingThread?: ReadingThreadOptions | undefined;
 }): Promise<LedgerDatabase | undefined> {
-  const { location, clock } = options;
+  const { location, clock, readingThread } = options;
   try {
     if (!(await findFile(location, clock))) return undefined;
     const file = identify(location);
-    const { database, still } = await patientlyWith(clock, async () => connectToRead(location));
-    return new SqliteLedgerDatabase(database, { location, clock, file, still });
+    const { session, still } = await patientlyWith(clock, () => openSession(location, readingThread));
+    return new SqliteLedgerDatabase(session, { location, clock, file, still });
   } catch (error) {
     throw explainFailure(error, location);
   }
 }
 
-interface ReadingConnection {
-  readonly database: Database.Database;
-  /** Set when SQLite does not look for changes by itself. */
+interface ReadingSession {
+  readonly session: Session;
   readonly still: StillFile | undefined;
 }
 
-/**
- * Who may not write a file that nobody has open reads it as one that nobody can write to: the two files beside it could
- * not be made, or would belong to the wrong user and keep the right one out.
- */
-function connectToRead(location: string): ReadingConnection {
-  const still = describeStill(location);
-  if (still === undefined) return { database: openToRead(location, location), still };
-  const frozen = () => ({
-    database: openToRead(`${pathToFileURL(location).href}?immutable=1`, location),
-    still,
-  });
-  if (!isWritable(location)) return frozen();
-  try {
-    return { database: openToRead(location, location), still: undefined };
-  } catch (error) {
-    // Permission bits are not the only thing that can forbid it.
-    if (!isForbidden(error)) throw error;
-    return frozen();
+/** On a thread of its own where that pays and there is one. */
+async function openSession(
+  location: string,
+  thread: ReadingThreadOptions | undefined,
+): Promise<ReadingSession> {
+  if (thread !== undefined && sizeOf(location) >= thread.leastBytes) {
+    const session = new ReadingThread(thread.script, location);
+    const opened = await session.open();
+    if (opened !== undefined) return { session, ...opened };
   }
-}
-
-/** `name` is a path or a URI (https://www.sqlite.org/uri.html). */
-function openToRead(name: string, location: string): Database.Database {
-  const database = new Database(name);
-  try {
-    database.exec(`pragma busy_timeout = ${busyTimeout}`);
-    refuseForeign(database, location);
-    return database;
-  } catch (error) {
-    database.close();
-    throw error;
-  }
-}
-
-async function connect(location: string): Promise<Database.Database> {
-  const database = new Database(location);
-  try {
-    refuseForeign(database, location);
-    applyPragmas(database, location);
-    return database;
-  } catch (error) {
-    database.close();
-    throw error;
-  }
-}
-
-/** Before anything is changed in it: the database of another program is not for us. */
-function refuseForeign(database: Database.Database, location: string): void {
-  const names = database.prepare("select name from sqlite_schema where type = 'table'").raw().all().flat();
-  if (names.length === 0 || names.includes("schema_migrations")) return;
-  throw new LedgerError("ledger-unreadable", `The ledger ${location} is a database of another program.`, {
-    hint: "Set `state` in draftsync.yaml (or DRAFTSYNC_STATE) to another path.",
-  });
+  const { database, still } = connectToRead(location);
+  return { session: new SqliteSession(database), still };
 }
 
 function patientlyWith<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
@@ -134,7 +92,7 @@ function patientlyWith<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
 class SqliteLedgerDatabase implements LedgerDatabase {
   readonly location: string;
   readonly queries: LedgerQueries;
-  readonly #database: Database.Database;
+  readonly #session: Session;
   readonly #clock: Clock;
   readonly #file: FileIdentity | undefined;
   readonly #still: StillFile | undefined;
@@ -144,7 +102,7 @@ class SqliteLedgerDatabase implements LedgerDatabase {
   #lastWrite: Promise<unknown> = Promise.resolve();
 
   constructor(
-    database: Database.Database,
+    session: Session,
     opened: {
       readonly location: string;
       readonly clock: Clock;
@@ -155,8 +113,8 @@ class SqliteLedgerDatabase implements LedgerDatabase {
   ) {
     const { location, clock, file, still, commitThread } = opened;
     this.location = location;
-    this.queries = new Kysely<LedgerTables>({ dialect: new LedgerSqliteDialect(database) });
-    this.#database = database;
+    this.queries = new Kysely<LedgerTables>({ dialect: new LedgerSqliteDialect(session) });
+    this.#session = session;
     this.#clock = clock;
     this.#file = file;
     this.#still = still;
@@ -167,7 +125,9 @@ class SqliteLedgerDatabase implements LedgerDatabase {
     const attempt = () => this.#begin(mode).execute(this.#checked(mode, work));
     const carryOut = async () => {
       try {
-        return await patientlyWith(this.#clock, attempt);
+        const result = await patientlyWith(this.#clock, attempt);
+        if (this.#still !== undefined) assertStill(this.location, this.#still);
+        return result;
       } catch (error) {
         throw explainFailure(error, this.location);
       }
@@ -188,15 +148,23 @@ class SqliteLedgerDatabase implements LedgerDatabase {
     take: TakeRows,
   ): Promise<void> {
     const values = sql.join(columns.map((column) => sql.ref(column)));
-    for (let after = 0; ; ) {
+    const pageAfter = async (rowid: number, limit: number) => {
       // libsql hands over one long text several times faster than a thousand rows.
       const page = sql<{ last: number | null; rows: string }>`
         select max(rowid) as last, json_group_array(json_array(${values})) as rows
-        from (select rowid, * from ${sql.table(table)} where rowid > ${after} order by rowid limit ${scanPage})`;
-      const [found] = (await page.execute(queries)).rows;
-      if (found === undefined || found.last === null) return;
-      take(JSON.parse(found.rows));
-      after = found.last;
+        from (select rowid, * from ${sql.table(table)} where rowid > ${rowid} order by rowid limit ${limit})`;
+      return (await page.execute(queries)).rows[0];
+    };
+    let limit = scanRows.first;
+    let next = pageAfter(0, limit);
+    for (;;) {
+      const page = await next;
+      if (page === undefined || page.last === null) return;
+      limit = Math.ceil(Math.min(scanRows.most, limit * (scanCharacters / page.rows.length)));
+      next = pageAfter(page.last, limit);
+      // The next page may come from another thread meanwhile; whoever awaits it is told of its failure.
+      next.catch(() => {});
+      take(JSON.parse(page.rows));
     }
   }
 
@@ -216,28 +184,16 @@ class SqliteLedgerDatabase implements LedgerDatabase {
 
   async close(): Promise<void> {
     await this.#thread?.close();
-    try {
-      // The file is whole by itself then, and can be copied. libsql keeps its handles until the statements are
-      // collected as garbage, so SQLite does not do this by itself.
-      this.#database.exec("pragma wal_checkpoint(truncate)");
-    } catch {
-      // Someone is reading, or the disk is full: what is in the -wal file is as durable, and is taken in later.
-    }
     await this.queries.destroy();
-    this.#database.close();
+    await this.#session.close();
   }
 
-  /**
-   * A file that was unlinked still takes commits, and nobody ever reads them: looked at last, just before the commit. So
-   * is one that was read as if nobody could write to it.
-   */
+  /** A file that was unlinked still takes commits, and nobody ever reads them: looked at last, just before the commit. */
   #checked<T>(mode: TransactionMode, work: (queries: LedgerQueries) => Promise<T>) {
-    const still = this.#still;
-    if (mode === "read" && still === undefined) return work;
+    if (mode === "read") return work;
     return async (queries: LedgerQueries): Promise<T> => {
       const result = await work(queries);
-      if (still === undefined) assertSameFile(this.location, this.#file);
-      else assertStill(this.location, still);
+      assertSameFile(this.location, this.#file);
       return result;
     };
   }
@@ -252,8 +208,7 @@ class SqliteLedgerDatabase implements LedgerDatabase {
   }
 
   #commitOn(thread: CommitThread, make: () => readonly Step[]): Promise<boolean> {
-    const passes = (error: unknown) => error instanceof LedgerError && error.code === "ledger-busy";
-    return patiently({ clock: this.#clock, patience, passes }, () => thread.commit(make()));
+    return patientlyWith(this.#clock, () => thread.commit(make()));
   }
 
   /** The two connections of this store wait here for each other, and not in SQLite, where this thread would stand still. */

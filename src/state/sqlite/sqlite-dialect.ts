@@ -1,102 +1,106 @@
 import {
+  type CompiledQuery,
   type DatabaseConnection,
+  type DatabaseIntrospector,
+  type Dialect,
   type Driver,
-  type SqliteDatabase,
-  SqliteDialect,
-  SqliteDriver,
-  type SqliteStatement,
+  type Kysely,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
   type TransactionSettings,
 } from "kysely";
-import type Database from "libsql";
-import { storable } from "../storable.ts";
+import { LedgerError } from "../ledger-error.ts";
+import type { Session } from "./sqlite-session.ts";
 
-/**
- * Kysely's SQLite dialect over libsql, with the differences that a ledger needs: a transaction takes its lock when
- * it begins, statements are prepared once, and values that cannot be stored are refused.
- */
-export class LedgerSqliteDialect extends SqliteDialect {
-  readonly #database: Database.Database;
+/** Kysely's SQLite dialect over a {@link Session}. Who opened that closes it. */
+export class LedgerSqliteDialect implements Dialect {
+  readonly #session: Session;
 
-  constructor(database: Database.Database) {
-    super({ database });
-    this.#database = database;
+  constructor(session: Session) {
+    this.#session = session;
   }
 
-  override createDriver(): Driver {
-    return new LedgerSqliteDriver(this.#database);
-  }
-}
-
-/**
- * Runs what begins and ends a transaction through `exec`: a prepared statement that libsql failed with SQLITE_BUSY
- * stays unfinished until it is collected as garbage, and keeps its connection at an old state of the file.
- */
-class LedgerSqliteDriver extends SqliteDriver {
-  readonly #database: Database.Database;
-
-  constructor(database: Database.Database) {
-    super({ database: new PreparedStatements(database) });
-    this.#database = database;
+  createDriver(): Driver {
+    return new SessionDriver(this.#session);
   }
 
-  override async beginTransaction(_: DatabaseConnection, settings: TransactionSettings = {}): Promise<void> {
-    if (settings.accessMode === "read only") {
-      this.#database.exec("begin deferred");
-      try {
-        // Takes the snapshot here, where a busy file may be tried again.
-        this.#database.exec("select 1 from sqlite_schema limit 1");
-      } catch (error) {
-        this.#database.exec("rollback");
-        throw error;
-      }
-      return;
-    }
-    // Taking the lock first: one that reads before it writes could find its snapshot overtaken, and fail.
-    this.#database.exec(settings.isolationLevel === "serializable" ? "begin exclusive" : "begin immediate");
+  createQueryCompiler(): SqliteQueryCompiler {
+    return new SqliteQueryCompiler();
   }
 
-  override async commitTransaction(): Promise<void> {
-    this.#database.exec("commit");
+  createAdapter(): SqliteAdapter {
+    return new SqliteAdapter();
   }
 
-  override async rollbackTransaction(): Promise<void> {
-    // A full disk and some other failures have rolled back already (https://www.sqlite.org/lang_transaction.html §3).
-    if (this.#database.inTransaction) this.#database.exec("rollback");
+  createIntrospector(queries: Kysely<unknown>): DatabaseIntrospector {
+    return new SqliteIntrospector(queries);
   }
 }
 
-/** More than the texts of all queries of the ledger. */
-const mostStatements = 200;
+/** Who wants the session while another has it waits here. */
+class SessionDriver implements Driver {
+  readonly #session: Session;
+  readonly #connection: DatabaseConnection;
+  /** Ends when whoever asked last has released the session. */
+  #lastRelease: Promise<void> = Promise.resolve();
+  #release: () => void = () => {};
 
-class PreparedStatements implements SqliteDatabase {
-  readonly #database: Database.Database;
-  readonly #statements = new Map<string, SqliteStatement>();
-
-  constructor(database: Database.Database) {
-    this.#database = database;
+  constructor(session: Session) {
+    this.#session = session;
+    this.#connection = new SessionConnection(session);
   }
 
-  prepare(text: string): SqliteStatement {
-    const known = this.#statements.get(text);
-    if (known !== undefined) return known;
-    const statement = checked(this.#database.prepare(text));
-    if (this.#statements.size >= mostStatements) this.#statements.clear();
-    this.#statements.set(text, statement);
-    return statement;
+  async init(): Promise<void> {
+    // The session was opened before.
   }
 
-  close(): void {
-    this.#statements.clear();
-    this.#database.close();
+  async acquireConnection(): Promise<DatabaseConnection> {
+    const before = this.#lastRelease;
+    let release = () => {};
+    this.#lastRelease = new Promise((resolve) => {
+      release = resolve;
+    });
+    await before;
+    this.#release = release;
+    return this.#connection;
+  }
+
+  async beginTransaction(_: DatabaseConnection, settings: TransactionSettings): Promise<void> {
+    await this.#session.begin(settings);
+  }
+
+  async commitTransaction(): Promise<void> {
+    await this.#session.commit();
+  }
+
+  async rollbackTransaction(): Promise<void> {
+    await this.#session.rollback();
+  }
+
+  async releaseConnection(): Promise<void> {
+    this.#release();
+  }
+
+  async destroy(): Promise<void> {
+    // The session is closed by who opened it.
   }
 }
 
-function checked(statement: Database.Statement): SqliteStatement {
-  const { reader } = statement;
-  return {
-    reader,
-    all: (parameters) => statement.all(parameters.map(storable)),
-    run: (parameters) => statement.run(parameters.map(storable)),
-    iterate: (parameters) => statement.iterate(parameters.map(storable)),
-  };
+class SessionConnection implements DatabaseConnection {
+  readonly #session: Session;
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+    return this.#session.query(sql, parameters);
+  }
+
+  // biome-ignore lint/correctness/useYield: part of Kysely's interface, and the ledger reads no table bit by bit.
+  async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
+    throw new LedgerError("ledger-failed", "The ledger's tables are read whole.");
+  }
 }

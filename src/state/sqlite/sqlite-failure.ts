@@ -100,8 +100,9 @@ export function explainFailure(thrown: unknown, location: string): LedgerError {
   });
 }
 
-/** Whether another connection was in the way, so that trying again may help. */
+/** Whether another connection was in the way, here or on another thread, so that trying again may help. */
 export function isBusy(thrown: unknown): boolean {
+  if (thrown instanceof LedgerError) return thrown.code === "ledger-busy";
   return resultCode(thrown).startsWith("SQLITE_BUSY");
 }
 

@@ -1,9 +1,9 @@
-import Database from "libsql";
-import { LedgerError, type LedgerErrorCode } from "../ledger-error.ts";
+import type Database from "libsql";
+import { LedgerError } from "../ledger-error.ts";
 import type { Step } from "../step.ts";
 import { assertSameFile, type FileIdentity } from "./ledger-file.ts";
-import { applyPragmas } from "./pragmas.ts";
-import { explainFailure } from "./sqlite-failure.ts";
+import { connect } from "./sqlite-connection.ts";
+import { type ToldFailure, tellFailure } from "./told-failure.ts";
 
 /** The file that a {@link StepCommitter} writes to. */
 export interface CommitterFile {
@@ -27,12 +27,7 @@ export type CommitReply =
   | { readonly type: "committed" }
   /** The step at this place changed no row and had to. */
   | { readonly type: "refused"; readonly at: number }
-  | {
-      readonly type: "failed";
-      readonly code: LedgerErrorCode;
-      readonly message: string;
-      readonly hint: string | undefined;
-    };
+  | ToldFailure;
 
 /** Commits steps to a SQLite ledger over a connection of its own, and stands still meanwhile: for a thread that does nothing else. */
 export class StepCommitter {
@@ -52,8 +47,7 @@ export class StepCommitter {
       this.#database ??= this.#open();
       return this.#transact(this.#database, steps);
     } catch (error) {
-      const { code, message, hint } = explainFailure(error, this.#of.location);
-      return { type: "failed", code, message, hint };
+      return tellFailure(error, this.#of.location);
     }
   }
 
@@ -66,14 +60,7 @@ export class StepCommitter {
     const { location, file } = this.#of;
     // SQLite would make one where there is none.
     assertSameFile(location, file);
-    const database = new Database(location);
-    try {
-      applyPragmas(database, location);
-      return database;
-    } catch (error) {
-      database.close();
-      throw error;
-    }
+    return connect(location);
   }
 
   #transact(database: Database.Database, steps: CommitOrder["steps"]): CommitReply {

@@ -1,0 +1,80 @@
+import { pathToFileURL } from "node:url";
+import Database from "libsql";
+import { LedgerError } from "../ledger-error.ts";
+import { describeStill, isWritable, type StillFile } from "./ledger-file.ts";
+import { applyPragmas, busyTimeout } from "./pragmas.ts";
+import { isForbidden } from "./sqlite-failure.ts";
+
+/** A connection that only reads. */
+export interface ReadingConnection {
+  readonly database: Database.Database;
+  /** The file, when SQLite does not look for changes of it by itself. */
+  readonly still: StillFile | undefined;
+}
+
+/**
+ * Opens a file to read it. Who may not write one that nobody has open reads it as one that nobody can write to: the two
+ * files beside it could not be made, or would belong to the wrong user and keep the right one out.
+ */
+export function connectToRead(location: string): ReadingConnection {
+  const still = describeStill(location);
+  if (still === undefined) return { database: openToRead(location, location), still };
+  const frozen = () => ({
+    database: openToRead(`${pathToFileURL(location).href}?immutable=1`, location),
+    still,
+  });
+  if (!isWritable(location)) return frozen();
+  try {
+    return { database: openToRead(location, location), still: undefined };
+  } catch (error) {
+    // Permission bits are not the only thing that can forbid it.
+    if (!isForbidden(error)) throw error;
+    return frozen();
+  }
+}
+
+/** `name` is a path or a URI (https://www.sqlite.org/uri.html). */
+function openToRead(name: string, location: string): Database.Database {
+  const database = new Database(name);
+  try {
+    database.exec(`pragma busy_timeout = ${busyTimeout}`);
+    refuseForeign(database, location);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Opens a file to write to it, with the settings of a ledger. */
+export function connect(location: string): Database.Database {
+  const database = new Database(location);
+  try {
+    refuseForeign(database, location);
+    applyPragmas(database, location);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Closes a connection, and leaves the file whole by itself, so that it can be copied. */
+export function disconnect(database: Database.Database): void {
+  try {
+    // libsql keeps its handles until the statements are collected as garbage, so SQLite does not do this by itself.
+    database.exec("pragma wal_checkpoint(truncate)");
+  } catch {
+    // Someone is reading, or the disk is full: what is in the -wal file is as durable, and is taken in later.
+  }
+  database.close();
+}
+
+/** Before anything is changed in it: the database of another program is not for us. */
+function refuseForeign(database: Database.Database, location: string): void {
+  const names = database.prepare("select name from sqlite_schema where type = 'table'").raw().all().flat();
+  if (names.length === 0 || names.includes("schema_migrations")) return;
+  throw new LedgerError("ledger-unreadable", `The ledger ${location} is a database of another program.`, {
+    hint: "Set `state` in draftsync.yaml (or DRAFTSYNC_STATE) to another path.",
+  });
+}
