@@ -18,6 +18,15 @@ export type Fault =
       readonly headers?: Record<string, string>;
     };
 
+/** Keeps answers back until `answer` is called. */
+export function holdAnswers(): { readonly held: Fault; answer(): void } {
+  let answer = () => {};
+  const until = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  return { held: { type: "answer-held", until }, answer };
+}
+
 /** A request, as far as faults are chosen by it. `body` is the text. */
 export interface Passing {
   readonly method: string;
