@@ -71,7 +71,7 @@ describe("a service", () => {
     expect((await first.ended).code).toBe(0);
     expect(first.rounds()).toEqual([expect.stringMatching(/ interrupted: 2 done, 2 calls in [^;]+$/)]);
     await folder.write(manifest(3));
-    proxy.choose = () => ({ type: "answer-held", until: new Promise(() => {}) });
+    proxy.choose = () => ({ type: "answer-held" });
     const second = serve();
     await expect.poll(() => proxy.seen.length, { timeout }).toBe(3);
     second.kill("SIGTERM");

@@ -84,7 +84,7 @@ describe("a round ends with", () => {
   });
 
   test("130 when interrupted: what was sent is accounted for", async () => {
-    proxy.choose = () => ({ type: "answer-held", until: new Promise(() => {}) });
+    proxy.choose = () => ({ type: "answer-held" });
     const running = start(["reconcile"]);
     await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(3);
     running.kill("SIGTERM");

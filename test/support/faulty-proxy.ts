@@ -7,8 +7,8 @@ export type Fault =
   | { readonly type: "lost" }
   /** The service carries it out; the connection is cut before its answer. */
   | { readonly type: "answer-lost" }
-  /** The service carries it out; its answer is kept back until this is resolved, for ever if it never is. */
-  | { readonly type: "answer-held"; readonly until: Promise<unknown> }
+  /** The service carries it out; its answer is kept back until this is resolved, for ever when there is none. */
+  | { readonly type: "answer-held"; readonly until?: Promise<unknown> }
   /** It never gets to the service, unless it is `carriedOut`; this is answered instead. */
   | {
       readonly type: "answer";
@@ -90,7 +90,10 @@ function forward(incoming: IncomingMessage, { target, body, answer, fault }: For
   const options = { method: incoming.method, headers: { ...incoming.headers, connection: "close" } };
   const onward = send(new URL(incoming.url ?? "/", target), options, async (response) => {
     const content = await readAll(response);
-    if (fault?.type === "answer-held") await fault.until;
+    if (fault?.type === "answer-held") {
+      if (fault.until === undefined) return;
+      await fault.until;
+    }
     if (fault?.type === "answer-lost") return void incoming.socket.destroy();
     if (fault?.type === "answer") return write(answer, fault);
     answer.writeHead(response.statusCode ?? 500, response.headers);
