@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, request as send } from "node:http";
+import { listenLocally } from "./listen.ts";
 
 /** What happens to one request. */
 export type Fault =
@@ -59,9 +60,7 @@ export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
     if (fault?.type === "answer" && fault.carriedOut !== true) return write(answer, fault);
     forward(incoming, { target, body, answer, fault });
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const port = await listenLocally(server);
   return {
     url: `http://127.0.0.1:${port}`,
     seen,

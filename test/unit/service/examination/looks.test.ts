@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { unusedPort } from "../../../support/listen.ts";
 import { apiKey } from "../support/harness.ts";
 import type { RecordedRequest, Reply } from "../support/raw-server.ts";
-import { answer, unusedPort } from "../support/raw-server.ts";
+import { answer } from "../support/raw-server.ts";
 import { lookAt, lookThere } from "./examine-at.ts";
 
 const errors = (status: number) => ({ errors: [{ status: String(status), detail: "No." }] });
