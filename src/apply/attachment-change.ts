@@ -19,12 +19,6 @@ import { runOperation } from "./operation.ts";
 import type { SettleContext } from "./settle.ts";
 import { settleAttachment } from "./settle.ts";
 
-/**
- * Refusals after which the file may be attached all the same, though not by this call: "attached already" as some services
- * say it (422, SERVICE), and calls that came too fast.
- */
-const settles: ReadonlySet<string> = new Set(["invalid", "rate-limited"]);
-
 /** Attaches a file whose id is known by now. For a replacement the recorded file stays until it is detached. */
 export async function attachFile(
   context: ApplyContext,
@@ -46,7 +40,6 @@ export async function attachFile(
     effects: (answer) => (answer.outcome === "done" ? [effect("post", answer.value)] : []),
   });
   if (result.outcome === "done") return { outcome: "done", fileId };
-  if (result.outcome !== "unknown" && !settles.has(result.failure.code)) return result;
   return settleAttachment(context, {
     address: change.address,
     target,

@@ -25,7 +25,7 @@ export interface AttachmentDoubt {
   readonly sha256?: string;
   /** What the ledger takes when the file turns out to be attached. */
   readonly effect: (by: Confirmation, answered: Attributes) => LedgerEffect;
-  /** The attachment that ended unknown, or was refused. */
+  /** The attachment that did not end done. */
   readonly first: Exclude<Answer, { outcome: "done" }>;
   /** When the lost call can last have been on its way, by the monotonic clock, milliseconds; absent: just now. */
   readonly lostAt?: number;
@@ -55,28 +55,29 @@ const mostPosts = 3;
  *                         │ 404
  *                         └► refused for another cause
  *
- *   422 ─► PATCH ─ 2xx ──► attached already
+ *   422 ─► PATCH ─ 2xx ──► attached already, as some services say it (SERVICE)
  *             │ 404
  *             └► refused for another cause
  * ```
  *
- * Any other answer to the PATCH proves nothing: the attachment ends as its POST did. That of a 409 is unknown until it
- * is settled: whoever says "conflict" on the way may have passed the call on, and a run that is stopped here must not
- * leave it to the next one as refused.
+ * Any other end of the POST is final. Any other answer to the PATCH proves nothing: the attachment ends as its POST
+ * did. That of a 409 is unknown until it is settled: whoever says "conflict" on the way may have passed the call on, and
+ * a run that is stopped here must not leave it to the next one as refused.
  */
 export async function settleAttachment(context: SettleContext, doubt: AttachmentDoubt): Promise<ChangeEnd> {
   let last: AttachmentDoubt["first"] = doubt.first;
+  if (!mayBeAttached(last)) return last;
   for (let posts = 1; posts <= mostPosts; posts += 1) {
     const found = await lookFor(context, { ...doubt, first: last });
     if (found === "attached") return { outcome: "done", fileId: doubt.target.fileId };
     if (found === "unclear") return last;
     if (isConflict(last)) return refuse(context, last);
     const lost = last.outcome === "unknown";
-    const mayRepeat = lost || last.failure.code === "rate-limited";
+    const mayRepeat = lost || isRateLimited(last);
     if (posts === mostPosts || !mayRepeat) return last;
     const again = await attachOnceMore(context, { ...doubt, first: last });
     if (again.outcome === "done") return { outcome: "done", fileId: doubt.target.fileId };
-    if (!isConflict(again) && (lost || again.failure.code !== "rate-limited")) return again;
+    if (!isConflict(again) && (lost || !isRateLimited(again))) return again;
     last = again;
   }
   return last;
@@ -123,8 +124,17 @@ async function waitToSettle(
   }
 }
 
+/** Whether the file may be attached all the same, by this call or by another. */
+function mayBeAttached(end: AttachmentDoubt["first"]): boolean {
+  return end.outcome === "unknown" || end.failure.code === "invalid" || isRateLimited(end);
+}
+
 function isConflict({ failure }: AttachmentDoubt["first"]): boolean {
   return failure.code === "conflict";
+}
+
+function isRateLimited({ failure }: AttachmentDoubt["first"]): boolean {
+  return failure.code === "rate-limited";
 }
 
 async function refuse(context: SettleContext, conflict: AttachmentDoubt["first"]): Promise<ChangeEnd> {

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import { draftsync, type Folder, makeFolder, startDraftsync } from "../support/cli.ts";
 import { examine, usual } from "../support/doctor.ts";
+import { listenLocally, unusedPort } from "../support/listen.ts";
 import { startConnectProxy } from "../unit/service/support/connect-proxy.ts";
-import { listenLocally } from "../unit/service/support/listen.ts";
-import { answer, startRawServer, unusedPort } from "../unit/service/support/raw-server.ts";
+import { answer, startRawServer } from "../unit/service/support/raw-server.ts";
 import { exampleSigned, expiredSigned, selfSigned } from "../unit/service/support/self-signed.ts";
 
 const key = "canary-key-90fe";

@@ -4,6 +4,7 @@ import type { Sandbox } from "../../src/sandbox/server.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import type { Folder } from "../support/cli.ts";
 import { draftsync, makeFolder } from "../support/cli.ts";
+import { listenLocally, unusedPort } from "../support/listen.ts";
 
 const key = "canary-key-91d0";
 let folder: Folder;
@@ -23,9 +24,7 @@ beforeAll(async () => {
     request.resume();
     response.writeHead(answer.status, { "content-type": answer.type }).end(answer.body);
   });
-  await new Promise<void>((listening) => other.listen(0, "127.0.0.1", listening));
-  const address = other.address();
-  otherUrl = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`;
+  otherUrl = `http://127.0.0.1:${await listenLocally(other)}`;
 });
 
 afterAll(async () => {
@@ -68,12 +67,7 @@ describe("each failure has its own sentence and says what to do", () => {
   });
 
   test("nobody listens", async () => {
-    const unused = createServer();
-    await new Promise<void>((listening) => unused.listen(0, "127.0.0.1", listening));
-    const address = unused.address();
-    const port = typeof address === "object" && address !== null ? address.port : 0;
-    await new Promise((closed) => unused.close(closed));
-    const { code, stderr } = await apply(`http://127.0.0.1:${port}`);
+    const { code, stderr } = await apply(`http://127.0.0.1:${await unusedPort()}`);
     expect(code).toBe(1);
     expect(stderr).toMatch(/refused the connection|connection .*refused/i);
     expect(stderr).toContain("hint:");

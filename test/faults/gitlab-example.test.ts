@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { draftsync } from "../support/cli.ts";
+import { listenLocally } from "../support/listen.ts";
 import { freshSchema } from "../unit/state/samples.ts";
 import { type Example, runProgram, startExample } from "./support/example.ts";
 
@@ -19,6 +20,7 @@ const missing = "Set.prototype.union ??= function (other) { return new Set([...t
 
 let example: Example;
 let server: Server;
+let port: number;
 let secrets: Record<string, string>;
 /** What GitLab answers, by method and path. */
 let answers: Record<string, unknown>;
@@ -37,7 +39,7 @@ beforeEach(async () => {
       request.headers["private-token"] === token ? answer(`${request.method} ${path}`, sent) : undefined;
     response.writeHead(found === undefined ? 404 : 200).end(JSON.stringify(found ?? {}));
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  port = await listenLocally(server);
   secrets = {
     DRAFTSYNC_API_KEY: example.env.DRAFTSYNC_API_KEY ?? "",
     DRAFTSYNC_STATE: freshSchema(),
@@ -109,8 +111,6 @@ async function run(name: string, event: keyof typeof events) {
   const job = jobSchema.parse(preview[name]);
   const cwd = await mkdtemp(join(example.folder.path, "job-"));
   await cp(example.path, cwd, { recursive: true });
-  const address = server.address();
-  const port = typeof address === "object" ? address?.port : 0;
   const { DRAFTSYNC_API_KEY: _key, ...machine } = example.env;
   const env = {
     ...machine,

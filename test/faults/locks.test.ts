@@ -3,13 +3,11 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/model/ports.ts";
 import { openLedger } from "../../src/state/open-ledger.ts";
-import type { Running } from "../support/cli.ts";
 import { useWorkspace } from "../support/workspace.ts";
 
 const jobUrl = "https://ci.example/shop/-/jobs/17";
-let answerAll: () => void;
 
-const { sandbox, proxy, folder, run, apply, start, expireLock } = useWorkspace({
+const { sandbox, proxy, folder, run, apply, holdApply, expireLock } = useWorkspace({
   files: {
     "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }]\npublish: true\n",
     "a.glb": "content",
@@ -17,16 +15,8 @@ const { sandbox, proxy, folder, run, apply, start, expireLock } = useWorkspace({
   service: { timeout: "10m" },
 });
 
-/** An apply that has sent its first call and waits for the answer, until `answerAll`. */
-async function startHolder(): Promise<Running> {
-  const until = new Promise<void>((resolve) => {
-    answerAll = resolve;
-  });
-  proxy.choose = () => ({ type: "answer-held", until });
-  const holder = start(["apply", "--auto-approve"], { CI_JOB_URL: jobUrl });
-  await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(1);
-  return holder;
-}
+/** An apply that has sent its first call and waits for the answer. */
+const startHolder = () => holdApply(1, { CI_JOB_URL: jobUrl });
 
 async function lockStatus() {
   const { stdout } = await run("lock", "status", "--json");
@@ -64,7 +54,7 @@ describe("two at once", () => {
     for (const args of others) expect((await run(...args)).code).toBe(6);
     const readers = [["plan"], ["validate"], ["state", "list"], ["state", "export"]];
     for (const args of readers) expect((await run(...args)).code).toBe(0);
-    answerAll();
+    holder.answer();
     expect((await holder.ended).code).toBe(0);
     expect(proxy.seen).toEqual(["POST /api/drafts/1/product_files", "POST /api/products"]);
     expect(await lockStatus()).toEqual({ format_version: 1, lock: null });
@@ -77,7 +67,7 @@ describe("two at once", () => {
     const holder = await startHolder();
     const refused = await apply("plan.json");
     expect(refused).toMatchObject({ code: 6, stderr: expect.stringContaining("[lock-held]") });
-    answerAll();
+    holder.answer();
     await holder.ended;
     const stale = await apply("plan.json");
     expect(stale).toMatchObject({ code: 6, stderr: expect.stringContaining("[plan-stale]") });
@@ -108,7 +98,7 @@ describe("lock release", () => {
     const holder = await startHolder();
     const { lock } = await lockStatus();
     expect((await run("lock", "release", lock.id, "--auto-approve")).code).toBe(0);
-    answerAll();
+    holder.answer();
     const { code, stderr } = await holder.ended;
     expect(code).toBe(4);
     expect(stderr).toContain("[outcome-not-recorded]");
@@ -126,7 +116,6 @@ describe("a holder that is gone", () => {
     const holder = await startHolder();
     holder.kill("SIGKILL");
     await holder.ended;
-    proxy.choose = () => undefined;
     const refused = await apply();
     expect(refused).toMatchObject({ code: 6, stderr: expect.stringContaining(jobUrl) });
     // The minute passes: as if it had, the lease ends now.
@@ -142,7 +131,7 @@ describe("a holder that is gone", () => {
     const holder = await startHolder();
     holder.kill("SIGSTOP");
     await takeOverLater();
-    answerAll();
+    holder.answer();
     holder.kill("SIGCONT");
     const { code, stderr } = await holder.ended;
     expect(code).toBe(4);

@@ -3,8 +3,8 @@ import { createServer } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Sandbox, startSandbox } from "../../src/sandbox/server.ts";
 import { draftsync, type Folder, makeFolder } from "../support/cli.ts";
+import { listenLocally } from "../support/listen.ts";
 import { type ConnectProxy, startConnectProxy } from "../unit/service/support/connect-proxy.ts";
-import { listenLocally } from "../unit/service/support/listen.ts";
 import { selfSigned } from "../unit/service/support/self-signed.ts";
 
 const key = "canary-key-77d0";

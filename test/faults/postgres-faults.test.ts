@@ -1,6 +1,7 @@
 import { createServer } from "node:net";
 import pg from "pg";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
+import { listenLocally } from "../support/listen.ts";
 import { attached, attachOperation, hurriedClock, sampleRun } from "../unit/state/ledger-values.ts";
 import { askServer, freshRole, freshSchema, openForTest, schemaOf } from "../unit/state/samples.ts";
 import { type ClientMessage, type Fault, startPostgresProxy } from "./support/postgres-proxy.ts";
@@ -127,10 +128,8 @@ test("a server that has gone is an error that says so, and the ledger works agai
 
 test("what is not PostgreSQL is an error, not a crash", async () => {
   const server = createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const port = await listenLocally(server);
   onTestFinished(() => void server.close());
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
   const opened = openForTest(`postgres://me:secret@127.0.0.1:${port}/d`, hurriedClock());
   await expect(opened).rejects.toMatchObject({ name: "LedgerError", hint: expect.any(String) });
 });

@@ -1,8 +1,8 @@
 import { cp, readdir, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import type { Running } from "../support/cli.ts";
 import { draftsync } from "../support/cli.ts";
+import { holdAnswers } from "../support/faulty-proxy.ts";
 import { useWorkspace } from "../support/workspace.ts";
 import { freshSchema } from "../unit/state/samples.ts";
 import { startPostgresProxy } from "./support/postgres-proxy.ts";
@@ -10,9 +10,8 @@ import { startPostgresProxy } from "./support/postgres-proxy.ts";
 const key = "canary-key-5c1e";
 const attachOne = "draft: 1\nproduct_files: [{ file_id: 1 }]\n";
 const publishOne = "draft: 1\npublish: true\n";
-let answerAll: () => void;
 
-const { sandbox, proxy, folder, options, start } = useWorkspace({
+const { sandbox, proxy, folder, options, start, holdApply } = useWorkspace({
   files: { "manifests/a.yaml": attachOne },
   service: { timeout: "10m" },
   sandbox: { key },
@@ -33,25 +32,12 @@ async function recoveryFiles(place = keptIn): Promise<string[]> {
   return names.filter((name) => name.endsWith(".json")).map((name) => join(place, name));
 }
 
-/** An apply that has sent its calls (`count` of them) and waits for their answers, until `answerAll`. */
-async function startHolder(count = 1): Promise<Running> {
-  const until = new Promise<void>((resolve) => {
-    answerAll = resolve;
-  });
-  proxy.seen.splice(0);
-  proxy.choose = () => ({ type: "answer-held", until });
-  const holder = start(["apply", "--auto-approve"], env);
-  await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(count);
-  return holder;
-}
-
 /** An apply whose ledger fails by `fail` while its call is on its way. */
 async function applyWhile(fail: () => Promise<unknown>) {
-  const holder = await startHolder();
+  const holder = await holdApply(1, env);
   await fail();
-  answerAll();
+  holder.answer();
   const ended = await holder.ended;
-  proxy.choose = () => undefined;
   proxy.seen.splice(0);
   return ended;
 }
@@ -172,16 +158,12 @@ describe("a ledger that is gone in the middle of an apply", () => {
 describe("a lock that is lost", () => {
   test("leaves the outcome in a file at once, while other calls are still on their way, and a kill does not matter", async () => {
     await folder.write({ "manifests/b.yaml": "draft: 2\nproduct_files: [{ file_id: 2 }]\n" });
-    let answerFirst = () => {};
-    const first = new Promise<void>((resolve) => {
-      answerFirst = resolve;
-    });
-    const never = new Promise<void>(() => {});
-    proxy.choose = ({ path }) => ({ type: "answer-held", until: path.includes("/1/") ? first : never });
+    const first = holdAnswers();
+    proxy.choose = ({ path }) => (path.includes("/1/") ? first.held : { type: "answer-held" });
     const running = start(["apply", "--auto-approve"], env);
     await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(2);
     await releaseLock();
-    answerFirst();
+    first.answer();
     await expect.poll(recoveryFiles, { timeout: 60_000 }).toHaveLength(1);
     running.kill("SIGKILL");
     await running.ended;
@@ -271,11 +253,11 @@ describe("where no file can be written", () => {
 });
 
 test("an interrupt that ends the process while the ledger hangs leaves a recovery file", async () => {
-  const holder = await startHolder();
+  const holder = await holdApply(1, env);
   const { default: Database } = await import("libsql");
   const database = new Database(inFolder(".draftsync/state.db"));
   database.exec("begin immediate");
-  answerAll();
+  holder.answer();
   holder.kill("SIGINT");
   await expect.poll(holder.stderr, { timeout: 60_000 }).toContain("Interrupted:");
   holder.kill("SIGINT");
@@ -284,7 +266,6 @@ test("an interrupt that ends the process while the ledger hangs leaves a recover
   expect((await holder.ended).code).toBe(130);
   database.exec("rollback");
   database.close();
-  proxy.choose = () => undefined;
   proxy.seen.splice(0);
   expect(await recoveryFiles()).toHaveLength(1);
   await releaseLock();

@@ -3,8 +3,6 @@ import { probes, writes } from "../support/by-hand.ts";
 import type { Fault } from "../support/faulty-proxy.ts";
 import { useWorkspace } from "../support/workspace.ts";
 
-const never = new Promise<never>(() => {});
-
 const manifest = `draft: 1
 product_files:
   - { file_id: 11, renderer: arnold }
@@ -76,7 +74,7 @@ describe("what could not be read is neither there nor gone", () => {
 
   test("after an interrupt while looking nothing was changed, and the lock is free", async () => {
     const before = await ledger();
-    proxy.choose = () => ({ type: "answer-held", until: never });
+    proxy.choose = () => ({ type: "answer-held" });
     proxy.seen.splice(0);
     const running = start(["apply", "--auto-approve"]);
     await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(3);

@@ -2,8 +2,6 @@ import { expect, test } from "vitest";
 import type { Passing } from "../support/faulty-proxy.ts";
 import { useWorkspace } from "../support/workspace.ts";
 
-const never = new Promise<never>(() => {});
-
 const { sandbox, proxy, arrivals, run, apply, start } = useWorkspace({
   files: {
     "manifests/a.yaml":
@@ -25,7 +23,7 @@ async function killAt(held: (request: Passing) => boolean): Promise<void> {
   proxy.choose = (request) => {
     if (!held(request)) return undefined;
     count += 1;
-    return { type: "answer-held", until: never };
+    return { type: "answer-held" };
   };
   const running = start(["apply", "--auto-approve"]);
   await expect.poll(() => count, { timeout: 60_000 }).toBe(2);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { holdAnswers } from "../support/faulty-proxy.ts";
 import { startWebhook } from "../support/webhook.ts";
 import { useWorkspace } from "../support/workspace.ts";
 
@@ -8,7 +9,7 @@ const manifest = (count: number, rest = "") => ({
   "manifests/a.yaml": `draft: 1\nproduct_files: [${Array.from({ length: count }, (_none, at) => `{ file_id: ${at + 1} }`).join(", ")}]\n${rest}`,
 });
 
-const { sandbox, proxy, folder, config, run, start } = useWorkspace({
+const { sandbox, proxy, folder, config, run, start, holdApply } = useWorkspace({
   files: manifest(2),
   service: { timeout: "10m" },
   sandbox: { key },
@@ -60,11 +61,8 @@ describe("a service", () => {
   });
 
   test("drains on SIGTERM in the middle of a round, and ends with 0; cut off it ends with 130", async () => {
-    let answer = () => {};
-    const until = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    proxy.choose = () => ({ type: "answer-held", until });
+    const { held, answer } = holdAnswers();
+    proxy.choose = () => held;
     const first = serve();
     await expect.poll(() => proxy.seen.length, { timeout }).toBe(2);
     first.kill("SIGTERM");
@@ -73,7 +71,7 @@ describe("a service", () => {
     expect((await first.ended).code).toBe(0);
     expect(first.rounds()).toEqual([expect.stringMatching(/ interrupted: 2 done, 2 calls in [^;]+$/)]);
     await folder.write(manifest(3));
-    proxy.choose = () => ({ type: "answer-held", until: new Promise(() => {}) });
+    proxy.choose = () => ({ type: "answer-held" });
     const second = serve();
     await expect.poll(() => proxy.seen.length, { timeout }).toBe(3);
     second.kill("SIGTERM");
@@ -117,17 +115,10 @@ describe("a service", () => {
 
   test("skips a round while somebody else holds the lock", async () => {
     await folder.write(config("reconcile: { lock_wait: 0s }\n"));
-    let answer = () => {};
-    const until = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    proxy.choose = () => ({ type: "answer-held", until });
-    const holder = start(["apply", "--auto-approve"]);
-    await expect.poll(() => proxy.seen.length, { timeout }).toBe(2);
-    proxy.choose = () => undefined;
+    const holder = await holdApply(2);
     const service = serve();
     expect(await service.round(1)).toContain(" locked: lock-held ");
-    answer();
+    holder.answer();
     expect((await holder.ended).code).toBe(0);
     expect(await service.again()).toContain(" ok: nothing to do");
     expect((await service.ask("/metrics")).text).toContain(

@@ -10,7 +10,7 @@ const manifest = (list: string, rest = "") => ({
   "manifests/a.yaml": `draft: 1\nproduct_files: [${list}]\n${rest}`,
 });
 
-const { sandbox, proxy, folder, arrivals, config, run, apply, start } = useWorkspace({
+const { sandbox, proxy, folder, arrivals, config, run, apply, start, holdApply } = useWorkspace({
   files: manifest(files(1, 2, 3)),
 });
 const reconcile = (...args: string[]) => run("reconcile", ...args);
@@ -84,7 +84,7 @@ describe("a round ends with", () => {
   });
 
   test("130 when interrupted: what was sent is accounted for", async () => {
-    proxy.choose = () => ({ type: "answer-held", until: new Promise(() => {}) });
+    proxy.choose = () => ({ type: "answer-held" });
     const running = start(["reconcile"]);
     await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(3);
     running.kill("SIGTERM");
@@ -149,33 +149,20 @@ describe("policy", () => {
 });
 
 describe("the lock", () => {
-  /** An apply that waits for the answer to its first call until `answer` is called. */
-  async function startHolder() {
-    let answer = () => {};
-    const until = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    proxy.choose = () => ({ type: "answer-held", until });
-    const holder = start(["apply", "--auto-approve"]);
-    await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(3);
-    proxy.choose = () => undefined;
-    return { holder, answer };
-  }
-
   test("is waited for, and what the holder has done is not done again", async () => {
-    const { holder, answer } = await startHolder();
+    const holder = await holdApply(3);
     const waiting = start(["reconcile"]);
     await expect
       .poll(() => waiting.stderr(), { timeout: 60_000 })
       .toMatch(/waiting up to 5 min for the lock of .+ apply/);
-    answer();
+    holder.answer();
     expect((await holder.ended).code).toBe(0);
     expect(await waiting.ended).toMatchObject({ code: 0, stdout: expect.stringContaining("No changes.") });
     expect(proxy.seen).toHaveLength(3);
   });
 
   test("is given up after lock_wait, with 6 and the holder's name", async () => {
-    const { holder, answer } = await startHolder();
+    const holder = await holdApply(3);
     await folder.write(config("reconcile: { lock_wait: 10ms }\n"));
     const { code, stderr } = await reconcile("--metrics-file", "m.prom");
     expect(code).toBe(6);
@@ -183,17 +170,17 @@ describe("the lock", () => {
     expect(await folder.read("m.prom")).toContain(
       'draftsync_rounds_total{status="locked",workspace="w"} 1\n',
     );
-    answer();
+    holder.answer();
     await holder.ended;
   });
 
   test("is no longer waited for after an interrupt", async () => {
-    const { holder, answer } = await startHolder();
+    const holder = await holdApply(3);
     const waiting = start(["reconcile"]);
     await expect.poll(() => waiting.stderr(), { timeout: 60_000 }).toContain("waiting up to");
     waiting.kill("SIGTERM");
     expect(await waiting.ended).toMatchObject({ code: 130, stderr: expect.stringContaining("[aborted]") });
-    answer();
+    holder.answer();
     expect((await holder.ended).code).toBe(0);
   });
 });

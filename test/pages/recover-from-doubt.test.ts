@@ -5,7 +5,7 @@ import { systemClock } from "../../src/model/ports.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { openLedger } from "../../src/state/open-ledger.ts";
 import { makeFolder, startDraftsync } from "../support/cli.ts";
-import { startFaultyProxy } from "../support/faulty-proxy.ts";
+import { holdAnswers, startFaultyProxy } from "../support/faulty-proxy.ts";
 import { checkPage } from "../support/page.ts";
 
 const key = "canary-key-b8d2";
@@ -39,12 +39,9 @@ service: { base_url: ${proxy.url}, profile: { settle_delay: 1ms } }
   /** A file is attached, and the ledger's file is away when the answer comes. */
   const failLedger = async () => {
     await folder.write({ "manifests/crane.yaml": "draft: 48214\nproduct_files: [{ file_id: 9900012 }]\n" });
-    let answer = () => {};
-    const until = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
+    const { held, answer } = holdAnswers();
     proxy.seen.splice(0);
-    proxy.choose = () => ({ type: "answer-held", until });
+    proxy.choose = () => held;
     const running = startDraftsync(["apply", "--auto-approve"], options);
     await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(1);
     const ledger = join(folder.path, ".draftsync/state.db");

@@ -22,13 +22,8 @@ export async function examine(args: readonly string[], options: RunOptions): Pro
   return { code, stderr, view, found };
 }
 
-/** What doctor finds at a service of which nothing is switched, on this machine, without TLS. */
-export const usual = {
-  node: "ok node-supported",
-  config: "ok config-read",
-  key: "ok key-found",
-  proxy: "ok proxy-none",
-  ledger: "ok ledger-open",
+/** What is found at a service of which nothing is switched, on this machine, without TLS. */
+export const usualLooks = {
   address: "ok address-answers",
   tls: "ok tls-local",
   key_accepted: "ok key-accepted",
@@ -40,6 +35,16 @@ export const usual = {
   rate: "not_known rate-not-announced",
   clock: "ok clock-right",
   pace: "ok pace-measured",
+} as const;
+
+/** What doctor finds at that service. */
+export const usual = {
+  node: "ok node-supported",
+  config: "ok config-read",
+  key: "ok key-found",
+  proxy: "ok proxy-none",
+  ledger: "ok ledger-open",
+  ...usualLooks,
 } as const;
 
 /** The same of a file that was probed. */

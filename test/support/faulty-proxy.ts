@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, request as send } from "node:http";
+import { listenLocally } from "./listen.ts";
 
 /** What happens to one request. */
 export type Fault =
@@ -7,8 +8,8 @@ export type Fault =
   | { readonly type: "lost" }
   /** The service carries it out; the connection is cut before its answer. */
   | { readonly type: "answer-lost" }
-  /** The service carries it out; its answer is kept back until this is resolved, for ever if it never is. */
-  | { readonly type: "answer-held"; readonly until: Promise<unknown> }
+  /** The service carries it out; its answer is kept back until this is resolved, for ever when there is none. */
+  | { readonly type: "answer-held"; readonly until?: Promise<unknown> }
   /** It never gets to the service, unless it is `carriedOut`; this is answered instead. */
   | {
       readonly type: "answer";
@@ -17,6 +18,15 @@ export type Fault =
       readonly body?: string;
       readonly headers?: Record<string, string>;
     };
+
+/** Keeps answers back until `answer` is called. */
+export function holdAnswers(): { readonly held: Fault; answer(): void } {
+  let answer = () => {};
+  const until = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  return { held: { type: "answer-held", until }, answer };
+}
 
 /** A request, as far as faults are chosen by it. `body` is the text. */
 export interface Passing {
@@ -50,9 +60,7 @@ export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
     if (fault?.type === "answer" && fault.carriedOut !== true) return write(answer, fault);
     forward(incoming, { target, body, answer, fault });
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const port = await listenLocally(server);
   return {
     url: `http://127.0.0.1:${port}`,
     seen,
@@ -81,7 +89,10 @@ function forward(incoming: IncomingMessage, { target, body, answer, fault }: For
   const options = { method: incoming.method, headers: { ...incoming.headers, connection: "close" } };
   const onward = send(new URL(incoming.url ?? "/", target), options, async (response) => {
     const content = await readAll(response);
-    if (fault?.type === "answer-held") await fault.until;
+    if (fault?.type === "answer-held") {
+      if (fault.until === undefined) return;
+      await fault.until;
+    }
     if (fault?.type === "answer-lost") return void incoming.socket.destroy();
     if (fault?.type === "answer") return write(answer, fault);
     answer.writeHead(response.statusCode ?? 500, response.headers);

@@ -2,6 +2,7 @@ import { formatAddress } from "../../src/model/address.ts";
 import type { Desired, DesiredAttachment, DesiredDraft } from "../../src/model/desired.ts";
 import type { RefreshSummary } from "../../src/model/observed.ts";
 import type { Recorded, RecordedAttachment } from "../../src/model/recorded.ts";
+import { emptyRecorded } from "../../src/model/recorded.ts";
 import type { Attributes, FileKind } from "../../src/model/resource.ts";
 import type { PlanInput } from "../../src/plan/build-plan.ts";
 import { buildPlan } from "../../src/plan/build-plan.ts";
@@ -9,16 +10,9 @@ import { buildPlan } from "../../src/plan/build-plan.ts";
 /** A ledger that holds nothing, with the given parts put in. */
 export function recordedWith(parts: Partial<Recorded> = {}): Recorded {
   return {
+    ...emptyRecorded,
     lineage: "lineage-1",
     serial: 7,
-    protectedDrafts: new Set(),
-    attachments: [],
-    publications: [],
-    duplicates: [],
-    uploads: [],
-    storedObjects: [],
-    looks: [],
-    inDoubt: [],
     ...parts,
   };
 }

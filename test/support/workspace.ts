@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import Database from "libsql";
-import { afterEach, beforeEach } from "vitest";
+import { afterEach, beforeEach, expect } from "vitest";
 import type { Arrival, Sandbox, SandboxOptions } from "../../src/sandbox/server.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import type { Ended, Folder, Running, RunOptions } from "./cli.ts";
 import { draftsync, makeFolder, startDraftsync } from "./cli.ts";
 import type { FaultyProxy } from "./faulty-proxy.ts";
-import { startFaultyProxy } from "./faulty-proxy.ts";
+import { holdAnswers, startFaultyProxy } from "./faulty-proxy.ts";
 
 type Env = Readonly<Record<string, string>>;
 
@@ -19,6 +19,11 @@ interface Settings {
   /** YAML of further sections of `draftsync.yaml`. */
   readonly sections?: string;
   readonly sandbox?: Partial<SandboxOptions>;
+}
+
+/** An apply whose calls are carried out and not answered before `answer` is called. */
+export interface HeldApply extends Running {
+  answer(): void;
 }
 
 /** Each part stands for that of the test under way: a file may take it out by name, once, at its head. */
@@ -38,6 +43,8 @@ export interface Workspace {
   apply(...args: string[]): Promise<Ended>;
   /** Starts a command, which is killed at the end of the test if it still runs. */
   start(args: readonly string[], env?: Env): Running;
+  /** Starts an apply without asking, and waits until this many of its calls are held. Whatever is called after them passes. */
+  holdApply(calls: number, env?: Env): Promise<HeldApply>;
   /** The lock of a run that could not give it back: its minute has passed. */
   expireLock(): void;
 }
@@ -63,6 +70,11 @@ export function useWorkspace(settings: Settings): Workspace {
   };
   const options = (env: Env = {}) => ({ cwd: now().folder.path, env: { DRAFTSYNC_API_KEY: key, ...env } });
   const run = (...args: string[]) => draftsync(args, options());
+  const start = (args: readonly string[], env?: Env) => {
+    const started = startDraftsync(args, options(env));
+    running.push(started);
+    return started;
+  };
 
   beforeEach(async () => {
     arrivals.length = 0;
@@ -110,10 +122,16 @@ export function useWorkspace(settings: Settings): Workspace {
     options,
     run,
     apply: (...args) => run("apply", "--auto-approve", ...args),
-    start: (args, env) => {
-      const started = startDraftsync(args, options(env));
-      running.push(started);
-      return started;
+    start,
+    holdApply: async (calls, env) => {
+      const { proxy } = now();
+      const { held, answer } = holdAnswers();
+      const before = proxy.seen.length;
+      proxy.choose = () => held;
+      const holder = start(["apply", "--auto-approve"], env);
+      await expect.poll(() => proxy.seen.length - before, { timeout: 60_000 }).toBe(calls);
+      proxy.choose = () => undefined;
+      return { ...holder, answer };
     },
     expireLock: () => {
       const database = new Database(join(now().folder.path, ".draftsync/state.db"));

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
+import { listenLocally } from "../../support/listen.ts";
 
 /** Where a run is killed: before the byte of that number goes on, counted over all connections of the run. */
 export interface BytePoint {
@@ -75,9 +76,7 @@ export async function startKillProxy(): Promise<KillProxy> {
       if (through.length < chunk.length && !isCut) kill();
     });
   });
-  await new Promise<void>((listening) => proxy.listen(0, "127.0.0.1", listening));
-  const address = proxy.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const port = await listenLocally(proxy);
   return {
     url: `http://127.0.0.1:${port}`,
     passed,

@@ -1,4 +1,5 @@
 import { createServer } from "node:http";
+import { listenLocally } from "../../support/listen.ts";
 
 /** What a run has uploaded. */
 export interface Artifact {
@@ -100,9 +101,7 @@ export async function startGitHub(): Promise<GitHub> {
     response.writeHead(found === undefined ? 404 : 200, { "content-type": "application/json" });
     response.end(JSON.stringify(found ?? {}));
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const port = await listenLocally(server);
   return {
     ...state,
     url: `http://127.0.0.1:${port}`,

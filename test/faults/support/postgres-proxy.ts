@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { inject, onTestFinished } from "vitest";
+import { listenLocally } from "../../support/listen.ts";
 
 /** A message of a client to PostgreSQL (https://www.postgresql.org/docs/current/protocol-message-formats.html). */
 export interface ClientMessage {
@@ -55,13 +56,11 @@ export async function startPostgresProxy(): Promise<PostgresProxy> {
     if (refusing) cut(client, upstream);
     else join(client, upstream, judge);
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const port = await listenLocally(server);
   onTestFinished(async () => {
     for (const socket of sockets) socket.destroy();
     await new Promise((closed) => server.close(closed));
   });
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
   return {
     through: (location) => {
       const url = new URL(location);

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Agent, createServer, request as send } from "node:http";
+import { listenLocally } from "../../support/listen.ts";
 
 /** A request, as it stands on the wire. */
 export interface WireRequest {
@@ -78,9 +79,7 @@ export async function startTap(target: string, observer: WireObserver): Promise<
       .finally(() => underWay.delete(handled));
     underWay.add(handled);
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const port = await listenLocally(server);
   return {
     url: `http://127.0.0.1:${port}`,
     cut() {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { OutcomesNotRecordedError } from "../../../src/apply/unrecorded.ts";
+import { holdAnswers } from "../../support/faulty-proxy.ts";
 import type { World } from "../../support/world.ts";
 import { startWorld } from "../../support/world.ts";
 
@@ -15,15 +16,12 @@ const holder = { user: "ann", host: "build-7", pid: 1, command: "apply" };
 /** Takes the lock, and has it released by force once `count` requests have arrived, before any of them is answered. */
 async function loseLockAfter(count: number): Promise<void> {
   const { lock } = await world.ledger.acquireLock({ holder });
-  let release = () => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const { held, answer } = holdAnswers();
   let arrived = 0;
   world.proxy.choose = () => {
     arrived += 1;
-    if (arrived === count) void world.ledger.releaseLock(lock.id).then(release);
-    return { type: "answer-held", until: released };
+    if (arrived === count) void world.ledger.releaseLock(lock.id).then(answer);
+    return held;
   };
 }
 

@@ -118,3 +118,13 @@ test("a conflict with the lost call that has arrived after all is settled too", 
   expect(end.outcome).toBe("rejected");
   expect((await ledger.load()).inDoubt).toEqual([]);
 });
+
+test.each([
+  ["rejected", "bad-request"],
+  ["not_sent", "aborted"],
+] as const)("one that ended %s, %s, is not looked for", async (outcome, code) => {
+  const doubt = await justEnded(lostAnswer);
+  const first = { ...doubt.first, outcome, failure: { ...lostAnswer, code } };
+  expect(await settleAttachment(runWith([]), { ...doubt, first })).toEqual(first);
+  expect(course).toEqual([]);
+});

@@ -13,6 +13,16 @@ import {
 
 const publish = { revision: 1, position: 1 };
 const by = { by: "post", at: 0 } as const;
+const endedUpload = {
+  uploadId: "u1",
+  uploadKey: "k",
+  source: "a.glb",
+  sha256: "same",
+  size: 10,
+  status: "success",
+  fileId: 77,
+  at: 0,
+} as const;
 
 function doubt(parts: Partial<RecordedOperation>): RecordedOperation {
   return {
@@ -167,41 +177,17 @@ describe("attachments", () => {
   });
 
   test("an upload that ended already is not made again", () => {
-    const uploads = [
-      {
-        uploadId: "u1",
-        uploadKey: "k",
-        source: "a.glb",
-        sha256: "same",
-        size: 10,
-        status: "success",
-        fileId: 77,
-        at: 0,
-      } as const,
-    ];
     const drafts = [draftWith(1, { attachments: [wantedSource(1, "a.glb", "same")] })];
-    const plan = planOf(desiredWith({ drafts }), recordedWith({ uploads }));
+    const plan = planOf(desiredWith({ drafts }), recordedWith({ uploads: [endedUpload] }));
     expect(plan.changes[0]?.after).toMatchObject({ file_id: 77 });
     expect(plan.estimate.calls.min).toBe(1);
   });
 
   test("a file that was named by its id and is now named by the source it was uploaded from is adopted", () => {
-    const uploads = [
-      {
-        uploadId: "u1",
-        uploadKey: "k",
-        source: "a.glb",
-        sha256: "same",
-        size: 10,
-        status: "success",
-        fileId: 77,
-        at: 0,
-      } as const,
-    ];
     const desired = desiredWith({
       drafts: [draftWith(1, { attachments: [wantedSource(1, "a.glb", "same")] })],
     });
-    const recorded = recordedWith({ uploads, attachments: [recordedFile(1, 77)] });
+    const recorded = recordedWith({ uploads: [endedUpload], attachments: [recordedFile(1, 77)] });
     expect(lines(desired, recorded)).toEqual(["adopt renamed drafts/1/product_files/source:a.glb"]);
   });
 

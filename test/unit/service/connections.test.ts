@@ -1,5 +1,6 @@
 import { createServer } from "node:tls";
 import { describe, expect, it } from "vitest";
+import { listenLocally, unusedPort } from "../../support/listen.ts";
 import { startConnectProxy } from "./support/connect-proxy.ts";
 import {
   apiKey,
@@ -10,8 +11,7 @@ import {
   target,
   write,
 } from "./support/harness.ts";
-import { listenLocally } from "./support/listen.ts";
-import { answer, startRawServer, unusedPort } from "./support/raw-server.ts";
+import { answer, startRawServer } from "./support/raw-server.ts";
 import { exampleSigned, selfSigned } from "./support/self-signed.ts";
 
 /** A raw server, and a proxy that leads every tunnel to it. */

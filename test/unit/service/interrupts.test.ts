@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
+import { listenLocally } from "../../support/listen.ts";
 import {
   fileDocument,
   openForTest,
@@ -9,7 +10,6 @@ import {
   target,
   write,
 } from "./support/harness.ts";
-import { listenLocally } from "./support/listen.ts";
 import { answer } from "./support/raw-server.ts";
 
 function makeInterrupts() {

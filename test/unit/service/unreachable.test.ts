@@ -2,6 +2,7 @@ import type { Server, Socket } from "node:net";
 import { createServer } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it } from "vitest";
+import { listenLocally, unusedPort } from "../../support/listen.ts";
 import {
   closeAfterTest,
   noSignal,
@@ -11,8 +12,7 @@ import {
   target,
   write,
 } from "./support/harness.ts";
-import { listenLocally } from "./support/listen.ts";
-import { answer, unusedPort } from "./support/raw-server.ts";
+import { answer } from "./support/raw-server.ts";
 import { selfSigned } from "./support/self-signed.ts";
 
 describe("a service that cannot be reached", () => {

@@ -2,11 +2,11 @@ import { createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it } from "vitest";
 import type { CallClass } from "../../../src/service/retry-policy.ts";
+import { listenLocally, unusedPort } from "../../support/listen.ts";
 import { startConnectProxy } from "./support/connect-proxy.ts";
 import { classes, sends, summarize, valid } from "./support/failure-rows.ts";
 import { closeAfterTest, openForTest } from "./support/harness.ts";
-import { listenLocally } from "./support/listen.ts";
-import { answer, startRawServer, unusedPort } from "./support/raw-server.ts";
+import { answer, startRawServer } from "./support/raw-server.ts";
 import { expiredSigned, selfSigned } from "./support/self-signed.ts";
 
 /** What is done with a connection: it goes on to TLS, or is ended by the first byte that comes over it. */

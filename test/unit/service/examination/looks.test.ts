@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { usualLooks } from "../../../support/doctor.ts";
+import { unusedPort } from "../../../support/listen.ts";
 import { apiKey } from "../support/harness.ts";
 import type { RecordedRequest, Reply } from "../support/raw-server.ts";
-import { answer, unusedPort } from "../support/raw-server.ts";
+import { answer } from "../support/raw-server.ts";
 import { lookAt, lookThere } from "./examine-at.ts";
 
 const errors = (status: number) => ({ errors: [{ status: String(status), detail: "No." }] });
@@ -21,23 +23,9 @@ const good =
     return answer(404, errors(404), all);
   };
 
-const goodLooks = {
-  address: "ok address-answers",
-  tls: "ok tls-local",
-  key_accepted: "ok key-accepted",
-  wrong_key: "ok wrong-key-refused",
-  version: "ok version-checked",
-  media_types: "ok media-types-lenient",
-  errors: "ok errors-jsonapi",
-  uploads_query: "ok uploads-query-works",
-  rate: "not_known rate-not-announced",
-  clock: "ok clock-right",
-  pace: "ok pace-measured",
-};
-
 test("a service as the document has it", async () => {
   const { found, server } = await lookAt(good());
-  expect(found).toEqual(goodLooks);
+  expect(found).toEqual(usualLooks);
   expect(server.requests).toHaveLength(6);
 });
 
@@ -169,7 +157,7 @@ describe("pace", () => {
     const { found } = await lookAt((request, at) =>
       at === 0 ? answer(429, "slow down", { "Retry-After": "1" }) : good()(request),
     );
-    expect(found).toMatchObject({ ...goodLooks, rate: "warning rate-refused" });
+    expect(found).toMatchObject({ ...usualLooks, rate: "warning rate-refused" });
   });
 
   test("a clock that is minutes apart", async () => {

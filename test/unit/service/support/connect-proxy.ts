@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
-import { listenLocally } from "./listen.ts";
+import { listenLocally } from "../../../support/listen.ts";
 
 /** A proxy that opens tunnels, all of them to one port of this machine, and everything that it saw. */
 export interface ConnectProxy {

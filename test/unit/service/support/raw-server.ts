@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { createServer } from "node:net";
-import { listenLocally } from "./listen.ts";
+import { listenLocally } from "../../../support/listen.ts";
 
 /** One request as it came over the wire. */
 export interface RecordedRequest {
@@ -98,12 +98,4 @@ export function answer(
   };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} Whatever\r\n${lines.join("")}\r\n${text}`;
-}
-
-/** A port on which nothing listens. */
-export async function unusedPort(): Promise<number> {
-  const server = createServer();
-  const port = await listenLocally(server);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import { listenLocally } from "./listen.ts";
+import { listenLocally } from "../../../support/listen.ts";
 
 /** One request to the storage. */
 export interface StorageRequest {

@@ -1,4 +1,5 @@
 import type { Server } from "node:net";
+import { createServer } from "node:net";
 
 /** Listens on a free port of this machine. */
 export async function listenLocally(server: Server, host = "127.0.0.1"): Promise<number> {
@@ -6,4 +7,12 @@ export async function listenLocally(server: Server, host = "127.0.0.1"): Promise
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("a TCP server has a port");
   return address.port;
+}
+
+/** A port on which nothing listens. */
+export async function unusedPort(): Promise<number> {
+  const server = createServer();
+  const port = await listenLocally(server);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }
