@@ -17,16 +17,19 @@ class Texts {
   /** What the other side needs to carry these steps out. */
   order(steps: readonly Step[]): CommitOrder {
     const texts: string[] = [];
-    const numbered = steps.map(({ sql, parameters, refusal }) => {
+    const numbers: number[] = [];
+    const values: (string | number | null)[] = [];
+    for (const { sql, parameters, refusal } of steps) {
       let number = this.#numbers.get(sql);
       if (number === undefined) {
         number = this.#numbers.size;
         this.#numbers.set(sql, number);
         texts.push(sql);
       }
-      return [number, refusal !== undefined, parameters] as const;
-    });
-    return { texts, steps: numbered };
+      numbers.push(number, refusal === undefined ? 0 : 1, parameters.length);
+      for (const value of parameters) values.push(value);
+    }
+    return { texts, steps: numbers, values };
   }
 }
 

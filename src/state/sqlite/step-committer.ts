@@ -12,12 +12,21 @@ export interface CommitterFile {
   readonly file: FileIdentity | undefined;
 }
 
-/** Steps of one transaction, as they go from one thread to the other: each text is sent once, and then named by its place. */
+/**
+ * Steps of one transaction, as they go from one thread to the other: each text is sent once, and then named by its place.
+ * Flat lists, since each object of a message costs as much as its values do.
+ */
 export interface CommitOrder {
   /** Texts that follow those of the orders before. */
   readonly texts: readonly string[];
-  readonly steps: readonly (readonly [text: number, mustChange: boolean, parameters: Step["parameters"]])[];
+  /** Of each step its text, whether it must change a row (1 or 0), and how many values it has. */
+  readonly steps: readonly number[];
+  /** Those of all steps, one after the other. */
+  readonly values: Step["parameters"];
 }
+
+/** How many numbers {@link CommitOrder.steps} has of each step. */
+const stepLength = 3;
 
 /** What a thread with a {@link StepCommitter} is told. */
 export type CommitterMessage = CommitOrder | "close";
@@ -41,11 +50,11 @@ export class StepCommitter {
   }
 
   /** Replies once the steps are on disk, or nothing of them is. */
-  commit({ texts, steps }: CommitOrder): CommitReply {
+  commit({ texts, ...order }: CommitOrder): CommitReply {
     this.#texts.push(...texts);
     try {
       this.#database ??= this.#open();
-      return this.#transact(this.#database, steps);
+      return this.#transact(this.#database, order);
     } catch (error) {
       return tellFailure(error, this.#of.location);
     }
@@ -63,14 +72,16 @@ export class StepCommitter {
     return connect(location);
   }
 
-  #transact(database: Database.Database, steps: CommitOrder["steps"]): CommitReply {
+  #transact(database: Database.Database, { steps, values }: Omit<CommitOrder, "texts">): CommitReply {
     database.exec("begin immediate");
     try {
-      for (const [at, [text, mustChange, parameters]] of steps.entries()) {
-        const { changes } = this.#statement(database, text).run(parameters);
-        if (changes > 0 || !mustChange) continue;
+      for (let at = 0, taken = 0; at < steps.length; at += stepLength) {
+        const [text = 0, mustChange, count = 0] = steps.slice(at, at + stepLength);
+        const { changes } = this.#statement(database, text).run(values.slice(taken, taken + count));
+        taken += count;
+        if (changes > 0 || mustChange === 0) continue;
         database.exec("rollback");
-        return { type: "refused", at };
+        return { type: "refused", at: at / stepLength };
       }
       // A file that was unlinked still takes commits, and nobody ever reads them: looked at last, just before the commit.
       assertSameFile(this.#of.location, this.#of.file);
