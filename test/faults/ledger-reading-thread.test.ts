@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import Database from "libsql";
@@ -100,13 +100,29 @@ describe("a ledger that a thread reads", () => {
       import { parentPort } from "node:worker_threads";
       let begun = 0;
       const failed = (code) => parentPort.postMessage({ type: "failed", code, message: "" });
-      parentPort.on("message", ({ type }) => {
-        if (type === "close") parentPort.close();
+      parentPort.on("message", (order) => {
+        const { type } = order;
+        if (order === "close") parentPort.close();
         else if (type === "open") parentPort.postMessage({ type: "opened" });
         else failed(type === "begin" && begun++ < ${times} ? "ledger-busy" : "ledger-corrupt");
       });`);
     const opened = openOnThread({ location: await filledFile(), clock }, script);
     await expect(opened).rejects.toMatchObject({ code });
+  });
+
+  test("ends its thread when the file could not be opened", async () => {
+    const ended = join(freshFolder(), "ended");
+    const script = scriptOf(`
+      import { writeFileSync } from "node:fs";
+      import { parentPort } from "node:worker_threads";
+      parentPort.on("message", (order) => {
+        if (order !== "close") return parentPort.postMessage({ type: "failed", code: "ledger-corrupt", message: "" });
+        writeFileSync(${JSON.stringify(ended)}, "");
+        parentPort.close();
+      });`);
+    const opened = openOnThread({ location: await filledFile(), clock: systemClock }, script);
+    await expect(opened).rejects.toMatchObject({ code: "ledger-corrupt" });
+    expect(existsSync(ended)).toBe(true);
   });
 
   test.each([

@@ -38,7 +38,7 @@ export class AnsweringThread<Order, Reply> {
     });
   }
 
-  /** Gives the last order, upon which the thread ends; resolves once it has. */
+  /** Gives the last order, upon which the thread ends without a reply; resolves once it has. */
   async end(order: Order): Promise<void> {
     if (this.#isGone) return;
     this.#worker.ref();

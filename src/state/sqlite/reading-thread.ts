@@ -16,11 +16,12 @@ export interface ReadingThreadData {
   readonly location: string;
 }
 
-/** What the thread is told. `open` comes first, `close` last. */
+/** What the thread is told: `open` comes first; `close` last, and has no reply. */
 export type ReadingOrder =
   | { readonly type: "begin"; readonly settings: TransactionSettings }
   | { readonly type: "query"; readonly text: string; readonly parameters: readonly unknown[] }
-  | { readonly type: "open" | "commit" | "rollback" | "close" };
+  | { readonly type: "open" | "commit" | "rollback" }
+  | "close";
 
 /** What the thread replies; `failed`: as the same failure is told of without it. */
 export type ReadingReply =
@@ -38,11 +39,13 @@ export class ReadingThread implements Session {
     this.#location = location;
   }
 
-  /** Opens the file as `connectToRead` does, once. `undefined` when there is no such thread. */
+  /** Opens the file as `connectToRead` does, once; when that fails, the thread ends. `undefined`: there is no such thread. */
   async open(): Promise<{ readonly still: StillFile | undefined } | undefined> {
     const reply = await this.#thread.ask({ type: "open" });
+    if (reply?.type === "opened") return reply;
+    await this.close();
     if (reply?.type === "failed") throw failureOf(reply);
-    return reply?.type === "opened" ? reply : undefined;
+    return undefined;
   }
 
   async begin(settings: TransactionSettings): Promise<void> {
@@ -62,7 +65,7 @@ export class ReadingThread implements Session {
   }
 
   async close(): Promise<void> {
-    await this.#thread.end({ type: "close" });
+    await this.#thread.end("close");
   }
 
   async #ask(order: ReadingOrder): Promise<readonly unknown[]> {

@@ -4,6 +4,8 @@ import { connectToRead } from "./sqlite-connection.ts";
 import { SqliteSession } from "./sqlite-session.ts";
 import { tellFailure } from "./told-failure.ts";
 
+type OrderToReply = Exclude<ReadingOrder, "close">;
+
 const { location }: ReadingThreadData = workerData;
 let session: SqliteSession | undefined;
 
@@ -13,7 +15,7 @@ function open(): ReadingReply {
   return { type: "opened", still };
 }
 
-function carryOut(order: ReadingOrder): ReadingReply {
+function carryOut(order: OrderToReply): ReadingReply {
   switch (order.type) {
     case "open":
       return open();
@@ -28,20 +30,23 @@ function carryOut(order: ReadingOrder): ReadingReply {
     case "rollback":
       session?.rollback();
       break;
-    case "close":
-      parentPort?.close();
-      session?.close();
-      break;
   }
   return { type: "done", rows: [] };
 }
 
-parentPort?.on("message", (order: ReadingOrder) => {
-  let reply: ReadingReply;
+function reply(order: OrderToReply): ReadingReply {
   try {
-    reply = carryOut(order);
+    return carryOut(order);
   } catch (error) {
-    reply = tellFailure(error, location);
+    return tellFailure(error, location);
   }
-  parentPort?.postMessage(reply);
+}
+
+parentPort?.on("message", (order: ReadingOrder) => {
+  if (order !== "close") {
+    parentPort?.postMessage(reply(order));
+    return;
+  }
+  parentPort?.close();
+  session?.close();
 });
