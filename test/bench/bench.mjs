@@ -1,8 +1,6 @@
 // `npm run bench [-- --only WORD] [--runs N] [--growth] [--write]`: one figure a line, each with its ratio to a yardstick measured in the
 // same run. Ends with 1 when a target is missed. `--growth` goes on to a million attachments; `--write` makes
 // docs/performance.md anew. Nothing else should run meanwhile.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,6 +15,7 @@ import { offline, writeCatalogue } from "./catalogue.mjs";
 import { main, median, runNode, time } from "./measure.mjs";
 import { writePerformancePage } from "./performance-page.mjs";
 import { rawCalls } from "./raw-calls.mjs";
+import { atServer, startServer } from "./servers.mjs";
 
 const { values: options } = parseArgs({
   options: {
@@ -126,36 +125,6 @@ async function planBesideTerraform() {
       ratio: ms / peer,
       target: 0.01,
     });
-  }
-}
-
-async function startServer(...args) {
-  const child = spawn(process.execPath, [here("trivial-server.mjs"), ...args], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  let text = "";
-  child.stdout.setEncoding("utf8").on("data", (more) => {
-    text += more;
-  });
-  await once(child.stdout, "data");
-  const url = text.trim();
-  return {
-    url,
-    /** When requests came, if the server noted it. */
-    stop: async () => {
-      child.kill("SIGTERM");
-      await once(child, "close");
-      return JSON.parse(text.slice(text.indexOf("\n") + 1));
-    },
-  };
-}
-
-async function atServer(work) {
-  const server = await startServer();
-  try {
-    return await work(server);
-  } finally {
-    await server.stop();
   }
 }
 

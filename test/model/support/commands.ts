@@ -3,8 +3,10 @@ import { DraftsyncError } from "../../../src/model/errors.ts";
 import type { Attributes } from "../../../src/model/resource.ts";
 import { formatPlanFile } from "../../../src/plan/saved-plan.ts";
 import { wanted, wantedFile } from "../../support/planning.ts";
-import type { System, Trouble, Wish } from "./system.ts";
+import type { Wish } from "./manifests.ts";
+import type { System } from "./system.ts";
 import type { WireFault } from "./tap.ts";
+import type { Trouble } from "./trouble.ts";
 
 /** What the check of a command may look at: whether there is a saved plan, and anything in doubt. */
 export type Expectations = Pick<System, "saved" | "inDoubt">;
@@ -76,8 +78,8 @@ const editCopy = fc
           : ({ by: "product_id", productId: 771 } as const);
       // A copy of a draft that nobody publishes is a mistake in the manifest, not a change.
       if (name === "of-draft" && !wishOf(system, 1).publish) return;
-      if (there) system.copies.set(name, { name, product, file: "manifests/a.yaml", position: 1 });
-      else system.copies.delete(name);
+      if (there) system.manifests.copies.set(name, { name, product, file: "manifests/a.yaml", position: 1 });
+      else system.manifests.copies.delete(name);
     }),
   );
 
@@ -218,13 +220,13 @@ export const commands = fc.commands(
 
 /** Truth told and nothing going wrong, everything ends as desired, and then nothing is left to do. */
 export async function settleAll(system: System): Promise<void> {
-  for (const wish of system.drafts.values()) wish.protect = false;
+  for (const wish of system.manifests.drafts.values()) wish.protect = false;
   for (let round = 0; round < 8; round += 1) {
     const ended = await system.apply();
     await system.check();
     if (ended === "done" && system.plan(await system.store.load()).changes.length === 0) {
       await expectNoWrite(system);
-      system.model.checkEnd(system.desired(), await system.store.load());
+      system.model.checkEnd(system.manifests.desired(), await system.store.load());
       return system.check();
     }
     for (let left = system.inDoubt; left > 0; left -= 1) await system.resolve(0);
@@ -242,7 +244,7 @@ async function expectNoWrite(system: System): Promise<void> {
 }
 
 function wishOf(system: System, draftId: number): Wish {
-  const wish = system.drafts.get(draftId);
+  const wish = system.manifests.drafts.get(draftId);
   if (wish === undefined) throw new Error(`there is no draft ${draftId}`);
   return wish;
 }

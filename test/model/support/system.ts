@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { applyPlan } from "../../../src/apply/apply-plan.ts";
 import { resolutionEffects } from "../../../src/apply/resolution.ts";
 import { isBlocked } from "../../../src/model/change.ts";
-import type { Desired, DesiredAttachment, DesiredDuplicate } from "../../../src/model/desired.ts";
 import { DraftsyncError } from "../../../src/model/errors.ts";
 import type { Plan } from "../../../src/model/plan.ts";
 import type { Lease, Ledger } from "../../../src/model/ports.ts";
@@ -19,10 +18,12 @@ import { assembleService } from "../../../src/service/open-service.ts";
 import { serviceProfileSchema } from "../../../src/service/profile.ts";
 import { openLedger, type StateStore } from "../../../src/state/open-ledger.ts";
 import { forgetfulKeeper } from "../../support/keeper.ts";
-import { draftWith } from "../../support/planning.ts";
+import { emptyLedger } from "./empty-ledger.ts";
+import { Manifests, reversed } from "./manifests.ts";
 import { Model } from "./model.ts";
-import type { Tap, WireFault } from "./tap.ts";
+import type { Tap } from "./tap.ts";
 import { startTap } from "./tap.ts";
+import type { Trouble } from "./trouble.ts";
 
 const apiKey = "canary-key-5e11";
 const rate = { limit: 1000, windowMs: 5 };
@@ -34,38 +35,12 @@ const profile = serviceProfileSchema.parse({
 const limits = { maxDeletes: { percent: 100, above: 1000 }, allowEmpty: true };
 const holder = { user: "ann", host: "build-7", pid: 1, command: "apply" };
 
-/**
- * What goes wrong in an apply: a fault or an end at its `at`th writing call whose path begins with `path`, or its end at
- * its `at`th step at the ledger. With `survives` a fault is followed by the end, so many steps at the ledger later.
- */
-export type Trouble =
-  | {
-      readonly type: "fault";
-      readonly path: string;
-      readonly at: number;
-      readonly fault: WireFault;
-      readonly survives?: number;
-    }
-  | { readonly type: "kill" | "takeover"; readonly at: number }
-  | { readonly type: "kill-on-wire"; readonly path: string; readonly at: number };
-
-/** One draft of the manifests, as the commands edit it. */
-export interface Wish {
-  protect: boolean;
-  revision: number;
-  publish: boolean;
-  readonly files: Map<number, DesiredAttachment>;
-}
-
 class Killed extends Error {}
 
 /** The real parts, put together, and the model that watches them. The wall clock is moved by hand, past leases. */
 export class System {
   readonly model = new Model();
-  readonly drafts = new Map<number, Wish>(
-    [1, 2].map((id) => [id, { protect: false, revision: 0, publish: false, files: new Map() }]),
-  );
-  readonly copies = new Map<string, DesiredDuplicate>();
+  readonly manifests = new Manifests();
   saved: string | undefined;
   inDoubt = 0;
   readonly #root: string;
@@ -107,17 +82,6 @@ export class System {
     this.#store = await this.#openStore();
   }
 
-  desired(): Desired {
-    const drafts = [...this.drafts].map(([id, { protect, publish, revision, files }]) =>
-      draftWith(id, {
-        protect,
-        attachments: [...files.values()],
-        ...(publish ? { publish: { revision, position: 1 } } : {}),
-      }),
-    );
-    return { drafts, duplicates: [...this.copies.values()] };
-  }
-
   writeSource(source: string, content: string) {
     writeFileSync(join(this.#root, source), content);
     return { sha256: createHash("sha256").update(content).digest("hex"), size: Buffer.byteLength(content) };
@@ -133,7 +97,7 @@ export class System {
 
   /** Twice, the second time with everything listed the other way round: the same bytes (P16). */
   plan(recorded: Recorded): Plan {
-    const desired = this.desired();
+    const desired = this.manifests.desired();
     const input = { workspace: "world", serviceOrigin: opened(this.#tap).url, rate };
     const plan = buildPlan({ ...input, desired, recorded });
     const again = buildPlan({
@@ -354,32 +318,9 @@ export class System {
 
   async #openStore(): Promise<StateStore> {
     const location = join(this.#root, "state.db");
-    if (this.#store === undefined) copyFileSync(await template(), location);
+    if (this.#store === undefined) copyFileSync(await emptyLedger(), location);
     return openLedger({ location, clock: this.clock });
   }
-}
-
-let templates: Promise<string> | undefined;
-
-/** An empty ledger: to make one takes longer than to copy one. */
-function template(): Promise<string> {
-  templates ??= (async () => {
-    const folder = mkdtempSync(join(tmpdir(), "draftsync-model-"));
-    mkdirSync(folder, { recursive: true });
-    const location = join(folder, "empty.db");
-    const clock = { now: () => Date.now(), monotonic: () => performance.now() };
-    await (await openLedger({ location, clock })).close();
-    process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-    return location;
-  })();
-  return templates;
-}
-
-function reversed({ drafts, duplicates }: Desired): Desired {
-  return {
-    drafts: drafts.toReversed().map((draft) => ({ ...draft, attachments: draft.attachments.toReversed() })),
-    duplicates: duplicates.toReversed(),
-  };
 }
 
 function opened<T>(part: T | undefined): T {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import type { Finding, Sighting } from "../../../src/model/observed.ts";
-import type { CallFailure } from "../../../src/model/outcome.ts";
 import type { RecordedOperation } from "../../../src/model/recorded.ts";
 import type { Attributes } from "../../../src/model/resource.ts";
 import type { InterpretInput } from "../../../src/observe/interpret.ts";
@@ -13,13 +12,12 @@ import {
   wantedFile,
   wantedSource,
 } from "../../support/planning.ts";
-import { doubtOf, duplicateAt, publicationAt, uploadOf } from "./support.ts";
+import { doubtOf, failure, publicationAt, summarize } from "./support.ts";
 
 const settleDelayMs = 1000;
 /** Long enough after operations that began at 0. */
 const at = 5000;
 const address = "drafts/1/product_files/7";
-const failure: CallFailure = { code: "timeout", message: "no answer", errors: [], stops: "operation" };
 
 const unreadable = { type: "unreadable", failure } as const;
 const absent = { type: "absent" } as const;
@@ -54,17 +52,6 @@ function interpretOne(
     recorded: recordedWith({ attachments: isRecorded ? [record] : [], inDoubt: doubts }),
     settleDelayMs,
   });
-}
-
-/** What an interpretation comes to, in few words. */
-function summarize({ drift, confirmations, unreadable: unread }: ReturnType<typeof interpret>): string[] {
-  return [
-    ...drift.map((item) => [`drift ${item.type}`, ...item.attributes].join(" ")),
-    ...confirmations.map((effect) =>
-      effect.type === "settled" ? `settled ${effect.operationId} ${effect.outcome}` : effect.type,
-    ),
-    ...unread.map(() => "unreadable"),
-  ];
 }
 
 const attach = doubtOf("attach", [1, 7], { id: "attach" });
@@ -314,77 +301,4 @@ test("two files at one address are told in the same order, whichever was seen fi
     const { drift } = interpret({ ...input, sightings: order });
     expect(drift.map(({ type }) => type)).toEqual(["changed", "found"]);
   }
-});
-
-describe("a product", () => {
-  const seen = (finding: Finding<null>) =>
-    interpret({
-      sightings: [{ type: "product", address: "drafts/1/product", productId: 9, at, finding }],
-      desired: desiredWith(),
-      recorded: recordedWith({
-        publications: [publicationAt(1, 9, 10)],
-        duplicates: [duplicateAt("copy", 9, 20)],
-      }),
-      settleDelayMs,
-    });
-
-  test("that is there is confirmed wherever it is recorded, by one effect", () => {
-    const confirmed = { type: "product_confirmed", productId: 9, provenance: { by: "get", at } };
-    expect(seen({ type: "present", value: null })).toEqual({
-      drift: [],
-      confirmations: [confirmed],
-      unreadable: [],
-    });
-  });
-
-  test("that is not there is gone once, and stays recorded", () => {
-    const found = seen(absent);
-    expect(found.drift).toMatchObject([{ type: "product_gone", before: { product_id: 9 } }]);
-    expect(found.confirmations).toEqual([{ type: "looked_at", resource: "products/9", at }]);
-  });
-
-  test("that could not be read is neither", () => {
-    const found = seen(unreadable);
-    expect(summarize(found)).toEqual(["looked_at", "unreadable"]);
-    expect(found.unreadable).toEqual([{ address: "drafts/1/product", failure }]);
-  });
-});
-
-describe("uploads", () => {
-  const seen = (finding: Extract<Sighting, { type: "uploads" }>["finding"]) =>
-    interpret({
-      sightings: [{ type: "uploads", uploadIds: ["u", "v", "w"], at, finding }],
-      desired: desiredWith(),
-      recorded: recordedWith({ uploads: [uploadOf("u"), uploadOf("v"), uploadOf("w")] }),
-      settleDelayMs,
-    });
-
-  test("that have ended are noted; one that is pending, not told or not asked for is not", () => {
-    const found = seen({
-      type: "present",
-      value: [
-        { uploadId: "u", status: "success", rawStatus: "success", fileId: 5 },
-        { uploadId: "v", status: "failed", rawStatus: "broken" },
-        { uploadId: "x", status: "success", rawStatus: "success", fileId: 6 },
-      ],
-    });
-    expect(found).toEqual({
-      drift: [],
-      confirmations: [
-        { type: "upload_ended", uploadId: "u", status: "success", fileId: 5 },
-        { type: "upload_ended", uploadId: "v", status: "failed" },
-      ],
-      unreadable: [],
-    });
-    const pending = { uploadId: "w", status: "pending", rawStatus: "queued" } as const;
-    expect(seen({ type: "present", value: [pending] }).confirmations).toEqual([]);
-  });
-
-  test("that could not be read are each unreadable", () => {
-    expect(seen(unreadable).unreadable.map((item) => item.address)).toEqual([
-      "uploads/u",
-      "uploads/v",
-      "uploads/w",
-    ]);
-  });
 });

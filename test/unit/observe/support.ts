@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { formatAddress } from "../../../src/model/address.ts";
 import type { Look } from "../../../src/model/observed.ts";
+import type { CallFailure } from "../../../src/model/outcome.ts";
 import type {
   RecordedAttachment,
   RecordedDuplicate,
@@ -9,6 +10,7 @@ import type {
   RecordedUpload,
 } from "../../../src/model/recorded.ts";
 import type { LookInput, LookPolicy } from "../../../src/observe/choose-looks.ts";
+import type { interpret } from "../../../src/observe/interpret.ts";
 import { makeFileIdFinder } from "../../../src/plan/recorded-index.ts";
 import { desiredWith, draftWith, recordedFile, recordedWith, wantedFile } from "../../support/planning.ts";
 
@@ -226,4 +228,22 @@ export function addressOf(draft: number, fileId: number): string {
     kind: "product_files",
     ref: { by: "file_id", fileId },
   });
+}
+
+/** Why something could not be looked at. */
+export const failure: CallFailure = { code: "timeout", message: "no answer", errors: [], stops: "operation" };
+
+/** What an interpretation comes to, in few words. */
+export function summarize({
+  drift,
+  confirmations,
+  unreadable: unread,
+}: ReturnType<typeof interpret>): string[] {
+  return [
+    ...drift.map((item) => [`drift ${item.type}`, ...item.attributes].join(" ")),
+    ...confirmations.map((effect) =>
+      effect.type === "settled" ? `settled ${effect.operationId} ${effect.outcome}` : effect.type,
+    ),
+    ...unread.map(() => "unreadable"),
+  ];
 }
