@@ -36,7 +36,12 @@ export function compareAll(
     threads,
     itemsPerThread: 2_500,
     batch: 256,
-    order: (items): PageOrder => ({ type: "compare", root, files: items }),
+    order: (items): PageOrder => ({
+      type: "compare",
+      root,
+      files: items.map(({ file }) => file),
+      digests: items.map(({ digest }) => digest),
+    }),
     work: (file) => isAsKept(root, file),
     take,
   });

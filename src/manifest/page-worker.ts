@@ -1,18 +1,23 @@
 import { parentPort } from "node:worker_threads";
-import { isAsKept, type KeptFile, makePage } from "./make-page.ts";
+import { isAsKept, makePage } from "./make-page.ts";
 
 /** What a thread is told of manifests in a workspace folder. It answers with what came of each, in their order. */
 export type PageOrder =
   /** To read them: it answers with their pages. */
   | { readonly type: "make"; readonly root: string; readonly files: readonly string[] }
-  /** To look whether each is still the one that was kept. */
-  | { readonly type: "compare"; readonly root: string; readonly files: readonly KeptFile[] };
+  /** To look whether each is still the one with the digest at its place. Flat lists: each object of a message costs time. */
+  | {
+      readonly type: "compare";
+      readonly root: string;
+      readonly files: readonly string[];
+      readonly digests: readonly string[];
+    };
 
 parentPort?.on("message", (order: PageOrder) => {
   const { root } = order;
   parentPort?.postMessage(
     order.type === "make"
       ? order.files.map((file) => makePage(root, file))
-      : order.files.map((file) => isAsKept(root, file)),
+      : order.files.map((file, at) => isAsKept(root, { file, digest: order.digests[at] ?? "" })),
   );
 });
