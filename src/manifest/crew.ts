@@ -46,9 +46,16 @@ export async function shareOut<Item, Result>(crew: CrewWork<Item, Result>): Prom
   }
 }
 
-async function startWorkers(script: URL, count: number): Promise<Worker[]> {
+/** As many as can be started: processes may be limited, or may have no threads. */
+async function startWorkers(script: URL, count: number): Promise<readonly Worker[]> {
   const { Worker } = await import("node:worker_threads");
-  return Array.from({ length: count }, () => new Worker(script));
+  const workers: Worker[] = [];
+  try {
+    while (workers.length < count) workers.push(new Worker(script));
+  } catch {
+    // The others do its share.
+  }
+  return workers;
 }
 
 interface Share<Item> {

@@ -126,6 +126,7 @@ describe("a ledger that a thread reads", () => {
   });
 
   test.each([
+    ["cannot be started", () => new URL("http://localhost/worker.js")],
     ["cannot be found", () => new URL("missing.js", import.meta.url)],
     ["ends at once", () => scriptOf("process.exit(1);")],
     [

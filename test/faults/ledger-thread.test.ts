@@ -75,6 +75,7 @@ describe("a ledger that a thread commits to", () => {
   });
 
   test.each([
+    ["cannot be started", () => new URL("http://localhost/worker.js")],
     ["cannot be found", () => new URL("missing.js", import.meta.url)],
     ["ends at once", () => scriptOf("process.exit(1);")],
   ])("is written to by the main one when its script %s", async (_name, locate) => {

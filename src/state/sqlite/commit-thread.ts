@@ -1,7 +1,8 @@
 import { LedgerError } from "../ledger-error.ts";
 import { type Step, StepRefusedError } from "../step.ts";
 import { AnsweringThread } from "./answering-thread.ts";
-import type { CommitOrder, CommitReply, CommitterFile, CommitterMessage } from "./step-committer.ts";
+import type { OpenedFile } from "./ledger-file.ts";
+import type { CommitOrder, CommitReply, CommitterMessage } from "./step-committer.ts";
 import { failureOf } from "./told-failure.ts";
 
 /** A thread that may commit for a SQLite ledger: the compiled `commit-worker`, and from how many steps in one transaction on. */
@@ -48,7 +49,7 @@ export class CommitThread {
   readonly #texts = new Texts();
   #hasReplied = false;
 
-  constructor(script: URL, file: CommitterFile) {
+  constructor(script: URL, file: OpenedFile) {
     this.#thread = new AnsweringThread(script, file);
     this.#location = file.location;
   }

@@ -104,21 +104,32 @@ export interface FileIdentity {
   readonly inode: bigint;
 }
 
+/** A file as another thread is told of it. */
+export interface OpenedFile {
+  readonly location: string;
+  /** As it was found when the ledger was opened: no other is read or written to. */
+  readonly file: FileIdentity | undefined;
+}
+
 /** `undefined` when there is none. */
 export function identify(location: string): FileIdentity | undefined {
   const found = statSync(location, { bigint: true, throwIfNoEntry: false });
   return found === undefined ? undefined : { device: found.dev, inode: found.ino };
 }
 
-/** Throws `ledger-replaced` unless `location` still leads to the file that was `opened`. */
-export function assertSameFile(location: string, opened: FileIdentity | undefined): void {
+/** Throws `ledger-replaced` unless `location` still leads to the file that was `opened`; `then` is what came of it. */
+export function assertSameFile(
+  location: string,
+  opened: FileIdentity | undefined,
+  then = "the change was not made",
+): void {
   const found = identify(location);
   if (found !== undefined && found.device === opened?.device && found.inode === opened.inode) return;
   const says =
     found === undefined
       ? "was removed while it was in use"
       : "was replaced by another file while it was in use";
-  throw new LedgerError("ledger-replaced", `The ledger ${location} ${says}; the change was not made.`, {
+  throw new LedgerError("ledger-replaced", `The ledger ${location} ${says}; ${then}.`, {
     hint: "Put the file back from a backup (or `draftsync state import` an export of it) while no draftsync is running.",
   });
 }

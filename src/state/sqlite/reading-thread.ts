@@ -1,7 +1,7 @@
 import type { QueryResult, TransactionSettings } from "kysely";
 import { LedgerError } from "../ledger-error.ts";
 import { AnsweringThread } from "./answering-thread.ts";
-import type { StillFile } from "./ledger-file.ts";
+import type { OpenedFile, StillFile } from "./ledger-file.ts";
 import type { Session } from "./sqlite-session.ts";
 import { failureOf, type ToldFailure } from "./told-failure.ts";
 
@@ -9,11 +9,6 @@ import { failureOf, type ToldFailure } from "./told-failure.ts";
 export interface ReadingThreadOptions {
   readonly script: URL;
   readonly leastBytes: number;
-}
-
-/** The file that the thread reads. */
-export interface ReadingThreadData {
-  readonly location: string;
 }
 
 /** What the thread is told: `open` comes first; `close` last, and has no reply. */
@@ -34,9 +29,9 @@ export class ReadingThread implements Session {
   readonly #thread: AnsweringThread<ReadingOrder, ReadingReply>;
   readonly #location: string;
 
-  constructor(script: URL, location: string) {
-    this.#thread = new AnsweringThread(script, { location } satisfies ReadingThreadData);
-    this.#location = location;
+  constructor(script: URL, file: OpenedFile) {
+    this.#thread = new AnsweringThread(script, file);
+    this.#location = file.location;
   }
 
   /** Opens the file as `connectToRead` does, once; when that fails, the thread ends. `undefined`: there is no such thread. */

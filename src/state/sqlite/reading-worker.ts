@@ -1,16 +1,17 @@
 import { parentPort, workerData } from "node:worker_threads";
-import type { ReadingOrder, ReadingReply, ReadingThreadData } from "./reading-thread.ts";
+import type { OpenedFile } from "./ledger-file.ts";
+import type { ReadingOrder, ReadingReply } from "./reading-thread.ts";
 import { connectToRead } from "./sqlite-connection.ts";
 import { SqliteSession } from "./sqlite-session.ts";
 import { tellFailure } from "./told-failure.ts";
 
 type OrderToReply = Exclude<ReadingOrder, "close">;
 
-const { location }: ReadingThreadData = workerData;
+const { location, file }: OpenedFile = workerData;
 let session: SqliteSession | undefined;
 
 function open(): ReadingReply {
-  const { database, still } = connectToRead(location);
+  const { database, still } = connectToRead(location, file);
   session = new SqliteSession(database);
   return { type: "opened", still };
 }

@@ -1,7 +1,13 @@
 import { pathToFileURL } from "node:url";
 import Database from "libsql";
 import { LedgerError } from "../ledger-error.ts";
-import { describeStill, isWritable, type StillFile } from "./ledger-file.ts";
+import {
+  assertSameFile,
+  describeStill,
+  type FileIdentity,
+  isWritable,
+  type StillFile,
+} from "./ledger-file.ts";
 import { applyPragmas, busyTimeout } from "./pragmas.ts";
 import { isForbidden } from "./sqlite-failure.ts";
 
@@ -14,9 +20,11 @@ export interface ReadingConnection {
 
 /**
  * Opens a file to read it. Who may not write one that nobody has open reads it as one that nobody can write to: the two
- * files beside it could not be made, or would belong to the wrong user and keep the right one out.
+ * files beside it could not be made, or would belong to the wrong user and keep the right one out. `file` is what was found
+ * at the location: SQLite would make one where there is none any more.
  */
-export function connectToRead(location: string): ReadingConnection {
+export function connectToRead(location: string, file: FileIdentity | undefined): ReadingConnection {
+  assertSameFile(location, file, "nothing was read");
   const still = describeStill(location);
   if (still === undefined) return { database: openToRead(location, location), still };
   const frozen = () => ({

@@ -11,6 +11,7 @@ import {
   type FileIdentity,
   findFile,
   identify,
+  type OpenedFile,
   prepareFile,
   type StillFile,
   sizeOf,
@@ -59,7 +60,9 @@ export async function openSqliteToRead(options: {
   try {
     if (!(await findFile(location, clock))) return undefined;
     const file = identify(location);
-    const { session, still } = await patientlyWith(clock, () => openSession(location, readingThread));
+    const { session, still } = await patientlyWith(clock, () =>
+      openSession({ location, file }, readingThread),
+    );
     return new SqliteLedgerDatabase(session, { location, clock, file, still });
   } catch (error) {
     throw explainFailure(error, location);
@@ -73,15 +76,16 @@ interface ReadingSession {
 
 /** On a thread of its own where that pays and there is one. */
 async function openSession(
-  location: string,
+  opening: OpenedFile,
   thread: ReadingThreadOptions | undefined,
 ): Promise<ReadingSession> {
+  const { location, file } = opening;
   if (thread !== undefined && sizeOf(location) >= thread.leastBytes) {
-    const session = new ReadingThread(thread.script, location);
+    const session = new ReadingThread(thread.script, opening);
     const opened = await session.open();
     if (opened !== undefined) return { session, ...opened };
   }
-  const { database, still } = connectToRead(location);
+  const { database, still } = connectToRead(location, file);
   return { session: new SqliteSession(database), still };
 }
 

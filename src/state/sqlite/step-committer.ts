@@ -1,16 +1,9 @@
 import type Database from "libsql";
 import { LedgerError } from "../ledger-error.ts";
 import type { Step } from "../step.ts";
-import { assertSameFile, type FileIdentity } from "./ledger-file.ts";
+import { assertSameFile, type OpenedFile } from "./ledger-file.ts";
 import { connect } from "./sqlite-connection.ts";
 import { type ToldFailure, tellFailure } from "./told-failure.ts";
-
-/** The file that a {@link StepCommitter} writes to. */
-export interface CommitterFile {
-  readonly location: string;
-  /** As the ledger found it when it was opened: no other is written to. */
-  readonly file: FileIdentity | undefined;
-}
 
 /**
  * Steps of one transaction, as they go from one thread to the other: each text is sent once, and then named by its place.
@@ -40,12 +33,12 @@ export type CommitReply =
 
 /** Commits steps to a SQLite ledger over a connection of its own, and stands still meanwhile: for a thread that does nothing else. */
 export class StepCommitter {
-  readonly #of: CommitterFile;
+  readonly #of: OpenedFile;
   readonly #texts: string[] = [];
   readonly #statements: Database.Statement[] = [];
   #database: Database.Database | undefined;
 
-  constructor(of: CommitterFile) {
+  constructor(of: OpenedFile) {
     this.#of = of;
   }
 

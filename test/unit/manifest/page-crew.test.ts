@@ -41,6 +41,12 @@ test.each(failures)("what a thread leaves that %s is done by the others", async 
   expect(await draftsOf(loaded)).toEqual(numbers(900));
 });
 
+test("where no thread can be started, the main one does all", async () => {
+  const threads = { script: new URL("http://localhost/worker.js"), count: 3 };
+  const loaded = loadManifests({ root: workspaceOf(900), patterns, sources: "stat", threads });
+  expect(await draftsOf(loaded)).toEqual(numbers(900));
+});
+
 describe("of many manifests that were kept", () => {
   const count = 2_600;
 

@@ -1,4 +1,12 @@
-import { appendFileSync, chmodSync, copyFileSync, readdirSync, rmSync } from "node:fs";
+import {
+  appendFileSync,
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "libsql";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -33,6 +41,25 @@ export function describeSqliteReader(
     onTestFinished(() => reader.close());
     return reader;
   };
+
+  test(`${name}: a file that is removed, or replaced, while it is being opened is neither made nor read`, async () => {
+    for (const change of [rmSync, (location: string) => renameSync(`${location}.other`, location)]) {
+      const location = await filledFile();
+      copyFileSync(location, `${location}.other`);
+      let looks = 0;
+      const monotonic = () => {
+        // First the file is looked for; then it is opened, and tried again for a while.
+        looks += 1;
+        if (looks === 2) change(location);
+        return 0;
+      };
+      await expect(open({ location, clock: { ...systemClock, monotonic } })).rejects.toMatchObject({
+        code: "ledger-replaced",
+        message: expect.stringContaining("nothing was read"),
+      });
+      expect(existsSync(location)).toBe(change !== rmSync);
+    }
+  });
 
   describe(`${name}: without the right to write`, () => {
     test.each([

@@ -97,7 +97,8 @@ export const ledgerPages = {
   },
   "ledger-replaced": {
     title: "The ledger's file was removed or replaced while it was open",
-    meaning: "Writing on would have gone to a file that nobody sees any more. The change was not made.",
+    meaning:
+      "Writing on would have gone to a file that nobody sees any more, and reading would have shown another ledger. Nothing was changed.",
     cure: [
       "While no draftsync runs, put the file back from a backup, or `draftsync state import` an export of it.",
     ],
