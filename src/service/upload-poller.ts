@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { EventSink } from "../model/event.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
 import type { Clock, UploadStatus } from "../model/ports.ts";
@@ -96,6 +97,8 @@ export class UploadPoller {
   async #run(): Promise<void> {
     if (this.#running) return;
     this.#running = true;
+    // Whoever begins to wait in this turn of the event loop is asked for together.
+    await nextTurn();
     while (this.#waiters.size > 0) {
       const now = this.#parts.clock.monotonic();
       const waiters = [...this.#waiters].sort((a, b) => a.dueAt - b.dueAt);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { systemClock } from "../../../src/model/ports.ts";
 import { noSignal, startHarness, uploadResource } from "./support/harness.ts";
 import type { RecordedRequest } from "./support/raw-server.ts";
 import { answer } from "./support/raw-server.ts";
@@ -55,10 +56,12 @@ describe("awaitUpload", () => {
     expect(pages.filter(({ length }) => length === 50)).toHaveLength(2);
   });
 
-  it("answers two who wait for the same upload with one question", async () => {
+  it("answers two who wait for the same upload with one question, however slowly they come", async () => {
+    let elapsed = 0;
+    const slow = { now: systemClock.now, monotonic: () => (elapsed += 10) };
     const { service, server } = await startHarness(
       (request) => answer(200, { data: idsOf(request).map((id) => uploadResource(id, "success", 7)) }),
-      { profile: quick },
+      { profile: quick, clock: slow },
     );
     const both = await Promise.all([
       service.awaitUpload("u1", noSignal()),
