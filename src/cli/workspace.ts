@@ -70,7 +70,7 @@ export async function inWorkspaceOf<T>(
     if (reading === undefined) {
       const { openLedgerReader } = await import("../state/open-ledger.ts");
       reading = keep(
-        await openLedgerReader({ location: config.stateLocation, clock: systemClock, ...threads }),
+        await openLedgerReader({ location: config.stateLocation, clock: systemClock, readingThread }),
       );
       if (reading.isMissing) cli.terminal.err(`note: there is no ledger at ${reading.location} yet\n\n`);
     }
@@ -116,23 +116,22 @@ function telling({ terminal }: Cli, emit: EventSink): EventSink {
   };
 }
 
-/**
- * Fewer changes at once are committed sooner than a thread is started, and a smaller ledger is read sooner. There are none
- * in the sources, which are not compiled.
- */
-const threads = import.meta.url.endsWith(".ts")
-  ? {}
-  : {
-      commitThread: { script: new URL("../state/sqlite/commit-worker.js", import.meta.url), crowd: 24 },
-      readingThread: {
-        script: new URL("../state/sqlite/reading-worker.js", import.meta.url),
-        leastBytes: 8_000_000,
-      },
-    };
+/** There are no scripts for threads in the sources, which are not compiled. */
+const isCompiled = !import.meta.url.endsWith(".ts");
+
+/** Fewer changes at once are committed sooner than a thread is started. */
+const commitThread = isCompiled
+  ? { script: new URL("../state/sqlite/commit-worker.js", import.meta.url), crowd: 24 }
+  : undefined;
+
+/** A smaller ledger is read sooner than a thread is started. */
+const readingThread = isCompiled
+  ? { script: new URL("../state/sqlite/reading-worker.js", import.meta.url), leastBytes: 8_000_000 }
+  : undefined;
 
 async function openLedgerOf(config: Config): Promise<StateStore> {
   const { openLedger } = await import("../state/open-ledger.ts");
-  return openLedger({ location: config.stateLocation, clock: systemClock, ...threads });
+  return openLedger({ location: config.stateLocation, clock: systemClock, commitThread });
 }
 
 interface Connection {

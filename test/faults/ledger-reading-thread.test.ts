@@ -1,6 +1,5 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import Database from "libsql";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Clock, systemClock } from "../../src/model/ports.ts";
@@ -9,6 +8,7 @@ import { openLedgerReader, type ReaderOptions } from "../../src/state/open-ledge
 import { describeSqliteReader, fileIds, filledFile } from "../unit/state/ledger-reader-suite.ts";
 import { attached, attachOperation, hurriedClock, sampleRun } from "../unit/state/ledger-values.ts";
 import { freshFolder, openForTest } from "../unit/state/samples.ts";
+import { scriptOf } from "./support/thread-script.ts";
 
 const compiled = new URL("../../dist/state/sqlite/reading-worker.js", import.meta.url);
 
@@ -23,13 +23,6 @@ async function readForTest(
   const reader = await openOnThread({ location, clock }, script);
   onTestFinished(() => reader.close());
   return reader;
-}
-
-/** A script that a thread may be started with in place of the compiled one. */
-function scriptOf(text: string): URL {
-  const path = join(freshFolder(), "worker.mjs");
-  writeFileSync(path, text);
-  return pathToFileURL(path);
 }
 
 describeSqliteReader("SQLite, read by a thread", openOnThread);

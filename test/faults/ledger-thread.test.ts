@@ -1,6 +1,5 @@
-import { rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import Database from "libsql";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Clock, systemClock } from "../../src/model/ports.ts";
@@ -11,6 +10,7 @@ import { describeLedgerState } from "../unit/state/ledger-state-suite.ts";
 import { describeLedger } from "../unit/state/ledger-suite.ts";
 import { attached, attachOperation, hurriedClock, sampleRun } from "../unit/state/ledger-values.ts";
 import { freshFolder } from "../unit/state/samples.ts";
+import { scriptOf } from "./support/thread-script.ts";
 
 const compiled = new URL("../../dist/state/sqlite/commit-worker.js", import.meta.url);
 
@@ -38,13 +38,6 @@ describeLedgerLock(name, async () => {
   const location = join(freshFolder(), "state.db");
   return (clock) => openOnThread(location, { clock });
 });
-
-/** A script that a thread may be started with in place of the compiled one. */
-function scriptOf(text: string): URL {
-  const path = join(freshFolder(), "worker.mjs");
-  writeFileSync(path, text);
-  return pathToFileURL(path);
-}
 
 describe("a ledger that a thread commits to", () => {
   test("refuses every change once its file was removed, and makes no other", async () => {

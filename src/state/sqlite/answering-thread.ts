@@ -38,8 +38,8 @@ export class AnsweringThread<Order, Reply> {
     if (this.#isGone) return Promise.resolve(undefined);
     this.#worker?.ref();
     return new Promise((resolve) => {
-      this.#owed.push(resolve);
       this.#worker?.postMessage(order);
+      this.#owed.push(resolve);
     });
   }
 

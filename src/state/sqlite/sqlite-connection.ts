@@ -67,6 +67,11 @@ export function connect(location: string): Database.Database {
   }
 }
 
+/** A full disk and some other failures have rolled back already (https://www.sqlite.org/lang_transaction.html §3). */
+export function rollBack(database: Database.Database): void {
+  if (database.inTransaction) database.exec("rollback");
+}
+
 /** Closes a connection, and leaves the file whole by itself, so that it can be copied. */
 export function disconnect(database: Database.Database): void {
   try {

@@ -1,7 +1,7 @@
 import type { QueryResult, TransactionSettings } from "kysely";
 import type Database from "libsql";
 import { storable } from "../storable.ts";
-import { disconnect } from "./sqlite-connection.ts";
+import { disconnect, rollBack } from "./sqlite-connection.ts";
 
 /** One connection to a SQLite file, on this thread or on another one. One statement at a time, and one transaction. */
 export interface Session {
@@ -49,8 +49,7 @@ export class SqliteSession implements Session {
   }
 
   rollback(): void {
-    // A full disk and some other failures have rolled back already (https://www.sqlite.org/lang_transaction.html §3).
-    if (this.#database.inTransaction) this.#database.exec("rollback");
+    rollBack(this.#database);
   }
 
   query<Row>(text: string, parameters: readonly unknown[]): QueryResult<Row> {

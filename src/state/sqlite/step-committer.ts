@@ -2,7 +2,7 @@ import type Database from "libsql";
 import { LedgerError } from "../ledger-error.ts";
 import type { Step } from "../step.ts";
 import { assertSameFile, type OpenedFile } from "./ledger-file.ts";
-import { connect } from "./sqlite-connection.ts";
+import { connect, rollBack } from "./sqlite-connection.ts";
 import { type ToldFailure, tellFailure } from "./told-failure.ts";
 
 /**
@@ -81,8 +81,7 @@ export class StepCommitter {
       database.exec("commit");
       return { type: "committed" };
     } catch (error) {
-      // A full disk and some other failures have rolled back already (https://www.sqlite.org/lang_transaction.html §3).
-      if (database.inTransaction) database.exec("rollback");
+      rollBack(database);
       throw error;
     }
   }
