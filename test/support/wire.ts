@@ -1,11 +1,38 @@
+import { z } from "zod";
 import type { Arrival } from "../../src/sandbox/server.ts";
 
 /**
  * Requests as they stood on the wire, one block each, for comparison with a written list. What differs from run to
- * run (ports, dates, signatures) is replaced by a word; storage requests keep their line only.
+ * run (ports, dates, signatures) is replaced by a word; storage requests keep their line only. Those of one subject
+ * stand together, in the order in which they came; between subjects that are worked on side by side there is none.
  */
 export function formatWire(arrivals: readonly Arrival[]): string {
-  return arrivals.map((arrival) => normalize(formatArrival(arrival))).join("\n");
+  const subjects = new Map<string, string[]>();
+  for (const arrival of arrivals) {
+    const subject = subjectOf(arrival);
+    const blocks = subjects.get(subject) ?? [];
+    blocks.push(normalize(formatArrival(arrival)));
+    subjects.set(subject, blocks);
+  }
+  return [...subjects]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([subject, blocks]) => `# ${subject}\n\n${blocks.join("\n")}`)
+    .join("\n");
+}
+
+const UploadBody = z.object({ data: z.object({ attributes: z.object({ upload_key: z.string() }) }) });
+const ProductBody = z.object({
+  data: z.object({ relationships: z.object({ draft: z.object({ data: z.object({ id: z.string() }) }) }) }),
+});
+
+/** What is worked on: a draft, a product that is duplicated, an object that was in storage before, or the sources. */
+function subjectOf({ path, body }: Arrival): string {
+  const [, draft] = /^\/api\/drafts\/(\d+)\//.exec(path) ?? [];
+  if (draft !== undefined) return `draft ${draft}`;
+  if (path === "/api/products") return `draft ${ProductBody.parse(body).data.relationships.draft.data.id}`;
+  if (path.startsWith("/api/products/")) return `product ${path.split("/")[3]}`;
+  const key = UploadBody.safeParse(body).data?.data.attributes.upload_key;
+  return key === undefined || key.startsWith("uploads/") ? "sources" : key;
 }
 
 function formatArrival({ method, path, query, headers, body, status, side }: Arrival): string {
