@@ -44,8 +44,9 @@ export async function killAtByte(world: CrashWorld, point: BytePoint): Promise<V
   try {
     const running = startApply(life);
     kill = () => {
-      void world.proxy.cut();
+      // Before the line is cut: whoever sees a line cut would write that down.
       running.kill("SIGKILL");
+      void world.proxy.cut();
     };
     const { code } = await running.ended;
     return code === 128 ? await survive(world, life, binary) : undefined;
