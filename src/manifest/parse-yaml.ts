@@ -1,8 +1,9 @@
-import type { CST } from "yaml";
-import { Composer, Document, isNode, Lexer, Parser } from "yaml";
-import { composePlain, composerOptions } from "./compose-plain.ts";
+import type { CST, Document } from "yaml";
+import { Composer, isNode, Lexer, Parser } from "yaml";
+import { composePlain } from "./compose-plain.ts";
 import type { YamlNode } from "./nodes.ts";
 import { isNothing, takeOver } from "./nodes.ts";
+import { composerOptions } from "./plain-scalars.ts";
 import { reveal } from "./quote.ts";
 import type { Finding } from "./source-text.ts";
 import { syntaxFindings } from "./syntax-findings.ts";
@@ -29,13 +30,15 @@ export function parseYaml(text: string): {
   readonly findings: Finding[];
 } {
   const findings = unprintableFindings(text);
+  // Control characters in the text would pass for those that the lexer puts between its lexemes.
+  const plain = findings.length === 0 ? composePlain(text) : undefined;
+  if (plain !== undefined) return { documents: plain.map((root) => ({ root, broken: false })), findings };
   const stream = new Stream(text);
   const composed = stream.read();
-  const broken = stream.cutAt !== undefined;
+  const isCut = stream.cutAt !== undefined;
   const documents = composed.map((document, index) => {
     // The document that was cut off has errors that only say so.
-    const cut = broken && index === composed.length - 1;
-    if (!(document instanceof Document)) return { root: document, broken: cut };
+    const cut = isCut && index === composed.length - 1;
     const errors = document.errors.filter((error) => error.code !== "TAG_RESOLVE_FAILED");
     if (!cut) findings.push(...syntaxFindings(text, document, [...errors, ...otherWarnings(document)]));
     const { contents } = document;
@@ -45,26 +48,20 @@ export function parseYaml(text: string): {
   return { documents: documents.filter(({ root, broken }) => broken || !isEmpty(root)), findings };
 }
 
-/**
- * Drives the library's lexer, parser and composer one lexeme at a time, so that depth and tags are seen on the way. As long as
- * documents are plain, their nodes are made without the composer; it gets everything from the first one on that is not.
- */
+/** Drives the library's lexer, parser and composer one lexeme at a time, so that depth and tags are seen on the way. */
 class Stream {
   readonly findings: Finding[] = [];
   cutAt: number | undefined;
   readonly #text: string;
   readonly #parser = new Parser();
-  #composer: Composer | undefined;
-  /** The nodes of plain documents, then the documents of the composer. */
-  readonly #documents: (YamlNode | Document)[] = [];
-  /** Of the last plain document: what comes after it may be a mistake that the composer finds in it. */
-  #last: CST.Document | undefined;
+  readonly #composer = new Composer(composerOptions);
+  readonly #documents: Document[] = [];
 
   constructor(text: string) {
     this.#text = text;
   }
 
-  read(): readonly (YamlNode | Document)[] {
+  read(): readonly Document[] {
     let inScalar = false;
     for (const lexeme of new Lexer().lex(this.#text)) {
       if (!inScalar && lexeme.charCodeAt(0) === 0x21) this.#foundTag(lexeme);
@@ -77,9 +74,8 @@ class Stream {
       }
     }
     this.#compose(this.#parser.end());
-    if (this.#composer === undefined) return this.#documents;
     for (const document of this.#composer.end()) this.#documents.push(document);
-    if (this.#documents.length === 0) this.#foundStreamErrors(this.#composer);
+    if (this.#documents.length === 0) this.#foundStreamErrors();
     return this.#documents;
   }
 
@@ -87,41 +83,8 @@ class Stream {
     for (const token of tokens) {
       // Kept from the composer: `%YAML 1.1` would change what `yes` and `010` mean.
       if (token.type === "directive") this.#foundDirective(token.offset, token.source);
-      else if (this.#composer !== undefined) this.#composeWith(this.#composer, token);
-      else if (!this.#takePlain(token)) this.#composeWith(this.#startComposer(), token);
+      else for (const document of this.#composer.next(token)) this.#documents.push(document);
     }
-  }
-
-  #composeWith(composer: Composer, token: CST.Token): void {
-    for (const document of composer.next(token)) this.#documents.push(document);
-  }
-
-  /** Blank lines and comments before a document, and documents that are plain. */
-  #takePlain(token: CST.Token): boolean {
-    switch (token.type) {
-      case "comment":
-      case "newline":
-      case "space":
-        return true;
-      case "document": {
-        const root = composePlain(token);
-        if (root === undefined) return false;
-        this.#documents.push(root);
-        this.#last = token;
-        return true;
-      }
-      default:
-        return false;
-    }
-  }
-
-  #startComposer(): Composer {
-    this.#composer = new Composer(composerOptions);
-    if (this.#last !== undefined) {
-      this.#documents.pop();
-      this.#composeWith(this.#composer, this.#last);
-    }
-    return this.#composer;
   }
 
   #foundTag(tag: string): void {
@@ -153,8 +116,8 @@ class Stream {
     });
   }
 
-  #foundStreamErrors(composer: Composer): void {
-    for (const error of composer.streamInfo().errors) {
+  #foundStreamErrors(): void {
+    for (const error of this.#composer.streamInfo().errors) {
       this.findings.push({
         code: "yaml-syntax",
         message: "There is something here that belongs to no document",

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { CST } from "yaml";
 import { Composer, isNode, Parser } from "yaml";
-import { composePlain, composerOptions } from "../../../src/manifest/compose-plain.ts";
+import { composePlain } from "../../../src/manifest/compose-plain.ts";
 import type { YamlNode } from "../../../src/manifest/nodes.ts";
 import { isNothing, takeOver } from "../../../src/manifest/nodes.ts";
 import { parseYaml } from "../../../src/manifest/parse-yaml.ts";
+import { composerOptions } from "../../../src/manifest/plain-scalars.ts";
 
 /** Without the ends of collections, which the library counts with the line end that comes after them. */
 function outline(node: YamlNode | undefined): unknown {
@@ -27,31 +27,24 @@ function outlineOf(contents: unknown): unknown {
   return isNode(contents) ? outline(takeOver(contents)) : null;
 }
 
-/** How many documents of a text are plain; each of them is held against what the composer makes of it. */
+/** How many documents a text has, if they are plain; each of them is held against what the composer makes of it. */
 function checkPlain(text: string): number {
-  let plain = 0;
-  for (const token of new Parser().parse(text)) {
-    if (token.type !== "document") continue;
-    const root = composePlain(token);
-    if (root === undefined) continue;
-    plain += 1;
-    const [document] = composed(token);
-    expect(document?.errors).toEqual([]);
-    expect(document?.warnings).toEqual([]);
-    expect(outline(root)).toEqual(outlineOf(document?.contents));
-  }
-  return plain;
-}
-
-function composed(token: CST.Document) {
-  return [...new Composer(composerOptions).compose([token])];
+  const roots = composePlain(text) ?? [];
+  if (roots.length === 0) return 0;
+  const composed = [...new Composer(composerOptions).compose(new Parser().parse(text))];
+  expect(composed.flatMap(({ errors, warnings }) => [...errors, ...warnings])).toEqual([]);
+  expect(roots.map(outline)).toEqual(composed.map(({ contents }) => outlineOf(contents)));
+  return roots.length;
 }
 
 const scalars = [
   ..."abn~0-'\"|>&*!%@`,[]{}#?:.",
   "true",
+  "True",
+  "TRUE",
   "False",
   "null",
+  "Null",
   "NULL",
   "1",
   "-1",
@@ -203,6 +196,52 @@ const mended = fc
     return text.slice(0, from) + by + text.slice(from + length);
   });
 
+/** Lines that are plain each by itself, indented at random: only together they make sense, or none. */
+const indented = fc
+  .array(
+    fc.record({
+      indent: fc.constantFrom(0, 0, 1, 2, 2, 3, 4, 6),
+      dash: fc.constantFrom("", "", "- ", "-   "),
+      text: fc.constantFrom("a:", "a:", "b:", "a: 1", "b: x", '"c": y', "x", "a: |\n      t", "# c", ""),
+    }),
+    { minLength: 1, maxLength: 5 },
+  )
+  .map((lines) => lines.map(({ indent, dash, text }) => `${" ".repeat(indent)}${dash}${text}\n`).join(""));
+
+/** Collections within collections, each as far indented as it likes. */
+interface Tree {
+  readonly by: number;
+  readonly scalar?: string;
+  readonly pairs?: readonly Tree[];
+  readonly items?: readonly Tree[];
+}
+
+const by = fc.integer({ min: 1, max: 4 });
+const { map } = fc.letrec<{ any: Tree; map: Tree; list: Tree; leaf: Tree }>((tie) => ({
+  any: fc.oneof({ maxDepth: 4 }, tie("leaf"), tie("map"), tie("list")),
+  leaf: fc.record({ by, scalar: fc.constantFrom("x", "1", '"2020"', "a  # c", `>-\n${" ".repeat(40)}t\n`) }),
+  map: fc.record({ by, pairs: fc.array(tie("any"), { minLength: 1, maxLength: 3 }) }),
+  list: fc.record({
+    by: fc.integer({ min: 0, max: 4 }),
+    items: fc.array(fc.oneof(tie("leaf"), tie("map")), { minLength: 1, maxLength: 3 }),
+  }),
+}));
+
+/** What stands after a colon, or the lines of a root. */
+function written(tree: Tree, indent: number, lead: "\n" | ""): string {
+  if (tree.scalar !== undefined) return ` ${tree.scalar}\n`;
+  const margin = " ".repeat(indent + tree.by);
+  if (tree.pairs !== undefined) {
+    const pairs = tree.pairs.map((pair, at) => `k${at}:${written(pair, indent + tree.by, "\n")}`);
+    return `${lead}${margin}${pairs.join(margin)}`;
+  }
+  const items = (tree.items ?? []).map((item) => {
+    const inner = written(item, margin.length + 1, "");
+    return `${margin}-${item.scalar === undefined ? inner.slice(margin.length + 1) : inner}`;
+  });
+  return `${lead}${items.join(`\n${margin}# c\n`)}`;
+}
+
 const runs = { numRuns: 1500 };
 
 describe("what is made of plain documents is what the composer makes of them", () => {
@@ -224,6 +263,27 @@ describe("what is made of plain documents is what the composer makes of them", (
     expect(plain).toBeGreaterThan(runs.numRuns / 2);
   });
 
+  test("in lines that are indented at random", () => {
+    let plain = 0;
+    fc.assert(
+      fc.property(indented, (text) => {
+        plain += checkPlain(text);
+      }),
+      runs,
+    );
+    expect(plain).toBeGreaterThan(runs.numRuns / 50);
+  });
+
+  test("in collections within collections, all of which are plain", () => {
+    fc.assert(
+      fc.property(map, (tree) => {
+        const text = written(tree, -tree.by, "");
+        expect(`${checkPlain(text)} of\n${text}`).toBe(`1 of\n${text}`);
+      }),
+      runs,
+    );
+  });
+
   test("in sound texts with a stretch replaced", () => {
     fc.assert(
       fc.property(mended, (text) => void checkPlain(text)),
@@ -232,14 +292,26 @@ describe("what is made of plain documents is what the composer makes of them", (
   });
 });
 
+test.each([...scalars, ..."%@`,".split("").map((start) => `${start}x`)])(
+  "%s is what the composer makes of it, as a value, an item and a key",
+  (scalar) => {
+    for (const text of [`a: ${scalar}\n`, `a:\n- ${scalar}\n- b\n`, `${scalar}: b\n`]) checkPlain(text);
+  },
+);
+
 test.each([
   ["comments and blank lines", "# c\n\na: 1 # c\n\n# c\nb:\n  # c\n  - c: d\n    # c\n  # c\n"],
   ["marks", "---\na: 1\n"],
   ["line ends of Windows", "a: 1\r\nb:\r\n  - c: |\r\n      d\r\n"],
   ["texts over several lines", 'a: >-\n  b\n  c\nd: "e\n  f"\ng: h\n  i\n'],
   ["lists of scalars", "a:\n- 1\n- true\n- x\n"],
+  ["texts that say how far they are indented", "a:\n - |1\n   b\n - c: |2\n      d\n"],
 ])("a document with %s is plain", (_name, text) => {
   expect(checkPlain(text)).toBe(1);
+});
+
+test("of several documents, each is plain", () => {
+  expect(checkPlain("# c\n---\na: 1\n--- # c\n  b:\n  - x\n\n---\nc: |\n  d\n")).toBe(3);
 });
 
 /** The documents of a text as the composer alone makes them, without those of nothing; directives are kept from it. */
@@ -275,12 +347,18 @@ test.each([
   ["a value of nothing", "a:\n"],
   ["an explicit key", "? a\n: b\n"],
   ["a list of lists", "a:\n  - - b\n"],
+  ["a comment that is not apart", 'a: "b"#c\n'],
   ["a tab after a colon", "a:\tb\n"],
   ["a tab after a dash", "a:\n-\tb\n"],
+  ["a tab among spaces", "a:\n- \tb: c\n  d: e\n"],
   ["a tab before a dash", "a:\n- b\n\t\n- c\n"],
   ["an anchor of an entry", "a:\n- &x b\n"],
   ["a key as long as a text", `${"a".repeat(1025)}: b\n`],
   ["a key of two columns", "  a: b\n c: d\n"],
+  [
+    "more levels than manifests have",
+    `${Array.from({ length: 30 }, (_none, at) => `${" ".repeat(at)}a:`).join("\n")} 1\n`,
+  ],
   ["a scalar", "a\n"],
   ["a list", "- a\n"],
   ["nothing", "---\n"],
