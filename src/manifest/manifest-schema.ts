@@ -62,10 +62,10 @@ const source = ruled(
 ).meta({ pattern: `^${notRelative}[^\\\\${unfit}]*$` });
 
 const references = {
-  file_id: z.exactOptional(id("The id of a file that is uploaded already.")),
-  upload_id: z.exactOptional(name("The id of an upload that is registered already.")),
-  upload_key: z.exactOptional(name("The key of an object that is in the service's storage already.")),
-  source: z.exactOptional(source),
+  file_id: z.optional(id("The id of a file that is uploaded already.")),
+  upload_id: z.optional(name("The id of an upload that is registered already.")),
+  upload_key: z.optional(name("The key of an object that is in the service's storage already.")),
+  source: z.optional(source),
 };
 
 type Entry = Partial<Record<(typeof referenceNames)[number], unknown>>;
@@ -109,15 +109,15 @@ function namedIn(input: unknown): readonly string[] {
 
 const productFile = fileEntry(
   {
-    file_format: z.exactOptional(attribute("The file format's id, such as `fbx`.")),
-    format_version: z.exactOptional(
+    file_format: z.optional(attribute("The file format's id, such as `fbx`.")),
+    format_version: z.optional(
       attribute('The format\'s version, in quotes when it looks like a number: `"2020"`.'),
     ),
-    renderer: z.exactOptional(attribute("The renderer's name.")),
-    renderer_version: z.exactOptional(
+    renderer: z.optional(attribute("The renderer's name.")),
+    renderer_version: z.optional(
       attribute('The renderer\'s version, in quotes when it looks like a number: `"7.2"`.'),
     ),
-    is_native: z.exactOptional(
+    is_native: z.optional(
       z.boolean().meta({
         description:
           "true: the file is in the format the product was made in; false: it is not. Left out: not managed.",
@@ -129,7 +129,7 @@ const productFile = fileEntry(
 
 const promotionalFile = fileEntry(
   {
-    description: z.exactOptional(
+    description: z.optional(
       z.string().meta({
         description: 'The description, of any number of lines. Left out: not managed. "": cleared.',
       }),
@@ -142,20 +142,20 @@ const promotionalFile = fileEntry(
 export const draftDocument = z
   .strictObject({
     draft: id("The draft's id, as in the address of the draft: plain decimal digits."),
-    protect: z.exactOptional(
+    protect: z.optional(
       z.boolean().meta({
         description: "With `true`, nothing of this draft is ever deleted. The ledger keeps it too.",
       }),
     ),
-    product_files: z.exactOptional(
+    product_files: z.optional(
       z.array(productFile).meta({ description: "The product files that must be attached to the draft." }),
     ),
-    promotional_files: z.exactOptional(
+    promotional_files: z.optional(
       z
         .array(promotionalFile)
         .meta({ description: "The promotional files that must be attached to the draft." }),
     ),
-    publish: z.exactOptional(
+    publish: z.optional(
       z
         .union([
           z.boolean(),

@@ -51,8 +51,10 @@ export interface Attributes {
   readonly description?: string;
 }
 
+type LooseAttributes = { [Name in AttributeName]?: Attributes[Name] | undefined };
+
 /** The attributes of `source` that belong to a collection, in canonical order, absent ones left out. */
-export function pickAttributes(kind: FileKind, source: Attributes): Attributes {
+export function pickAttributes(kind: FileKind, source: Readonly<LooseAttributes>): Attributes {
   const picked: Record<string, string | boolean> = {};
   for (const name of attributeNames[kind]) {
     const value = source[name];
