@@ -16,7 +16,7 @@ import { buildPlan } from "../plan/build-plan.ts";
 import { assertOwner } from "../plan/ownership.ts";
 import type { PlaceFinder } from "../report/progress-text.ts";
 import type { Cli } from "./cli.ts";
-import { DiagnosticsError } from "./cli-error.ts";
+import { CliError, DiagnosticsError } from "./cli-error.ts";
 import type { Config } from "./config.ts";
 import { readingAids } from "./reading-aids.ts";
 import { refuseUntilTakenIn } from "./recovery.ts";
@@ -29,9 +29,12 @@ export interface DesiredState {
   readonly files: readonly string[];
 }
 
-/** Reads the manifests. Throws {@link DiagnosticsError} with everything that was found when any of it is an error. */
+/**
+ * Reads the manifests. Throws {@link DiagnosticsError} with everything that was found when any of it is an error, and
+ * {@link CliError} `aborted` after an interrupt.
+ */
 export async function loadDesired(
-  { env }: Pick<Cli, "env">,
+  { env, signal }: Pick<Cli, "env" | "signal">,
   config: Config,
   sources: "hash" | "stat",
 ): Promise<DesiredState> {
@@ -39,7 +42,11 @@ export async function loadDesired(
     root: config.root,
     patterns: config.manifests,
     sources,
+    signal,
     ...readingAids(config.root, env),
+  }).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+    throw new CliError("interrupted while the manifests were read; nothing was changed", { code: "aborted" });
   });
   if (hasErrors(loaded.diagnostics)) throw new DiagnosticsError(loaded.diagnostics);
   return loaded;

@@ -13,12 +13,13 @@ export const defineValidate: DefineCommand = (program, cli) => {
     .action((flags: WorkspaceFlags) => runValidate(cli, flags));
 };
 
-async function runValidate({ cwd, env, terminal }: Cli, flags: WorkspaceFlags): Promise<void> {
+async function runValidate(cli: Cli, flags: WorkspaceFlags): Promise<void> {
   const { loadConfig } = await import("./config.ts");
   const { loadDesired } = await import("./planning.ts");
   const { plural } = await import("../report/quantities.ts");
+  const { cwd, env, terminal } = cli;
   const config = await loadConfig({ cwd, env, flags });
-  const { desired, diagnostics, files } = await loadDesired({ env }, config, "stat");
+  const { desired, diagnostics, files } = await loadDesired(cli, config, "stat");
   if (diagnostics.length > 0) {
     tellDiagnostics(terminal, undefined, diagnostics);
     terminal.err("\n");

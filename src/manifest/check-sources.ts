@@ -21,6 +21,8 @@ export interface CheckSourcesOptions {
   /** `hash`: also reads every file and notes its content in the attachments that use it. */
   readonly sources: "hash" | "stat";
   readonly textOf: TextOf;
+  /** Ends the reading in the middle. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 interface SourceProblem {
@@ -34,16 +36,17 @@ type CheckedSource = { readonly content?: SourceContent } | { readonly problem: 
 
 /**
  * Looks at every local file that manifests name: it must be a regular file with content, inside the workspace after
- * all links. Pipes and devices are never opened. Each file is read once however often it is named.
+ * all links. Pipes and devices are never opened. Each file is read once however often it is named. Rejects with the
+ * signal's reason when that is aborted.
  */
 export async function checkSources(options: CheckSourcesOptions): Promise<Diagnostic[]> {
-  const { root, uses, sources, textOf } = options;
+  const { root, uses, sources, textOf, signal } = options;
   if (uses.length === 0) return [];
   const paths = new RealPaths(root);
   const limit = pLimit(concurrency);
   const hashes = new Map<string, Promise<SourceContent>>();
   const hash = (real: string) => {
-    const known = hashes.get(real) ?? limit(() => hashFile(real));
+    const known = hashes.get(real) ?? limit(() => hashFile(real, signal));
     hashes.set(real, known);
     return known;
   };
@@ -53,8 +56,9 @@ export async function checkSources(options: CheckSourcesOptions): Promise<Diagno
     if (users === undefined) byPath.set(use.path, [use]);
     else users.push(use);
   }
+  const tools = { root, paths, signal, hash: sources === "hash" ? hash : undefined };
   const checked = [...byPath].map(async ([path, users]) => {
-    const result = await check(root, path, paths, sources === "hash" ? hash : undefined);
+    const result = await check(path, tools);
     return users.flatMap((use) => settle(use, result, textOf));
   });
   return (await Promise.all(checked)).flat();
@@ -69,9 +73,14 @@ function settle(use: SourceUse, result: CheckedSource, textOf: TextOf): Diagnost
   return [];
 }
 
-type Hash = (real: string) => Promise<SourceContent>;
+interface CheckTools {
+  readonly root: string;
+  readonly paths: RealPaths;
+  readonly hash: ((real: string) => Promise<SourceContent>) | undefined;
+  readonly signal: AbortSignal | undefined;
+}
 
-async function check(root: string, path: string, paths: RealPaths, hash?: Hash): Promise<CheckedSource> {
+async function check(path: string, { root, paths, hash, signal }: CheckTools): Promise<CheckedSource> {
   try {
     const real = paths.of(join(root, path));
     if (!paths.contains(real)) return { problem: outside(path) };
@@ -80,6 +89,7 @@ async function check(root: string, path: string, paths: RealPaths, hash?: Hash):
     if (stats.size === 0) return { problem: empty(path) };
     return hash === undefined ? {} : { content: await hash(real) };
   } catch (error) {
+    signal?.throwIfAborted();
     return { problem: unreadable(path, error) };
   }
 }

@@ -11,6 +11,8 @@ export interface Threads {
 export interface CrewWork<Item, Result> {
   readonly items: readonly Item[];
   readonly threads?: Threads | undefined;
+  /** Ends the work in the middle. */
+  readonly signal?: AbortSignal | undefined;
   /** A thread of its own pays from so many items on. */
   readonly itemsPerThread: number;
   /** So many go to a thread at once, and half of that to the main one, which has to listen in between. */
@@ -25,24 +27,39 @@ export interface CrewWork<Item, Result> {
 
 /**
  * Does the work, on several threads when there is much. A thread that fails leaves its share to the others; the main
- * thread always does a part itself.
+ * thread always does a part itself. Rejects with the signal's reason when that is aborted.
  */
 export async function shareOut<Item, Result>(crew: CrewWork<Item, Result>): Promise<void> {
-  const { items, threads, itemsPerThread, batch, work, take } = crew;
+  const { items, threads, itemsPerThread, signal } = crew;
   const queue = new Queue(items);
   const count = Math.min(threads?.count ?? 0, Math.floor(items.length / itemsPerThread));
   const workers = threads === undefined || count === 0 ? [] : await startWorkers(threads.script, count);
   const helpers = workers.map((worker) => help(worker, queue, crew));
+  const dismiss = () => Promise.all(workers.map((worker) => worker.terminate()));
+  signal?.addEventListener("abort", dismiss);
+  try {
+    do {
+      await workOff(queue, crew);
+      await Promise.all(helpers);
+      signal?.throwIfAborted();
+    } while (!queue.isEmpty);
+  } finally {
+    signal?.removeEventListener("abort", dismiss);
+    await dismiss();
+  }
+}
+
+async function workOff<Item, Result>(
+  queue: Queue<Item>,
+  { batch, work, take, signal }: CrewWork<Item, Result>,
+): Promise<void> {
   for (;;) {
     const share = queue.next(batch / 2);
-    if (share === undefined) {
-      await Promise.all(helpers);
-      if (queue.isEmpty) return;
-      continue;
-    }
+    if (share === undefined) return;
     for (const [offset, item] of share.items.entries()) take(share.start + offset, work(item));
     // Signals, answers of the threads and a progress line get their turn.
     await setImmediate();
+    signal?.throwIfAborted();
   }
 }
 

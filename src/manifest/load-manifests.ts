@@ -33,7 +33,7 @@ export interface LoadedManifests {
 
 /**
  * Reads all manifests of a workspace. Every mistake in them is a diagnostic, and all are found in one run; nothing
- * that a user wrote makes it throw. No network, no ledger.
+ * that a user wrote makes it throw. No network, no ledger. Rejects with the signal's reason when that is aborted.
  *
  * ```
  *   files ──> bytes ──> digest ─┬─ as it was ──> page of the run before ─┐
@@ -41,7 +41,7 @@ export interface LoadedManifests {
  * ```
  */
 export async function loadManifests(options: LoadManifestsOptions): Promise<LoadedManifests> {
-  const { root, patterns, sources, maxBytes } = options;
+  const { root, patterns, sources, maxBytes, signal } = options;
   const { files, diagnostics: found } = await findFiles(root, patterns);
   const textOf = (file: string) => readText(root, file);
   const collector = new DesiredCollector(textOf);
@@ -53,7 +53,8 @@ export async function loadManifests(options: LoadManifestsOptions): Promise<Load
   }
   for (const diagnostic of collector.diagnostics) diagnostics.push(diagnostic);
   if (sources !== "unseen") {
-    for (const diagnostic of await checkSources({ root, uses: collector.sourceUses, sources, textOf })) {
+    const uses = collector.sourceUses;
+    for (const diagnostic of await checkSources({ root, uses, sources, textOf, signal })) {
       diagnostics.push(diagnostic);
     }
   }

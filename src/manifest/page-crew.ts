@@ -6,17 +6,18 @@ import type { PageOrder } from "./page-worker.ts";
 export interface PageCrew {
   readonly root: string;
   readonly threads?: Threads | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Makes the pages of all manifests. `take` is given each page as it comes, in no order. */
 export function makeAllPages(
-  { root, threads }: PageCrew,
+  { root, ...crew }: PageCrew,
   files: readonly string[],
   take: (index: number, made: MadePage) => void,
 ): Promise<void> {
   return shareOut({
+    ...crew,
     items: files,
-    threads,
     itemsPerThread: 256,
     batch: 32,
     order: (items): PageOrder => ({ type: "make", root, files: items }),
@@ -27,13 +28,13 @@ export function makeAllPages(
 
 /** Tells of all manifests whether each is still the one that was kept. `take` is told as it comes, in no order. */
 export function compareAll(
-  { root, threads }: PageCrew,
+  { root, ...crew }: PageCrew,
   files: readonly KeptFile[],
   take: (index: number, isAsKept: boolean) => void,
 ): Promise<void> {
   return shareOut({
+    ...crew,
     items: files,
-    threads,
     itemsPerThread: 2_500,
     batch: 256,
     order: (items): PageOrder => ({

@@ -16,6 +16,8 @@ export interface ReadPagesOptions {
   readonly threads?: Threads;
   /** Where what was read of many manifests is kept for the next run. */
   readonly cache?: PageCacheOptions;
+  /** Ends the reading in the middle. */
+  readonly signal?: AbortSignal;
 }
 
 /** A file for the pages of one workspace, and what else they depend on: another version's are not used. */
@@ -34,14 +36,13 @@ const utf8 = new TextDecoder();
 /** Fewer manifests are read in the time that it takes to look after a cache, or to start a thread. */
 const fewestToKeep = 200;
 
-/** The page of each file, or why there is none, in their order. */
+/** The page of each file, or why there is none, in their order. Rejects with the signal's reason when that is aborted. */
 export async function readPages(
-  { root, threads, cache }: ReadPagesOptions,
+  { cache, ...crew }: ReadPagesOptions,
   files: readonly string[],
 ): Promise<readonly (Page | Diagnostic)[]> {
-  if (files.length < fewestToKeep) return readFewPages(root, files);
+  if (files.length < fewestToKeep) return readFewPages(crew, files);
   const { compareAll, makeAllPages } = await import("./page-crew.ts");
-  const crew = { root, threads };
   const shelf = await openShelf(cache, files);
   const kept = shelf.kept;
   await compareAll(crew, kept, (at, isAsKept) => {
@@ -51,15 +52,19 @@ export async function readPages(
   const missing = shelf.missing;
   const names = missing.map((index) => files[index] ?? "");
   await makeAllPages(crew, names, (at, made) => shelf.take(missing[at] ?? 0, made));
-  await shelf.finish();
+  await shelf.finish(crew.signal);
   return shelf.pages;
 }
 
 /** On this thread, and for nobody else: no page has to be encoded. */
-async function readFewPages(root: string, files: readonly string[]): Promise<readonly (Page | Diagnostic)[]> {
+async function readFewPages(
+  { root, signal }: Pick<ReadPagesOptions, "root" | "signal">,
+  files: readonly string[],
+): Promise<readonly (Page | Diagnostic)[]> {
   const pages: (Page | Diagnostic)[] = [];
   for (const [index, file] of files.entries()) {
     if (index % fewInARow === fewInARow - 1) await setImmediate();
+    signal?.throwIfAborted();
     const read = readManifest(root, file);
     pages.push(read.ok ? readPage(file, read.bytes, { isOneOfFew: true }) : read.diagnostic);
   }
@@ -134,10 +139,11 @@ class PageShelf {
    * Unpacks what was made, and keeps it for the next run. Not before all is made: the parsing leaves much behind, and whatever
    * is alive then is moved about in memory with every collection of it.
    */
-  async finish(): Promise<void> {
+  async finish(signal: AbortSignal | undefined): Promise<void> {
     if (!this.#isNews) return;
     for (const [index, file] of this.#files.entries()) {
       if (index % filesInARow === filesInARow - 1) await setImmediate();
+      signal?.throwIfAborted();
       const made = this.pages[index] === undefined ? this.#kept.get(file) : undefined;
       if (made !== undefined) this.pages[index] = decodePage(file, utf8.decode(made.encoded));
     }

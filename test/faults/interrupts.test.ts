@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { truncateSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { useWorkspace } from "../support/workspace.ts";
@@ -88,6 +89,21 @@ test("a call by hand that is cut off is in doubt", async () => {
   expect(code).toBe(4);
   expect(stderr).toContain("it is in doubt whether this took effect");
   expect(await operations()).toEqual(["products/771200/duplicate unknown cut-off"]);
+});
+
+test("a plan that reads a large source ends at the first interrupt", async () => {
+  await folder.write({
+    "files/scan.obj": "",
+    "manifests/scan.yaml": "draft: 3\nproduct_files: [{ source: ../files/scan.obj }]\n",
+  });
+  // A hole: it takes no room on the disk, and a minute or so to be read.
+  truncateSync(join(folder.path, "files/scan.obj"), 2 ** 36);
+  const running = start(["plan"]);
+  await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain("there is no ledger");
+  running.kill("SIGINT");
+  const { code, stderr } = await running.ended;
+  expect(code).toBe(130);
+  expect(stderr).toContain("interrupted while the manifests were read; nothing was changed");
 });
 
 test("a file that can never be read does not keep the process beyond the last interrupt", async () => {
