@@ -61,6 +61,8 @@ const source = ruled(
   name(""),
 ).meta({ pattern: `^${notRelative}[^\\\\${unfit}]*$` });
 
+// z.optional, not z.exactOptional: that one tries the schema on every key that is left out, and takes the failure back.
+// Values out of YAML are never undefined, so both accept the same.
 const references = {
   file_id: z.optional(id("The id of a file that is uploaded already.")),
   upload_id: z.optional(name("The id of an upload that is registered already.")),
