@@ -136,24 +136,29 @@ export class RecordReader {
   }
 }
 
-/** Most attachments of a catalogue share a few sets of attributes: each text is parsed once. */
 function attachmentOf(row: StoredRow, parsed: Map<string, Attributes>): RecordedAttachment {
-  const text = row.text("attributes");
-  let attributes = parsed.get(text);
-  if (attributes === undefined) {
-    attributes = row.json("attributes", attributesSchema);
-    parsed.set(text, attributes);
-  }
+  const kind = row.oneOf("kind", fileKinds);
   const attachment = {
     draftId: row.integer("draft_id"),
-    kind: row.oneOf("kind", fileKinds),
+    kind,
     fileId: row.integer("file_id"),
     address: row.text("address"),
-    attributes,
+    attributes:
+      kind === "product_files" ? sharedAttributes(row, parsed) : row.json("attributes", attributesSchema),
     provenance: provenanceOf(row),
   };
   const sha256 = row.optionalText("sha256");
   return sha256 === undefined ? attachment : { ...attachment, sha256 };
+}
+
+/** Most product files of a catalogue share a few sets of attributes: each text is parsed once. Prose is hardly ever shared. */
+function sharedAttributes(row: StoredRow, parsed: Map<string, Attributes>): Attributes {
+  const text = row.text("attributes");
+  const known = parsed.get(text);
+  if (known !== undefined) return known;
+  const attributes = row.json("attributes", attributesSchema);
+  parsed.set(text, attributes);
+  return attributes;
 }
 
 const uploadStatuses = ["pending", "success", "failed"] as const;

@@ -44,8 +44,8 @@ export class StoredRow {
   }
 
   oneOf<Word extends string>(column: string, words: readonly Word[]): Word {
-    const value = this.#get(column);
-    return words.find((word) => word === value) ?? this.#fail(column, `one of ${words.join(", ")}`);
+    const word = words[words.indexOf(this.#get(column) as Word)];
+    return word ?? this.#fail(column, `one of ${words.join(", ")}`);
   }
 
   optionalOneOf<Word extends string>(column: string, words: readonly Word[]): Word | undefined {
