@@ -18,7 +18,7 @@ export function readingAids(
   env: NodeJS.ProcessEnv,
 ): Pick<LoadManifestsOptions, "threads" | "cache"> {
   if (import.meta.url.endsWith(".ts")) return {};
-  const script = new URL("../manifest/page-worker.js", import.meta.url);
+  const script = new URL("../manifest/page-worker.cjs", import.meta.url);
   const threads = { script, count: Math.min(availableParallelism() - 1, mostThreads) };
   const folder = cacheFolder(env);
   if (folder === undefined) return { threads };

@@ -121,12 +121,12 @@ const isCompiled = !import.meta.url.endsWith(".ts");
 
 /** Fewer changes at once are committed sooner than a thread is started. */
 const commitThread = isCompiled
-  ? { script: new URL("../state/sqlite/commit-worker.js", import.meta.url), crowd: 24 }
+  ? { script: new URL("../state/sqlite/commit-worker.cjs", import.meta.url), crowd: 24 }
   : undefined;
 
 /** A smaller ledger is read sooner than a thread is started. */
 const readingThread = isCompiled
-  ? { script: new URL("../state/sqlite/reading-worker.js", import.meta.url), leastBytes: 8_000_000 }
+  ? { script: new URL("../state/sqlite/reading-worker.cjs", import.meta.url), leastBytes: 8_000_000 }
   : undefined;
 
 async function openLedgerOf(config: Config): Promise<StateStore> {

@@ -1,5 +1,6 @@
 import { shareOut, type Threads } from "./crew.ts";
-import { isAsKept, type KeptFile, type MadePage, makePage } from "./make-page.ts";
+import { isAsKept, type KeptFile } from "./kept-file.ts";
+import { type MadePage, makePage } from "./make-page.ts";
 import type { PageOrder } from "./page-worker.ts";
 
 /** Manifests of a workspace folder, and the compiled `page-worker`s that may do a part of the work on them. */

@@ -1,5 +1,5 @@
 import { parentPort } from "node:worker_threads";
-import { isAsKept, makePage } from "./make-page.ts";
+import { isAsKept } from "./kept-file.ts";
 
 /** What a thread is told of manifests in a workspace folder. It answers with what came of each, in their order. */
 export type PageOrder =
@@ -13,11 +13,14 @@ export type PageOrder =
       readonly digests: readonly string[];
     };
 
-parentPort?.on("message", (order: PageOrder) => {
-  const { root } = order;
-  parentPort?.postMessage(
-    order.type === "make"
-      ? order.files.map((file) => makePage(root, file))
-      : order.files.map((file, at) => isAsKept(root, { file, digest: order.digests[at] ?? "" })),
-  );
+parentPort?.on("message", async (order: PageOrder) => {
+  const { root, files } = order;
+  if (order.type === "compare") {
+    const { digests } = order;
+    parentPort?.postMessage(files.map((file, at) => isAsKept(root, { file, digest: digests[at] ?? "" })));
+    return;
+  }
+  // Who only compares does not wait for what reads YAML.
+  const { makePage } = await import("./make-page.ts");
+  parentPort?.postMessage(files.map((file) => makePage(root, file)));
 });

@@ -1,7 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Threads } from "./crew.ts";
-import type { KeptFile, MadePage } from "./make-page.ts";
+import type { KeptFile } from "./kept-file.ts";
+import type { MadePage } from "./make-page.ts";
 import type { Page } from "./page.ts";
 import { readPageCache, type StoredPage, writePageCache } from "./page-cache.ts";
 import { decodePage } from "./page-codec.ts";

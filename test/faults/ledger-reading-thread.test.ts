@@ -10,7 +10,7 @@ import { attached, attachOperation, hurriedClock, sampleRun } from "../unit/stat
 import { freshFolder, openForTest } from "../unit/state/samples.ts";
 import { scriptOf } from "./support/thread-script.ts";
 
-const compiled = new URL("../../dist/state/sqlite/reading-worker.js", import.meta.url);
+const compiled = new URL("../../dist/state/sqlite/reading-worker.cjs", import.meta.url);
 
 /** The thread reads every ledger, however small. */
 const openOnThread = (options: ReaderOptions, script = compiled): Promise<LedgerReader> =>

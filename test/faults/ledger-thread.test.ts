@@ -12,7 +12,7 @@ import { attached, attachOperation, hurriedClock, sampleRun } from "../unit/stat
 import { freshFolder } from "../unit/state/samples.ts";
 import { scriptOf } from "./support/thread-script.ts";
 
-const compiled = new URL("../../dist/state/sqlite/commit-worker.js", import.meta.url);
+const compiled = new URL("../../dist/state/sqlite/commit-worker.cjs", import.meta.url);
 
 /** Every change goes to the thread, however small. */
 async function openOnThread(
