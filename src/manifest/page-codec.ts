@@ -51,16 +51,22 @@ interface Shared {
 }
 
 function draftOf([head, spans, ...files]: DraftRow, shared: Shared): PageDraft {
-  const row = new Row(head);
-  const draftId = row.integer();
-  const draft = { draftId, protect: row.flag(), position: row.integer(), span: row.span() };
-  const [revision, position] = [row.integer(), row.integer()];
+  const draftId = integer(head[0]);
+  const [revision, position] = [integer(head[5]), integer(head[6])];
   const attachments: OpenAttachment[] = [];
   for (const [index, kind] of fileKinds.entries()) {
     for (const values of files[index] ?? [])
       attachments.push(attachmentOf(values, { draftId, kind, ...shared }));
   }
-  return { ...draft, ...(revision === 0 ? {} : { publish: { revision, position } }), attachments, spans };
+  return {
+    draftId,
+    protect: flag(head[1]),
+    position: integer(head[2]),
+    span: [integer(head[3]), integer(head[4])],
+    ...(revision === 0 ? {} : { publish: { revision, position } }),
+    attachments,
+    spans,
+  };
 }
 
 function fileRow(
@@ -78,15 +84,15 @@ function attachmentOf(
   values: readonly Value[],
   { draftId, kind, file, layouts }: Shared & { readonly draftId: number; readonly kind: FileKind },
 ): OpenAttachment {
-  const row = new Row(values);
-  const ref = refOf(row);
-  const position = row.integer();
-  const layout = layouts[row.integer()];
+  const ref = refOf(values);
+  const rest = ref.by === "file_id" ? 1 : 2;
+  const position = integer(values[rest]);
+  const layout = layouts[integer(values[rest + 1])];
   if (typeof layout !== "object") throw new TypeError("a layout is expected");
   const attributes: Record<string, string | boolean> = {};
-  for (const name of attributeNames[kind]) {
-    const value = name === "is_native" ? row.optionalFlag() : row.optionalText();
-    if (value !== undefined) attributes[name] = value;
+  for (const [index, name] of attributeNames[kind].entries()) {
+    const value = values[rest + 2 + index];
+    if (value !== null) attributes[name] = name === "is_native" ? flag(value) : text(value);
   }
   const address = { type: "attachment", draftId, kind, ref } as const;
   return { address, attributes, file, position, layout };
@@ -106,69 +112,31 @@ function refValues(ref: FileRef): readonly Value[] {
   }
 }
 
-function refOf(row: Row): FileRef {
-  const first = row.next();
+function refOf([first, second]: readonly Value[]): FileRef {
   if (typeof first === "number") return { by: "file_id", fileId: first };
   switch (first) {
     case "source":
-      return { by: first, source: row.text() };
+      return { by: first, source: text(second) };
     case "upload_id":
-      return { by: first, uploadId: row.text() };
+      return { by: first, uploadId: text(second) };
     case "upload_key":
-      return { by: first, uploadKey: row.text() };
+      return { by: first, uploadKey: text(second) };
     default:
       throw new TypeError("a name of a file is expected");
   }
 }
 
-/** Reads the values of a row one after the other, each as what it must be. */
-class Row {
-  readonly #values: readonly Value[];
-  #at = 0;
+function integer(value: Value | undefined): number {
+  if (typeof value === "number") return value;
+  throw new TypeError("a number is expected");
+}
 
-  constructor(values: readonly Value[]) {
-    this.#values = values;
-  }
+function text(value: Value | undefined): string {
+  if (typeof value === "string") return value;
+  throw new TypeError("a text is expected");
+}
 
-  next(): Value | undefined {
-    const value = this.#values[this.#at];
-    this.#at += 1;
-    return value;
-  }
-
-  integer(): number {
-    const value = this.next();
-    if (typeof value === "number") return value;
-    throw new TypeError("a number is expected");
-  }
-
-  text(): string {
-    const value = this.next();
-    if (typeof value === "string") return value;
-    throw new TypeError("a text is expected");
-  }
-
-  flag(): boolean {
-    const value = this.next();
-    if (typeof value === "boolean") return value;
-    throw new TypeError("true or false is expected");
-  }
-
-  optionalText(): string | undefined {
-    const value = this.next();
-    if (typeof value === "string") return value;
-    if (value === null) return undefined;
-    throw new TypeError("a text is expected");
-  }
-
-  optionalFlag(): boolean | undefined {
-    const value = this.next();
-    if (typeof value === "boolean") return value;
-    if (value === null) return undefined;
-    throw new TypeError("true or false is expected");
-  }
-
-  span(): readonly [number, number] {
-    return [this.integer(), this.integer()];
-  }
+function flag(value: Value | undefined): boolean {
+  if (typeof value === "boolean") return value;
+  throw new TypeError("true or false is expected");
 }
