@@ -24,11 +24,10 @@ export interface RecordedIndex {
 /** Indexes a ledger's content; linear in its size. */
 export function indexRecorded(recorded: Recorded): RecordedIndex {
   const doubts = repeatableDoubts(recorded);
-  const byAddress = new Map<string, RecordedAttachment>();
+  const byAddress = new ByAddress(recorded.attachments);
   const byFile = new Map<string, RecordedAttachment>();
   const byContent = new Map<string, RecordedAttachment[]>();
   for (const attachment of recorded.attachments) {
-    byAddress.set(attachment.address, attachment);
     if (!isOwnAddress(attachment.address)) byFile.set(fileResource(attachment), attachment);
     if (attachment.sha256 !== undefined)
       append(byContent, contentName(attachment, attachment.sha256), attachment);
@@ -40,10 +39,10 @@ export function indexRecorded(recorded: Recorded): RecordedIndex {
       .map(({ source, sha256, uploadKey }) => [sourceName(source, sha256), uploadKey]),
   );
   return {
-    at: (address) => byAddress.get(address),
+    at: (address) => byAddress.at(address),
     ofFile: ({ address: { draftId, kind } }, fileId) => {
       const resource = fileResource({ draftId, kind, fileId });
-      return byFile.get(resource) ?? byAddress.get(resource);
+      return byFile.get(resource) ?? byAddress.at(resource);
     },
     ofContent: ({ address, content }) =>
       sortByAddress(byContent.get(contentName(address, content?.sha256)) ?? []),
@@ -60,6 +59,32 @@ export function makeFileIdFinder(recorded: Recorded): (desired: DesiredAttachmen
     const { ref } = desired.address;
     return ref.by === "file_id" ? ref.fileId : uploads.get(uploadName(desired))?.fileId;
   };
+}
+
+/**
+ * Attachments by address. Of most catalogues all are asked for in the order of the ledger: then the next one is it, and
+ * no map of them has to be made.
+ */
+class ByAddress {
+  readonly #attachments: readonly RecordedAttachment[];
+  #places: ReadonlyMap<string, number> | undefined;
+  #next = 0;
+
+  constructor(attachments: readonly RecordedAttachment[]) {
+    this.#attachments = attachments;
+  }
+
+  at(address: string): RecordedAttachment | undefined {
+    if (this.#attachments[this.#next]?.address !== address) {
+      this.#places ??= new Map(this.#attachments.map((each, place) => [each.address, place]));
+      const place = this.#places.get(address);
+      if (place === undefined) return undefined;
+      this.#next = place;
+    }
+    const attachment = this.#attachments[this.#next];
+    this.#next += 1;
+    return attachment;
+  }
 }
 
 /** Whether an address names a file by its id: it is the file's path then. Any other name has its kind before a colon. */
