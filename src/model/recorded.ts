@@ -67,7 +67,7 @@ export const emptyRecorded: Recorded = {
 
 /**
  * A file that is attached, as far as we know. `(draftId, kind, fileId)` is its identity at the service;
- * `address` is how the manifests name it and may change without a call.
+ * `address` is how the manifests name it, no other has the same, and it may change without a call.
  */
 export interface RecordedAttachment {
   readonly draftId: number;

@@ -6,7 +6,7 @@ import { isProtectChange } from "../../../src/model/change.ts";
 import type { Desired, DesiredAttachment } from "../../../src/model/desired.ts";
 import type { Recorded, RecordedAttachment } from "../../../src/model/recorded.ts";
 import type { Attributes } from "../../../src/model/resource.ts";
-import { pickAttributes } from "../../../src/model/resource.ts";
+import { fileResource, pickAttributes } from "../../../src/model/resource.ts";
 import {
   desiredWith,
   draftWith,
@@ -115,6 +115,11 @@ class Reference {
     if (change.action === "delete" || change.after === null || !isAttachmentState(change.after)) return;
     const after = change.after;
     const fileId = after.file_id ?? this.#nextFile++;
+    // As in the ledger, a file's record gives up an address that another file takes.
+    for (const [key, other] of this.attachments) {
+      if (other.address === change.address)
+        this.attachments.set(key, { ...other, address: fileResource(other) });
+    }
     this.attachments.set(
       `${draftId}/${kind}/${fileId}`,
       recordedFile(draftId, fileId, {
