@@ -6,6 +6,11 @@ export class CliError extends DraftsyncError {
   override readonly name = "CliError";
 }
 
+/** An interrupt that came before anything was changed; `doing` follows "interrupted while". */
+export function interruptedWhile(doing: string): CliError {
+  return new CliError(`interrupted while ${doing}; nothing was changed`, { code: "aborted" });
+}
+
 /** Mistakes in the user's files, all of them. */
 export class DiagnosticsError extends DraftsyncError {
   override readonly name = "DiagnosticsError";

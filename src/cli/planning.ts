@@ -16,7 +16,7 @@ import { buildPlan } from "../plan/build-plan.ts";
 import { assertOwner } from "../plan/ownership.ts";
 import type { PlaceFinder } from "../report/progress-text.ts";
 import type { Cli } from "./cli.ts";
-import { CliError, DiagnosticsError } from "./cli-error.ts";
+import { DiagnosticsError, interruptedWhile } from "./cli-error.ts";
 import type { Config } from "./config.ts";
 import { readingAids } from "./reading-aids.ts";
 import { refuseUntilTakenIn } from "./recovery.ts";
@@ -46,7 +46,7 @@ export async function loadDesired(
     ...readingAids(config.root, env),
   }).catch((error: unknown) => {
     if (!signal.aborted) throw error;
-    throw new CliError("interrupted while the manifests were read; nothing was changed", { code: "aborted" });
+    throw interruptedWhile("the manifests were read");
   });
   if (hasErrors(loaded.diagnostics)) throw new DiagnosticsError(loaded.diagnostics);
   return loaded;

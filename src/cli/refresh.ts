@@ -6,7 +6,7 @@ import { systemClock } from "../model/ports.ts";
 import type { Recorded } from "../model/recorded.ts";
 import type { LookPolicy } from "../observe/choose-looks.ts";
 import type { Cli } from "./cli.ts";
-import { CliError } from "./cli-error.ts";
+import { CliError, interruptedWhile } from "./cli-error.ts";
 import type { Config } from "./config.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -66,9 +66,7 @@ export async function refresh(
     emit,
     signal,
   });
-  if (signal.aborted) {
-    throw new CliError("interrupted while looking at the service; nothing was changed", { code: "aborted" });
-  }
+  if (signal.aborted) throw interruptedWhile("looking at the service");
   if (stopped === undefined) return observed;
   const { code, message, hint = "" } = stopped;
   throw new CliError(`the service could not be looked at: ${message}`, {

@@ -10,7 +10,7 @@ import { formatMilliseconds, formatSeconds } from "../report/quantities.ts";
 import { LockHeldError } from "../state/ledger-error.ts";
 import { ciJobUrl } from "./ci-job.ts";
 import type { Cli } from "./cli.ts";
-import { CliError } from "./cli-error.ts";
+import { CliError, interruptedWhile } from "./cli-error.ts";
 import { refuseUntilTakenIn } from "./recovery.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -74,9 +74,7 @@ async function acquire(
       const waiting = `waiting for the lock of ${who}, ${formatSeconds(leftMs / 1000)} at most`;
       terminal.live?.show((columns) => [makeLiveLine({ text: waiting, columns, paint: terminal.paintErr })]);
       await sleep(Math.min(leftMs, askEveryMs), undefined, { signal }).catch(() => {
-        throw new CliError("interrupted while waiting for the lock; nothing was changed", {
-          code: "aborted",
-        });
+        throw interruptedWhile("waiting for the lock");
       });
     }
   }

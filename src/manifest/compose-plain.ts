@@ -1,5 +1,4 @@
-import type { CST } from "yaml";
-import { Lexer } from "yaml";
+import { CST, Lexer } from "yaml";
 import type { ListNode, MapNode, PairNode, ScalarNode, YamlNode } from "./nodes.ts";
 import { composeScalar } from "./plain-scalars.ts";
 
@@ -10,8 +9,8 @@ const longestKey = 1000;
 const deepest = 20;
 
 /** What the library's lexer says beside slices of the text. */
-const documentFollows = "\u0002";
-const scalarFollows = "\u001f";
+const documentFollows = CST.DOCUMENT;
+const scalarFollows = CST.SCALAR;
 
 /** In the column's place: there is no line to go on with in this document. */
 const atEnd = -1;

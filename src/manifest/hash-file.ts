@@ -13,8 +13,8 @@ const readLater = promisify(read);
  * opened without waiting, so that a pipe which took the file's place cannot hold the process. What fits into one piece is
  * read at once, as manifests are: of many small files, promises would take most of the time.
  *
- * Throws the system's error, the signal's reason when that is aborted, or a {@link DraftsyncError} `source-changed` when the file is another or a changed one
- * at the end of reading.
+ * Throws the system's error, the signal's reason when that is aborted, or a {@link DraftsyncError} `source-changed` when
+ * the file is another or a changed one at the end of reading.
  */
 export async function hashFile(path: string, signal?: AbortSignal): Promise<SourceContent> {
   const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);

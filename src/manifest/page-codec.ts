@@ -51,8 +51,9 @@ interface Shared {
 }
 
 function draftOf([head, spans, ...files]: DraftRow, shared: Shared): PageDraft {
-  const draftId = integer(head[0]);
-  const [revision, position] = [integer(head[5]), integer(head[6])];
+  const [id, protect, position, start, end, revision, publishedAt] = head;
+  const draftId = integer(id);
+  const publish = { revision: integer(revision), position: integer(publishedAt) };
   const attachments: OpenAttachment[] = [];
   for (const [index, kind] of fileKinds.entries()) {
     for (const values of files[index] ?? [])
@@ -60,10 +61,10 @@ function draftOf([head, spans, ...files]: DraftRow, shared: Shared): PageDraft {
   }
   return {
     draftId,
-    protect: flag(head[1]),
-    position: integer(head[2]),
-    span: [integer(head[3]), integer(head[4])],
-    ...(revision === 0 ? {} : { publish: { revision, position } }),
+    protect: flag(protect),
+    position: integer(position),
+    span: [integer(start), integer(end)],
+    ...(publish.revision === 0 ? {} : { publish }),
     attachments,
     spans,
   };

@@ -1,5 +1,5 @@
-import type { CST, Document } from "yaml";
-import { Composer, isNode, Lexer, Parser } from "yaml";
+import type { Document } from "yaml";
+import { Composer, CST, isNode, Lexer, Parser } from "yaml";
 import { composePlain } from "./compose-plain.ts";
 import type { YamlNode } from "./nodes.ts";
 import { isNothing, takeOver } from "./nodes.ts";
@@ -65,8 +65,8 @@ class Stream {
     let inScalar = false;
     for (const lexeme of new Lexer().lex(this.#text)) {
       if (!inScalar && lexeme.charCodeAt(0) === 0x21) this.#foundTag(lexeme);
-      // The lexer announces a scalar's text by a lexeme of its own (U+001F).
-      inScalar = !inScalar && lexeme === "\u001f";
+      // The lexer announces a scalar's text by a lexeme of its own.
+      inScalar = !inScalar && lexeme === CST.SCALAR;
       this.#compose(this.#parser.next(lexeme));
       if (this.#parser.stack.length > maxDepth) {
         this.#foundDepth();

@@ -5,7 +5,7 @@ import { shareOut } from "../../../src/manifest/crew.ts";
 import { hashFile } from "../../../src/manifest/hash-file.ts";
 import { loadManifests } from "../../../src/manifest/load-manifests.ts";
 import { SourceText } from "../../../src/manifest/source-text.ts";
-import { workspace } from "./support.ts";
+import { scriptOf, workspace } from "./support.ts";
 
 function workspaceOf(count: number): string {
   const files = Array.from({ length: count }, (_none, at) => [`${at + 1}.yaml`, `draft: ${at + 1}\n`]);
@@ -34,7 +34,7 @@ test("threads that do not answer are not awaited", async () => {
   let left = 1_000 - 2 * 2 * 10;
   const shared = shareOut({
     items: Array.from({ length: 1_000 }, (_none, at) => at),
-    threads: { script: new URL(`data:text/javascript,${silent}`), count: 2 },
+    threads: { script: scriptOf(silent), count: 2 },
     signal: interrupt.signal,
     itemsPerThread: 1,
     batch: 10,

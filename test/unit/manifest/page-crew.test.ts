@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { loadManifests } from "../../../src/manifest/load-manifests.ts";
-import { workspace } from "./support.ts";
+import { scriptOf, workspace } from "./support.ts";
 
 const manifest = (draft: number) => `draft: ${draft}\nproduct_files:\n  - file_id: ${draft}\n`;
 const numbers = (count: number) => Array.from({ length: count }, (_none, at) => at + 1);
@@ -12,7 +12,6 @@ function workspaceOf(count: number): string {
 }
 
 const patterns = ["m/*.yaml"];
-const scriptOf = (text: string) => new URL(`data:text/javascript,${encodeURIComponent(text)}`);
 
 async function draftsOf(loaded: ReturnType<typeof loadManifests>): Promise<readonly number[]> {
   const { desired, diagnostics } = await loaded;
