@@ -1,5 +1,6 @@
 import type { Change, DeleteChange, ReplaceChange } from "../model/change.ts";
 import { isBlocked, isProtectChange } from "../model/change.ts";
+import { onAbort } from "../model/on-abort.ts";
 import type { Stage } from "../model/stage.ts";
 import { stages, stagesOf } from "../model/stage.ts";
 import { adoptFile, attachFile, detachFile, settleDoubt, updateFile } from "./attachment-change.ts";
@@ -42,9 +43,21 @@ interface Item {
  * next one starts when all of it is confirmed. What a failure leaves undone ends `skipped`.
  */
 export async function runDraft(tools: DraftTools, work: DraftWork): Promise<DraftEnd> {
-  const { context, tracker } = tools;
+  const { signal } = tools.context;
   const halt = new AbortController();
-  const signal = AbortSignal.any([context.signal, halt.signal]);
+  const leave = onAbort(signal, () => halt.abort());
+  if (signal.aborted) halt.abort();
+  try {
+    return await runStages(tools, work, halt);
+  } finally {
+    leave();
+  }
+}
+
+/** `halt` ends what of the draft has not been sent. */
+async function runStages(tools: DraftTools, work: DraftWork, halt: AbortController): Promise<DraftEnd> {
+  const { tracker } = tools;
+  const { signal } = halt;
   const items: Item[] = work.changes.map((change) => ({ change, stages: stagesOf(change) }));
   const blocked = work.changes.filter(isBlocked);
   for (const change of blocked) tracker.block(change);
@@ -86,7 +99,7 @@ interface Step {
   readonly signal: AbortSignal;
 }
 
-async function carryOut(tools: DraftTools, { item, stage, attached, signal }: Step): Promise<ChangeEnd> {
+function carryOut(tools: DraftTools, { item, stage, attached, signal }: Step): Promise<ChangeEnd> {
   const { context } = tools;
   const { change } = item;
   switch (change.action) {
@@ -117,12 +130,13 @@ async function carryOut(tools: DraftTools, { item, stage, attached, signal }: St
  * A file that this run has just attached is kept: its upload turned out to be the very file that a record of another
  * address, now taken over, stood for.
  */
-async function detach(
+function detach(
   context: ApplyContext,
   { change, attached, signal }: { change: DeleteChange | ReplaceChange } & Pick<Step, "attached" | "signal">,
 ): Promise<ChangeEnd> {
   const { file_id: fileId } = change.before;
-  if (fileId !== undefined && attached.has(fileName(change, fileId))) return { outcome: "done" };
+  if (fileId !== undefined && attached.has(fileName(change, fileId)))
+    return Promise.resolve({ outcome: "done" });
   return detachFile(context, { change, signal });
 }
 

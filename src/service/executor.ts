@@ -10,7 +10,7 @@ import { describeFailure } from "./failures.ts";
 import type { GatePause } from "./gate.ts";
 import { Permits } from "./permits.ts";
 import { readRateHints } from "./rate-hints.ts";
-import type { RateSlots, Slot } from "./rate-limiter.ts";
+import type { Grant, RateSlots, Slot } from "./rate-limiter.ts";
 import type { Redactor } from "./redact.ts";
 import { backoffMs, mostAttempts, RetryBudget } from "./retry-policy.ts";
 import type { HttpRequest, Transport } from "./transport.ts";
@@ -107,11 +107,12 @@ export class Executor {
     let last: Failed<T> | undefined;
     this.#budget.countCall();
     for (; ; passage.attempt += 1) {
-      const step = await this.#preparation.hold(() => this.#step(passage));
+      const step = await this.#step(passage);
       if (step.type === "held") return last ?? { outcome: "not_sent", failure: step.failure, attempts: 0 };
       const attempts = passage.attempt;
       const { attempt, pauseMs } = step;
-      if (attempt.outcome === "done") return { ...attempt, attempts };
+      if (attempt.outcome === "done")
+        return { outcome: "done", status: attempt.status, value: attempt.value, attempts };
       last = combine(call, last, { outcome: attempt.outcome, failure: attempt.failure, attempts });
       if (pauseMs > this.#parts.maxWaitMs) return stopRun(last);
       if (attempt.retry && attempts === mostAttempts && attempt.evidence === "unreachable")
@@ -136,12 +137,17 @@ export class Executor {
 
   async #step<T>(passage: Passage<T>): Promise<Step<T>> {
     const { call, options } = passage;
-    if (options.budget?.take() === false) return { type: "held", failure: overBudget(call) };
-    for (;;) {
-      const slot = await this.#takeSlot(call, options.signal);
-      if ("failure" in slot) return { type: "held", failure: slot.failure };
-      const step = await this.#useSlot(passage, slot);
-      if (step !== undefined) return step;
+    await this.#preparation.take();
+    try {
+      if (options.budget?.take() === false) return { type: "held", failure: overBudget(call) };
+      for (;;) {
+        const grant = await this.#parts.slots.acquire(options.signal);
+        if (grant.type !== "slot") return { type: "held", failure: failureOf(grant, call) };
+        const step = await this.#useSlot(passage, grant.slot);
+        if (step !== undefined) return step;
+      }
+    } finally {
+      this.#preparation.giveBack();
     }
   }
 
@@ -153,13 +159,16 @@ export class Executor {
   async #useSlot<T>(passage: Passage<T>, slot: Slot): Promise<Step<T> | undefined> {
     const isStoredLast = passage.call.callClass === "irrevocable";
     if (!isStoredLast) await store(passage, slot);
-    return this.#connections.hold(async () => {
+    await this.#connections.take();
+    try {
       if (isStoredLast) await store(passage, slot);
       if (!passage.options.signal.aborted && !this.#draining && this.#parts.slots.isOpen())
         return await this.#send(passage, slot);
       slot.cancel();
       return undefined;
-    });
+    } finally {
+      this.#connections.giveBack();
+    }
   }
 
   async #send<T>({ call, options, attempt }: Passage<T>, slot: Slot): Promise<Step<T>> {
@@ -187,26 +196,6 @@ export class Executor {
       ms: Math.round(clock.monotonic() - startedAt),
     });
     return { type: "attempted", attempt: judged, pauseMs };
-  }
-
-  /** Waits for the right to send. */
-  async #takeSlot(line: RequestLine, signal: AbortSignal): Promise<Slot | { readonly failure: CallFailure }> {
-    const request = `${line.method} ${line.path}`;
-    const grant = await this.#parts.slots.acquire(signal);
-    switch (grant.type) {
-      case "slot":
-        return grant.slot;
-      case "interrupted":
-        return { failure: describeFailure({ code: "aborted", request, stops: "run" }) };
-      case "too_long": {
-        const detail = `${Math.ceil(grant.waitMs / 1000)} s`;
-        return { failure: describeFailure({ code: "wait-too-long", request, stops: "run", detail }) };
-      }
-      case "failed": {
-        const detail = messageOf(grant.error);
-        return { failure: describeFailure({ code: "slots-unavailable", request, stops: "run", detail }) };
-      }
-    }
   }
 
   /** Hands the service's word about pace to the gate. Returns how long a call that was refused has to wait. */
@@ -247,6 +236,23 @@ export class Executor {
     const ms = backoffMs(attempts, this.#parts.random);
     this.#parts.emit({ type: "waiting", at: this.#parts.clock.now(), reason: "backoff", ms });
     return await this.#waits.sleep(ms, signal);
+  }
+}
+
+/** Why there is no right to send. */
+function failureOf(grant: Exclude<Grant, { type: "slot" }>, { method, path }: RequestLine): CallFailure {
+  const request = `${method} ${path}`;
+  switch (grant.type) {
+    case "interrupted":
+      return describeFailure({ code: "aborted", request, stops: "run" });
+    case "too_long": {
+      const detail = `${Math.ceil(grant.waitMs / 1000)} s`;
+      return describeFailure({ code: "wait-too-long", request, stops: "run", detail });
+    }
+    case "failed": {
+      const detail = messageOf(grant.error);
+      return describeFailure({ code: "slots-unavailable", request, stops: "run", detail });
+    }
   }
 }
 

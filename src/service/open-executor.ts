@@ -1,7 +1,7 @@
+import { onAbort } from "../model/on-abort.ts";
 import type { SlotStore } from "../model/slots.ts";
 import { Executor } from "./executor.ts";
 import { Gate } from "./gate.ts";
-import { onAbort } from "./on-abort.ts";
 import type { ServiceOptions } from "./options.ts";
 import { checkOptions } from "./options.ts";
 import { identifyProcess, isProcessAlive } from "./process-identity.ts";

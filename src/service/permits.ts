@@ -4,31 +4,29 @@
  */
 export class Permits {
   #free: number;
-  /** In order of arrival. */
-  readonly #waiting = new Set<() => void>();
+  /** Those who wait, in order of arrival: the first of `#next`, which is turned around, then those of `#later`. */
+  #next: (() => void)[] = [];
+  #later: (() => void)[] = [];
 
   constructor(count: number) {
     this.#free = count;
   }
 
-  /** Does `work` as soon as there is a permit, and gives that back when the work has ended. */
-  async hold<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free -= 1;
-    else await new Promise<void>((resolve) => this.#waiting.add(resolve));
-    try {
-      return await work();
-    } finally {
-      this.#giveBack();
-    }
+  /** Takes a permit, at once when there is one: then nothing is returned. Whoever has one calls {@link giveBack}, once. */
+  take(): Promise<void> | undefined {
+    if (this.#free === 0) return new Promise((resolve) => this.#later.push(resolve));
+    this.#free -= 1;
+    return undefined;
   }
 
-  /** It goes straight to whoever has waited longest: nobody who comes meanwhile is first. */
-  #giveBack(): void {
-    for (const next of this.#waiting) {
-      this.#waiting.delete(next);
-      next();
-      return;
+  /** The permit goes straight to whoever has waited longest: nobody who comes meanwhile is first. */
+  giveBack(): void {
+    if (this.#next.length === 0 && this.#later.length > 0) {
+      this.#next = this.#later.reverse();
+      this.#later = [];
     }
-    this.#free += 1;
+    const longest = this.#next.pop();
+    if (longest === undefined) this.#free += 1;
+    else longest();
   }
 }

@@ -1,6 +1,6 @@
+import { onAbort } from "../model/on-abort.ts";
 import type { Clock } from "../model/ports.ts";
 import type { Gate, GatePause } from "./gate.ts";
-import { onAbort } from "./on-abort.ts";
 import type { RateBound } from "./rate-window.ts";
 import { RateWindow } from "./rate-window.ts";
 import type { SlotHolder, SlotSharing } from "./slot-claim.ts";

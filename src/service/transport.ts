@@ -1,8 +1,9 @@
+import { onAbort } from "../model/on-abort.ts";
 import type { Interrupts } from "../model/ports.ts";
+import { Roster } from "../model/roster.ts";
 import { type ConnectionOptions, openDispatcher } from "./connections.ts";
 import type { Exchange } from "./exchange-handler.ts";
 import { ExchangeHandler } from "./exchange-handler.ts";
-import { onAbort } from "./on-abort.ts";
 
 /** One request. `path` begins with `/api` and may hold a query; the base address's own path goes before it. */
 export interface HttpRequest {
@@ -66,14 +67,14 @@ export function openTransport(options: TransportOptions): Transport {
     return headers;
   };
 
-  const underWay = new Set<ExchangeHandler>();
+  const underWay = new Roster<ExchangeHandler>();
   const { drain, cutOff } = options.interrupts ?? {};
   const leave = [
     onAbort(drain, () => {
-      for (const handler of [...underWay]) handler.drain();
+      for (const handler of underWay.members()) handler.drain();
     }),
     onAbort(cutOff, () => {
-      for (const handler of [...underWay]) handler.cutOff();
+      for (const handler of underWay.members()) handler.cutOff();
     }),
   ];
 
@@ -85,10 +86,10 @@ export function openTransport(options: TransportOptions): Transport {
       const dispatcher = request.ownConnection === true ? single : kept;
       return new Promise((resolve) => {
         const handler = new ExchangeHandler(options.timeoutMs, (exchange) => {
-          underWay.delete(handler);
+          place.leave();
           resolve(exchange);
         });
-        underWay.add(handler);
+        const place = underWay.add(handler);
         dispatcher.dispatch(
           {
             origin,

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { EventSink } from "../model/event.ts";
+import { onAbort } from "../model/on-abort.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
 import type { Clock, UploadStatus } from "../model/ports.ts";
 import { describeFailure } from "./failures.ts";
-import { onAbort } from "./on-abort.ts";
 import { Waits } from "./waits.ts";
 
 /** How uploads are read, and how often. Times in milliseconds. */

@@ -1,4 +1,4 @@
-import { onAbort } from "./on-abort.ts";
+import { onAbort } from "../model/on-abort.ts";
 
 /** Waiting that can be given up: by the caller's signal, or for all waiters at once. */
 export class Waits {

@@ -16,7 +16,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { messageOf, systemCodeOf } from "../model/errors.ts";
 import type { Clock } from "../model/ports.ts";
-import type { KeptOutcome, OutcomeKeeper, UnrecordedOutcome } from "../model/recovery.ts";
+import type { HeldOutcome, KeptOutcome, OutcomeKeeper, UnrecordedOutcome } from "../model/recovery.ts";
+import { Roster } from "../model/roster.ts";
 import { formatKeptOutcome, parseKeptOutcomes, RecoveryError } from "./kept-outcome.ts";
 
 /** What is kept free on the disk for recovery files: a failure of a full disk leaves room for a dozen outcomes at least. */
@@ -133,9 +134,8 @@ export interface FileKeeper extends OutcomeKeeper {
 /** Makes a {@link FileKeeper}, and has the room for its files reserved beforehand. */
 export function makeKeeper({ files, clock, handOver, ...run }: KeeperOptions): FileKeeper {
   files.reserve();
-  const held = new Set<UnrecordedOutcome>();
-  const keep = (outcome: UnrecordedOutcome) => {
-    held.delete(outcome);
+  const held = new Roster<HeldOutcome>();
+  const write = (outcome: UnrecordedOutcome) => {
     const kept: KeptOutcome = { ...run, ...outcome, keptAt: clock.now() };
     const path = files.keep(kept);
     if (path === undefined) tryTo(() => handOver(formatKeptOutcome(kept)));
@@ -143,11 +143,18 @@ export function makeKeeper({ files, clock, handOver, ...run }: KeeperOptions): F
   };
   return {
     hold: (outcome) => {
-      held.add(outcome);
-      return { release: () => void held.delete(outcome), keep: () => keep(outcome) };
+      const one = {
+        release: () => place.leave(),
+        keep: () => {
+          place.leave();
+          return write(outcome);
+        },
+      };
+      const place = held.add(one);
+      return one;
     },
     keepHeld: () => {
-      for (const outcome of held) keep(outcome);
+      for (const one of held.members()) one.keep();
     },
   };
 }

@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
-import { onAbort } from "../../../src/service/on-abort.ts";
+import { onAbort } from "../../../src/model/on-abort.ts";
 
 describe("onAbort", () => {
   it("calls all who wait, once, with one listener at the signal", () => {
