@@ -1,4 +1,3 @@
-import type { EventSink } from "../model/event.ts";
 import { inertJson } from "../model/inert-json.ts";
 import { systemClock } from "../model/ports.ts";
 import type { Progress } from "../report/progress.ts";
@@ -18,7 +17,8 @@ export async function openReporter(
   { terminal }: Cli,
   { config, json, placeOf = () => undefined }: ReporterOptions,
 ): Promise<Progress> {
-  if (json) return tellAsLines((text) => terminal.out(text));
+  // One JSON object a line.
+  if (json) return { emit: (event) => terminal.out(`${inertJson(event)}\n`), stop: () => {} };
   const { makeProgress } = await import("../report/progress.ts");
   return makeProgress({
     log: (entry) => terminal.log(entry),
@@ -29,31 +29,6 @@ export async function openReporter(
     now: () => systemClock.monotonic(),
     every: repeat,
   });
-}
-
-/**
- * One JSON object a line. The lines of one turn of the event loop are one write: each write takes as long as a call's share
- * of a commit. On exit there is no further turn.
- */
-function tellAsLines(out: (text: string) => void): Progress {
-  let lines = "";
-  let turn: NodeJS.Immediate | undefined;
-  const flush = () => {
-    clearImmediate(turn);
-    turn = undefined;
-    if (lines !== "") out(lines);
-    lines = "";
-  };
-  const emit: EventSink = (event) => {
-    lines += `${inertJson(event)}\n`;
-    turn ??= setImmediate(flush);
-  };
-  process.on("exit", flush);
-  const stop = () => {
-    process.off("exit", flush);
-    flush();
-  };
-  return { emit, stop };
 }
 
 /** Keeps no process alive. */

@@ -7,6 +7,7 @@ import { formatLogLine, isTold, type Verbosity } from "../report/log-line.ts";
 import type { Palette } from "../report/palette.ts";
 import { makePalette } from "../report/palette.ts";
 import { exitCode } from "./exit-code.ts";
+import { JoinedWrites } from "./joined-writes.ts";
 import { LiveArea, type LiveStream } from "./live-area.ts";
 
 /** The only way to the process's streams: results go to `out`, everything else to standard error. */
@@ -47,18 +48,31 @@ export interface AdjustableTerminal extends Terminal {
 export function makeTerminal(env: NodeJS.ProcessEnv): AdjustableTerminal {
   const { stdout, stderr } = process;
   let settings: LogSettings = { verbosity: "normal", format: "text" };
-  const err = guard(stderr, () => {});
+  const joined = new JoinedWrites(process);
+  // A person sees each line as it comes.
+  const joinUnlessSeen = (stream: NodeJS.WriteStream, write: (text: string) => void) => {
+    if (stream.isTTY !== true) return joined.join(write);
+    return (text: string) => {
+      joined.flush();
+      write(text);
+    };
+  };
+  const err = joinUnlessSeen(
+    stderr,
+    guard(stderr, () => {}),
+  );
   const area = new LiveArea(liveStream(stderr, err), process);
   const log = (entry: LogEntry) => {
     if (!isTold(entry, settings.verbosity)) return;
     const text = settings.format === "json" ? formatLogLine(entry, systemClock.now()) : entry.text;
     if (text !== "") area.above(text);
   };
-  const out = guard(stdout, (error) => {
+  const outputFailed = ({ message }: Error) => {
     process.exitCode = exitCode.error;
-    const message = `the output cannot be written: ${error.message}`;
-    log({ level: "error", text: `error: ${message}\n`, code: "output-unwritable" });
-  });
+    const text = `error: the output cannot be written: ${message}\n`;
+    log({ level: "error", text, code: "output-unwritable" });
+  };
+  const out = joinUnlessSeen(stdout, guard(stdout, outputFailed));
   const painted = makePalette(wantsColour(env, stderr.isTTY));
   const plain = makePalette(false);
   const canBeLive = stderr.isTTY === true && env.TERM !== "dumb" && !isSet(env.CI);
