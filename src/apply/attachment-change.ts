@@ -13,7 +13,7 @@ import type { CallResult } from "../model/outcome.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import type { Confirmation, RecordedAttachment } from "../model/recorded.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
-import { pickAttributes } from "../model/resource.ts";
+import { mergeAttributes, pickAttributes } from "../model/resource.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
 import { runOperation } from "./operation.ts";
 import type { SettleContext } from "./settle.ts";
@@ -28,7 +28,12 @@ export async function attachFile(
   const attributes = pickAttributes(target.kind, change.after);
   const effect = (by: Confirmation, answered: Attributes): LedgerEffect => ({
     type: "attached",
-    attachment: recordOf(context, { change, target, by, attributes: { ...answered, ...attributes } }),
+    attachment: recordOf(context, {
+      change,
+      target,
+      by,
+      attributes: mergeAttributes(target.kind, answered, attributes),
+    }),
     ...(change.action === "replace" ? { replaces: requireFileId(change.before) } : {}),
   });
   const result = await runOperation(context, {
@@ -66,7 +71,12 @@ export async function settleDoubt(
     ...digestOf(after),
     effect: (by, answered) => ({
       type: "attached",
-      attachment: recordOf(context, { change, target, by, attributes: { ...answered, ...attributes } }),
+      attachment: recordOf(context, {
+        change,
+        target,
+        by,
+        attributes: mergeAttributes(target.kind, answered, attributes),
+      }),
     }),
     first: {
       outcome: "unknown",
@@ -91,7 +101,8 @@ export async function updateFile(
   const known = pickAttributes(target.kind, change.before);
   const effects = (answer: CallResult<Attributes>): readonly LedgerEffect[] => {
     if (answer.outcome === "done") {
-      const attributes = { ...known, ...answer.value, ...all };
+      const told = mergeAttributes(target.kind, known, answer.value);
+      const attributes = mergeAttributes(target.kind, told, all);
       return [
         { type: "rerecorded", attachment: recordOf(context, { change, target, by: "patch", attributes }) },
       ];
@@ -138,6 +149,7 @@ interface RecordInput {
   readonly change: AttachmentChange | InDoubtChange;
   readonly target: FileTarget;
   readonly by: Confirmation;
+  /** In canonical order. */
   readonly attributes: Attributes;
 }
 
@@ -148,7 +160,7 @@ function recordOf(
   return {
     ...target,
     address: change.address,
-    attributes: pickAttributes(target.kind, attributes),
+    attributes,
     ...digestOf(change.after),
     provenance: { by, at: clock.now() },
   };

@@ -9,6 +9,11 @@ import { OutcomesNotRecordedError } from "./unrecorded.ts";
 /** What the journal of a call needs of its run. */
 export type JournalContext = Pick<ApplyContext, "ledger" | "runId" | "signal" | "keeper">;
 
+/** How a writing call ended; one that did not end done may have to be settled, and is named. */
+export type OperationEnd<T> =
+  | Extract<CallResult<T>, { outcome: "done" }>
+  | (Exclude<CallResult<T>, { outcome: "done" }> & { readonly operationId: string });
+
 /** One writing call, and what follows from it in the ledger. */
 export interface OperationRequest<T> {
   readonly address: string;
@@ -37,7 +42,7 @@ export interface OperationRequest<T> {
 export async function runOperation<T>(
   context: JournalContext,
   request: OperationRequest<T>,
-): Promise<CallResult<T> & { readonly operationId: string }> {
+): Promise<OperationEnd<T>> {
   const { ledger, runId } = context;
   const { address, kind, intent } = request;
   const id = newOperationId();
@@ -51,7 +56,7 @@ export async function runOperation<T>(
     },
   });
   if (begun !== undefined) await finish(context, begun, { result, effects: request.effects(result) });
-  return { ...result, operationId: id };
+  return result.outcome === "done" ? result : { ...result, operationId: id };
 }
 
 async function finish<T>(
@@ -61,7 +66,13 @@ async function finish<T>(
 ): Promise<void> {
   const { effects } = end;
   const result = operationResult(end.result);
-  const outcome: UnrecordedOutcome = { operation, result, effects, ...productOf(end.result) };
+  const productId = productOf(end.result);
+  const outcome: UnrecordedOutcome = {
+    operation,
+    result,
+    effects,
+    ...(productId === undefined ? undefined : { productId }),
+  };
   const held = keeper.hold(outcome);
   try {
     await ledger.finish(operation.id, result, effects);
@@ -79,8 +90,9 @@ function operationResult(result: CallResult<unknown>): OperationResult {
   return { outcome, attempts, failure, ...(failure.status === undefined ? {} : { status: failure.status }) };
 }
 
-function productOf(result: CallResult<unknown>): { readonly productId?: number } {
-  if (result.outcome !== "done" || typeof result.value !== "object" || result.value === null) return {};
-  if (!("productId" in result.value) || typeof result.value.productId !== "number") return {};
-  return { productId: result.value.productId };
+function productOf(result: CallResult<unknown>): number | undefined {
+  if (result.outcome !== "done" || typeof result.value !== "object" || result.value === null)
+    return undefined;
+  if (!("productId" in result.value) || typeof result.value.productId !== "number") return undefined;
+  return result.value.productId;
 }

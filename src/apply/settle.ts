@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { CallResult } from "../model/outcome.ts";
 import type { DraftService, LedgerEffect } from "../model/ports.ts";
 import type { Confirmation } from "../model/recorded.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
-import type { JournalContext } from "./operation.ts";
-import { runOperation } from "./operation.ts";
+import { type JournalContext, type OperationEnd, runOperation } from "./operation.ts";
 
 /** What settling needs of its run. */
 export interface SettleContext
@@ -14,7 +12,7 @@ export interface SettleContext
   readonly service: Pick<DraftService, "attach" | "update">;
 }
 
-type Answer = CallResult<Attributes> & { readonly operationId: string };
+type Answer = OperationEnd<Attributes>;
 
 /** An attachment that may or may not have been made. */
 export interface AttachmentDoubt {

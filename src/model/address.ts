@@ -94,14 +94,21 @@ export function compareText(a: string, b: string): number {
 }
 
 function parseDraftAddress(rest: string): Address | undefined {
-  const [id = "", kind, ...tail] = rest.split("/");
+  const [id, below] = cut(rest);
   const draftId = parseId(id);
   if (draftId === undefined) return undefined;
-  if (kind === undefined) return { type: "draft", draftId };
-  if (kind === "product" && tail.length === 0) return { type: "publication", draftId };
-  const ref = parseFileRef(tail.join("/"));
+  if (below === undefined) return { type: "draft", draftId };
+  const [kind, file] = cut(below);
+  if (file === undefined) return kind === "product" ? { type: "publication", draftId } : undefined;
+  const ref = parseFileRef(file);
   if (!isFileKind(kind) || ref === undefined) return undefined;
   return { type: "attachment", draftId, kind, ref };
+}
+
+/** What is before the first slash, and all that is behind it. */
+function cut(text: string): [string, string?] {
+  const slash = text.indexOf("/");
+  return slash < 0 ? [text] : [text.slice(0, slash), text.slice(slash + 1)];
 }
 
 /** Reads the last segment of an attachment's address; `undefined` when it is none. */

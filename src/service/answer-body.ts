@@ -36,7 +36,7 @@ export function readAnswerBody(answer: Answer, redactor: Redactor): AnswerBody {
   if (!/\S/.test(decoded.text)) return { type: "empty" };
   try {
     const document: unknown = JSON.parse(decoded.text);
-    return isDeeperThan(document, deepest)
+    return isDeeperThan(document, deepest, decoded.text.length)
       ? { type: "unreadable", problem: `its body has more than ${deepest} levels` }
       : { type: "json", document: redactor.json(document, decoded.text) };
   } catch {
@@ -50,11 +50,11 @@ export function readAnswerBody(answer: Answer, redactor: Redactor): AnswerBody {
   }
 }
 
-function isDeeperThan(value: unknown, levels: number): boolean {
-  if (levels < 0) return true;
-  if (typeof value !== "object" || value === null) return false;
-  for (const member of Object.values(value)) if (isDeeperThan(member, levels - 1)) return true;
-  return false;
+/** `length` is that of its JSON text, in which each level opens and closes. */
+function isDeeperThan(value: unknown, levels: number, length: number): boolean {
+  if (length <= 2 * levels || typeof value !== "object" || value === null) return false;
+  if (levels === 0) return true;
+  return Object.values(value).some((member) => isDeeperThan(member, levels - 1, length - 2));
 }
 
 type Decoded =
@@ -67,10 +67,14 @@ function decode(answer: Answer): Decoded {
   if (decoder === undefined) return { type: "unreadable", problem: "its content coding is not known" };
   try {
     const bytes = answer.body.length === 0 ? answer.body : decoder(answer.body);
-    return isUtf8(bytes) ? { type: "text", text: bytes.toString().replace(/^\ufeff/, "") } : noText;
+    return isUtf8(bytes) ? { type: "text", text: withoutMark(bytes.toString()) } : noText;
   } catch {
     return noText;
   }
+}
+
+function withoutMark(text: string): string {
+  return text.startsWith("\ufeff") ? text.slice(1) : text;
 }
 
 const noText = {

@@ -48,13 +48,14 @@ export function attachCall(
   attributes: Attributes,
   profile: ServiceProfile,
 ): Call<Attributes> {
+  const sent = pickAttributes(target.kind, attributes);
   return {
     method: "POST",
     path: collectionPath(target),
     callClass: "attach",
-    body: attachDocument(target, attributes, profile.types),
+    body: attachDocument(target, sent, profile.types),
     read: (document) => readFile(document, target.kind, profile.types),
-    whenEmpty: { value: pickAttributes(target.kind, attributes) },
+    whenEmpty: { value: sent },
   };
 }
 
@@ -64,13 +65,14 @@ export function updateCall(
   attributes: Attributes,
   profile: ServiceProfile,
 ): Call<Attributes> {
+  const sent = pickAttributes(target.kind, attributes);
   return {
     method: profile.update_method,
     path: `${collectionPath(target)}/${target.fileId}`,
     callClass: "update",
-    body: updateDocument(target, attributes, profile.types),
+    body: updateDocument(target, sent, profile.types),
     read: (document) => readFile(document, target.kind, profile.types),
-    whenEmpty: { value: pickAttributes(target.kind, attributes) },
+    whenEmpty: { value: sent },
   };
 }
 

@@ -3,7 +3,7 @@ import { parseId } from "../model/address.ts";
 import type { ApiError } from "../model/outcome.ts";
 import type { UploadStatus } from "../model/ports.ts";
 import type { Attributes, FileKind, FileTarget } from "../model/resource.ts";
-import { attributeNames, pickAttributes } from "../model/resource.ts";
+import { attributeNames } from "../model/resource.ts";
 import type { ServiceProfile } from "./profile.ts";
 
 type Types = ServiceProfile["types"];
@@ -19,19 +19,19 @@ export function typeOfFile(kind: FileKind, types: Types): string {
   return types[fileTypeNames[kind]];
 }
 
-/** The body of POST /api/drafts/:draft_id/{product,promotional}_files. */
+/** The body of POST /api/drafts/:draft_id/{product,promotional}_files. The attributes are sent as they are. */
 export function attachDocument(target: FileTarget, attributes: Attributes, types: Types): unknown {
-  const picked = pickAttributes(target.kind, attributes);
   return {
-    data: { type: typeOfFile(target.kind, types), attributes: { file_id: target.fileId, ...picked } },
+    data: { type: typeOfFile(target.kind, types), attributes: { file_id: target.fileId, ...attributes } },
   };
 }
 
-/** The body of an update. Without attributes it is a probe: what is not named keeps its value (JSON:API §Updating). */
+/**
+ * The body of an update; the attributes are sent as they are. Without any it is a probe: what is not named keeps its value
+ * (JSON:API §Updating).
+ */
 export function updateDocument(target: FileTarget, attributes: Attributes, types: Types): unknown {
-  return {
-    data: { type: typeOfFile(target.kind, types), attributes: pickAttributes(target.kind, attributes) },
-  };
+  return { data: { type: typeOfFile(target.kind, types), attributes } };
 }
 
 /** The body of POST /api/products. Ids are strings in documents (JSON:API §Identification). */

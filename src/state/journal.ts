@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { Clock, NewOperation, OperationResult, RunRecord } from "../model/ports.ts";
 import { inDoubt } from "./in-doubt.ts";
 import type { LedgerQueries } from "./schema.ts";
@@ -137,7 +138,12 @@ function compileStatements(db: LedgerQueries) {
         .where("address", "=", (eb) =>
           eb.selectFrom("operations as done").select("done.address").where("done.id", "=", slot("id")),
         )
-        .where("kind", "in", ["update", "detach", "upload"])
+        // Written into the text: it is in every commit, and each value of a step costs the two threads something.
+        .where(
+          "kind",
+          "in",
+          ["update", "detach", "upload"].map((kind) => sql.lit(kind)),
+        )
         .where("id", "<>", slot("id"))
         .where(inDoubt),
     ),
