@@ -28,12 +28,7 @@ export async function attachFile(
   const attributes = pickAttributes(target.kind, change.after);
   const effect = (by: Confirmation, answered: Attributes): LedgerEffect => ({
     type: "attached",
-    attachment: recordOf(context, {
-      change,
-      target,
-      by,
-      attributes: mergeAttributes(target.kind, answered, attributes),
-    }),
+    attachment: recordOf(context, { change, target, by, known: answered, sent: attributes }),
     ...(change.action === "replace" ? { replaces: requireFileId(change.before) } : {}),
   });
   const result = await runOperation(context, {
@@ -71,12 +66,7 @@ export async function settleDoubt(
     ...digestOf(after),
     effect: (by, answered) => ({
       type: "attached",
-      attachment: recordOf(context, {
-        change,
-        target,
-        by,
-        attributes: mergeAttributes(target.kind, answered, attributes),
-      }),
+      attachment: recordOf(context, { change, target, by, known: answered, sent: attributes }),
     }),
     first: {
       outcome: "unknown",
@@ -101,11 +91,9 @@ export async function updateFile(
   const known = pickAttributes(target.kind, change.before);
   const effects = (answer: CallResult<Attributes>): readonly LedgerEffect[] => {
     if (answer.outcome === "done") {
-      const told = mergeAttributes(target.kind, known, answer.value);
-      const attributes = mergeAttributes(target.kind, told, all);
-      return [
-        { type: "rerecorded", attachment: recordOf(context, { change, target, by: "patch", attributes }) },
-      ];
+      const told = { ...known, ...answer.value };
+      const attachment = recordOf(context, { change, target, by: "patch", known: told, sent: all });
+      return [{ type: "rerecorded", attachment }];
     }
     return answer.failure.code === "not-attached" ? [{ type: "detached", target }] : [];
   };
@@ -149,18 +137,20 @@ interface RecordInput {
   readonly change: AttachmentChange | InDoubtChange;
   readonly target: FileTarget;
   readonly by: Confirmation;
-  /** In canonical order. */
-  readonly attributes: Attributes;
+  /** What the service tells, or the ledger held. */
+  readonly known: Attributes;
+  /** What the manifest manages: it stands in place of what is known. */
+  readonly sent: Attributes;
 }
 
 function recordOf(
   { clock }: Pick<ApplyContext, "clock">,
-  { change, target, by, attributes }: RecordInput,
+  { change, target, by, known, sent }: RecordInput,
 ): RecordedAttachment {
   return {
     ...target,
     address: change.address,
-    attributes,
+    attributes: mergeAttributes(target.kind, known, sent),
     ...digestOf(change.after),
     provenance: { by, at: clock.now() },
   };

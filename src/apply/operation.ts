@@ -66,13 +66,7 @@ async function finish<T>(
 ): Promise<void> {
   const { effects } = end;
   const result = operationResult(end.result);
-  const productId = productOf(end.result);
-  const outcome: UnrecordedOutcome = {
-    operation,
-    result,
-    effects,
-    ...(productId === undefined ? undefined : { productId }),
-  };
+  const outcome: UnrecordedOutcome = { operation, result, effects, ...productOf(end.result) };
   const held = keeper.hold(outcome);
   try {
     await ledger.finish(operation.id, result, effects);
@@ -90,9 +84,8 @@ function operationResult(result: CallResult<unknown>): OperationResult {
   return { outcome, attempts, failure, ...(failure.status === undefined ? {} : { status: failure.status }) };
 }
 
-function productOf(result: CallResult<unknown>): number | undefined {
-  if (result.outcome !== "done" || typeof result.value !== "object" || result.value === null)
-    return undefined;
-  if (!("productId" in result.value) || typeof result.value.productId !== "number") return undefined;
-  return result.value.productId;
+function productOf(result: CallResult<unknown>): { readonly productId?: number } {
+  if (result.outcome !== "done" || typeof result.value !== "object" || result.value === null) return {};
+  if (!("productId" in result.value) || typeof result.value.productId !== "number") return {};
+  return { productId: result.value.productId };
 }

@@ -61,9 +61,7 @@ export class RateWindow {
   release(now: number, holdMs = 0): void {
     this.#inFlight -= 1;
     const until = now + this.#bound.windowMs + holdMs;
-    // Nearly always the last one.
-    if ((this.#counted.at(-1) ?? until) <= until) this.#counted.push(until);
-    else this.#counted.splice(this.#counted.findLastIndex((each) => each <= until) + 1, 0, until);
+    this.#counted.splice(this.#counted.findLastIndex((each) => each <= until) + 1, 0, until);
   }
 
   /** A slot that was taken is given back without a call. */

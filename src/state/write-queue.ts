@@ -120,7 +120,9 @@ export class WriteQueue {
           await runSteps(queries, closing);
         });
       } else {
-        await this.#database.commit(() => [...opening(), ...stepsOf(group), ...closing]);
+        // Made once: a commit that is tried again asks for all of them again.
+        const steps = stepsOf(group);
+        await this.#database.commit(() => [...opening(), ...steps, ...closing]);
       }
     } catch (error) {
       throw error instanceof StepRefusedError && error.step === fence ? await this.#frame.lost() : error;
