@@ -63,3 +63,23 @@ function highWater(pid) {
     return 0;
   }
 }
+
+/** What the processors' time has been spent on since the start of the machine, in ticks; nothing where the system does not tell. */
+export function processorTicks() {
+  try {
+    const [, ...ticks] = readFileSync("/proc/stat", "utf8").split("\n")[0].trim().split(/\s+/);
+    return ticks.map(Number).slice(0, 8);
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * The share of the processors' time since then that was wanted here and given to others: what the host of a virtual machine
+ * withholds. `undefined` where the system does not tell. https://www.kernel.org/doc/html/latest/filesystems/proc.html: "steal", the eighth.
+ */
+export function withheldSince(before) {
+  const spent = processorTicks().map((ticks, at) => ticks - before[at]);
+  const all = spent.reduce((sum, ticks) => sum + ticks, 0);
+  return all > 0 ? spent[7] / all : undefined;
+}

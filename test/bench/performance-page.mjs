@@ -5,9 +5,14 @@ import { fileURLToPath } from "node:url";
 
 const docs = fileURLToPath(new URL("../../docs/", import.meta.url));
 
-export function writePerformancePage({ rows, growth }) {
+/** `withheld`: the share of the processors' time that was given to others meanwhile; `undefined` when nothing tells. */
+export function writePerformancePage({ rows, growth, withheld }) {
   const machine = `${type()} ${release()}, ${cpus().length} × ${cpus()[0]?.model ?? "unknown"}, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}`;
-  if (rows !== undefined) replaceBetween("figures", `Measured on ${machine}.\n\n${tableOf(rows)}`);
+  const idle =
+    withheld === undefined
+      ? ""
+      : ` Meanwhile its host withheld ${Math.round(100 * withheld)} % of its processors' time.`;
+  if (rows !== undefined) replaceBetween("figures", `Measured on ${machine}.${idle}\n\n${tableOf(rows)}`);
   if (growth === undefined) return;
   mkdirSync(`${docs}images`, { recursive: true });
   writeFileSync(`${docs}images/growth.svg`, plot(growth));
