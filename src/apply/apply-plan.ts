@@ -1,4 +1,3 @@
-import { setMaxListeners } from "node:events";
 import pLimit from "p-limit";
 import { parseAddress, publicationAddress } from "../model/address.ts";
 import type { Change, DuplicateChange } from "../model/change.ts";
@@ -61,7 +60,6 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
   const startedAt = clock.monotonic();
   const halt = new AbortController();
   const signal = AbortSignal.any([options.signal, halt.signal]);
-  setMaxListeners(0, signal, options.signal);
   let runFailure: CallFailure | undefined;
   const stopped = () => runFailure ?? (options.signal.aborted ? ("interrupted" as const) : undefined);
   const onRunFailure = (failure: CallFailure) => {

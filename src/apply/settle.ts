@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { DraftService, LedgerEffect } from "../model/ports.ts";
 import type { Confirmation } from "../model/recorded.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
+import { wait } from "../model/wait.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
 import { type JournalContext, type OperationEnd, runOperation } from "./operation.ts";
 
@@ -114,12 +114,7 @@ async function waitToSettle(
   if (signal.aborted) return false;
   if (ms === 0) return true;
   emit({ type: "waiting", at: clock.now(), reason: "settle", ms });
-  try {
-    await sleep(ms, undefined, { signal });
-    return true;
-  } catch {
-    return false;
-  }
+  return await wait(ms, signal);
 }
 
 /** Whether the file may be attached all the same, by this call or by another. */

@@ -4,7 +4,7 @@ import { DraftsyncError } from "../model/errors.ts";
 export const exitCode = {
   /** Done; also `plan` without `--detailed-exitcode`. */
   done: 0,
-  /** Bad usage, a bad manifest, service or ledger out of reach; nothing was changed. */
+  /** Bad usage, a bad manifest, service or ledger out of reach; nothing was changed. Or the output could not be written. */
   error: 1,
   /** Changes are pending (`plan --detailed-exitcode`). */
   changes: 2,
@@ -24,6 +24,11 @@ export const exitCode = {
 
 /** One of {@link exitCode}. */
 export type ExitCode = (typeof exitCode)[keyof typeof exitCode];
+
+/** Of a command whose output could not be written: 1 unless something went wrong at the service, which is told rather. */
+export function exitCodeWithoutOutput(code: number): number {
+  return code === exitCode.done || code === exitCode.changes ? exitCode.error : code;
+}
 
 /** Error codes that end a command with another exit code than 1. */
 const codes: ReadonlyMap<string, ExitCode> = new Map([

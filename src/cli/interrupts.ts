@@ -5,7 +5,7 @@ import { exitCode } from "./exit-code.ts";
 /** How long calls on their way are awaited after the first interrupt, milliseconds. */
 const drainMs = 5_000;
 
-/** When the process ends at the latest, after the first interrupt and after the second. */
+/** When the process ends at the latest, after the first interrupt and after the second (RELIABILITY P14). */
 const longestAfterFirstMs = 6_500;
 const longestAfterSecondMs = 2_000;
 
@@ -13,7 +13,10 @@ const longestAfterSecondMs = 2_000;
 export interface InterruptParts {
   readonly signals: Pick<EventEmitter, "on" | "off">;
   readonly say: (text: string) => void;
+  /** Ends the process, whatever hangs. */
   readonly exit: (code: number) => void;
+  /** Ends the process, whose command has ended and of whose output not all was taken. */
+  readonly leave: () => void;
 }
 
 /** Interrupts of a process that is one command. */
@@ -40,31 +43,37 @@ export function noInterrupts(): ProcessInterrupts {
  *
  * A process that is ended so, because its ledger or disk hangs, loses nothing either: the intent of every call that was
  * sent is in the ledger, and without an outcome it is in doubt.
+ *
+ * A command that has ended may still be kept by the reader of its output, who takes nothing more. The time within which the
+ * process ends goes on, and one more interrupt ends it at once.
  */
 export function listenForInterrupts({
   signals,
   say,
   exit,
-}: InterruptParts): ProcessInterrupts & { stop(): void } {
+  leave,
+}: InterruptParts): ProcessInterrupts & { commandEnded(): void } {
   const drain = new AbortController();
   const cutOff = new AbortController();
-  const timers: NodeJS.Timeout[] = [];
-  const after = (ms: number, work: () => void) => void timers.push(setTimeout(work, ms));
-  const end = () => exit(exitCode.interrupted);
+  let patience: NodeJS.Timeout | undefined;
+  const deadlines: NodeJS.Timeout[] = [];
+  let hasEnded = false;
+  const end = () => (hasEnded ? leave() : exit(exitCode.interrupted));
+  const endWithin = (ms: number) => void deadlines.push(setTimeout(end, ms));
   const onFirst = () => {
     drain.abort();
     say("\nInterrupted: ending what is on its way, for 5 s at most. Interrupt again to cut it off.\n");
-    after(drainMs, () => {
-      if (cutOff.signal.aborted) return;
+    patience = setTimeout(() => {
       say("\nCutting off what has not ended within 5 s.\n");
       cutOff.abort();
-    });
-    after(longestAfterFirstMs, end);
+    }, drainMs);
+    endWithin(longestAfterFirstMs);
   };
   const onSecond = () => {
+    clearTimeout(patience);
     say("\nInterrupted again: cutting off what is on its way.\n");
     cutOff.abort();
-    after(longestAfterSecondMs, end);
+    endWithin(longestAfterSecondMs);
   };
   const reactions = [onFirst, onSecond];
   const onSignal = () => (reactions.shift() ?? end)();
@@ -78,11 +87,11 @@ export function listenForInterrupts({
     drain: drain.signal,
     cutOff: cutOff.signal,
     spareHangup: () => void signals.off("SIGHUP", onHangup),
-    stop: () => {
-      for (const timer of timers) clearTimeout(timer);
-      signals.off("SIGHUP", onHangup);
-      signals.off("SIGINT", onSignal);
-      signals.off("SIGTERM", onSignal);
+    commandEnded: () => {
+      hasEnded = true;
+      clearTimeout(patience);
+      reactions.length = 0;
+      for (const deadline of deadlines) deadline.unref();
     },
   };
 }

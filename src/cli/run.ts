@@ -17,6 +17,7 @@ export async function run(args: readonly string[], version: string): Promise<voi
     signals: process,
     say: (text) => terminal.log({ level: "warning", text, code: "interrupted" }),
     exit: endProcess,
+    leave: () => process.exit(Number(process.exitCode) || exitCode.interrupted),
   });
   try {
     const cli: Cli = {
@@ -37,7 +38,7 @@ export async function run(args: readonly string[], version: string): Promise<voi
     if (interrupts.drain.aborted) process.exitCode ??= exitCode.interrupted;
     if (!process.exitCode) process.exitCode = code;
   } finally {
-    interrupts.stop();
+    interrupts.commandEnded();
   }
 }
 

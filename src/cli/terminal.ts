@@ -6,9 +6,9 @@ import type { LiveDisplay } from "../report/live-lines.ts";
 import { formatLogLine, isTold, type Verbosity } from "../report/log-line.ts";
 import type { Palette } from "../report/palette.ts";
 import { makePalette } from "../report/palette.ts";
-import { exitCode } from "./exit-code.ts";
-import { JoinedWrites } from "./joined-writes.ts";
+import { exitCodeWithoutOutput } from "./exit-code.ts";
 import { LiveArea, type LiveStream } from "./live-area.ts";
+import { openStandardStreams } from "./standard-streams.ts";
 
 /** The only way to the process's streams: results go to `out`, everything else to standard error. */
 export interface Terminal {
@@ -48,31 +48,21 @@ export interface AdjustableTerminal extends Terminal {
 export function makeTerminal(env: NodeJS.ProcessEnv): AdjustableTerminal {
   const { stdout, stderr } = process;
   let settings: LogSettings = { verbosity: "normal", format: "text" };
-  const joined = new JoinedWrites(process);
-  // A person sees each line as it comes.
-  const joinUnlessSeen = (stream: NodeJS.WriteStream, write: (text: string) => void) => {
-    if (stream.isTTY !== true) return joined.join(write);
-    return (text: string) => {
-      joined.flush();
-      write(text);
-    };
-  };
-  const err = joinUnlessSeen(
-    stderr,
-    guard(stderr, () => {}),
-  );
+  let isOutputLost = false;
+  const { out, err } = openStandardStreams(({ message }) => {
+    isOutputLost = true;
+    const text = `error: the output cannot be written: ${message}\n`;
+    log({ level: "error", text, code: "output-unwritable" });
+  });
+  process.once("exit", (code) => {
+    if (isOutputLost) process.exitCode = exitCodeWithoutOutput(code);
+  });
   const area = new LiveArea(liveStream(stderr, err), process);
   const log = (entry: LogEntry) => {
     if (!isTold(entry, settings.verbosity)) return;
     const text = settings.format === "json" ? formatLogLine(entry, systemClock.now()) : entry.text;
     if (text !== "") area.above(text);
   };
-  const outputFailed = ({ message }: Error) => {
-    process.exitCode = exitCode.error;
-    const text = `error: the output cannot be written: ${message}\n`;
-    log({ level: "error", text, code: "output-unwritable" });
-  };
-  const out = joinUnlessSeen(stdout, guard(stdout, outputFailed));
   const painted = makePalette(wantsColour(env, stderr.isTTY));
   const plain = makePalette(false);
   const canBeLive = stderr.isTTY === true && env.TERM !== "dumb" && !isSet(env.CI);
@@ -115,22 +105,6 @@ export function makeTerminal(env: NodeJS.ProcessEnv): AdjustableTerminal {
     adjust: (changes) => {
       settings = { ...settings, ...changes };
     },
-  };
-}
-
-/**
- * Writes to a stream until it fails. That its reader has left (`draftsync plan | head`) is no error, and must not end
- * the process either: calls may be on their way whose outcome is still to be recorded.
- */
-function guard(stream: NodeJS.WriteStream, onFailure: (error: Error) => void): (text: string) => void {
-  let open = true;
-  stream.on("error", (error: NodeJS.ErrnoException) => {
-    const first = open;
-    open = false;
-    if (first && error.code !== "EPIPE") onFailure(error);
-  });
-  return (text) => {
-    if (open) stream.write(text);
   };
 }
 

@@ -2,6 +2,7 @@ import { messageOf } from "../model/errors.ts";
 import type { EventSink } from "../model/event.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
 import type { BeforeSend, Clock, ReadOptions, RequestLine } from "../model/ports.ts";
+import { wait } from "../model/wait.ts";
 import type { Attempt } from "./assess.ts";
 import { assess } from "./assess.ts";
 import type { Call } from "./calls.ts";
@@ -14,7 +15,6 @@ import type { Grant, RateSlots, Slot } from "./rate-limiter.ts";
 import type { Redactor } from "./redact.ts";
 import { backoffMs, mostAttempts, RetryBudget } from "./retry-policy.ts";
 import type { HttpRequest, Transport } from "./transport.ts";
-import { Waits } from "./waits.ts";
 
 /** What an {@link Executor} works with. Times in milliseconds. */
 export interface ExecutorParts {
@@ -83,7 +83,7 @@ export class Executor {
   readonly #preparation: Permits;
   readonly #connections: Permits;
   readonly #budget = new RetryBudget();
-  readonly #waits = new Waits();
+  readonly #closing = new AbortController();
   #dispatched = 0;
   #draining = false;
   #refusals = 0;
@@ -131,7 +131,7 @@ export class Executor {
 
   /** Ends all waiting. Calls in flight are the transport's. */
   close(): void {
-    this.#waits.close();
+    this.#closing.abort();
     this.#parts.slots.close();
   }
 
@@ -235,7 +235,7 @@ export class Executor {
     if (this.#draining || signal.aborted) return false;
     const ms = backoffMs(attempts, this.#parts.random);
     this.#parts.emit({ type: "waiting", at: this.#parts.clock.now(), reason: "backoff", ms });
-    return await this.#waits.sleep(ms, signal);
+    return await wait(ms, signal, this.#closing.signal);
   }
 }
 

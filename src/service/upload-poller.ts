@@ -3,8 +3,8 @@ import type { EventSink } from "../model/event.ts";
 import { onAbort } from "../model/on-abort.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
 import type { Clock, UploadStatus } from "../model/ports.ts";
+import { wait } from "../model/wait.ts";
 import { describeFailure } from "./failures.ts";
-import { Waits } from "./waits.ts";
 
 /** How uploads are read, and how often. Times in milliseconds. */
 export interface UploadPollerParts {
@@ -44,7 +44,6 @@ const lackingBeforeAsking = 2;
 export class UploadPoller {
   readonly #parts: UploadPollerParts;
   readonly #waiters = new Set<Waiter>();
-  readonly #waits = new Waits();
   #running = false;
   #closed = false;
   /** Wakes the loop: someone may be due sooner than it thinks. */
@@ -115,7 +114,7 @@ export class UploadPoller {
     const ms = Math.ceil(Math.min(...waiters.map((waiter) => Math.min(waiter.dueAt, waiter.deadline))) - now);
     this.#nudge = new AbortController();
     this.#parts.emit({ type: "waiting", at: this.#parts.clock.now(), reason: "upload", ms });
-    await this.#waits.sleep(ms, this.#nudge.signal);
+    await wait(ms, this.#nudge.signal);
   }
 
   /** Reads all that are due; `next` are those that may ride along. */

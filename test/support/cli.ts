@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, normalize } from "node:path";
@@ -35,17 +35,28 @@ export interface RunOptions {
   readonly longestFile?: number;
 }
 
-const main = `${repository}dist/cli/main.js`;
+/** The real binary. */
+export const main = `${repository}dist/cli/main.js`;
 
 /** Starts the real binary, with no terminal. */
-export function startDraftsync(
-  args: readonly string[],
-  { cwd, env = {}, uid, input, longestFile }: RunOptions,
-): Running {
-  const limited = ["-c", `ulimit -f ${longestFile}; exec "$0" "$@"`, process.execPath, main, ...args];
-  const [command, given] =
-    longestFile === undefined ? [process.execPath, [main, ...args]] : ["bash", limited];
-  const child = spawn(command, given, {
+export function startDraftsync(args: readonly string[], options: RunOptions): Running {
+  const { longestFile } = options;
+  const command = [process.execPath, main, ...args];
+  if (longestFile !== undefined) command.unshift("bash", "-c", `ulimit -f ${longestFile}; exec "$0" "$@"`);
+  return watch(startProcess(command, options), args);
+}
+
+/** Starts a line of a shell, in which `$draftsync` is the real binary. */
+export function startShell(line: string, { env, ...options }: RunOptions): Running {
+  const draftsync = `${process.execPath} ${main}`;
+  const command = ["bash", "-c", `set -o pipefail; ${line}`];
+  return watch(startProcess(command, { ...options, env: { ...env, draftsync } }), [line]);
+}
+
+/** Starts a command of which nobody reads what it writes. */
+export function startProcess([file = "", ...args]: readonly string[], options: RunOptions) {
+  const { cwd, env = {}, uid, input } = options;
+  const child = spawn(file, args, {
     cwd,
     env: { PATH: process.env.PATH, HOME: cwd, ...env },
     stdio: ["pipe", "pipe", "pipe"],
@@ -53,6 +64,11 @@ export function startDraftsync(
   });
   // A command that reads no input may have ended before it is there.
   child.stdin.on("error", () => {}).end(input);
+  return child;
+}
+
+/** Reads what it writes. */
+function watch(child: ChildProcessWithoutNullStreams, args: readonly string[]): Running {
   let stdout = "";
   let stderr = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {

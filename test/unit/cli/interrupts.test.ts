@@ -8,11 +8,12 @@ afterEach(() => void vi.useRealTimers());
 function listen() {
   const signals = new EventEmitter();
   const said: string[] = [];
-  const exits: number[] = [];
+  const exits: (number | "left")[] = [];
   const interrupts = listenForInterrupts({
     signals,
     say: (text) => void said.push(text.trim()),
     exit: (code) => void exits.push(code),
+    leave: () => void exits.push("left"),
   });
   const state = () => ({ drain: interrupts.drain.aborted, cutOff: interrupts.cutOff.aborted, exits });
   return { signals, said, interrupts, state };
@@ -74,11 +75,34 @@ describe("SIGHUP", () => {
   });
 });
 
-test("a command that has ended leaves no listener and no timer", () => {
-  const { signals, interrupts } = listen();
-  signals.emit("SIGINT");
-  signals.emit("SIGTERM");
-  interrupts.stop();
-  expect(vi.getTimerCount()).toBe(0);
-  expect(signals.eventNames()).toEqual([]);
+describe("a command that has ended", () => {
+  test("is not kept by what ends its process", () => {
+    const made = vi.spyOn(global, "setTimeout");
+    const { signals, interrupts } = listen();
+    signals.emit("SIGINT");
+    signals.emit("SIGTERM");
+    interrupts.commandEnded();
+    const [, ...deadlines] = made.mock.results.map(({ value }): NodeJS.Timeout => value);
+    expect(deadlines.map((timer) => timer.hasRef())).toEqual([false, false]);
+    expect(vi.getTimerCount()).toBe(deadlines.length);
+  });
+
+  test("and was interrupted ends its process in time, whatever became of its output", () => {
+    const { signals, interrupts, said, state } = listen();
+    signals.emit("SIGINT");
+    interrupts.commandEnded();
+    vi.advanceTimersByTime(6_499);
+    expect(state().exits).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(state().exits).toEqual(["left"]);
+    expect(said).toEqual([expect.stringMatching(/^Interrupted:/)]);
+  });
+
+  test.each([[[]], [["SIGINT"]]])("after %j ends its process at the next interrupt", (before) => {
+    const { signals, interrupts, state } = listen();
+    for (const signal of before) signals.emit(signal);
+    interrupts.commandEnded();
+    signals.emit("SIGTERM");
+    expect(state().exits).toEqual(["left"]);
+  });
 });

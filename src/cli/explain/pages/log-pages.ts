@@ -41,7 +41,7 @@ export const logPages = {
   "output-unwritable": {
     title: "Standard output cannot be written",
     meaning:
-      "Its reader has ended, or the disk is full. What was done at the service is recorded all the same.",
+      "Mostly the disk is full. What was done at the service is recorded all the same. A reader that has left, as in `draftsync plan | head`, is no error. The exit code is 1 unless something went wrong at the service too, which has its own.",
     cure: ["Run a reading command again, or look with `draftsync history` at what was done."],
   },
   "config-not-taken": {

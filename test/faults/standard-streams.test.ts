@@ -1,0 +1,112 @@
+import { once } from "node:events";
+import { describe, expect, test } from "vitest";
+import { main, startProcess, startShell } from "../support/cli.ts";
+import { useWorkspace } from "../support/workspace.ts";
+
+const draft = (id: number, files: number) =>
+  `draft: ${id}\nproduct_files: [${Array.from({ length: files }, (_none, at) => `{ file_id: ${at + 1} }`)}]\n`;
+
+const { sandbox, proxy, folder, options, run, apply } = useWorkspace({
+  files: { "manifests/a.yaml": `${draft(1, 12)}publish: true\n` },
+  // Long enough that all files of the draft wait for it at once.
+  service: { profile: "{ settle_delay: 300ms }" },
+});
+
+/** Runs a line of a shell to its end, in the workspace. */
+const shell = (line: string) => startShell(line, options()).ended;
+
+describe("an output whose reader has left", () => {
+  test.each([
+    { name: "standard output", line: "$draftsync apply --auto-approve --json | head -1" },
+    { name: "standard error", line: "$draftsync apply --auto-approve 2> >(head -1 >/dev/null)" },
+  ])("$name: apply goes on to its end", async ({ line }) => {
+    expect((await shell(line)).code).toBe(0);
+    expect((await run("plan")).stdout).toContain("No changes.");
+  });
+
+  test("plan | head is no error", async () => {
+    const { code, stderr } = await shell("$draftsync plan 2>/dev/null | head -1");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  });
+});
+
+describe("a full disk", () => {
+  test.each([
+    { name: "no byte fits", line: "$draftsync schema > /dev/full", says: "ENOSPC" },
+    { name: "a part fits", line: "ulimit -f 2; $draftsync schema > schema.json", says: "EFBIG" },
+  ])("is told in a sentence when $name", async ({ line, says }) => {
+    const { code, stderr } = await shell(line);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(new RegExp(`^error: the output cannot be written: ${says}.*\\n$`));
+  });
+
+  test.each(["", "--json"])("does not end an apply %j, which ends with 1", async (flag) => {
+    const { code, stderr } = await shell(`$draftsync apply --auto-approve ${flag} > /dev/full`);
+    expect(code).toBe(1);
+    expect(stderr).toContain("error: the output cannot be written");
+    expect(sandbox.state().products).toHaveLength(1);
+    expect((await run("plan")).stdout).toContain("No changes.");
+  });
+
+  test.each(["", "--json"])("does not hide that a publication is in doubt, with %j", async (flag) => {
+    proxy.choose = ({ path }) => (path === "/api/products" ? { type: "answer-lost" } : undefined);
+    const { code, stderr } = await shell(`$draftsync apply --auto-approve ${flag} > /dev/full`);
+    expect(code).toBe(4);
+    expect(stderr).toContain("error: the output cannot be written");
+  });
+
+  test("is more than that changes are pending: nobody has seen them", async () => {
+    expect((await shell("$draftsync plan --detailed-exitcode > /dev/null")).code).toBe(2);
+    expect((await shell("$draftsync plan --detailed-exitcode > /dev/full")).code).toBe(1);
+  });
+});
+
+describe("a reader that takes nothing", () => {
+  /** More than the system keeps for a reader. */
+  const files = 1000;
+  const command = [process.execPath, main, "apply", "--auto-approve", "--json", "--verbose"];
+  const hasEnded = async () => {
+    const { code, stdout } = await run("history", "--json");
+    return code === 0 && JSON.parse(stdout).runs[0]?.finished_at != null;
+  };
+
+  test("of both streams gets whole lines, in order, when it comes", async () => {
+    await folder.write({ "manifests/a.yaml": draft(1, files) });
+    const line = "mkfifo come; $draftsync apply --auto-approve --json --verbose 2>&1 | { read < come; cat; }";
+    const { ended } = startShell(line, options());
+    await expect.poll(hasEnded, { timeout: 60_000 }).toBe(true);
+    await folder.write({ come: "\n" });
+    const lines = (await ended).stdout
+      .trimEnd()
+      .split("\n")
+      .filter((each) => /^[{P]/.test(each));
+    // Both of a call are told in one turn.
+    let ahead = 0;
+    let furthest = 0;
+    for (const each of lines) {
+      if (each.startsWith("POST ")) ahead -= 1;
+      else if (JSON.parse(each).type === "call_finished") ahead += 1;
+      furthest = Math.max(furthest, Math.abs(ahead));
+    }
+    expect([lines.filter((each) => each.startsWith("POST ")).length, ahead, furthest]).toEqual([files, 0, 1]);
+  });
+
+  test("does not keep a process that is told to end", async () => {
+    await folder.write({ "manifests/a.yaml": draft(1, files) });
+    const child = startProcess(command, options());
+    await expect.poll(hasEnded, { timeout: 60_000 }).toBe(true);
+    expect(child.exitCode).toBeNull();
+    child.kill("SIGTERM");
+    expect(await once(child, "exit")).toEqual([130, null]);
+  });
+});
+
+test("an outage in which many files of a draft wait to settle is told without a word of Node's", async () => {
+  proxy.choose = ({ method, path }) =>
+    method === "POST" && path.endsWith("/product_files") ? { type: "answer-lost" } : undefined;
+  const { code, stderr } = await apply();
+  expect(code).toBe(0);
+  expect(stderr).not.toContain("warning");
+  proxy.choose = () => undefined;
+  expect((await run("plan")).stdout).toContain("No changes.");
+});
