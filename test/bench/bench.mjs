@@ -43,7 +43,8 @@ function tell(row) {
   const { name, figure, ratio, target, least = false } = row;
   const holds = target === undefined || ratio === undefined || (least ? ratio >= target : ratio <= target);
   row.holds = holds;
-  const bound = target === undefined ? "" : ` (${least ? "at least" : "at most"} ${target})`;
+  const bound =
+    target === undefined ? "" : ` (${least ? "at least" : "at most"} ${Number(target.toFixed(2))})`;
   const mark = target === undefined || ratio === undefined ? " " : holds ? "✓" : "✗";
   const told =
     ratio === undefined ? "" : `  ${ratio < 0.1 ? ratio.toPrecision(2) : ratio.toFixed(2)}${bound}`;
