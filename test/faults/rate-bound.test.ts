@@ -137,6 +137,12 @@ test("a run that starts within a wait that an earlier one was asked for sends no
     expect(second.stderr).toContain(
       "the service asks for a longer wait than service.profile.max_wait allows",
     );
+    // One that was asked for by mistake stays behind with its ledger.
+    await own.write({ "ledger.json": (await draftsync(["state", "export"], run)).stdout });
+    const moved = ["--state", "moved.db"];
+    expect((await draftsync(["state", "import", "ledger.json", ...moved], run)).code).toBe(0);
+    const third = await draftsync(["apply", "--auto-approve", ...moved], run);
+    expect([third.code, arrivals.length]).toEqual([0, 2]);
   } finally {
     await throttled.close();
     await own.dispose();

@@ -25,7 +25,10 @@ export const callPages = {
   "wait-too-long": {
     title: "The service asks for a longer wait than is allowed",
     meaning: "Its `Retry-After` is beyond `service.profile.max_wait`. The call was not sent.",
-    cure: ["Run the command again later, or raise `service.profile.max_wait`."],
+    cure: [
+      "Run the command again later, or raise `service.profile.max_wait`.",
+      "A wait of a year, say, that the service asked for by mistake is kept in the ledger. `draftsync state export > ledger.json`, then `draftsync state import ledger.json --state NEW` makes a ledger without it: name that one in the config.",
+    ],
   },
   "slots-unavailable": {
     title: "The ledger failed, through which the bound on calls is shared",
