@@ -17,7 +17,7 @@ export async function run(args: readonly string[], version: string): Promise<voi
     signals: process,
     say: (text) => terminal.log({ level: "warning", text, code: "interrupted" }),
     exit: endProcess,
-    leave: () => process.exit(Number(process.exitCode) || exitCode.interrupted),
+    leave: () => endProcess(Number(process.exitCode) || exitCode.interrupted),
   });
   try {
     const cli: Cli = {

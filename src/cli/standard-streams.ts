@@ -36,7 +36,7 @@ function guard(stream: StandardStream, onFailure: (error: Error) => void): Write
   const fail = (error: NodeJS.ErrnoException) => {
     const first = open;
     open = false;
-    if (first && error.code !== "EPIPE") onFailure(error);
+    if (first && !hasLeft(error)) onFailure(error);
   };
   stream.on("error", fail);
   const write = writeTo(stream);
@@ -48,6 +48,11 @@ function guard(stream: StandardStream, onFailure: (error: Error) => void): Write
       fail(error as NodeJS.ErrnoException);
     }
   };
+}
+
+/** The reader has: of a pipe, or of a connection. */
+function hasLeft({ code }: NodeJS.ErrnoException): boolean {
+  return code === "EPIPE" || code === "ECONNRESET";
 }
 
 /**

@@ -119,3 +119,28 @@ test("a file that can never be read does not keep the process beyond the last in
   expect((await running.ended).code).toBe(130);
   expect(proxy.seen).toEqual([]);
 });
+
+describe("a command that has ended, while Node waits for a file that can never be read", () => {
+  /** The environment in which it does. */
+  async function hang() {
+    const pipe = join(folder.path, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    await folder.write({ "hang.cjs": `require("node:fs").open(${JSON.stringify(pipe)}, "r", () => {});\n` });
+    return { NODE_OPTIONS: `--require ${join(folder.path, "hang.cjs")}` };
+  }
+
+  test("ends at an interrupt", async () => {
+    const running = start(["validate"], await hang());
+    await expect.poll(() => running.stdout(), { timeout: 60_000 }).toContain("Valid");
+    running.kill("SIGINT");
+    expect((await running.ended).code).toBe(130);
+  });
+
+  test("ends at the second when it has an exit code of its own", async () => {
+    await folder.write({ "manifests/bad.yaml": "draft: none\n" });
+    const running = start(["validate"], await hang());
+    await expect.poll(() => running.stderr(), { timeout: 60_000 }).toContain("bad.yaml");
+    const again = setInterval(() => running.kill("SIGINT"), 100);
+    await running.ended.finally(() => clearInterval(again));
+  });
+});

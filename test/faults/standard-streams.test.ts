@@ -1,6 +1,8 @@
 import { once } from "node:events";
+import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import { main, startProcess, startShell } from "../support/cli.ts";
+import { listenLocally } from "../support/listen.ts";
 import { useWorkspace } from "../support/workspace.ts";
 
 const draft = (id: number, files: number) =>
@@ -22,6 +24,17 @@ describe("an output whose reader has left", () => {
   ])("$name: apply goes on to its end", async ({ line }) => {
     expect((await shell(line)).code).toBe(0);
     expect((await run("plan")).stdout).toContain("No changes.");
+  });
+
+  test("a connection: apply goes on to its end, and it is no error", async () => {
+    const server = createServer((socket) => socket.once("data", () => socket.resetAndDestroy()));
+    const port = await listenLocally(server);
+    const { code, stderr } = await shell(
+      `$draftsync apply --auto-approve --json > /dev/tcp/127.0.0.1/${port}`,
+    );
+    server.close();
+    expect(code).toBe(0);
+    expect(stderr).not.toContain("cannot be written");
   });
 
   test("plan | head is no error", async () => {
@@ -97,7 +110,8 @@ describe("a reader that takes nothing", () => {
     await expect.poll(hasEnded, { timeout: 60_000 }).toBe(true);
     expect(child.exitCode).toBeNull();
     child.kill("SIGTERM");
-    expect(await once(child, "exit")).toEqual([130, null]);
+    // As the shell has 130.
+    expect(await once(child, "exit")).toEqual([null, "SIGINT"]);
   });
 });
 
