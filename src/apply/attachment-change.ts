@@ -13,7 +13,7 @@ import type { CallResult } from "../model/outcome.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import type { Confirmation, RecordedAttachment } from "../model/recorded.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
-import { mergeAttributes, pickAttributes } from "../model/resource.ts";
+import { pickAttributes } from "../model/resource.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
 import { runOperation } from "./operation.ts";
 import type { SettleContext } from "./settle.ts";
@@ -28,7 +28,7 @@ export async function attachFile(
   const attributes = pickAttributes(target.kind, change.after);
   const effect = (by: Confirmation, answered: Attributes): LedgerEffect => ({
     type: "attached",
-    attachment: recordOf(context, { change, target, by, known: answered, sent: attributes }),
+    attachment: recordOf(context, { change, target, by, attributes: { ...answered, ...attributes } }),
     ...(change.action === "replace" ? { replaces: requireFileId(change.before) } : {}),
   });
   const result = await runOperation(context, {
@@ -66,7 +66,7 @@ export async function settleDoubt(
     ...digestOf(after),
     effect: (by, answered) => ({
       type: "attached",
-      attachment: recordOf(context, { change, target, by, known: answered, sent: attributes }),
+      attachment: recordOf(context, { change, target, by, attributes: { ...answered, ...attributes } }),
     }),
     first: {
       outcome: "unknown",
@@ -91,9 +91,10 @@ export async function updateFile(
   const known = pickAttributes(target.kind, change.before);
   const effects = (answer: CallResult<Attributes>): readonly LedgerEffect[] => {
     if (answer.outcome === "done") {
-      const told = { ...known, ...answer.value };
-      const attachment = recordOf(context, { change, target, by: "patch", known: told, sent: all });
-      return [{ type: "rerecorded", attachment }];
+      const attributes = { ...known, ...answer.value, ...all };
+      return [
+        { type: "rerecorded", attachment: recordOf(context, { change, target, by: "patch", attributes }) },
+      ];
     }
     return answer.failure.code === "not-attached" ? [{ type: "detached", target }] : [];
   };
@@ -137,20 +138,17 @@ interface RecordInput {
   readonly change: AttachmentChange | InDoubtChange;
   readonly target: FileTarget;
   readonly by: Confirmation;
-  /** What the service tells, or the ledger held. */
-  readonly known: Attributes;
-  /** What the manifest manages: it stands in place of what is known. */
-  readonly sent: Attributes;
+  readonly attributes: Attributes;
 }
 
 function recordOf(
   { clock }: Pick<ApplyContext, "clock">,
-  { change, target, by, known, sent }: RecordInput,
+  { change, target, by, attributes }: RecordInput,
 ): RecordedAttachment {
   return {
     ...target,
     address: change.address,
-    attributes: mergeAttributes(target.kind, known, sent),
+    attributes: pickAttributes(target.kind, attributes),
     ...digestOf(change.after),
     provenance: { by, at: clock.now() },
   };

@@ -99,7 +99,7 @@ interface Step {
   readonly signal: AbortSignal;
 }
 
-function carryOut(tools: DraftTools, { item, stage, attached, signal }: Step): Promise<ChangeEnd> {
+async function carryOut(tools: DraftTools, { item, stage, attached, signal }: Step): Promise<ChangeEnd> {
   const { context } = tools;
   const { change } = item;
   switch (change.action) {
@@ -130,13 +130,12 @@ function carryOut(tools: DraftTools, { item, stage, attached, signal }: Step): P
  * A file that this run has just attached is kept: its upload turned out to be the very file that a record of another
  * address, now taken over, stood for.
  */
-function detach(
+async function detach(
   context: ApplyContext,
   { change, attached, signal }: { change: DeleteChange | ReplaceChange } & Pick<Step, "attached" | "signal">,
 ): Promise<ChangeEnd> {
   const { file_id: fileId } = change.before;
-  if (fileId !== undefined && attached.has(fileName(change, fileId)))
-    return Promise.resolve({ outcome: "done" });
+  if (fileId !== undefined && attached.has(fileName(change, fileId))) return { outcome: "done" };
   return detachFile(context, { change, signal });
 }
 

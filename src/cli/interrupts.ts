@@ -15,7 +15,7 @@ export interface InterruptParts {
   readonly say: (text: string) => void;
   /** Ends the process, whatever hangs. */
   readonly exit: (code: number) => void;
-  /** Ends the process, whose command has ended and of whose output not all was taken. */
+  /** Ends the process, whose command has ended, and which something still keeps. */
   readonly leave: () => void;
 }
 
@@ -44,8 +44,8 @@ export function noInterrupts(): ProcessInterrupts {
  * A process that is ended so, because its ledger or disk hangs, loses nothing either: the intent of every call that was
  * sent is in the ledger, and without an outcome it is in doubt.
  *
- * A command that has ended may still be kept by the reader of its output, who takes nothing more. The time within which the
- * process ends goes on, and one more interrupt ends it at once.
+ * A process whose command has ended may still be kept, by the reader of its output who takes nothing more or by a file that
+ * can never be read. The time within which it ends goes on, and one more interrupt ends it at once.
  */
 export function listenForInterrupts({
   signals,

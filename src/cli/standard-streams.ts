@@ -61,7 +61,7 @@ function hasLeft({ code }: NodeJS.ErrnoException): boolean {
  */
 function writeTo(stream: StandardStream): Write {
   const stat = statOf(stream);
-  const isQueued = stat === undefined || stream.isTTY === true || stat.isFIFO() || stat.isSocket();
+  const isQueued = stat === undefined || stream.isTTY === true || isPipe(stat);
   return isQueued ? (text) => void stream.write(text) : (text) => writeFileSync(stream.fd, text);
 }
 
@@ -71,8 +71,13 @@ function writeTo(stream: StandardStream): Write {
  */
 function isOnePipe(stdout: StandardStream, stderr: StandardStream): boolean {
   const [one, other] = [statOf(stdout), statOf(stderr)];
-  if (one === undefined || other === undefined || !(one.isFIFO() || one.isSocket())) return false;
+  if (one === undefined || other === undefined || !isPipe(one)) return false;
   return one.dev === other.dev && one.ino === other.ino;
+}
+
+/** Node gives a pipe to a child as a socket, too. */
+function isPipe(stat: Stats): boolean {
+  return stat.isFIFO() || stat.isSocket();
 }
 
 /** `undefined` where there is no file descriptor, as in a thread. */

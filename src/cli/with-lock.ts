@@ -1,9 +1,9 @@
 import { hostname, userInfo } from "node:os";
-import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../model/errors.ts";
 import type { LockHolder } from "../model/lock.ts";
 import type { Lease } from "../model/ports.ts";
 import { systemClock } from "../model/ports.ts";
+import { wait } from "../model/wait.ts";
 import { makeLiveLine } from "../report/live-lines.ts";
 import { describeAge, describeHolder } from "../report/lock-text.ts";
 import { formatMilliseconds, formatSeconds } from "../report/quantities.ts";
@@ -73,9 +73,7 @@ async function acquire(
       }
       const waiting = `waiting for the lock of ${who}, ${formatSeconds(leftMs / 1000)} at most`;
       terminal.live?.show((columns) => [makeLiveLine({ text: waiting, columns, paint: terminal.paintErr })]);
-      await sleep(Math.min(leftMs, askEveryMs), undefined, { signal }).catch(() => {
-        throw interruptedWhile("waiting for the lock");
-      });
+      if (!(await wait(Math.min(leftMs, askEveryMs), signal))) throw interruptedWhile("waiting for the lock");
     }
   }
 }

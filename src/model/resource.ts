@@ -63,16 +63,6 @@ export function pickAttributes(kind: FileKind, source: Readonly<LooseAttributes>
   return picked;
 }
 
-/** {@link pickAttributes} of both: what is in `newer` stands in place of what is in `known`. */
-export function mergeAttributes(kind: FileKind, known: Attributes, newer: Attributes): Attributes {
-  const merged: Record<string, string | boolean> = {};
-  for (const name of attributeNames[kind]) {
-    const value = newer[name] ?? known[name];
-    if (value !== undefined) merged[name] = value;
-  }
-  return merged;
-}
-
 /** Whether `known` has every value that is in `wanted`. */
 export function hasAttributes(kind: FileKind, known: Attributes, wanted: Attributes): boolean {
   for (const name of attributeNames[kind]) if (isOther(name, known, wanted)) return false;

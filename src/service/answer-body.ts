@@ -36,7 +36,8 @@ export function readAnswerBody(answer: Answer, redactor: Redactor): AnswerBody {
   if (!/\S/.test(decoded.text)) return { type: "empty" };
   try {
     const document: unknown = JSON.parse(decoded.text);
-    return isDeeperThan(document, deepest, decoded.text.length)
+    // Each level opens and closes: most answers are too short to be looked through.
+    return decoded.text.length > 2 * deepest && isDeeperThan(document, deepest)
       ? { type: "unreadable", problem: `its body has more than ${deepest} levels` }
       : { type: "json", document: redactor.json(document, decoded.text) };
   } catch {
@@ -50,11 +51,10 @@ export function readAnswerBody(answer: Answer, redactor: Redactor): AnswerBody {
   }
 }
 
-/** `length` is that of its JSON text, in which each level opens and closes. */
-function isDeeperThan(value: unknown, levels: number, length: number): boolean {
-  if (length <= 2 * levels || typeof value !== "object" || value === null) return false;
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
   if (levels === 0) return true;
-  return Object.values(value).some((member) => isDeeperThan(member, levels - 1, length - 2));
+  return Object.values(value).some((member) => isDeeperThan(member, levels - 1));
 }
 
 type Decoded =
@@ -67,14 +67,10 @@ function decode(answer: Answer): Decoded {
   if (decoder === undefined) return { type: "unreadable", problem: "its content coding is not known" };
   try {
     const bytes = answer.body.length === 0 ? answer.body : decoder(answer.body);
-    return isUtf8(bytes) ? { type: "text", text: withoutMark(bytes.toString()) } : noText;
+    return isUtf8(bytes) ? { type: "text", text: bytes.toString().replace(/^\ufeff/, "") } : noText;
   } catch {
     return noText;
   }
-}
-
-function withoutMark(text: string): string {
-  return text.startsWith("\ufeff") ? text.slice(1) : text;
 }
 
 const noText = {

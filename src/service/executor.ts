@@ -111,8 +111,7 @@ export class Executor {
       if (step.type === "held") return last ?? { outcome: "not_sent", failure: step.failure, attempts: 0 };
       const attempts = passage.attempt;
       const { attempt, pauseMs } = step;
-      if (attempt.outcome === "done")
-        return { outcome: "done", status: attempt.status, value: attempt.value, attempts };
+      if (attempt.outcome === "done") return { ...attempt, attempts };
       last = combine(call, last, { outcome: attempt.outcome, failure: attempt.failure, attempts });
       if (pauseMs > this.#parts.maxWaitMs) return stopRun(last);
       if (attempt.retry && attempts === mostAttempts && attempt.evidence === "unreachable")

@@ -120,20 +120,13 @@ export class WriteQueue {
           await runSteps(queries, closing);
         });
       } else {
-        // Made once: a commit that is tried again asks for all of them again.
-        const steps = stepsOf(group);
+        const steps = group.flatMap(({ change }) => ("steps" in change ? change.steps : []));
         await this.#database.commit(() => [...opening(), ...steps, ...closing]);
       }
     } catch (error) {
       throw error instanceof StepRefusedError && error.step === fence ? await this.#frame.lost() : error;
     }
   }
-}
-
-function stepsOf(group: readonly Member[]): readonly Step[] {
-  const steps: Step[] = [];
-  for (const { change } of group) if ("steps" in change) steps.push(...change.steps);
-  return steps;
 }
 
 /** Whether a smaller transaction could fare better. A ledger that is locked or failing is not asked once more. */

@@ -10,7 +10,7 @@ import { rolldown } from "rolldown";
 import { busiestWindow } from "../soak/judge.mjs";
 import { makeRandom } from "../support/random.mjs";
 import { offline, writeCatalogue } from "./catalogue.mjs";
-import { main, median, processorTicks, runNode, time, withheldSince } from "./measure.mjs";
+import { main, median, percent, processorTicks, runNode, time, withheldSince } from "./measure.mjs";
 import { writePerformancePage } from "./performance-page.mjs";
 import { atServer, startServer } from "./servers.mjs";
 
@@ -27,7 +27,6 @@ const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const root = mkdtempSync(join(tmpdir(), "draftsync-bench-"));
 process.once("exit", () => rmSync(root, { recursive: true, force: true }));
 const seconds = (ms) => `${(ms / 1000).toFixed(2)} s`;
-const percent = (share) => `${Math.round(100 * share)} %`;
 const megabytes = (bytes) => `${Math.round(bytes / 1e6)} MB`;
 
 /** What the yardstick was at a run between two measurements of it: the speed of a machine may change from one minute to the next. */

@@ -64,6 +64,9 @@ function highWater(pid) {
   }
 }
 
+/** A share, as a reader is told it. */
+export const percent = (share) => `${Math.round(100 * share)} %`;
+
 /** What the processors' time has been spent on since the start of the machine, in ticks; nothing where the system does not tell. */
 export function processorTicks() {
   try {

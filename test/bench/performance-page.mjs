@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, release, totalmem, type } from "node:os";
 import { fileURLToPath } from "node:url";
+import { percent } from "./measure.mjs";
 
 const docs = fileURLToPath(new URL("../../docs/", import.meta.url));
 
@@ -11,7 +12,7 @@ export function writePerformancePage({ rows, growth, withheld }) {
   const idle =
     withheld === undefined
       ? ""
-      : ` Meanwhile its host withheld ${Math.round(100 * withheld)} % of its processors' time.`;
+      : ` Meanwhile its host withheld ${percent(withheld)} of its processors' time.`;
   if (rows !== undefined) replaceBetween("figures", `Measured on ${machine}.${idle}\n\n${tableOf(rows)}`);
   if (growth === undefined) return;
   mkdirSync(`${docs}images`, { recursive: true });

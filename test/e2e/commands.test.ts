@@ -1,9 +1,8 @@
-import { spawnSync } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Folder } from "../support/cli.ts";
-import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
+import { draftsync, makeFolder, startDraftsync, startShell } from "../support/cli.ts";
 import { parseEvents } from "../support/events.ts";
-import { filesBelow, repository } from "../support/source-files.ts";
+import { filesBelow } from "../support/source-files.ts";
 
 let folder: Folder;
 const config = "version: 1\nworkspace: w\nservice: sandbox\n";
@@ -82,9 +81,9 @@ describe("usage", () => {
   test.each([["--version"], ["--help"], ["explain"]])(
     "%s says in a sentence that its output cannot be written",
     async (...args) => {
-      const shell = `"${process.execPath}" "${repository}dist/cli/main.js" ${args.join(" ")} > /dev/full`;
-      const { status, stderr } = spawnSync("bash", ["-c", shell], { encoding: "utf8" });
-      expect([status, stderr]).toEqual([
+      const line = `$draftsync ${args.join(" ")} > /dev/full`;
+      const { code, stderr } = await startShell(line, { cwd: folder.path }).ended;
+      expect([code, stderr]).toEqual([
         1,
         expect.stringMatching(/^error: the output cannot be written: .*\n$/),
       ]);

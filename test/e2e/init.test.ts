@@ -3,9 +3,9 @@ import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Folder } from "../support/cli.ts";
-import { draftsync, makeFolder } from "../support/cli.ts";
+import { draftsync, main, makeFolder } from "../support/cli.ts";
 import { isInstalled } from "../support/shells.ts";
-import { readText, repository } from "../support/source-files.ts";
+import { readText } from "../support/source-files.ts";
 
 let empty: Folder;
 beforeEach(async () => {
@@ -65,7 +65,6 @@ describe("init", () => {
   test.skipIf(missing !== "")(
     `leaves nothing when it is interrupted between two questions${missing}`,
     async () => {
-      const main = `${repository}dist/cli/main.js`;
       const child = spawn("script", ["-qec", `${process.execPath} ${main} init`, "/dev/null"], {
         cwd: empty.path,
         env: { PATH: process.env.PATH, HOME: empty.path, TERM: "xterm" },

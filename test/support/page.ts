@@ -3,6 +3,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
+import { main } from "./cli.ts";
 import { readText, repository } from "./source-files.ts";
 
 /** A block of a page that is run or written to a file, and what the page says of it. */
@@ -142,7 +143,7 @@ interface Shell {
 /** One bash for all blocks, so that folders and variables stay; both streams come in the order of a terminal. */
 async function openShell({ cwd, env = {} }: PageRun): Promise<Shell> {
   const bin = await mkdtemp(join(tmpdir(), "draftsync-bin-"));
-  const command = `#!/bin/sh\nexec '${process.execPath}' '${repository}dist/cli/main.js' "$@"\n`;
+  const command = `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`;
   await writeFile(join(bin, "draftsync"), command);
   await chmod(join(bin, "draftsync"), 0o755);
   const child = spawn("bash", ["--noprofile", "--norc"], {

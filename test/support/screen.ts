@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import xterm from "@xterm/headless";
 import { expectNoKey } from "./canary.ts";
-import { repository } from "./source-files.ts";
+import { main } from "./cli.ts";
 
 /** How big a terminal is, and where and with what a command runs in it. */
 export interface ScreenOptions {
@@ -62,7 +62,7 @@ export async function startOnScreen(
   { cwd, env = {}, columns, rows = 24 }: ScreenOptions,
 ): Promise<Screen> {
   const terminal = new xterm.Terminal({ cols: columns, rows, allowProposedApi: true, scrollback: 5000 });
-  const command = [process.execPath, `${repository}dist/cli/main.js`, ...args];
+  const command = [process.execPath, main, ...args];
   const child = spawn("python3", ["-c", pty, String(columns), String(rows), ...command], {
     cwd,
     env: { PATH: process.env.PATH, HOME: cwd, TERM: "xterm-256color", ...env },

@@ -1,8 +1,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { expect } from "vitest";
-import type { Folder } from "./cli.ts";
-import { repository } from "./source-files.ts";
+import { type Folder, main } from "./cli.ts";
 
 /** How a shell is started without anybody's own settings, and told to complete. */
 const shells = {
@@ -32,7 +31,6 @@ export function isInstalled(program: string): boolean {
  * arguments to the file `args`, each ended by a NUL.
  */
 export async function placeCommand(folder: Folder): Promise<void> {
-  const main = `${repository}dist/cli/main.js`;
   const script = `#!/bin/sh
 case $1 in
   __complete | completion) exec ${process.execPath} ${main} "$@" ;;

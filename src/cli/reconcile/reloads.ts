@@ -1,3 +1,5 @@
+import { wait } from "../../model/wait.ts";
+
 /** The longest wait that a timer takes, milliseconds. */
 const longestTimerMs = 2 ** 31 - 1;
 
@@ -25,19 +27,12 @@ export function listenForReloads(): Reloads {
       came = false;
       return taken;
     },
-    wait: (ms, signal) =>
-      new Promise((done) => {
-        if (came || signal.aborted) return done();
-        const end = () => {
-          clearTimeout(timer);
-          signal.removeEventListener("abort", end);
-          wake = () => {};
-          done();
-        };
-        const timer = setTimeout(end, Math.min(ms, longestTimerMs));
-        signal.addEventListener("abort", end, { once: true });
-        wake = end;
-      }),
+    wait: async (ms, signal) => {
+      if (came) return;
+      const woken = new AbortController();
+      wake = () => woken.abort();
+      await wait(Math.min(ms, longestTimerMs), signal, woken.signal);
+    },
     stop: () => void process.off("SIGHUP", onSignal),
   };
 }

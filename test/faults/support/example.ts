@@ -5,7 +5,7 @@ import type { Arrival, Sandbox } from "../../../src/sandbox/server.ts";
 import { startSandbox } from "../../../src/sandbox/server.ts";
 import { expectNoKey } from "../../support/canary.ts";
 import type { Ended, Folder } from "../../support/cli.ts";
-import { makeFolder } from "../../support/cli.ts";
+import { main, makeFolder } from "../../support/cli.ts";
 import { repository } from "../../support/source-files.ts";
 
 /** A copy of an example, and the service that it is applied to. */
@@ -30,7 +30,7 @@ prefix=HERE/installed
 if [ "$4" = --prefix ]; then prefix=$5; shift 2; fi
 echo "$4" >> HERE/installed.txt
 mkdir -p "$prefix/bin"
-printf '#!/bin/sh\\nexec "${process.execPath}" "${repository}dist/cli/main.js" "$@"\\n' > "$prefix/bin/draftsync"
+printf '#!/bin/sh\\nexec "${process.execPath}" "${main}" "$@"\\n' > "$prefix/bin/draftsync"
 chmod +x "$prefix/bin/draftsync"
 `;
 
