@@ -3,6 +3,7 @@ import { DraftsyncError } from "../model/errors.ts";
 import type { Check, Problem } from "../model/examination.ts";
 import { makeCheck } from "../model/examination.ts";
 import { formatPlace } from "../model/position.ts";
+import { assertOwner } from "../plan/ownership.ts";
 import { isLoopback } from "../service/connections.ts";
 import { allMigrations } from "../state/migrations/all-migrations.ts";
 import { loadApiKey } from "./api-key.ts";
@@ -83,10 +84,8 @@ export async function checkLedger(workspace: Workspace, access: "read" | "write"
   try {
     const ledger = access === "write" ? await workspace.ledger() : await workspace.reader();
     const { location } = ledger;
-    const { serviceOrigin: origin } = await ledger.load();
-    if (origin !== undefined && origin !== workspace.config.service.origin) {
-      return makeCheck("ledger", "warning", { code: "ledger-of-another", facts: { location, origin } });
-    }
+    const { service, workspace: name } = workspace.config;
+    assertOwner(await ledger.owner(), { origin: service.origin, workspace: name });
     if (ledger.isMissing) return makeCheck("ledger", "ok", { code: "ledger-missing", facts: { location } });
     const version = allMigrations.length;
     return makeCheck("ledger", "ok", { code: "ledger-open", facts: { location, version } });

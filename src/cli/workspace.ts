@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { EventSink } from "../model/event.ts";
 import { systemClock } from "../model/ports.ts";
 import type { SlotStore } from "../model/slots.ts";
+import { assertOwner } from "../plan/ownership.ts";
 import { formatCall } from "../report/call-line.ts";
 import type { Examiner } from "../service/examination/examiner.ts";
 import type { Service } from "../service/open-service.ts";
@@ -23,7 +24,8 @@ export interface Workspace {
   reader(): Promise<LedgerReader>;
   /**
    * Opens the client, and starts the sandbox when that is the service. Nothing is sent yet. It is opened once: a later
-   * call gives the same one, whose events go to the new `emit`.
+   * call gives the same one, whose events go to the new `emit`. Throws `ledger-of-another` where the ledger is bound to
+   * another service: a change of the config alone never sends the key to a new address.
    */
   connect(emit: EventSink): Promise<Service>;
   /** The same to look at the service. `alone`: there is no ledger to share the rate bound by. */
@@ -64,6 +66,11 @@ export async function inWorkspaceOf<T>(
     }
     return store;
   };
+  const ownLedger = async () => {
+    const opened = await ledger();
+    assertOwner(await opened.owner(), { origin: config.service.origin, workspace: config.workspace });
+    return opened;
+  };
   let reading: LedgerReader | undefined;
   const reader = async () => {
     if (store !== undefined) return store;
@@ -83,7 +90,7 @@ export async function inWorkspaceOf<T>(
     if (service !== undefined) return service;
     const { openService } = await import("../service/open-service.ts");
     const told = telling(cli, (event) => sink(event));
-    const connection = { cli, emit: told, keep, slots: await ledger() };
+    const connection = { cli, emit: told, keep, slots: await ownLedger() };
     service = keep(openService(await serviceOptions(config, connection)));
     return service;
   };
@@ -95,7 +102,7 @@ export async function inWorkspaceOf<T>(
       connect: connectOnce,
       examine: async (emit, { alone }) => {
         const { openExaminer } = await import("../service/examination/examiner.ts");
-        const shared = alone ? {} : { slots: await ledger() };
+        const shared = alone ? {} : { slots: await ownLedger() };
         return keep(
           openExaminer(await serviceOptions(config, { cli, emit: telling(cli, emit), keep, ...shared })),
         );

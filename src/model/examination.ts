@@ -85,7 +85,6 @@ export interface FindingFacts {
   "ledger-open": { readonly location: string; readonly version: number };
   "ledger-none": object;
   "ledger-missing": { readonly location: string };
-  "ledger-of-another": { readonly location: string; readonly origin: string };
   "ledger-unusable": { readonly problem: Problem };
 
   "address-answers": { readonly request: string; readonly status: number; readonly mediaType: string };

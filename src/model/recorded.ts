@@ -51,6 +51,9 @@ export interface Recorded {
   readonly inDoubt: readonly RecordedOperation[];
 }
 
+/** The service and the workspace that a ledger is bound to; empty before it is bound. */
+export type RecordedOwner = Pick<Recorded, "serviceOrigin" | "workspace">;
+
 /** What is recorded where there is no ledger yet. */
 export const emptyRecorded: Recorded = {
   lineage: noLineage,

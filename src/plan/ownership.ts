@@ -1,12 +1,13 @@
 import type { LedgerOwner } from "../model/ports.ts";
-import type { Recorded } from "../model/recorded.ts";
+import type { RecordedOwner } from "../model/recorded.ts";
 import { PlanError } from "./plan-error.ts";
 
 /**
- * Refuses to plan with the ledger of another service or workspace: what it holds would be detached or taken for there.
- * Throws {@link PlanError} `ledger-of-another`. A ledger that belongs to nobody yet is anybody's.
+ * Refuses to plan with, or to open a client next to, the ledger of another service or workspace: its records would be
+ * deleted at the wrong service, and the key would be sent to an address that only the config names. A ledger without an
+ * owner accepts any. Throws {@link PlanError} `ledger-of-another`.
  */
-export function assertOwner({ serviceOrigin, workspace }: Recorded, owner: LedgerOwner): void {
+export function assertOwner({ serviceOrigin, workspace }: RecordedOwner, owner: LedgerOwner): void {
   const otherService = serviceOrigin !== undefined && serviceOrigin !== owner.origin;
   const otherWorkspace = workspace !== undefined && workspace !== owner.workspace;
   if (!otherService && !otherWorkspace) return;

@@ -90,11 +90,6 @@ const words: Words = {
   "ledger-open": ({ location, version }) => ({ seen: `${location}, schema version ${version}` }),
   "ledger-none": () => ({ seen: "none: there is no workspace to keep one for" }),
   "ledger-missing": ({ location }) => ({ seen: `${location}: none yet; the first call makes it` }),
-  "ledger-of-another": ({ location, origin }) => ({
-    seen: `${location} belongs to ${origin}`,
-    means: "apply would refuse to write to it.",
-    advice: "Give each service a ledger of its own: `state` in the config, or --state.",
-  }),
   "ledger-unusable": ({ problem }) => fromProblem(problem),
   "options-unusable": ({ problem }) => fromProblem(problem),
 

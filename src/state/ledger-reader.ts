@@ -1,6 +1,6 @@
 import type { StoredOperation, StoredRun } from "../model/history.ts";
 import type { HeldLock } from "../model/lock.ts";
-import { emptyRecorded, type Recorded } from "../model/recorded.ts";
+import { emptyRecorded, type Recorded, type RecordedOwner } from "../model/recorded.ts";
 import type { OperationFilter, RunFilter } from "./history.ts";
 import { LedgerError } from "./ledger-error.ts";
 import type { LedgerExport } from "./ledger-export.ts";
@@ -12,6 +12,8 @@ export interface LedgerReader {
   /** Whether there is no ledger; it reads like one that holds nothing. */
   readonly isMissing: boolean;
   load(): Promise<Recorded>;
+  /** The service and the workspace that the ledger is bound to, without the rest of {@link LedgerReader.load}. */
+  owner(): Promise<RecordedOwner>;
   /** The lock that is held, expired or not. */
   heldLock(): Promise<HeldLock | undefined>;
   /**
@@ -32,6 +34,7 @@ export function missingLedger(location: string): LedgerReader {
     location,
     isMissing: true,
     load: async () => emptyRecorded,
+    owner: async () => emptyRecorded,
     heldLock: async () => undefined,
     export: async () => {
       throw new LedgerError("ledger-missing", `There is no ledger at ${location}.`, {

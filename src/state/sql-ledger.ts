@@ -13,7 +13,7 @@ import type {
   OperationResult,
   RunRecord,
 } from "../model/ports.ts";
-import type { Recorded } from "../model/recorded.ts";
+import type { Recorded, RecordedOwner } from "../model/recorded.ts";
 import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
 import type { SlotStore, SlotTable } from "../model/slots.ts";
 import { type EffectSteps, makeEffectSteps } from "./effects.ts";
@@ -83,6 +83,10 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
 
   async load(): Promise<Recorded> {
     return this.#read((queries) => this.#recorded(queries));
+  }
+
+  async owner(): Promise<RecordedOwner> {
+    return this.#read(async (queries) => ownerOf(await readMeta(queries, this.location)));
   }
 
   async lineage(): Promise<string> {
@@ -207,14 +211,11 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
 
   async #recorded(queries: LedgerQueries): Promise<Recorded> {
     const meta = await readMeta(queries, this.location);
-    const serviceOrigin = meta.optionalText("service_origin");
-    const workspace = meta.optionalText("workspace");
     const reader = new RecordReader(this.#database, queries);
     return {
       lineage: meta.text("lineage"),
       serial: meta.integer("serial"),
-      ...(serviceOrigin === undefined ? {} : { serviceOrigin }),
-      ...(workspace === undefined ? {} : { workspace }),
+      ...ownerOf(meta),
       protectedDrafts: new Set(await reader.protectedDrafts()),
       attachments: await reader.attachments(),
       publications: await reader.publications(),
@@ -232,6 +233,15 @@ async function readMeta(queries: LedgerQueries, location: string): Promise<Store
   const row = await queries.selectFrom("meta").select(columns).executeTakeFirst();
   const values = columns.map((column) => row?.[column]);
   return new StoredRow({ location, table: "meta", columns, keyLength: 1 }, values);
+}
+
+function ownerOf(meta: StoredRow): RecordedOwner {
+  const serviceOrigin = meta.optionalText("service_origin");
+  const workspace = meta.optionalText("workspace");
+  return {
+    ...(serviceOrigin === undefined ? {} : { serviceOrigin }),
+    ...(workspace === undefined ? {} : { workspace }),
+  };
 }
 
 function compileRise(db: LedgerQueries) {

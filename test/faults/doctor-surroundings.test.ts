@@ -180,15 +180,16 @@ describe("the ledger", () => {
     expect(found).toMatchObject({ ledger: "failed ledger-unusable", address: "not_checked not-checked" });
   });
 
-  test("of another service is a warning", async () => {
+  test("of another service keeps the key from being sent", async () => {
     await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }]\n" });
     const options = { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } };
     expect((await draftsync(["apply", "--auto-approve"], options)).code).toBe(0);
     const other = sandbox.url.replace("127.0.0.1", "localhost");
-    const { code, found } = await examine(["--base-url", other], options);
-    expect({ code, found }).toMatchObject({
-      code: 0,
-      found: { ...usual, ledger: "warning ledger-of-another" },
+    const { code, found, view } = await examine(["--base-url", other], options);
+    expect({ code, calls: view.calls, found }).toMatchObject({
+      code: 1,
+      calls: 0,
+      found: { ledger: "failed ledger-unusable", address: "not_checked not-checked" },
     });
   });
 });

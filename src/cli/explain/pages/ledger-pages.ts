@@ -153,7 +153,7 @@ export const ledgerPages = {
   "ledger-of-another": {
     title: "The ledger belongs to another workspace or another service",
     meaning:
-      "What it holds would be taken for what is at this service, and detached there. Nothing was changed.",
+      "Its records are about another service: a plan would delete the wrong files, and the key would go to an address that only the config names, which a pull request can change. So no command that calls the service sends anything.",
     cure: [
       "Name the workspace and the service of this ledger in the config; --base-url and DRAFTSYNC_BASE_URL count too.",
       "Or give this workspace a ledger of its own: `state`, DRAFTSYNC_STATE or --state.",

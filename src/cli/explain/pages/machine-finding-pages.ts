@@ -10,7 +10,7 @@ type MachineCode = Extract<
   | `ledger-${"open" | "none" | "missing" | "unusable"}`
 >;
 
-/** What doctor finds on this machine; `ledger-missing` and `ledger-of-another` are told with the ledger. */
+/** What doctor finds on this machine; `ledger-missing` is told with the ledger. */
 export const machineFindingPages = {
   "not-checked": {
     title: "The check was not made",
