@@ -1,3 +1,4 @@
+import { parseAddress } from "../model/address.ts";
 import type { Change, DeleteChange, ReplaceChange } from "../model/change.ts";
 import { isBlocked, isProtectChange } from "../model/change.ts";
 import { onAbort } from "../model/on-abort.ts";
@@ -140,8 +141,8 @@ async function detach(
 }
 
 function fileName({ address }: Change, fileId: number): string {
-  const [, , kind = ""] = address.split("/");
-  return `${kind}/${fileId}`;
+  const parsed = parseAddress(address);
+  return `${parsed?.type === "attachment" ? parsed.kind : ""}/${fileId}`;
 }
 
 async function uploadFor({ uploads }: DraftTools, item: Item): Promise<ChangeEnd> {

@@ -6,6 +6,7 @@ import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { examples, withWorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import { printJson } from "./print-json.ts";
+import { readScope } from "./read-scope.ts";
 
 interface HistoryFlags extends WorkspaceFlags {
   readonly run?: string;
@@ -21,7 +22,7 @@ export const defineHistory: DefineCommand = (program, cli) => {
   withWorkspaceFlags(program.command("history"))
     .summary("what was sent, when, and what became of it")
     .description("Shows runs and the writing calls of each, oldest first, as the ledger keeps them.")
-    .argument("[prefix]", "only operations whose address begins with this")
+    .argument("[address]", "only operations on this address and below it")
     .option("--run <id>", "only this run; the beginning of its id will do")
     .option("--since <time>", "only runs since: 7d (ago), or 2026-11-21T18:30:00Z", (text) =>
       parseSince(text, systemClock.now()),
@@ -46,16 +47,16 @@ export const defineHistory: DefineCommand = (program, cli) => {
         "draftsync history --outcome rejected --json | jq .runs",
       ),
     )
-    .action((prefix: string | undefined, flags: HistoryFlags) => runHistory(cli, prefix, flags));
+    .action((address: string | undefined, flags: HistoryFlags) => runHistory(cli, address, flags));
 };
 
-async function runHistory(cli: Cli, prefix: string | undefined, flags: HistoryFlags): Promise<void> {
+async function runHistory(cli: Cli, address: string | undefined, flags: HistoryFlags): Promise<void> {
   const { lookIntoLedger } = await import("./look-into-ledger.ts");
   const { viewHistory } = await import("../report/history-view.ts");
   const { run, since, outcome, limit } = flags;
   const filter: HistoryFilter = {
     limit,
-    ...(prefix === undefined ? {} : { prefix }),
+    ...(address === undefined ? {} : { scope: readScope(address) }),
     ...(run === undefined ? {} : { run }),
     ...(since === undefined ? {} : { since }),
     ...(outcome === undefined ? {} : { outcome }),
@@ -74,7 +75,7 @@ async function runHistory(cli: Cli, prefix: string | undefined, flags: HistoryFl
   const { formatHistory } = await import("../report/history-text.ts");
   cli.terminal.out(formatHistory(runs, cli.terminal.paintOut));
   if (runs.length > 0) return;
-  const isNarrow = [flags.run, flags.since, flags.outcome, prefix].some((each) => each !== undefined);
+  const isNarrow = [flags.run, flags.since, flags.outcome, address].some((each) => each !== undefined);
   cli.terminal.err(isNarrow ? "Nothing of that is in the history.\n" : "There is no run yet.\n");
 }
 

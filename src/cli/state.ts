@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { isInScope } from "../model/scope.ts";
 import type { StateEntry } from "../report/state-view.ts";
 import type { LedgerReader } from "../state/ledger-reader.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
@@ -6,6 +7,7 @@ import { examples, withWorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import { printJson } from "./print-json.ts";
 import { readGiven } from "./read-given.ts";
+import { readScope } from "./read-scope.ts";
 import { defineEdits } from "./state-edit.ts";
 import { defineRecover } from "./state-recover.ts";
 
@@ -24,10 +26,10 @@ export const defineState: DefineCommand = (program, cli) => {
     .description(
       "Lists every attachment, publication, duplicate and upload that is recorded, sorted by address: who confirmed it, and when.",
     )
-    .argument("[prefix]", "only addresses that begin with this")
+    .argument("[address]", "only this address and what is below it")
     .option("--json", "as JSON")
     .addHelpText("after", examples("draftsync state list", "draftsync state list drafts/48213 --json"))
-    .action((prefix: string | undefined, flags: StateFlags) => runList(cli, prefix ?? "", flags));
+    .action((address: string | undefined, flags: StateFlags) => runList(cli, address, flags));
   withWorkspaceFlags(state.command("show"))
     .summary("show what is recorded of an address, and how it came to be")
     .description("Shows what is recorded of an address, and every writing call that was sent for it.")
@@ -69,10 +71,11 @@ async function entriesOf(
   return listEntries(await ledger.load()).filter(isShown);
 }
 
-async function runList(cli: Cli, prefix: string, flags: StateFlags): Promise<void> {
+async function runList(cli: Cli, within: string | undefined, flags: StateFlags): Promise<void> {
   const { lookIntoLedger } = await import("./look-into-ledger.ts");
+  const scope = within === undefined ? undefined : readScope(within);
   const shown = await lookIntoLedger(cli, flags, (ledger) =>
-    entriesOf(ledger, ({ address }) => address.startsWith(prefix)),
+    entriesOf(ledger, ({ address }) => scope === undefined || isInScope(address, scope)),
   );
   if (flags.json) return printJson(cli, { format_version: 1, entries: shown });
   const { formatEntryList } = await import("../report/state-text.ts");

@@ -83,11 +83,6 @@ export function parseAddress(text: string): Address | undefined {
   return head === "drafts" ? parseDraftAddress(rest) : undefined;
 }
 
-/** Whether an address is `target`, or below it (`drafts/48213` holds its whole draft). */
-export function isWithin(address: string, target: string): boolean {
-  return address === target || address.startsWith(`${target}/`);
-}
-
 /** Sorts addresses (and any text) by UTF-16 code units: the same order on every machine and locale. */
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;

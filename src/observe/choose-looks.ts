@@ -1,9 +1,10 @@
-import { compareText, formatAddress, isWithin, publicationAddress } from "../model/address.ts";
+import { compareText, formatAddress, publicationAddress } from "../model/address.ts";
 import type { Desired, DesiredAttachment } from "../model/desired.ts";
 import type { Look, RefreshMode } from "../model/observed.ts";
 import type { Recorded } from "../model/recorded.ts";
 import { publicationsInForce } from "../model/recorded.ts";
 import { fileResource, productResource } from "../model/resource.ts";
+import { isInScope, parseScope } from "../model/scope.ts";
 import { targetOf } from "./file-index.ts";
 
 /** What may be looked at, and how much of it. */
@@ -57,15 +58,16 @@ export function chooseLooks(input: LookInput): LookChoice {
     ...pendingUploads(input),
     ...(policy.attachments === "probe" ? unrecordedFiles(input) : []),
     ...oldestFirst(input),
-  ]).filter((look) => isTarget(look, policy));
+  ]).filter(targetFilter(policy));
   const looks = policy.mode === "full" ? due : due.slice(0, policy.maxCalls);
   return { looks, left: countThings(due) - countThings(looks) };
 }
 
 /** Uploads have no address that a target could name: they come with everything. */
-function isTarget(look: Look, { targets = [] }: LookPolicy): boolean {
-  if (targets.length === 0) return true;
-  return look.type !== "uploads" && targets.some((target) => isWithin(look.address, target));
+function targetFilter({ targets = [] }: LookPolicy): (look: Look) => boolean {
+  if (targets.length === 0) return () => true;
+  const scopes = targets.flatMap((target) => parseScope(target) ?? []);
+  return (look) => look.type !== "uploads" && scopes.some((scope) => isInScope(look.address, scope));
 }
 
 /** How many things looks are about: a page of uploads is about each of them. */

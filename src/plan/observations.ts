@@ -1,3 +1,4 @@
+import { parseAddress } from "../model/address.ts";
 import type { AdoptChange, Change } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Drift, FoundDrift } from "../model/drift.ts";
@@ -52,9 +53,10 @@ function productGone(address: string, productId: number): Diagnostic {
     severity: "warning",
     code: "product-gone",
     message: `${address}: product ${productId} is not at the service any more`,
-    hint: address.startsWith("duplicates/")
-      ? `It is never made again by itself. To duplicate once more: draftsync state rm ${address}, then plan again.`
-      : "It is never made again by itself. To publish once more, raise the draft's `publish: { revision: … }`.",
+    hint:
+      parseAddress(address)?.type === "duplicate"
+        ? `It is never made again by itself. To duplicate once more: draftsync state rm ${address}, then plan again.`
+        : "It is never made again by itself. To publish once more, raise the draft's `publish: { revision: … }`.",
     address,
   };
 }

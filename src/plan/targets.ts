@@ -1,7 +1,8 @@
-import { isWithin, publicationAddress } from "../model/address.ts";
+import { parseAddress, publicationAddress } from "../model/address.ts";
 import type { Change } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Drift } from "../model/drift.ts";
+import { isInScope, parseScope } from "../model/scope.ts";
 import type { Differences } from "./differences.ts";
 
 /**
@@ -14,17 +15,13 @@ export function selectTargets(
   drift: readonly Drift[] = [],
 ): Differences {
   if (wished.length === 0) return all;
-  const targets = normalize(wished);
-  const isChosen = (address: string) => targets.some((target) => isWithin(address, target));
+  const isChosen = choiceOf(wished);
   const changes = all.changes.filter(({ address }) => isChosen(address));
   const unchanged = all.unchanged.filter(isChosen);
   const known = [...[...changes, ...drift].map(({ address }) => address), ...unchanged];
   const diagnostics = all.diagnostics.filter(({ address }) => address === undefined || isChosen(address));
-  const unknown = targets
-    .filter(
-      (target) => ![...known, ...diagnostics.map((d) => d.address ?? "")].some((at) => isWithin(at, target)),
-    )
-    .map(nothingThere);
+  const named = [...known, ...diagnostics.map((each) => each.address ?? "")];
+  const unknown = wished.filter((target) => !named.some(choiceOf([target]))).map(nothingThere);
   const leftOut = all.changes.filter(({ address }) => !isChosen(address));
   const split = [...splitPublications(changes, leftOut), ...orphanedDuplicates(changes, leftOut)];
   return { changes, unchanged, diagnostics: [...diagnostics, ...unknown, ...split] };
@@ -32,22 +29,22 @@ export function selectTargets(
 
 /** The drift at the targets, or below them; all of it without targets. */
 export function selectDrift(drift: readonly Drift[], wished: readonly string[]): readonly Drift[] {
-  const targets = normalize(wished);
-  return wished.length === 0
-    ? drift
-    : drift.filter(({ address }) => targets.some((target) => isWithin(address, target)));
+  const isChosen = choiceOf(wished);
+  return wished.length === 0 ? drift : drift.filter(({ address }) => isChosen(address));
 }
 
-function normalize(wished: readonly string[]): readonly string[] {
-  return wished.map((target) => target.replace(/\/+$/, ""));
+/** A target that cannot be read chooses nothing, and is reported as unknown. */
+function choiceOf(wished: readonly string[]): (address: string) => boolean {
+  const scopes = wished.flatMap((target) => parseScope(target) ?? []);
+  return (address) => scopes.some((scope) => isInScope(address, scope));
 }
 
 function nothingThere(target: string): Diagnostic {
   return {
     severity: "error",
     code: "target-unknown",
-    message: `nothing that is desired or recorded is at ${target}`,
-    hint: "Write an address as `draftsync plan` shows it, or its beginning, such as drafts/48213.",
+    message: `no resource matches ${JSON.stringify(target)}`,
+    hint: "Write an address as `draftsync plan` shows it, or a draft, such as drafts/48213.",
     address: target,
   };
 }
@@ -57,8 +54,11 @@ function splitPublications(chosen: readonly Change[], leftOut: readonly Change[]
   return chosen
     .filter(({ action }) => action === "publish")
     .flatMap(({ address }): Diagnostic[] => {
-      const draft = address.slice(0, address.lastIndexOf("/"));
-      const others = leftOut.filter((change) => isWithin(change.address, draft)).length;
+      const parsed = parseAddress(address);
+      if (parsed?.type !== "publication") return [];
+      const { draftId } = parsed;
+      const draft = `drafts/${draftId}`;
+      const others = leftOut.filter((change) => isInScope(change.address, { type: "draft", draftId })).length;
       if (others === 0) return [];
       return [
         {

@@ -1,3 +1,4 @@
+import { parseAddress } from "../model/address.ts";
 import type { Action, AttachmentState, Change, Reason } from "../model/change.ts";
 import { isBlocked, isProtectChange } from "../model/change.ts";
 import type { AttributeName } from "../model/resource.ts";
@@ -88,9 +89,7 @@ function noteOf(change: Change): string {
     case "forget":
       return `${note}; product ${change.before.product_id} stays at the service`;
     case "delete":
-      return change.address.endsWith(`/${change.before.file_id}`)
-        ? note
-        : `${note}, file ${change.before.file_id}`;
+      return isNamedById(change.address) ? note : `${note}, file ${change.before.file_id}`;
     case "create":
       return [note, uploadNote(change.after)].filter((part) => part !== "").join("; ");
     case "update":
@@ -102,6 +101,12 @@ function noteOf(change: Change): string {
     case "duplicate":
       return note;
   }
+}
+
+/** Whether an address shows the id of its file. */
+function isNamedById(address: string): boolean {
+  const parsed = parseAddress(address);
+  return parsed?.type === "attachment" && parsed.ref.by === "file_id";
 }
 
 function uploadNote({ file_id, upload_id, upload_key, size }: AttachmentState): string {

@@ -1,5 +1,7 @@
 import { compareText } from "../model/address.ts";
 import type { StoredOperation, StoredRun } from "../model/history.ts";
+import type { AddressScope } from "../model/scope.ts";
+import { isInScope } from "../model/scope.ts";
 import { isoTime } from "../model/time.ts";
 
 /** A run and what it sent, for scripts. Times are ISO 8601, UTC. */
@@ -36,8 +38,8 @@ export interface HistoryOperation {
 
 /** What is shown of the history. All conditions must hold; of a run, only the operations that fit are shown. */
 export interface HistoryFilter {
-  /** Leading part of the addresses. */
-  readonly prefix?: string;
+  /** Only operations on these addresses. */
+  readonly scope?: AddressScope;
   /** Leading part of the run's id. */
   readonly run?: string;
   /** Epoch milliseconds. */
@@ -53,17 +55,18 @@ export function viewHistory(
     runs,
     operations,
   }: { readonly runs: readonly StoredRun[]; readonly operations: readonly StoredOperation[] },
-  { prefix, run, since = 0, outcome, limit = Number.POSITIVE_INFINITY }: HistoryFilter,
+  { scope, run, since = 0, outcome, limit = Number.POSITIVE_INFINITY }: HistoryFilter,
 ): readonly HistoryRun[] {
   const byRun = new Map<string, HistoryOperation[]>();
   for (const operation of [...operations].sort(byStart)) {
     const shown = viewOperation(operation);
-    if (!shown.address.startsWith(prefix ?? "") || shown.outcome !== (outcome ?? shown.outcome)) continue;
+    if (scope !== undefined && !isInScope(shown.address, scope)) continue;
+    if (outcome !== undefined && shown.outcome !== outcome) continue;
     const others = byRun.get(operation.runId);
     if (others === undefined) byRun.set(operation.runId, [shown]);
     else others.push(shown);
   }
-  const isNarrow = prefix !== undefined || outcome !== undefined;
+  const isNarrow = scope !== undefined || outcome !== undefined;
   const fitting = runs.filter(
     ({ id, startedAt }) => startedAt >= since && id.startsWith(run ?? "") && (!isNarrow || byRun.has(id)),
   );

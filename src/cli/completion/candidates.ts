@@ -76,7 +76,6 @@ async function completeValue(
     case "command":
       return fitting(visibleCommands(program), typed, before);
     case "address":
-    case "prefix":
     case "from":
     case "to":
       return stepwise(await sources.addresses(understood), typed, before);

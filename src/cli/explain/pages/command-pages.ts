@@ -147,7 +147,7 @@ export const commandPages = {
   },
   "address-unknown": {
     title: "Nothing is recorded at the address",
-    meaning: "The ledger has no entry of that name.",
+    meaning: "The ledger has no entry of that name, or the text is not an address.",
     cure: ["`draftsync state list` shows every address; quote addresses with spaces in the shell."],
   },
   "not-editable": {

@@ -52,8 +52,8 @@ export const planPages = {
   },
   "target-unknown": {
     title: "Nothing is at the address of --target",
-    meaning: "Neither a manifest nor the ledger has anything there.",
-    cure: ["Write an address as `draftsync plan` shows it, or its beginning, such as `drafts/48213`."],
+    meaning: "Neither a manifest nor the ledger has a resource there.",
+    cure: ["Write an address as `draftsync plan` shows it, or a draft, such as `drafts/48213`."],
   },
   "target-splits-draft": {
     title: "A publication or duplicate cannot go without what must come before it",

@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import { useWorkspace } from "../support/workspace.ts";
+
+const { proxy, run, apply } = useWorkspace({
+  files: {
+    "manifests/a.yaml": `draft: 1
+product_files: [{ file_id: 10 }]
+---
+draft: 11
+product_files: [{ file_id: 10 }]
+---
+duplicates: [{ name: dragon, product: 5 }, { name: dragon/winter, product: 6 }]
+`,
+  },
+});
+
+test("--target selects one duplicate, not those whose names begin with it", async () => {
+  expect((await apply("--target", "duplicates/dragon")).code).toBe(0);
+  expect(proxy.seen).toEqual(["POST /api/products/5/duplicate"]);
+});
+
+test("state list and history show an address and what is below it, not what begins with the same text", async () => {
+  await apply();
+  const listed = await run("state", "list", "drafts/1", "--json");
+  expect(listed.stdout).toContain("drafts/1/product_files/10");
+  expect(listed.stdout).not.toContain("drafts/11");
+  const history = await run("history", "duplicates/dragon", "--json");
+  expect(history.stdout).toContain('"duplicates/dragon"');
+  expect(history.stdout).not.toContain("winter");
+});
+
+test.each(["state list", "history"])("%s refuses what is not an address", async (command) => {
+  expect(await run(...command.split(" "), "drafts/1x")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('"drafts/1x" is not an address'),
+  });
+});
