@@ -64,6 +64,8 @@ export interface PlanRequest {
   readonly targets: readonly string[];
   /** How much is looked at before; absent: nothing. */
   readonly refresh?: RefreshMode;
+  /** Whether attachments are checked, instead of what the config says. */
+  readonly attachments?: "none" | "probe";
   /** The most calls that looking may take, beside what the config says. */
   readonly maxCalls?: number;
   /** The lock is held: what was confirmed by looking enters the ledger. */

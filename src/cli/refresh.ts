@@ -32,6 +32,8 @@ export function refreshModeOf({ refresh }: RefreshFlags, config: Config): Refres
 /** What looking at the service needs to know. */
 export interface RefreshRequest {
   readonly mode: RefreshMode;
+  /** Whether attachments are checked; absent: as the config says. */
+  readonly attachments?: "none" | "probe";
   /** Only these addresses, and what is below them; empty: everything. */
   readonly targets: readonly string[];
   /** The command's own limit of calls, within which looking has to stay. */
@@ -48,7 +50,7 @@ export interface RefreshRequest {
 export async function refresh(
   { signal }: Pick<Cli, "signal">,
   workspace: Workspace,
-  { mode, targets, maxCalls, desired, recorded, emit }: RefreshRequest,
+  { mode, attachments, targets, maxCalls, desired, recorded, emit }: RefreshRequest,
 ): Promise<Observed> {
   const { observe } = await import("../observe/observe.ts");
   const { makeFileIdFinder } = await import("../plan/recorded-index.ts");
@@ -57,7 +59,10 @@ export async function refresh(
   const { observed, stopped } = await observe({
     desired,
     recorded,
-    policy: limitPolicy({ ...policy, mode, targets }, maxCalls),
+    policy: limitPolicy(
+      { ...policy, ...(attachments === undefined ? {} : { attachments }), mode, targets },
+      maxCalls,
+    ),
     reader: service,
     fileIdOf: makeFileIdFinder(recorded),
     settleDelayMs: settings.profile.settle_delay,

@@ -48,6 +48,8 @@ export interface RefreshSummary {
   readonly unreadable: number;
   /** Things that were due and not looked at, because the budget had been used up. */
   readonly left: number;
+  /** Recorded attachments and products that this refresh did not check, for whatever reason. */
+  readonly not_checked: number;
   /** The oldest confirmation of an attachment or product that the ledger still goes by; `null` when there is none. */
   readonly oldest_unconfirmed: string | null;
 }

@@ -1,6 +1,6 @@
 import { compareText, formatAddress, publicationAddress } from "../model/address.ts";
 import type { Desired, DesiredAttachment } from "../model/desired.ts";
-import type { Look, RefreshMode } from "../model/observed.ts";
+import type { Look, RefreshMode, Sighting } from "../model/observed.ts";
 import type { Recorded } from "../model/recorded.ts";
 import { publicationsInForce } from "../model/recorded.ts";
 import { fileResource, productResource } from "../model/resource.ts";
@@ -73,6 +73,18 @@ function targetFilter({ targets = [] }: LookPolicy): (look: Look) => boolean {
 /** How many things looks are about: a page of uploads is about each of them. */
 export function countThings(looks: readonly Look[]): number {
   return looks.reduce((sum, look) => sum + (look.type === "uploads" ? look.uploadIds.length : 1), 0);
+}
+
+/** How many recorded attachments and products within the targets no sighting says anything about. */
+export function countUnchecked(
+  recorded: Recorded,
+  sightings: readonly Sighting[],
+  policy: LookPolicy,
+): number {
+  const checked = new Set(sightings.filter(({ finding }) => finding.type !== "unreadable").map(nameOf));
+  const known = [...recordedFiles(recorded), ...recordedProducts(recorded)].map(({ look }) => look);
+  return withoutRepetition(known.filter(targetFilter(policy))).filter((look) => !checked.has(nameOf(look)))
+    .length;
 }
 
 function doubtfulFiles({ inDoubt }: Recorded): Look[] {

@@ -8,7 +8,7 @@ import type { Recorded } from "../model/recorded.ts";
 import { fileResource, productResource } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
 import type { LookPolicy } from "./choose-looks.ts";
-import { chooseLooks, countThings } from "./choose-looks.ts";
+import { chooseLooks, countThings, countUnchecked } from "./choose-looks.ts";
 import type { Interpretation } from "./interpret.ts";
 import { interpret } from "./interpret.ts";
 import { lookAround } from "./look-around.ts";
@@ -60,6 +60,7 @@ export async function observe(options: ObserveOptions): Promise<ObserveResult> {
     looked_at: lookedAt - found.unreadable.length,
     unreadable: found.unreadable.length,
     left: left + countThings(looks) - lookedAt,
+    not_checked: countUnchecked(recorded, seen.sightings, policy),
     oldest_unconfirmed: oldestUnconfirmed(recorded, found),
   };
   emit({ type: "refresh_finished", at: clock.now(), ...summary, drift: found.drift.length });

@@ -114,6 +114,7 @@ const refresh = z.strictObject({
   looked_at: count,
   unreadable: count,
   left: count,
+  not_checked: count,
   oldest_unconfirmed: text.nullable(),
 });
 

@@ -26,7 +26,7 @@ const frame = 1_500;
 export function formatDriftMarkdown(report: DriftReport, { now, maxChars }: DriftMarkdownOptions): string {
   const { drift, refresh, workspace } = report;
   const head = drift.length === 0 ? "No drift" : `Drift: ${formatCount(drift.length)}`;
-  const { lookedAt, notLookedAt } = viewRefresh(refresh, now);
+  const { checked, notChecked } = viewRefresh(refresh, now);
   const rows = new Room(maxChars - frame).fit(drift.map((entry) => formatRow(entry, now)));
   const table = rows.length === 0 ? [] : ["| | address | what | who |", "|---|---|---|---|", ...rows, ""];
   const left = drift.length - rows.length;
@@ -36,7 +36,7 @@ export function formatDriftMarkdown(report: DriftReport, { now, maxChars }: Drif
     "",
     ...table,
     ...(left === 0 ? [] : [formatLeftOut(left, maxChars), ""]),
-    `${[`Seen: ${lookedAt}`, ...notLookedAt].join(". ")}.`,
+    `${[checked, ...notChecked].join(". ")}.`,
   ].join("\n")}\n`;
 }
 

@@ -4,17 +4,17 @@ import { inertLine } from "./inert-text.ts";
 import type { Palette } from "./palette.ts";
 import { formatDriftItem, formatRefresh } from "./plan-text.ts";
 import { describeAgo } from "./provenance-text.ts";
+import { plural } from "./quantities.ts";
 import { viewRefresh } from "./refresh-view.ts";
 
 /** The report for a terminal or a log, at `now` (epoch milliseconds). Ends with a line feed. */
 export function formatDriftText(report: DriftReport, now: number, paint: Palette): string {
   const items = report.drift.map((entry) => formatEntry(entry, now, paint));
   const { length } = report.drift;
-  const what = length === 1 ? "1 thing is" : `${length} things are`;
   const head =
     length === 0
-      ? `${paint("strong", "No drift.")} What was seen is as recorded.`
-      : `${paint("warning", "Drift:")} ${what} otherwise at the service than recorded.`;
+      ? `${paint("strong", "No drift.")} All checked resources match.`
+      : `${paint("warning", "Drift detected:")} ${plural(length, "resource")} changed outside draftsync.`;
   const refresh = formatRefresh(viewRefresh(report.refresh, now), paint);
   return `${[...items, ...(length === 0 ? [] : [""]), head, ...refresh].join("\n")}\n`;
 }

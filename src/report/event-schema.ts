@@ -92,6 +92,7 @@ const shapes = {
     looked_at: count,
     unreadable: count,
     left: count,
+    not_checked: count.describe("Recorded attachments and products that were not checked"),
     oldest_unconfirmed: text.nullable().describe("ISO 8601, UTC"),
     drift: count.describe("Things that are otherwise than recorded"),
   },

@@ -57,8 +57,8 @@ function formatHead(view: PlanView): string {
   const unchanged = view.unchanged === 0 ? "" : ` ${formatCount(view.unchanged)} unchanged.`;
   lines.push(`${costOf(view)}${unchanged}`.trim());
   if (view.refresh !== undefined) {
-    const { lookedAt, notLookedAt } = view.refresh;
-    lines.push("", `${[`Seen: ${lookedAt}`, ...notLookedAt].join(". ")}.`);
+    const { checked, notChecked } = view.refresh;
+    lines.push("", `${[checked, ...notChecked].join(". ")}.`);
   }
   return lines.join("\n").trimEnd();
 }

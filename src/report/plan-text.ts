@@ -167,11 +167,10 @@ export function whyNoChanges({ diagnostics, refresh }: PlanView): string {
   return `${refresh === undefined ? "The ledger agrees" : "What was seen agrees"} with the manifests.`;
 }
 
-/** What was looked at and what was not, a line each; one line when nothing was. */
+/** What a refresh checked and what it did not, a line each; no line without a refresh. */
 export function formatRefresh(refresh: RefreshView | undefined, paint: Palette): string[] {
   if (refresh === undefined) return [];
-  const lines = [`${paint("strong", "Seen:")} ${refresh.lookedAt}.`];
-  return [...lines, ...refresh.notLookedAt.map((text) => `      ${paint("muted", `${text}.`)}`)];
+  return [`${refresh.checked}.`, ...refresh.notChecked.map((text) => paint("muted", `${text}.`))];
 }
 
 function formatCountView({ action, text }: CountView, paint: Palette): string {

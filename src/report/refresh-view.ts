@@ -2,27 +2,32 @@ import type { RefreshSummary } from "../model/observed.ts";
 import { describeAge } from "./provenance-text.ts";
 import { formatCount, plural } from "./quantities.ts";
 
-/** What was looked at, in sentences without a full stop. */
+/** What a refresh checked, in sentences without a full stop. */
 export interface RefreshView {
-  /** `looked at 500 things in 503 calls`. */
-  readonly lookedAt: string;
-  /** What was not looked at, and why; empty when everything was. */
-  readonly notLookedAt: readonly string[];
+  /** `Checked 500 resources (503 API calls)`. */
+  readonly checked: string;
+  /** How many recorded resources were not checked, and why; empty when all were. */
+  readonly notChecked: readonly string[];
 }
 
 /** How a refresh is shown at `now`, epoch milliseconds. Pure. */
 export function viewRefresh(refresh: RefreshSummary, now: number): RefreshView {
-  const { looked_at, unreadable, calls, left, max_calls, attachments, oldest_unconfirmed } = refresh;
-  const lookedAt = `looked at ${plural(looked_at, "thing")} in ${plural(calls, "call")}`;
+  const { looked_at, unreadable, calls, not_checked, oldest_unconfirmed } = refresh;
+  const checked = `Checked ${plural(looked_at, "resource")} (${plural(calls, "API call")})`;
   const oldest = oldest_unconfirmed === null ? "" : `, oldest ${describeAge(oldest_unconfirmed, now)}`;
-  const budget = max_calls === null ? "interrupted" : `over the budget of ${plural(max_calls, "call")}`;
+  const reasons = reasonsOf(refresh).join("; ");
+  const isReported = not_checked > 0 && (reasons !== "" || not_checked > unreadable);
+  const count = isReported ? `${formatCount(not_checked)} not checked${oldest}` : "";
   return {
-    lookedAt: unreadable === 0 ? lookedAt : `${lookedAt}; ${formatCount(unreadable)} could not be read`,
-    notLookedAt: [
-      ...(left > 0 ? [`not looked at: ${budget}; ${formatCount(left)} left${oldest}`] : []),
-      ...(attachments === "none"
-        ? [`files are taken from the ledger${oldest} (refresh.attachments: none)`]
-        : []),
-    ],
+    checked: unreadable === 0 ? checked : `${checked}; ${formatCount(unreadable)} could not be read`,
+    notChecked: [[count, reasons].filter((part) => part !== "").join(": ")].filter((line) => line !== ""),
   };
+}
+
+function reasonsOf({ max_calls, left, attachments }: RefreshSummary): string[] {
+  const budget = max_calls === null ? "interrupted" : `over the budget of ${plural(max_calls, "call")}`;
+  return [
+    ...(left > 0 ? [`${budget}; ${formatCount(left)} left`] : []),
+    ...(attachments === "none" ? ["files are only checked by probe (refresh.attachments: none)"] : []),
+  ];
 }

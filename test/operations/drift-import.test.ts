@@ -62,7 +62,7 @@ describe("drift", () => {
       expect({ code, stdout }).toMatchObject({
         code: 0,
         stdout: expect.stringContaining(
-          "No drift. What was seen is as recorded.\nSeen: looked at 5 things in 5 calls.",
+          "No drift. All checked resources match.\nChecked 5 resources (5 API calls).",
         ),
       });
     });
@@ -112,7 +112,7 @@ describe("drift", () => {
     expect(text.stdout).not.toContain(`${files}/11`);
     const { stdout: markdown } = await run("drift", "--format", "markdown");
     expect(markdown.split("\n", 2)).toEqual(["<!-- draftsync:drift workspace=w -->", "### Drift: 2 in `w`"]);
-    expect(markdown).toMatch(/^Seen: looked at \d+ things in \d+ calls\./m);
+    expect(markdown).toMatch(/^Checked \d+ resources \(\d+ API calls\)\./m);
     expect((await run("drift", "--max-chars", "5000")).stderr).toContain(
       "--max-chars is for --format markdown",
     );
@@ -129,7 +129,9 @@ describe("drift", () => {
       env: { DRAFTSYNC_API_KEY: key, DRAFTSYNC_BASE_URL: sandbox.url },
     });
     expect(code).toBe(0);
-    expect(stdout).toMatch(/Seen: looked at 1 thing in 1 call\.\n +files are taken from the ledger, oldest/);
+    expect(stdout).toMatch(
+      /Checked 1 resource \(1 API call\)\.\n\d not checked, oldest .*: files are only checked by probe/,
+    );
     await other.dispose();
   });
 });

@@ -79,6 +79,7 @@ export function refreshSummary(parts: Partial<RefreshSummary> = {}): RefreshSumm
     looked_at: 1,
     unreadable: 0,
     left: 0,
+    not_checked: 0,
     oldest_unconfirmed: null,
     ...parts,
   };

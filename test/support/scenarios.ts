@@ -152,6 +152,7 @@ function observedOf({ observed }: Scenario, desired: Desired, recorded: Recorded
     looked_at: sightings.length - found.unreadable.length,
     unreadable: found.unreadable.length,
     left: 0,
+    not_checked: found.unreadable.length,
     oldest_unconfirmed: null,
   } as const;
   return { summary, ...found };

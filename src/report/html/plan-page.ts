@@ -56,7 +56,7 @@ function formatSummary({ counts, unchanged, cost, refresh, diagnostics }: PlanVi
   return html`<section aria-labelledby="sum"><h2 id="sum">What it comes to</h2>
 <ul class="tiles">${tiles}${unchanged > 0 && html`<li class="tile f-noop"><b>${formatCount(unchanged)}</b> unchanged</li>`}</ul>
 ${counts.length > 0 && html`<p><strong>Cost:</strong> ${cost === undefined ? "no calls." : `${cost.calls}, ${cost.time} at ${cost.rate} (up to ${cost.upTo} with retries and slow uploads).`}</p>`}
-${refresh !== undefined && html`<p><strong>Seen:</strong> ${[refresh.lookedAt, ...refresh.notLookedAt].join(". ")}.</p>`}
+${refresh !== undefined && html`<p>${[refresh.checked, ...refresh.notChecked].join(". ")}.</p>`}
 </section>`;
 }
 

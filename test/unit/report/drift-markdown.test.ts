@@ -22,6 +22,7 @@ function reportOf(workspace: string, texts: readonly string[]): DriftReport {
       looked_at: 3,
       unreadable: 1,
       left: 9,
+      not_checked: 10,
       oldest_unconfirmed: seen,
     },
     drift: texts.map((text, at) => ({

@@ -217,7 +217,7 @@ describe("on a terminal", () => {
       max_calls: null,
       oldest_unconfirmed: null,
     } as const;
-    const counts = { calls: 40, looked_at: 40, unreadable: 0, left: 0, drift: 0 };
+    const counts = { calls: 40, looked_at: 40, unreadable: 0, left: 0, not_checked: 0, drift: 0 };
     emit({ type: "refresh_finished", at: 0, ...summary, ...counts });
     expect(shown()).toBeUndefined();
   });

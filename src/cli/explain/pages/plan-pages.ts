@@ -3,6 +3,15 @@ import type { ErrorPage } from "../error-page.ts";
 
 /** What a plan says of itself, and why it may not be applied. */
 export const planPages = {
+  "nothing-checked": {
+    title: "The command `drift` compared nothing with the service",
+    meaning:
+      'No recorded resource was checked: files are only checked by probe, the service could not be read, or nothing is recorded yet. A report would read like "no drift".',
+    cure: [
+      "`draftsync drift --probe` also checks files, with one call a file; `refresh: { attachments: probe }` in the config makes that the default.",
+      "`draftsync drift --refresh full` checks everything, whatever was confirmed recently.",
+    ],
+  },
   "same-file-twice": {
     title: "Two entries turn out to be the same file",
     meaning:
