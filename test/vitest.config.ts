@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { skippedReporter } from "./support/skipped-reporter.ts";
 
 const root = fileURLToPath(new URL(".", import.meta.url));
 
@@ -10,12 +11,15 @@ interface Options {
   readonly compiled?: boolean;
   /** The tests have a PostgreSQL server. */
   readonly postgres?: boolean;
+  /** The tests have a browser. */
+  readonly chromium?: boolean;
 }
 
-function project(name: string, { seconds = 60, compiled = false, postgres = false }: Options = {}) {
+function project(name: string, { seconds = 60, compiled, postgres, chromium }: Options = {}) {
   const globalSetup = [
-    ...(compiled ? ["support/build.ts"] : []),
-    ...(postgres ? ["support/postgres-server.ts"] : []),
+    ...(compiled === true ? ["support/build.ts"] : []),
+    ...(postgres === true ? ["support/postgres-server.ts"] : []),
+    ...(chromium === true ? ["support/chromium.ts"] : []),
   ];
   return {
     test: {
@@ -34,7 +38,7 @@ function project(name: string, { seconds = 60, compiled = false, postgres = fals
 /** One project a kind of test, so that `npm run check` can run the structure tests alone. */
 export default defineConfig({
   test: {
-    reporters: ["default"],
+    reporters: ["default", skippedReporter],
     // Much of the time goes to processes and clocks that are waited for: more workers than processors pay.
     maxWorkers: availableParallelism() + 2,
     // As the command line sets it: the versions in the lockfile run on the oldest Node that is supported.
@@ -47,8 +51,8 @@ export default defineConfig({
       project("model"),
       project("conformance", { seconds: 60, compiled: true }),
       project("crash", { seconds: 120, compiled: true, postgres: true }),
-      project("browser", { seconds: 60, compiled: true }),
-      project("screenshots", { seconds: 60, compiled: true }),
+      project("browser", { compiled: true, chromium: true }),
+      project("screenshots", { compiled: true, chromium: true }),
       project("e2e", { seconds: 120, compiled: true, postgres: true }),
       project("operations", { seconds: 120, compiled: true, postgres: true }),
       project("faults", { seconds: 120, compiled: true, postgres: true }),

@@ -1,10 +1,9 @@
-import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Folder } from "../support/cli.ts";
-import { draftsync, main, makeFolder } from "../support/cli.ts";
-import { isInstalled } from "../support/shells.ts";
+import { draftsync, makeFolder } from "../support/cli.ts";
+import { startOnScreen } from "../support/screen.ts";
 import { readText } from "../support/source-files.ts";
 
 let empty: Folder;
@@ -61,27 +60,16 @@ describe("init", () => {
     expect(await readdir(empty.path)).toEqual([]);
   });
 
-  const missing = isInstalled("script") ? "" : " (script is not installed)";
-  test.skipIf(missing !== "")(
-    `leaves nothing when it is interrupted between two questions${missing}`,
-    async () => {
-      const child = spawn("script", ["-qec", `${process.execPath} ${main} init`, "/dev/null"], {
-        cwd: empty.path,
-        env: { PATH: process.env.PATH, HOME: empty.path, TERM: "xterm" },
-      });
-      let said = "";
-      const ended = new Promise<number | null>((done) => child.once("close", done));
-      child.stdout.setEncoding("utf8").on("data", (text: string) => {
-        const before = said;
-        said += text;
-        const comes = (question: string) => said.includes(question) && !before.includes(question);
-        if (comes("Name of the workspace")) child.stdin.write("shop\r");
-        if (comes("Address of the service")) child.stdin.write("\u0003");
-      });
-      expect(await ended, said).not.toBe(0);
-      expect(said).toContain("nothing was written");
-      expect(existsSync(`${empty.path}/draftsync.yaml`)).toBe(false);
-      expect(await readdir(empty.path)).toEqual([]);
-    },
-  );
+  test("leaves nothing when it is interrupted between two questions", async () => {
+    const child = await startOnScreen(["init"], { cwd: empty.path, columns: 100 });
+    const asks = (question: string) => child.until((lines) => lines.some((line) => line.includes(question)));
+    await asks("Name of the workspace");
+    child.type("shop\r");
+    await asks("Address of the service");
+    child.type("\u0003");
+    expect(await child.ended, child.written()).not.toBe(0);
+    expect(child.written()).toContain("nothing was written");
+    expect(existsSync(`${empty.path}/draftsync.yaml`)).toBe(false);
+    expect(await readdir(empty.path)).toEqual([]);
+  });
 });

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Folder } from "../support/cli.ts";
 import { draftsync, makeFolder } from "../support/cli.ts";
-import { isInstalled, placeCommand, type ShellName, typeInto } from "../support/shells.ts";
+import { placeCommand, type ShellName, skipNote, typeInto } from "../support/shells.ts";
 
 const hostile = `it's $(touch pwned) \`touch pwned\` "x" & <y>; #z`;
 const name = (text: string) => JSON.stringify(text);
@@ -147,13 +147,10 @@ const typed = [
 ];
 
 describe.each(["bash", "zsh", "fish"] satisfies ShellName[])("%s", (shell) => {
-  const missing = isInstalled(shell) && isInstalled("script") ? "" : ` (${shell} is not installed)`;
+  const note = skipNote(shell);
 
-  test.skipIf(missing !== "" && shell !== "bash").each(typed)(
-    `completes $keys${missing}`,
-    async ({ keys, args }) => {
-      expect(await typeInto(shell, folder, keys)).toEqual(args);
-      expect(existsSync(`${folder.path}/pwned`)).toBe(false);
-    },
-  );
+  test.skipIf(note !== "").each(typed)(`completes $keys${note}`, async ({ keys, args }) => {
+    expect(await typeInto(shell, folder, keys)).toEqual(args);
+    expect(existsSync(`${folder.path}/pwned`)).toBe(false);
+  });
 });

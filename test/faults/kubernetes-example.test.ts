@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { draftsync, startDraftsync } from "../support/cli.ts";
-import { isInstalled } from "../support/shells.ts";
+import { skipNote } from "../support/shells.ts";
 import { readText } from "../support/source-files.ts";
 import { freshSchema } from "../unit/state/samples.ts";
 import { type Example, runProgram, startExample } from "./support/example.ts";
@@ -98,9 +98,9 @@ describe("the pods of examples/kubernetes", () => {
     expect((await service.ended).code).toBe(0);
   });
 
-  const missing = isInstalled("kubectl") ? "" : " (kubectl is not installed)";
-  test.skipIf(missing !== "").each(["cronjob", "service"])(
-    `are put together by Kustomize: %s${missing}`,
+  const note = skipNote("kubectl");
+  test.skipIf(note !== "").each(["cronjob", "service"])(
+    `are put together by Kustomize: %s${note}`,
     async (name) => {
       const { code, stdout } = await runProgram("kubectl", ["kustomize", `${example.path}/deploy/${name}`], {
         cwd: example.path,

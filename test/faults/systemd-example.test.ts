@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { draftsync, startDraftsync } from "../support/cli.ts";
-import { isInstalled } from "../support/shells.ts";
+import { skipNote } from "../support/shells.ts";
 import { filesBelow, readText } from "../support/source-files.ts";
 import { type Example, runProgram, startExample } from "./support/example.ts";
 
@@ -68,8 +68,8 @@ describe("examples/systemd", () => {
       expect(Number(setting(unit, "TimeoutStopSec"))).toBeGreaterThan(7);
   });
 
-  const missing = isInstalled("systemd-analyze") ? "" : " (systemd-analyze is not installed)";
-  describe.skipIf(missing !== "")(`its units${missing}`, () => {
+  const note = skipNote("systemd-analyze");
+  describe.skipIf(note !== "")(`its units${note}`, () => {
     /** The units, with a `draftsync` that is there; returns their paths. */
     async function place(change: (text: string) => string = (text) => text): Promise<string[]> {
       const program = process.execPath;

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type IPty, spawn } from "@lydell/node-pty";
 import xterm from "@xterm/headless";
 import { expectNoKey } from "./canary.ts";
 import { main } from "./cli.ts";
@@ -28,59 +28,23 @@ export interface Screen {
   readonly ended: Promise<number>;
 }
 
-/**
- * A pseudo-terminal of a given size by python's standard library: it needs no native module, and tells the size to the
- * command, which `script` of util-linux does not. Its first line of output is the command's process id.
- */
-const pty = `
-import fcntl, os, pty, select, signal, struct, sys, termios
-columns, rows, *command = sys.argv[1:]
-pid, master = pty.fork()
-if pid == 0:
-    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", int(rows), int(columns), 0, 0))
-    os.execvp(command[0], command)
-os.write(1, b"%d\\n" % pid)
-inputs = [0, master]
-while True:
-    for ready in select.select(inputs, [], [])[0]:
-        try:
-            data = os.read(ready, 65536)
-        except OSError:
-            data = b""
-        if ready == 0:
-            if data: os.write(master, data)
-            else: inputs.remove(0)
-        elif data: os.write(1, data)
-        else:
-            _, status = os.waitpid(pid, 0)
-            sys.exit(128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))
-`;
-
-/** Starts the real binary in a terminal. Throws where there is no python3 to make one. */
+/** Starts the real binary in a terminal. */
 export async function startOnScreen(
   args: readonly string[],
   { cwd, env = {}, columns, rows = 24 }: ScreenOptions,
 ): Promise<Screen> {
   const terminal = new xterm.Terminal({ cols: columns, rows, allowProposedApi: true, scrollback: 5000 });
-  const command = [process.execPath, main, ...args];
-  const child = spawn("python3", ["-c", pty, String(columns), String(rows), ...command], {
+  const child = spawn(process.execPath, [main, ...args], {
     cwd,
     env: { PATH: process.env.PATH, HOME: cwd, TERM: "xterm-256color", ...env },
-    stdio: ["pipe", "pipe", "inherit"],
+    cols: columns,
+    rows,
   });
   const listeners = new Set<() => void>();
   let written = "";
-  let pid: number | undefined;
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+  child.onData((text) => {
     written += text;
-    const [first = "", ...rest] = written.split("\n");
-    const isFirst = pid === undefined && rest.length > 0;
-    if (isFirst) {
-      pid = Number(first);
-      written = rest.join("\n");
-    }
-    if (pid === undefined) return;
-    terminal.write(isFirst ? written : text, () => {
+    terminal.write(text, () => {
       for (const listener of listeners) listener();
     });
   });
@@ -110,28 +74,20 @@ export async function startOnScreen(
         void ended.then(() => (listeners.has(check) ? tooLate() : undefined), failed);
         check();
       }),
-    type: (keys) => void child.stdin.write(keys),
-    kill: (signal) => {
-      if (pid === undefined) throw new Error("the command has not been started yet");
-      process.kill(pid, signal);
-    },
+    type: (keys) => child.write(keys),
+    kill: (signal) => void process.kill(child.pid, signal),
     ended,
   };
 }
 
 /** Ends when the emulator has read everything. */
-function endOf(child: ChildProcess, written: () => string, terminal: xterm.Terminal): Promise<number> {
+function endOf(child: IPty, written: () => string, terminal: xterm.Terminal): Promise<number> {
   return new Promise((done, failed) => {
-    child.once("error", (error) => {
-      failed(
-        new Error(`tests of the terminal need python3, which makes a pseudo-terminal: ${error.message}`),
-      );
-    });
-    child.once("close", (code) => {
+    child.onExit(({ exitCode, signal = 0 }) => {
       terminal.write("", () => {
         try {
           expectNoKey(written(), "the output on a terminal");
-          done(code ?? -1);
+          done(signal === 0 ? exitCode : 128 + signal);
         } catch (error) {
           failed(error);
         }

@@ -1,29 +1,37 @@
-import { execFileSync, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { accessSync, constants, existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { spawn } from "@lydell/node-pty";
 import { expect } from "vitest";
 import { type Folder, main } from "./cli.ts";
 
 /** How a shell is started without anybody's own settings, and told to complete. */
 const shells = {
-  bash: { start: "bash --noprofile --norc -i", load: "source <(draftsync completion bash)" },
+  bash: { flags: ["--noprofile", "--norc", "-i"], load: "source <(draftsync completion bash)" },
   zsh: {
-    start: "zsh -f -i",
+    flags: ["-f", "-i"],
     load: "autoload -Uz compinit; compinit -u -D; source <(draftsync completion zsh)",
   },
-  fish: { start: "fish --no-config -i", load: "draftsync completion fish | source" },
+  fish: { flags: ["--no-config", "-i"], load: "draftsync completion fish | source" },
 } as const;
 
 /** A shell that completion is tested with. */
 export type ShellName = keyof typeof shells;
 
-/** Whether a program is installed. */
-export function isInstalled(program: string): boolean {
-  try {
-    execFileSync("which", [program], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
+/** What the title of a test says where a program that it needs is not installed; nothing where it is. */
+export function skipNote(program: string): string {
+  return isInstalled(program) ? "" : ` (skipped: ${program} is not installed)`;
+}
+
+function isInstalled(program: string): boolean {
+  return (process.env.PATH ?? "").split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
 }
 
 /**
@@ -46,30 +54,29 @@ printf '%s\\0' "$@" > args.part && mv args.part args
  * `draftsync` was called with (see {@link placeCommand}).
  */
 export async function typeInto(name: ShellName, folder: Folder, keys: string): Promise<readonly string[]> {
-  const { start, load } = shells[name];
+  const { flags, load } = shells[name];
   const env = {
     PATH: `${folder.path}/bin:${process.env.PATH}`,
     HOME: folder.path,
     TERM: "xterm",
     LC_ALL: "C.UTF-8",
   };
-  const child = spawn("script", ["-qec", start, "/dev/null"], { cwd: folder.path, env });
-  let said = "";
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding("utf8").on("data", (text: string) => {
-      said += text;
-    });
+  const child = spawn(name, [...flags], { cwd: folder.path, env });
+  let output = "";
+  child.onData((text) => {
+    output += text;
+  });
   const appears = (file: string) =>
-    expect.poll(() => existsSync(`${folder.path}/${file}`), { timeout: 30_000, message: said }).toBe(true);
-  const ended = new Promise((done) => child.once("close", done));
+    expect.poll(() => existsSync(`${folder.path}/${file}`), { timeout: 30_000, message: output }).toBe(true);
+  const ended = new Promise<unknown>((done) => child.onExit(done));
   try {
-    child.stdin.write(`${load}\rtouch ready\r`);
+    child.write(`${load}\rtouch ready\r`);
     await appears("ready");
-    child.stdin.write(`${keys}\r`);
+    child.write(`${keys}\r`);
     await appears("args");
     return (await folder.read("args")).split("\0").slice(0, -1);
   } catch (error) {
-    throw new Error(`${name} said: ${JSON.stringify(said)}`, { cause: error });
+    throw new Error(`${name} printed: ${JSON.stringify(output)}`, { cause: error });
   } finally {
     child.kill("SIGKILL");
     await ended;

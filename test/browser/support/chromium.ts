@@ -1,9 +1,8 @@
-import { accessSync, constants } from "node:fs";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { chromium } from "playwright-core";
-import { expect } from "vitest";
+import { inject } from "vitest";
 import { type Folder, makeFolder } from "../../support/cli.ts";
 
 /** A browser, and pages that are opened from files, as one that was downloaded from a pipeline is. */
@@ -25,11 +24,13 @@ export interface Viewed {
   readonly noises: readonly string[];
 }
 
-/** Starts Chromium without a window. Fails with a sentence that says how to install it where there is none. */
+/** Starts Chromium without a window. */
 export async function openViewer(): Promise<Viewer> {
+  const { executablePath, env } = inject("chromium");
   const browser: Browser = await chromium.launch({
-    executablePath: findChromium(),
-    args: ["--disable-gpu", "--disable-dev-shm-usage", ...(process.getuid?.() === 0 ? ["--no-sandbox"] : [])],
+    executablePath,
+    env: { ...process.env, ...env },
+    args: ["--disable-gpu", "--disable-dev-shm-usage"],
   });
   const folder: Folder = await makeFolder();
   let pages = 0;
@@ -64,27 +65,6 @@ export async function openViewer(): Promise<Viewer> {
       await folder.dispose();
     },
   };
-}
-
-function findChromium(): string {
-  const given = process.env.CHROMIUM;
-  const names = ["chromium", "chromium-browser", "google-chrome"];
-  const folders = (process.env.PATH ?? "").split(delimiter);
-  const found = given ?? folders.flatMap((folder) => names.map((name) => join(folder, name))).find(isProgram);
-  expect(
-    found,
-    "The tests of the pages need Chromium: install it (Debian: apt-get install chromium), or name it in CHROMIUM.",
-  ).toBeDefined();
-  return found ?? "";
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** What axe finds wrong with the page as it is (WCAG 2.2 AA and good practice), a line each. */

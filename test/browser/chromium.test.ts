@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { findChromium } from "../support/chromium.ts";
+import { openViewer } from "./support/chromium.ts";
+
+test("uses the Chromium that CHROMIUM names", async () => {
+  expect(await findChromium({ CHROMIUM: process.execPath })).toEqual({
+    executablePath: process.execPath,
+    env: {},
+  });
+});
+
+test.each(["/nowhere/chromium", import.meta.filename, import.meta.dirname])(
+  "names what is wrong with CHROMIUM=%s",
+  async (path) => {
+    await expect(findChromium({ CHROMIUM: path })).rejects.toThrow(
+      `CHROMIUM is ${path}, which is not a program. Correct it, or unset it.`,
+    );
+  },
+);
+
+test("shows text on a machine that has no fonts", async () => {
+  const viewer = await openViewer();
+  try {
+    const { page } = await viewer.view("<!doctype html><title>t</title><span>Sea Serpent</span>");
+    const box = await page.locator("span").boundingBox();
+    expect(box?.width).toBeGreaterThan(40);
+    expect(box?.height).toBeGreaterThan(10);
+  } finally {
+    await viewer.close();
+  }
+});

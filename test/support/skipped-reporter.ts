@@ -1,0 +1,14 @@
+import type { Reporter } from "vitest/node";
+
+/** Prints why tests were skipped, a line for each reason, which `skipNote` puts into titles. */
+export const skippedReporter: Reporter = {
+  onTestRunEnd(modules) {
+    const counts = new Map<string, number>();
+    for (const module of modules)
+      for (const { fullName } of module.children.allTests("skipped")) {
+        const reason = /\(skipped: (.+?)\)/.exec(fullName)?.[1];
+        if (reason !== undefined) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+      }
+    for (const [reason, count] of counts) process.stdout.write(`Skipped ${count} tests: ${reason}.\n`);
+  },
+};
