@@ -13,7 +13,7 @@ import type { DraftEnd, DraftWork } from "./draft-run.ts";
 import { runDraft } from "./draft-run.ts";
 import { duplicateProduct } from "./product-change.ts";
 import { driftEffects } from "./record-drift.ts";
-import { RunBudget, type RunLimits } from "./run-budget.ts";
+import { type CallShortfall, isLimited, RunBudget, type RunLimits } from "./run-budget.ts";
 import type { ChangeTracker } from "./tracker.ts";
 import { makeTracker } from "./tracker.ts";
 import { allEnded } from "./unrecorded.ts";
@@ -47,6 +47,8 @@ export interface ApplyResult {
   readonly totals: RunTotals;
   /** Present when the run was stopped before its plan was through. */
   readonly stopped?: "interrupted" | RunLimit | CallFailure;
+  /** Present when an operation did not fit into the calls that were left. */
+  readonly shortfall?: CallShortfall;
 }
 
 /**
@@ -66,8 +68,12 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
     runFailure ??= failure;
     halt.abort();
   };
-  const tracker = makeTracker({ clock, emit, stopped, onRunFailure });
-  const context: ApplyContext = { ...options, runId, startedAt, signal };
+  const callsBefore = service.callCount();
+  const spent = () => service.callCount() - callsBefore;
+  const { limits, concurrency } = options;
+  const budget = isLimited(limits) ? new RunBudget({ limits, spent, now: () => clock.now() }) : undefined;
+  const tracker = makeTracker({ clock, emit, stopped, budget, onRunFailure });
+  const context: ApplyContext = { ...options, runId, startedAt, signal, budget };
 
   await ledger.bind({ origin: plan.service_origin, workspace: plan.workspace });
   await ledger.startRun({
@@ -80,20 +86,17 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
   const calls = plan.estimate.calls.min;
   const { plan_id, summary } = plan;
   emit({ type: "run_started", at: clock.now(), run_id: runId, plan_id, summary, calls });
-  const callsBefore = service.callCount();
-  const spent = () => service.callCount() - callsBefore;
-  const { limits, concurrency } = options;
-  const budget = new RunBudget({ limits, spent, now: () => clock.now() });
-  await carryOutAll({ context, tracker, plan, concurrency, halt, budget });
+  await carryOutAll({ context, tracker, plan, concurrency, halt }).finally(() => budget?.close());
 
   const totals = { ...tracker.totals(), calls: spent() };
-  const end = stopped() ?? budget.reached;
+  const end = stopped() ?? (totals.left > 0 ? budget?.reached : undefined);
   const ending = end === undefined ? {} : { stopped: end };
   const drift = plan.refresh === undefined ? {} : { drift: (plan.drift ?? []).length };
   await ledger.finishRun(runId, { totals: { ...totals, ...drift }, status: statusOf(totals, end) });
   const ms = Math.round(clock.monotonic() - startedAt);
   emit({ type: "run_finished", at: clock.now(), run_id: runId, totals, ms, ...ending });
-  return { runId, totals, ...ending };
+  const { shortfall } = budget ?? {};
+  return { runId, totals, ...ending, ...(shortfall === undefined ? {} : { shortfall }) };
 }
 
 interface Work {
@@ -102,11 +105,10 @@ interface Work {
   readonly plan: Plan;
   readonly concurrency: number;
   readonly halt: AbortController;
-  readonly budget: RunBudget;
 }
 
 /** Waits for everything that was started, also when a part of it throws. */
-async function carryOutAll({ context, tracker, plan, concurrency, halt, budget }: Work): Promise<void> {
+async function carryOutAll({ context, tracker, plan, concurrency, halt }: Work): Promise<void> {
   const limit = pLimit(concurrency);
   const { drafts, duplicates, forgotten, blocked } = divide(plan.changes);
   for (const change of blocked) tracker.block(change);
@@ -119,20 +121,15 @@ async function carryOutAll({ context, tracker, plan, concurrency, halt, budget }
     }
   };
   const tools = { context, tracker, uploads: makeUploads(context), guarded };
-  const begin = async (draft: DraftWork): Promise<DraftEnd> => {
-    if (tracker.stoppedBy() !== undefined || budget.admit(draft.changes)) return runDraft(tools, draft);
-    for (const change of draft.changes) tracker.leave(change);
-    return { isLeft: true };
-  };
   const ends = new Map<number, Promise<DraftEnd>>();
   for (const draft of drafts)
     ends.set(
       draft.draftId,
-      limit(() => guarded(() => begin(draft))),
+      limit(() => guarded(() => runDraft(tools, draft))),
     );
   const rest = [
     ...forgotten.map((change) => guarded(() => forget(context, tracker, change))),
-    ...duplicates.map((change) => guarded(() => duplicate({ context, tracker, budget }, { change, ends }))),
+    ...duplicates.map((change) => guarded(() => duplicate({ context, tracker }, { change, ends }))),
   ];
   await allEnded<unknown>([...ends.values(), ...rest]);
 }
@@ -148,16 +145,16 @@ async function forget(context: ApplyContext, tracker: ChangeTracker, change: Cha
 
 /** Waits for the publication of the draft it names, when the product's id is not known before. */
 async function duplicate(
-  { context, tracker, budget }: Pick<Work, "context" | "tracker" | "budget">,
+  { context, tracker }: Pick<Work, "context" | "tracker">,
   { change, ends }: { change: DuplicateChange; ends: ReadonlyMap<number, Promise<DraftEnd>> },
 ): Promise<void> {
   const { product_id, draft_id = 0 } = change.after;
   const draft = product_id === undefined ? await ends.get(draft_id) : undefined;
-  if (draft?.isLeft) return tracker.leave(change);
+  if (draft?.isDeferred) return tracker.defer(change);
   const productId = product_id ?? draft?.productId;
   const because = tracker.stoppedBy() ?? (productId === undefined ? publicationAddress(draft_id) : undefined);
   if (productId === undefined || because !== undefined) return tracker.skip(change, because ?? "");
-  if (!budget.admit([change])) return tracker.leave(change);
+  if (context.budget?.isSpent) return tracker.defer(change);
   tracker.start(change);
   tracker.end(change, await duplicateProduct(context, { change, productId }));
 }

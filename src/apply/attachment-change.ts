@@ -31,11 +31,13 @@ export async function attachFile(
     attachment: recordOf(context, { change, target, by, attributes: { ...answered, ...attributes } }),
     ...(change.action === "replace" ? { replaces: requireFileId(change.before) } : {}),
   });
+  const budget = context.budget?.operation();
   const result = await runOperation(context, {
     address: change.address,
     kind: "attach",
     intent: { ...intentOf(target, attributes), ...digestOf(change.after) },
     signal,
+    budget,
     call: (options) => context.service.attach(target, attributes, options),
     effects: (answer) => (answer.outcome === "done" ? [effect("post", answer.value)] : []),
   });
@@ -48,6 +50,7 @@ export async function attachFile(
     effect,
     first: result,
     signal,
+    budget,
   });
 }
 
@@ -76,6 +79,7 @@ export async function settleDoubt(
     },
     lostAt: context.startedAt,
     signal,
+    budget: context.budget?.operation(),
   });
 }
 
@@ -103,6 +107,7 @@ export async function updateFile(
     kind: "update",
     intent: intentOf(target, sent),
     signal,
+    budget: context.budget?.operation(),
     call: (options) => context.service.update(target, sent, options),
     effects,
   });
@@ -120,6 +125,7 @@ export async function detachFile(
     kind: "detach",
     intent: intentOf(target),
     signal,
+    budget: context.budget?.operation(),
     call: (options) => context.service.detach(target, options),
     effects: (answer) => (answer.outcome === "done" ? [{ type: "detached", target }] : []),
   });

@@ -3,6 +3,8 @@ import type { CallFailure } from "../model/outcome.ts";
 import type { Clock, DraftService, Ledger, ObjectStorage } from "../model/ports.ts";
 import type { OutcomeKeeper } from "../model/recovery.ts";
 
+import type { RunBudget } from "./run-budget.ts";
+
 /** What carrying out a plan works with. */
 export interface ApplyContext {
   readonly runId: string;
@@ -19,6 +21,8 @@ export interface ApplyContext {
   readonly signal: AbortSignal;
   /** How long a lost call may still take effect at the service, milliseconds. */
   readonly settleDelayMs: number;
+  /** How far the run may go; absent: to the end. */
+  readonly budget?: RunBudget | undefined;
 }
 
 /** The end of one change, or of one of its stages. */
@@ -26,6 +30,17 @@ export type ChangeEnd =
   | { readonly outcome: "done"; readonly fileId?: number; readonly productId?: number }
   | { readonly outcome: "rejected" | "not_sent" | "unknown"; readonly failure: CallFailure }
   | { readonly outcome: "skipped"; readonly because: string };
+
+/**
+ * Whether a change did not take effect because of the run: it was interrupted or stopped, or has reached a limit while the
+ * service asked to wait.
+ */
+export function isHeld(end: ChangeEnd, budget: RunBudget | undefined): boolean {
+  if (end.outcome === "not_sent") return heldCodes.has(end.failure.code);
+  return end.outcome === "rejected" && end.failure.code === "rate-limited" && budget?.isSpent === true;
+}
+
+const heldCodes: ReadonlySet<string> = new Set(["aborted", "over-budget"]);
 
 /** Makes the id of a run: a random UUID (RFC 9562 version 4), of which people type the first characters. */
 export function newRunId(): string {

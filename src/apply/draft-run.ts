@@ -5,7 +5,7 @@ import { onAbort } from "../model/on-abort.ts";
 import type { Stage } from "../model/stage.ts";
 import { stages, stagesOf } from "../model/stage.ts";
 import { adoptFile, attachFile, detachFile, settleDoubt, updateFile } from "./attachment-change.ts";
-import type { ApplyContext, ChangeEnd } from "./context.ts";
+import { type ApplyContext, type ChangeEnd, isHeld } from "./context.ts";
 import { publishDraft } from "./product-change.ts";
 import type { ChangeTracker } from "./tracker.ts";
 import { allEnded } from "./unrecorded.ts";
@@ -20,8 +20,8 @@ export interface DraftWork {
 /** What others may wait for: the product, when one was published from the draft in this run. */
 export interface DraftEnd {
   readonly productId?: number;
-  /** Nothing of it was begun: it is for the next run. */
-  readonly isLeft?: true;
+  /** Its publication is for the next run. */
+  readonly isDeferred?: true;
 }
 
 interface DraftTools {
@@ -55,41 +55,66 @@ export async function runDraft(tools: DraftTools, work: DraftWork): Promise<Draf
   }
 }
 
+/** What one draft's run knows so far. */
+interface Progress {
+  /** Files that this run has attached or confirmed: `product_files/9900011`. */
+  readonly attached: Set<string>;
+  productId?: number;
+  /** The first change that did not end well. */
+  failedAt?: string;
+  /** A change was deferred, so the later stages are. */
+  isDeferred?: true;
+}
+
 /** `halt` ends what of the draft has not been sent. */
 async function runStages(tools: DraftTools, work: DraftWork, halt: AbortController): Promise<DraftEnd> {
-  const { tracker } = tools;
-  const { signal } = halt;
+  const { tracker, context } = tools;
   const items: Item[] = work.changes.map((change) => ({ change, stages: stagesOf(change) }));
   const blocked = work.changes.filter(isBlocked);
   for (const change of blocked) tracker.block(change);
   const doubt = blocked[0]?.address;
-  const attached = new Set<string>();
-  let productId: number | undefined;
-  let failedAt: string | undefined;
+  const progress: Progress = { attached: new Set() };
   for (const stage of stages) {
     const due = items.filter((item) => item.stages.includes(stage) && !tracker.hasEnded(item.change));
     if (due.length === 0) continue;
-    const because = failedAt ?? (stage === "publish" ? doubt : undefined) ?? tracker.stoppedBy();
+    const because = progress.failedAt ?? (stage === "publish" ? doubt : undefined) ?? tracker.stoppedBy();
     if (because !== undefined) {
       for (const { change } of due) tracker.skip(change, because);
-      continue;
-    }
-    await allEnded(
-      due.map(async (item) => {
-        tracker.start(item.change);
-        const end = await tools.guarded(() => carryOut(tools, { item, stage, attached, signal }));
-        if (end.outcome === "done" && end.fileId !== undefined)
-          attached.add(fileName(item.change, end.fileId));
-        if (end.outcome === "done" && end.productId !== undefined) productId = end.productId;
-        if (end.outcome !== "done") {
-          failedAt ??= item.change.address;
-          if (end.outcome !== "skipped" && end.failure.stops !== "operation") halt.abort();
-        }
-        if (end.outcome !== "done" || item.stages.at(-1) === stage) tracker.end(item.change, end, failedAt);
-      }),
-    );
+    } else if (progress.isDeferred || (stage !== "ledger" && context.budget?.isSpent)) {
+      for (const { change } of due) tracker.defer(change);
+      progress.isDeferred = true;
+    } else await allEnded(due.map((item) => runItem(tools, { item, stage, progress, halt })));
   }
-  return productId === undefined ? {} : { productId };
+  const { productId, isDeferred } = progress;
+  return {
+    ...(productId === undefined ? {} : { productId }),
+    ...(isDeferred === undefined ? {} : { isDeferred }),
+  };
+}
+
+interface ItemWork {
+  readonly item: Item;
+  readonly stage: Stage;
+  readonly progress: Progress;
+  readonly halt: AbortController;
+}
+
+async function runItem(tools: DraftTools, { item, stage, progress, halt }: ItemWork): Promise<void> {
+  const { tracker, context } = tools;
+  const { change } = item;
+  const { attached } = progress;
+  tracker.start(change);
+  const end = await tools.guarded(() => carryOut(tools, { item, stage, attached, signal: halt.signal }));
+  if (end.outcome === "done") {
+    if (end.fileId !== undefined) attached.add(fileName(change, end.fileId));
+    if (end.productId !== undefined) progress.productId = end.productId;
+    if (item.stages.at(-1) !== stage) return;
+  } else if (isHeld(end, context.budget)) progress.isDeferred = true;
+  else {
+    progress.failedAt ??= change.address;
+    if (end.outcome !== "skipped" && end.failure.stops !== "operation") halt.abort();
+  }
+  tracker.end(change, end, progress.failedAt);
 }
 
 interface Step {

@@ -4,6 +4,7 @@ import type { OperationIntent, OperationKind } from "../model/recorded.ts";
 import type { UnrecordedOutcome } from "../model/recovery.ts";
 import type { ApplyContext } from "./context.ts";
 import { newOperationId } from "./context.ts";
+import type { OperationBudget } from "./run-budget.ts";
 import { OutcomesNotRecordedError } from "./unrecorded.ts";
 
 /** What the journal of a call needs of its run. */
@@ -21,6 +22,8 @@ export interface OperationRequest<T> {
   readonly intent: OperationIntent;
   /** Aborting it keeps the call from starting; the run's signal when absent. */
   readonly signal?: AbortSignal;
+  /** Of the change that the call is part of; absent without limits. */
+  readonly budget?: OperationBudget | undefined;
   readonly call: (options: WriteOptions) => Promise<CallResult<T>>;
   /** What the ledger takes from an answer. */
   readonly effects: (result: CallResult<T>) => readonly LedgerEffect[];
@@ -44,11 +47,12 @@ export async function runOperation<T>(
   request: OperationRequest<T>,
 ): Promise<OperationEnd<T>> {
   const { ledger, runId } = context;
-  const { address, kind, intent } = request;
+  const { address, kind, intent, budget } = request;
   const id = newOperationId();
   let begun: NewOperation | undefined;
   const result = await request.call({
     signal: request.signal ?? context.signal,
+    budget,
     beforeSend: async ({ method, path }) => {
       const operation = { id, runId, address, kind, method, path, intent };
       await ledger.begin(operation);

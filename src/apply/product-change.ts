@@ -18,6 +18,7 @@ export async function publishDraft(
     kind: "publish",
     intent: { draftId, revision },
     signal,
+    budget: context.budget?.operation(),
     call: (options) => context.service.publish(draftId, options),
     effects: (answer) => {
       if (answer.outcome !== "done") return [];
@@ -42,6 +43,7 @@ export async function duplicateProduct(
       productId,
       ...(change.after.draft_id === undefined ? {} : { draftId: change.after.draft_id }),
     },
+    budget: context.budget?.operation(),
     call: (options) => context.service.duplicate(productId, options),
     effects: (answer) => {
       if (answer.outcome !== "done") return [];

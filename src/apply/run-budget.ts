@@ -1,57 +1,147 @@
-import type { Change } from "../model/change.ts";
+import type { CallBudget } from "../model/ports.ts";
 import type { RunLimit } from "../model/run-limits.ts";
 
 /** How far a run may go. */
 export interface RunLimits {
-  /** Requests in all. */
+  /** Requests in total. */
   readonly maxCalls?: number;
-  /** Nothing begins from then on, epoch milliseconds. */
+  /** No operation starts from then on, epoch milliseconds. */
   readonly until?: number;
-  /** The fewest calls that carrying out some changes takes. */
-  readonly callsOf: (changes: readonly Change[]) => number;
 }
 
-/** What a budget is reckoned with. */
+/** Whether there is a limit; without one a run has no budget. */
+export function isLimited(limits: RunLimits | undefined): limits is RunLimits {
+  return limits?.maxCalls !== undefined || limits?.until !== undefined;
+}
+
+/** What a {@link RunBudget} is made of. */
 export interface RunBudgetOptions {
-  /** Absent: to the end. */
-  readonly limits: RunLimits | undefined;
+  readonly limits: RunLimits;
   /** Requests dispatched so far in this run. */
   readonly spent: () => number;
   /** Wall clock, epoch milliseconds. */
   readonly now: () => number;
 }
 
+/** The budget of one operation: its first call starts within the limits of the run, and its other calls always may. */
+export interface OperationBudget extends CallBudget {
+  /** What the operation did is unknown: the calls that find out have the time that they take. */
+  settles(): void;
+}
+
+/** The longest timer that Node has, milliseconds. */
+const maxTimerMs = 2 ** 31 - 1;
+
 /**
- * Decides what a run still begins: a draft whose calls do not fit any more, or that would begin after its time, is left
- * to the next run. Whatever has begun is finished, so that no draft is left half done.
+ * Decides whether an operation may still start. It is asked when the operation's first call is next in line, so a run stops
+ * between any two operations, also within a draft. What follows from an operation that has started (retries, calls that
+ * settle it) counts, and may exceed the limit. Calls that are no operation, such as polls, are each asked for.
  */
-export class RunBudget {
+export class RunBudget implements CallBudget {
   readonly #options: RunBudgetOptions;
-  /** Calls that what was let in takes at the least. */
-  #promised = 0;
+  readonly #timeUp = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+  #granted = 0;
   #reached: RunLimit | undefined;
+  #shortfall: CallShortfall | undefined;
 
   constructor(options: RunBudgetOptions) {
     this.#options = options;
+    const { until } = options.limits;
+    if (until !== undefined) this.#watch(until);
   }
 
-  /** Whether these changes may begin. They belong together: all of them are carried out, or none. */
-  admit(changes: readonly Change[]): boolean {
-    const { limits, spent, now } = this.#options;
-    if (limits === undefined) return true;
-    const { maxCalls = Number.POSITIVE_INFINITY, until = Number.POSITIVE_INFINITY } = limits;
-    const calls = limits.callsOf(changes);
-    if (now() >= until) this.#reached = "until";
-    else if (Math.max(this.#promised, spent()) + calls > maxCalls) this.#reached ??= "max_calls";
-    else {
-      this.#promised += calls;
+  /** Aborted when the time is up. */
+  get signal(): AbortSignal {
+    return this.#timeUp.signal;
+  }
+
+  /** One call that is no operation. */
+  take(): boolean {
+    return this.#start(1);
+  }
+
+  /** For an operation that takes `minimum` calls at least. */
+  operation(minimum = 1): OperationBudget {
+    let taken = 0;
+    let isSettling = false;
+    const timeUp = this.signal;
+    return {
+      get signal() {
+        return isSettling ? undefined : timeUp;
+      },
+      take: () => {
+        if (taken === 0 && !this.#start(minimum)) return false;
+        taken += 1;
+        if (taken > minimum) this.#granted += 1;
+        return true;
+      },
+      settles: () => {
+        isSettling = true;
+      },
+    };
+  }
+
+  /** Whether nothing can start any more, however small. */
+  get isSpent(): boolean {
+    if (this.#isTimeUp()) return true;
+    if (this.#left() > 0) return false;
+    this.#reached ??= "max_calls";
+    return true;
+  }
+
+  /** The limit because of which something did not start; time before calls. */
+  get reached(): RunLimit | undefined {
+    return this.#reached;
+  }
+
+  /** The smallest operation that did not fit. */
+  get shortfall(): CallShortfall | undefined {
+    return this.#shortfall;
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #start(minimum: number): boolean {
+    if (this.#isTimeUp()) return false;
+    const left = this.#left();
+    if (left >= minimum) {
+      this.#granted += minimum;
       return true;
+    }
+    this.#reached ??= "max_calls";
+    if (minimum < (this.#shortfall?.needed ?? Number.POSITIVE_INFINITY)) {
+      this.#shortfall = { needed: minimum, left: Math.max(0, left) };
     }
     return false;
   }
 
-  /** The limit that something was left for; time before calls. */
-  get reached(): RunLimit | undefined {
-    return this.#reached;
+  #left(): number {
+    const { limits, spent } = this.#options;
+    return (limits.maxCalls ?? Number.POSITIVE_INFINITY) - Math.max(this.#granted, spent());
   }
+
+  #isTimeUp(): boolean {
+    const { limits, now } = this.#options;
+    if (now() < (limits.until ?? Number.POSITIVE_INFINITY)) return false;
+    this.#reached = "until";
+    return true;
+  }
+
+  /** By the wall clock, which may be set while the timer runs. */
+  #watch(until: number): void {
+    if (this.#isTimeUp()) this.#timeUp.abort();
+    else {
+      const leftMs = until - this.#options.now();
+      this.#timer = setTimeout(() => this.#watch(until), Math.min(leftMs, maxTimerMs)).unref();
+    }
+  }
+}
+
+/** An operation needs more calls than are left. */
+export interface CallShortfall {
+  readonly needed: number;
+  readonly left: number;
 }

@@ -4,11 +4,12 @@ import type { Attributes, FileTarget } from "../model/resource.ts";
 import { wait } from "../model/wait.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
 import { type JournalContext, type OperationEnd, runOperation } from "./operation.ts";
+import type { OperationBudget } from "./run-budget.ts";
 
 /** What settling needs of its run. */
 export interface SettleContext
   extends JournalContext,
-    Pick<ApplyContext, "clock" | "emit" | "settleDelayMs" | "startedAt"> {
+    Pick<ApplyContext, "clock" | "emit" | "settleDelayMs" | "startedAt" | "budget"> {
   readonly service: Pick<DraftService, "attach" | "update">;
 }
 
@@ -28,6 +29,8 @@ export interface AttachmentDoubt {
   /** When the lost call can last have been on its way, by the monotonic clock, milliseconds; absent: just now. */
   readonly lostAt?: number;
   readonly signal: AbortSignal;
+  /** Of the change; absent without limits. */
+  readonly budget?: OperationBudget | undefined;
 }
 
 /** Requests to attach one file, the first one included (RELIABILITY P9). */
@@ -89,14 +92,16 @@ async function lookFor(
   context: SettleContext,
   doubt: AttachmentDoubt,
 ): Promise<"attached" | "not-attached" | "unclear"> {
-  const { first, signal } = doubt;
+  const { first, signal, budget } = doubt;
   const { clock } = context;
   const isOpen = first.outcome === "unknown";
+  if (isOpen && doubt.lostAt === undefined) budget?.settles();
   const looks = isOpen ? 2 : 1;
   let since = doubt.lostAt ?? clock.monotonic();
   for (let look = 1; look <= looks; look += 1) {
     const waits = isOpen && (look > 1 || !isConflict(first));
-    if (waits && !(await waitToSettle(context, { since, signal }))) return "unclear";
+    const signals = [signal, ...(budget?.signal === undefined ? [] : [budget.signal])];
+    if (waits && !(await waitToSettle(context, { since, signals }))) return "unclear";
     const answer = await confirm(context, doubt);
     since = clock.monotonic();
     if (answer.outcome === "done") return "attached";
@@ -108,13 +113,13 @@ async function lookFor(
 /** Waits until what was sent at `since` can no longer take effect. False when the run was stopped meanwhile. */
 async function waitToSettle(
   { clock, emit, settleDelayMs }: SettleContext,
-  { since, signal }: { since: number; signal: AbortSignal },
+  { since, signals }: { since: number; signals: readonly AbortSignal[] },
 ): Promise<boolean> {
   const ms = Math.max(0, Math.ceil(since + settleDelayMs - clock.monotonic()));
-  if (signal.aborted) return false;
+  if (signals.some(({ aborted }) => aborted)) return false;
   if (ms === 0) return true;
   emit({ type: "waiting", at: clock.now(), reason: "settle", ms });
-  return await wait(ms, signal);
+  return await wait(ms, ...signals);
 }
 
 /** Whether the file may be attached all the same, by this call or by another. */
@@ -136,9 +141,10 @@ async function refuse(context: SettleContext, conflict: AttachmentDoubt["first"]
 }
 
 function confirm(context: SettleContext, doubt: AttachmentDoubt): Promise<Answer> {
-  const { target, attributes, effect, first, signal } = doubt;
+  const { target, attributes, effect, first, signal, budget } = doubt;
   return runOperation(context, {
     address: doubt.address,
+    budget,
     kind: "update",
     intent: { draftId: target.draftId, fileKind: target.kind, fileId: target.fileId, attributes },
     signal,
@@ -149,11 +155,12 @@ function confirm(context: SettleContext, doubt: AttachmentDoubt): Promise<Answer
 }
 
 async function attachOnceMore(context: SettleContext, doubt: AttachmentDoubt): Promise<Answer> {
-  const { target, attributes, sha256, effect, first, signal } = doubt;
+  const { target, attributes, sha256, effect, first, signal, budget } = doubt;
   const digest = sha256 === undefined ? {} : { sha256 };
   await context.ledger.record(settled(first, "not_sent"));
   return runOperation(context, {
     address: doubt.address,
+    budget,
     kind: "attach",
     intent: { draftId: target.draftId, fileKind: target.kind, fileId: target.fileId, attributes, ...digest },
     signal,

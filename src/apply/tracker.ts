@@ -2,20 +2,22 @@ import type { Change } from "../model/change.ts";
 import type { EventSink, RunTotals } from "../model/event.ts";
 import type { CallFailure } from "../model/outcome.ts";
 import type { Clock } from "../model/ports.ts";
-import type { ChangeEnd } from "./context.ts";
+import type { RunLimit } from "../model/run-limits.ts";
+import { type ChangeEnd, isHeld } from "./context.ts";
+import type { RunBudget } from "./run-budget.ts";
 
 /** Follows every change of a run from its start to its end, tells the events and counts. */
 export interface ChangeTracker {
   start(change: Change): void;
   /**
-   * Tells the end of a change that was started. Only the first end counts. A call that a stop kept from leaving is no
-   * failure of its own: its change ends `skipped`, because of what stopped it.
+   * Reports the end of a change that was started. Only the first end counts. A call that was not sent because of the run is
+   * not a failure: its change is deferred at a limit, and otherwise skipped because of `stoppedAt` or the run's stop.
    */
   end(change: Change, end: ChangeEnd, stoppedAt?: string): void;
   /** A change that will not be started, and the address (or the reason) it would have waited for. */
   skip(change: Change, because: string): void;
-  /** A change that is for the next run; only counted. */
-  leave(change: Change): void;
+  /** A change that the next run makes, because this one has reached its limit. */
+  defer(change: Change): void;
   /** A change that is in doubt since an earlier run. */
   block(change: Change): void;
   hasEnded(change: Change): boolean;
@@ -29,12 +31,13 @@ interface TrackerOptions {
   readonly emit: EventSink;
   /** Why no further call may start, if so. */
   readonly stopped: () => "interrupted" | CallFailure | undefined;
+  readonly budget: RunBudget | undefined;
   /** Told of every failure that stops the whole run. */
   readonly onRunFailure: (failure: CallFailure) => void;
 }
 
 /** Follows the changes of one run. */
-export function makeTracker({ clock, emit, stopped, onRunFailure }: TrackerOptions): ChangeTracker {
+export function makeTracker({ clock, emit, stopped, budget, onRunFailure }: TrackerOptions): ChangeTracker {
   const started = new Map<Change, number>();
   const ended = new Set<Change>();
   const totals = { done: 0, failed: 0, in_doubt: 0, skipped: 0, left: 0 };
@@ -43,7 +46,9 @@ export function makeTracker({ clock, emit, stopped, onRunFailure }: TrackerOptio
     const reason = stopped();
     return typeof reason === "object" ? reason.code : reason;
   };
-  const finish = (change: Change, end: ChangeEnd) => {
+  const defer = (change: Change) =>
+    finish(change, { outcome: "deferred", because: budget?.reached ?? "max_calls" });
+  const finish = (change: Change, end: ChangeEnd | Deferred) => {
     if (ended.has(change)) return;
     ended.add(change);
     totals[columnOf(end)] += 1;
@@ -58,19 +63,17 @@ export function makeTracker({ clock, emit, stopped, onRunFailure }: TrackerOptio
       started.set(change, clock.monotonic());
       emit({ type: "change_started", at: clock.now(), address: change.address, action: change.action });
     },
-    end: (change, end, stoppedAt = "an earlier failure") => {
-      if (end.outcome === "not_sent" && end.failure.code === "aborted") {
-        return finish(change, { outcome: "skipped", because: stoppedBy() ?? stoppedAt });
+    end: (change, end, stoppedAt) => {
+      if (isHeld(end, budget)) {
+        const because = stoppedBy() ?? stoppedAt;
+        return because === undefined ? defer(change) : finish(change, { outcome: "skipped", because });
       }
       const failure = "failure" in end ? end.failure : undefined;
       if (failure?.stops === "run") onRunFailure(failure);
       finish(change, end);
     },
     skip: (change, because) => finish(change, { outcome: "skipped", because }),
-    leave: (change) => {
-      ended.add(change);
-      totals.left += 1;
-    },
+    defer,
     block: (change) => {
       if (ended.has(change)) return;
       ended.add(change);
@@ -82,11 +85,18 @@ export function makeTracker({ clock, emit, stopped, onRunFailure }: TrackerOptio
   };
 }
 
-function columnOf(end: ChangeEnd): "done" | "failed" | "in_doubt" | "skipped" {
+interface Deferred {
+  readonly outcome: "deferred";
+  readonly because: RunLimit;
+}
+
+function columnOf(end: ChangeEnd | Deferred): "done" | "failed" | "in_doubt" | "skipped" | "left" {
   switch (end.outcome) {
     case "done":
     case "skipped":
       return end.outcome;
+    case "deferred":
+      return "left";
     case "unknown":
       return "in_doubt";
     case "rejected":
@@ -95,7 +105,7 @@ function columnOf(end: ChangeEnd): "done" | "failed" | "in_doubt" | "skipped" {
   }
 }
 
-function eventPart(end: ChangeEnd) {
+function eventPart(end: ChangeEnd | Deferred) {
   switch (end.outcome) {
     case "done":
       return {
@@ -104,6 +114,7 @@ function eventPart(end: ChangeEnd) {
         ...(end.productId === undefined ? {} : { product_id: end.productId }),
       };
     case "skipped":
+    case "deferred":
       return { outcome: end.outcome, because: end.because };
     case "rejected":
     case "not_sent":

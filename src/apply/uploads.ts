@@ -63,7 +63,7 @@ async function store(
     throw new TypeError("an attachment without a file id names an upload, a key or a source");
   }
   const file = { source, sha256, size };
-  const put = await context.storage.put(file, context.signal);
+  const put = await context.storage.put(file, context.signal, context.budget);
   if (put.outcome !== "done") return withoutDoubt(put);
   const { uploadKey } = put.value;
   await context.ledger.record([{ type: "object_stored", uploadKey, ...file, at: context.clock.now() }]);
@@ -79,6 +79,7 @@ function register(context: ApplyContext, { source, sha256, size }: AttachmentSta
     address,
     kind: "upload",
     intent: { uploadKey: key, ...(sha256 === undefined ? {} : { sha256 }) },
+    budget: context.budget?.operation(),
     call: (options) => context.service.createUpload(key, options),
     effects: (answer) => {
       if (answer.outcome === "done") {
@@ -95,7 +96,10 @@ function refusesObject(answer: Exclude<CallResult<unknown>, { outcome: "done" }>
 }
 
 async function awaitEnd(context: ApplyContext, uploadId: string): Promise<UploadEnd> {
-  const awaited = await context.service.awaitUpload(uploadId, context.signal);
+  const { service, signal, budget } = context;
+  // The upload is recorded: the next run continues to wait for it.
+  const waiting = budget === undefined ? signal : AbortSignal.any([signal, budget.signal]);
+  const awaited = await service.awaitUpload(uploadId, waiting, budget);
   if (awaited.outcome !== "done") return withoutDoubt(awaited);
   await context.ledger.record(uploadEndEffects(awaited.value));
   return ended(awaited.value);

@@ -14,7 +14,7 @@ import { showPlan } from "./plan-format.ts";
 import { type RefreshFlags, refreshModeOf, refreshOption } from "./refresh.ts";
 import { tellDiagnostics } from "./report-error.ts";
 import { openReporter } from "./reporter.ts";
-import { type LimitFlags, limitsOf, withLimitFlags } from "./run-limits.ts";
+import { type LimitFlags, limitsOf, warnOfTooFewCalls, withLimitFlags } from "./run-limits.ts";
 import { loadSavedPlan } from "./show.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -47,7 +47,7 @@ export const defineApply: DefineCommand = (program, cli) => {
         "draftsync apply                             plan, ask, carry out",
         "draftsync apply plan.json --auto-approve    exactly the plan that was reviewed, in a pipeline",
         "draftsync apply --target drafts/48213       one draft only",
-        "draftsync apply --auto-approve --until 6:00 what can be begun by then; the next run goes on",
+        "draftsync apply --auto-approve --until 6:00 stop at 6:00; the next run continues",
       ),
     )
     .action((file: string | undefined, flags: ApplyFlags) => runApply(cli, file, flags));
@@ -105,15 +105,12 @@ async function applyLocked(
     });
     if (cli.signal.aborted) return cli.end(exitCode.interrupted);
     if (!approved) return cli.end(exitCode.error);
-    const limits = await limitsOf(flags, service.callCount());
+    const limits = limitsOf(flags, service.callCount());
     // The question may have been open for hours.
     await loadFresh(workspace, plan);
     cli.terminal.err("\n");
     const result = await carryOut(cli, workspace, { plan, limits, service, emit, command: "apply" });
-    if (result.stopped === "max_calls" && result.totals.done === 0) {
-      const text = `Nothing fits into --max-calls ${flags.maxCalls}; give more.\n`;
-      cli.terminal.log({ level: "warning", text, code: "max-calls-too-few" });
-    }
+    warnOfTooFewCalls(cli, result, flags);
     cli.end(exitCodeOfRun(result));
   } catch (error) {
     // A ledger that fails half way: what was done before is recorded, so it is not that nothing was changed.
@@ -137,7 +134,7 @@ async function prepare(cli: Cli, workspace: Workspace, flags: ApplyFlags): Promi
   const { plan, recorded, desired } = await makePlan(cli, workspace, {
     targets: flags.target ?? [],
     ...(refresh === undefined ? {} : { refresh, underLock: true }),
-    ...(flags.maxCalls === undefined ? {} : { maxCalls: flags.maxCalls }),
+    limits: limitsOf(flags),
     emit: progress.emit,
   }).finally(progress.stop);
   return { plan, recorded, placeOf: makePlaceFinder(desired) };

@@ -1,3 +1,4 @@
+import type { RunLimits } from "../apply/run-budget.ts";
 import { loadManifests } from "../manifest/load-manifests.ts";
 import { publicationAddress } from "../model/address.ts";
 import type { Desired, Layout } from "../model/desired.ts";
@@ -66,8 +67,8 @@ export interface PlanRequest {
   readonly refresh?: RefreshMode;
   /** Whether attachments are checked, instead of what the config says. */
   readonly attachments?: "none" | "probe";
-  /** The most calls that looking may take, beside what the config says. */
-  readonly maxCalls?: number;
+  /** Those of the command, of which a refresh may take a part. */
+  readonly limits?: RunLimits;
   /** The lock is held: what was confirmed by looking enters the ledger. */
   readonly underLock?: boolean;
   /** What happens meanwhile. */

@@ -18,8 +18,8 @@ export const defineReconcile: DefineCommand = (program, cli) => {
     .option("--interval <duration>", "stay, and begin a round so often", parseInterval)
     .option("--listen <address>", "with --interval: serve /healthz, /readyz and /metrics at host:port")
     .option("--metrics-file <file>", "write metrics for a textfile collector after each round")
-    .option("--max-calls <n>", "begin nothing that would take a round more calls in all", parseMaxCalls)
-    .option("--until <time>", "begin nothing from then on: 18:30, or 45m after the beginning of the round")
+    .option("--max-calls <n>", "stop each run before exceeding this many API calls", parseMaxCalls)
+    .option("--until <time>", "start no operation after this time: 18:30, or 45m after the start of each run")
     .addOption(refreshOption().default("budget"))
     .option("--json", "write events to standard output, one JSON object a line")
     .addHelpText(

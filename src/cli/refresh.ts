@@ -1,4 +1,5 @@
 import { Option } from "commander";
+import type { RunLimits } from "../apply/run-budget.ts";
 import type { Desired } from "../model/desired.ts";
 import type { EventSink } from "../model/event.ts";
 import type { Observed, RefreshMode } from "../model/observed.ts";
@@ -36,8 +37,8 @@ export interface RefreshRequest {
   readonly attachments?: "none" | "probe";
   /** Only these addresses, and what is below them; empty: everything. */
   readonly targets: readonly string[];
-  /** The command's own limit of calls, within which looking has to stay. */
-  readonly maxCalls?: number;
+  /** Those of the command: a refresh takes at most half of the calls and of the time that are left. */
+  readonly limits?: RunLimits;
   readonly desired: Desired;
   readonly recorded: Recorded;
   readonly emit: EventSink;
@@ -50,7 +51,7 @@ export interface RefreshRequest {
 export async function refresh(
   { signal }: Pick<Cli, "signal">,
   workspace: Workspace,
-  { mode, attachments, targets, maxCalls, desired, recorded, emit }: RefreshRequest,
+  { mode, attachments, targets, limits = {}, desired, recorded, emit }: RefreshRequest,
 ): Promise<Observed> {
   const { observe } = await import("../observe/observe.ts");
   const { makeFileIdFinder } = await import("../plan/recorded-index.ts");
@@ -61,7 +62,7 @@ export async function refresh(
     recorded,
     policy: limitPolicy(
       { ...policy, ...(attachments === undefined ? {} : { attachments }), mode, targets },
-      maxCalls,
+      limits,
     ),
     reader: service,
     fileIdOf: makeFileIdFinder(recorded),
@@ -69,7 +70,7 @@ export async function refresh(
     concurrency: settings.concurrency,
     clock: systemClock,
     emit,
-    signal,
+    signal: AbortSignal.any([signal, ...timeUp(limits)]),
   });
   if (signal.aborted) throw interruptedWhile("looking at the service");
   if (stopped === undefined) return observed;
@@ -80,9 +81,16 @@ export async function refresh(
   });
 }
 
-/** With a limit of its own a command cannot look at everything, whatever that takes. */
-function limitPolicy(policy: LookPolicy, maxCalls: number | undefined): LookPolicy {
+/** The other half is for the changes: a refresh of a large workspace would use up the limit of every run. */
+function limitPolicy(policy: LookPolicy, { maxCalls }: RunLimits): LookPolicy {
   if (maxCalls === undefined) return policy;
-  const allowed = policy.mode === "full" ? maxCalls : Math.min(policy.maxCalls, maxCalls);
+  const half = Math.floor(maxCalls / 2);
+  const allowed = policy.mode === "full" ? half : Math.min(policy.maxCalls, half);
   return { ...policy, mode: "budget", maxCalls: allowed };
+}
+
+function timeUp({ until }: RunLimits): readonly AbortSignal[] {
+  if (until === undefined) return [];
+  const halfMs = Math.max(0, (until - systemClock.now()) / 2);
+  return [AbortSignal.timeout(Math.min(Math.round(halfMs), 2 ** 31 - 1))];
 }

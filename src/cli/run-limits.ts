@@ -1,7 +1,9 @@
 import type { Command } from "commander";
+import type { ApplyResult } from "../apply/apply-plan.ts";
 import type { RunLimits } from "../apply/run-budget.ts";
 import { parseDuration } from "../model/duration.ts";
 import { systemClock } from "../model/ports.ts";
+import type { Cli } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 
 /** Flags that say how far a run may go. `until` is in epoch milliseconds. */
@@ -13,26 +15,36 @@ export interface LimitFlags {
 /** Adds `--max-calls` and `--until`. */
 export function withLimitFlags(command: Command): Command {
   return command
-    .option("--max-calls <n>", "begin nothing that would take more calls in all", parseMaxCalls)
+    .option("--max-calls <n>", "stop before exceeding this many API calls", parseMaxCalls)
     .option(
       "--until <time>",
-      "begin nothing from then on: 18:30, 2026-11-21T18:30:00Z, or 45m (from now)",
+      "start no operation after this time: 18:30, 2026-11-21T18:30:00Z, or 45m (from now)",
       (text) => parseUntil(text, systemClock.now()),
     );
 }
 
-/** The limits that were given, less the calls that were `spent` before the run; `undefined` when the run may go to its end. */
-export async function limitsOf(
-  { maxCalls, until }: LimitFlags,
-  spent: number,
-): Promise<RunLimits | undefined> {
-  if (maxCalls === undefined && until === undefined) return undefined;
-  const { fewestCalls } = await import("../plan/estimate.ts");
+/** The limits that were given, less the calls that were `spent` before. */
+export function limitsOf({ maxCalls, until }: LimitFlags, spent = 0): RunLimits {
   return {
-    callsOf: fewestCalls,
     ...(maxCalls === undefined ? {} : { maxCalls: maxCalls - spent }),
     ...(until === undefined ? {} : { until }),
   };
+}
+
+/** Warns when a limit was too small for any operation: runs with the same limit would never end. */
+export function warnOfTooFewCalls(
+  { terminal }: Cli,
+  { shortfall, totals }: ApplyResult,
+  { maxCalls = 0 }: LimitFlags,
+): void {
+  if (shortfall === undefined || totals.calls > 0) return;
+  const { needed, left } = shortfall;
+  const used = maxCalls - left;
+  const spent = used > 0 ? `the refresh used ${used}, ` : "";
+  const text =
+    `warning: --max-calls ${maxCalls} is too small: ${spent}${left} left, and the next operation takes ${needed}.\n` +
+    `  Use --max-calls ${used > 0 ? 2 * needed : needed} or more.\n`;
+  terminal.log({ level: "warning", text, code: "max-calls-too-few" });
 }
 
 /** Reads `--max-calls`. Throws {@link CliError} `bad-flag`. */

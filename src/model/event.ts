@@ -7,8 +7,11 @@ import type { RunLimit } from "./run-limits.ts";
 /** The version of the events' JSON. */
 export const eventFormatVersion = 1;
 
-/** How a change ended: as its calls did, or `skipped` because something before it did not end well. */
-export type ChangeOutcome = Outcome | "skipped";
+/**
+ * How a change ended: as its calls did; `skipped` because something before it did not end well; or `deferred` to the next run
+ * because this one has reached its limit. A deferred change may have made some of its calls.
+ */
+export type ChangeOutcome = Outcome | "skipped" | "deferred";
 
 /** How a run ended, counted in changes. */
 export interface RunTotals {
@@ -16,7 +19,7 @@ export interface RunTotals {
   readonly failed: number;
   readonly in_doubt: number;
   readonly skipped: number;
-  /** Not begun, because the run had reached its limit of calls or time. */
+  /** Deferred to the next run, because this one had reached its limit of calls or time. */
   readonly left: number;
   /** Requests that were dispatched to the service, retries and polls included. */
   readonly calls: number;
@@ -75,7 +78,7 @@ export type Event =
       readonly file_id?: number;
       readonly product_id?: number;
       readonly failure?: CallFailure;
-      /** For `skipped`: the address of what it waited for. */
+      /** For `skipped`: the address of what it waited for, or what stopped the run. For `deferred`: the limit. */
       readonly because?: string;
     }
   | {

@@ -40,12 +40,16 @@ export interface WriteOptions {
   readonly beforeSend: BeforeSend;
   /** Aborting stops waiting and keeps a call from starting; one that was sent is still awaited. */
   readonly signal: AbortSignal;
+  /** As in {@link ReadOptions}. */
+  readonly budget?: CallBudget | undefined;
 }
 
 /** How many requests may still be dispatched. */
 export interface CallBudget {
-  /** Takes one request, if there is one left. */
+  /** Takes one request, if there is one left. Asked when the request is next in line. */
   take(): boolean;
+  /** Aborted when no call may start any more, except to repeat a call whose outcome is unknown. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A reading call's circumstances. */
@@ -53,7 +57,7 @@ export interface ReadOptions {
   /** As in {@link WriteOptions}. */
   readonly signal: AbortSignal;
   /** Without one left, a request ends `not_sent` with the code `over-budget`. Retries take from it too. */
-  readonly budget?: CallBudget;
+  readonly budget?: CallBudget | undefined;
 }
 
 /** An upload as the service tells it. */
@@ -79,7 +83,7 @@ export interface DraftService {
   duplicate(productId: number, options: WriteOptions): Promise<CallResult<{ readonly productId: number }>>;
   createUpload(uploadKey: string, options: WriteOptions): Promise<CallResult<UploadStatus>>;
   /** Polls, in batches shared with other callers, until the upload has ended or its deadline has passed. */
-  awaitUpload(uploadId: string, signal: AbortSignal): Promise<CallResult<UploadStatus>>;
+  awaitUpload(uploadId: string, signal: AbortSignal, budget?: CallBudget): Promise<CallResult<UploadStatus>>;
   /** Requests dispatched so far in this process. */
   callCount(): number;
 }
@@ -116,7 +120,11 @@ export interface ObjectStorage {
    * credentials' prefix, the digest and the file's name: a repeated put replaces the object. Never throws for what the
    * file, the storage or the service does.
    */
-  put(file: StoredSource, signal: AbortSignal): Promise<CallResult<{ readonly uploadKey: string }>>;
+  put(
+    file: StoredSource,
+    signal: AbortSignal,
+    budget?: CallBudget,
+  ): Promise<CallResult<{ readonly uploadKey: string }>>;
 }
 
 /** The intent of a writing call. */

@@ -57,7 +57,7 @@ const totals = z
     failed: count,
     in_doubt: count,
     skipped: count,
-    left: count.describe("Not begun, because the run had reached its limit"),
+    left: count.describe("Deferred to the next run, because this one had reached its limit"),
     calls: count.describe("Requests to the service, retries and polls included"),
   })
   .readonly()
@@ -108,12 +108,14 @@ const shapes = {
     at,
     address,
     action,
-    outcome: z.enum([...outcome.options, "skipped"]),
+    outcome: z.enum([...outcome.options, "skipped", "deferred"]),
     ms,
     file_id: id.exactOptional(),
     product_id: id.exactOptional(),
     failure: failure.exactOptional(),
-    because: text.exactOptional().describe("Of one that was skipped: what it waited for"),
+    because: text
+      .exactOptional()
+      .describe("Of skipped: the address it waited for, or what stopped the run; of deferred: the limit"),
   },
   call_finished: { at, method: text, path: text, attempt, outcome, status, ms },
   storage_call_finished: { at, method: text, bucket: text, key: text, attempt, status, ms },

@@ -39,6 +39,7 @@ export function formatFinished(event: Finished, paint: Palette, placeOf: PlaceFi
       const verb = isDraft ? "protection recorded" : past[event.action];
       return `${paint("added", symbol)} ${address} ${verb}${product} ${time}`;
     }
+    case "deferred":
     case "skipped":
       return `${paint("muted", symbol)} ${address} ${paint("warning", "skipped")} because of ${inertLine(event.because ?? "")}`;
     case "rejected":

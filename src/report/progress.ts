@@ -83,7 +83,7 @@ function entryOf(
   switch (event.type) {
     case "change_finished": {
       // Of a long plan that is stopped early these would be thousands of lines, below which nothing else is seen.
-      if (isLeftByStop(event)) return undefined;
+      if (event.outcome === "deferred" || isLeftByStop(event)) return undefined;
       const { type, at: _at, failure, ...facts } = event;
       const level = event.outcome === "done" ? "info" : event.outcome === "skipped" ? "warning" : "error";
       const code = failure?.code ?? type;

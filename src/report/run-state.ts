@@ -81,7 +81,7 @@ export class RunState {
         this.#begin("idle", undefined, now);
         return;
       case "change_finished":
-        if (event.outcome !== "skipped") this.ended += 1;
+        if (event.outcome !== "skipped" && event.outcome !== "deferred") this.ended += 1;
         return;
       case "call_finished":
         this.calls += 1;

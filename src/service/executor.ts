@@ -107,7 +107,7 @@ export class Executor {
     let last: Failed<T> | undefined;
     this.#budget.countCall();
     for (; ; passage.attempt += 1) {
-      const step = await this.#step(passage);
+      const step = await this.#step(passage, last);
       if (step.type === "held") return last ?? { outcome: "not_sent", failure: step.failure, attempts: 0 };
       const attempts = passage.attempt;
       const { attempt, pauseMs } = step;
@@ -134,15 +134,16 @@ export class Executor {
     this.#parts.slots.close();
   }
 
-  async #step<T>(passage: Passage<T>): Promise<Step<T>> {
+  async #step<T>(passage: Passage<T>, last: Failed<T> | undefined): Promise<Step<T>> {
     const { call, options } = passage;
     await this.#preparation.take();
     try {
       if (options.budget?.take() === false) return { type: "held", failure: overBudget(call) };
+      const signal = waitingSignal(options, last);
       for (;;) {
-        const grant = await this.#parts.slots.acquire(options.signal);
+        const grant = await this.#parts.slots.acquire(signal);
         if (grant.type !== "slot") return { type: "held", failure: failureOf(grant, call) };
-        const step = await this.#useSlot(passage, grant.slot);
+        const step = await this.#useSlot(passage, { slot: grant.slot, signal });
         if (step !== undefined) return step;
       }
     } finally {
@@ -155,13 +156,16 @@ export class Executor {
    * settle is written down when nothing is left to come but the dispatch. `undefined` when nothing was sent, since the gate has
    * closed meanwhile: the slot is given back then.
    */
-  async #useSlot<T>(passage: Passage<T>, slot: Slot): Promise<Step<T> | undefined> {
+  async #useSlot<T>(
+    passage: Passage<T>,
+    { slot, signal }: { readonly slot: Slot; readonly signal: AbortSignal },
+  ): Promise<Step<T> | undefined> {
     const isStoredLast = passage.call.callClass === "irrevocable";
     if (!isStoredLast) await store(passage, slot);
     await this.#connections.take();
     try {
       if (isStoredLast) await store(passage, slot);
-      if (!passage.options.signal.aborted && !this.#draining && this.#parts.slots.isOpen())
+      if (!signal.aborted && !this.#draining && this.#parts.slots.isOpen())
         return await this.#send(passage, slot);
       slot.cancel();
       return undefined;
@@ -236,6 +240,12 @@ export class Executor {
     this.#parts.emit({ type: "waiting", at: this.#parts.clock.now(), reason: "backoff", ms });
     return await wait(ms, signal, this.#closing.signal);
   }
+}
+
+/** A call whose outcome is unknown may be repeated even when its budget lets nothing start any more. */
+function waitingSignal<T>({ signal, budget }: ExecuteOptions, last: Failed<T> | undefined): AbortSignal {
+  if (last?.outcome === "unknown" || budget?.signal === undefined) return signal;
+  return AbortSignal.any([signal, budget.signal]);
 }
 
 /** Why there is no right to send. */

@@ -13,7 +13,7 @@ import type { OpenSource } from "./source-file.ts";
 import { openSource, SourceError } from "./source-file.ts";
 import { tellStorageCalls } from "./storage-calls.ts";
 import { placeStorage, type StoragePlace, type StorageRules } from "./storage-place.ts";
-import { StorageSession } from "./storage-session.ts";
+import { type AskCredentials, StorageSession } from "./storage-session.ts";
 
 /** What object storage is opened with. */
 export interface ObjectStorageParts {
@@ -22,7 +22,7 @@ export interface ObjectStorageParts {
   readonly rules: StorageRules;
   readonly connections: ConnectionOptions;
   /** Asks the service for upload credentials. */
-  readonly askCredentials: ConstructorParameters<typeof StorageSession>[0];
+  readonly askCredentials: AskCredentials;
   readonly clock: Clock;
   readonly emit: EventSink;
   readonly redactor: Redactor;
@@ -63,9 +63,9 @@ export function openObjectStorage(parts: ObjectStorageParts): OpenObjectStorage 
     return known;
   };
 
-  const put = async (file: StoredSource, signal: AbortSignal): Promise<PutResult> => {
-    if (signal.aborted) return failed("not_sent", abortedFailure(file));
-    const credentials = await session.credentials(signal);
+  const put: ObjectStorage["put"] = async (file, signal, budget) => {
+    if (signal.aborted || budget?.signal?.aborted) return failed("not_sent", abortedFailure(file));
+    const credentials = await session.credentials({ signal, budget });
     if (credentials.outcome !== "done") return credentials;
     const storage = placeStorage(credentials.value, parts.rules);
     if (storage.type === "refused") return failed("rejected", foreignFailure(file, storage));
@@ -101,7 +101,7 @@ export function openObjectStorage(parts: ObjectStorageParts): OpenObjectStorage 
   };
 
   return {
-    put: (file, signal) => limit(() => put(file, signal)),
+    put: (...request) => limit(() => put(...request)),
     close() {
       for (const client of clients.values()) void client.then((opened) => opened.destroy());
     },
@@ -147,7 +147,7 @@ async function openClient(
     followRegionRedirects: false,
     // Called again by the SDK before the expiration, so that a long upload outlives its first credentials.
     credentials: async () => {
-      const result = await session.credentials(new AbortController().signal);
+      const result = await session.credentials({ signal: new AbortController().signal });
       if (result.outcome !== "done") throw new CredentialsError(result.failure);
       const { accessKey, secretKey, sessionToken, expiresAt } = result.value;
       return {

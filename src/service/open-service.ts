@@ -1,5 +1,11 @@
 import type { CallResult } from "../model/outcome.ts";
-import type { DraftService, ObjectStorage, ServiceReader, UploadStatus } from "../model/ports.ts";
+import type {
+  DraftService,
+  ObjectStorage,
+  ReadOptions,
+  ServiceReader,
+  UploadStatus,
+} from "../model/ports.ts";
 import {
   attachCall,
   createUploadCall,
@@ -50,11 +56,11 @@ export function assembleService(options: ServiceOptions, random: () => number): 
   const calls = openExecutor(options, random);
   const { baseUrl, executor, redactor } = calls;
   const { profile, clock, emit } = options;
-  const askCredentials = (signal: AbortSignal) => executor.execute(credentialsCall(profile), { signal });
+  const askCredentials = (options: ReadOptions) => executor.execute(credentialsCall(profile), options);
   const uploads = makeUploadReader(executor, profile);
   const poller = new UploadPoller({
-    readMany: profile.uploads_query === null ? undefined : uploads.getUploads,
-    readOne: uploads.getUpload,
+    readMany: profile.uploads_query === null ? undefined : uploads.getPage,
+    readOne: uploads.readOne,
     pageSize: profile.uploads_page,
     firstIntervalMs: Math.min(profile.upload_poll_min, profile.upload_poll_max),
     longestIntervalMs: profile.upload_poll_max,
@@ -81,13 +87,13 @@ export function assembleService(options: ServiceOptions, random: () => number): 
     publish: (draftId, write) => executor.execute(publishCall(draftId, profile), write),
     duplicate: (productId, write) => executor.execute(duplicateCall(productId, profile), write),
     createUpload: (uploadKey, write) => executor.execute(createUploadCall(uploadKey, profile), write),
-    awaitUpload: (uploadId, signal) => poller.wait(uploadId, signal),
+    awaitUpload: (uploadId, signal, budget) => poller.wait(uploadId, { signal, budget }),
     probe: (target, read) => executor.execute(probeCall(target, profile), read),
     lookAtProduct: (productId, read) => executor.execute(lookAtProductCall(productId, profile), read),
     lookAtUploads: uploads.getPage,
     uploadsPerCall: uploads.pageSize,
     callCount: () => executor.callCount,
-    credentials: askCredentials,
+    credentials: (signal) => askCredentials({ signal }),
     getUpload: uploads.getUpload,
     getUploads: uploads.getUploads,
     getProduct: (productId, include, signal) =>

@@ -1,6 +1,9 @@
 import type { CallResult } from "../model/outcome.ts";
-import type { Clock } from "../model/ports.ts";
+import type { Clock, ReadOptions } from "../model/ports.ts";
 import type { UploadCredentials } from "./documents.ts";
+
+/** Asks the service for credentials. */
+export type AskCredentials = (options: ReadOptions) => Promise<CallResult<UploadCredentials>>;
 
 /** Credentials that would expire sooner than this are not used for a new request. */
 const refreshBeforeMs = 60_000;
@@ -10,20 +13,20 @@ const refreshBeforeMs = 60_000;
  * same time share one call.
  */
 export class StorageSession {
-  readonly #ask: (signal: AbortSignal) => Promise<CallResult<UploadCredentials>>;
+  readonly #ask: AskCredentials;
   readonly #clock: Clock;
   #asking: Promise<CallResult<UploadCredentials>> | undefined;
   #known: Extract<CallResult<UploadCredentials>, { outcome: "done" }> | undefined;
 
-  constructor(ask: (signal: AbortSignal) => Promise<CallResult<UploadCredentials>>, clock: Clock) {
+  constructor(ask: AskCredentials, clock: Clock) {
     this.#ask = ask;
     this.#clock = clock;
   }
 
-  /** Credentials that are good for a while, if the service gives such; `signal` is that of the first who asks. */
-  async credentials(signal: AbortSignal): Promise<CallResult<UploadCredentials>> {
+  /** Credentials that are good for a while, if the service gives such; the options are those of the first caller. */
+  async credentials(options: ReadOptions): Promise<CallResult<UploadCredentials>> {
     if (this.#known !== undefined && !this.#isEnding(this.#known.value)) return this.#known;
-    this.#asking ??= this.#ask(signal).finally(() => {
+    this.#asking ??= this.#ask(options).finally(() => {
       this.#asking = undefined;
     });
     const result = await this.#asking;

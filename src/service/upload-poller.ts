@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { EventSink } from "../model/event.ts";
 import { onAbort } from "../model/on-abort.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
-import type { Clock, UploadStatus } from "../model/ports.ts";
+import type { CallBudget, Clock, ReadOptions, UploadStatus } from "../model/ports.ts";
 import { wait } from "../model/wait.ts";
 import { describeFailure } from "./failures.ts";
 
@@ -10,9 +10,9 @@ import { describeFailure } from "./failures.ts";
 export interface UploadPollerParts {
   /** Reads several uploads in one answer that may lack some; absent when the service cannot do that. */
   readonly readMany:
-    | ((uploadIds: readonly string[], signal: AbortSignal) => Promise<CallResult<readonly UploadStatus[]>>)
+    | ((uploadIds: readonly string[], options: ReadOptions) => Promise<CallResult<readonly UploadStatus[]>>)
     | undefined;
-  readonly readOne: (uploadId: string, signal: AbortSignal) => Promise<CallResult<UploadStatus>>;
+  readonly readOne: (uploadId: string, options: ReadOptions) => Promise<CallResult<UploadStatus>>;
   readonly pageSize: number;
   readonly firstIntervalMs: number;
   readonly longestIntervalMs: number;
@@ -24,6 +24,7 @@ export interface UploadPollerParts {
 interface Waiter {
   readonly uploadId: string;
   readonly deadline: number;
+  readonly budget: CallBudget | undefined;
   readonly settle: (result: CallResult<UploadStatus>) => void;
   dueAt: number;
   intervalMs: number;
@@ -57,15 +58,17 @@ export class UploadPoller {
 
   /**
    * Ends `done` with an upload that is `success` or `failed`. Ends otherwise when it is still pending at its deadline
-   * (`upload-timeout`), when the service refuses to tell of it, and when a failure stops the run.
+   * (`upload-timeout`), when the service refuses to tell of it, when a failure stops the run, and when the budget has no call
+   * left to read it (`over-budget`).
    */
-  wait(uploadId: string, signal: AbortSignal): Promise<CallResult<UploadStatus>> {
+  wait(uploadId: string, { signal, budget }: ReadOptions): Promise<CallResult<UploadStatus>> {
     if (signal.aborted || this.#closed) return Promise.resolve(interrupted(uploadId, 0));
     return new Promise((resolve) => {
       const now = this.#parts.clock.monotonic();
       const waiter: Waiter = {
         uploadId,
         deadline: now + this.#parts.deadlineMs,
+        budget,
         dueAt: now + this.#parts.firstIntervalMs,
         intervalMs: this.#parts.firstIntervalMs,
         attempts: 0,
@@ -142,7 +145,7 @@ export class UploadPoller {
     readMany: NonNullable<UploadPollerParts["readMany"]>,
   ): Promise<void> {
     const ids = [...new Set(page.map((waiter) => waiter.uploadId))];
-    const result = await readMany(ids, this.#reading.signal);
+    const result = await readMany(ids, this.#options(page));
     const uploads = new Map(
       result.outcome === "done" ? result.value.map((upload) => [upload.uploadId, upload]) : [],
     );
@@ -156,10 +159,18 @@ export class UploadPoller {
   }
 
   async #readOne(waiter: Waiter): Promise<void> {
-    const result = await this.#parts.readOne(waiter.uploadId, this.#reading.signal);
+    const result = await this.#parts.readOne(waiter.uploadId, this.#options([waiter]));
     waiter.attempts += result.attempts;
     if (result.outcome === "done") this.#heard(waiter, result.value, result.status);
     else this.#heardFailure(waiter, result, "one");
+  }
+
+  /** One call takes from one budget: that of the first waiter who has one. */
+  #options(waiters: readonly Waiter[]): ReadOptions {
+    return {
+      signal: this.#reading.signal,
+      budget: waiters.find(({ budget }) => budget !== undefined)?.budget,
+    };
   }
 
   #heard(waiter: Waiter, upload: UploadStatus, status: number): void {
@@ -181,7 +192,7 @@ export class UploadPoller {
   #heardFailure(waiter: Waiter, result: FailedRead, from: "list" | "one"): void {
     const { code, message, stops } = result.failure;
     const refused = (result.outcome === "rejected" && code !== "rate-limited") || code === "invalid-id";
-    if (stops === "run" || (from === "one" && refused)) {
+    if (stops === "run" || code === "over-budget" || (from === "one" && refused)) {
       waiter.settle({ ...result, attempts: waiter.attempts });
       return;
     }

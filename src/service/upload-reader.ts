@@ -8,6 +8,7 @@ import type { ServiceProfile } from "./profile.ts";
 /** The two ways to read uploads. */
 export interface UploadReader {
   getUpload(uploadId: string, signal: AbortSignal): Promise<CallResult<UploadStatus>>;
+  readOne(uploadId: string, options: ReadOptions): Promise<CallResult<UploadStatus>>;
   getUploads(uploadIds: readonly string[], signal: AbortSignal): Promise<CallResult<readonly UploadStatus[]>>;
   /** One call: at most `pageSize` ids. */
   getPage(uploadIds: readonly string[], options: ReadOptions): Promise<CallResult<readonly UploadStatus[]>>;
@@ -35,6 +36,7 @@ export function makeUploadReader(executor: Executor, profile: ServiceProfile): U
 
   return {
     getUpload: (uploadId, signal) => readOne(uploadId, { signal }),
+    readOne,
     getPage,
     pageSize,
     async getUploads(uploadIds, signal) {

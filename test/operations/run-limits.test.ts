@@ -1,80 +1,134 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { draftsync, type Folder, makeFolder } from "../support/cli.ts";
+import { expect, test } from "vitest";
 import { parseEvents } from "../support/events.ts";
+import { useWorkspace } from "../support/workspace.ts";
 
-let folder: Folder;
+const files = (count: number) =>
+  Array.from({ length: count }, (_none, at) => `{ file_id: ${at + 1} }`).join(", ");
+const draft = (id: number, count: number) => `draft: ${id}\nproduct_files: [${files(count)}]\n`;
+const publishedDraft = (count: number) => `${draft(1, count)}publish: true\n`;
 
-beforeEach(async () => {
-  const draft = (id: number, files: number) =>
-    `draft: ${id}\nproduct_files: [${Array.from({ length: files }, (_none, at) => `{ file_id: ${at + 1} }`).join(", ")}]\n`;
-  folder = await makeFolder({
-    "draftsync.yaml": "version: 1\nworkspace: w\nservice: sandbox\n",
-    "manifests/a.yaml": `${draft(1, 3)}publish: true\n---\n${draft(2, 2)}---\n${draft(3, 6)}---
-duplicates: [{ name: copy, product: { draft: 1 } }, { name: other, product: 5 }]
-`,
-  });
+const { apply, arrivals, config, folder, proxy, run, sandbox, start } = useWorkspace({
+  files: { "manifests/a.yaml": publishedDraft(150) },
 });
-afterEach(() => folder.dispose());
 
-const run = (...args: string[]) => draftsync(args, { cwd: folder.path });
-const apply = (...args: string[]) => run("apply", "--auto-approve", ...args);
+/** Without those to object storage, which are not bound. */
+const calls = () =>
+  arrivals.flatMap(({ method, path }) => (path.startsWith("/api/") ? [`${method} ${path}`] : []));
 
-test("a run stops at the end of a draft when its calls are used up, ends with 7, and the next one goes on", async () => {
-  const first = await apply("--max-calls", "6", "--json");
-  expect(first.code).toBe(7);
-  const events = parseEvents(first.stdout);
-  const ended = events.filter((event) => event.type === "change_finished");
-  expect(events.at(-1)).toMatchObject({
-    stopped: "max_calls",
-    totals: { done: ended.length, failed: 0, skipped: 0, left: 14 - ended.length, calls: ended.length },
+test("a draft larger than --max-calls continues in the next run, and its publish comes last", async () => {
+  expect(await apply("--max-calls", "100")).toMatchObject({
+    code: 7,
+    stderr: expect.stringContaining("100 done, 51 left for the next run"),
   });
-  expect(ended.length).toBeLessThanOrEqual(6);
-  const draftsBegun = new Set(ended.map(({ address }) => address.split("/")[1]));
-  for (const [draft, changes] of [
-    ["1", 4],
-    ["2", 2],
-    ["3", 6],
-  ] as const) {
-    const done = ended.filter(({ address }) => address.startsWith(`drafts/${draft}/`)).length;
-    expect(done).toBe(draftsBegun.has(draft) ? changes : 0);
-  }
-  const rest = await apply();
-  expect(rest).toMatchObject({ code: 0, stdout: expect.stringContaining(`${14 - ended.length} `) });
+  expect(calls()).toHaveLength(100);
+  expect(calls()).not.toContain("POST /api/products");
+  expect(await apply("--max-calls", "100")).toMatchObject({ code: 0 });
+  expect(calls()).toHaveLength(151);
+  expect(calls().at(-1)).toBe("POST /api/products");
   expect(await run("plan", "--detailed-exitcode")).toMatchObject({ code: 0 });
 });
 
-test("people are told what is left", async () => {
-  expect(await apply("--max-calls", "4")).toMatchObject({
-    code: 7,
-    stderr: expect.stringContaining("left for the next run"),
+test("every deferred change has its event, and the totals count it", async () => {
+  const { code, stdout } = await apply("--max-calls", "4", "--json");
+  const events = parseEvents(stdout);
+  const finished = events.filter((event) => event.type === "change_finished");
+  expect([code, finished.length]).toEqual([7, 151]);
+  expect(finished.filter(({ outcome }) => outcome === "deferred")).toHaveLength(147);
+  expect(finished.at(-1)).toMatchObject({ outcome: "deferred", because: "max_calls" });
+  expect(events.at(-1)).toMatchObject({
+    stopped: "max_calls",
+    totals: { done: 4, failed: 0, skipped: 0, left: 147, calls: 4 },
   });
 });
 
-test("when no draft fits, that is said", async () => {
-  await folder.write({ "manifests/a.yaml": "draft: 4\nproduct_files: [{ file_id: 1 }, { file_id: 2 }]\n" });
-  expect(await apply("--max-calls", "1")).toMatchObject({
-    code: 7,
-    stderr: expect.stringContaining("Nothing fits into --max-calls 1"),
+test("several drafts share --max-calls, whatever their size, and a duplicate waits for its draft", async () => {
+  await folder.write({
+    "manifests/a.yaml": `${publishedDraft(3)}---\n${draft(2, 2)}---\n${draft(3, 6)}---
+duplicates: [{ name: copy, product: { draft: 1 } }]
+`,
   });
+  const codes: number[] = [];
+  for (let runs = 0; runs < 3; runs += 1) codes.push((await apply("--max-calls", "5")).code);
+  expect([codes, calls().length]).toEqual([[7, 7, 0], 13]);
+  const copied = calls().findIndex((line) => line.endsWith("/duplicate"));
+  expect(copied).toBeGreaterThan(calls().indexOf("POST /api/products"));
+});
+
+test("--until stops between two operations of one draft, at the rate bound", async () => {
+  const { "draftsync.yaml": text } = config();
+  await folder.write({ "draftsync.yaml": text.replace("limit: 1000", "limit: 10") });
+  const ended = await apply("--until", "3s", "--json");
+  const events = parseEvents(ended.stdout);
+  expect(ended.code).toBe(7);
+  expect(calls().length).toBeGreaterThan(10);
+  // At ten calls in any second, no more than this fits into three seconds.
+  expect(calls().length).toBeLessThanOrEqual(40);
+  expect(events.at(-1)).toMatchObject({
+    type: "run_finished",
+    stopped: "until",
+    totals: { failed: 0, skipped: 0 },
+  });
+  expect(calls()).not.toContain("POST /api/products");
+});
+
+test("--until does not wait for a pause that the service asks for", async () => {
+  proxy.choose = () => ({ type: "answer", status: 429, headers: { "retry-after": "60" } });
+  const ended = await apply("--until", "2s", "--json");
+  expect(parseEvents(ended.stdout).at(-1)).toMatchObject({ stopped: "until", totals: { done: 0 } });
+});
+
+test.each(["1", "3"])("replaces within --max-calls %s end, each old file detached once", async (maxCalls) => {
+  const sources = (count: number, content: string) =>
+    Object.fromEntries(Array.from({ length: count }, (_none, at) => [`files/${at}.glb`, `${content} ${at}`]));
+  const list = Array.from({ length: 4 }, (_none, at) => `{ source: ../files/${at}.glb }`).join(", ");
+  await folder.write({ "manifests/a.yaml": `draft: 1\nproduct_files: [${list}]\n`, ...sources(4, "old") });
+  expect(await apply()).toMatchObject({ code: 0 });
+  const old = sandbox.state().attachments.map(({ fileId }) => fileId);
+  await folder.write(sources(4, "new"));
+  arrivals.length = 0;
+  let runs = 0;
+  let code = 7;
+  while (code === 7 && runs < 40) {
+    const before = calls().length;
+    ({ code } = await apply("--max-calls", maxCalls));
+    runs += 1;
+    expect(calls().length - before).toBeGreaterThan(0);
+    expect(calls().length - before).toBeLessThanOrEqual(Number(maxCalls));
+  }
+  expect(code).toBe(0);
+  const now = sandbox.state().attachments.map(({ fileId }) => fileId);
+  expect([now.length, now.filter((id) => old.includes(id))]).toEqual([4, []]);
+  const detached = calls().filter((line) => line.startsWith("DELETE"));
+  expect([detached.length, new Set(detached).size]).toEqual([4, 4]);
+  expect(await run("plan", "--detailed-exitcode")).toMatchObject({ code: 0 });
+});
+
+test("a refresh takes at most half of --max-calls, and the changes get the rest", async () => {
+  expect(await apply()).toMatchObject({ code: 0 });
+  await folder.write({
+    "draftsync.yaml": `${config()["draftsync.yaml"]}refresh: { attachments: probe, max_calls: 100 }\n`,
+    "manifests/a.yaml": publishedDraft(170),
+  });
+  arrivals.length = 0;
+  const ended = await apply("--max-calls", "10", "--json");
+  const events = parseEvents(ended.stdout);
+  expect(events.find(({ type }) => type === "refresh_finished")).toMatchObject({ max_calls: 5, calls: 5 });
+  expect(events.at(-1)).toMatchObject({ stopped: "max_calls", totals: { done: 5, calls: 5 } });
+  expect([ended.code, calls().length]).toEqual([7, 10]);
+});
+
+test("a service makes progress with a draft larger than --max-calls, and reports it", async () => {
+  await folder.write({ "manifests/a.yaml": draft(1, 150) });
+  const service = start(["reconcile", "--interval", "1s", "--max-calls", "40"]);
+  await expect.poll(service.stderr, { timeout: 60_000 }).toContain("ok: 30 done, 30 calls");
+  service.kill("SIGTERM");
+  const { stderr } = await service.ended;
+  expect(stderr.match(/left for the next round: 40 done, \d+ left, 40 calls/g)).toHaveLength(3);
 });
 
 test.each([
   [["--max-calls", "0"], "--max-calls takes a whole number above 0, not 0"],
   [["--until", "yesterday"], "--until takes a time, not yesterday"],
-])("%j is refused before anything is read", async (args, message) => {
+])("rejects %j before anything is read", async (args, message) => {
   expect(await apply(...args)).toMatchObject({ code: 1, stderr: expect.stringContaining(message) });
-});
-
-test("looking at the service counts too", async () => {
-  await folder.write({
-    "draftsync.yaml":
-      "version: 1\nworkspace: w\nservice: sandbox\nrefresh: { attachments: probe, max_calls: 100 }\n",
-  });
-  const ended = await apply("--max-calls", "4", "--json");
-  const events = parseEvents(ended.stdout);
-  const looked = events.find(({ type }) => type === "refresh_finished");
-  expect(looked).toMatchObject({ max_calls: 4, calls: 4 });
-  expect(events.at(-1)).toMatchObject({ type: "run_finished", stopped: "max_calls", totals: { calls: 0 } });
-  expect(events.filter(({ type }) => type === "call_finished")).toHaveLength(4);
-  expect(ended.code).toBe(7);
 });

@@ -21,7 +21,7 @@ import { type ExitCode, exitCode, exitCodeOf } from "../exit-code.ts";
 import { makePlaceFinder, makePlan, type PlannedState } from "../planning.ts";
 import { tellDiagnostics } from "../report-error.ts";
 import { openReporter } from "../reporter.ts";
-import { type LimitFlags, limitsOf } from "../run-limits.ts";
+import { type LimitFlags, limitsOf, warnOfTooFewCalls } from "../run-limits.ts";
 import { withLock } from "../with-lock.ts";
 import { inWorkspaceOf, type Workspace } from "../workspace.ts";
 import type { News } from "./news.ts";
@@ -123,10 +123,10 @@ async function planRound(
     metrics.count(event);
     reporter.emit(event);
   };
-  const { maxCalls } = limits;
   const looking = refresh === undefined ? {} : { refresh, underLock: true };
-  const limited = maxCalls === undefined ? {} : { maxCalls };
-  return makePlan(cli, workspace, { targets: [], ...looking, ...limited, emit }).finally(reporter.stop);
+  return makePlan(cli, workspace, { targets: [], ...looking, limits: limitsOf(limits), emit }).finally(
+    reporter.stop,
+  );
 }
 
 interface Applying extends Tools {
@@ -156,8 +156,9 @@ async function applyWithin(
   try {
     const ledger = await workspace.ledger();
     const service = await noted(ledger, plan.plan_id, () => workspace.connect(emit));
-    const limits = await limitsOf(request.limits, service.callCount());
+    const limits = limitsOf(request.limits, service.callCount());
     const result = await carryOut(cli, workspace, { plan, limits, service, emit, command });
+    warnOfTooFewCalls(cli, result, request.limits);
     const { totals } = result;
     const code = exitCodeOfRun(result);
     const status = statusOf(code, heldBack);

@@ -1,51 +1,75 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { RunBudget } from "../../../src/apply/run-budget.ts";
-import type { Change } from "../../../src/model/change.ts";
 
-/** A draft with so many changes of one call each. */
-const draft = (calls: number) => Array.from({ length: calls }, () => ({}) as Change);
-const callsOf = (changes: readonly Change[]) => changes.length;
+afterEach(() => void vi.useRealTimers());
 
-test("without limits everything may begin", () => {
-  const budget = new RunBudget({ limits: undefined, spent: () => 1_000, now: () => 0 });
-  expect([budget.admit(draft(100)), budget.reached]).toEqual([true, undefined]);
+test("starts what fits exactly, and a smaller operation after one that does not fit", () => {
+  const budget = new RunBudget({ limits: { maxCalls: 10 }, spent: () => 0, now: () => 0 });
+  expect([4, 7, 5, 1, 1].map((calls) => budget.operation(calls).take())).toEqual([
+    true,
+    false,
+    true,
+    true,
+    false,
+  ]);
+  expect(budget).toMatchObject({ reached: "max_calls", isSpent: true, shortfall: { needed: 1, left: 0 } });
 });
 
-test("what fits exactly may begin, and what is smaller after something that did not fit", () => {
-  const budget = new RunBudget({ limits: { maxCalls: 10, callsOf }, spent: () => 0, now: () => 0 });
-  expect([4, 7, 6, 1].map((calls) => budget.admit(draft(calls)))).toEqual([true, false, true, false]);
-  expect(budget.reached).toBe("max_calls");
+test("counts every further call of an operation, and never refuses one", () => {
+  const budget = new RunBudget({ limits: { maxCalls: 3 }, spent: () => 0, now: () => 0 });
+  const operation = budget.operation();
+  expect([operation.take(), operation.take(), operation.take(), operation.take()]).toEqual([
+    true,
+    true,
+    true,
+    true,
+  ]);
+  expect([budget.take(), budget.reached]).toEqual([false, "max_calls"]);
 });
 
-test("calls that were needed beyond the fewest count", () => {
+test("counts calls that nobody asked it for", () => {
   let spent = 0;
-  const budget = new RunBudget({ limits: { maxCalls: 10, callsOf }, spent: () => spent, now: () => 0 });
-  budget.admit(draft(2));
+  const budget = new RunBudget({ limits: { maxCalls: 10 }, spent: () => spent, now: () => 0 });
+  budget.take();
   spent = 6;
-  expect([budget.admit(draft(5)), budget.admit(draft(4))]).toEqual([false, true]);
+  expect([budget.operation(5).take(), budget.operation(4).take()]).toEqual([false, true]);
 });
 
-test("nothing begins from the given time on", () => {
-  let now = 99;
-  const budget = new RunBudget({ limits: { until: 100, callsOf }, spent: () => 0, now: () => now });
-  expect([budget.admit(draft(1)), budget.reached]).toEqual([true, undefined]);
-  now = 100;
-  expect([budget.admit(draft(1)), budget.reached]).toEqual([false, "until"]);
+test("starts nothing when the time is up, and settles what is unknown", () => {
+  vi.useFakeTimers({ now: 0 });
+  const budget = new RunBudget({ limits: { until: 100 }, spent: () => 0, now: () => Date.now() });
+  const [unknown, waiting] = [budget.operation(), budget.operation()];
+  expect([unknown.take(), waiting.take(), budget.reached]).toEqual([true, true, undefined]);
+  unknown.settles();
+  vi.advanceTimersByTime(100);
+  expect([unknown.signal, waiting.signal?.aborted, unknown.take()]).toEqual([undefined, true, true]);
+  expect([budget.take(), budget.reached, budget.isSpent]).toEqual([false, "until", true]);
 });
 
-test("whatever comes in whatever order, no more is promised than allowed, and nothing that fits is refused", () => {
+test("gives a run the time that the clock shows, when it was set back", () => {
+  vi.useFakeTimers({ now: 0 });
+  const budget = new RunBudget({ limits: { until: 100 }, spent: () => 0, now: () => Date.now() });
+  vi.advanceTimersByTime(50);
+  vi.setSystemTime(0);
+  vi.advanceTimersByTime(50);
+  expect([budget.signal.aborted, budget.take()]).toEqual([false, true]);
+  vi.advanceTimersByTime(50);
+  expect(budget.signal.aborted).toBe(true);
+});
+
+test("never promises more than the limit, and never refuses what fits", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 60 }),
-      fc.array(fc.integer({ min: 0, max: 20 })),
-      (maxCalls, drafts) => {
-        const budget = new RunBudget({ limits: { maxCalls, callsOf }, spent: () => 0, now: () => 0 });
+      fc.array(fc.integer({ min: 1, max: 20 })),
+      (maxCalls, sizes) => {
+        const budget = new RunBudget({ limits: { maxCalls }, spent: () => 0, now: () => 0 });
         let promised = 0;
-        for (const calls of drafts) {
-          const admitted = budget.admit(draft(calls));
-          expect(admitted).toBe(promised + calls <= maxCalls);
-          if (admitted) promised += calls;
+        for (const size of sizes) {
+          const starts = budget.operation(size).take();
+          expect(starts).toBe(promised + size <= maxCalls);
+          if (starts) promised += size;
         }
       },
     ),

@@ -16,9 +16,9 @@ export const logPages = {
     ending: exitCode.error,
   },
   "max-calls-too-few": {
-    title: "Nothing fits into the calls that are allowed",
-    meaning: "Every draft that is left needs more calls than --max-calls leaves. Nothing was begun.",
-    cure: ["Give more calls: a draft is never stopped in its middle."],
+    title: "The budget of calls is too small for the next operation",
+    meaning: "The smallest operation takes more calls than are left. No call was made for a change.",
+    cure: ["Raise --max-calls to the number in the message: later runs with the same limit stop there, too."],
   },
   "lock-not-released": {
     title: "The lock was not given back",
