@@ -2,7 +2,9 @@
  * draftsync as a library: the same parts that the command line is put together from.
  *
  * ```ts
- * const { desired, diagnostics } = await loadManifests({ root, patterns: ["manifests/**\/*.yaml"], sources: "hash" });
+ * const loaded = await loadManifests({ root, patterns: ["manifests/**\/*.{yaml,yml}"], sources: "hash" });
+ * if (!loaded.ok) throw new Error(`${loaded.diagnostics.length} mistakes in the manifests`);
+ * const { desired, diagnostics } = loaded;
  * const ledger = await openLedger({ location: `${root}/.draftsync/state.db`, clock: systemClock });
  * const lease = await ledger.acquireLock({ holder: { user, host, pid: process.pid, command: "sync" } });
  * const recorded = await ledger.load();

@@ -1,6 +1,5 @@
 import type { z } from "zod";
 import { readYaml } from "../manifest/read-yaml.ts";
-import { hasErrors } from "../model/diagnostic.ts";
 import { DiagnosticsError } from "./cli-error.ts";
 
 /** Parses a YAML file of one document; `file` is for messages. Throws {@link DiagnosticsError} with every mistake. */
@@ -9,8 +8,9 @@ export function parseSettings<T>(given: {
   readonly bytes: Uint8Array;
   readonly schema: z.ZodType<T>;
 }): T {
-  const { documents, diagnostics } = readYaml({ ...given, documents: "one", isLittle: true });
-  const [document] = documents;
-  if (document === undefined || hasErrors(diagnostics)) throw new DiagnosticsError(diagnostics);
+  const read = readYaml({ ...given, documents: "one", isLittle: true });
+  if (!read.ok) throw new DiagnosticsError(read.errors);
+  const [document] = read.documents;
+  if (document === undefined) throw new Error("a file of one document has one");
   return document.value;
 }

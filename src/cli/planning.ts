@@ -49,7 +49,7 @@ export async function loadDesired(
     if (!signal.aborted) throw error;
     throw interruptedWhile("the manifests were read");
   });
-  if (hasErrors(loaded.diagnostics)) throw new DiagnosticsError(loaded.diagnostics);
+  if (!loaded.ok) throw new DiagnosticsError(loaded.diagnostics);
   return loaded;
 }
 

@@ -1,9 +1,10 @@
 import { z } from "zod";
+import type { NonEmpty } from "../model/non-empty.ts";
+import { nonEmpty } from "../model/non-empty.ts";
 import { explainType, noDuration } from "./explain-type.ts";
 import type { Located } from "./located.ts";
 import { nearest } from "./nearest.ts";
 import type { NodeValue } from "./node-values.ts";
-import { brokenValue } from "./node-values.ts";
 import { quote } from "./quote.ts";
 import { SchemaLookup } from "./schema-lookup.ts";
 import type { Finding } from "./source-text.ts";
@@ -33,101 +34,106 @@ export interface Misfit {
   readonly root: Located;
 }
 
-/** Findings for all issues of a document, in words and at places of the user's text. */
+/**
+ * Findings for all issues of a document, in words and at places of the user's text. No issue is passed over: one about
+ * a value that could not be read, or a key that was misspelled, gives the finding about that.
+ */
 export function explainIssues(misfit: Misfit): Finding[] {
-  const { unknownKeys, misspelled } = explainUnknownKeys(misfit);
-  const others = misfit.issues.flatMap((issue) => explain(misfit, issue, misspelled));
-  const seen = new Set<string>();
-  // An aliased value is judged at each of its uses, and a number can be too large in two ways: once is enough.
-  return [...unknownKeys, ...others].filter((finding) => {
-    const id = `${finding.code} ${finding.span[0]} ${finding.message}`;
-    return !seen.has(id) && seen.add(id);
-  });
-}
-
-/** By path of a mapping, the keys that its unknown keys were probably meant to be. */
-type Misspelled = ReadonlyMap<string, ReadonlySet<string>>;
-
-function explainUnknownKeys({ schema, issues, root }: Misfit) {
-  const unknownKeys: Finding[] = [];
-  const misspelled = new Map<string, Set<string>>();
-  for (const issue of issues.flatMap((each) => relevantBranch(each))) {
-    if (issue.code !== "unrecognized_keys") continue;
-    const place = root.closest(issue.path);
-    const known = SchemaLookup.at(schema, issue.path).keys;
-    const meant = misspelled.get(pathId(issue.path)) ?? new Set();
-    misspelled.set(pathId(issue.path), meant);
-    for (const [index, key] of issue.keys.entries()) {
-      const similar = index < suggestedKeys ? nearest(key, known) : undefined;
-      if (similar !== undefined && place.get(similar) === undefined) meant.add(similar);
-      unknownKeys.push({
-        code: "unknown-key",
-        message: `The key ${quote(key)} is not known ${issue.path.length === 0 ? "at the top of a document" : "here"}`,
-        hint:
-          similar === undefined ? `Allowed here: ${known.join(", ")}.` : `Did you mean ${quote(similar)}?`,
-        span: place.get(key)?.keySpan ?? place.span,
-      });
-    }
+  const issues = misfit.issues.flatMap((issue) => relevantBranch(issue));
+  const unknownKeys = issues.flatMap((issue) => explainUnknownKeys(misfit, issue));
+  const misspelled = new Map<string, Map<string, Finding>>();
+  for (const { path, meant, finding } of unknownKeys) {
+    const known = misspelled.get(path) ?? new Map<string, Finding>();
+    misspelled.set(path, known);
+    if (meant !== undefined) known.set(meant, finding);
   }
-  return { unknownKeys, misspelled };
+  const others = issues.filter(({ code }) => code !== "unrecognized_keys");
+  return [
+    ...unknownKeys.map(({ finding }) => finding),
+    ...others.map((issue) => explain(misfit, issue, misspelled)),
+  ];
 }
 
-function explain(misfit: Misfit, outer: Issue, misspelled: Misspelled): Finding[] {
-  return relevantBranch(outer).flatMap((issue): Finding[] => {
-    const value = valueAt(misfit.content.value, issue.path);
-    if (value.of === brokenValue || issue.code === "unrecognized_keys") return [];
-    if (value.missing) return explainMissing(misfit, issue, misspelled);
-    const place = misfit.root.closest(issue.path);
-    const lookup = SchemaLookup.at(misfit.schema, issue.path);
-    const label = labelOf(issue.path);
-    switch (issue.code) {
-      case "invalid_type":
-      case "invalid_union":
-        return [explainType({ value: value.of, place, lookup, path: issue.path, label })];
-      case "too_small":
-      case "too_big":
-        return [{ ...explainSize(issue, value.of, label), span: place.span }];
-      case "invalid_value":
-        return [{ ...explainChoice(value.of, lookup, label), span: place.span }];
-      case "custom":
-        return explainRule(misfit, issue, misspelled);
-      default:
-        return [{ ...explainForm(issue, { place, lookup, label }), span: place.span }];
-    }
+/** By path of a mapping, the keys that its unknown keys were probably meant to be, with the finding about each. */
+type Misspelled = ReadonlyMap<string, ReadonlyMap<string, Finding>>;
+
+interface UnknownKey {
+  readonly path: string;
+  readonly meant?: string;
+  readonly finding: Finding;
+}
+
+function explainUnknownKeys({ schema, root }: Misfit, issue: Issue): UnknownKey[] {
+  if (issue.code !== "unrecognized_keys") return [];
+  const place = root.closest(issue.path);
+  const known = SchemaLookup.at(schema, issue.path).keys;
+  return issue.keys.map((key, index) => {
+    const similar = index < suggestedKeys ? nearest(key, known) : undefined;
+    const finding = {
+      code: "unknown-key",
+      message: `The key ${quote(key)} is not known ${issue.path.length === 0 ? "at the top of a document" : "here"}`,
+      hint: similar === undefined ? `Allowed here: ${known.join(", ")}.` : `Did you mean ${quote(similar)}?`,
+      span: place.get(key)?.keySpan ?? place.span,
+    };
+    const isMeant = similar !== undefined && place.get(similar) === undefined;
+    return { path: pathId(issue.path), finding, ...(isMeant ? { meant: similar } : {}) };
   });
+}
+
+function explain(misfit: Misfit, issue: Issue, misspelled: Misspelled): Finding {
+  const value = valueAt(misfit.content, issue.path);
+  if (value.unreadable !== undefined) return value.unreadable;
+  if (value.missing) return explainMissing(misfit, issue, misspelled);
+  const place = misfit.root.closest(issue.path);
+  const lookup = SchemaLookup.at(misfit.schema, issue.path);
+  const label = labelOf(issue.path);
+  switch (issue.code) {
+    case "invalid_type":
+    case "invalid_union":
+      return explainType({ value: value.of, place, lookup, path: issue.path, label });
+    case "too_small":
+    case "too_big":
+      return { ...explainSize(issue, value.of, label), span: place.span };
+    case "invalid_value":
+      return { ...explainChoice(value.of, lookup, label), span: place.span };
+    case "custom":
+      return explainRule(misfit, issue, misspelled);
+    default:
+      return { ...explainForm(issue, { place, lookup, label }), span: place.span };
+  }
 }
 
 /** Of a union, the issues of the one alternative that has the shape of the value; the union's own otherwise. */
-function relevantBranch(issue: Issue): Issue[] {
+function relevantBranch(issue: Issue): NonEmpty<Issue> {
   if (issue.code !== "invalid_union") return [issue];
   const fitting = issue.errors.filter(
     (branch) => !branch.some((inner) => inner.path.length === 0 && isMismatch(inner)),
   );
-  const branch = fitting.length === 1 ? fitting[0] : undefined;
-  if (branch === undefined) return [issue];
-  return branch.flatMap((inner) => relevantBranch({ ...inner, path: [...issue.path, ...inner.path] }));
+  const branch = fitting.length === 1 ? (fitting[0] ?? []) : [];
+  const inner = branch.flatMap((each) => relevantBranch({ ...each, path: [...issue.path, ...each.path] }));
+  return nonEmpty(inner) ?? [issue];
 }
 
 function isMismatch(issue: Issue): boolean {
   return issue.code === "invalid_type" || issue.code === "invalid_value" || issue.code === "invalid_union";
 }
 
-function explainMissing(misfit: Misfit, issue: Issue, misspelled: Misspelled): Finding[] {
+function explainMissing(misfit: Misfit, issue: Issue, misspelled: Misspelled): Finding {
   const path = issue.path.slice(0, -1);
   const name = String(issue.path.at(-1));
-  if (misfit.content.incomplete.has(valueAt(misfit.content.value, path).of)) return [];
-  if (misspelled.get(pathId(path))?.has(name) === true) return [];
+  const known =
+    misfit.content.incomplete.get(valueAt(misfit.content, path).of) ??
+    misspelled.get(pathId(path))?.get(name);
+  if (known !== undefined) return known;
   const lookup = SchemaLookup.at(misfit.schema, issue.path);
   const about = lookup.description ?? `It must be ${lookup.expectation}.`;
-  return [
-    {
-      code: "missing-key",
-      message:
-        path.length === 0 ? `${quote(name)} is missing` : `${quote(name)} is missing in ${labelOf(path)}`,
-      hint: `Add ${name}: ${about}`,
-      span: misfit.root.closest(path).span,
-    },
-  ];
+  return {
+    code: "missing-key",
+    message:
+      path.length === 0 ? `${quote(name)} is missing` : `${quote(name)} is missing in ${labelOf(path)}`,
+    hint: `Add ${name}: ${about}`,
+    span: misfit.root.closest(path).span,
+  };
 }
 
 function explainSize(issue: Issue, value: unknown, label: string) {
@@ -184,20 +190,31 @@ function explainChoice(value: unknown, lookup: SchemaLookup, label: string) {
   };
 }
 
-function explainRule(misfit: Misfit, issue: Issue & { code: "custom" }, misspelled: Misspelled): Finding[] {
+function explainRule(misfit: Misfit, issue: Issue & { code: "custom" }, misspelled: Misspelled): Finding {
   const params = ruleParams.safeParse(issue.params);
   const place = misfit.root.closest(issue.path);
   const message = issue.message.startsWith("{label}")
     ? issue.message.replace("{label}", labelOf(issue.path))
     : `${labelOf(issue.path)}: ${issue.message}`;
-  if (!params.success)
-    return [{ code: "invalid-value", message, hint: "Check the value.", span: place.span }];
+  if (!params.success) return { code: "invalid-value", message, hint: "Check the value.", span: place.span };
   const { code, hint, key, oneOf } = params.data;
-  const meant = misspelled.get(pathId(issue.path));
-  const incomplete = misfit.content.incomplete.has(valueAt(misfit.content.value, issue.path).of);
-  if (oneOf !== undefined && (incomplete || oneOf.some((name) => meant?.has(name)))) return [];
+  const known = oneOf === undefined ? undefined : knownReason(misfit, { issue, oneOf, misspelled });
   const span = key === undefined ? place.span : (place.get(key)?.keySpan ?? place.span);
-  return [{ code, message, hint, span }];
+  return known ?? { code, message, hint, span };
+}
+
+/** The finding about a key that is probably the one that is missing. */
+function knownReason(
+  { content }: Misfit,
+  {
+    issue,
+    oneOf,
+    misspelled,
+  }: { readonly issue: Issue; readonly oneOf: readonly string[]; readonly misspelled: Misspelled },
+): Finding | undefined {
+  const incomplete = content.incomplete.get(valueAt(content, issue.path).of);
+  const meant = misspelled.get(pathId(issue.path));
+  return incomplete ?? oneOf.map((name) => meant?.get(name)).find((finding) => finding !== undefined);
 }
 
 /** `"format_version"`, `entry 3 of "product_files"` or `the document`. */
@@ -208,19 +225,25 @@ function labelOf(path: readonly PropertyKey[]): string {
   return `entry ${last + 1} of ${labelOf(path.slice(0, -1))}`;
 }
 
-function valueAt(
-  root: unknown,
-  path: readonly PropertyKey[],
-): { readonly of: unknown; readonly missing: boolean } {
+interface ValueAtPath {
+  readonly of: unknown;
+  readonly missing: boolean;
+  /** Why it, or what holds it, could not be read. */
+  readonly unreadable?: Finding;
+}
+
+function valueAt({ value: root, unreadable }: NodeValue, path: readonly PropertyKey[]): ValueAtPath {
   let value = root;
   for (const step of path) {
-    if (value === brokenValue) return { of: brokenValue, missing: false };
+    const finding = unreadable.get(value);
+    if (finding !== undefined) return { of: value, missing: false, unreadable: finding };
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) {
       return { of: undefined, missing: true };
     }
     value = Reflect.get(value, step);
   }
-  return { of: value, missing: false };
+  const finding = unreadable.get(value);
+  return { of: value, missing: false, ...(finding === undefined ? {} : { unreadable: finding }) };
 }
 
 function pathId(path: readonly PropertyKey[]): string {

@@ -1,5 +1,6 @@
 import { durationAdvice } from "../model/duration.ts";
 import type { Located } from "./located.ts";
+import { nearest } from "./nearest.ts";
 import { quote, reveal } from "./quote.ts";
 import type { SchemaLookup } from "./schema-lookup.ts";
 import type { Finding } from "./source-text.ts";
@@ -115,11 +116,17 @@ export function noDuration(wrong: Pick<WrongType, "place" | "path" | "label">): 
 
 function otherwise(wrong: WrongType): Wording {
   const { value, lookup, label } = wrong;
+  const meant = typeof value === "string" ? nearest(value, lookup.words) : undefined;
   const listWanted = lookup.allows("array") && typeof value === "object";
   return {
     code: "wrong-type",
     message: `${label} must be ${lookup.expectation}, and this is ${kindOf(value, wrong.place)}`,
-    hint: listWanted ? 'Start each entry with "- ".' : (lookup.description ?? `Write ${lookup.expectation}.`),
+    hint:
+      meant !== undefined
+        ? `Did you mean ${quote(meant)}?`
+        : listWanted
+          ? 'Start each entry with "- ".'
+          : (lookup.description ?? `Write ${lookup.expectation}.`),
   };
 }
 

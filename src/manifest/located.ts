@@ -42,7 +42,7 @@ export class Located {
   /** What the value was written as, when it is a scalar: the text between the quotes, if it has any. */
   get written(): { readonly text: string; readonly quoted: boolean } | undefined {
     const node = this.#target();
-    return node?.kind === "scalar" ? { text: node.source, quoted: !node.isPlain } : undefined;
+    return node?.kind === "scalar" ? { text: node.source, quoted: node.style !== "plain" } : undefined;
   }
 
   /** The value under a key of a mapping or at an index (from 0) of a list, through aliases. */
@@ -54,6 +54,14 @@ export class Located {
     }
     const pair = node?.kind === "map" ? this.#pair(node, step) : undefined;
     return pair?.key === undefined ? undefined : new Located(this.#document, pair.value, pair.key);
+  }
+
+  /** {@link get} for a value that the schema has accepted, so that nothing can be passed over. Throws when there is none. */
+  at(step: string | number): Located {
+    const place = this.get(step);
+    if (place === undefined)
+      throw new Error(`the document has no value at ${step}, and the schema found one`);
+    return place;
   }
 
   /** The value at a path, or the nearest one above it that exists. */

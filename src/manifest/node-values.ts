@@ -7,32 +7,33 @@ import type { Finding, Span } from "./source-text.ts";
 export const maxAliasedValues = 100_000;
 
 /**
- * Stands for a value that could not be made; what is wrong with it has been reported. No schema accepts a symbol,
- * so it cannot pass for a value.
- */
-export const brokenValue: unique symbol = Symbol("broken");
-
-/**
  * The plain value of a document: strings, booleans, `null`, arrays, objects, and numbers written as plain decimals.
  * A number in any other notation (`0x1F`, `007`, `1e3`, `+5`, `3.0`, beyond 2^53 - 1) is a symbol described by its
  * text, which every schema refuses. Values under aliases are shared, not copied.
  */
 export interface NodeValue {
+  /** Complete when there is no error in `findings`. */
   readonly value: unknown;
   readonly findings: readonly Finding[];
-  /** What each alias stands for. */
+  /** What each alias refers to. */
   readonly targets: ReadonlyMap<YamlNode, YamlNode>;
-  /** Mappings of which a key could not be read: that a key is missing in them proves nothing. */
-  readonly incomplete: ReadonlySet<unknown>;
+  /**
+   * The symbols in place of values that could not be read, which every schema refuses, each with its error. All of
+   * them are in `findings`, too.
+   */
+  readonly unreadable: ReadonlyMap<unknown, Finding>;
+  /** Mappings of which a key could not be read, with the error: that a key is missing in them proves nothing. */
+  readonly incomplete: ReadonlyMap<unknown, Finding>;
 }
 
 /** Makes the plain value of a document's nodes. Depth is bounded by the parser, size by {@link maxAliasedValues}. */
-export function makeValue(root: YamlNode, text: string): NodeValue {
-  const maker = new ValueMaker(text);
+export function makeValue(root: YamlNode): NodeValue {
+  const maker = new ValueMaker();
   return {
     value: maker.make(root),
     findings: maker.findings,
     targets: maker.targets,
+    unreadable: maker.unreadable,
     incomplete: maker.incomplete,
   };
 }
@@ -56,15 +57,13 @@ interface Anchored {
 class ValueMaker {
   readonly findings: Finding[] = [];
   readonly targets = new Map<YamlNode, YamlNode>();
-  readonly incomplete = new Set<unknown>();
-  readonly #text: string;
+  readonly unreadable = new Map<unknown, Finding>();
+  readonly incomplete = new Map<unknown, Finding>();
   readonly #anchors = new Map<string, Anchored>();
   #made = 0;
   #aliased = 0;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
+  /** In place of each alias beyond {@link maxAliasedValues}. */
+  #bomb: symbol | undefined;
 
   make(node: YamlNode): unknown {
     if (node.kind === "alias") return this.#alias(node);
@@ -94,7 +93,7 @@ class ValueMaker {
     const anchored = this.#anchors.get(alias.name);
     if (anchored === undefined) return this.#unknownAlias(alias);
     if (anchored.made === undefined) {
-      return this.#broken(alias, {
+      return this.#unreadable(alias, {
         code: "cyclic-alias",
         message: `The alias *${reveal(alias.name)} stands inside the value that it repeats`,
         hint: "A value cannot contain itself. Write out what is meant.",
@@ -104,8 +103,8 @@ class ValueMaker {
     this.#made += anchored.made.size;
     this.#aliased += anchored.made.size;
     if (this.#aliased > maxAliasedValues) {
-      const first = this.#aliased - anchored.made.size <= maxAliasedValues;
-      return first ? this.#tooManyAliased(alias) : brokenValue;
+      this.#bomb ??= this.#tooManyAliased(alias);
+      return this.#bomb;
     }
     this.targets.set(alias, anchored.node);
     return anchored.made.value;
@@ -113,7 +112,7 @@ class ValueMaker {
 
   #unknownAlias(alias: AliasNode): unknown {
     const similar = this.findings.length < 50 ? nearest(alias.name, [...this.#anchors.keys()]) : undefined;
-    return this.#broken(alias, {
+    return this.#unreadable(alias, {
       code: "unknown-alias",
       message: `The alias *${reveal(alias.name)} has no anchor &${reveal(alias.name)} before it in this document`,
       hint:
@@ -123,8 +122,8 @@ class ValueMaker {
     });
   }
 
-  #tooManyAliased(alias: AliasNode): unknown {
-    return this.#broken(alias, {
+  #tooManyAliased(alias: AliasNode): symbol {
+    return this.#unreadable(alias, {
       code: "alias-bomb",
       message: `Written out, the aliases of this document stand for more than ${maxAliasedValues.toLocaleString("en")} values`,
       hint: "Aliases of lists of aliases multiply. Write the values out, or use fewer aliases.",
@@ -132,12 +131,7 @@ class ValueMaker {
   }
 
   #list(list: ListNode): unknown {
-    const values: unknown[] = [];
-    for (const item of list.items) {
-      // `[a: 1]` is a list with a mapping of one pair, which the library composes as a map.
-      values.push(item === undefined ? brokenValue : this.make(item));
-    }
-    return values;
+    return list.items.map((item) => this.make(item));
   }
 
   #map(map: MapNode): unknown {
@@ -146,20 +140,23 @@ class ValueMaker {
     for (const pair of map.pairs) {
       const key = this.#key(pair, seen);
       const value = pair.value === undefined ? null : this.make(pair.value);
-      if (key === undefined) this.incomplete.add(values);
-      // As an assignment it would set the prototype; as a defined property it is an unknown key like any other.
-      else if (key === "__proto__") Object.defineProperty(values, key, { value, enumerable: true });
-      else values[key] = value;
+      if (typeof key !== "string") {
+        this.findings.push(key);
+        if (!this.incomplete.has(values)) this.incomplete.set(values, key);
+      } else if (key === "__proto__") {
+        // As an assignment it would set the prototype; as a defined property it is an unknown key like any other.
+        Object.defineProperty(values, key, { value, enumerable: true });
+      } else values[key] = value;
     }
     return values;
   }
 
-  /** The name of a pair's key, or `undefined` when it is reported as one that cannot be used. */
-  #key(pair: PairNode, seen: Map<string, YamlNode>): string | undefined {
+  /** The name of a pair's key, or why it cannot be used. */
+  #key(pair: PairNode, seen: Map<string, YamlNode>): string | Finding {
     const name = keyName(pair.key);
-    if (pair.key === undefined || name === undefined) return this.#unusableKey(pair);
+    if (pair.key === undefined || name === undefined) return unusableKey(pair);
     if (pair.key.anchor !== undefined) this.#anchors.set(pair.key.anchor, anchoredKey(pair.key, name));
-    if (name === "<<" && pair.key.kind === "scalar" && pair.key.isPlain) return this.#mergeKey(pair.key);
+    if (name === "<<" && pair.key.kind === "scalar" && pair.key.style === "plain") return mergeKey(pair.key);
     // NFKC folds every form that Unicode holds to be the same text; most keys are ASCII and need no folding.
     const folded = /^[\x20-\x7e]*$/.test(name) ? name : name.normalize("NFKC");
     const earlier = seen.get(folded);
@@ -168,63 +165,65 @@ class ValueMaker {
       return name;
     }
     const same = keyName(earlier) === name;
-    this.#report(spanOf(pair.key), {
+    return {
       code: same ? "duplicate-key" : "key-collision",
       message: same
         ? `The key ${quote(name)} is in this mapping twice`
         : `The keys ${quote(keyName(earlier) ?? "")} and ${quote(name)} differ only in how Unicode writes the same text`,
       hint: "Keep one of the two.",
+      span: spanOf(pair.key),
       related: spanOf(earlier),
-    });
-    return undefined;
-  }
-
-  #unusableKey(pair: PairNode): undefined {
-    const span: Span = pair.key === undefined ? [0, 0] : spanOf(pair.key);
-    this.#report([span[0], Math.max(span[1], span[0] + 1)], {
-      code: "bad-key",
-      message: "A key must be a plain word, not a list, a mapping, an alias or nothing",
-      hint: "Write the name of the key before the colon.",
-    });
-    return undefined;
-  }
-
-  #mergeKey(key: YamlNode): undefined {
-    this.#report(spanOf(key), {
-      code: "merge-key",
-      message: 'The merge key "<<" is not part of YAML 1.2',
-      hint: "Write the keys out. An alias can stand for a whole value: description: *text.",
-    });
-    return undefined;
+    };
   }
 
   #scalar(scalar: ScalarNode): unknown {
-    const value = scalar.value;
+    const { value, source } = scalar;
     if (typeof value === "string") return this.#string(scalar, value);
-    if (typeof value === "number") return plainNumber(value, scalar.source);
-    return typeof value === "boolean" || value === null ? value : brokenValue;
+    if (typeof value === "number") return plainNumber(value, source);
+    if (typeof value === "boolean" || value === null) return value;
+    return this.#unreadable(scalar, {
+      code: "invalid-value",
+      message: `${quote(source)} is not a value that a manifest can have`,
+      hint: "Put it in quotes to make it text.",
+    });
   }
 
   #string(scalar: ScalarNode, value: string): unknown {
     const unusable = unusableCharacter(value);
     if (unusable === undefined) return value;
-    // What stands in the file as it is has been reported by the parser; here it comes from an escape.
-    if (!this.#text.slice(...spanOf(scalar)).includes("\\")) return brokenValue;
-    return this.#broken(scalar, {
+    return this.#unreadable(scalar, {
       code: "control-character",
       message: `The text contains the character U+${unusable}, which no name or description can have`,
       hint: "Remove the escape; line ends (\\n) and tabs (\\t) are fine in descriptions.",
     });
   }
 
-  #broken(node: YamlNode, finding: Omit<Finding, "span">): unknown {
-    this.#report(spanOf(node), finding);
-    return brokenValue;
+  #unreadable(node: YamlNode, wording: Omit<Finding, "span">): symbol {
+    const finding = { ...wording, span: spanOf(node) };
+    const unreadable = Symbol(finding.code);
+    this.findings.push(finding);
+    this.unreadable.set(unreadable, finding);
+    return unreadable;
   }
+}
 
-  #report(span: Span, finding: Omit<Finding, "span">): void {
-    this.findings.push({ ...finding, span });
-  }
+function unusableKey({ key }: PairNode): Finding {
+  const [start, end] = key === undefined ? [0, 0] : spanOf(key);
+  return {
+    code: "bad-key",
+    message: "A key must be a plain word, not a list, a mapping, an alias or nothing",
+    hint: "Write the name of the key before the colon.",
+    span: [start, Math.max(end, start + 1)],
+  };
+}
+
+function mergeKey(key: YamlNode): Finding {
+  return {
+    code: "merge-key",
+    message: 'The merge key "<<" is not part of YAML 1.2',
+    hint: "Write the keys out. An alias can stand for a whole value: description: *text.",
+    span: spanOf(key),
+  };
 }
 
 function anchoredKey(node: YamlNode, name: string): Anchored {
@@ -238,8 +237,8 @@ function plainNumber(value: number, source: string): number | symbol {
   return decimal && exact ? value : Symbol(source);
 }
 
-/** Hex code point of the first control character (line ends and tabs apart) or lone surrogate. */
+/** Hex code point of the first C0 control character (line ends and tabs apart) or lone surrogate. */
 function unusableCharacter(text: string): string | undefined {
-  const found = /(?![\t\n\r])[\p{Cc}\p{Cs}]|\r(?!\n)/u.exec(text)?.[0];
+  const found = /(?![\t\n\r\x7f-\x9f])[\p{Cc}\p{Cs}]|\r(?!\n)/u.exec(text)?.[0];
   return found?.codePointAt(0)?.toString(16).padStart(4, "0").toUpperCase();
 }

@@ -1,72 +1,103 @@
-import type { Document } from "yaml";
-import { Composer, CST, isNode, Lexer, Parser } from "yaml";
-import { composePlain } from "./compose-plain.ts";
+import type { CST, Document } from "yaml";
+import { Composer, isNode, Lexer, Parser, CST as Tokens } from "yaml";
+import type { NonEmpty } from "../model/non-empty.ts";
+import { nonEmpty } from "../model/non-empty.ts";
+import { isQuotedOnly, unprintableFindings, withoutControls } from "./control-characters.ts";
+import { misreadScalars } from "./misread-scalars.ts";
 import type { YamlNode } from "./nodes.ts";
-import { isNothing, takeOver } from "./nodes.ts";
-import { composerOptions } from "./plain-scalars.ts";
+import { convertNode, isNothing } from "./nodes.ts";
 import { reveal } from "./quote.ts";
-import type { Finding } from "./source-text.ts";
-import { syntaxFindings } from "./syntax-findings.ts";
+import type { Finding, Span } from "./source-text.ts";
+import { syntaxFindings, unclosedQuote } from "./syntax-findings.ts";
 
-/** One document of a stream as nodes. `root` is `null` for a document without content. */
-export interface ParsedDocument {
-  readonly root: YamlNode | null;
-  /** The document has syntax errors; its nodes are not to be relied on. */
-  readonly broken: boolean;
+/** One document of a stream: its nodes, or the errors that keep it from being read. */
+export type ParsedDocument =
+  | { readonly ok: true; readonly root: YamlNode }
+  | { readonly ok: false; readonly errors: NonEmpty<Finding> };
+
+/** The documents of a stream that have content, and the errors of the text itself. */
+export interface ParsedStream {
+  readonly documents: readonly ParsedDocument[];
+  /** With an error here, no document of the stream is complete. */
+  readonly findings: readonly Finding[];
 }
 
 /** Collections may be nested this deep. Manifests need four levels; the bound keeps hostile files off the stack. */
 export const maxDepth = 100;
 
-/** What YAML 1.2.2 §5.1 calls non-printable, and carriage returns that do not belong to a line's end. */
-const unprintable = /(?![\t\n\r\u0085])[\p{Cc}\ufffe\uffff]|\r(?!\n)/gu;
+const composerOptions = {
+  version: "1.2",
+  schema: "core",
+  // Duplicate keys are found while values are made, in linear time.
+  uniqueKeys: false,
+  resolveKnownTags: false,
+  merge: false,
+  prettyErrors: false,
+  logLevel: "silent",
+} as const;
 
 /**
  * Parses a YAML 1.2 stream with the core schema. Explicit tags, directives other than `%YAML 1.2`, nesting beyond
- * {@link maxDepth} and control characters are findings, as are syntax errors (one a line).
+ * {@link maxDepth} and control characters are errors, as are syntax errors (one a line), also some that the library
+ * accepts: a quote that is never closed, and what {@link misreadScalars} finds.
  */
-export function parseYaml(text: string): {
-  readonly documents: ParsedDocument[];
-  readonly findings: Finding[];
-} {
-  const findings = unprintableFindings(text);
-  // Control characters in the text would pass for those that the lexer puts between its lexemes.
-  const plain = findings.length === 0 ? composePlain(text) : undefined;
-  if (plain !== undefined) return { documents: plain.map((root) => ({ root, broken: false })), findings };
-  const stream = new Stream(text);
+export function parseYaml(text: string): ParsedStream {
+  const stream = new Stream(withoutControls(text));
   const composed = stream.read();
-  const isCut = stream.cutAt !== undefined;
-  const documents = composed.map((document, index) => {
-    // The document that was cut off has errors that only say so.
-    const cut = isCut && index === composed.length - 1;
-    const errors = document.errors.filter((error) => error.code !== "TAG_RESOLVE_FAILED");
-    if (!cut) findings.push(...syntaxFindings(text, document, [...errors, ...otherWarnings(document)]));
-    const { contents } = document;
-    return { root: isNode(contents) ? takeOver(contents) : null, broken: cut || errors.length > 0 };
+  const { cut } = stream;
+  const documents = composed.flatMap((document, index): ParsedDocument[] => {
+    // The library's errors about the document that was cut off only say so.
+    if (cut !== undefined && index === composed.length - 1) return [{ ok: false, errors: [cut] }];
+    const parsed = parseDocument(text, document);
+    return parsed.ok && isEmpty(parsed.root) ? [] : [parsed];
   });
-  findings.push(...stream.findings);
-  return { documents: documents.filter(({ root, broken }) => broken || !isEmpty(root)), findings };
+  return { documents, findings: [...unprintableFindings(text, stream.quoted), ...stream.findings] };
+}
+
+function parseDocument(text: string, document: Document): ParsedDocument {
+  const { contents, errors, warnings } = document;
+  // The stream reports every tag; what is under it can still be checked.
+  const problems = nonEmpty([...errors, ...warnings].filter(({ code }) => code !== "TAG_RESOLVE_FAILED"));
+  if (problems !== undefined) return { ok: false, errors: syntaxFindings(text, document, problems) };
+  if (!isNode(contents)) return { ok: true, root: nothing };
+  const root = convertNode(contents);
+  const misread = nonEmpty(misreadScalars(text, root));
+  return misread === undefined ? { ok: true, root } : { ok: false, errors: misread };
+}
+
+const nothing: YamlNode = { kind: "scalar", start: 0, end: 0, value: null, source: "", style: "plain" };
+
+/** Nothing between two `---`, or comments only. */
+function isEmpty(root: YamlNode): boolean {
+  return isNothing(root) && root.anchor === undefined;
 }
 
 /** Drives the library's lexer, parser and composer one lexeme at a time, so that depth and tags are seen on the way. */
 class Stream {
   readonly findings: Finding[] = [];
-  cutAt: number | undefined;
+  /** The quoted scalars, where the text has characters that only they may have. */
+  readonly quoted: Span[] = [];
+  /** Why the rest of the text was not read. */
+  cut: Finding | undefined;
   readonly #text: string;
+  readonly #hasQuotedOnly: boolean;
   readonly #parser = new Parser();
   readonly #composer = new Composer(composerOptions);
   readonly #documents: Document[] = [];
+  #directive: CST.Directive | undefined;
+  #isUnclosed = false;
 
   constructor(text: string) {
     this.#text = text;
+    this.#hasQuotedOnly = isQuotedOnly(text);
   }
 
   read(): readonly Document[] {
     let inScalar = false;
     for (const lexeme of new Lexer().lex(this.#text)) {
-      if (!inScalar && lexeme.charCodeAt(0) === 0x21) this.#foundTag(lexeme);
+      if (!inScalar) this.#inspect(lexeme);
       // The lexer announces a scalar's text by a lexeme of its own.
-      inScalar = !inScalar && lexeme === CST.SCALAR;
+      inScalar = !inScalar && lexeme === Tokens.SCALAR;
       this.#compose(this.#parser.next(lexeme));
       if (this.#parser.stack.length > maxDepth) {
         this.#foundDepth();
@@ -75,15 +106,32 @@ class Stream {
     }
     this.#compose(this.#parser.end());
     for (const document of this.#composer.end()) this.#documents.push(document);
-    if (this.#documents.length === 0) this.#foundStreamErrors();
+    if (this.cut === undefined) this.#foundStreamErrors();
     return this.#documents;
+  }
+
+  #inspect(lexeme: string): void {
+    const { offset } = this.#parser;
+    const first = lexeme.charAt(0);
+    if (first === "!") this.#foundTag(lexeme);
+    if (first !== '"' && first !== "'") return;
+    // After the first one, quotes open where they are meant to close.
+    if (!this.#isUnclosed && !isClosed(lexeme)) {
+      this.#isUnclosed = true;
+      this.findings.push(unclosedQuote(offset));
+    }
+    if (this.#hasQuotedOnly) this.quoted.push([offset, offset + lexeme.length]);
   }
 
   #compose(tokens: Iterable<CST.Token>): void {
     for (const token of tokens) {
-      // Kept from the composer: `%YAML 1.1` would change what `yes` and `010` mean.
-      if (token.type === "directive") this.#foundDirective(token.offset, token.source);
-      else for (const document of this.#composer.next(token)) this.#documents.push(document);
+      if (token.type === "document") this.#directive = undefined;
+      if (token.type === "directive") {
+        this.#directive = token;
+        // Kept from the composer: `%YAML 1.1` would change what `yes` and `010` mean.
+        if (!this.#isSupported(token)) continue;
+      }
+      for (const document of this.#composer.next(token)) this.#documents.push(document);
     }
   }
 
@@ -97,63 +145,55 @@ class Stream {
   }
 
   #foundDepth(): void {
-    this.cutAt = this.#parser.offset;
-    this.findings.push({
+    const { offset } = this.#parser;
+    this.cut = {
       code: "nesting-too-deep",
       message: `Lists and mappings are nested more than ${maxDepth} levels deep; the rest of the file was not read`,
       hint: "A manifest needs four levels. Look for brackets or dashes that were repeated by mistake.",
-      span: [this.cutAt - 1, this.cutAt],
-    });
+      span: [offset - 1, offset],
+    };
+    this.findings.push(this.cut);
   }
 
-  #foundDirective(offset: number, source: string): void {
-    if (/^%YAML\s+1\.2\s*$/.test(source)) return;
+  #isSupported({ offset, source }: CST.Directive): boolean {
+    if (/^%YAML\s+1\.2\s*$/.test(source)) return true;
     this.findings.push({
       code: "yaml-directive",
       message: `The directive ${reveal(source)} is not supported: files are read as YAML 1.2`,
       hint: "Remove the line.",
       span: [offset, offset + source.length],
     });
+    return false;
   }
 
+  /** What the library reports of no document. */
   #foundStreamErrors(): void {
-    for (const error of this.#composer.streamInfo().errors) {
+    for (const { pos } of this.#composer.streamInfo().errors) {
       this.findings.push({
         code: "yaml-syntax",
-        message: "There is something here that belongs to no document",
+        message: "This text belongs to no document",
         hint: "Remove it, or start a document above it with ---.",
-        span: [error.pos[0], error.pos[1]],
+        span: [pos[0], pos[1]],
       });
     }
-  }
-}
-
-function otherWarnings(document: Document) {
-  return document.warnings.filter((warning) => warning.code === "BAD_ALIAS");
-}
-
-/** Nothing between two `---`, or comments only. */
-function isEmpty(root: YamlNode | null): boolean {
-  return root === null || (isNothing(root) && root.anchor === undefined);
-}
-
-function unprintableFindings(text: string): Finding[] {
-  const findings: Finding[] = [];
-  let lineEnd = -1;
-  for (const match of text.matchAll(unprintable)) {
-    if (match.index < lineEnd) continue;
-    lineEnd = text.indexOf("\n", match.index);
-    if (lineEnd < 0) lineEnd = text.length;
-    const point = (match[0].codePointAt(0) ?? 0).toString(16).padStart(4, "0").toUpperCase();
-    const lone = match[0] === "\r";
-    findings.push({
-      code: "control-character",
-      message: lone
-        ? "A carriage return (U+000D) stands here without a line feed after it"
-        : `The character U+${point} cannot be printed and is not allowed in YAML`,
-      hint: lone ? "Save the file with LF or CRLF line ends." : "Remove it.",
-      span: [match.index, match.index + 1],
+    if (this.#directive === undefined) return;
+    const { offset, source } = this.#directive;
+    this.findings.push({
+      code: "yaml-syntax",
+      message: "No document follows this directive",
+      hint: "Remove the line.",
+      span: [offset, offset + source.length],
     });
   }
-  return findings;
+}
+
+/** Whether a quoted scalar ends with its own quote. The library also accepts `"say \"` and `'it''`. */
+function isClosed(lexeme: string): boolean {
+  const quote = lexeme.charAt(0);
+  const last = lexeme.length - 1;
+  if (last === 0 || lexeme.charAt(last) !== quote) return false;
+  const mark = quote === '"' ? "\\" : "'";
+  let at = last - 1;
+  while (at > 0 && lexeme.charAt(at) === mark) at -= 1;
+  return (last - 1 - at) % 2 === 0;
 }

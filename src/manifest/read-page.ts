@@ -10,6 +10,7 @@ import { attributeNames, fileKinds, pickAttributes } from "../model/resource.ts"
 import { chooseDocument } from "./choose-document.ts";
 import type { Located } from "./located.ts";
 import type { DraftDocument, DuplicatesDocument } from "./manifest-schema.ts";
+import { referenceNames } from "./manifest-schema.ts";
 import type { LooseSource, OpenAttachment, Page, PageDraft, PageDuplicate } from "./page.ts";
 import { quote } from "./quote.ts";
 import { readYaml } from "./read-yaml.ts";
@@ -23,18 +24,13 @@ const largestOfFew = 64 * 1024;
 /** Reads a manifest by itself. `file` is relative to the workspace. Nothing is thrown. */
 export function readPage(file: string, bytes: Uint8Array, { isOneOfFew = false } = {}): Page {
   const isLittle = isOneOfFew && bytes.length <= largestOfFew;
-  const { documents, misfits, diagnostics, source } = readYaml({
-    file,
-    bytes,
-    schema: chooseDocument,
-    isLittle,
-  });
-  const maker = new PageMaker(source, diagnostics);
-  for (const { value, root } of documents) {
+  const read = readYaml({ file, bytes, schema: chooseDocument, isLittle });
+  const maker = new PageMaker(read.source, read.ok ? [] : read.errors);
+  for (const { value, root } of read.ok ? read.documents : read.sound) {
     if ("draft" in value) maker.addDraft(value, root);
     else maker.addDuplicates(value, root);
   }
-  for (const misfit of misfits) maker.addSourcesOf(misfit);
+  if (!read.ok) for (const misfit of read.misfits) maker.addPartsOf(misfit);
   return maker.page;
 }
 
@@ -81,13 +77,13 @@ class PageMaker {
   }
 
   addDuplicates(document: DuplicatesDocument, root: Located): void {
-    const places = root.get("duplicates");
+    const places = root.at("duplicates");
     for (const [index, { name, product }] of document.duplicates.entries()) {
-      const place = places?.get(index);
-      if (place === undefined) continue;
+      const place = places.at(index);
       const { span, position } = place.closest(["name"]);
       const duplicate = {
-        name,
+        // An editor or a file system may change the form of a letter with marks; the copy is the same.
+        name: name.normalize("NFC"),
         product: productOf(product),
         file: this.#text.file,
         position: place.position,
@@ -96,32 +92,44 @@ class PageMaker {
     }
   }
 
-  /** Notes the local files of a document that cannot be taken over. */
-  addSourcesOf(root: Located): void {
+  /** Notes the local files of a document that does not fit the schema, and finds what it lists twice. */
+  addPartsOf(root: Located): void {
     for (const kind of fileKinds) {
       const entries = root.get(kind);
-      for (let index = 0; ; index += 1) {
-        const entry = entries?.get(index);
-        if (entry === undefined) break;
-        const source = entry.get("source");
-        const path = source?.written?.text ?? "";
-        if (source === undefined || path === "" || path.includes("\\") || posix.isAbsolute(path)) continue;
-        const below = belowWorkspace(path, this.#text.file);
-        if (below === undefined) this.#report({ ...outsideSource, span: source.span });
-        else this.#loose.push({ path: below, span: source.span });
+      const seen = new Map<string, Span>();
+      let index = 0;
+      for (let entry = entries?.get(index); entry !== undefined; entry = entries?.get(index)) {
+        this.#addPart(kind, entry, seen);
+        index += 1;
       }
     }
   }
 
+  #addPart(kind: FileKind, entry: Located, seen: Map<string, Span>): void {
+    for (const name of referenceNames) {
+      const place = entry.get(name);
+      const text = place?.written?.text ?? "";
+      if (place === undefined || text === "") continue;
+      const id = name === "file_id" ? text : `${name}:${text}`;
+      if (this.#isTwice(kind, { id, seen, span: place.span })) continue;
+      if (name === "source") this.#addLoose(text, place.span);
+    }
+  }
+
+  #addLoose(path: string, span: Span): void {
+    if (path.includes("\\") || posix.isAbsolute(path)) return;
+    const below = belowWorkspace(path, this.#text.file);
+    if (below === undefined) this.#report({ ...outsideSource, span });
+    else this.#loose.push({ path: below, span });
+  }
+
   #addFiles(list: FileList, files: Files): void {
     const entries: readonly Entry[] = list.document[list.kind] ?? [];
-    const places = list.root.get(list.kind);
+    if (entries.length === 0) return;
+    const places = list.root.at(list.kind);
     const seen = new Map<string, Span>();
-    for (const [index, entry] of entries.entries()) {
-      const place = places?.get(index);
-      if (place === undefined) continue;
-      this.#addFile(list, entry, { place, seen, files });
-    }
+    for (const [index, entry] of entries.entries())
+      this.#addFile(list, entry, { place: places.at(index), seen, files });
   }
 
   #addFile({ kind, draftId }: FileList, entry: Entry, { place, seen, files }: Adding): void {
@@ -134,24 +142,30 @@ class PageMaker {
     }
     const address: AttachmentAddress = { type: "attachment", draftId, kind, ref: named.ref };
     const id = formatFileRef(named.ref);
-    const first = seen.get(id);
-    if (first !== undefined) {
-      this.#report({
-        code: "duplicate-file",
-        message: `The file ${quote(id)} is in ${kind} already, on line ${lineOf(this.#text.position(first[0]))}`,
-        hint: "Keep one of the two entries.",
-        address: formatAddress(address),
-        span: refPlace.span,
-        related: first,
-      });
-      return;
-    }
-    seen.set(id, refPlace.span);
+    if (this.#isTwice(kind, { id, seen, span: refPlace.span, address: formatAddress(address) })) return;
     const attributes = pickAttributes(kind, entry);
     const { position } = place;
     const layout = this.#layoutOf(kind, attributes, { position, place, ref: refPlace });
     files.attachments.push({ address, attributes, file, position, layout });
     files.spans.push(...refPlace.span);
+  }
+
+  /** Whether a file is in its list already, which is reported; otherwise it is noted. */
+  #isTwice(kind: FileKind, { id, seen, span, address }: Listed): boolean {
+    const first = seen.get(id);
+    if (first === undefined) {
+      seen.set(id, span);
+      return false;
+    }
+    this.#report({
+      code: "duplicate-file",
+      message: `The file ${quote(id)} is in ${kind} already, on line ${lineOf(this.#text.position(first[0]))}`,
+      hint: "Keep one of the two entries.",
+      ...(address === undefined ? {} : { address }),
+      span,
+      related: first,
+    });
+    return true;
   }
 
   #layoutOf(kind: FileKind, attributes: Attributes, { position, place, ref }: Entrance): Layout {
@@ -183,6 +197,14 @@ interface Adding {
   /** By name, of the same list. */
   readonly seen: Map<string, Span>;
   readonly files: Files;
+}
+
+/** An entry that names a file. `seen`: by name, those of the same list. */
+interface Listed {
+  readonly id: string;
+  readonly seen: Map<string, Span>;
+  readonly span: Span;
+  readonly address?: string;
 }
 
 /** Where an entry stands, and the parts of it. */

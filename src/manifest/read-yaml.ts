@@ -1,10 +1,12 @@
 import type { z } from "zod";
 import type { Diagnostic } from "../model/diagnostic.ts";
+import type { NonEmpty } from "../model/non-empty.ts";
+import { nonEmpty } from "../model/non-empty.ts";
 import { decodeText } from "./decode-text.ts";
 import { explainIssues } from "./explain-issues.ts";
 import { Located } from "./located.ts";
 import { makeValue, spanOf } from "./node-values.ts";
-import type { ParsedDocument } from "./parse-yaml.ts";
+import type { ParsedDocument, ParsedStream } from "./parse-yaml.ts";
 import { parseYaml } from "./parse-yaml.ts";
 import type { Finding } from "./source-text.ts";
 import { SourceText } from "./source-text.ts";
@@ -39,22 +41,33 @@ export interface YamlDocument<T> {
   readonly root: Located;
 }
 
-/** What came of a file. With errors among the diagnostics, `documents` holds those without any. */
-export interface YamlReading<T> {
+/** All documents of a file, or at least one error. */
+export type YamlReading<T> = CompleteReading<T> | FailedReading<T>;
+
+interface CompleteReading<T> {
+  readonly ok: true;
   readonly documents: readonly YamlDocument<T>[];
-  /** The places of documents that are sound YAML and do not fit the schema: parts of them can still be looked at. */
-  readonly misfits: readonly Located[];
+  /** The file's text, for diagnostics of the caller. */
+  readonly source: SourceText;
+}
+
+interface FailedReading<T> {
+  readonly ok: false;
   /** In the order of the text. */
-  readonly diagnostics: readonly Diagnostic[];
-  /** The file's text, for diagnostics of the caller; empty when it could not be decoded. */
+  readonly errors: NonEmpty<Diagnostic>;
+  /** Documents without an error, to find further mistakes in; never to be used as the content of the file. */
+  readonly sound: readonly YamlDocument<T>[];
+  /** The places of documents that are valid YAML and do not fit the schema: parts of them can be checked. */
+  readonly misfits: readonly Located[];
+  /** Empty when the file could not be decoded. */
   readonly source: SourceText;
 }
 
 /**
  * Reads a YAML 1.2 file (core schema, UTF-8) against a zod schema. What YAML leaves to a reader's guess is an error:
  * see {@link parseYaml} for the text, {@link makeValue} for numbers, keys and aliases. Everything that is wrong in the
- * file is reported at once, each with its place, the line, and how to mend it; only a document with broken syntax
- * is not looked into further. Nothing is thrown.
+ * file is reported at once, each with its place, the line, and how to fix it; only a document with broken syntax
+ * is not checked further. Nothing is thrown.
  *
  * Mistakes against the schema are put in words here; a schema brings words of its own by
  * `refine(test, { error, params })`, with `params` as {@link ruleParams} has them. `{label}` at the start of such a
@@ -73,77 +86,90 @@ export function readYaml<T>(options: ReadYamlOptions<T>): YamlReading<T> {
   const decoded = decodeText(options.file, options.bytes);
   if (!decoded.ok) {
     const source = new SourceText(options.file, "");
-    return { documents: [], misfits: [], diagnostics: [decoded.diagnostic], source };
+    return { ok: false, errors: [decoded.diagnostic], sound: [], misfits: [], source };
   }
-  const source = decoded.source;
+  const { source } = decoded;
   const parsed = parseYaml(source.text);
-  const findings = [...parsed.findings];
+  const findings = [...parsed.findings, ...countFindings(parsed, options.documents ?? "many")];
   const documents: YamlDocument<T>[] = [];
   const misfits: Located[] = [];
   for (const document of parsed.documents) {
     const read = readDocument(document, source, options);
-    for (const finding of read.findings) findings.push(finding);
-    if (read.document !== undefined) documents.push(read.document);
-    else if (read.misfit !== undefined) misfits.push(read.misfit);
+    if (read.ok) {
+      documents.push(read.document);
+      continue;
+    }
+    for (const error of read.errors) findings.push(error);
+    if (read.misfit !== undefined) misfits.push(read.misfit);
   }
-  findings.push(...countFindings(parsed.documents, findings, options.documents ?? "many"));
-  findings.sort((a, b) => a.span[0] - b.span[0]);
-  return { documents, misfits, diagnostics: findings.map((finding) => source.diagnose(finding)), source };
+  const errors = nonEmpty(distinct(findings));
+  if (errors === undefined) return { ok: true, documents, source };
+  const [first, ...others] = errors;
+  const diagnostics: NonEmpty<Diagnostic> = [
+    source.diagnose(first),
+    ...others.map((each) => source.diagnose(each)),
+  ];
+  return { ok: false, errors: diagnostics, sound: documents, misfits, source };
 }
 
-interface ReadDocument<T> {
-  readonly document?: YamlDocument<T>;
-  readonly misfit?: Located;
-  readonly findings: readonly Finding[];
-}
+type ReadDocument<T> =
+  | { readonly ok: true; readonly document: YamlDocument<T> }
+  | { readonly ok: false; readonly errors: NonEmpty<Finding>; readonly misfit?: Located };
 
 function readDocument<T>(
   parsed: ParsedDocument,
   source: SourceText,
   { schema: choice, isLittle = false }: ReadYamlOptions<T>,
 ): ReadDocument<T> {
-  if (parsed.broken || parsed.root === null) return { findings: [] };
-  const content = makeValue(parsed.root, source.text);
+  if (!parsed.ok) return parsed;
+  const content = makeValue(parsed.root);
   const root = new Located({ source, targets: content.targets }, parsed.root);
   const schema = typeof choice === "function" ? choice(content.value) : choice;
   if ("code" in schema) {
     const { key, ...problem } = schema;
     const span = key === undefined ? root.span : (root.get(key)?.keySpan ?? root.span);
-    return { findings: [...content.findings, { ...problem, span }] };
+    return { ok: false, errors: [{ ...problem, span }, ...content.findings] };
   }
   const result = schema.safeParse(content.value, { jitless: isLittle });
-  if (result.success) {
-    return content.findings.length === 0
-      ? { document: { value: result.data, root }, findings: [] }
-      : { misfit: root, findings: content.findings };
-  }
-  const explained = explainIssues({ schema, issues: result.error.issues, content, root });
-  return { misfit: root, findings: [...content.findings, ...explained] };
+  const issues = result.success ? [] : explainIssues({ schema, issues: result.error.issues, content, root });
+  const errors = nonEmpty([...content.findings, ...issues]);
+  if (errors !== undefined) return { ok: false, errors, misfit: root };
+  // Unreachable: a schema that refuses a value gives an issue, and every issue a finding.
+  if (!result.success) return { ok: false, errors: [{ ...unexplained, span: root.span }] };
+  return { ok: true, document: { value: result.data, root } };
 }
 
-function countFindings(
-  documents: readonly ParsedDocument[],
-  findings: readonly Finding[],
-  wanted: "one" | "many",
-) {
+const unexplained = {
+  code: "invalid-value",
+  message: "This document does not have the form of a manifest",
+  hint: "Compare it with the reference of manifests.",
+};
+
+function countFindings({ documents, findings }: ParsedStream, wanted: "one" | "many"): Finding[] {
   if (documents.length === 0 && findings.length === 0) {
-    const empty: Finding = {
-      severity: wanted === "one" ? "error" : "warning",
-      code: "empty-file",
-      message: "The file is empty, or holds comments only",
-      hint:
-        wanted === "one" ? "Write the settings into it." : "Write a document into it, or remove the file.",
-      span: [0, 0],
-    };
-    return [empty];
+    const hint =
+      wanted === "one" ? "Write the settings into it." : "Write a document into it, or remove the file.";
+    return [{ code: "empty-file", message: "The file is empty, or holds only comments", hint, span: [0, 0] }];
   }
-  const second = wanted === "one" ? documents[1]?.root : undefined;
-  if (!second) return [];
-  const finding: Finding = {
-    code: "second-document",
-    message: "A second document starts here, and this file must have one",
-    hint: "Remove the line with --- and what follows it.",
-    span: spanOf(second),
-  };
-  return [finding];
+  const second = wanted === "one" ? documents[1] : undefined;
+  if (second === undefined || !second.ok) return [];
+  return [
+    {
+      code: "second-document",
+      message: "A second document starts here, and this file must have one",
+      hint: "Remove the line with --- and what follows it.",
+      span: spanOf(second.root),
+    },
+  ];
+}
+
+/** In the order of the text. An aliased value is checked at each of its uses: once is enough. */
+function distinct(findings: readonly Finding[]): Finding[] {
+  const seen = new Set<string>();
+  return [...findings]
+    .sort((a, b) => a.span[0] - b.span[0])
+    .filter(({ code, span, message }) => {
+      const id = `${code} ${span[0]} ${message}`;
+      return !seen.has(id) && seen.add(id);
+    });
 }

@@ -1,40 +1,51 @@
 import type { Document, Node, YAMLError } from "yaml";
 import { isCollection, isScalar, visit } from "yaml";
+import type { NonEmpty } from "../model/non-empty.ts";
 import { quote } from "./quote.ts";
 import type { Finding, Span } from "./source-text.ts";
 
-interface Wording {
-  readonly message: string;
-  readonly hint: string;
-  readonly code?: string;
-  readonly span?: Span;
-}
+type Wording = Pick<Finding, "message" | "hint"> & Partial<Pick<Finding, "code" | "span">>;
 
-/** Lines with a syntax error that are told of a document. */
+/** Lines with a syntax error that are reported of a document. */
 const maxLines = 20;
 
 /**
  * The parser's errors of a document in the words of a user, one a line and at most twenty: what follows the first
  * error is mostly its consequence.
  */
-export function syntaxFindings(text: string, document: Document, errors: readonly YAMLError[]): Finding[] {
-  const findings = new Map<number, Finding>();
-  let lineEnd = -1;
-  for (const error of [...errors].sort((a, b) => a.pos[0] - b.pos[0])) {
+export function syntaxFindings(
+  text: string,
+  document: Document,
+  errors: NonEmpty<YAMLError>,
+): NonEmpty<Finding> {
+  const [first, ...others] = [...errors].sort((a, b) => a.pos[0] - b.pos[0]);
+  const start = findingOf(text, document, first ?? errors[0]);
+  const findings = new Map([[lineStart(text, start.span), start]]);
+  let lineEnd = lineEndOf(text, (first ?? errors[0]).pos);
+  for (const error of others) {
     if (error.pos[0] < lineEnd) continue;
     if (findings.size === maxLines) break;
-    lineEnd = text.indexOf("\n", error.pos[0]);
-    if (lineEnd < 0) lineEnd = text.length;
-    const {
-      message,
-      hint,
-      code = "yaml-syntax",
-      span = trim(text, error.pos),
-    } = wordingOf(text, document, error);
-    const line = text.lastIndexOf("\n", span[0] - 1);
-    if (!findings.has(line)) findings.set(line, { code, message, hint, span });
+    lineEnd = lineEndOf(text, error.pos);
+    const finding = findingOf(text, document, error);
+    const line = lineStart(text, finding.span);
+    if (!findings.has(line)) findings.set(line, finding);
   }
-  return [...findings.values()];
+  const [, ...rest] = findings.values();
+  return [start, ...rest];
+}
+
+function findingOf(text: string, document: Document, error: YAMLError): Finding {
+  const { code = "yaml-syntax", span = trim(text, error.pos), ...rest } = wordingOf(text, document, error);
+  return { code, span, ...rest };
+}
+
+function lineStart(text: string, span: Span): number {
+  return text.lastIndexOf("\n", span[0] - 1);
+}
+
+function lineEndOf(text: string, pos: Span): number {
+  const newline = text.indexOf("\n", pos[0]);
+  return newline < 0 ? text.length : newline;
 }
 
 function wordingOf(text: string, document: Document, error: YAMLError): Wording {
@@ -50,7 +61,7 @@ function wordingOf(text: string, document: Document, error: YAMLError): Wording 
       return unclosedCollection(text, document, error) ?? badIndent(text, error);
     case "MISSING_CHAR":
       return (
-        unclosedQuote(document, error) ??
+        missingQuote(document, error) ??
         unclosedCollection(text, document, error) ??
         missingCharacter(text, error)
       );
@@ -168,20 +179,25 @@ function unexpected(text: string, error: YAMLError): Wording {
   };
 }
 
+/** The error for a quote that starts at an offset and is never closed. */
+export function unclosedQuote(offset: number): Finding {
+  return {
+    code: "yaml-syntax",
+    message: "This quote is never closed",
+    hint: "Add the closing quote at the end of the text.",
+    span: [offset, offset + 1],
+  };
+}
+
 /** The library reports a missing quote where the text ends; users look for where it starts. */
-function unclosedQuote(document: Document, error: YAMLError): Wording | undefined {
+function missingQuote(document: Document, error: YAMLError): Wording | undefined {
   if (!error.message.startsWith("Missing closing")) return undefined;
   const start = lastStart(
     document,
     error.pos[0],
     (node) => isScalar(node) && node.type?.startsWith("QUOTE") === true,
   );
-  if (start === undefined) return undefined;
-  return {
-    message: "This quote is never closed",
-    hint: "Add the closing quote at the end of the text.",
-    span: [start, start + 1],
-  };
+  return start === undefined ? undefined : unclosedQuote(start);
 }
 
 function unclosedCollection(text: string, document: Document, error: YAMLError): Wording | undefined {

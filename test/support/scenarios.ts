@@ -11,6 +11,7 @@ import { interpret } from "../../src/observe/interpret.ts";
 import { buildPlan } from "../../src/plan/build-plan.ts";
 import { checkSafety } from "../../src/plan/safety.ts";
 import { makeFolder } from "./cli.ts";
+import { complete } from "./complete.ts";
 import { recordedWith } from "./planning.ts";
 import { filesBelow } from "./source-files.ts";
 
@@ -167,11 +168,10 @@ function productAddress(productId: number, { publications, duplicates }: Recorde
 /** The plan of a scenario, and why apply would refuse it. */
 export async function planScenario(scenario: Scenario) {
   const folder = await makeFolder({ "manifests/all.yaml": scenario.desired, ...scenario.files });
-  const loaded = await loadManifests({
-    root: folder.path,
-    patterns: ["manifests/*.yaml"],
-    sources: "hash",
-  }).finally(folder.dispose);
+  const patterns = ["manifests/*.yaml"];
+  const loaded = complete(
+    await loadManifests({ root: folder.path, patterns, sources: "hash" }).finally(folder.dispose),
+  );
   const recorded = recordedOf(scenario);
   const observed = observedOf(scenario, loaded.desired, recorded);
   const plan = buildPlan({

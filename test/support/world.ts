@@ -14,6 +14,7 @@ import type { StateStore } from "../../src/state/open-ledger.ts";
 import { openLedger } from "../../src/state/open-ledger.ts";
 import type { Folder } from "./cli.ts";
 import { makeFolder } from "./cli.ts";
+import { complete } from "./complete.ts";
 import type { FaultyProxy } from "./faulty-proxy.ts";
 import { startFaultyProxy } from "./faulty-proxy.ts";
 import { forgetfulKeeper } from "./keeper.ts";
@@ -58,7 +59,7 @@ export async function startWorld(): Promise<World> {
       patterns: ["manifests/*.yaml"],
       sources: "hash",
     });
-    const { desired, diagnostics } = loaded;
+    const { desired, diagnostics } = complete(loaded);
     const recorded = await ledger.load();
     return buildPlan({ workspace: "world", serviceOrigin: proxy.url, desired, recorded, rate, diagnostics });
   };

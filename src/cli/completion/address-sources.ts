@@ -1,5 +1,4 @@
 import { formatAddress, publicationAddress } from "../../model/address.ts";
-import type { Desired } from "../../model/desired.ts";
 import { systemClock } from "../../model/ports.ts";
 import { isPostgresLocation } from "../../state/postgres/postgres-location.ts";
 import type { Cli } from "../cli.ts";
@@ -55,23 +54,6 @@ async function readRecorded(
 }
 
 async function readDesired({ root, manifests }: Config): Promise<readonly string[]> {
-  const { loadManifests } = await import("../../manifest/load-manifests.ts");
-  const { desired } = await loadManifests({
-    root,
-    patterns: manifests,
-    sources: "unseen",
-    maxBytes: mostManifestBytes,
-  });
-  return addressesOf(desired);
-}
-
-function addressesOf({ drafts, duplicates }: Desired): readonly string[] {
-  return [
-    ...drafts.flatMap(({ draftId, attachments, publish }) => [
-      `drafts/${draftId}`,
-      ...attachments.map(({ address }) => formatAddress(address)),
-      ...(publish === undefined ? [] : [publicationAddress(draftId)]),
-    ]),
-    ...duplicates.map(({ name }) => formatAddress({ type: "duplicate", name })),
-  ];
+  const { listAddresses } = await import("../../manifest/list-addresses.ts");
+  return listAddresses({ root, patterns: manifests, maxBytes: mostManifestBytes });
 }

@@ -8,6 +8,7 @@ import { buildPlan } from "../../../src/plan/build-plan.ts";
 import { openService } from "../../../src/service/open-service.ts";
 import { serviceProfileSchema } from "../../../src/service/profile.ts";
 import type { StateStore } from "../../../src/state/open-ledger.ts";
+import { complete } from "../../support/complete.ts";
 import { forgetfulKeeper } from "../../support/keeper.ts";
 import { key, type Life } from "./crash-world.ts";
 import { withLedger } from "./ledger-place.ts";
@@ -83,7 +84,8 @@ function withResolvers() {
 
 async function planFor(life: Life, ledger: StateStore): Promise<Plan> {
   const patterns = ["manifests/*.yaml"];
-  const { desired, diagnostics } = await loadManifests({ root: life.folder, patterns, sources: "hash" });
+  const loaded = await loadManifests({ root: life.folder, patterns, sources: "hash" });
+  const { desired, diagnostics } = complete(loaded);
   const recorded = await ledger.load();
   return buildPlan({ workspace: "crash", serviceOrigin: life.url, desired, recorded, rate, diagnostics });
 }

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { complete } from "../../support/complete.ts";
 import { briefsWithFile, load } from "./support.ts";
 
 const failures: readonly (readonly [
@@ -76,10 +77,11 @@ test.each(failures)("%s", async (_name, files, expected, says) => {
 });
 
 test("a file in two drafts is a warning that names the other place", async () => {
-  const { diagnostics, desired } = await load({
+  const loaded = await load({
     "a.yaml": "draft: 1\nproduct_files:\n  - file_id: 7\n",
     "b.yaml": "draft: 2\npromotional_files:\n  - file_id: 7\n",
   });
+  const { diagnostics, desired } = complete(loaded);
   expect(briefsWithFile(diagnostics)).toEqual(["b.yaml:3:14 file-in-two-drafts «7»"]);
   expect(diagnostics[0]).toMatchObject({ severity: "warning", address: "drafts/2/promotional_files/7" });
   expect(diagnostics[0]?.message).toContain("draft 1 as well, at a.yaml:3:14");
@@ -113,5 +115,5 @@ test("mistakes of all files come at once, sorted by file and place", async () =>
     "d.yaml:1:8 duplicate-draft «3»",
     "e.yaml:1:1 empty-file «»",
   ]);
-  expect(diagnostics.at(-1)?.severity).toBe("warning");
+  expect(diagnostics.at(-1)?.severity).toBe("error");
 });

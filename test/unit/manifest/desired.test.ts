@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { formatAddress } from "../../../src/model/address.ts";
 import { formatPlace, placeAt, positionAt } from "../../../src/model/position.ts";
+import { complete } from "../../support/complete.ts";
 import { load } from "./support.ts";
 
 const manifest = `# The dragon
@@ -36,10 +37,8 @@ duplicates:
 `;
 
 test("a manifest becomes drafts and duplicates with the place of every value", async () => {
-  const { desired, diagnostics, files } = await load(
-    { "m/a.yaml": manifest, "files/dragon.blend": "mesh" },
-    "hash",
-  );
+  const loaded = await load({ "m/a.yaml": manifest, "files/dragon.blend": "mesh" }, "hash");
+  const { desired, diagnostics, files } = complete(loaded);
   expect(diagnostics).toEqual([]);
   expect(files).toEqual(["m/a.yaml"]);
   const [dragon, second, third] = desired.drafts;
@@ -95,14 +94,16 @@ test("a manifest becomes drafts and duplicates with the place of every value", a
 });
 
 test("documents without content are passed over", async () => {
-  const { desired, diagnostics } = await load({
+  const loaded = await load({
     "a.yaml": "---\n# nothing\n---\ndraft: 1\n---\n---\ndraft: 2\n...\n",
   });
+  const { desired, diagnostics } = complete(loaded);
   expect(diagnostics).toEqual([]);
   expect(desired.drafts.map(({ draftId }) => draftId)).toEqual([1, 2]);
 });
 
-test("a document with a mistake is left out and the others are taken over", async () => {
-  const { desired } = await load({ "a.yaml": "draft: 1\n---\ndraft: x\n---\ndraft: 3\n" });
-  expect(desired.drafts.map(({ draftId }) => draftId)).toEqual([1, 3]);
+test("with a mistake in one document nothing is desired", async () => {
+  const loaded = await load({ "a.yaml": "draft: 1\n---\ndraft: x\n---\ndraft: 3\n" });
+  expect(loaded).toMatchObject({ ok: false, diagnostics: [{ code: "wrong-type", place: { line: 3 } }] });
+  expect(loaded).not.toHaveProperty("desired");
 });

@@ -62,7 +62,7 @@ test.each([[["none/*.yaml", "m/x.yaml"]], [[]], [["m"]]])(
   async (patterns) => {
     const result = await loadManifests({ root: workspace(tree), patterns, sources: "stat" });
     expect(result.diagnostics).toMatchObject([{ severity: "error", code: "no-manifests" }]);
-    expect(result.desired).toEqual({ drafts: [], duplicates: [] });
+    expect(result.ok).toBe(false);
   },
 );
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { loadManifests } from "../../../src/manifest/load-manifests.ts";
 import { digestOf, readPageCache, writePageCache } from "../../../src/manifest/page-cache.ts";
+import { complete } from "../../support/complete.ts";
 import { workspace } from "./support.ts";
 
 /** As many as a cache is kept for. */
@@ -24,8 +25,8 @@ async function loaded() {
   return { root, path, load, first };
 }
 
-const formatsOf = ({ desired }: Awaited<ReturnType<typeof loadManifests>>) =>
-  desired.drafts.map(({ attachments }) => attachments[0]?.attributes.file_format);
+const formatsOf = (loaded: Awaited<ReturnType<typeof loadManifests>>) =>
+  complete(loaded).desired.drafts.map(({ attachments }) => attachments[0]?.attributes.file_format);
 
 /** Has the cache say something else of a manifest, as nobody but its owner can. */
 async function forge(path: string, file: string, change: (encoded: string) => string): Promise<void> {
@@ -102,7 +103,7 @@ test("a cache that cannot be written changes nothing", async () => {
   const root = workspace(many);
   const cache = { path: join(root, "m/1.yaml/pages"), version: "1" };
   const loading = loadManifests({ root, patterns: ["m/*.yaml"], sources: "stat", cache });
-  expect((await loading).desired.drafts).toHaveLength(200);
+  expect(complete(await loading).desired.drafts).toHaveLength(200);
 });
 
 test("few manifests leave no cache", async () => {

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { loadManifests } from "../../../src/manifest/load-manifests.ts";
+import { complete } from "../../support/complete.ts";
 import { scriptOf, workspace } from "./support.ts";
 
 const manifest = (draft: number) => `draft: ${draft}\nproduct_files:\n  - file_id: ${draft}\n`;
@@ -14,7 +15,7 @@ function workspaceOf(count: number): string {
 const patterns = ["m/*.yaml"];
 
 async function draftsOf(loaded: ReturnType<typeof loadManifests>): Promise<readonly number[]> {
-  const { desired, diagnostics } = await loaded;
+  const { desired, diagnostics } = complete(await loaded);
   expect(diagnostics).toEqual([]);
   return desired.drafts.map(({ draftId }) => draftId).sort((a, b) => a - b);
 }

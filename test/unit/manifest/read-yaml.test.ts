@@ -28,7 +28,10 @@ const settings = z.strictObject({
 const base = "version: 1\nname: a\ntarget: sandbox\n";
 
 function read(text: string, documents: "one" | "many" = "one") {
-  return readYaml({ file: "c.yaml", bytes: Buffer.from(text), schema: settings, documents });
+  const reading = readYaml({ file: "c.yaml", bytes: Buffer.from(text), schema: settings, documents });
+  return reading.ok
+    ? { documents: reading.documents, diagnostics: [] }
+    : { documents: [], diagnostics: reading.errors };
 }
 
 test("a file that fits gives its value and the place of each part", () => {
@@ -80,15 +83,21 @@ test.each(failures)("%s", (line, expected, hint) => {
 
 describe("alternatives", () => {
   test.each([
-    ["target: sandbx", "3:9 wrong-type «sandbx»", '"sandbox" or a mapping with "url"'],
+    [
+      "target: sandbx",
+      "3:9 wrong-type «sandbx»",
+      '"sandbox" or a mapping with "url"',
+      'Did you mean "sandbox"?',
+    ],
     ["target: { url: here }", "3:16 invalid-value «here»", "url"],
     ["target: { url: 'https://a.b', limit: 11 }", "3:38 number-out-of-range «11»", "10"],
     ["target: { ulr: 'https://a.b' }", "3:11 unknown-key «ulr»", "ulr"],
     ["target: {}", "3:9 missing-key «{}»", '"url" is missing'],
-  ])("%s", (line, expected, says) => {
+  ])("%s", (line, expected, says, hint = "") => {
     const [diagnostic, ...others] = read(`version: 1\nname: a\n${line}\n`).diagnostics;
     expect(diagnostic && brief(diagnostic)).toBe(expected);
     expect(diagnostic?.message).toContain(says);
+    expect(diagnostic?.hint).toContain(hint);
     expect(others).toEqual([]);
   });
 });

@@ -34,7 +34,8 @@ export function load(
 /** The diagnostics of one manifest, without a look at other files. */
 export function read(text: string | Uint8Array): readonly Diagnostic[] {
   const bytes = typeof text === "string" ? Buffer.from(text) : text;
-  return readYaml({ file: "m.yaml", bytes, schema: chooseDocument }).diagnostics;
+  const reading = readYaml({ file: "m.yaml", bytes, schema: chooseDocument });
+  return reading.ok ? [] : reading.errors;
 }
 
 /** A diagnostic in short: `1:8 quoted-number «"48213"»`, with the text that its excerpt marks. */

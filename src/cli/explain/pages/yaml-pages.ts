@@ -11,9 +11,9 @@ export const yamlPages = {
   "control-character": {
     title: "A character that cannot be printed is in the text",
     meaning:
-      "The file, or an escape such as \\u0007 in a quoted text, holds a control character, half of a surrogate pair, or a carriage return without a line feed. No name or description can have one.",
+      "The file, or an escape such as \\u0007 in a quoted text, holds a control character, half of a surrogate pair, or a carriage return without a line feed. YAML allows U+007F to U+009F in quotes only; U+0085 and U+2028 are text everywhere.",
     cure: [
-      "Remove the character at the place that is shown; line ends (\\n) and tabs (\\t) are fine in descriptions.",
+      "Remove the character at the place that is shown, or put the text in quotes; line ends (\\n) and tabs (\\t) are fine in descriptions.",
       "For a lone carriage return, save the file with LF or CRLF line ends.",
     ],
   },
@@ -90,10 +90,10 @@ export const yamlPages = {
     cure: ["Write the values out, or use fewer aliases."],
   },
   "empty-file": {
-    title: "The file is empty, or holds comments only",
-    meaning: "For a manifest this is a warning; a config or a file of settings without content is an error.",
+    title: "The file is empty, or holds only comments",
+    meaning:
+      "A manifest that was emptied by accident would ask to remove everything that it declared, so an empty file is an error.",
     cure: ["Write a document into it, or remove the file."],
-    ending: "depends",
   },
   "second-document": {
     title: "A second document starts in a file that must have one",

@@ -3,12 +3,11 @@ import { readYaml } from "../../../../src/manifest/read-yaml.ts";
 import { FaultRulesSchema } from "../../../../src/sandbox/server.ts";
 
 function read(text: string) {
-  return readYaml({
-    file: "faults.yaml",
-    bytes: Buffer.from(text),
-    schema: FaultRulesSchema,
-    documents: "one",
-  });
+  const bytes = Buffer.from(text);
+  const reading = readYaml({ file: "faults.yaml", bytes, schema: FaultRulesSchema, documents: "one" });
+  return reading.ok
+    ? { documents: reading.documents, diagnostics: [] }
+    : { documents: [], diagnostics: reading.errors };
 }
 
 describe("fault rules", () => {

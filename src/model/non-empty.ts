@@ -1,0 +1,8 @@
+/** A list with at least one entry, by type. */
+export type NonEmpty<T> = readonly [T, ...T[]];
+
+/** The list as one that is known to have an entry; `undefined` when it is empty. */
+export function nonEmpty<T>(list: readonly T[]): NonEmpty<T> | undefined {
+  const [first, ...rest] = list;
+  return first === undefined ? undefined : [first, ...rest];
+}

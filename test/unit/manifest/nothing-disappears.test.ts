@@ -1,0 +1,167 @@
+import { describe, expect, test } from "vitest";
+import { complete } from "../../support/complete.ts";
+import { briefs, load, read } from "./support.ts";
+
+/** A manifest with one description, written as given. */
+function withDescription(written: string): string {
+  return `draft: 1\npromotional_files:\n  - file_id: 2\n    description: ${written}\n`;
+}
+
+async function descriptionOf(written: string): Promise<string | undefined> {
+  const { desired } = complete(await load({ "a.yaml": withDescription(written) }));
+  return desired.drafts[0]?.attachments[0]?.attributes.description;
+}
+
+describe("every text that YAML allows arrives unchanged", () => {
+  test.each([
+    ["U+0085 in a plain scalar", "a\u0085b", "a\u0085b"],
+    ["U+0085 in single quotes", "'a\u0085b'", "a\u0085b"],
+    ["U+0085 in double quotes", '"a\u0085b"', "a\u0085b"],
+    ["U+0085 in a literal block", "|\n      a\u0085b\n", "a\u0085b\n"],
+    ["U+0085 in a folded block", ">-\n      a\u0085b\n", "a\u0085b"],
+    ["U+0085 as an escape", '"a\\Nb"', "a\u0085b"],
+    ["U+2028 in a plain scalar", "a\u2028b", "a\u2028b"],
+    ["U+2028 in a literal block", "|\n      a\u2028\n", "a\u2028\n"],
+    ["U+2028 as an escape", '"a\\Lb"', "a\u2028b"],
+    ["a C1 control in single quotes", "'a\u0080b\u009f'", "a\u0080b\u009f"],
+    ["a C1 control in double quotes", '"a\u0080b\u009f"', "a\u0080b\u009f"],
+    ["a C1 control as an escape", '"a\\x9bb"', "a\u009bb"],
+    ["DEL in quotes", '"a\u007fb"', "a\u007fb"],
+  ])("%s", async (_name, written, expected) => {
+    expect(await descriptionOf(written)).toBe(expected);
+  });
+
+  test("in the name of a duplicate U+0085 is an error, and no entry is lost", async () => {
+    const text = "duplicates:\n  - name: a\u0085b\n    product: 1\n  - name: c\n    product: 2\n";
+    expect(briefs((await load({ "a.yaml": text })).diagnostics)).toEqual(["2:11 unfit-name «a\ufffdb»"]);
+  });
+});
+
+describe("a character that YAML does not allow is an error", () => {
+  test.each([
+    ["a C0 control", '"a\u0001b"', "4:20 control-character «\ufffd»"],
+    ["a C1 control outside of quotes", "a\u0080b", "4:19 control-character «\ufffd»"],
+    ["a C1 control in a block", "|\n      a\u0084b\n", "5:8 control-character «\ufffd»"],
+    ["a C0 control as an escape", '"a\\x01b"', '4:18 control-character «"a\\x01b"»'],
+    ["a lone surrogate as an escape", '"a\\ud800b"', '4:18 control-character «"a\\ud800b"»'],
+  ])("%s", (_name, written, expected) => {
+    expect(briefs(read(withDescription(written)))).toEqual([expected]);
+  });
+
+  test("a C0 control that the lexer uses itself", () => {
+    for (const control of ["\u0002", "\u0018", "\u001f"])
+      expect(briefs(read(`draft: 1\n${control}\n`))).toContain("2:1 control-character «\ufffd»");
+  });
+});
+
+describe("a quote that is not closed is an error", () => {
+  const list = "draft: 1\npromotional_files:\n";
+  test.each([
+    ["at the end of the file", `${list}  - description: "say \\"`, '3:18 yaml-syntax «"»'],
+    ["in a second key", `${list}  - file_id: 1\n    description: "say \\"\n`, '4:18 yaml-syntax «"»'],
+    ["in single quotes", `${list}  - description: 'say ''`, "3:18 yaml-syntax «'»"],
+    ["and a later entry has one", `${list}- description: "say \\"\n- file_id: "b"\n`, '3:16 yaml-syntax «"»'],
+    ["and has an odd number of backslashes", `${list}  - description: "say \\\\\\"`, '3:18 yaml-syntax «"»'],
+    ["in a key", `${list}  - "say \\"`, '3:5 yaml-syntax «"»'],
+  ])("%s", (_name, text, expected) => {
+    const found = read(text).find(({ message }) => message === "This quote is never closed");
+    expect(found === undefined ? [] : briefs([found])).toEqual([expected]);
+  });
+
+  test.each([
+    [
+      "over several lines",
+      `[\n  { file_id: 1, description: "say },\n  { file_id: 2 },\n  { description: " } ]\n`,
+    ],
+    ["on one line", `[{ file_id: 1, description: "say \\" }, { file_id: 2, description: a" }]\n`],
+    ["in single quotes", `[{ file_id: 1, description: 'say },\n  { file_id: 2, description: ''' }]\n`],
+    ["after a comment", `[{ file_id: 1, description: "say }, # c\n  { file_id: 2, description: " }]\n`],
+  ])("where it takes entries in brackets into its text, %s", (_name, entries) => {
+    const [finding] = read(`draft: 1\npromotional_files: ${entries}`);
+    expect(finding?.message).toBe("This text in quotes contains what looks like an entry of its own");
+  });
+
+  test.each([
+    ['"one\n      two"', "one two"],
+    ["'one\n\n      two'", "one\ntwo"],
+    ["one\n      two", "one two"],
+    ['"say \\"\n      two"', 'say " two'],
+    ["'it''s'", "it's"],
+    ['"\\\\"', "\\"],
+    ['"{ a }, { b }"', "{ a }, { b }"],
+  ])("but %j is fine", async (written, expected) => {
+    expect(await descriptionOf(written)).toBe(expected);
+  });
+});
+
+describe("a block of blanks", () => {
+  test.each([
+    "|2\n        \n",
+    "|2\n            \n",
+    "|2-\n        ",
+    ">2\n\n        \n",
+    "|2+\n       \n\n",
+  ])("%j is an error, since its text would be lost", (written) => {
+    expect(briefs(read(withDescription(written)))[0]).toMatch("4:18 yaml-syntax");
+  });
+
+  test.each([
+    ["|\n        \n", ""],
+    ["|2\n\n", ""],
+    ["|+\n\n", "\n\n"],
+    ["|2\n        a\n", "  a\n"],
+  ])("%j reads as %j", async (written, expected) => {
+    expect(await descriptionOf(written)).toBe(expected);
+  });
+});
+
+describe("a directive", () => {
+  test.each([
+    ["without a line of dashes", "%YAML 1.2\ndraft: 1\n", "2:1 yaml-syntax"],
+    ["without a document", "draft: 1\n...\n%YAML 1.2\n", "3:1 yaml-syntax «%YAML 1.2»"],
+    ["alone", "%YAML 1.2\n", "1:1 yaml-syntax «%YAML 1.2»"],
+  ])("%s is an error", (_name, text, expected) => {
+    expect(briefs(read(text))[0]).toMatch(expected);
+  });
+
+  test("with a line of dashes is fine", () => {
+    expect(read("%YAML 1.2\n---\ndraft: 1\n")).toEqual([]);
+  });
+});
+
+describe("all mistakes are reported, also next to an unknown key", () => {
+  const list = "draft: 1\nproduct_files:\n";
+  test.each([
+    [
+      "a file that is listed twice",
+      `${list}  - file_id: 7\n    foo: 1\n  - file_id: 7\n`,
+      ["4:5 unknown-key «foo»", "5:14 duplicate-file «7»"],
+    ],
+    ["a key that is missing", `${list}  - foo: 1\n`, ["3:5 unknown-key «foo»", "3:5 missing-file «foo: 1»"]],
+    [
+      "a value that cannot be read",
+      `${list}  - foo: 1\n    file_id: *x\n    renderer: "\\a"\n`,
+      ["3:5 unknown-key «foo»", "4:14 unknown-alias «*x»", '5:15 control-character «"\\a"»'],
+    ],
+    [
+      "a value of an unknown key that cannot be read",
+      `${list}  - file_id: 1\n    foo: *x\n`,
+      ["4:5 unknown-key «foo»", "4:10 unknown-alias «*x»"],
+    ],
+  ])("%s", async (_name, text, expected) => {
+    expect(briefs((await load({ "a.yaml": text })).diagnostics)).toEqual(expected);
+  });
+});
+
+test.each(["", "# draft: 1\n", "\ufeff", "---\n", " \n\n"])("a manifest of %j is an error", async (text) => {
+  const loaded = await load({ "a.yaml": text, "b.yaml": "draft: 1\n" });
+  expect(loaded).toMatchObject({ ok: false, diagnostics: [{ severity: "error", code: "empty-file" }] });
+});
+
+test("the name of a duplicate is the same in every form of its letters", async () => {
+  const nameIn = async (form: "NFC" | "NFD") => {
+    const text = `duplicates:\n  - name: ${"Drâché".normalize(form)}\n    product: 1\n`;
+    return complete(await load({ "a.yaml": text })).desired.duplicates[0]?.name;
+  };
+  expect(await nameIn("NFD")).toBe(await nameIn("NFC"));
+});
