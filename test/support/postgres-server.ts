@@ -7,6 +7,7 @@ import type { TestProject } from "vitest/node";
 import { z } from "zod";
 import { unusedPort } from "./listen.ts";
 import { once } from "./once.ts";
+import { NOBODY } from "./unprivileged.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -15,7 +16,6 @@ declare module "vitest" {
   }
 }
 
-const NOBODY = 65_534;
 const programs = z.object({ initdb: z.string(), postgres: z.string() });
 
 /**

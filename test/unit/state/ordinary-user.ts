@@ -1,8 +1,6 @@
 import { chmodSync, chownSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-
-/** Any user but root; owns nothing else. */
-const nobody = 65_534;
+import { NOBODY } from "../../support/unprivileged.ts";
 
 /**
  * Runs `work` with the folder and the file of a ledger in the given modes, as a user for whom modes count: as root,
@@ -15,13 +13,13 @@ export async function asOrdinaryUser(
   const { folder, file, location } = given;
   const asRoot = process.geteuid?.() === 0;
   if (asRoot) {
-    chownSync(dirname(location), nobody, nobody);
+    chownSync(dirname(location), NOBODY, NOBODY);
     for (const name of readdirSync(dirname(location)))
-      chownSync(join(dirname(location), name), nobody, nobody);
+      chownSync(join(dirname(location), name), NOBODY, NOBODY);
   }
   chmodSync(location, file);
   chmodSync(dirname(location), folder);
-  if (asRoot) process.seteuid?.(nobody);
+  if (asRoot) process.seteuid?.(NOBODY);
   try {
     await work();
   } finally {
