@@ -2,6 +2,7 @@ import { parseId } from "../model/address.ts";
 import type { Cli } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import { configSchema } from "./config-schema.ts";
+import { packageHint, refusePackage } from "./init-package.ts";
 import { type Pipeline, pipelines } from "./init-pipeline.ts";
 import { reportError } from "./report-error.ts";
 
@@ -18,8 +19,8 @@ type Asked = Exclude<keyof InitAnswers, "pipeline">;
 
 interface Question {
   readonly text: string;
-  /** Taken for an empty answer, and where nobody can be asked. */
-  readonly otherwise: string;
+  /** The answer where none is given, and where no terminal can ask; absent: there is none to offer. */
+  readonly otherwise?: string;
   /** Why the answer will not do. */
   readonly refuse: (answer: string) => CliError | undefined;
 }
@@ -48,6 +49,23 @@ export async function askForAnswers(
   };
 }
 
+/**
+ * The package that a pipeline installs: the given one, or an answer. Throws {@link CliError} `package-missing` where no
+ * terminal can ask: there is no name in a registry to fall back on.
+ */
+export async function askForPackage(cli: Cli, given: string | undefined): Promise<string> {
+  const refused = given === undefined ? undefined : refusePackage(given);
+  if (refused !== undefined) throw refused;
+  if (given !== undefined) return given;
+  if (!cli.terminal.interactive) {
+    throw new CliError("--pipeline needs --package: the draftsync that the pipeline installs", {
+      code: "package-missing",
+      hint: packageHint,
+    });
+  }
+  return ask(cli, { text: "Packed draftsync to install (.tgz), or a git commit", refuse: refusePackage });
+}
+
 async function askForPipeline(cli: Cli): Promise<Pipeline> {
   const find = (answer: string) => pipelines.find((system) => system === answer.toLowerCase());
   const answer = await ask(cli, {
@@ -64,10 +82,12 @@ async function askForPipeline(cli: Cli): Promise<Pipeline> {
   return find(answer) ?? "none";
 }
 
-async function ask({ terminal, signal }: Cli, { text, otherwise, refuse }: Question): Promise<string> {
+async function ask({ terminal, signal }: Cli, question: Question): Promise<string> {
+  const { text, otherwise = "", refuse } = question;
   if (!terminal.interactive) return otherwise;
   for (;;) {
-    const said = await terminal.ask(`${text} [${otherwise}]: `, signal);
+    const offer = otherwise === "" ? "" : ` [${otherwise}]`;
+    const said = await terminal.ask(`${text}${offer}: `, signal);
     if (said === undefined) throw new CliError("stopped; nothing was written", { code: "stopped" });
     const answer = said.trim() || otherwise;
     const refused = refuse(answer);

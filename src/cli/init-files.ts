@@ -5,24 +5,25 @@ import { messageOf, systemCodeOf } from "../model/errors.ts";
 import { CliError } from "./cli-error.ts";
 import { configJsonSchema } from "./config-schema.ts";
 import type { InitAnswers } from "./init-answers.ts";
-import { pipelineFile } from "./init-pipeline.ts";
 
 /** The files of a workspace by their names in it; not `.gitignore`, which may be there. */
-export async function workspaceFiles(answers: InitAnswers): Promise<Readonly<Record<string, string>>> {
+export function workspaceFiles(answers: InitAnswers): Readonly<Record<string, string>> {
   return {
     "draftsync.yaml": configText(answers),
     "draftsync.schema.json": jsonText(configJsonSchema()),
     "manifests/first-draft.yaml": manifestText(answers),
     "manifests/manifest.schema.json": jsonText(manifestJsonSchema()),
-    ...(answers.pipeline === "none" ? {} : await pipelineFile(answers.pipeline)),
   };
 }
 
-/** What must not be committed: the ledger of this machine, recovery files, and saved plans, which apply once. */
+/** Files that do not belong in a commit: the ledger of this machine, recovery files, and saved plans, which apply once. */
 const ignored = [".draftsync/", "plan.json", "plan.md"];
 
-/** The text of `.gitignore` with what it lacks added at its end; `undefined` when it lacks nothing. Throws {@link CliError}. */
-export async function ignoredIn(root: string): Promise<string | undefined> {
+/**
+ * The text of `.gitignore` with what it lacks added at its end; `undefined` when it lacks nothing. `installs`: npm
+ * installs draftsync here. Throws {@link CliError}.
+ */
+export async function ignoredIn(root: string, installs: boolean): Promise<string | undefined> {
   const path = join(root, ".gitignore");
   const before = await readFile(path, "utf8").catch((error: unknown) => {
     if (systemCodeOf(error) === "ENOENT") return "";
@@ -33,7 +34,8 @@ export async function ignoredIn(root: string): Promise<string | undefined> {
     });
   });
   const lines = new Set(before.split(/\r?\n/).map((line) => line.trim()));
-  const lacking = ignored.filter((line) => !lines.has(line) && !lines.has(`/${line}`));
+  const wanted = installs ? [...ignored, "plan.html", "node_modules/"] : ignored;
+  const lacking = wanted.filter((line) => !lines.has(line) && !lines.has(`/${line}`));
   if (lacking.length === 0) return undefined;
   const joint = before === "" || before.endsWith("\n") ? "" : "\n";
   return `${before}${joint}${lacking.map((line) => `${line}\n`).join("")}`;

@@ -3,11 +3,14 @@ import { dirname, join } from "node:path";
 import { messageOf, systemCodeOf } from "../model/errors.ts";
 import { CliError } from "./cli-error.ts";
 
+/** The content of a file that `init` writes. */
+export type FileContent = string | Uint8Array;
+
 /**
  * Writes files below a folder, all of them or none: when one cannot be written, those before it are as they were, and
  * folders that were made for them are gone. Throws {@link CliError} `not-written`.
  */
-export async function writeAll(root: string, files: Readonly<Record<string, string>>): Promise<void> {
+export async function writeAll(root: string, files: Readonly<Record<string, FileContent>>): Promise<void> {
   const undo: (() => Promise<void>)[] = [];
   for (const [name, text] of Object.entries(files)) {
     const path = join(root, name);

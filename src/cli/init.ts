@@ -4,12 +4,14 @@ import { examples } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import type { InitAnswers } from "./init-answers.ts";
 import { type Pipeline, pipelines } from "./init-pipeline.ts";
+import type { FileContent } from "./init-write.ts";
 
 interface InitFlags {
   readonly workspace?: string;
   readonly baseUrl?: string;
   readonly draft?: string;
   readonly pipeline?: Pipeline;
+  readonly package?: string;
   readonly force?: boolean;
 }
 
@@ -19,8 +21,9 @@ export const defineInit: DefineCommand = (program, cli) => {
     .command("init")
     .summary("write a config and a first manifest")
     .description(
-      "Writes draftsync.yaml, a first manifest, the JSON Schemas of both for editors, what git is to leave alone, and, if wanted, " +
-        "a pipeline. On a terminal it asks for what is not given, and again when an answer will not do.",
+      "Writes draftsync.yaml, a first manifest, the JSON Schemas of both for editors, and .gitignore. --pipeline adds a pipeline, " +
+        "and --package what lets `npm ci` install draftsync: the packed file, package.json and its lockfile. In a folder that has " +
+        "a draftsync.yaml these two write their own files only. On a terminal init asks for missing values.",
     )
     .argument("[folder]", "where to", ".")
     .option("--workspace <name>", "name of the workspace (default: that of the folder)")
@@ -29,13 +32,17 @@ export const defineInit: DefineCommand = (program, cli) => {
     .addOption(
       new Option("--pipeline <system>", "also write the pipeline for it (default: none)").choices(pipelines),
     )
+    .option(
+      "--package <file or commit>",
+      "the draftsync that `npm ci` installs, which a pipeline needs: a file that `npm pack` wrote, or github:OWNER/REPOSITORY#COMMIT",
+    )
     .option("--force", "write over files that are there")
     .addHelpText(
       "after",
       examples(
         "draftsync init",
         "draftsync init shop --workspace shop --base-url https://api.example.com --draft 48213",
-        "draftsync init --pipeline github",
+        "draftsync init --pipeline github --package ./draftsync-0.1.0.tgz",
       ),
     )
     .action((folder: string, flags: InitFlags) => runInit(cli, folder, flags));
@@ -43,27 +50,50 @@ export const defineInit: DefineCommand = (program, cli) => {
 
 async function runInit(cli: Cli, folder: string, flags: InitFlags): Promise<void> {
   const { basename, join, resolve } = await import("node:path");
-  const { askForAnswers } = await import("./init-answers.ts");
+  const { existsSync } = await import("node:fs");
+  const { askForAnswers, askForPackage } = await import("./init-answers.ts");
   const { ignoredIn, workspaceFiles } = await import("./init-files.ts");
+  const { pipelineFile } = await import("./init-pipeline.ts");
   const { writeAll } = await import("./init-write.ts");
   const root = resolve(cli.cwd, folder);
-  const given = {
-    workspace: flags.workspace,
-    service: flags.baseUrl,
-    draft: flags.draft,
-    pipeline: flags.pipeline,
+  const name = safeName(basename(root));
+  const given = { workspace: flags.workspace, service: flags.baseUrl, draft: flags.draft };
+  const isAddition = flags.package !== undefined || (flags.pipeline ?? "none") !== "none";
+  const answers =
+    isAddition && !flags.force && existsSync(join(root, "draftsync.yaml"))
+      ? undefined
+      : await askForAnswers(cli, { ...given, pipeline: flags.pipeline }, name);
+  const pipeline = answers?.pipeline ?? flags.pipeline ?? "none";
+  const needsPackage = flags.package !== undefined || pipeline !== "none";
+  const spec = needsPackage ? await askForPackage(cli, flags.package) : undefined;
+  const files = {
+    ...(answers === undefined ? {} : workspaceFiles(answers)),
+    ...(await pipelineFile(pipeline)),
   };
-  const answers = await askForAnswers(cli, given, safeName(basename(root)));
-  const files = await workspaceFiles(answers);
-  await refuseOverwriting(root, Object.keys(files), flags);
-  const ignored = await ignoredIn(root);
-  const written = { ...files, ...(ignored === undefined ? {} : { ".gitignore": ignored }) };
+  await refuseOverwriting(root, files, flags);
+  const ignored = await ignoredIn(root, needsPackage);
+  const written = {
+    ...files,
+    ...(spec === undefined ? {} : await preparePackage(cli, { root, name, spec })),
+    ...(ignored === undefined ? {} : { ".gitignore": ignored }),
+  };
   await writeAll(root, written);
-  for (const name of Object.keys(written)) cli.terminal.err(`wrote ${join(folder, name)}\n`);
-  cli.terminal.err(nextSteps(folder, answers));
+  for (const file of Object.keys(written)) cli.terminal.err(`wrote ${join(folder, file)}\n`);
+  cli.terminal.err(
+    `${answers === undefined ? "" : nextSteps(folder, answers)}${spec === undefined ? "" : packageSteps(pipeline)}`,
+  );
 }
 
-function nextSteps(folder: string, { service, pipeline }: InitAnswers): string {
+async function preparePackage(
+  cli: Cli,
+  options: { readonly root: string; readonly name: string; readonly spec: string },
+): Promise<Readonly<Record<string, FileContent>>> {
+  const { packageFiles } = await import("./init-package.ts");
+  cli.terminal.err(`npm resolves ${options.spec} and its dependencies …\n`);
+  return packageFiles(cli, options);
+}
+
+function nextSteps(folder: string, { service }: InitAnswers): string {
   const local = service === "sandbox";
   const steps = [
     ...(folder === "." ? [] : [`cd ${folder}`]),
@@ -74,11 +104,15 @@ function nextSteps(folder: string, { service, pipeline }: InitAnswers): string {
     "draftsync plan              # what would change, and what it costs",
     "draftsync apply             # carries it out, after asking",
   ];
-  const secrets =
+  return `\nNext:\n${steps.map((step) => `  ${step}\n`).join("")}`;
+}
+
+function packageSteps(pipeline: Pipeline): string {
+  const settings =
     pipeline === "none"
       ? ""
-      : "\nThe pipeline needs a ledger in PostgreSQL and two secrets: what to set is at the top of its file, which belongs\ninto the root of the repository.\n";
-  return `\nNext:\n${steps.map((step) => `  ${step}\n`).join("")}${secrets}`;
+      : "The pipeline needs a ledger in PostgreSQL and secrets: the top of its file lists them. ";
+  return `\n${settings}Commit all of these files to the root\nof the repository; \`npm ci\` and \`npx --no draftsync\` then run the same draftsync on every machine.\n`;
 }
 
 /** A folder's name as a workspace's. */
@@ -92,23 +126,25 @@ function safeName(name: string): string {
   );
 }
 
+/** A file with the same content is no obstacle. */
 async function refuseOverwriting(
   root: string,
-  names: readonly string[],
+  files: Readonly<Record<string, string>>,
   { force }: InitFlags,
 ): Promise<void> {
-  const { lstat } = await import("node:fs/promises");
+  const { lstat, readFile } = await import("node:fs/promises");
   const { join } = await import("node:path");
   if (force) return;
-  for (const name of names) {
-    const there = await lstat(join(root, name)).then(
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(root, name);
+    const exists = await lstat(path).then(
       () => true,
       () => false,
     );
-    if (!there) continue;
-    throw new CliError(`${join(root, name)} is there already; nothing was written`, {
+    if (!exists || (await readFile(path, "utf8").catch(() => undefined)) === text) continue;
+    throw new CliError(`${path} exists already; nothing was written`, {
       code: "already-initialised",
-      hint: "Choose another folder, or add --force to write over it.",
+      hint: "Choose another folder, or add --force to overwrite it.",
     });
   }
 }

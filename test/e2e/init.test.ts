@@ -1,18 +1,27 @@
+import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { cp, readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { npmEnvironment, packDraftsync, runProgram } from "../faults/support/example.ts";
 import type { Folder } from "../support/cli.ts";
 import { draftsync, makeFolder } from "../support/cli.ts";
 import { startOnScreen } from "../support/screen.ts";
 import { readText } from "../support/source-files.ts";
 
 let empty: Folder;
+/** Holds packages, and the home folder of npm. */
+let elsewhere: Folder;
 beforeEach(async () => {
   empty = await makeFolder();
+  elsewhere = await makeFolder();
 });
-afterEach(() => empty.dispose());
+afterEach(async () => {
+  await empty.dispose();
+  await elsewhere.dispose();
+});
 
-const at = (...args: string[]) => draftsync(args, { cwd: empty.path });
+const at = (...args: string[]) => draftsync(args, { cwd: empty.path, env: npmEnvironment(elsewhere.path) });
 
 describe("init", () => {
   test("writes what validates, and can be planned and applied at once; and does not write over it", async () => {
@@ -42,12 +51,70 @@ describe("init", () => {
     { system: "github", file: ".github/workflows/draftsync.yml" },
     { system: "gitlab", file: ".gitlab-ci.yml" },
   ])("writes the pipeline for $system as the example has it", async ({ system, file }) => {
-    const { code, stderr } = await at("init", "--pipeline", system, "--base-url", "https://api.example.com");
-    expect(code).toBe(0);
+    const packed = await packDraftsync(elsewhere);
+    const args = ["--base-url", "https://api.example.com", "--pipeline", system, "--package", packed];
+    const { code, stderr } = await at("init", ...args);
+    expect(code, stderr).toBe(0);
     expect(stderr).toContain(`wrote ${file}\n`);
+    expect(await empty.read(".gitignore")).toContain("node_modules/\n");
     expect(await empty.read(file)).toBe(readText(`examples/${system}/${file}`));
     expect((await at("validate")).code).toBe(0);
     expect((await at("plan")).code).toBe(0);
+  });
+
+  test("packs a commit, keeps the other dependencies of package.json, and npm installs it by the lockfile", async () => {
+    const built = join(elsewhere.path, "built");
+    await packDraftsync(elsewhere);
+    await cp(join(elsewhere.path, "stand-in"), built, { recursive: true });
+    const git = (...args: string[]) =>
+      execFileSync("git", ["-c", "user.name=test", "-c", "user.email=test@example.com", ...args], {
+        cwd: built,
+        encoding: "utf8",
+      });
+    git("init", "--quiet");
+    git("add", "--all");
+    git("commit", "--quiet", "--message=all");
+    const commit = git("rev-parse", "HEAD").trim();
+    await empty.write({
+      "draftsync.yaml": "mine\n",
+      "package.json": JSON.stringify({ name: "mine", private: true, scripts: { lint: "true" } }),
+    });
+    const spec = `git+file://${built}#${commit}`;
+    const { code, stderr } = await at("init", "--package", spec);
+    expect(code, stderr).toBe(0);
+    expect(await empty.read("draftsync.yaml")).toBe("mine\n");
+    expect(JSON.parse(await empty.read("package.json"))).toMatchObject({
+      name: "mine",
+      scripts: { lint: "true" },
+      dependencies: { draftsync: "file:vendor/draftsync-0.1.0.tgz" },
+    });
+    const lock = await empty.read("package-lock.json");
+    expect(lock).toContain('"integrity": "sha512-');
+    expect(lock).not.toContain("https://");
+    const env = npmEnvironment(elsewhere.path);
+    const install = () => runProgram("npm", ["ci", "--ignore-scripts"], { cwd: empty.path, env });
+    expect(await install()).toMatchObject({ code: 0 });
+    const version = await runProgram("node_modules/.bin/draftsync", ["--version"], { cwd: empty.path, env });
+    expect(version).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+    await empty.write({ "package-lock.json": lock.replace(/sha512-.{8}/, "sha512-AAAAAAAA") });
+    expect(await install()).toMatchObject({ code: 1, stderr: expect.stringContaining("EINTEGRITY") });
+  });
+
+  test.each([
+    { name: "nothing", args: [], code: "package-missing" },
+    { name: "a name of a registry", args: ["--package", "draftsync@0.1.0"], code: "bad-flag" },
+    { name: "a branch", args: ["--package", "github:owner/draftsync#main"], code: "bad-flag" },
+    { name: "a file that is missing", args: ["--package", "gone.tgz"], code: "package-unusable" },
+    { name: "a package of another name", args: ["--package", "other-1.0.0.tgz"], code: "package-unusable" },
+  ])("refuses to write a pipeline that would install $name", async ({ args, code }) => {
+    const options = { cwd: elsewhere.path, env: npmEnvironment(elsewhere.path) };
+    if (args.includes("other-1.0.0.tgz")) {
+      await elsewhere.write({ "other/package.json": '{ "name": "other", "version": "1.0.0" }' });
+      await runProgram("npm", ["pack", "./other"], options);
+    }
+    const refused = await draftsync(["init", empty.path, "--pipeline", "github", ...args], options);
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining(`[${code}]`) });
+    expect(await readdir(empty.path)).toEqual([]);
   });
 
   test.each([

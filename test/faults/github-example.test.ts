@@ -1,38 +1,51 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { draftsync } from "../support/cli.ts";
 import { readText } from "../support/source-files.ts";
-import { freshSchema } from "../unit/state/samples.ts";
 import { type Example, startExample } from "./support/example.ts";
 import { type GitHub, repositoryName, startGitHub } from "./support/github.ts";
 import { type JobEnd, runWorkflow, type Trigger } from "./support/github-runner.ts";
+import { makeLedgerRoles } from "./support/ledger-roles.ts";
 
 const file = readText("examples/github/.github/workflows/draftsync.yml");
 const marker = "<!-- draftsync:plan workspace=lantern-hill -->";
 let example: Example;
 let github: GitHub;
-let secrets: Record<string, string>;
+/** The secrets of the repository, which plan jobs get, and those of both environments. */
+let secrets: { DRAFTSYNC_STATE_READ: string };
+let protectedSecrets: { DRAFTSYNC_API_KEY: string; DRAFTSYNC_STATE: string };
 
 beforeEach(async () => {
   example = await startExample("github");
   github = await startGitHub();
-  secrets = { DRAFTSYNC_API_KEY: example.env.DRAFTSYNC_API_KEY ?? "", DRAFTSYNC_STATE: freshSchema() };
+  const { read, write } = await makeLedgerRoles("github");
+  secrets = { DRAFTSYNC_STATE_READ: read };
+  protectedSecrets = { DRAFTSYNC_API_KEY: example.env.DRAFTSYNC_API_KEY ?? "", DRAFTSYNC_STATE: write };
 });
 afterEach(async () => {
   await github.close();
   await example.close();
 });
 
-const run = (trigger: Omit<Trigger, "secrets">, given = secrets) =>
-  runWorkflow(file, { example, github }, { ...trigger, secrets: given });
+type Given = Omit<Trigger, "secrets" | "environments">;
+const run = (trigger: Given, { fork = false, environments = ["draftsync", "draftsync-reconcile"] } = {}) =>
+  runWorkflow(
+    file,
+    { example, github },
+    {
+      ...trigger,
+      secrets: fork ? {} : secrets,
+      environments: Object.fromEntries(environments.map((name) => [name, protectedSecrets])),
+    },
+  );
 
 /** A pull request: its run, and that GitHub lists it when it went well. */
 async function propose(id: number, sha: string, { number = 12, from = repositoryName } = {}) {
   const fork = from !== repositoryName;
   const ends = await run(
     { event: "pull_request", run: id, sha: `merge${sha}`, pullRequest: { number, from } },
-    fork ? {} : secrets,
+    { fork },
   );
   if (Object.values(ends).every(({ result }) => result !== "failure"))
     github.runs.unshift({ id, head_sha: sha, head_repository: { full_name: from } });
@@ -42,8 +55,13 @@ async function propose(id: number, sha: string, { number = 12, from = repository
 /** The merge of a pull request, which makes a commit of its own. */
 function merge(id: number, head: string, { number = 12, attempt = 1 } = {}) {
   github.merged.set(`merged${head}`, { number, head });
+  github.pushes.set(`merged${head}`, id);
   return run({ event: "push", run: id, sha: `merged${head}`, attempt });
 }
+
+/** A run that a person starts on the default branch. */
+const dispatch = (id: number, inputs: Record<string, string | boolean>, ref = "refs/heads/main") =>
+  run({ event: "workflow_dispatch", run: id, sha: "x", ref, inputs });
 
 const resultsOf = (ends: Readonly<Record<string, JobEnd>>) =>
   Object.fromEntries(Object.entries(ends).map(([name, { result }]) => [name, result]));
@@ -62,8 +80,13 @@ describe("the workflow of examples/github", () => {
       plan: "success",
       comment: "success",
       apply: "skipped",
+      rest: "skipped",
       reconcile: "skipped",
+      resolve: "skipped",
     });
+    // A pull request can change what runs there, so no secret but the reading role came to it.
+    expect(opened.plan?.secrets).toEqual(["DRAFTSYNC_STATE_READ"]);
+    expect(example.arrivals).toEqual([]);
     expect(comments()).toEqual([expect.stringContaining("drafts/48214/product` publishes a product")]);
     expect(comments()[0]?.startsWith(`${marker}\n`)).toBe(true);
     await edit("{ file_id: 9900012 }");
@@ -79,7 +102,6 @@ describe("the workflow of examples/github", () => {
     expect(attachments.map(({ fileId }) => fileId)).toEqual(expect.arrayContaining([9900012]));
     expect(attachments).toHaveLength(2);
     expect(products).toHaveLength(1);
-    expect(await example.installed()).toEqual(["draftsync@0.1.0"]);
     expect(github.artifacts.map(({ name }) => name)).toEqual(["draftsync-plan", "draftsync-plan"]);
     const page = await readFile(join(github.artifacts[1]?.folder ?? "", "plan.html"), "utf8");
     expect(page).toMatch(/^<!doctype html>/i);
@@ -89,27 +111,27 @@ describe("the workflow of examples/github", () => {
   test("refuses a stale plan, tells what is left, and carries that out when it is run again", async () => {
     await propose(1, "aaa");
     const byHand = ["apply", "--auto-approve", "--target", "drafts/48214"];
-    const env = { ...example.env, ...secrets };
+    const env = { ...example.env, ...protectedSecrets };
     expect(await draftsync(byHand, { cwd: example.path, env })).toMatchObject({ code: 0 });
     const before = writes();
     const merged = await merge(2, "aaa");
     expect(failedStep(merged.apply)).toMatchObject({
       code: 6,
-      run: "draftsync apply plan.json --auto-approve",
+      run: expect.stringContaining("draftsync apply plan.json --auto-approve"),
     });
-    expect(resultsOf(merged)).toMatchObject({ apply: "failure", comment: "success" });
+    expect(resultsOf(merged)).toMatchObject({ apply: "failure", rest: "success", comment: "success" });
     expect(writes()).toBe(before);
     expect(comments()).toEqual([
       expect.stringContaining("drafts/48214"),
       expect.stringContaining(
-        `Re-running the failed jobs of that run carries out exactly this plan.\n\n${marker}`,
+        `Re-running the failed jobs of that run applies exactly this plan.\n\n${marker}`,
       ),
     ]);
     expect(comments()[1]).not.toContain("drafts/48214");
     expect(attached()).toBe(1);
 
     const again = await merge(2, "aaa", { attempt: 2 });
-    expect(resultsOf(again)).toMatchObject({ apply: "success", comment: "skipped" });
+    expect(resultsOf(again)).toMatchObject({ apply: "success", rest: "skipped", comment: "skipped" });
     expect(attached()).toBe(3);
     expect(github.artifacts.map(({ name }) => name)).toEqual(["draftsync-plan", "draftsync-rest-1"]);
   });
@@ -128,29 +150,76 @@ describe("the workflow of examples/github", () => {
 
   test("applies nothing that came by no pull request", async () => {
     const pushed = await run({ event: "push", run: 1, sha: "direct" });
-    expect(failedStep(pushed.apply)?.stdout).toContain("::error::This commit came by no pull request");
+    expect(failedStep(pushed.apply)?.stdout).toContain("::error::No merged pull request");
     expect(resultsOf(pushed)).toMatchObject({ apply: "failure", comment: "skipped" });
     expect(writes()).toBe(0);
   });
 
-  test("reconciles on a schedule, and by hand from the default branch alone, what the policy allows", async () => {
-    const elsewhere = await run({ event: "workflow_dispatch", run: 1, sha: "x", ref: "refs/heads/mine" });
-    expect(resultsOf(elsewhere)).toMatchObject({ reconcile: "skipped" });
-    const ends = await run({ event: "schedule", run: 2, sha: "x" });
+  test("reconciles on a schedule what the policy allows, and waits for no reviewer of another environment", async () => {
+    const ends = await run(
+      { event: "schedule", run: 2, sha: "x" },
+      { environments: ["draftsync-reconcile"] },
+    );
     expect(resultsOf(ends)).toMatchObject({ reconcile: "success", apply: "skipped", plan: "skipped" });
     expect(attached()).toBe(3);
     expect(example.sandbox.state().products).toEqual([]);
   });
 
-  test("keeps what the ledger could not record, and asks for a ledger that lasts", async () => {
-    const { DRAFTSYNC_STATE: _none, ...key } = secrets;
-    const ends = await run({ event: "schedule", run: 1, sha: "x" }, key);
-    expect(failedStep(ends.reconcile)?.stdout).toContain("::error::Set the secret DRAFTSYNC_STATE.");
+  test("lets a person start a job on the default branch alone", async () => {
+    for (const job of ["reconcile", "apply", "resolve"]) {
+      const elsewhere = await dispatch(1, { job }, "refs/heads/mine");
+      expect(Object.values(elsewhere).map(({ result }) => result)).not.toContain("success");
+    }
+    expect(resultsOf(await dispatch(2, { job: "reconcile" }))).toMatchObject({ reconcile: "success" });
+    expect(attached()).toBe(3);
+  });
+
+  test("lets a person apply the plan of a merged pull request again", async () => {
+    await propose(1, "aaa");
+    github.merged.set("mergedaaa", { number: 12, head: "aaa" });
+    const unmerged = await dispatch(3, { job: "apply", pull_request: "1" });
+    expect(failedStep(unmerged.apply)?.stdout).toContain("::error::No merged pull request");
+    const unnamed = await dispatch(4, { job: "apply", pull_request: "1/files" });
+    expect(failedStep(unnamed.apply)?.stdout).toContain("::error::Give the number of a merged pull request.");
+    expect(writes()).toBe(0);
+    const started = await dispatch(5, { job: "apply", pull_request: "12" });
+    expect(resultsOf(started)).toMatchObject({ apply: "success", rest: "skipped" });
+    expect(attached()).toBe(3);
+  });
+
+  test("lets a person resolve what is in doubt, with inputs that no shell reads as code", async () => {
+    const env = { ...example.env, ...protectedSecrets };
+    const state = () => draftsync(["state", "list"], { cwd: example.path, env });
+    await state();
+    const address = 'drafts/1/product"; touch injected; $(touch injected) `touch injected` #';
+    const injected = await dispatch(1, { job: "resolve", address, outcome: "not-done" });
+    expect(failedStep(injected.resolve)?.stderr).toContain("[nothing-in-doubt]");
+    const unsure = await dispatch(2, { job: "resolve", address: "drafts/48214/product", outcome: "choose" });
+    expect(failedStep(unsure.resolve)?.stdout).toContain("::error::Choose the outcome");
+    const flag = await dispatch(3, { job: "resolve", address: "--help", outcome: "done" });
+    expect(failedStep(flag.resolve)?.stderr).toContain("[nothing-in-doubt]");
+    const files = await readdir(example.folder.path, { recursive: true });
+    expect(files.filter((name) => name.endsWith("injected"))).toEqual([]);
+  });
+
+  test("keeps outcomes that the ledger could not record, and asks for a ledger that lasts", async () => {
+    protectedSecrets = { ...protectedSecrets, DRAFTSYNC_STATE: "" };
+    const ends = await run({ event: "schedule", run: 1, sha: "x" });
+    expect(failedStep(ends.reconcile)?.stdout).toContain("::error::Set the secret DRAFTSYNC_STATE");
     const waiting = {
       "repository/.draftsync/recovery/lantern-hill.3f0c1d2e-5a6b-4c7d-8e9f-0a1b2c3d4e5f.json": "{}\n",
     };
     await example.folder.write(waiting);
     await run({ event: "schedule", run: 2, sha: "x" });
     expect(github.artifacts.map(({ name }) => name)).toEqual(["draftsync-recovery-2-1"]);
+  });
+
+  test("installs nothing that is not in the lockfile", async () => {
+    const lock = "repository/package-lock.json";
+    const changed = (await example.folder.read(lock)).replace(/sha512-.{10}/, "sha512-AAAAAAAAAA");
+    await example.folder.write({ [lock]: changed });
+    const ends = await propose(1, "aaa");
+    expect(failedStep(ends.validate)?.stderr).toContain("EINTEGRITY");
+    expect(resultsOf(ends)).toMatchObject({ validate: "failure", plan: "skipped" });
   });
 });

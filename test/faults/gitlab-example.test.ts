@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { cp, mkdtemp, readFile } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -8,11 +8,13 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { draftsync } from "../support/cli.ts";
 import { listenLocally } from "../support/listen.ts";
-import { freshSchema } from "../unit/state/samples.ts";
+import { readText } from "../support/source-files.ts";
 import { type Example, runProgram, startExample } from "./support/example.ts";
+import { makeLedgerRoles } from "./support/ledger-roles.ts";
 
 const marker = "<!-- draftsync:plan workspace=lantern-hill -->";
 const token = "glpat-of-the-project";
+const pipeline = readText("examples/gitlab/.gitlab-ci.yml");
 /** Holds a pipeline against GitLab's JSON Schema, puts it together and chooses its jobs as GitLab does. */
 const runner = createRequire(import.meta.url).resolve("gitlab-ci-local/dist/index.js");
 /** It is written for Node 22. */
@@ -21,9 +23,12 @@ const missing = "Set.prototype.union ??= function (other) { return new Set([...t
 let example: Example;
 let server: Server;
 let port: number;
-let secrets: Record<string, string>;
+/** The variables of the project by their scope. */
+let scopes: Record<"draftsync/*" | "draftsync-plan" | "draftsync-comment", Record<string, string>>;
 /** What GitLab answers, by method and path. */
 let answers: Record<string, unknown>;
+/** The plan of the remaining changes. */
+let rest: unknown;
 let notes: { id: number; author: { id: number }; body: string }[];
 
 beforeEach(async () => {
@@ -40,10 +45,11 @@ beforeEach(async () => {
     response.writeHead(found === undefined ? 404 : 200).end(JSON.stringify(found ?? {}));
   });
   port = await listenLocally(server);
-  secrets = {
-    DRAFTSYNC_API_KEY: example.env.DRAFTSYNC_API_KEY ?? "",
-    DRAFTSYNC_STATE: freshSchema(),
-    DRAFTSYNC_GITLAB_TOKEN: token,
+  const { read, write } = await makeLedgerRoles("gitlab");
+  scopes = {
+    "draftsync/*": { DRAFTSYNC_API_KEY: example.env.DRAFTSYNC_API_KEY ?? "", ...ledgerVariables(write) },
+    "draftsync-plan": ledgerVariables(read),
+    "draftsync-comment": { DRAFTSYNC_GITLAB_TOKEN: token },
   };
   const git = (...args: string[]) => execFileSync("git", args, { cwd: example.path, stdio: "ignore" });
   git("init", "--initial-branch=main");
@@ -56,9 +62,30 @@ afterEach(async () => {
   await example.close();
 });
 
+/** The location without its password, which GitLab can mask. */
+function ledgerVariables(location: string): Record<string, string> {
+  const url = new URL(location);
+  const { password } = url;
+  url.password = "";
+  return { DRAFTSYNC_STATE: url.href, DRAFTSYNC_STATE_PASSWORD: password };
+}
+
+/** What a job of this environment gets. */
+function scoped(environment = ""): Record<string, string> {
+  const fits = ([scope]: [string, unknown]) =>
+    scope.endsWith("*") ? environment.startsWith(scope.slice(0, -1)) : scope === environment;
+  return Object.assign(
+    {},
+    ...Object.entries(scopes)
+      .filter(fits)
+      .map(([, variables]) => variables),
+  );
+}
+
 function answer(name: string, sent: string): unknown {
   const all = "/merge_requests/12/notes";
   if (name === `GET ${all}`) return notes;
+  if (name === "GET /jobs/200/artifacts/plan.json") return rest;
   if (name === `POST ${all}`)
     return notes.push({ id: notes.length, author: { id: 7 }, body: JSON.parse(sent).body });
   const note = notes.find(({ id }) => name === `PUT ${all}/${id}`);
@@ -85,8 +112,14 @@ const shellLines = z
   .array(z.string())
   .default([])
   .transform((lines) => lines.join("\n"));
-const jobSchema = z.object({ before_script: shellLines, script: shellLines, after_script: shellLines });
-const previewSchema = z.looseObject({ variables: z.record(z.string(), z.string()) });
+const jobSchema = z.object({
+  before_script: shellLines,
+  script: shellLines,
+  environment: z.object({ name: z.string() }).optional(),
+});
+const previewSchema = z.looseObject({
+  variables: z.record(z.string(), z.string()),
+});
 
 const events = {
   request: {
@@ -96,6 +129,7 @@ const events = {
   },
   merge: { CI_PIPELINE_SOURCE: "push", CI_COMMIT_BRANCH: "main" },
   schedule: { CI_PIPELINE_SOURCE: "schedule", CI_COMMIT_BRANCH: "main" },
+  web: { CI_PIPELINE_SOURCE: "web", CI_COMMIT_BRANCH: "main" },
 };
 
 /** The pipeline with everything in its place that is written elsewhere: the same for every test. */
@@ -105,45 +139,67 @@ async function readPreview() {
   return previewSchema.parse(parse(stdout.slice(stdout.indexOf("---"))));
 }
 
+interface Surroundings {
+  /** The folder of the job before, whose artifacts are all its files. */
+  readonly after?: string;
+  /** Of the form in which a person starts a pipeline. */
+  readonly inputs?: Readonly<Record<string, string>>;
+}
+
 /** Runs a job as a runner does, in a checkout of its own, which is the `folder`; its scripts are those that GitLab sees. */
-async function run(name: string, event: keyof typeof events) {
+async function run(name: string, event: keyof typeof events, { after, inputs }: Surroundings = {}) {
   preview ??= await readPreview();
   const job = jobSchema.parse(preview[name]);
   const cwd = await mkdtemp(join(example.folder.path, "job-"));
   await cp(example.path, cwd, { recursive: true });
+  for (const artifact of ["plan.json", "plan.md", "merge-request.txt"]) {
+    if (after !== undefined) await cp(join(after, artifact), join(cwd, artifact)).catch(() => undefined);
+  }
   const { DRAFTSYNC_API_KEY: _key, ...machine } = example.env;
   const env = {
     ...machine,
     ...preview.variables,
-    ...secrets,
+    ...scoped(job.environment?.name),
     ...events[event],
+    ...inputs,
     CI_API_V4_URL: `http://127.0.0.1:${port}/api/v4`,
     CI_BUILDS_DIR: example.folder.path,
     CI_PROJECT_ID: "5",
     CI_PIPELINE_ID: "900",
     CI_COMMIT_SHA: "c0ffee",
-    CI_JOB_URL: "https://gitlab.example.com/jobs/1",
+    CI_PIPELINE_URL: "https://gitlab.example.com/pipelines/900",
   };
-  const shell = (script: string, more = {}) =>
-    runProgram("bash", ["--norc", "-eo", "pipefail", "-c", script], { cwd, env: { ...env, ...more } });
-  const ended = await shell(`${job.before_script}\n${job.script}`);
-  const status = { CI_JOB_STATUS: ended.code === 0 ? "success" : "failed" };
-  const after = await shell(job.after_script, status);
-  expect(after.code, after.stderr).toBe(0);
+  const script = `${job.before_script}\n${job.script}`;
+  const ended = await runProgram("bash", ["--norc", "-eo", "pipefail", "-c", script], { cwd, env });
   return { ...ended, folder: cwd };
+}
+
+/** Runs jobs, each with the artifacts of the one before; the end of the last one. */
+async function runAll(names: readonly string[], event: keyof typeof events, inputs = {}) {
+  let last: Awaited<ReturnType<typeof run>> | undefined;
+  for (const name of names) {
+    last = await run(name, event, { inputs, ...(last === undefined ? {} : { after: last.folder }) });
+    if (name !== names.at(-1)) expect(last.code, last.stdout + last.stderr).toBe(0);
+  }
+  if (last === undefined) throw new Error("no job");
+  return last;
 }
 
 const attached = () => example.sandbox.state().attachments.length;
 
 describe("the pipeline of examples/gitlab", () => {
   test.each([
-    { event: events.request, jobs: ["validate", "plan"] },
+    { event: events.request, jobs: ["validate", "plan", "comment"] },
     {
       event: { ...events.request, CI_MERGE_REQUEST_SOURCE_PROJECT_PATH: "somebody/drafts" },
       jobs: ["validate"],
     },
-    { event: events.merge, jobs: ["apply"] },
+    { event: events.merge, jobs: ["find", "apply", "rest", "comment-rest"] },
     { event: events.schedule, jobs: ["reconcile"] },
+    { event: events.web, jobs: ["reconcile"] },
+    { event: { ...events.web, JOB: "apply" }, jobs: ["find", "apply", "rest", "comment-rest"] },
+    { event: { ...events.web, JOB: "resolve" }, jobs: ["resolve"] },
+    { event: { ...events.web, JOB: "resolve", CI_COMMIT_BRANCH: "mine" }, jobs: [] },
     { event: { CI_PIPELINE_SOURCE: "push", CI_COMMIT_BRANCH: "mine" }, jobs: [] },
   ])("fits GitLab's schema, and runs $jobs for $event", async ({ event, jobs }) => {
     const { code, stdout, stderr } = await gitlab(
@@ -167,47 +223,89 @@ describe("the pipeline of examples/gitlab", () => {
     expect(stdout + stderr).toContain("'resource_grup' property is not expected");
   });
 
+  test("gives no job both the key and the token, and a merge request neither the key nor a writing role", async () => {
+    preview ??= await readPreview();
+    const given = (name: string) => Object.keys(scoped(jobSchema.parse(preview?.[name]).environment?.name));
+    const ledger = ["DRAFTSYNC_STATE", "DRAFTSYNC_STATE_PASSWORD"];
+    expect(given("validate")).toEqual([]);
+    for (const name of ["plan", "rest"]) {
+      expect(given(name)).toEqual(ledger);
+      expect(jobSchema.parse(preview?.[name]).environment?.name).toBe("draftsync-plan");
+    }
+    for (const name of ["comment", "comment-rest", "find"])
+      expect(given(name)).toEqual(["DRAFTSYNC_GITLAB_TOKEN"]);
+    for (const name of ["apply", "reconcile", "resolve"])
+      expect(given(name)).toEqual(["DRAFTSYNC_API_KEY", ...ledger]);
+  });
+
+  test("asks to mask only variables that GitLab can mask", () => {
+    const masked = [...pipeline.matchAll(/^# {3}(\S+) +(DRAFTSYNC_\w+) .*masked$/gm)];
+    expect(masked).toHaveLength(4);
+    for (const [, scope = "", name = ""] of masked) {
+      const values = Object.entries(scopes).find(([each]) => each === scope)?.[1];
+      // One line of at least 8 characters of the Base64 alphabet, or @ : . ~ - _
+      expect(values?.[name]).toMatch(/^[A-Za-z0-9+/=@:.~_-]{8,}$/);
+    }
+  });
+
   test("plans a merge request into one comment, and applies exactly that plan on merge", async () => {
-    const { code, folder, stderr } = await run("plan", "request");
-    expect(code, stderr).toBe(0);
+    const planned = await run("plan", "request");
+    expect(planned.code, planned.stderr).toBe(0);
+    const { folder } = planned;
+    expect((await run("comment", "request", { after: folder })).code).toBe(0);
     expect(notes.map(({ body }) => body)).toEqual([expect.stringContaining("drafts/48214/product")]);
     expect(notes[0]?.body.startsWith(`${marker}\n`)).toBe(true);
-    expect((await run("plan", "request")).code).toBe(0);
+    expect((await run("comment", "request", { after: folder })).code).toBe(0);
     expect(notes).toHaveLength(1);
     expect(example.arrivals).toEqual([]);
     expect(await readFile(`${folder}/plan.html`, "utf8")).toMatch(/^<!doctype html>/i);
     merge(await readFile(`${folder}/plan.json`, "utf8"));
     // What is checked out at the merge counts for nothing: the plan is what was reviewed.
     await example.folder.write({ "repository/manifests/chess.yaml": "draft: 48213\nproduct_files: []\n" });
-    const applied = await run("apply", "merge");
+    const applied = await runAll(["find", "apply"], "merge");
     expect(applied.code, applied.stdout + applied.stderr).toBe(0);
     expect(attached()).toBe(3);
     expect(example.sandbox.state().products).toHaveLength(1);
     expect(notes).toHaveLength(1);
-    expect(await example.installed()).toEqual(["draftsync@0.1.0"]);
   });
 
-  test("refuses a stale plan, tells what is left, and carries that out when the job is retried", async () => {
+  test("refuses a stale plan, comments with the remaining changes, and applies them when a person starts it", async () => {
     const { folder } = await run("plan", "request");
     merge(await readFile(`${folder}/plan.json`, "utf8"));
     const byHand = ["apply", "--auto-approve", "--target", "drafts/48214"];
-    const env = { ...example.env, ...secrets };
+    const { DRAFTSYNC_STATE_PASSWORD: PGPASSWORD = "", ...own } = scopes["draftsync/*"];
+    const env = { ...example.env, ...own, PGPASSWORD };
     expect((await draftsync(byHand, { cwd: example.path, env })).code).toBe(0);
-    const refused = await run("apply", "merge");
+    const refused = await runAll(["find", "apply"], "merge");
     expect(refused.code, refused.stderr).toBe(6);
     expect(attached()).toBe(1);
-    expect(notes).toHaveLength(2);
-    expect(notes[1]?.body).toContain(`Retrying that job carries out exactly this plan.\n\n${marker}`);
-    expect(notes[1]?.body).not.toContain("drafts/48214");
-    answers["GET /pipelines/900/jobs"] = [
-      { id: 77, name: "apply", artifacts_file: { filename: "artifacts.zip" } },
-      { id: 78, name: "validate", artifacts_file: { filename: "artifacts.zip" } },
-    ];
-    const left = await readFile(`${refused.folder}/plan.json`, "utf8");
-    answers["GET /jobs/77/artifacts/plan.json"] = JSON.parse(left);
-    const again = await run("apply", "merge");
+    const commented = await runAll(["find", "rest", "comment-rest"], "merge");
+    expect(commented.code, commented.stderr).toBe(0);
+    expect(notes).toHaveLength(1);
+    expect(notes[0]?.body).toContain(
+      `A new pipeline with JOB apply and MERGE_REQUEST 12 applies exactly this plan.\n\n${marker}`,
+    );
+    expect(notes[0]?.body).not.toContain("drafts/48214");
+    rest = JSON.parse(await readFile(`${commented.folder}/plan.json`, "utf8"));
+    answers["GET /pipelines"] = [{ id: 34 }];
+    answers["GET /pipelines/34/jobs"] = [{ id: 200, name: "rest", artifacts_file: {} }];
+    const again = await runAll(["find", "apply"], "web", { JOB: "apply", MERGE_REQUEST: "12" });
     expect(again.code, again.stderr).toBe(0);
     expect(attached()).toBe(3);
+  });
+
+  test("lets a person resolve what is in doubt, with inputs that no shell reads as code", async () => {
+    const ADDRESS = 'drafts/1/product"; touch injected; $(touch injected) `touch injected` #';
+    const given = { ADDRESS, OUTCOME: "not-done", PRODUCT_ID: "" };
+    expect((await run("reconcile", "web")).code).toBe(0);
+    const injected = await run("resolve", "web", { inputs: given });
+    expect(injected.stderr).toContain("[nothing-in-doubt]");
+    const product = { ...given, OUTCOME: "product", PRODUCT_ID: "1; touch injected" };
+    expect((await run("resolve", "web", { inputs: product })).stderr).toContain("is invalid");
+    const unsure = await run("resolve", "web", { inputs: { ...given, OUTCOME: "choose" } });
+    expect(unsure).toMatchObject({ code: 1, stdout: expect.stringContaining("Choose the OUTCOME") });
+    const files = await readdir(example.folder.path, { recursive: true });
+    expect(files.filter((name) => name.endsWith("injected"))).toEqual([]);
   });
 
   const good = { id: 32, status: "success", project_id: 5 };
@@ -218,9 +316,9 @@ describe("the pipeline of examples/gitlab", () => {
   ])("applies nothing without $without", async ({ pipelines, requests }) => {
     merge("{}", pipelines);
     if (requests !== undefined) answers["GET /repository/commits/c0ffee/merge_requests"] = requests;
-    const { code, stderr } = await run("apply", "merge");
+    const { code, stderr } = await run("find", "merge");
     expect(code).toBe(1);
-    expect(stderr).toContain("nobody has reviewed a plan of this commit");
+    expect(stderr).toContain("nobody has reviewed a plan of this");
     expect(example.arrivals).toEqual([]);
   });
 
@@ -231,10 +329,10 @@ describe("the pipeline of examples/gitlab", () => {
   });
 
   test("asks for a ledger that lasts", async () => {
-    secrets = { ...secrets, DRAFTSYNC_STATE: "" };
+    scopes["draftsync/*"].DRAFTSYNC_STATE = "";
     const { code, stdout } = await run("reconcile", "schedule");
     expect(code).toBe(1);
-    expect(stdout).toContain("Set the variable DRAFTSYNC_STATE.");
+    expect(stdout).toContain("Set the variable DRAFTSYNC_STATE");
     expect(example.arrivals).toEqual([]);
   });
 });
@@ -246,11 +344,12 @@ function merge(plan: string, pipelines: object[] = [{ id: 32, status: "success",
       { iid: 9, state: "closed" },
       { iid: 12, state: "merged" },
     ],
-    "GET /pipelines/900/jobs": [],
+    "GET /merge_requests/12": { iid: 12, state: "merged", merge_commit_sha: "c0ffee" },
+    "GET /pipelines": [],
     "GET /merge_requests/12/pipelines": pipelines,
     "GET /pipelines/32/jobs": [
       { id: 100, name: "validate" },
-      { id: 101, name: "plan" },
+      { id: 101, name: "plan", artifacts_file: {} },
     ],
     "GET /jobs/101/artifacts/plan.json": JSON.parse(plan),
   });

@@ -3,10 +3,8 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { commandNames, wordsOf } from "../support/command-names.ts";
-import { readText } from "../support/source-files.ts";
+import { filesBelow, readText } from "../support/source-files.ts";
 import { loadWorkflowParser } from "../support/workflow-parser.ts";
-
-const { version } = z.object({ version: z.string() }).parse(JSON.parse(readText("package.json")));
 
 const github = readText("examples/github/.github/workflows/draftsync.yml");
 const gitlab = readText("examples/gitlab/.gitlab-ci.yml");
@@ -18,6 +16,7 @@ const workflowSchema = z.object({
     z.object({
       if: z.string(),
       env: z.record(z.string(), z.string()).optional(),
+      environment: z.string().optional(),
       concurrency: z.object({ group: z.string(), "cancel-in-progress": z.boolean() }).optional(),
       permissions: z.record(z.string(), z.string()).optional(),
       steps: z.array(
@@ -25,6 +24,7 @@ const workflowSchema = z.object({
           uses: z.string().optional(),
           run: z.string().optional(),
           shell: z.string().optional(),
+          env: z.record(z.string(), z.string()).optional(),
         }),
       ),
     }),
@@ -58,8 +58,10 @@ describe("the pipeline for GitHub", () => {
       "validate",
       "plan",
       "apply",
+      "rest",
       "comment",
       "reconcile",
+      "resolve",
     ]);
   });
 
@@ -69,28 +71,58 @@ describe("the pipeline for GitHub", () => {
     for (const action of uses) expect(action).toMatch(/^actions\/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
   });
 
-  test("gives forks no key, and no job more than it needs", () => {
+  const writing = ["apply", "reconcile", "resolve"];
+  const withSecrets = (name: string) =>
+    (jobs[name]?.steps ?? []).filter(({ env }) => JSON.stringify(env ?? {}).includes("secrets."));
+
+  test("gives secrets to single steps alone: the key to those that write, and forks none", () => {
     expect(permissions).toEqual({ contents: "read" });
-    for (const [name, { if: condition, env = {} }] of Object.entries(jobs)) {
-      const forks =
-        condition.includes("pull_request") && !condition.includes("head.repo.full_name == github.repository");
-      if (forks) expect(Object.keys(env), name).toEqual([]);
+    expect(github).not.toMatch(/^env:/m);
+    for (const [name, { env, environment }] of Object.entries(jobs)) {
+      expect(env, name).toBeUndefined();
+      const given = withSecrets(name).flatMap((step) => Object.values(step.env ?? {}));
+      const secrets = given.filter((value) => value.includes("secrets."));
+      if (writing.includes(name)) {
+        expect(secrets).toEqual([
+          "$" + "{{ secrets.DRAFTSYNC_API_KEY }}",
+          "$" + "{{ secrets.DRAFTSYNC_STATE }}",
+        ]);
+        expect(environment).toBe(name === "reconcile" ? "draftsync-reconcile" : "draftsync");
+      } else {
+        expect(environment).toBeUndefined();
+        const reads = ["plan", "rest"].includes(name);
+        expect(secrets, name).toEqual(reads ? ["$" + "{{ secrets.DRAFTSYNC_STATE_READ }}"] : []);
+      }
     }
+    expect(jobs.plan?.if).toContain("head.repo.full_name == github.repository");
+  });
+
+  test("applies a saved plan, and plans in no job that writes", () => {
+    for (const name of writing) {
+      const runs = jobs[name]?.steps.map(({ run = "" }) => run).join("\n") ?? "";
+      expect(runs, name).not.toMatch(/draftsync plan\b/);
+    }
+    const applied = [...github.matchAll(/draftsync apply.*/g)].map(([line]) => line);
+    expect(applied).toEqual(['draftsync apply plan.json --auto-approve "$@"']);
   });
 
   test("changes nothing for what nobody has reviewed", () => {
-    expect(jobs.apply?.if).toBe("github.event_name == 'push'");
-    expect(jobs.reconcile?.if).toContain("&& github.ref == 'refs/heads/main'");
+    const main = "github.ref == 'refs/heads/main'";
+    expect(jobs.apply?.if).toBe(`github.event_name == 'push' || (inputs.job == 'apply' && ${main})`);
+    expect(jobs.resolve?.if).toBe(`inputs.job == 'resolve' && ${main}`);
+    expect(jobs.reconcile?.if).toContain(`) && ${main}`);
   });
 
   test("lets one job at a time change something, and cuts none off", () => {
-    for (const job of [jobs.apply, jobs.reconcile])
-      expect(job?.concurrency).toEqual({ group: "draftsync", "cancel-in-progress": false });
+    for (const name of writing)
+      expect(jobs[name]?.concurrency).toEqual({ group: "draftsync", "cancel-in-progress": false });
   });
 
-  test("lets no job write that has the key", () => {
-    for (const [name, { permissions: own = {}, env = {} }] of Object.entries(jobs)) {
-      if (Object.values(own).includes("write")) expect(Object.keys(env), name).toEqual([]);
+  test("lets no job write to the repository that has a secret or runs code of it", () => {
+    for (const [name, { permissions: own = {}, steps }] of Object.entries(jobs)) {
+      if (!Object.values(own).includes("write")) continue;
+      expect(withSecrets(name), name).toEqual([]);
+      expect(steps.map(({ uses = "" }) => uses.split("@")[0])).not.toContain("actions/checkout");
     }
   });
 
@@ -109,7 +141,8 @@ describe("the pipeline for GitLab", () => {
     stage: z.string(),
     // A script that several jobs share is a list in the list.
     script: z.array(z.union([z.string(), z.array(z.string())])).transform((lines) => lines.flat()),
-    rules: z.array(z.object({ if: z.string() })),
+    rules: z.array(z.object({ if: z.string() })).default([]),
+    extends: z.string().optional(),
   });
   const file = z.looseObject({ stages: z.array(z.string()) }).parse(parse(gitlab));
   const jobs = new Map(
@@ -120,16 +153,28 @@ describe("the pipeline for GitLab", () => {
   );
 
   test("has its jobs in stages that there are", () => {
-    expect([...jobs.keys()]).toEqual(["validate", "plan", "apply", "reconcile"]);
-    expect([...jobs.values()].map(({ stage }) => stage)).toEqual(file.stages);
+    const stages: Readonly<Record<string, string>> = {
+      validate: "validate",
+      plan: "plan",
+      find: "find",
+      apply: "apply",
+      rest: "rest",
+      reconcile: "apply",
+      resolve: "apply",
+    };
+    expect(Object.fromEntries([...jobs].map(([name, { stage = "" }]) => [name, stage]))).toEqual({
+      ...stages,
+      ".comment": "comment",
+    });
+    for (const stage of Object.values(stages)) expect(file.stages).toContain(stage);
   });
 
   test("gives forks no plan, and lets one job at a time change something", () => {
     expect(jobs.get("plan")?.rules[0]?.if).toContain(
       "$CI_MERGE_REQUEST_SOURCE_PROJECT_PATH == $CI_PROJECT_PATH",
     );
-    for (const name of ["apply", "reconcile"])
-      expect(jobs.get(name)).toMatchObject({ resource_group: "draftsync" });
+    expect(file[".writes"]).toMatchObject({ resource_group: "draftsync" });
+    for (const name of ["apply", "reconcile", "resolve"]) expect(jobs.get(name)?.extends).toBe(".writes");
   });
 
   test("has scripts that are sound, those for Node too", () => {
@@ -146,21 +191,37 @@ describe("the pipeline for GitLab", () => {
 test.each([
   ["GitHub", github],
   ["GitLab", gitlab],
-])("the pipeline for %s installs this version, and says that the ledger has to last", (_name, text) => {
-  expect(text).toContain(`DRAFTSYNC: draftsync@${version} `);
-  expect(text).toContain("DRAFTSYNC_STATE    ");
-  expect(text).toMatch(/has to outlive the jobs/);
+])(
+  "the pipeline for %s installs by the lockfile alone, and says that the ledger has to last",
+  (_name, text) => {
+    const installs = [...text.matchAll(/^.*\bnpm (?!ci --ignore-scripts\b)[a-z]+ .*$/gm)].map(
+      ([line]) => line,
+    );
+    expect(installs).toEqual([]);
+    expect(text).not.toContain("npx");
+    expect(text).toMatch(/has to outlive the jobs/);
+  },
+);
+
+test("no file of the repository names a registry or installs draftsync by a bare name", () => {
+  const files = ["examples", "docs", "src", "test"].flatMap((folder) => filesBelow(folder, ""));
+  const named =
+    /\bregistry\.(npmjs|yarnpkg)\b|npm (install|i|ci|exec)\b[^\n`]* draftsync(@|\s|$)|npx (?!--no )draftsync/;
+  const own = "test/structure/pipelines.test.ts";
+  expect(files.filter(({ path, text }) => path !== own && named.test(text)).map(({ path }) => path)).toEqual(
+    [],
+  );
 });
 
 test.each([
   ["GitHub", github],
   ["GitLab", gitlab],
 ])("the pipeline for %s calls commands and flags that there are", (_name, text) => {
-  const lines = [...text.matchAll(/^\s*(?:- |run: |- run: )draftsync (.*?)(?: >.*)?$/gm)].map(
+  const lines = [...text.matchAll(/^\s*(?:- |run: |- run: |)draftsync ([a-z].*?)(?: >.*)?$/gm)].map(
     ([, line = ""]) => line,
   );
   const commands = new Set(lines.map((line) => line.split(" ")[0]));
-  expect([...commands]).toEqual(["validate", "plan", "show", "apply", "reconcile"]);
+  expect([...commands]).toEqual(["validate", "plan", "show", "apply", "reconcile", "resolve"]);
   const known = commandNames();
   expect(lines.flatMap(wordsOf).filter((word) => !known.has(word))).toEqual([]);
 });

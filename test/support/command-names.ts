@@ -19,5 +19,5 @@ export function commandNames(): ReadonlySet<string> {
 export function wordsOf(line: string): readonly string[] {
   const words = line.split(/[\s=]+/);
   const first = words.slice(0, 1).filter((word) => /^[a-z]/.test(word));
-  return [...first, ...words.filter((word) => word.startsWith("--"))];
+  return [...first, ...words.filter((word) => /^--./.test(word))];
 }

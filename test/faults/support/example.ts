@@ -1,11 +1,11 @@
 import { execFile } from "node:child_process";
-import { chmod, cp } from "node:fs/promises";
+import { cp, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Arrival, Sandbox } from "../../../src/sandbox/server.ts";
 import { startSandbox } from "../../../src/sandbox/server.ts";
 import { expectNoKey } from "../../support/canary.ts";
 import type { Ended, Folder } from "../../support/cli.ts";
-import { main, makeFolder } from "../../support/cli.ts";
+import { draftsync, main, makeFolder } from "../../support/cli.ts";
 import { repository } from "../../support/source-files.ts";
 
 /** A copy of an example, and the service that it is applied to. */
@@ -16,23 +16,56 @@ export interface Example {
   readonly path: string;
   readonly sandbox: Sandbox;
   readonly arrivals: readonly Arrival[];
-  /** Key and address of the service, and a `PATH` on which `npm install --global` puts `draftsync`. */
+  /** Key and address of the service, and an npm without a network. */
   readonly env: Readonly<Record<string, string>>;
-  /** What npm was asked to install, each once. */
-  installed(): Promise<string[]>;
   close(): Promise<void>;
 }
 
-/** Stands for npm, so that nothing is downloaded: installs the binary of this repository, whatever it is called. */
-const npm = `#!/bin/sh
-test "$1 $2 $3" = "install --global --ignore-scripts" || exit 64
-prefix=HERE/installed
-if [ "$4" = --prefix ]; then prefix=$5; shift 2; fi
-echo "$4" >> HERE/installed.txt
-mkdir -p "$prefix/bin"
-printf '#!/bin/sh\\nexec "${process.execPath}" "${main}" "$@"\\n' > "$prefix/bin/draftsync"
-chmod +x "$prefix/bin/draftsync"
-`;
+/**
+ * Packs a stand-in for draftsync, which has no dependencies and runs the binary of this repository: npm needs no registry
+ * for it. The path of the packed file.
+ */
+export async function packDraftsync(folder: Pick<Folder, "path" | "write">): Promise<string> {
+  const manifest = { name: "draftsync", version: "0.1.0", bin: { draftsync: "run.sh" } };
+  await folder.write({
+    "stand-in/package.json": JSON.stringify(manifest),
+    "stand-in/run.sh": `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`,
+  });
+  const { code, stderr } = await runProgram(
+    "npm",
+    ["pack", "--pack-destination", folder.path, "./stand-in"],
+    {
+      cwd: folder.path,
+      env: npmEnvironment(folder.path),
+    },
+  );
+  if (code !== 0) throw new Error(stderr);
+  return join(folder.path, "draftsync-0.1.0.tgz");
+}
+
+/** An environment in which npm asks no registry and keeps its files in the home folder. */
+export function npmEnvironment(home: string): Record<string, string> {
+  return { PATH: process.env.PATH ?? "", HOME: home, npm_config_offline: "true" };
+}
+
+let installation: Promise<Readonly<Record<string, Buffer>>> | undefined;
+
+/** The files that `draftsync init --package` writes for the stand-in: the same for every example. */
+async function prepareInstallation(): Promise<Readonly<Record<string, Buffer>>> {
+  const folder = await makeFolder({ "repository/draftsync.yaml": "" });
+  try {
+    const cwd = join(folder.path, "repository");
+    const packed = await packDraftsync(folder);
+    const args = ["init", "--package", packed];
+    const { code, stderr } = await draftsync(args, { cwd, env: npmEnvironment(folder.path) });
+    if (code !== 0) throw new Error(stderr);
+    const names = ["package.json", "package-lock.json", "vendor/draftsync-0.1.0.tgz"];
+    const read = async (name: string) => [`repository/${name}`, await readFile(join(cwd, name))] as const;
+    return Object.fromEntries(await Promise.all(names.map(read)));
+  } finally {
+    await folder.dispose();
+  }
+}
 
 /** Starts an example of `examples/` next to a sandbox with nothing in it. */
 export async function startExample(name: string): Promise<Example> {
@@ -44,22 +77,20 @@ export async function startExample(name: string): Promise<Example> {
     log: (arrival) => void arrivals.push(arrival),
   });
   const folder = await makeFolder();
-  await folder.write({ "bin/npm": npm.replaceAll("HERE", folder.path), "installed.txt": "" });
-  await chmod(join(folder.path, "bin/npm"), 0o755);
   const path = join(folder.path, "repository");
   await cp(`${repository}examples/${name}`, path, { recursive: true });
+  installation ??= prepareInstallation();
+  await folder.write(await installation);
   return {
     folder,
     path,
     sandbox,
     arrivals,
     env: {
-      PATH: `${folder.path}/bin:${folder.path}/installed/bin:${process.env.PATH}`,
-      HOME: folder.path,
+      ...npmEnvironment(folder.path),
       DRAFTSYNC_API_KEY: key,
       DRAFTSYNC_BASE_URL: sandbox.url,
     },
-    installed: async () => [...new Set((await folder.read("installed.txt")).trimEnd().split("\n"))],
     close: async () => {
       await sandbox.close();
       await folder.dispose();

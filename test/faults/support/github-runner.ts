@@ -14,6 +14,7 @@ const jobSchema = z.object({
   if: z.string().optional(),
   needs: z.union([z.string().transform((name) => [name]), z.array(z.string())]).default([]),
   env: texts.default({}),
+  environment: z.string().optional(),
   outputs: texts.default({}),
   steps: z.array(
     z.object({
@@ -30,7 +31,7 @@ const jobSchema = z.object({
 });
 type Job = z.output<typeof jobSchema>;
 type Step = Job["steps"][number];
-const workflowSchema = z.object({ env: texts, jobs: z.record(z.string(), jobSchema) });
+const workflowSchema = z.object({ env: texts.default({}), jobs: z.record(z.string(), jobSchema) });
 
 /** What happened, and what of it a workflow sees. */
 export interface Trigger {
@@ -41,14 +42,20 @@ export interface Trigger {
   readonly ref?: string;
   /** The pull request, and the repository that its branch is in. */
   readonly pullRequest?: { readonly number: number; readonly from: string };
-  /** Forks are given none. */
+  /** Of a run that a person starts. */
+  readonly inputs?: Readonly<Record<string, string | boolean>>;
+  /** Of the repository. Forks get none. */
   readonly secrets: Readonly<Record<string, string>>;
+  /** Secrets by environment: a job gets those of its own. */
+  readonly environments: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
 /** How a job has ended. */
 export interface JobEnd {
   readonly result: "success" | "failure" | "skipped";
   readonly outputs: Readonly<Record<string, string>>;
+  /** Names of the secrets that its steps got. */
+  readonly secrets: readonly string[];
   /** The programs that were run, in their order. */
   readonly ran: readonly (Ended & { readonly run: string })[];
 }
@@ -75,7 +82,7 @@ export async function runWorkflow(
     const bad = job.needs.some((need) => ends[need]?.result === "failure");
     ends[name] = isMet(job.if, context, { good, bad })
       ? await runJob(job, { example, github, trigger, env: workflow.env, needs })
-      : { result: "skipped", outputs: {}, ran: [] };
+      : { result: "skipped", outputs: {}, secrets: [], ran: [] };
   }
   return ends;
 }
@@ -91,25 +98,31 @@ interface JobSurroundings {
 async function runJob(job: Job, surroundings: JobSurroundings): Promise<JobEnd> {
   const { example, github, trigger, needs } = surroundings;
   const cwd = await mkdtemp(join(example.folder.path, "job-"));
+  const path: string[] = [];
   const steps: Record<string, { outcome: string; outputs: Record<string, string> }> = {};
   const ran: (Ended & { run: string })[] = [];
+  const given = new Set<string>();
   let bad = false;
+  const secrets = { ...trigger.secrets, ...trigger.environments[job.environment ?? ""] };
   for (const step of job.steps) {
-    const context = contextOf(trigger, github, { needs, steps });
+    const context = contextOf(trigger, github, { needs, steps, secrets });
     let outcome = "skipped";
     let outputs: Record<string, string> = {};
     if (isMet(step.if, context, { good: !bad, bad })) {
-      const given = fill({ ...surroundings.env, ...job.env, ...step.env }, context);
+      const variables = fill({ ...surroundings.env, ...job.env, ...step.env }, context);
+      for (const name of secretNames({ ...surroundings.env, ...job.env, ...step.env })) given.add(name);
       if (step.run === undefined) {
         const code = await useAction(step, fill(step.with, context), { cwd, github, trigger, example });
         outcome = code === 0 ? "success" : "failure";
       } else {
         const ended = await runStep(step, cwd, {
           ...withoutKey(example.env),
-          ...given,
-          ...variables(trigger, github),
+          PATH: [...path, example.env.PATH].join(":"),
+          ...variables,
+          ...variablesOf(trigger, github),
         });
         ({ outputs } = ended);
+        path.unshift(...ended.path);
         ran.push({ ...ended, run: step.run });
         outcome = ended.code === 0 ? "success" : "failure";
       }
@@ -118,21 +131,27 @@ async function runJob(job: Job, surroundings: JobSurroundings): Promise<JobEnd> 
     if (step.id !== undefined) steps[step.id] = { outcome, outputs };
   }
   const outputs = fill(job.outputs, contextOf(trigger, github, { needs, steps }));
-  return { result: bad ? "failure" : "success", outputs, ran };
+  return { result: bad ? "failure" : "success", outputs, secrets: [...given], ran };
 }
 
 async function runStep(step: Step, cwd: string, env: Record<string, string>) {
   const folder = await mkdtemp(`${cwd}-step-`);
-  const [script, output] = [join(folder, "script"), join(folder, "output")];
+  const [script, output, path] = [join(folder, "script"), join(folder, "output"), join(folder, "path")];
   await writeFile(script, step.run ?? "");
   await writeFile(output, "");
+  await writeFile(path, "");
   const [program = "", ...args] = step.shell.split(" ").map((word) => (word === "{0}" ? script : word));
-  const ended = await runProgram(program, args, { cwd, env: { ...env, GITHUB_OUTPUT: output } });
-  const lines = (await readFile(output, "utf8")).split("\n").filter((line) => line !== "");
+  const ended = await runProgram(program, args, {
+    cwd,
+    env: { ...env, GITHUB_OUTPUT: output, GITHUB_PATH: path },
+  });
+  const readLines = async (file: string) =>
+    (await readFile(file, "utf8")).split("\n").filter((line) => line !== "");
+  const lines = await readLines(output);
   const outputs = Object.fromEntries(
     lines.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
   );
-  return { ...ended, outputs };
+  return { ...ended, outputs, path: await readLines(path) };
 }
 
 /** Carries an action out; its exit code. */
@@ -182,7 +201,13 @@ function withoutKey({ DRAFTSYNC_API_KEY: _key, ...env }: Readonly<Record<string,
   return env;
 }
 
-function variables(trigger: Trigger, github: GitHub): Record<string, string> {
+function secretNames(env: Readonly<Record<string, string>>): string[] {
+  return Object.values(env).flatMap((text) =>
+    [...text.matchAll(/secrets\.(\w+)/g)].map(([, name = ""]) => name),
+  );
+}
+
+function variablesOf(trigger: Trigger, github: GitHub): Record<string, string> {
   return {
     GITHUB_API_URL: github.url,
     GITHUB_SERVER_URL: "https://github.example",
@@ -196,7 +221,7 @@ function variables(trigger: Trigger, github: GitHub): Record<string, string> {
 function contextOf(
   trigger: Trigger,
   github: GitHub,
-  more: { needs: object; steps?: object },
+  more: { needs: object; steps?: object; secrets?: object },
 ): data.Dictionary {
   const { pullRequest } = trigger;
   const event =
@@ -213,7 +238,8 @@ function contextOf(
       token: github.token,
       event,
     },
-    secrets: trigger.secrets,
+    inputs: trigger.inputs ?? {},
+    secrets: {},
     steps: {},
     ...more,
   };
@@ -258,6 +284,6 @@ function evaluate(
     call: () => new data.BooleanData(value),
   }));
   const { tokens } = new Lexer(expression).lex();
-  const parsed = new Parser(tokens, ["github", "secrets", "steps", "needs"], functions).parse();
+  const parsed = new Parser(tokens, ["github", "inputs", "secrets", "steps", "needs"], functions).parse();
   return new Evaluator(parsed, context, new Map(functions.map((each) => [each.name, each]))).evaluate();
 }

@@ -27,6 +27,8 @@ export interface GitHub {
   readonly runs: { id: number; head_sha: string; head_repository: { full_name: string } }[];
   /** Merged pull requests by the commit that they made. */
   readonly merged: Map<string, { number: number; head: string }>;
+  /** Runs of pushes by commit. */
+  readonly pushes: Map<string, number>;
   readonly comments: Map<number, Comment[]>;
   close(): Promise<void>;
 }
@@ -44,6 +46,7 @@ export async function startGitHub(): Promise<GitHub> {
     artifacts: [] as Artifact[],
     runs: [] as GitHub["runs"],
     merged: new Map<string, { number: number; head: string }>(),
+    pushes: new Map<string, number>(),
     comments: new Map<number, Comment[]>(),
   };
   const add = (number: number, body: string) => {
@@ -63,6 +66,16 @@ export async function startGitHub(): Promise<GitHub> {
     const closed = { number: 1, merged_at: null, head: { sha: "0" } };
     return [closed, { number: request.number, merged_at: "2026-11-21", head: { sha: request.head } }];
   };
+  const pullOf = (number: number) => {
+    const [sha, request] = [...state.merged].find(([, each]) => each.number === number) ?? [];
+    if (request === undefined) return { number, merged_at: null, head: { sha: "0" } };
+    return { number, merged_at: "2026-11-21", merge_commit_sha: sha, head: { sha: request.head } };
+  };
+  const runsOf = (event: string, sha: string) => {
+    if (event === "pull_request") return state.runs.filter((each) => each.head_sha === sha);
+    const id = state.pushes.get(sha);
+    return id === undefined ? [] : [{ id, head_sha: sha, head_repository: { full_name: repositoryName } }];
+  };
   const routes: readonly Route[] = [
     [/^GET commits\/(\w+)\/pulls$/, (sha) => pullsOf(sha)],
     [
@@ -71,10 +84,9 @@ export async function startGitHub(): Promise<GitHub> {
     ],
     [
       /^GET actions\/workflows\/draftsync.yml\/(runs)$/,
-      (_runs, query) => ({
-        workflow_runs: state.runs.filter((each) => each.head_sha === query.get("head_sha")),
-      }),
+      (_runs, query) => ({ workflow_runs: runsOf(query.get("event") ?? "", query.get("head_sha") ?? "") }),
     ],
+    [/^GET pulls\/(\d+)$/, (number) => pullOf(Number(number))],
     [
       /^GET issues\/(\d+)\/comments$/,
       (number, query) => {

@@ -61,7 +61,7 @@ describe("init on a terminal", () => {
       "x",
       "7",
       "jenkins",
-      "GitHub",
+      "None",
     ];
     const { ended, said, left } = await init(answers);
     expect(ended).toBeUndefined();
@@ -81,7 +81,16 @@ describe("init on a terminal", () => {
     expect(await folder.read("draftsync.yaml")).toContain("workspace: shop\n");
     expect(await folder.read("draftsync.yaml")).toContain('base_url: "https://api.example.com"');
     expect(await folder.read("manifests/first-draft.yaml")).toContain("draft: 7\n");
-    expect(await folder.read(".github/workflows/draftsync.yml")).toContain("draftsync apply plan.json");
+  });
+
+  test("asks for the package that a pipeline installs, and accepts no name of a registry", async () => {
+    const given = ["--workspace", "shop", "--base-url", "sandbox", "--draft", "7", "--pipeline", "github"];
+    const { ended, said } = await init(["draftsync@0.1.0", "github:owner/draftsync#main"], ...given);
+    expect(ended).toMatchObject({ code: "stopped" });
+    expect(said.filter((text) => text.startsWith("Packed draftsync to install"))).toHaveLength(3);
+    expect(said[1]).toContain('"draftsync@0.1.0" is neither a packed file (.tgz) nor a git commit');
+    expect(said[3]).toContain("with all of its 40 digits");
+    expect(await readdir(folder.path)).toEqual([]);
   });
 
   test("takes what is offered for an empty answer", async () => {

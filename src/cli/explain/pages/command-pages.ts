@@ -219,6 +219,23 @@ export const commandPages = {
     meaning: "Nothing was written.",
     cure: ["Choose another folder: `draftsync init FOLDER`; or write over it with `--force`."],
   },
+  "package-missing": {
+    title: "A pipeline needs a package of draftsync to install",
+    meaning:
+      "draftsync is not in a registry, where anyone could publish a package of that name, so a pipeline installs a packed file from its own repository. Nothing was written.",
+    cure: [
+      "Run `npm ci && npm pack` in a clone of draftsync and give the file: `--package ./draftsync-0.1.0.tgz`.",
+      "Or name a commit, which `init` packs: `--package github:OWNER/REPOSITORY#COMMIT`, with all of its 40 digits.",
+    ],
+  },
+  "package-unusable": {
+    title: "npm could not prepare the package for the pipeline",
+    meaning:
+      "The packed file or the commit of `--package` cannot be read, is not draftsync, or npm could not resolve its dependencies; the message gives the reason. Nothing was written.",
+    cure: [
+      "Check the path or the commit, that npm is installed, and that it reaches your registry: `npm ping`.",
+    ],
+  },
   "not-written": {
     title: "A file cannot be written",
     meaning:

@@ -1,0 +1,31 @@
+import { onTestFinished } from "vitest";
+import { readText } from "../../support/source-files.ts";
+import { askServer, freshSchema, rolePassword, schemaOf } from "../../unit/state/samples.ts";
+
+/** Locations of one ledger: as a role that writes it, and as one that may only select. */
+export interface LedgerRoles {
+  readonly write: string;
+  readonly read: string;
+}
+
+/** Makes the schema and the two roles that the README of an example describes, by its own statements. */
+export async function makeLedgerRoles(example: string): Promise<LedgerRoles> {
+  const [, block = ""] = /```sql\n([\s\S]*?)```/.exec(readText(`examples/${example}/README.md`)) ?? [];
+  const location = freshSchema();
+  const schema = schemaOf(location);
+  const role = (name: string) => `${schema}_${name}`;
+  onTestFinished(async () => {
+    for (const name of ["writer", "reader"])
+      await askServer(`drop owned by ${role(name)} cascade; drop role ${role(name)}`);
+  });
+  await askServer(
+    block.replaceAll("drafts", schema).replace(/PASSWORD '[^']*'/g, `PASSWORD '${rolePassword}'`),
+  );
+  const as = (name: string) => {
+    const url = new URL(location);
+    url.username = role(name);
+    url.password = rolePassword;
+    return url.href;
+  };
+  return { write: as("writer"), read: as("reader") };
+}
