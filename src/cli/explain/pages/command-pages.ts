@@ -229,11 +229,11 @@ export const commandPages = {
     ],
   },
   "package-unusable": {
-    title: "npm could not prepare the package for the pipeline",
+    title: "The package for the pipeline could not be prepared",
     meaning:
       "The packed file or the commit of `--package` cannot be read, is not draftsync, or npm could not resolve its dependencies; the message gives the reason. Nothing was written.",
     cure: [
-      "Check the path or the commit, that npm is installed, and that it reaches your registry: `npm ping`.",
+      "Check the path or the commit, that npm is installed, and that it reaches your registry (`npm ping`).",
     ],
   },
   "not-written": {
