@@ -27,21 +27,28 @@ export class OutcomesNotRecordedError extends DraftsyncError {
   constructor(outcomes: readonly LostRecord[], cause: unknown) {
     super(`${messageOf(cause)} What was sent could not be recorded: ${outcomes.map(nameOf).join("; ")}.`, {
       code: "outcome-not-recorded",
-      hint: hintFor(outcomes),
+      hint: hintFor(outcomes, cause),
       cause,
     });
     this.outcomes = outcomes;
   }
 }
 
-function hintFor(outcomes: readonly LostRecord[]): string {
-  const lost = outcomes.filter(({ path }) => path === undefined);
-  if (lost.length === 0)
-    return "Mend the ledger, then run `draftsync state recover`: nothing is planned or written before.";
+function hintFor(outcomes: readonly LostRecord[], cause: unknown): string {
+  const fix = fixOf(cause);
+  if (outcomes.every(({ path }) => path !== undefined))
+    return `${fix}, then run \`draftsync state recover\`: nothing is planned or written before.`;
   return (
-    "No recovery file could be written for what has none here: save the JSON lines above to a file, mend the ledger, " +
-    "then run `draftsync state recover FILE` before anything else."
+    `${fix}. Some outcomes could not be written to a file: save the JSON lines above to one, then run ` +
+    "`draftsync state recover FILE` before anything else."
   );
+}
+
+/** A lost lock is no damage to the ledger: another command holds it. */
+function fixOf(cause: unknown): string {
+  return cause instanceof DraftsyncError && cause.code === "lock-lost"
+    ? "Wait until the lock is free (`draftsync lock status`)"
+    : "Fix the ledger";
 }
 
 /** Waits for all of them, also when some fail; then throws the first failure, with every outcome that was not recorded. */

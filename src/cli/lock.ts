@@ -1,5 +1,4 @@
 import type { HeldLock } from "../model/lock.ts";
-import { systemClock } from "../model/ports.ts";
 import { approve } from "./approval.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { examples, withWorkspaceFlags } from "./cli.ts";
@@ -21,14 +20,13 @@ export const defineLock: DefineCommand = (program, cli) => {
     .command("lock")
     .summary("the lock of the workspace")
     .description(
-      "One command writes at a time: it holds the lock, and renews it while it runs. A lock that is not renewed for a " +
-        "minute expires, and the next writer takes it over.",
+      "One command writes at a time: it holds the lock while it runs. When its process has ended on this machine, the " +
+        "next writer takes the lock over at once; a holder on another machine or in another container loses it when it " +
+        "was not heard of for a minute.",
     );
   withWorkspaceFlags(lock.command("status"))
     .summary("show who holds the lock")
-    .description(
-      "Shows who holds the lock, since when, and until when unless it is renewed. Takes no lock itself.",
-    )
+    .description("Shows who holds the lock, since when, and whether its process runs. Takes no lock itself.")
     .option("--json", "as JSON")
     .addHelpText("after", examples("draftsync lock status", "draftsync lock status --json | jq .lock.url"))
     .action((flags: StatusFlags) => runStatus(cli, flags));
@@ -49,12 +47,11 @@ async function runStatus(cli: Cli, flags: StatusFlags): Promise<void> {
   const { formatLock, viewLock } = await import("../report/lock-text.ts");
   const { terminal } = cli;
   const lock = await lookIntoLedger(cli, flags, (ledger) => ledger.heldLock());
-  const now = systemClock.now();
   if (flags.json) {
-    const view = lock === undefined ? null : viewLock(lock, now);
+    const view = lock === undefined ? null : viewLock(lock);
     return printJson(cli, { format_version: 1, lock: view });
   }
-  terminal.out(lock === undefined ? "Not locked.\n" : formatLock(lock, now, terminal.paintOut));
+  terminal.out(lock === undefined ? "Not locked.\n" : formatLock(lock, terminal.paintOut));
 }
 
 async function runRelease(cli: Cli, id: string, flags: ReleaseFlags): Promise<void> {
@@ -66,7 +63,7 @@ async function runRelease(cli: Cli, id: string, flags: ReleaseFlags): Promise<vo
     if (lock.id !== id) throw heldAsAnother(id, lock);
     const approved = await approve(cli, {
       given: flags.autoApprove,
-      before: formatLock(lock, systemClock.now(), cli.terminal.paintErr),
+      before: formatLock(lock, cli.terminal.paintErr),
       question: "Take it from them? What they have sent and not recorded is then in doubt.",
       to: "to release the lock",
       declined: "Not released.",

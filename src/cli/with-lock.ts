@@ -5,7 +5,7 @@ import type { Lease } from "../model/ports.ts";
 import { systemClock } from "../model/ports.ts";
 import { wait } from "../model/wait.ts";
 import { makeLiveLine } from "../report/live-lines.ts";
-import { describeAge, describeHolder } from "../report/lock-text.ts";
+import { describeAge, describeHolder, describeJob, describeState } from "../report/lock-text.ts";
 import { formatMilliseconds, formatSeconds } from "../report/quantities.ts";
 import { LockHeldError } from "../state/ledger-error.ts";
 import { ciJobUrl } from "./ci-job.ts";
@@ -44,13 +44,13 @@ export async function withLock<T>(
   const holder = describeThisProcess(cli, command);
   const asking = acquire(cli, { ask: () => store.acquireLock({ holder }), waitMs });
   const lease = await asking.finally(() => cli.terminal.live?.hide());
-  tellTakeover(cli, lease);
+  reportTakeover(cli, lease);
   try {
     if (!recovers) refuseUntilTakenIn(workspace.config);
     return await work();
   } finally {
     await lease.release().catch((error: unknown) => {
-      const text = `The lock was not given back and expires by itself: ${messageOf(error)}\n`;
+      const text = `The lock was not released (the next command takes it over): ${messageOf(error)}\n`;
       cli.terminal.log({ level: "warning", text, code: "lock-not-released" });
     });
   }
@@ -61,16 +61,22 @@ async function acquire(
   { ask, waitMs }: { readonly ask: () => Promise<Lease>; readonly waitMs: number },
 ): Promise<Lease> {
   const until = systemClock.monotonic() + waitMs;
-  for (let isFirst = true; ; isFirst = false) {
+  let shown: string | undefined;
+  for (;;) {
     try {
       return await ask();
     } catch (error) {
       const leftMs = until - systemClock.monotonic();
-      if (!(error instanceof LockHeldError) || leftMs <= 0) return explainHeld(error);
+      if (!(error instanceof LockHeldError)) throw error;
+      if (leftMs <= 0) throw explainHeld(error, waitMs);
       const who = describeHolder(error.lock);
-      if (isFirst && terminal.live === undefined) {
-        terminal.err(`waiting up to ${formatMilliseconds(waitMs)} for the lock of ${who}\n`);
+      if (who !== shown && terminal.live === undefined) {
+        const job = describeJob(error.lock);
+        terminal.err(
+          `waiting up to ${formatMilliseconds(leftMs)} for the lock of ${who}${job === undefined ? "" : `, ${job}`}\n`,
+        );
       }
+      shown = who;
       const waiting = `waiting for the lock of ${who}, ${formatSeconds(leftMs / 1000)} at most`;
       terminal.live?.show((columns) => [makeLiveLine({ text: waiting, columns, paint: terminal.paintErr })]);
       if (!(await wait(Math.min(leftMs, askEveryMs), signal))) throw interruptedWhile("waiting for the lock");
@@ -98,21 +104,23 @@ function userName(env: NodeJS.ProcessEnv): string {
   }
 }
 
-function explainHeld(error: unknown): never {
-  if (!(error instanceof LockHeldError)) throw error;
-  const { lock } = error;
-  throw new CliError(
-    `the workspace is locked by ${describeHolder(lock)}: ${describeAge(lock, systemClock.now())}; nothing was changed`,
-    {
-      code: error.code,
-      hint: `Wait until it has ended. If it is gone for good: draftsync lock release ${lock.id}`,
-      cause: error,
-    },
-  );
+function explainHeld(error: LockHeldError, waitMs: number): CliError {
+  const { lock, code } = error;
+  const job = describeJob(lock);
+  const who = `${describeHolder(lock)}, ${describeAge(lock)}`;
+  const what = waitMs > 0 ? "timed out waiting for the lock of" : "the workspace is locked by";
+  const wait = `wait for it with --lock-timeout 10m (${describeState(lock)})`;
+  const hint = job === undefined ? wait.replace("w", "W") : `See ${job} , or ${wait}`;
+  return new CliError(`${what} ${who}; nothing was changed`, {
+    code,
+    hint: `${hint}. Only if it is gone for good: draftsync lock release ${lock.id}`,
+    cause: error,
+  });
 }
 
-function tellTakeover({ terminal }: Cli, { tookOver }: Lease): void {
+function reportTakeover({ terminal }: Cli, { tookOver }: Lease): void {
   if (tookOver === undefined) return;
-  const age = describeAge(tookOver, systemClock.now());
-  terminal.err(`note: took over the lock of ${describeHolder(tookOver)}: ${age}\n`);
+  const job = describeJob(tookOver);
+  const who = `${describeHolder(tookOver)}${job === undefined ? "" : `, ${job}`}`;
+  terminal.err(`note: took over the lock of ${who}: ${describeState(tookOver)}\n`);
 }

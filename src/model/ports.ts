@@ -263,14 +263,16 @@ export interface LockRequest {
   readonly holder: LockHolder;
   readonly leaseMs?: number;
   readonly heartbeatMs?: number;
+  /** Ids of locks whose runs have failed: such a lock is taken over unless the process of its holder runs. */
+  readonly takeOver?: readonly string[];
 }
 
 /** The right to write, until it is released or lost. A heartbeat renews it meanwhile. */
 export interface Lease {
   readonly lock: HeldLock;
-  /** The lock of somebody else that had expired and was taken over. */
+  /** The lock of another holder that was taken over. */
   readonly tookOver?: HeldLock;
-  /** One heartbeat. Rejects with the `LedgerError` `lock-lost` when the lease has ended. */
+  /** One heartbeat. Rejects with the `LedgerError` `lock-lost` when another holder has the lock. */
   renew(): Promise<void>;
   /** Ends the heartbeat and gives the lock back, if it is still ours. */
   release(): Promise<void>;
@@ -282,19 +284,19 @@ export interface Lease {
  * ```
  *            acquire (token + 1)                  release, or release by force
  *   free ───────────────────────────► held ─────────────────────────────────────► free
- *                                     │  ▲ commit, heartbeat: renewed
+ *                                     │  ▲ commit, heartbeat: the lease is renewed
  *                                     ▼  │
- *                           expired: nobody may commit ── acquire (token + 1) ──► held by another
+ *                      its process has ended, or its lease ── acquire (token + 1) ──► held by another
  * ```
  *
- * From its acquisition to its release, every writing transaction of the store checks that its lease is the newest and
- * has not expired; otherwise it commits nothing and rejects with the `LedgerError` `lock-lost`. So the wall clocks that
- * expiry is measured by decide when a lock may be taken over, and never whether two writers can commit: the token does.
+ * From its acquisition to its release, every writing transaction of the store checks that the row still carries its
+ * token; otherwise it commits nothing and rejects with the `LedgerError` `lock-lost`. However late a holder is, it may
+ * commit while no other has taken the lock over. model/lock.ts, `LockState`, says when another may.
  */
 export interface LockStore {
-  /** Rejects with a `LedgerError` `lock-held` (it carries the lock) while another lease has not expired. */
+  /** Rejects with a `LedgerError` `lock-held` (it carries the lock) while the lock is `running` or `leased`. */
   acquireLock(request: LockRequest): Promise<Lease>;
-  /** The lock that is held, expired or not. */
+  /** The lock that is held, whatever its state. */
   heldLock(): Promise<HeldLock | undefined>;
   /** Takes the lock of this id from its holder, whoever it is; false when that lock is not held. */
   releaseLock(id: string): Promise<boolean>;

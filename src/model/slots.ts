@@ -1,3 +1,5 @@
+import type { ProcessIdentity } from "./process.ts";
+
 /**
  * How the processes that share a ledger divide the rate bound among themselves.
  *
@@ -15,7 +17,7 @@ export interface SlotTable {
 export interface SlotShare {
   /** Names this share; a process that lost one takes another under a new name. */
   readonly owner: string;
-  readonly process: SlotProcess;
+  readonly process: ProcessIdentity;
   /** It has no more calls than this in flight or counted. */
   readonly slots: number;
   /** It has no more calls than this in flight: what may still reach the server after it was killed. */
@@ -33,15 +35,6 @@ export interface SlotShare {
   readonly renewedAt: number;
   /** From then on it has started no call: it has left, or was found dead. */
   readonly endedAt?: number;
-}
-
-/** What tells a process from all others, for as long as its machine runs. */
-export interface SlotProcess {
-  /** The machine and what bounds the meaning of a process id on it, such as a container. */
-  readonly space: string;
-  readonly pid: number;
-  /** In the machine's own unit; absent where it cannot be known. */
-  readonly startedAt?: string;
 }
 
 /** No call before `setAt + ms`, by the store's clock. */

@@ -1,59 +1,79 @@
-import type { HeldLock } from "../model/lock.ts";
+import type { HeldLock, LockState } from "../model/lock.ts";
 import { isoTime } from "../model/time.ts";
 import { inertLine } from "./inert-text.ts";
 import type { Palette } from "./palette.ts";
 import { formatMilliseconds } from "./quantities.ts";
 
-/** A lock for scripts. Times are ISO 8601, UTC. */
+/** A lock for scripts. Times are ISO 8601, UTC. The holder's members are absent when its record cannot be read. */
 export interface LockView {
   readonly id: string;
   readonly token: number;
-  readonly user: string;
-  readonly host: string;
-  readonly pid: number;
-  readonly command: string;
+  readonly user?: string;
+  readonly host?: string;
+  readonly pid?: number;
+  readonly command?: string;
   readonly url?: string;
   readonly acquired_at: string;
   readonly expires_at: string;
-  readonly expired: boolean;
+  readonly state: LockState;
 }
 
-/** A lock as it is at `now`, epoch milliseconds. */
-export function viewLock({ id, token, holder, acquiredAt, expiresAt }: HeldLock, now: number): LockView {
+/** A lock as it was when it was read. */
+export function viewLock({ id, token, holder, acquiredAt, expiresAt, state }: HeldLock): LockView {
   return {
     id,
     token,
     ...holder,
     acquired_at: isoTime(acquiredAt),
     expires_at: isoTime(expiresAt),
-    expired: expiresAt <= now,
+    state,
   };
 }
 
-/** Who, where and what: `ann on build-7 (process 4211, apply, https://ci.example/jobs/17)`. */
+/** Who and where: `ann on build-7 (process 4211, apply)`. */
 export function describeHolder({ holder }: HeldLock): string {
-  const { user, host, pid, command, url } = holder;
-  const job = url === undefined ? "" : `, ${url}`;
-  return inertLine(`${user} on ${host} (process ${pid}, ${command}${job})`);
+  if (holder === undefined) return "an unknown process (its record cannot be read)";
+  const { user, host, pid, command } = holder;
+  return inertLine(`${user} on ${host} (process ${pid}, ${command})`);
 }
 
-/** How long it has been held, and when it expires: `held for 2 min; it expires in 41 s unless it is renewed`. */
-export function describeAge({ acquiredAt, expiresAt }: HeldLock, now: number): string {
-  const held = `held for ${formatMilliseconds(Math.max(0, now - acquiredAt))}`;
-  return expiresAt <= now
-    ? `${held}; it expired ${formatMilliseconds(now - expiresAt)} ago`
-    : `${held}; it expires in ${formatMilliseconds(expiresAt - now)} unless it is renewed`;
+/** How long it has been held: `held for 2 min`. */
+export function describeAge({ acquiredAt, readAt }: HeldLock): string {
+  return `held for ${formatMilliseconds(Math.max(0, readAt - acquiredAt))}`;
+}
+
+/** What is known of its holder: `its process is running`, `its lease ends in 41 s unless it is renewed`. */
+export function describeState({ state, expiresAt, readAt }: HeldLock): string {
+  switch (state) {
+    case "running":
+      return "its process is running";
+    case "ended":
+      return "its process has ended";
+    case "leased":
+      return `its lease ends in ${formatMilliseconds(Math.max(0, expiresAt - readAt))} unless it is renewed`;
+    case "expired":
+      return `its lease ended ${formatMilliseconds(Math.max(0, readAt - expiresAt))} ago`;
+  }
+}
+
+/** The page of the holder's CI job. */
+export function describeJob({ holder }: HeldLock): string | undefined {
+  return holder?.url === undefined ? undefined : inertLine(holder.url);
 }
 
 /** A lock for people, some lines; ends with a line feed. */
-export function formatLock(lock: HeldLock, now: number, paint: Palette): string {
-  const head = lock.expiresAt <= now ? "Locked, and expired: the next writer takes it over." : "Locked.";
+export function formatLock(lock: HeldLock, paint: Palette): string {
+  const isFree = lock.state === "ended" || lock.state === "expired";
+  const head = isFree ? "Locked by a command that is gone: the next writer takes the lock over." : "Locked.";
   const rows = [
     ["id", lock.id],
     ["by", describeHolder(lock)],
+    ["job", describeJob(lock)],
     ["since", isoTime(lock.acquiredAt)],
-    ["", describeAge(lock, now)],
+    ["", `${describeAge(lock)}; ${describeState(lock)}`],
   ] as const;
-  const lines = rows.map(([name, value]) => `  ${paint("muted", name.padEnd(5))}  ${value}`);
+  const lines = rows.flatMap(([name, value]) =>
+    value === undefined ? [] : [`  ${paint("muted", name.padEnd(5))}  ${value}`],
+  );
   return `${paint("warning", head)}\n${lines.join("\n")}\n`;
 }

@@ -1,10 +1,10 @@
 import { onAbort } from "../model/on-abort.ts";
+import { systemProcesses } from "../model/process.ts";
 import type { SlotStore } from "../model/slots.ts";
 import { Executor } from "./executor.ts";
 import { Gate } from "./gate.ts";
 import type { ServiceOptions } from "./options.ts";
 import { checkOptions } from "./options.ts";
-import { identifyProcess, isProcessAlive } from "./process-identity.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import type { Redactor } from "./redact.ts";
 import { makeRedactor } from "./redact.ts";
@@ -81,8 +81,8 @@ export function openExecutor(options: ServiceOptions, random: () => number): Ope
 function shareThrough(store: SlotStore, { profile, timeoutMs }: ServiceOptions): SlotSharing {
   return {
     store,
-    process: identifyProcess(),
-    isAlive: isProcessAlive,
+    process: systemProcesses.self,
+    isAlive: systemProcesses.isAlive,
     holdMs: profile.settle_delay,
     timeoutMs,
   };

@@ -1,15 +1,16 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../model/ports.ts";
-import type { SlotPause, SlotProcess, SlotStore } from "../model/slots.ts";
+import type { ProcessIdentity } from "../model/process.ts";
+import type { SlotPause, SlotStore } from "../model/slots.ts";
 import type { RateBound } from "./rate-window.ts";
 import { divideSlots, joinPauses, leaveSlots, type SlotGrant } from "./slot-division.ts";
 
 /** How the slots of a process are shared with others. Times in milliseconds. */
 export interface SlotSharing {
   readonly store: SlotStore;
-  readonly process: SlotProcess;
+  readonly process: ProcessIdentity;
   /** Whether another process still runs; `undefined` when it cannot be seen from here. */
-  readonly isAlive: (process: SlotProcess) => boolean | undefined;
+  readonly isAlive: (process: ProcessIdentity) => boolean | undefined;
   /** How long a call whose end nobody saw may still be on its way to the server. */
   readonly holdMs: number;
   /** How long one call may take. */

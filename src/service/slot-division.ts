@@ -1,4 +1,5 @@
-import type { SlotPause, SlotProcess, SlotShare, SlotTable } from "../model/slots.ts";
+import type { ProcessIdentity } from "../model/process.ts";
+import type { SlotPause, SlotShare, SlotTable } from "../model/slots.ts";
 import type { RateBound } from "./rate-window.ts";
 
 /** Without a sign of life for this long a process has lost its slots, milliseconds. */
@@ -10,7 +11,7 @@ const marginMs = 2;
 /** What a process asks for, as it is at this moment. */
 export interface SlotNeed {
   readonly owner: string;
-  readonly process: SlotProcess;
+  readonly process: ProcessIdentity;
   readonly bound: RateBound;
   readonly holdMs: number;
   readonly timeoutMs: number;
@@ -35,7 +36,7 @@ export interface SlotGrant {
 /** What {@link divideSlots} goes by. `isAlive` tells `undefined` of a process that cannot be seen from here. */
 export interface SlotCircumstances {
   readonly now: number;
-  readonly isAlive: (process: SlotProcess) => boolean | undefined;
+  readonly isAlive: (process: ProcessIdentity) => boolean | undefined;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { RawBuilder } from "kysely";
 import type { LedgerQueries, LedgerTables } from "./schema.ts";
 import type { Step } from "./step.ts";
 
@@ -42,11 +43,13 @@ export interface LedgerDatabase {
     columns: readonly (keyof LedgerTables[Table] & string)[],
     take: TakeRows,
   ): Promise<void>;
+  /** SQL for whole epoch milliseconds: the server's clock, or the machine's where there is no server. */
+  readonly wallClock: RawBuilder<number>;
   /**
-   * Whole milliseconds of a clock that all who have this ledger open share; its zero is anywhere, and it may be set back
-   * between two transactions. Only inside a transaction.
+   * Whole milliseconds since the machine's boot, which no one can set. Present where every process that has this ledger
+   * open runs on one machine.
    */
-  sharedClock(queries: LedgerQueries): Promise<number>;
+  monotonicClock?(): number;
   /** Whether there is a ledger; when there is none, it may be made. Rejects when there is something else. */
   hasLedger(queries: LedgerQueries): Promise<boolean>;
   /** Makes what the tables are to lie in. Only inside an exclusive transaction, before the first migration. */

@@ -28,7 +28,7 @@ import type { HeldLock } from "../model/lock.ts";
  * | ledger-failed | the database failed in a way that has no code of its own; see the cause |
  * | ledger-of-another | the ledger belongs to another service or workspace |
  * | lock-held | another process holds the lock; see {@link LockHeldError} |
- * | lock-lost | the lease that this writer held has ended; the change was not made |
+ * | lock-lost | another writer has taken the lock since; the change was not made |
  */
 export type LedgerErrorCode =
   | "ledger-unreadable"
@@ -77,12 +77,16 @@ export class LockHeldError extends LedgerError {
   readonly lock: HeldLock;
 
   constructor(location: string, lock: HeldLock) {
-    const { user, host, pid, command } = lock.holder;
-    super(
-      "lock-held",
-      `The ledger ${location} is locked by ${user} on ${host} (process ${pid}, ${command}).`,
-      { hint: `Wait until it has ended. If it is gone for good: draftsync lock release ${lock.id}` },
-    );
+    super("lock-held", `The ledger ${location} is locked by ${nameHolder(lock)}.`, {
+      hint: `Wait until it has ended. If it is gone for good: draftsync lock release ${lock.id}`,
+    });
     this.lock = lock;
   }
+}
+
+/** The holder of a lock in words, as its record gives them. */
+export function nameHolder({ holder }: HeldLock): string {
+  if (holder === undefined) return "an unknown process (its record cannot be read)";
+  const { user, host, pid, command } = holder;
+  return `${user} on ${host} (process ${pid}, ${command})`;
 }

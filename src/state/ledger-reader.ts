@@ -14,7 +14,7 @@ export interface LedgerReader {
   load(): Promise<Recorded>;
   /** The service and the workspace that the ledger is bound to, without the rest of {@link LedgerReader.load}. */
   owner(): Promise<RecordedOwner>;
-  /** The lock that is held, expired or not. */
+  /** The lock that is held, whatever its state. */
   heldLock(): Promise<HeldLock | undefined>;
   /**
    * Everything the ledger holds, in a stable order and without secrets. Rejects with `ledger-missing` when there is none:

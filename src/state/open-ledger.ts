@@ -1,4 +1,5 @@
 import type { Clock, Ledger, LockStore } from "../model/ports.ts";
+import type { ProcessTable } from "../model/process.ts";
 import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
 import type { SlotStore } from "../model/slots.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
@@ -44,6 +45,8 @@ export interface StateStore extends Ledger, LockStore, SlotStore, LedgerReader {
 export interface OpenOptions {
   readonly location: string;
   readonly clock: Clock;
+  /** By which a lock's holder on this machine is judged; the machine's when absent. */
+  readonly processes?: ProcessTable;
   /** Another thread commits large groups of changes to a SQLite file; absent: this one does. */
   readonly commitThread?: CommitThreadOptions | undefined;
 }
@@ -67,7 +70,7 @@ export async function openLedger(options: OpenOptions): Promise<StateStore> {
   const database = await openDatabase(options);
   try {
     const isNew = await migrate(database, { migrations: allMigrations, clock: options.clock });
-    return new SqlLedger(database, options.clock, isNew);
+    return new SqlLedger(database, { clock: options.clock, processes: options.processes, isNew });
   } catch (error) {
     await database.close();
     throw error;
@@ -87,7 +90,7 @@ export async function openLedgerReader(options: ReaderOptions): Promise<LedgerRe
     await database.close();
     throw error;
   });
-  if (state === "current") return new SqlLedger(database, options.clock);
+  if (state === "current") return new SqlLedger(database, options);
   await database.close();
   const leave = state === "missing" || options.outdated === "leave";
   return leave ? missingLedger(database.location) : openOutdated(options, database.location);

@@ -129,6 +129,8 @@ export interface LeasesTable {
   holder: string | null;
   acquired_at: number | null;
   expires_at: number | null;
+  /** The end of the lease by the monotonic clock of the holder's boot; null where the ledger has none. */
+  lease_until: number | null;
 }
 
 /** The slots of the rate bound that a process has. `process` is JSON; moments are of the shared clock. */

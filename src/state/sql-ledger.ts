@@ -13,6 +13,7 @@ import type {
   OperationResult,
   RunRecord,
 } from "../model/ports.ts";
+import { type ProcessTable, systemProcesses } from "../model/process.ts";
 import type { Recorded, RecordedOwner } from "../model/recorded.ts";
 import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
 import type { SlotStore, SlotTable } from "../model/slots.ts";
@@ -33,6 +34,15 @@ import { StoredSlots } from "./stored-slots.ts";
 import { makeTakeIn, type TakeIn } from "./take-in.ts";
 import { WorkspaceLock } from "./workspace-lock.ts";
 import { WriteQueue } from "./write-queue.ts";
+
+/** What a {@link SqlLedger} works with. */
+export interface SqlLedgerParts {
+  readonly clock: Clock;
+  /** By which a lock's holder on this machine is judged; the machine's when absent. */
+  readonly processes?: ProcessTable | undefined;
+  /** Whether there was none before it was opened. */
+  readonly isNew?: boolean;
+}
 
 /**
  * The ledger in a database whose schema is there.
@@ -55,7 +65,10 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
   /** Whether there was none before it was opened. */
   readonly isNew: boolean;
 
-  constructor(database: LedgerDatabase, clock: Clock, isNew = false) {
+  constructor(
+    database: LedgerDatabase,
+    { clock, processes = systemProcesses, isNew = false }: SqlLedgerParts,
+  ) {
     this.isNew = isNew;
     this.#database = database;
     this.#journal = makeJournal(database.queries, clock);
@@ -67,7 +80,7 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
     });
     this.#slots = new StoredSlots(database);
     this.#lock = new WorkspaceLock(database, {
-      clock,
+      processes,
       commitNothing: () => this.#queue.add({ shown: false, steps: [] }),
     });
     this.#queue = new WriteQueue(database, {

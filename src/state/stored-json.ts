@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { lazily } from "../model/lazily.ts";
-import type { LockHolder } from "../model/lock.ts";
+import type { HeldLock, LockHolder } from "../model/lock.ts";
 import type { ApiError, CallFailure } from "../model/outcome.ts";
+import type { ProcessIdentity } from "../model/process.ts";
 import type { OperationIntent } from "../model/recorded.ts";
 import { type Attributes, fileKinds } from "../model/resource.ts";
-import type { SlotProcess } from "../model/slots.ts";
 
 const text = z.string().exactOptional();
 const number = z.number().exactOptional();
@@ -67,10 +67,20 @@ export const failureSchema = lazily(
 /** The column `totals`: whatever a run reported of itself. */
 export const totalsSchema = lazily((): z.ZodType<unknown> => z.json());
 
-/** The column `holder`. Members that it does not name are kept. */
-export const holderSchema = lazily(
+/** The column `process`. */
+export const processSchema = lazily(
+  (): z.ZodType<ProcessIdentity> =>
+    z.strictObject({
+      boot: z.string(),
+      namespace: z.string(),
+      pid: z.int(),
+      startedAt: text,
+    }),
+);
+
+const holderSchema = lazily(
   (): z.ZodType<LockHolder> =>
-    z.looseObject({
+    z.object({
       user: z.string(),
       host: z.string(),
       pid: z.int(),
@@ -79,12 +89,20 @@ export const holderSchema = lazily(
     }),
 );
 
-/** The column `process`. */
-export const slotProcessSchema = lazily(
-  (): z.ZodType<SlotProcess> =>
-    z.looseObject({
-      space: z.string(),
-      pid: z.int(),
-      startedAt: text,
-    }),
-);
+const holderProcessSchema = lazily(() => z.object({ process: processSchema() }));
+
+/** The column `holder`: as much of it as can be read. The lock holds without it, so a damaged one is no error. */
+export function parseHolder(json: string): Pick<HeldLock, "holder" | "process"> {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    return {};
+  }
+  const holder = holderSchema().safeParse(value);
+  const process = holderProcessSchema().safeParse(value);
+  return {
+    ...(holder.success ? { holder: holder.data } : {}),
+    ...(process.success ? { process: process.data.process } : {}),
+  };
+}

@@ -1,8 +1,9 @@
+import { sql } from "kysely";
 import type { SlotPause, SlotShare, SlotTable } from "../model/slots.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import type { LedgerQueries, SlotSharesTable } from "./schema.ts";
 import { compileStep, runSteps } from "./step.ts";
-import { slotProcessSchema } from "./stored-json.ts";
+import { processSchema } from "./stored-json.ts";
 import { StoredRow } from "./stored-row.ts";
 
 const shareColumns = [
@@ -38,10 +39,18 @@ export class StoredSlots {
   async update(decide: (table: SlotTable, now: number) => SlotTable): Promise<SlotTable> {
     return this.#database.transaction("write", async (queries) => {
       const before = await this.#read(queries);
-      const after = decide(before, await this.#database.sharedClock(queries));
+      const after = decide(before, await this.#sharedClock(queries));
       await this.#write(queries, before, after);
       return after;
     });
+  }
+
+  /** Of all processes that share the ledger: the clock of their boot, or that of the database server. */
+  async #sharedClock(queries: LedgerQueries): Promise<number> {
+    const { monotonicClock, wallClock } = this.#database;
+    if (monotonicClock !== undefined) return monotonicClock();
+    const asked = sql<{ now: number }>`select ${wallClock} as now`;
+    return (await asked.execute(queries)).rows[0]?.now ?? 0;
   }
 
   async #read(queries: LedgerQueries): Promise<SlotTable> {
@@ -68,7 +77,7 @@ export class StoredSlots {
     const endedAt = row.optionalInteger("ended_at");
     return {
       owner: row.text("owner"),
-      process: row.json("process", slotProcessSchema),
+      process: row.json("process", processSchema),
       slots: row.integer("slots"),
       inFlight: row.integer("in_flight"),
       wanted: row.integer("wanted"),

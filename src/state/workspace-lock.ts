@@ -1,16 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
-import { defaultHeartbeatMs, defaultLeaseMs, type HeldLock } from "../model/lock.ts";
-import type { Clock, Lease, LockRequest } from "../model/ports.ts";
+import { defaultHeartbeatMs, defaultLeaseMs, type HeldLock, type LockState } from "../model/lock.ts";
+import type { Lease, LockRequest } from "../model/ports.ts";
+import { isSameProcess, type ProcessTable } from "../model/process.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
-import { LedgerError, LockHeldError } from "./ledger-error.ts";
+import { LedgerError, LockHeldError, nameHolder } from "./ledger-error.ts";
 import type { LedgerQueries } from "./schema.ts";
 import { compileStep, runStep, type Step } from "./step.ts";
-import { holderSchema } from "./stored-json.ts";
+import { parseHolder } from "./stored-json.ts";
 import { StoredRow } from "./stored-row.ts";
 
 interface WorkspaceLockParts {
-  readonly clock: Clock;
+  /** The processes by which a holder on this machine is judged. */
+  readonly processes: ProcessTable;
   /** Commits an empty transaction, in its turn: the fence in it is the heartbeat. */
   readonly commitNothing: () => Promise<void>;
 }
@@ -23,12 +25,18 @@ interface OwnLease {
 }
 
 /**
- * One ledger's lock, as one store sees it; model/ports.ts draws its states. Every change of it is one conditional
- * UPDATE of its row, which every database runs one after the other, so it holds without sessions, advisory locks and
- * clocks that agree: a pooler may hand each transaction another connection.
+ * The locks that stores of this process hold. A lock that this process holds by its row and not by this set was left
+ * behind by a store that was closed, or failed to release it.
+ */
+const heldHere = new Set<string>();
+
+/**
+ * One ledger's lock, as one store sees it; model/ports.ts draws its states. Every change of it is one UPDATE of its row
+ * in a writing transaction, so it holds without sessions, advisory locks and clocks that agree: a pooler may hand each
+ * transaction another connection.
  *
- * Expiry is measured by the machine's wall clock. One that is wrong, or jumps, lets a lock be taken over too early or
- * too late, and no more: whoever is overtaken finds a newer token in its next transaction and commits nothing.
+ * The token alone decides which writer commits. The holder's process, or else its lease, only decides when another
+ * writer may take the lock over.
  */
 export class WorkspaceLock {
   readonly #database: LedgerDatabase;
@@ -39,33 +47,18 @@ export class WorkspaceLock {
   constructor(database: LedgerDatabase, parts: WorkspaceLockParts) {
     this.#database = database;
     this.#parts = parts;
-    this.#statements = compileStatements(database.queries);
+    this.#statements = compileStatements(database);
   }
 
-  /** Rejects with {@link LockHeldError} while somebody's lease, this store's own included, has not expired. */
-  async acquire({
-    holder,
-    leaseMs = defaultLeaseMs,
-    heartbeatMs = defaultHeartbeatMs,
-  }: LockRequest): Promise<Lease> {
-    const { clock, commitNothing } = this.#parts;
-    const lockId = randomUUID();
-    const { lock, before } = await this.#database.transaction("write", async (queries) => {
-      const before = await this.read(queries);
-      const now = clock.now();
-      const take = this.#statements.take({
-        lock_id: lockId,
-        holder: JSON.stringify(holder),
-        now,
-        until: now + leaseMs,
-      });
-      const taken = await runStep(queries, take);
-      const lock = await this.read(queries);
-      if (lock === undefined) throw new LedgerError("ledger-conflict", "The lock changed while it was read.");
-      if (taken === 0) throw new LockHeldError(this.#database.location, lock);
-      return { lock, before };
-    });
+  /** Rejects with {@link LockHeldError} while the lock is held: model/lock.ts says when another holder loses it. */
+  async acquire(request: LockRequest): Promise<Lease> {
+    const { leaseMs = defaultLeaseMs, heartbeatMs = defaultHeartbeatMs } = request;
+    const { commitNothing } = this.#parts;
+    const { lock, before } = await this.#database.transaction("write", (queries) =>
+      this.#take(queries, { ...request, leaseMs }),
+    );
     this.stop();
+    heldHere.add(lock.id);
     const heartbeat = setInterval(() => beat(), heartbeatMs);
     // A process with nothing else to do is not kept alive by holding a lock.
     heartbeat.unref();
@@ -90,16 +83,20 @@ export class WorkspaceLock {
   }
 
   /**
-   * The first step of every writing transaction of this store, made anew for each: it renews the store's lease, and is
-   * refused when that is not the newest any more, or has expired. The row stays locked until the transaction ends, so that
-   * nobody can take the lock over between this check and the commit. `undefined`: this store has no lease.
+   * The first step of every writing transaction of this store, made for each: it renews the store's lease, and is refused
+   * when the row carries another token. The row stays locked until the transaction ends, so that no other writer takes the
+   * lock over between this check and the commit. `undefined`: this store has no lease.
    */
   fence(): Step | undefined {
     if (this.#own === undefined) return undefined;
     const { lock, leaseMs } = this.#own;
-    const now = this.#parts.clock.now();
     const { id: lock_id, token } = lock;
-    const renew = this.#statements.renew({ lock_id, token, now, until: now + leaseMs });
+    const renew = this.#statements.renew({
+      lock_id,
+      token,
+      lease: leaseMs,
+      lease_until: this.#leaseUntil(leaseMs),
+    });
     return { ...renew, refusal: "the lock was lost" };
   }
 
@@ -107,16 +104,29 @@ export class WorkspaceLock {
   async lost(): Promise<Error> {
     try {
       const found = await this.#database.transaction("read", (queries) => this.read(queries));
-      return describeLoss(this.#database.location, found, this.#own?.lock);
+      return describeLoss(found);
     } catch (error) {
       return error instanceof Error ? error : new LedgerError("ledger-failed", String(error));
     }
   }
 
-  /** The lock that is held, expired or not. Part of a transaction. */
+  /** The lock that is held, whatever its state. Part of a transaction. */
   async read(queries: LedgerQueries): Promise<HeldLock | undefined> {
-    const columns = ["id", "token", "lock_id", "holder", "acquired_at", "expires_at"] as const;
-    const values = await queries.selectFrom("leases").select(columns).executeTakeFirst();
+    const columns = [
+      "id",
+      "token",
+      "lock_id",
+      "holder",
+      "acquired_at",
+      "expires_at",
+      "lease_until",
+      "now",
+    ] as const;
+    const values = await queries
+      .selectFrom("leases")
+      .select(["id", "token", "lock_id", "holder", "acquired_at", "expires_at", "lease_until"])
+      .select(this.#database.wallClock.as("now"))
+      .executeTakeFirst();
     const shape = { location: this.#database.location, table: "leases", columns, keyLength: 1 };
     const row = new StoredRow(
       shape,
@@ -125,13 +135,15 @@ export class WorkspaceLock {
     const token = row.integer("token");
     const id = row.optionalText("lock_id");
     if (id === undefined) return undefined;
-    return {
+    const lock = {
       id,
       token,
-      holder: row.json("holder", holderSchema),
+      ...parseHolder(row.text("holder")),
       acquiredAt: row.integer("acquired_at"),
       expiresAt: row.integer("expires_at"),
+      readAt: row.integer("now"),
     };
+    return { ...lock, state: this.#judge(lock, row.optionalInteger("lease_until")) };
   }
 
   /** False when no lock of this id is held. */
@@ -142,9 +154,52 @@ export class WorkspaceLock {
     return released > 0;
   }
 
-  /** Ends the heartbeat; the lease stays until it expires. */
+  /** Ends the heartbeat: this store writes no more under its lease. */
   stop(): void {
-    clearInterval(this.#own?.heartbeat);
+    if (this.#own === undefined) return;
+    clearInterval(this.#own.heartbeat);
+    heldHere.delete(this.#own.lock.id);
+  }
+
+  async #take(
+    queries: LedgerQueries,
+    { holder, leaseMs, takeOver = [] }: LockRequest & { readonly leaseMs: number },
+  ): Promise<{ readonly lock: HeldLock; readonly before: HeldLock | undefined }> {
+    const before = await this.read(queries);
+    if (before !== undefined && !isFree(before, takeOver))
+      throw new LockHeldError(this.#database.location, before);
+    const lock_id = randomUUID();
+    const take = this.#statements.take({
+      lock_id,
+      holder: JSON.stringify({ ...holder, process: this.#parts.processes.self }),
+      lease: leaseMs,
+      lease_until: this.#leaseUntil(leaseMs),
+    });
+    await runStep(queries, take);
+    const lock = await this.read(queries);
+    if (lock === undefined) throw new LedgerError("ledger-conflict", "The lock changed while it was read.");
+    return { lock: { ...lock, state: "running" }, before };
+  }
+
+  #judge(lock: Omit<HeldLock, "state">, leaseUntil: number | undefined): LockState {
+    const { processes } = this.#parts;
+    const { id, process: holder, expiresAt, readAt } = lock;
+    if (holder !== undefined && isSameProcess(holder, processes.self))
+      return heldHere.has(id) ? "running" : "ended";
+    const alive = holder === undefined ? undefined : processes.isAlive(holder);
+    if (alive !== undefined) return alive ? "running" : "ended";
+    const monotonic = this.#database.monotonicClock?.();
+    const isOver =
+      monotonic !== undefined && leaseUntil !== undefined && holder?.boot === processes.self.boot
+        ? leaseUntil <= monotonic
+        : expiresAt <= readAt;
+    return isOver ? "expired" : "leased";
+  }
+
+  /** The end of a lease by the clock of this boot, which no one sets; null where the machines that share the ledger differ. */
+  #leaseUntil(leaseMs: number): number | null {
+    const now = this.#database.monotonicClock?.();
+    return now === undefined ? null : now + leaseMs;
   }
 
   async #release(id: string): Promise<void> {
@@ -155,28 +210,36 @@ export class WorkspaceLock {
   }
 }
 
-function compileStatements(db: LedgerQueries) {
-  const free = { lock_id: null, holder: null, acquired_at: null, expires_at: null };
+/** `takeOver` lists locks whose run has failed: the lease of such a holder need not end first, its process must. */
+function isFree({ id, state }: HeldLock, takeOver: readonly string[]): boolean {
+  if (state === "leased") return takeOver.includes(id);
+  return state !== "running";
+}
+
+function compileStatements({ queries: db, wallClock }: LedgerDatabase) {
+  const free = { lock_id: null, holder: null, acquired_at: null, expires_at: null, lease_until: null };
   return {
-    take: compileStep<{ lock_id: string; holder: string; now: number; until: number }>((slot) =>
-      db
-        .updateTable("leases")
-        .set({
+    take: compileStep<{ lock_id: string; holder: string; lease: number; lease_until: number | null }>(
+      (slot) =>
+        db.updateTable("leases").set({
           token: sql<number>`token + 1`,
           lock_id: slot("lock_id"),
           holder: slot("holder"),
-          acquired_at: slot("now"),
-          expires_at: slot("until"),
-        })
-        .where((eb) => eb.or([eb("lock_id", "is", null), eb("expires_at", "<=", slot("now"))])),
+          acquired_at: wallClock,
+          expires_at: sql<number>`${wallClock} + ${slot("lease")}`,
+          lease_until: slot("lease_until"),
+        }),
     ),
-    renew: compileStep<{ lock_id: string; token: number; now: number; until: number }>((slot) =>
-      db
-        .updateTable("leases")
-        .set({ expires_at: slot("until") })
-        .where("lock_id", "=", slot("lock_id"))
-        .where("token", "=", slot("token"))
-        .where("expires_at", ">", slot("now")),
+    renew: compileStep<{ lock_id: string; token: number; lease: number; lease_until: number | null }>(
+      (slot) =>
+        db
+          .updateTable("leases")
+          .set({
+            expires_at: sql<number>`${wallClock} + ${slot("lease")}`,
+            lease_until: slot("lease_until"),
+          })
+          .where("lock_id", "=", slot("lock_id"))
+          .where("token", "=", slot("token")),
     ),
     release: compileStep<{ lock_id: string }>((slot) =>
       db.updateTable("leases").set(free).where("lock_id", "=", slot("lock_id")),
@@ -184,17 +247,12 @@ function compileStatements(db: LedgerQueries) {
   };
 }
 
-function describeLoss(location: string, found: HeldLock | undefined, own: HeldLock | undefined): LedgerError {
-  return new LedgerError(
-    "lock-lost",
-    `The lock of the ledger ${location} was lost: ${howLost(found, own)}. Nothing of this change was stored.`,
-    { hint: "Run the command again once the lock is free: `draftsync lock status` shows who holds it." },
-  );
-}
-
-function howLost(found: HeldLock | undefined, own: HeldLock | undefined): string {
-  if (found === undefined) return "it was released by force, or has passed through other hands since";
-  if (found.id === own?.id) return "this process stood still for longer than its lease";
-  const { user, host, pid, command } = found.holder;
-  return `${user} on ${host} (process ${pid}, ${command}) has taken it over`;
+function describeLoss(found: HeldLock | undefined): LedgerError {
+  const how =
+    found === undefined
+      ? "it was released by force, or another command held it since"
+      : `${nameHolder(found)} has taken it over`;
+  return new LedgerError("lock-lost", `The lock of the workspace was lost: ${how}.`, {
+    hint: "This change was not stored. Wait until the lock is free (`draftsync lock status`), then run `draftsync plan`.",
+  });
 }

@@ -12,7 +12,7 @@ const fileId = (draft: number, at: number) => draft * 100 + at;
 const list = (draft: number) =>
   Array.from({ length: filesEach }, (_none, at) => `{ file_id: ${fileId(draft, at)} }`).join(", ");
 
-const { sandbox, proxy, folder, options, run, start, expireLock } = useWorkspace({
+const { sandbox, proxy, folder, options, run, start } = useWorkspace({
   files: Object.fromEntries(
     Array.from({ length: drafts }, (_none, at) => [
       `manifests/${at + 1}.yaml`,
@@ -43,7 +43,6 @@ async function unknownRequests(): Promise<string[]> {
 }
 
 async function expectMadeGood(): Promise<void> {
-  expireLock();
   expect(await run(...apply)).toMatchObject({ code: 0 });
   const attached = sandbox.state().attachments.map((attachment) => attachment.fileId);
   expect(attached).toHaveLength(drafts * filesEach);
@@ -101,7 +100,6 @@ test("a disk that is full in the middle of it: what was sent and not recorded is
   expect([3, 4]).toContain(ended.code);
   expect(proxy.seen.length).toBeGreaterThan(0);
   expect(await unknownRequests()).toEqual([]);
-  expireLock();
   if (ended.code === 4) expect(await run("state", "recover")).toMatchObject({ code: 0 });
   await expectMadeGood();
 });

@@ -3,13 +3,14 @@ import { join } from "node:path";
 import Database from "libsql";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Clock, systemClock } from "../../src/model/ports.ts";
+import { type ProcessTable, systemProcesses } from "../../src/model/process.ts";
 import { openLedger, type StateStore } from "../../src/state/open-ledger.ts";
 import { describeLedgerJournal } from "../unit/state/ledger-journal-suite.ts";
 import { describeLedgerLock } from "../unit/state/ledger-lock-suite.ts";
 import { describeLedgerState } from "../unit/state/ledger-state-suite.ts";
 import { describeLedger } from "../unit/state/ledger-suite.ts";
 import { attached, attachOperation, hurriedClock, sampleRun } from "../unit/state/ledger-values.ts";
-import { freshFolder } from "../unit/state/samples.ts";
+import { freshFolder, lockPlace } from "../unit/state/samples.ts";
 import { scriptOf } from "./support/thread-script.ts";
 
 const compiled = new URL("../../dist/state/sqlite/commit-worker.cjs", import.meta.url);
@@ -17,9 +18,13 @@ const compiled = new URL("../../dist/state/sqlite/commit-worker.cjs", import.met
 /** Every change goes to the thread, however small. */
 async function openOnThread(
   location: string,
-  { clock = systemClock, script = compiled }: { readonly clock?: Clock; readonly script?: URL } = {},
+  {
+    clock = systemClock,
+    script = compiled,
+    processes = systemProcesses,
+  }: { readonly clock?: Clock; readonly script?: URL; readonly processes?: ProcessTable | undefined } = {},
 ): Promise<StateStore> {
-  const ledger = await openLedger({ location, clock, commitThread: { script, crowd: 1 } });
+  const ledger = await openLedger({ location, clock, processes, commitThread: { script, crowd: 1 } });
   onTestFinished(() => ledger.close());
   return ledger;
 }
@@ -34,9 +39,9 @@ async function makeOnThread() {
 describeLedger(name, makeOnThread);
 describeLedgerJournal(name, makeOnThread);
 describeLedgerState(name, makeOnThread);
-describeLedgerLock(name, async () => {
+describeLedgerLock(name, () => {
   const location = join(freshFolder(), "state.db");
-  return (clock) => openOnThread(location, { clock });
+  return { ...lockPlace(location), open: (processes) => openOnThread(location, { processes }) };
 });
 
 describe("a ledger that a thread commits to", () => {

@@ -35,22 +35,6 @@ import {
   writeConfig,
 } from "./stage.mjs";
 
-const alive = (pid) => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-};
-
-/** The lock of a process that was killed is released, as a person would who knows that it is gone. */
-async function freeLock() {
-  const { code, stdout } = await run(["lock", "status", "--json"]);
-  const lock = code === 0 ? JSON.parse(stdout).lock : null;
-  if (lock !== null && !alive(lock.pid)) await run(["lock", "release", lock.id, "--auto-approve"]);
-}
-
 async function disturb(until) {
   while (Date.now() < until) {
     if (random() < 0.7) editSome();
@@ -64,7 +48,6 @@ async function disturb(until) {
       ["state", "export"],
     ]);
     const { code } = await run(command, { signal, afterMs });
-    if (code === 6 || code === "SIGKILL") await freeLock();
     if (code === 4 && random() < 0.5) await resolveAll();
   }
 }
@@ -73,7 +56,6 @@ async function disturb(until) {
 async function converge() {
   editSome();
   for (let round = 0; round < 10; round += 1) {
-    await freeLock();
     await resolveAll();
     await run(["apply", "--auto-approve", "--max-deletes", "100", "--allow-empty"]);
     const { code } = await run(["plan", "--detailed-exitcode"]);

@@ -39,10 +39,10 @@ describe("docs/interface.md", () => {
 describe("docs/reliability.md", () => {
   const promises = readText("docs/reliability.md").split("\n## ")[1]?.split("\n### ").slice(1) ?? [];
 
-  test("has the eighteen promises, each with a test", () => {
-    expect(promises.map((promise) => /^P\d+/.exec(promise)?.[0])).toEqual(
-      Array.from({ length: 18 }, (_none, at) => `P${at + 1}`),
-    );
+  test("has the promises in order, each with a test", () => {
+    const numbers = promises.map((promise) => Number(/^P(\d+)/.exec(promise)?.[1]));
+    expect(numbers.slice(0, 18)).toEqual(Array.from({ length: 18 }, (_none, at) => at + 1));
+    expect(numbers).toContain(20);
     for (const promise of promises) expect(promise).toMatch(/^- `test\//m);
   });
 

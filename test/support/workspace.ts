@@ -1,5 +1,3 @@
-import { join } from "node:path";
-import Database from "libsql";
 import { afterEach, beforeEach, expect } from "vitest";
 import type { Arrival, Sandbox, SandboxOptions } from "../../src/sandbox/server.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
@@ -45,8 +43,6 @@ export interface Workspace {
   start(args: readonly string[], env?: Env): Running;
   /** Starts an apply without asking, and waits until this many of its calls are held. Whatever is called after them passes. */
   holdApply(calls: number, env?: Env): Promise<HeldApply>;
-  /** The lock of a run that could not give it back: its minute has passed. */
-  expireLock(): void;
 }
 
 /** Nothing waits for the rate, or for the service to settle. */
@@ -132,11 +128,6 @@ export function useWorkspace(settings: Settings): Workspace {
       await expect.poll(() => proxy.seen.length - before, { timeout: 60_000 }).toBe(calls);
       proxy.choose = () => undefined;
       return { ...holder, answer };
-    },
-    expireLock: () => {
-      const database = new Database(join(now().folder.path, ".draftsync/state.db"));
-      database.exec(`update leases set expires_at = ${Date.now()} where expires_at is not null`);
-      database.close();
     },
   };
 }

@@ -6,6 +6,7 @@ import { storedObjectsMigration } from "./0004-stored-objects.ts";
 import { looksMigration } from "./0005-looks.ts";
 import { confirmedByGetMigration } from "./0006-confirmed-by-get.ts";
 import { roundsMigration } from "./0007-rounds.ts";
+import { lockClocksMigration } from "./0008-lock-clocks.ts";
 
 /** Every migration, numbered from 1 without gaps, in the order in which they are applied. */
 export const allMigrations: readonly Migration[] = [
@@ -16,4 +17,5 @@ export const allMigrations: readonly Migration[] = [
   looksMigration,
   confirmedByGetMigration,
   roundsMigration,
+  lockClocksMigration,
 ];

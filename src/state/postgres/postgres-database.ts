@@ -109,6 +109,7 @@ const typeParser: typeof pg.types.getTypeParser = (oid: number, format?: "text" 
 class PostgresLedgerDatabase implements LedgerDatabase {
   readonly location: string;
   readonly queries: LedgerQueries;
+  readonly wallClock = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
   readonly #schema: string;
   readonly #clock: Clock;
   readonly #sockets: ReadonlySet<Socket>;
@@ -164,11 +165,6 @@ class PostgresLedgerDatabase implements LedgerDatabase {
     const names = sql.join(columns.map((column) => sql.ref(column)));
     const all = sql<Record<string, unknown>>`select ${names} from ${sql.table(table)}`;
     take((await all.execute(queries)).rows.map((row) => columns.map((column) => row[column])));
-  }
-
-  async sharedClock(queries: LedgerQueries): Promise<number> {
-    const asked = sql<{ now: number }>`select (extract(epoch from clock_timestamp()) * 1000)::bigint as now`;
-    return (await asked.execute(queries)).rows[0]?.now ?? 0;
   }
 
   async hasLedger(queries: LedgerQueries): Promise<boolean> {

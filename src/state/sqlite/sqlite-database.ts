@@ -96,6 +96,7 @@ function patientlyWith<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
 class SqliteLedgerDatabase implements LedgerDatabase {
   readonly location: string;
   readonly queries: LedgerQueries;
+  readonly wallClock = sql<number>`cast(unixepoch('subsec') * 1000 as integer)`;
   readonly #session: Session;
   readonly #clock: Clock;
   readonly #file: FileIdentity | undefined;
@@ -172,8 +173,7 @@ class SqliteLedgerDatabase implements LedgerDatabase {
     }
   }
 
-  /** All are on one machine: its monotonic clock, which begins anew when it does. */
-  async sharedClock(): Promise<number> {
+  monotonicClock(): number {
     return Number(process.hrtime.bigint() / 1_000_000n);
   }
 

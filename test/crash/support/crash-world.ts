@@ -41,7 +41,7 @@ export interface CrashWorld {
   readonly proxy: KillProxy;
   /** Starts a life; `onKill` is called when the byte is reached. */
   begin(point?: BytePoint, onKill?: () => void): Promise<Life>;
-  /** The operations that the ledger has beyond those of the beginning. The lock of who was killed is released. */
+  /** The operations that the ledger has beyond those of the beginning. */
   readLedger(life: Life): Promise<readonly StoredOperation[]>;
   close(): Promise<void>;
 }
@@ -101,9 +101,5 @@ export async function startCrashWorld({ apply, databaseUrl }: CrashWorldOptions)
 }
 
 function operationsOf(life: Pick<Life, "ledger">): Promise<readonly StoredOperation[]> {
-  return withLedger(life.ledger, async (ledger) => {
-    const lock = await ledger.heldLock();
-    if (lock !== undefined) await ledger.releaseLock(lock.id);
-    return ledger.operations();
-  });
+  return withLedger(life.ledger, (ledger) => ledger.operations());
 }

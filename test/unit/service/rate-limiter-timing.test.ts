@@ -227,7 +227,7 @@ describe("with others", () => {
         return table;
       },
     },
-    process: { space: "here", pid: 1 },
+    process: { boot: "here", namespace: "", pid: 1 },
     isAlive: () => true,
     holdMs: 500,
     timeoutMs: 100,

@@ -47,7 +47,13 @@ function makeClaim() {
       }),
   };
   const claim = new SlotClaim(
-    { store, process: { space: "here", pid: 1 }, isAlive: () => true, holdMs: 500, timeoutMs: 100 },
+    {
+      store,
+      process: { boot: "here", namespace: "", pid: 1 },
+      isAlive: () => true,
+      holdMs: 500,
+      timeoutMs: 100,
+    },
     {
       bound: { limit: 10, windowMs: 1_000 },
       clock: { now: () => time.now, monotonic: () => time.monotonic },
@@ -88,7 +94,14 @@ function settle(): Promise<void> {
 
 function other(slots: number, wanted: number): SlotShare {
   const times = { windowMs: 1_000, holdMs: 500, timeoutMs: 100, servedAt: 7_000, renewedAt: 7_000 };
-  return { owner: "other", process: { space: "here", pid: 2 }, slots, inFlight: 1, wanted, ...times };
+  return {
+    owner: "other",
+    process: { boot: "here", namespace: "", pid: 2 },
+    slots,
+    inFlight: 1,
+    wanted,
+    ...times,
+  };
 }
 
 test("a grant rises once it is durable, and lowers when it is decided", async () => {

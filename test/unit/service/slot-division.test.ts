@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { SlotProcess, SlotShare, SlotTable } from "../../../src/model/slots.ts";
+import type { ProcessIdentity } from "../../../src/model/process.ts";
+import type { SlotShare, SlotTable } from "../../../src/model/slots.ts";
 import {
   divideSlots,
   joinPauses,
@@ -15,7 +16,7 @@ const bound = { limit: 10, windowMs: 1_000 };
 function share(owner: string, other: Partial<SlotShare> = {}): SlotShare {
   return {
     owner,
-    process: { space: "here", pid: 1 },
+    process: { boot: "here", namespace: "", pid: 1 },
     slots: 4,
     inFlight: 2,
     wanted: 4,
@@ -29,7 +30,7 @@ function share(owner: string, other: Partial<SlotShare> = {}): SlotShare {
 }
 
 function need(other: Partial<SlotNeed> = {}): SlotNeed {
-  const process: SlotProcess = { space: "here", pid: 9 };
+  const process: ProcessIdentity = { boot: "here", namespace: "", pid: 9 };
   const base = { owner: "me", process, bound, holdMs: 5_000, timeoutMs: 300 };
   return { ...base, used: 0, inFlight: 0, wanted: 1, wantedInFlight: 1, ...other };
 }

@@ -1,26 +1,20 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { LockHolder } from "../../../src/model/lock.ts";
-import type { Clock, LockRequest } from "../../../src/model/ports.ts";
+import type { LockRequest } from "../../../src/model/ports.ts";
+import { type ProcessTable, systemProcesses } from "../../../src/model/process.ts";
 import type { StateStore } from "../../../src/state/open-ledger.ts";
 import { attached, attachOperation, sampleRun } from "./ledger-values.ts";
 
-/** Opens one ledger, the same with every call, each time as another process would. Closed by whoever made it. */
-export type OpenAgain = (clock: Clock) => Promise<StateStore>;
-
-/** Longer than any test: nothing beats unless the test says so. */
-const never = 1_000_000_000;
-
-/** A wall clock that a test moves by hand. */
-export function virtualClock(): Clock & { pass(ms: number): void } {
-  let now = 1_700_000_000_000;
-  return {
-    now: () => now,
-    monotonic: () => performance.now(),
-    pass: (ms) => {
-      now += ms;
-    },
-  };
+/** One ledger. */
+export interface LockPlace {
+  /** Opens it, each time as another process would. Closed after the test. */
+  open(processes?: ProcessTable): Promise<StateStore>;
+  /** Runs a statement on the table `leases`. */
+  execute(statement: string): Promise<void>;
 }
+
+/** Longer than any test: no heartbeat unless the test asks for one. */
+const never = 1_000_000_000;
 
 /** A minute's lease for a process of this name, without a heartbeat. */
 export function lockRequest(user: string, other: Partial<LockRequest> = {}): LockRequest {
@@ -28,38 +22,64 @@ export function lockRequest(user: string, other: Partial<LockRequest> = {}): Loc
   return { holder, leaseMs: 60_000, heartbeatMs: never, ...other };
 }
 
-const lost = { name: "LedgerError", code: "lock-lost" };
+/** A process on a machine of its own: no other can judge it, and it can judge no other. */
+export function onMachine(boot: string): ProcessTable {
+  return { self: { boot, namespace: "", pid: 7, startedAt: "1" }, isAlive: () => undefined };
+}
 
-/** What the lock of every ledger does, whatever database it lives in. */
-export function describeLedgerLock(name: string, make: () => Promise<OpenAgain>): void {
+/** A process of this number on one machine, where those that are in `dead` have ended. */
+function onThisMachine(pid: number, dead: ReadonlySet<number>): ProcessTable {
+  const { boot, namespace } = systemProcesses.self;
+  return {
+    self: { boot, namespace, pid, startedAt: "1" },
+    isAlive: (other) => (other.boot === boot ? !dead.has(other.pid) : undefined),
+  };
+}
+
+/** Statements that let time pass for the row of the lock. */
+export const passing = {
+  wall: (ms: number) =>
+    `update leases set expires_at = expires_at - ${ms}, acquired_at = acquired_at - ${ms}`,
+  all: (ms: number) =>
+    `update leases set expires_at = expires_at - ${ms}, acquired_at = acquired_at - ${ms}, lease_until = lease_until - ${ms}`,
+};
+
+const lost = { name: "LedgerError", code: "lock-lost" };
+const day = 86_400_000;
+
+/** The lock of a ledger, in every database. */
+export function describeLedgerLock(name: string, make: () => LockPlace): void {
   describe(`${name}: the lock`, () => {
     afterEach(() => void vi.useRealTimers());
 
+    /** Two processes on machines of their own. */
     async function makeTwo() {
-      const open = await make();
-      const clock = virtualClock();
-      return { clock, ann: await open(clock), bob: await open(clock), open };
+      const { open, execute } = make();
+      const ann = await open(onMachine("ann's"));
+      const bob = await open(onMachine("bob's"));
+      return { ann, bob, pass: (ms: number) => execute(passing.all(ms)), open };
     }
 
-    test("is held by one at a time, and tells who that is", async () => {
-      const { ann, bob, clock } = await makeTwo();
+    test("is held by one at a time, and names its holder", async () => {
+      const { ann, bob } = await makeTwo();
       expect(await bob.heldLock()).toBeUndefined();
       const url = "https://ci.example/jobs/17";
       const request = lockRequest("ann\n\u001b[31m \u0000 😀");
       const lease = await ann.acquireLock({ ...request, holder: { ...request.holder, url } });
       const held = await bob.heldLock();
-      expect(held).toEqual({
+      expect(held).toMatchObject({
         id: expect.stringMatching(/^[0-9a-f-]{36}$/),
         token: 1,
         holder: { ...request.holder, url },
-        acquiredAt: clock.now(),
-        expiresAt: clock.now() + 60_000,
+        process: onMachine("ann's").self,
+        state: "leased",
       });
-      expect(lease).toMatchObject({ lock: held });
+      expect((held?.expiresAt ?? 0) - (held?.acquiredAt ?? 0)).toBe(60_000);
+      expect(lease.lock).toMatchObject({ id: held?.id, token: 1, state: "running" });
       expect(lease.tookOver).toBeUndefined();
       await expect(bob.acquireLock(lockRequest("bob"))).rejects.toMatchObject({
         code: "lock-held",
-        lock: held,
+        lock: { id: held?.id },
         hint: expect.stringContaining(`lock release ${held?.id}`),
       });
       await expect(ann.acquireLock(lockRequest("ann"))).rejects.toMatchObject({ code: "lock-held" });
@@ -69,9 +89,8 @@ export function describeLedgerLock(name: string, make: () => Promise<OpenAgain>)
     });
 
     test("is given to one of many that ask at the same time", async () => {
-      const open = await make();
-      const clock = virtualClock();
-      const stores = await Promise.all(Array.from({ length: 8 }, () => open(clock)));
+      const { open } = make();
+      const stores = await Promise.all(Array.from({ length: 8 }, () => open()));
       const ends = await Promise.allSettled(
         stores.map((store, at) => store.acquireLock(lockRequest(`u${at}`))),
       );
@@ -89,40 +108,43 @@ export function describeLedgerLock(name: string, make: () => Promise<OpenAgain>)
     });
 
     test("is renewed by every commit", async () => {
-      const { ann, bob, clock } = await makeTwo();
+      const { ann, bob, pass } = await makeTwo();
       await ann.acquireLock(lockRequest("ann"));
       for (let fileId = 1; fileId <= 3; fileId += 1) {
-        clock.pass(59_999);
+        await pass(59_000);
         await ann.record([attached(fileId)]);
       }
-      expect(await bob.heldLock()).toMatchObject({ token: 1, expiresAt: clock.now() + 60_000 });
+      expect(await bob.heldLock()).toMatchObject({ token: 1, state: "leased" });
     });
 
     test("is renewed by the heartbeat, until it is released", async () => {
       vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
-      const { ann, bob, clock } = await makeTwo();
+      const { ann, bob, pass } = await makeTwo();
       const lease = await ann.acquireLock(lockRequest("ann", { heartbeatMs: 20_000 }));
-      for (let beat = 1; beat <= 5; beat += 1) {
-        clock.pass(20_000);
-        vi.advanceTimersByTime(20_000);
-        const renewed = clock.now() + 60_000;
-        await expect.poll(async () => (await bob.heldLock())?.expiresAt).toBe(renewed);
+      for (let beat = 1; beat <= 3; beat += 1) {
+        await pass(day);
+        expect((await bob.heldLock())?.state).toBe("expired");
+        const beaten = async () => {
+          vi.advanceTimersByTime(20_000);
+          return (await bob.heldLock())?.state;
+        };
+        await expect.poll(beaten, { timeout: 30_000 }).toBe("leased");
       }
       await lease.release();
       expect(vi.getTimerCount()).toBe(0);
     });
 
-    test("that has expired is taken over, and its holder can commit nothing more", async () => {
-      const { ann, bob, clock } = await makeTwo();
+    test("of another machine is taken over once its lease has ended, and its holder can commit nothing more", async () => {
+      const { ann, bob, pass } = await makeTwo();
       const lease = await ann.acquireLock(lockRequest("ann"));
       await ann.startRun(sampleRun);
       await ann.begin(attachOperation("op"));
       const before = await bob.export();
-      clock.pass(60_000);
+      await pass(60_000);
       const taken = await bob.acquireLock(lockRequest("bob"));
       expect(taken).toMatchObject({
         lock: { token: 2 },
-        tookOver: { id: lease.lock.id, holder: { user: "ann" } },
+        tookOver: { id: lease.lock.id, holder: { user: "ann" }, state: "expired" },
       });
       const finished = ann.finish("op", { outcome: "done", attempts: 1 }, [attached(1)]);
       await expect(finished).rejects.toMatchObject({ ...lost, message: expect.stringContaining("bob") });
@@ -137,28 +159,76 @@ export function describeLedgerLock(name: string, make: () => Promise<OpenAgain>)
       for (const write of writes) await expect(write()).rejects.toMatchObject(lost);
       await lease.release();
       expect(await bob.export()).toEqual(before);
-      expect(await bob.heldLock()).toEqual(taken.lock);
+      expect(await bob.heldLock()).toMatchObject({ id: taken.lock.id, token: 2 });
       await bob.record([attached(4)]);
     });
 
-    test("that has expired is lost, though nobody took it over", async () => {
-      const { ann, bob, clock } = await makeTwo();
+    test("is still held when its lease has ended and no other took it over", async () => {
+      const { ann, bob, pass } = await makeTwo();
       const lease = await ann.acquireLock(lockRequest("ann"));
-      clock.pass(60_000);
-      await expect(ann.record([attached(1)])).rejects.toMatchObject(lost);
-      await expect(lease.renew()).rejects.toMatchObject(lost);
-      expect(await bob.heldLock()).toEqual(lease.lock);
-      expect((await bob.load()).attachments).toEqual([]);
-      const again = await ann.acquireLock(lockRequest("ann"));
-      expect(again).toMatchObject({ lock: { token: 2 }, tookOver: { id: lease.lock.id } });
+      await pass(day);
       await ann.record([attached(1)]);
+      expect(await bob.heldLock()).toMatchObject({ id: lease.lock.id, token: 1, state: "leased" });
+      await expect(bob.acquireLock(lockRequest("bob"))).rejects.toMatchObject({ code: "lock-held" });
+    });
+
+    test("of a process on this machine is taken over when the process has ended, and never by the clock", async () => {
+      const { open, execute } = make();
+      const dead = new Set<number>();
+      const ann = await open(onThisMachine(1, dead));
+      const bob = await open(onThisMachine(2, dead));
+      await ann.acquireLock(lockRequest("ann"));
+      for (const ms of [day, -2 * day]) {
+        await execute(passing.all(ms));
+        await expect(bob.acquireLock(lockRequest("bob"))).rejects.toMatchObject({
+          code: "lock-held",
+          lock: { state: "running" },
+        });
+      }
+      await ann.record([attached(1)]);
+      dead.add(1);
+      const taken = await bob.acquireLock(lockRequest("bob"));
+      expect(taken).toMatchObject({ lock: { token: 2 }, tookOver: { state: "ended" } });
+      await expect(ann.record([attached(2)])).rejects.toMatchObject(lost);
+    });
+
+    test("of a failed run is taken over before its lease ends, unless its process runs", async () => {
+      const { ann, bob, open } = await makeTwo();
+      const { lock } = await ann.acquireLock(lockRequest("ann"));
+      const other = lockRequest("bob", { takeOver: ["another"] });
+      await expect(bob.acquireLock(other)).rejects.toMatchObject({ code: "lock-held" });
+      const taken = await bob.acquireLock(lockRequest("bob", { takeOver: [lock.id] }));
+      expect(taken).toMatchObject({ lock: { token: 2 }, tookOver: { id: lock.id } });
+      const neighbor = await open({
+        self: { ...onMachine("bob's").self, pid: 8 },
+        isAlive: () => true,
+      });
+      const again = lockRequest("carl", { takeOver: [taken.lock.id] });
+      await expect(neighbor.acquireLock(again)).rejects.toMatchObject({ code: "lock-held" });
+    });
+
+    test.each([
+      ["cut off", `'{"user":"ann"'`],
+      ["of another kind", `'[1,2]'`],
+      ["without its process", `'{"user":"ann","host":"h","pid":1,"command":"apply"}'`],
+    ])("whose holder's record is %s goes by its lease", async (_what, json) => {
+      const { open, execute } = make();
+      const ann = await open();
+      const bob = await open(onMachine("bob's"));
+      await ann.acquireLock(lockRequest("ann"));
+      await execute(`update leases set holder = ${json}`);
+      expect(await bob.heldLock()).toMatchObject({ token: 1, state: "leased" });
+      await expect(bob.acquireLock(lockRequest("bob"))).rejects.toMatchObject({ code: "lock-held" });
+      await ann.record([attached(1)]);
+      await execute(passing.all(60_000));
+      expect((await bob.acquireLock(lockRequest("bob"))).tookOver).toMatchObject({ state: "expired" });
     });
 
     test("is released by force only by its id", async () => {
       const { ann, bob } = await makeTwo();
       const lease = await ann.acquireLock(lockRequest("ann"));
       expect(await bob.releaseLock("another")).toBe(false);
-      expect(await bob.heldLock()).toEqual(lease.lock);
+      expect(await bob.heldLock()).toMatchObject({ id: lease.lock.id });
       expect(await bob.releaseLock(lease.lock.id)).toBe(true);
       expect(await bob.heldLock()).toBeUndefined();
       expect(await bob.releaseLock(lease.lock.id)).toBe(false);
@@ -178,12 +248,15 @@ export function describeLedgerLock(name: string, make: () => Promise<OpenAgain>)
       expect((await bob.load()).serial).toBe(0);
     });
 
-    test("stays with a process that closed its ledger without releasing it", async () => {
-      const { bob, clock, open } = await makeTwo();
-      const gone = await open(clock);
+    test("of a store that was closed without releasing it is free at once for its own process", async () => {
+      const { open } = make();
+      const gone = await open();
+      const bob = await open();
       const { lock } = await gone.acquireLock(lockRequest("gone"));
+      await expect(bob.acquireLock(lockRequest("bob"))).rejects.toMatchObject({ code: "lock-held" });
       await gone.close();
-      await expect(bob.acquireLock(lockRequest("bob"))).rejects.toMatchObject({ code: "lock-held", lock });
+      const taken = await bob.acquireLock(lockRequest("bob"));
+      expect(taken.tookOver).toMatchObject({ id: lock.id, state: "ended" });
     });
   });
 }

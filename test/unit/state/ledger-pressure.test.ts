@@ -51,7 +51,7 @@ test("a full disk fails the change that does not fit, and loses nothing", async 
   const location = join(freshFolder(), "state.db");
   const database = await openSqlite({ location, clock: systemClock });
   await migrate(database, { migrations: allMigrations, clock: systemClock });
-  const ledger = new SqlLedger(database, systemClock);
+  const ledger = new SqlLedger(database, { clock: systemClock });
   onTestFinished(() => ledger.close());
   await ledger.record([attached(1)]);
   const [size] = (await sql<{ page_count: number }>`pragma page_count`.execute(database.queries)).rows;

@@ -1,12 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { SlotShare, SlotTable } from "../../../src/model/slots.ts";
 import type { StateStore } from "../../../src/state/open-ledger.ts";
-import { type OpenAgain, virtualClock } from "./ledger-lock-suite.ts";
+
+/** Opens one ledger, the same with every call, each time as another process would. */
+type OpenAgain = () => Promise<StateStore>;
 
 function share(owner: string, other: Partial<SlotShare> = {}): SlotShare {
   return {
     owner,
-    process: { space: "a machine", pid: 7, startedAt: "123" },
+    process: { boot: "a machine", namespace: "", pid: 7, startedAt: "123" },
     slots: 5,
     inFlight: 2,
     wanted: 9,
@@ -24,7 +26,7 @@ export function describeLedgerSlots(name: string, make: () => Promise<OpenAgain>
   describe(`${name}: the slots of the rate bound`, () => {
     async function makeTwo(): Promise<readonly [StateStore, StateStore]> {
       const open = await make();
-      return [await open(virtualClock()), await open(virtualClock())];
+      return [await open(), await open()];
     }
 
     const read = async (store: StateStore): Promise<SlotTable> => {
@@ -39,7 +41,10 @@ export function describeLedgerSlots(name: string, make: () => Promise<OpenAgain>
     test("are there for everyone who has the ledger open, as they were put", async () => {
       const [ann, bob] = await makeTwo();
       expect(await read(ann)).toEqual({ shares: [] });
-      const shares = [share("a"), share("b", { endedAt: 17, process: { space: "é 😀", pid: 1 } })];
+      const shares = [
+        share("a"),
+        share("b", { endedAt: 17, process: { boot: "é 😀", namespace: "", pid: 1 } }),
+      ];
       const pause = { setAt: 3, ms: 60_000 };
       expect(await ann.updateSlots(() => ({ shares, pause }))).toEqual({ shares, pause });
       expect(await read(bob)).toEqual({ shares, pause });

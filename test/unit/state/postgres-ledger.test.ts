@@ -1,11 +1,11 @@
 import { describeLedgerJournal } from "./ledger-journal-suite.ts";
-import { describeLedgerLock, type OpenAgain } from "./ledger-lock-suite.ts";
+import { describeLedgerLock } from "./ledger-lock-suite.ts";
 import { describeLedgerRounds } from "./ledger-rounds-suite.ts";
 import { describeLedgerSlots } from "./ledger-slots-suite.ts";
 import { describeLedgerState } from "./ledger-state-suite.ts";
 import { describeLedger } from "./ledger-suite.ts";
 import { describeLedgerTakeIn } from "./ledger-take-in-suite.ts";
-import { freshSchema, openForTest } from "./samples.ts";
+import { freshSchema, lockPlace, openForTest } from "./samples.ts";
 
 async function makePostgres() {
   const location = freshSchema();
@@ -18,10 +18,8 @@ describeLedgerState("PostgreSQL", makePostgres);
 describeLedgerRounds("PostgreSQL", makePostgres);
 describeLedgerTakeIn("PostgreSQL", makePostgres);
 
-async function makeOpenAgain(): Promise<OpenAgain> {
+describeLedgerLock("PostgreSQL", () => lockPlace(freshSchema()));
+describeLedgerSlots("PostgreSQL", async () => {
   const location = freshSchema();
-  return (clock) => openForTest(location, clock);
-}
-
-describeLedgerLock("PostgreSQL", makeOpenAgain);
-describeLedgerSlots("PostgreSQL", makeOpenAgain);
+  return () => openForTest(location);
+});

@@ -2,10 +2,14 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import Database from "libsql";
 import pg from "pg";
 import { inject, onTestFinished } from "vitest";
 import { type Clock, systemClock } from "../../../src/model/ports.ts";
+import type { ProcessTable } from "../../../src/model/process.ts";
 import { openLedger, type StateStore } from "../../../src/state/open-ledger.ts";
+import { isPostgresLocation } from "../../../src/state/postgres/postgres-location.ts";
+import type { LockPlace } from "./ledger-lock-suite.ts";
 
 /** A folder of its own for a test, gone after it. */
 export function freshFolder(): string {
@@ -67,8 +71,31 @@ export const databases: readonly { readonly name: string; readonly locate: () =>
 ];
 
 /** Opens a ledger that is closed after the test. */
-export async function openForTest(location: string, clock: Clock = systemClock): Promise<StateStore> {
-  const ledger = await openLedger({ location, clock });
+export async function openForTest(
+  location: string,
+  clock: Clock = systemClock,
+  processes?: ProcessTable,
+): Promise<StateStore> {
+  const ledger = await openLedger({ location, clock, ...(processes === undefined ? {} : { processes }) });
   onTestFinished(() => ledger.close());
   return ledger;
+}
+
+/** A ledger with a way to its table `leases` that is not the ledger's. */
+export function lockPlace(location: string): LockPlace {
+  return {
+    open: (processes) => openForTest(location, systemClock, processes),
+    execute: (statement) => executeIn(location, statement),
+  };
+}
+
+/** Runs a statement on the table `leases` of a ledger. */
+export async function executeIn(location: string, statement: string): Promise<void> {
+  if (isPostgresLocation(location)) {
+    await askServer(statement.replace("leases", `${schemaOf(location)}.leases`));
+    return;
+  }
+  const database = new Database(location);
+  database.exec(statement);
+  database.close();
 }

@@ -1,12 +1,13 @@
 import { join } from "node:path";
+import { expect, test } from "vitest";
 import { describeLedgerJournal } from "./ledger-journal-suite.ts";
-import { describeLedgerLock, type OpenAgain } from "./ledger-lock-suite.ts";
+import { describeLedgerLock, lockRequest, onMachine, passing } from "./ledger-lock-suite.ts";
 import { describeLedgerRounds } from "./ledger-rounds-suite.ts";
 import { describeLedgerSlots } from "./ledger-slots-suite.ts";
 import { describeLedgerState } from "./ledger-state-suite.ts";
 import { describeLedger } from "./ledger-suite.ts";
 import { describeLedgerTakeIn } from "./ledger-take-in-suite.ts";
-import { freshFolder, openForTest } from "./samples.ts";
+import { freshFolder, lockPlace, openForTest } from "./samples.ts";
 
 async function makeSqlite() {
   const location = join(freshFolder(), "state.db");
@@ -19,10 +20,24 @@ describeLedgerState("SQLite", makeSqlite);
 describeLedgerRounds("SQLite", makeSqlite);
 describeLedgerTakeIn("SQLite", makeSqlite);
 
-async function makeOpenAgain(): Promise<OpenAgain> {
+describeLedgerLock("SQLite", () => lockPlace(join(freshFolder(), "state.db")));
+describeLedgerSlots("SQLite", async () => {
   const location = join(freshFolder(), "state.db");
-  return (clock) => openForTest(location, clock);
-}
+  return () => openForTest(location);
+});
 
-describeLedgerLock("SQLite", makeOpenAgain);
-describeLedgerSlots("SQLite", makeOpenAgain);
+test("a lease goes by the clock of the boot, which no one can set", async () => {
+  const { open, execute } = lockPlace(join(freshFolder(), "state.db"));
+  const container = (namespace: string) => ({
+    self: { boot: "this boot", namespace, pid: 7 },
+    isAlive: () => undefined,
+  });
+  const ann = await open(container("one"));
+  const bob = await open(container("two"));
+  await ann.acquireLock(lockRequest("ann"));
+  await execute(passing.wall(86_400_000));
+  await expect(bob.acquireLock(lockRequest("bob"))).rejects.toMatchObject({ code: "lock-held" });
+  // A copy of the file on another machine, or the same machine after a restart, has another clock.
+  const later = await open(onMachine("another boot"));
+  expect(await later.heldLock()).toMatchObject({ state: "expired" });
+});

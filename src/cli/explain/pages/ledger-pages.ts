@@ -164,17 +164,18 @@ export const ledgerPages = {
     meaning:
       "One process at a time may change a workspace. The message names the holder: user, host, process or CI job.",
     cure: [
-      "Wait until it has ended; `draftsync lock status` shows how it stands.",
-      "A holder that is gone lets go by itself a minute after it was last heard of. If it is gone for good and you cannot wait: `draftsync lock release ID`.",
+      "Wait for it: `--lock-timeout 10m`. `draftsync lock status` shows the holder and whether its process runs.",
+      "A process that has ended on this machine needs no waiting: the next command takes its lock over. A holder on another machine or in another container loses the lock a minute after its last sign of life. If it is gone for good and you cannot wait: `draftsync lock release ID`.",
       "In pipelines, let jobs of one workspace run one after the other (a concurrency group).",
     ],
   },
   "lock-lost": {
     title: "The lock was lost while the command was running",
     meaning:
-      "It was released by force, or the process stood still for longer than its lease of a minute. What could not be recorded is named; it may be in a recovery file.",
+      "It was released by force, or a command on another machine or in another container took it over: it had heard nothing of this process for a minute. A slow process alone never loses its lock. The ledger itself is in order. Outcomes that could not be recorded are in recovery files.",
     cure: [
-      "Once the lock is free (`draftsync lock status`), run `draftsync state recover` if it is asked for, then `draftsync plan`.",
+      "Wait until the lock is free: `draftsync lock status`.",
+      "Run `draftsync state recover` if the message asks for it, then `draftsync plan`.",
     ],
   },
   "outcome-not-recorded": {

@@ -22,8 +22,11 @@ export const logPages = {
   },
   "lock-not-released": {
     title: "The lock was not given back",
-    meaning: "The ledger could not be reached at the end. The lock expires by itself within a minute.",
-    cure: ["Wait a minute, or take it away: `draftsync lock status`, then `draftsync lock release`."],
+    meaning:
+      "The ledger could not be reached at the end. The next command on this machine takes the lock over; on another machine or in another container it is free after a minute.",
+    cure: [
+      "Nothing, or to free it at once elsewhere: `draftsync lock status`, then `draftsync lock release ID`.",
+    ],
   },
   "outcome-handed-over": {
     title: "What became of a call could be kept nowhere but here",

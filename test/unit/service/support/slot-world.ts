@@ -1,4 +1,5 @@
-import type { SlotProcess, SlotStore, SlotTable } from "../../../../src/model/slots.ts";
+import type { ProcessIdentity } from "../../../../src/model/process.ts";
+import type { SlotStore, SlotTable } from "../../../../src/model/slots.ts";
 import { Gate } from "../../../../src/service/gate.ts";
 import { RateLimiter } from "../../../../src/service/rate-limiter.ts";
 import type { RateBound } from "../../../../src/service/rate-window.ts";
@@ -75,7 +76,7 @@ export class SlotWorld {
     return new SlotWorldProcess(this, { ...this.#options, tripMs, pid: this.#pids });
   }
 
-  isAlive = ({ pid }: SlotProcess): boolean | undefined => {
+  isAlive = ({ pid }: ProcessIdentity): boolean | undefined => {
     if (!this.#dead.has(pid)) return true;
     return this.#options.seen === false ? undefined : false;
   };
@@ -143,7 +144,13 @@ export class SlotWorldProcess {
         monotonic: () => performance.now(),
       },
       maxWaitMs: 60_000,
-      sharing: { store, process: { space: "test", pid }, isAlive: world.isAlive, holdMs, timeoutMs: 100 },
+      sharing: {
+        store,
+        process: { boot: "test", namespace: "", pid },
+        isAlive: world.isAlive,
+        holdMs,
+        timeoutMs: 100,
+      },
       onHeldBack: (reason, ms) => void this.heldBack.push({ reason, ms }),
     });
   }

@@ -1,0 +1,81 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { useWorkspace } from "../support/workspace.ts";
+import { passing } from "../unit/state/ledger-lock-suite.ts";
+import { executeIn, freshSchema } from "../unit/state/samples.ts";
+
+const { folder, start, holdApply } = useWorkspace({
+  files: { "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }, { file_id: 2 }]\n" },
+  service: { timeout: "10m", concurrency: "1" },
+});
+
+const hour = 3_600_000;
+
+/** Where a command keeps its ledger: `env` is what tells it. */
+interface Place {
+  readonly location: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const places = [
+  { name: "SQLite", place: (): Place => ({ location: join(folder.path, ".draftsync/state.db"), env: {} }) },
+  {
+    name: "PostgreSQL",
+    place: (): Place => {
+      const location = freshSchema();
+      return { location, env: { DRAFTSYNC_STATE: location } };
+    },
+  },
+];
+
+/** A process whose wall clock jumps by so many hours when it has sent its first call. */
+function jumping(hours: number): Readonly<Record<string, string>> {
+  const code = `import { existsSync } from "node:fs";
+    const now = Date.now; Date.now = () => now() + (existsSync(process.env.JUMP) ? ${hours * hour} : 0);`;
+  return {
+    JUMP: join(folder.path, "jump"),
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}`,
+  };
+}
+
+describe.each(places)("$name: the lock of a process that was killed", ({ place }) => {
+  test("is taken over at once, with a note that names the process", async () => {
+    const { env } = place();
+    const holder = await holdApply(1, env);
+    holder.kill("SIGKILL");
+    await holder.ended;
+    const next = await start(["apply", "--auto-approve"], env).ended;
+    expect(next).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(`(process ${holder.pid}, apply)`),
+    });
+    expect(next.stderr).toContain("its process has ended");
+  });
+
+  test("is kept by a live process whose clock jumps, and the run ends well", async () => {
+    for (const hours of [24, -24]) {
+      const { env } = place();
+      await folder.write({
+        "manifests/a.yaml": `draft: ${30 + hours}\nproduct_files: [{ file_id: 1 }, { file_id: 2 }]\n`,
+      });
+      const holder = await holdApply(1, { ...env, ...jumping(hours) });
+      await folder.write({ jump: "" });
+      const rival = await start(["apply", "--auto-approve"], env).ended;
+      expect(rival).toMatchObject({ code: 6, stderr: expect.stringContaining("[lock-held]") });
+      holder.answer();
+      expect(await holder.ended).toMatchObject({ code: 0 });
+      await folder.remove("jump");
+    }
+  });
+
+  test("is kept by a process that was stopped for longer than the lease", async () => {
+    const { env, location } = place();
+    const holder = await holdApply(1, env);
+    holder.kill("SIGSTOP");
+    await executeIn(location, passing.all(hour));
+    expect(await start(["apply", "--auto-approve"], env).ended).toMatchObject({ code: 6 });
+    holder.answer();
+    holder.kill("SIGCONT");
+    expect(await holder.ended).toMatchObject({ code: 0 });
+  });
+});
