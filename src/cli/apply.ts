@@ -23,7 +23,7 @@ interface ApplyFlags extends WorkspaceFlags, LimitFlags, RefreshFlags {
   readonly json?: boolean;
   readonly target?: readonly string[];
   readonly maxDeletes?: number;
-  readonly allowEmpty?: boolean;
+  readonly removeDrafts?: boolean;
 }
 
 /** `draftsync apply` */
@@ -40,7 +40,7 @@ export const defineApply: DefineCommand = (program, cli) => {
     .option("--target <address>", "only this address and what is below it (may be repeated)", collect)
     .addOption(refreshOption())
     .option("--max-deletes <percent>", "detach up to this share of the recorded files", parsePercent)
-    .option("--allow-empty", "let manifests that ask for nothing detach everything")
+    .option("--remove-drafts", "delete the files of drafts that are no longer declared")
     .addHelpText(
       "after",
       examples(
@@ -80,10 +80,11 @@ async function applyLocked(
     file === undefined
       ? await prepare(cli, workspace, flags)
       : await prepareSaved(cli, workspace, { file, flags });
-  const { plan, recorded, placeOf } = prepared;
+  const { plan, placeOf } = prepared;
   if (flags.json) announce(cli, plan);
   else await (file === undefined ? showPlan(cli, plan, { format: "text" }) : showPlanSummary(cli, plan));
-  if (await refuse(cli, workspace, { plan, recorded, flags })) return cli.end(exitCode.refused);
+  if (await refuse(cli, workspace, { ...prepared, flags, removedDrafts: consentTo(cli, file, flags) }))
+    return cli.end(exitCode.refused);
   const isNothing = plan.changes.every(isBlocked);
   // What was seen to be otherwise than recorded is no decision of anybody: the ledger takes it in without a question.
   if (isNothing && (plan.drift ?? []).length === 0) {
@@ -99,7 +100,7 @@ async function applyLocked(
     const service = await workspace.connect(emit);
     const approved = await approve(cli, {
       given: isNothing || flags.autoApprove,
-      question: "\nCarry out these changes?",
+      question: questionFor(plan),
       to: "to apply",
       declined: "Not applied; nothing was changed.",
     });
@@ -169,16 +170,43 @@ async function loadFresh({ config, ledger }: Workspace, plan: Plan): Promise<Rec
   return recorded;
 }
 
+/**
+ * Whether a person consents to deleting the files of drafts that are no longer declared: by a saved plan, which contains the
+ * deletes, by a flag, or by answering the question that names them.
+ */
+function consentTo(
+  { terminal }: Cli,
+  file: string | undefined,
+  { removeDrafts, autoApprove }: ApplyFlags,
+): "delete" | undefined {
+  const isAsked = terminal.interactive && !autoApprove;
+  return file !== undefined || removeDrafts || isAsked ? "delete" : undefined;
+}
+
+function questionFor({ removed_drafts: removed }: Plan): string {
+  if (removed.length === 0) return "\nCarry out these changes?";
+  const drafts = removed.length === 1 ? "1 draft" : `${removed.length} drafts`;
+  return `\nCarry out these changes, and delete the files of ${drafts} no longer declared?`;
+}
+
+interface Refusing {
+  readonly plan: Plan;
+  readonly recorded: Recorded;
+  readonly flags: ApplyFlags;
+  /** Absent: as the config says. */
+  readonly removedDrafts: "delete" | undefined;
+}
+
 async function refuse(
   { terminal }: Cli,
   { config }: Workspace,
-  { plan, recorded, flags }: { plan: Plan; recorded: Recorded; flags: ApplyFlags },
+  { plan, recorded, flags, removedDrafts }: Refusing,
 ): Promise<boolean> {
   const { checkSafety } = await import("../plan/safety.ts");
-  const { maxDeletes, allowEmpty } = config.safety;
+  const { maxDeletes } = config.safety;
   const refusals = checkSafety(plan, recorded, {
     maxDeletes: { ...maxDeletes, percent: flags.maxDeletes ?? maxDeletes.percent },
-    allowEmpty: flags.allowEmpty ?? allowEmpty,
+    removedDrafts: removedDrafts ?? config.safety.removedDrafts,
   });
   if (refusals.length === 0) return false;
   tellDiagnostics(terminal, "Refused; nothing was changed.", refusals);

@@ -103,10 +103,12 @@ export const configSchema = z
           })
           .prefault({})
           .describe("A plan that detaches more files than both of these is refused"),
-        allow_empty: z
-          .boolean()
-          .default(false)
-          .describe("Whether manifests that ask for nothing may detach everything"),
+        removed_drafts: z
+          .enum(["refuse", "delete"])
+          .default("refuse")
+          .describe(
+            "What happens to the files of recorded drafts that are no longer declared: `refuse`, they are deleted only with consent (a saved plan, the question on a terminal, `--remove-drafts`); `delete`, without",
+          ),
       })
       .prefault({})
       .describe("What a plan may do without being asked twice"),

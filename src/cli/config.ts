@@ -97,7 +97,7 @@ function compileConfig(content: ConfigFile, file: string, { cwd, env, flags }: C
   const root = dirname(file);
   const baseUrl = flags.baseUrl ?? (env.DRAFTSYNC_BASE_URL || undefined);
   const state = flags.state ?? (env.DRAFTSYNC_STATE || undefined);
-  const { max_deletes, allow_empty } = content.safety;
+  const { max_deletes: maxDeletes, removed_drafts: removedDrafts } = content.safety;
   return Object.freeze({
     root,
     file,
@@ -106,7 +106,7 @@ function compileConfig(content: ConfigFile, file: string, { cwd, env, flags }: C
     service: compileService(content.service, baseUrl, root),
     stateLocation: state === undefined ? recordedLocation(content.state, root) : locate(state, cwd),
     refresh: compileRefresh(content.refresh),
-    safety: { maxDeletes: max_deletes, allowEmpty: allow_empty },
+    safety: { maxDeletes, removedDrafts },
     reconcile: { allow: new Set(content.reconcile.allow), lockWaitMs: content.reconcile.lock_wait },
     notify: compileNotify(content.notify, root),
   });

@@ -58,7 +58,8 @@ async function runPlan(cli: Cli, flags: PlanFlags): Promise<void> {
       ...(refresh === undefined ? {} : { refresh }),
       emit: progress.emit,
     }).finally(progress.stop);
-    const refusals = checkSafety(plan, recorded, workspace.config.safety);
+    // A saved plan is consent to the deletes it shows, so they are no reason to refuse it.
+    const refusals = checkSafety(plan, recorded, { ...workspace.config.safety, removedDrafts: "delete" });
     await showPlan(cli, plan, { ...flags, refusals, root: workspace.config.root });
     if (flags.out !== undefined) await savePlan(cli, plan, flags.out);
     if (refusals.length > 0) tellDiagnostics(cli.terminal, "Apply will refuse this plan:", refusals);

@@ -1,8 +1,10 @@
 import type { Command } from "commander";
-import { parseAddress, publicationAddress } from "../model/address.ts";
+import type { Address } from "../model/address.ts";
+import { formatAddress, parseAddress, publicationAddress } from "../model/address.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import { systemClock } from "../model/ports.ts";
 import type { Recorded } from "../model/recorded.ts";
+import { isInScope } from "../model/scope.ts";
 import { approve } from "./approval.ts";
 import type { Cli, WorkspaceFlags } from "./cli.ts";
 import { examples, withWorkspaceFlags } from "./cli.ts";
@@ -19,12 +21,16 @@ export function defineEdits(state: Command, cli: Cli): void {
   withWorkspaceFlags(state.command("rm"))
     .summary("forget what is recorded; nothing happens at the service")
     .description(
-      "Drops attachments and duplicates from the ledger. What stays attached at the service is nobody's then: when a " +
-        "manifest still asks for it, the next apply finds it attached and adopts it.",
+      "Drops attachments and duplicates from the ledger, or a draft with all its files: draftsync then no longer manages " +
+        "them. Everything stays attached at the service; when a manifest still declares a file, the next apply finds it " +
+        "attached and adopts it. Publications stay recorded, so that none is repeated.",
     )
-    .argument("<address...>", "as `state list` shows them")
+    .argument("<address...>", "as `state list` shows them, or drafts")
     .option("--auto-approve", "do not ask; needed where nobody can be asked")
-    .addHelpText("after", examples("draftsync state rm drafts/48213/product_files/9900011"))
+    .addHelpText(
+      "after",
+      examples("draftsync state rm drafts/48213/product_files/9900011", "draftsync state rm drafts/48213"),
+    )
     .action((addresses: string[], flags: EditFlags) => runRemove(cli, addresses, flags));
   withWorkspaceFlags(state.command("mv"))
     .summary("record an attachment under another address")
@@ -45,7 +51,7 @@ export function defineEdits(state: Command, cli: Cli): void {
 
 async function runRemove(cli: Cli, addresses: readonly string[], flags: EditFlags): Promise<void> {
   await edit(cli, flags, "state rm", async (recorded) => {
-    const effects = addresses.map((address) => removalOf(address, recorded));
+    const effects = addresses.flatMap((address) => removalOf(address, recorded));
     const approved = await approve(cli, {
       given: flags.autoApprove,
       question: `Forget ${addresses.length === 1 ? addresses[0] : `these ${addresses.length}`}? Nothing is detached at the service.`,
@@ -59,21 +65,17 @@ async function runRemove(cli: Cli, addresses: readonly string[], flags: EditFlag
   });
 }
 
-function removalOf(
-  address: string,
-  { attachments, duplicates, publications, inDoubt }: Recorded,
-): LedgerEffect {
+function removalOf(address: string, recorded: Recorded): readonly LedgerEffect[] {
+  const { attachments, duplicates, publications, inDoubt } = recorded;
+  const parsed = parseAddress(address);
+  if (parsed?.type === "draft") return draftRemoval(parsed, recorded);
   if (inDoubt.some((operation) => operation.address === address)) {
-    throw refusal(
-      `${address} is in doubt`,
-      "Say what became of it: draftsync resolve ADDRESS --done|--not-done",
-    );
+    throw refusal(`${address} is in doubt`, settleFirst(address));
   }
   const attachment = attachments.find((each) => each.address === address);
-  if (attachment !== undefined) return { type: "detached", target: attachment };
-  const parsed = parseAddress(address);
+  if (attachment !== undefined) return [{ type: "detached", target: attachment }];
   if (parsed?.type === "duplicate" && duplicates.some(({ name }) => name === parsed.name)) {
-    return { type: "duplicate_forgotten", name: parsed.name };
+    return [{ type: "duplicate_forgotten", name: parsed.name }];
   }
   if (publications.some(({ draftId }) => address === publicationAddress(draftId))) {
     throw refusal(
@@ -82,6 +84,24 @@ function removalOf(
     );
   }
   throw unknown(address);
+}
+
+/** Every file of the draft and its protection. */
+function draftRemoval(
+  draft: Extract<Address, { type: "draft" }>,
+  { attachments, protectedDrafts, inDoubt }: Recorded,
+): readonly LedgerEffect[] {
+  const { draftId } = draft;
+  const open = inDoubt.find(({ address }) => isInScope(address, draft));
+  if (open !== undefined) {
+    throw refusal(`${open.address} is in doubt`, settleFirst(open.address));
+  }
+  const files = attachments.filter((attachment) => attachment.draftId === draftId);
+  if (files.length === 0) throw unknown(formatAddress(draft));
+  return [
+    ...files.map((target): LedgerEffect => ({ type: "detached", target })),
+    ...(protectedDrafts.has(draftId) ? [{ type: "protection", draftId, protect: false } as const] : []),
+  ];
 }
 
 async function runMove(
@@ -137,6 +157,10 @@ async function record(
   await ledger.record(effects);
   await ledger.startRun({ id, command, planId: "", startedAt });
   await ledger.finishRun(id, { totals: { done: effects.length, calls: 0 }, status: "done" });
+}
+
+function settleFirst(address: string): string {
+  return `Settle it first: draftsync resolve ${address} --done|--not-done`;
 }
 
 function refusal(message: string, hint: string): CliError {

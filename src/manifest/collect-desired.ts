@@ -49,7 +49,7 @@ export class DesiredCollector {
   }
 
   #addDraft(file: string, draft: PageDraft): void {
-    const { draftId, protect, publish, position, span, attachments, spans } = draft;
+    const { draftId, protect, managed, publish, position, span, attachments, spans } = draft;
     const first = this.#draftPlaces.get(draftId);
     if (first !== undefined) {
       this.#report(file, {
@@ -72,6 +72,7 @@ export class DesiredCollector {
     this.#drafts.push({
       draftId,
       protect,
+      managed,
       attachments,
       ...(publish === undefined ? {} : { publish }),
       file,

@@ -150,12 +150,16 @@ export const draftDocument = z
       }),
     ),
     product_files: z.optional(
-      z.array(productFile).meta({ description: "The product files that must be attached to the draft." }),
+      z.array(productFile).meta({
+        description:
+          "The product files that must be attached to the draft. Left out: not managed. `[]`: none.",
+      }),
     ),
     promotional_files: z.optional(
-      z
-        .array(promotionalFile)
-        .meta({ description: "The promotional files that must be attached to the draft." }),
+      z.array(promotionalFile).meta({
+        description:
+          "The promotional files that must be attached to the draft. Left out: not managed. `[]`: none.",
+      }),
     ),
     publish: z.optional(
       z

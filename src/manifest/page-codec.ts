@@ -32,7 +32,7 @@ export function decodePage(file: string, text: string): Page {
 }
 
 function draftRow(
-  { draftId, protect, publish, position, span, attachments, spans }: PageDraft,
+  { draftId, protect, managed, publish, position, span, attachments, spans }: PageDraft,
   layouts: Map<Layout, number>,
 ): DraftRow {
   const files = fileKinds.map((kind) =>
@@ -40,7 +40,16 @@ function draftRow(
       .filter(({ address }) => address.kind === kind)
       .map((attachment) => fileRow(attachment, layouts)),
   );
-  const head = [draftId, protect, position, ...span, publish?.revision ?? 0, publish?.position ?? 0];
+  const kinds = fileKinds.map((kind) => managed.includes(kind));
+  const head = [
+    draftId,
+    protect,
+    ...kinds,
+    position,
+    ...span,
+    publish?.revision ?? 0,
+    publish?.position ?? 0,
+  ];
   return [head, spans, ...files];
 }
 
@@ -51,7 +60,9 @@ interface Shared {
 }
 
 function draftOf([head, spans, ...files]: DraftRow, shared: Shared): PageDraft {
-  const [id, protect, position, start, end, revision, publishedAt] = head;
+  const [id, protect, ...others] = head;
+  const kinds = others.slice(0, fileKinds.length);
+  const [position, start, end, revision, publishedAt] = others.slice(fileKinds.length);
   const draftId = integer(id);
   const publish = { revision: integer(revision), position: integer(publishedAt) };
   const attachments: OpenAttachment[] = [];
@@ -62,6 +73,7 @@ function draftOf([head, spans, ...files]: DraftRow, shared: Shared): PageDraft {
   return {
     draftId,
     protect: flag(protect),
+    managed: fileKinds.filter((_kind, index) => flag(kinds[index])),
     position: integer(position),
     span: [integer(start), integer(end)],
     ...(publish.revision === 0 ? {} : { publish }),

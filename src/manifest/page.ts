@@ -1,6 +1,7 @@
 import type { DesiredAttachment, DesiredDuplicate, SourceContent } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Position } from "../model/position.ts";
+import type { FileKind } from "../model/resource.ts";
 import type { Span } from "./source-text.ts";
 
 /**
@@ -20,6 +21,8 @@ export interface Page {
 export interface PageDraft {
   readonly draftId: number;
   readonly protect: boolean;
+  /** The lists that the document has, even empty. */
+  readonly managed: readonly FileKind[];
   readonly publish?: { readonly revision: number; readonly position: Position };
   readonly position: Position;
   /** Of the draft's id. */

@@ -67,6 +67,7 @@ class PageMaker {
     this.#drafts.push({
       draftId,
       protect: document.protect ?? false,
+      managed: fileKinds.filter((kind) => document[kind] !== undefined),
       ...(revision === undefined
         ? {}
         : { publish: { revision, position: root.closest(["publish"]).position } }),

@@ -1,7 +1,7 @@
 import type { AttachmentAddress } from "./address.ts";
 import { formatAddress } from "./address.ts";
 import type { Position } from "./position.ts";
-import type { AttributeName, Attributes } from "./resource.ts";
+import type { AttributeName, Attributes, FileKind } from "./resource.ts";
 
 /** What the manifests ask for. The order is that of the files; nothing downstream may depend on it. */
 export interface Desired {
@@ -14,6 +14,8 @@ export interface DesiredDraft {
   readonly draftId: number;
   /** Nothing of this draft may be deleted. */
   readonly protect: boolean;
+  /** The lists that the document has, even empty. Recorded files of any other list are not managed: they stay. */
+  readonly managed: readonly FileKind[];
   readonly attachments: readonly DesiredAttachment[];
   /** The revision to be published; absent when the manifest asks for no publication. */
   readonly publish?: { readonly revision: number; readonly position: Position };

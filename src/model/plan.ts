@@ -19,6 +19,22 @@ export interface Estimate {
   readonly rate: { readonly limit: number; readonly window_ms: number };
 }
 
+/** A draft that is recorded and no longer declared. */
+export interface RemovedDraft {
+  /** `drafts/48213` */
+  readonly address: string;
+  /** Files that the plan deletes from it. */
+  readonly deletes: number;
+}
+
+/** A list of a declared draft that its document leaves out. */
+export interface UnmanagedList {
+  /** `drafts/48213/product_files` */
+  readonly address: string;
+  /** Recorded files in it. */
+  readonly files: number;
+}
+
 /**
  * The difference, as data. Sorted by address; the same input gives the same bytes. Holds no secret.
  * `plan_id` is the SHA-256 (hex) of the canonical JSON of everything else.
@@ -39,6 +55,10 @@ export interface Plan {
    * takes it when the plan is applied.
    */
   readonly drift?: readonly Drift[];
+  /** Recorded drafts that no document declares any more, sorted by address; their deletes are among the changes. */
+  readonly removed_drafts: readonly RemovedDraft[];
+  /** Recorded files that stay because their draft's document leaves out the list, sorted by address. */
+  readonly unmanaged: readonly UnmanagedList[];
   readonly changes: readonly Change[];
   readonly diagnostics: readonly Diagnostic[];
 }

@@ -8,6 +8,7 @@ import type { Plan, Summary } from "../model/plan.ts";
 import { planFormatVersion } from "../model/plan.ts";
 import type { Recorded } from "../model/recorded.ts";
 import { digestOf } from "./canonical-json.ts";
+import { countByList, removedDrafts } from "./declared.ts";
 import { diffAttachments } from "./diff-attachments.ts";
 import { diffDuplicates } from "./diff-duplicates.ts";
 import { diffProtection } from "./diff-protection.ts";
@@ -63,6 +64,8 @@ export function buildPlan(input: PlanInput): Plan {
     ...(observed === undefined
       ? {}
       : { refresh: observed.summary, drift: selectDrift(observed.drift, targets) }),
+    removed_drafts: removedDrafts(changes, desired),
+    unmanaged: countByList(chosen.unmanaged ?? []),
     changes,
     diagnostics: sortDiagnostics([...(input.diagnostics ?? []), ...chosen.diagnostics]),
   } as const;

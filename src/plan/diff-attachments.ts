@@ -8,6 +8,7 @@ import { placeAt } from "../model/position.ts";
 import type { Recorded, RecordedAttachment, RecordedOperation } from "../model/recorded.ts";
 import { confirmedState } from "../model/recorded.ts";
 import { attributeNames, changedAttributes, fileResource, hasAttributes } from "../model/resource.ts";
+import { makeUnmanagedTest } from "./declared.ts";
 import type { Differences } from "./differences.ts";
 import { blockingDoubts, inDoubtChange } from "./doubts.ts";
 import type { RecordedIndex } from "./recorded-index.ts";
@@ -47,13 +48,16 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     claimed.add(found.former);
     changes.push(...formerRemoval(found.former, wanted()));
   }
+  const isUnmanaged = makeUnmanagedTest(desired);
+  const unmanaged: string[] = [];
   const left = accounted < recorded.attachments.length ? recorded.attachments : [];
   for (const attachment of left) {
     const { address } = attachment;
-    if (!claimed.has(attachment) && !wanted().has(address) && !doubts.has(address))
-      changes.push(removal(attachment, { address, reason: "not_in_manifest" }));
+    if (claimed.has(attachment) || wanted().has(address) || doubts.has(address)) continue;
+    if (isUnmanaged(attachment)) unmanaged.push(address);
+    else changes.push(removal(attachment, { address, reason: "not_in_manifest" }));
   }
-  return { changes, unchanged, diagnostics };
+  return { changes, unchanged, unmanaged, diagnostics };
 }
 
 interface Addressed {

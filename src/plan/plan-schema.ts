@@ -151,6 +151,8 @@ export const planSchema = z.strictObject({
   }),
   refresh: refresh.exactOptional(),
   drift: z.array(drift).exactOptional(),
+  removed_drafts: z.array(z.strictObject({ address: text, deletes: id })),
+  unmanaged: z.array(z.strictObject({ address: text, files: id })),
   changes: z.array(change),
   diagnostics: z.array(diagnostic),
 });

@@ -4,8 +4,9 @@ import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan } from "../model/plan.ts";
 import { sortDiagnostics, summarize } from "./build-plan.ts";
 import { digestOf } from "./canonical-json.ts";
+import { stillRemoved } from "./declared.ts";
 import { estimateCost } from "./estimate.ts";
-import { draftOf } from "./safety.ts";
+import { describeRemoved, draftOf } from "./safety.ts";
 
 /** What a policy can allow, in the order in which it is told. */
 export const policyActions = [
@@ -51,6 +52,32 @@ export function holdBackByPolicy(plan: Plan, allowed: ReadonlySet<PolicyAction>)
   const byPolicy = countActions(refused);
   const byOrder = countActions(waiting);
   const warnings = [...tell(byPolicy, notAllowed), ...tell(byOrder, notAlone)];
+  return {
+    plan: narrowPlan(plan, changes, warnings),
+    heldBack: countActions([...refused, ...waiting]),
+  };
+}
+
+/** Leaves the deletes of drafts that are no longer declared out of a plan. Pure. A warning names the drafts. */
+export function excludeRemovedDrafts(plan: Plan): NarrowedPlan {
+  const removed = new Set(plan.removed_drafts.map(({ address }) => address));
+  if (removed.size === 0) return { plan, heldBack: {} };
+  const excluded = plan.changes.filter(
+    (change) => change.action === "delete" && removed.has(`drafts/${draftOf(change)}`),
+  );
+  const leaving = new Set<Change>(excluded);
+  const warning: Diagnostic = {
+    severity: "warning",
+    code: "removed-drafts-excluded",
+    message: `${describeRemoved(plan.removed_drafts)}; their files stay`,
+    hint: "Delete them with `draftsync apply --remove-drafts`, stop managing them with `draftsync state rm`, or restore their documents.",
+  };
+  const kept = plan.changes.filter((change) => !leaving.has(change));
+  return { plan: narrowPlan(plan, kept, [warning]), heldBack: countActions(excluded) };
+}
+
+/** The plan with these of its changes alone, and further diagnostics. */
+function narrowPlan(plan: Plan, changes: readonly Change[], further: readonly Diagnostic[]): Plan {
   const { plan_id: _of, ...rest } = {
     ...plan,
     summary: summarize(changes, plan.summary.noop ?? 0),
@@ -58,14 +85,12 @@ export function holdBackByPolicy(plan: Plan, allowed: ReadonlySet<PolicyAction>)
       limit: plan.estimate.rate.limit,
       windowMs: plan.estimate.rate.window_ms,
     }),
+    removed_drafts: stillRemoved(changes, plan),
     changes,
-    diagnostics: sortDiagnostics([...plan.diagnostics, ...warnings]),
+    diagnostics: sortDiagnostics([...plan.diagnostics, ...further]),
   };
   const { format_version, ...others } = rest;
-  return {
-    plan: { format_version, plan_id: digestOf(rest), ...others },
-    heldBack: countActions([...refused, ...waiting]),
-  };
+  return { format_version, plan_id: digestOf(rest), ...others };
 }
 
 /** What a policy has to allow for this change; `undefined` when it is always allowed. */

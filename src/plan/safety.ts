@@ -2,7 +2,7 @@ import { parseAddress } from "../model/address.ts";
 import type { Change } from "../model/change.ts";
 import { isProtectChange } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
-import type { Plan } from "../model/plan.ts";
+import type { Plan, RemovedDraft } from "../model/plan.ts";
 import type { Recorded } from "../model/recorded.ts";
 import type { Differences } from "./differences.ts";
 import { layOver } from "./lay-over.ts";
@@ -11,8 +11,8 @@ import { layOver } from "./lay-over.ts";
 export interface SafetyLimits {
   /** Deletions are refused when they are more than `above` and more than `percent` % of the recorded attachments. */
   readonly maxDeletes: { readonly percent: number; readonly above: number };
-  /** Whether everything that is recorded may be removed. */
-  readonly allowEmpty: boolean;
+  /** Whether files of drafts that are no longer declared may be deleted. */
+  readonly removedDrafts: "refuse" | "delete";
 }
 
 /**
@@ -24,8 +24,8 @@ export function checkSafety(plan: Plan, recorded: Recorded, limits: SafetyLimits
   const known = layOver(recorded, plan.drift ?? []);
   return [
     ...checkGone(plan, recorded, limits),
+    ...checkRemoved(plan, limits),
     ...checkProtection(plan, known),
-    ...checkEmpty(plan, known, limits),
     ...checkDeletes(plan, known, limits),
   ];
 }
@@ -74,19 +74,25 @@ function shareOf(
   return { total, percent, isTooMany: count > above && percent > most };
 }
 
-/** The manifests ask for nothing, and something is recorded: more often a wrong path than a wish. */
-function checkEmpty(plan: Plan, recorded: Recorded, { allowEmpty }: SafetyLimits): Diagnostic[] {
-  const { delete: deletes = 0, forget: forgets = 0, ...others } = plan.summary;
-  const total = recorded.attachments.length;
-  if (allowEmpty || total === 0 || deletes < total || Object.keys(others).length > 0) return [];
+/** A draft that disappeared is more often a wrong path or a lost file than a wish, so its deletes need consent. */
+function checkRemoved({ removed_drafts: removed }: Plan, { removedDrafts }: SafetyLimits): Diagnostic[] {
+  if (removedDrafts === "delete" || removed.length === 0) return [];
   return [
     {
       severity: "error",
-      code: "nothing-would-be-left",
-      message: `the manifests ask for nothing: all ${deletes} recorded files would be detached${forgets > 0 ? ` and ${forgets} duplicates forgotten` : ""}`,
-      hint: "Check `manifests` in draftsync.yaml. If this is meant, run apply with --allow-empty, or set safety.allow_empty.",
+      code: "removed-drafts",
+      message: `${describeRemoved(removed)}; deleting their files needs consent`,
+      hint: `If this is meant, run apply with --remove-drafts, or apply a saved plan. To keep the files and stop managing them: draftsync state rm ${removed[0]?.address}`,
     },
   ];
+}
+
+/** `2 drafts are no longer declared: drafts/2, drafts/3`; of many, the first three are named. */
+export function describeRemoved(removed: readonly RemovedDraft[]): string {
+  const names = removed.slice(0, 3).map(({ address }) => address);
+  const more = removed.length > names.length ? ` and ${removed.length - names.length} more` : "";
+  const drafts = removed.length === 1 ? "1 draft is" : `${removed.length} drafts are`;
+  return `${drafts} no longer declared: ${names.join(", ")}${more}`;
 }
 
 function checkProtection(plan: Plan, recorded: Recorded): Diagnostic[] {

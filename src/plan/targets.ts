@@ -18,13 +18,14 @@ export function selectTargets(
   const isChosen = choiceOf(wished);
   const changes = all.changes.filter(({ address }) => isChosen(address));
   const unchanged = all.unchanged.filter(isChosen);
-  const known = [...[...changes, ...drift].map(({ address }) => address), ...unchanged];
+  const unmanaged = (all.unmanaged ?? []).filter(isChosen);
+  const known = [...[...changes, ...drift].map(({ address }) => address), ...unchanged, ...unmanaged];
   const diagnostics = all.diagnostics.filter(({ address }) => address === undefined || isChosen(address));
   const named = [...known, ...diagnostics.map((each) => each.address ?? "")];
   const unknown = wished.filter((target) => !named.some(choiceOf([target]))).map(nothingThere);
   const leftOut = all.changes.filter(({ address }) => !isChosen(address));
   const split = [...splitPublications(changes, leftOut), ...orphanedDuplicates(changes, leftOut)];
-  return { changes, unchanged, diagnostics: [...diagnostics, ...unknown, ...split] };
+  return { changes, unchanged, unmanaged, diagnostics: [...diagnostics, ...unknown, ...split] };
 }
 
 /** The drift at the targets, or below them; all of it without targets. */

@@ -7,7 +7,7 @@ import { formatDrafts, listCounts } from "./markdown-drafts.ts";
 import { formatValues, shortText } from "./markdown-values.ts";
 import { makePalette } from "./palette.ts";
 import { whyNoChanges } from "./plan-text.ts";
-import type { PlanView } from "./plan-view.ts";
+import type { PlanView, RemovedView } from "./plan-view.ts";
 import { formatCount } from "./quantities.ts";
 import { moreItems, Room } from "./room.ts";
 
@@ -39,6 +39,7 @@ export function formatPlanMarkdown(view: PlanView, { maxChars, refusals = [] }: 
   const findings = (severity: Severity) => view.diagnostics.filter((each) => each.severity === severity);
   const irreversible = view.irreversible.map(formatIrreversible);
   const sections = [
+    formatRemoved(view.removed, room),
     formatList("#### Cannot be undone", irreversible, { room, what: "that cannot be undone" }),
     formatList("#### In doubt", view.doubts.map(formatDoubt), { room, what: "in doubt" }),
     formatFindings("#### Apply will refuse this plan", refusals, room),
@@ -56,6 +57,10 @@ function formatHead(view: PlanView): string {
   const lines = [commentMarker("plan", view.workspace), `### ${headline(view)}`, ""];
   const unchanged = view.unchanged === 0 ? "" : ` ${formatCount(view.unchanged)} unchanged.`;
   lines.push(`${costOf(view)}${unchanged}`.trim());
+  if (view.unmanaged !== undefined) {
+    const { files, list, rest } = view.unmanaged;
+    lines.push("", `Not managed: ${files} in ${codeSpan(list)}${rest}.`);
+  }
   if (view.refresh !== undefined) {
     const { checked, notChecked } = view.refresh;
     lines.push("", `${[checked, ...notChecked].join(". ")}.`);
@@ -81,6 +86,13 @@ function costOf(view: PlanView): string {
   }
   const { calls, time, rate, upTo } = view.cost;
   return `${calls}, ${time} at ${rate} (up to ${upTo} with retries and slow uploads).`;
+}
+
+function formatRemoved(removed: RemovedView | undefined, room: Room): string {
+  if (removed === undefined) return "";
+  const lines = removed.drafts.map(({ address, files }) => `- ${codeSpan(address)} (${files})`);
+  const list = formatList(`#### ${removed.headline}`, lines, { room, what: "that are no longer declared" });
+  return `${list}\n\n${removed.effect}. To keep them: ${codeSpan(removed.command)}`;
 }
 
 function formatIrreversible({ symbol, address, does }: PlanView["irreversible"][number]): string {

@@ -4,7 +4,7 @@ import { formatDiagnostics } from "./diagnostic-text.ts";
 import type { DriftView } from "./drift-view.ts";
 import { inertLine, inertText } from "./inert-text.ts";
 import type { Palette, Tone } from "./palette.ts";
-import type { CountView, GroupView, PlanView } from "./plan-view.ts";
+import type { CountView, GroupView, PlanView, RemovedView } from "./plan-view.ts";
 import { formatCount } from "./quantities.ts";
 import type { RefreshView } from "./refresh-view.ts";
 import { shortenNew, shortenUnchanged, showWhiteSpace, trimEnd } from "./shorten-text.ts";
@@ -19,6 +19,7 @@ const contextLines = 1;
 /** The plan for a terminal or a log. Every text from outside is made inert. Ends with a line feed. */
 export function formatPlanText(view: PlanView, paint: Palette): string {
   const parts = [
+    formatRemoved(view.removed, paint),
     formatDrift(view.drift, paint),
     ...view.groups.map((group) => formatGroup(group, paint)),
     formatSummary(view, paint),
@@ -31,8 +32,24 @@ export function formatPlanText(view: PlanView, paint: Palette): string {
 
 /** What a plan comes to, without its changes: counts, cost, and what cannot be undone. Ends with a line feed. */
 export function formatPlanSummary(view: PlanView, paint: Palette): string {
-  const parts = [formatSummary(view, paint), formatIrreversible(view, paint), formatDoubts(view, paint)];
+  const parts = [
+    formatRemoved(view.removed, paint),
+    formatSummary(view, paint),
+    formatIrreversible(view, paint),
+    formatDoubts(view, paint),
+  ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
+}
+
+/** Drafts that are no longer declared, each by its address; empty without any. */
+function formatRemoved(removed: RemovedView | undefined, paint: Palette): string {
+  if (removed === undefined) return "";
+  const drafts = removed.drafts.map(({ address, files }) => `${inertLine(address)} (${files})`).join(", ");
+  const lines = [
+    `${paint("warning", `${removed.headline}:`)} ${drafts}`,
+    `${removed.effect}. To keep them: ${inertLine(removed.command)}`,
+  ];
+  return lines.join("\n");
 }
 
 /** What is otherwise at the service than recorded; empty when nothing is. */
@@ -144,7 +161,7 @@ function formatSummary(view: PlanView, paint: Palette): string {
   if (view.counts.length === 0) {
     if (view.diagnostics.some(({ severity }) => severity === "error")) return "";
     const lines = [`${paint("strong", "No changes.")} ${whyNoChanges(view)}${unchanged}`];
-    return [...lines, ...formatRefresh(view.refresh, paint)].join("\n");
+    return [...lines, ...formatUnmanaged(view, paint), ...formatRefresh(view.refresh, paint)].join("\n");
   }
   const counts = view.counts.map((count) => formatCountView(count, paint)).join(", ");
   const lines = [`${paint("strong", "Plan:")} ${counts}.${unchanged}`];
@@ -157,12 +174,20 @@ function formatSummary(view: PlanView, paint: Palette): string {
       `${paint("strong", "Cost:")} ${calls}, ${time} at ${rate} (up to ${upTo} with retries and slow uploads).`,
     );
   }
-  return [...lines, ...formatRefresh(view.refresh, paint)].join("\n");
+  return [...lines, ...formatUnmanaged(view, paint), ...formatRefresh(view.refresh, paint)].join("\n");
+}
+
+function formatUnmanaged({ unmanaged }: PlanView, paint: Palette): string[] {
+  if (unmanaged === undefined) return [];
+  const { files, list, rest } = unmanaged;
+  return [`${paint("strong", "Not managed:")} ${files} in ${inertLine(list)}${rest}.`];
 }
 
 /** Why there is nothing to do, in a sentence. */
 export function whyNoChanges({ diagnostics, refresh }: PlanView): string {
-  const isNarrowed = diagnostics.some(({ code }) => code === "held-back-by-policy");
+  const isNarrowed = diagnostics.some(
+    ({ code }) => code === "held-back-by-policy" || code === "removed-drafts-excluded",
+  );
   if (isNarrowed) return "Everything that is left is held back.";
   return `${refresh === undefined ? "The ledger agrees" : "What was seen agrees"} with the manifests.`;
 }

@@ -16,6 +16,10 @@ export interface PlanView {
   readonly planId: string;
   readonly workspace: string;
   readonly serviceOrigin: string;
+  /** Recorded drafts that are no longer declared, and what applying the plan does to them; absent without any. */
+  readonly removed: RemovedView | undefined;
+  /** Recorded files that stay because their drafts leave out the list; absent without any. */
+  readonly unmanaged: UnmanagedView | undefined;
   /** What is otherwise at the service than recorded. */
   readonly drift: readonly DriftView[];
   readonly groups: readonly GroupView[];
@@ -33,6 +37,25 @@ export interface PlanView {
   /** What is in doubt, and how that ends. */
   readonly doubts: readonly DoubtView[];
   readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Drafts that are no longer declared. */
+export interface RemovedView {
+  /** `2 drafts are no longer declared` */
+  readonly headline: string;
+  readonly drafts: readonly { readonly address: string; readonly files: string }[];
+  /** What applying the plan does, in a sentence. */
+  readonly effect: string;
+  /** The command that keeps the files. */
+  readonly command: string;
+}
+
+/** The parts of a sentence: `3 recorded files` in `drafts/1/product_files`, `, which the manifests leave out`. */
+export interface UnmanagedView {
+  readonly files: string;
+  /** The address of the first list. */
+  readonly list: string;
+  readonly rest: string;
 }
 
 /** Something in doubt. */
@@ -78,6 +101,8 @@ export function viewPlan(plan: Plan, now: number): PlanView {
     planId: plan.plan_id,
     workspace: plan.workspace,
     serviceOrigin: plan.service_origin,
+    removed: viewRemoved(plan.removed_drafts),
+    unmanaged: viewUnmanaged(plan.unmanaged),
     drift: (plan.drift ?? []).map((item) => viewDrift(item, now)),
     groups: groupChanges(plan.changes, now),
     counts: countActions(plan.summary),
@@ -87,6 +112,30 @@ export function viewPlan(plan: Plan, now: number): PlanView {
     irreversible: plan.changes.flatMap(irreversible),
     doubts: plan.changes.flatMap(doubtOf),
     diagnostics: plan.diagnostics,
+  };
+}
+
+function viewRemoved(removed: Plan["removed_drafts"]): RemovedView | undefined {
+  const [first] = removed;
+  if (first === undefined) return undefined;
+  const files = removed.reduce((sum, { deletes }) => sum + deletes, 0);
+  return {
+    headline: `${plural(removed.length, "draft")} ${removed.length === 1 ? "is" : "are"} no longer declared`,
+    drafts: removed.map(({ address, deletes }) => ({ address, files: plural(deletes, "file") })),
+    effect: `Applying this plan deletes ${files === 1 ? "its file" : `${formatCount(files)} files`}`,
+    command: `draftsync state rm ${removed.length === 1 ? quoteArgument(first.address) : "DRAFT…"}`,
+  };
+}
+
+function viewUnmanaged(unmanaged: Plan["unmanaged"]): UnmanagedView | undefined {
+  const [first] = unmanaged;
+  if (first === undefined) return undefined;
+  const files = unmanaged.reduce((sum, each) => sum + each.files, 0);
+  const others = unmanaged.length === 1 ? "" : ` and ${plural(unmanaged.length - 1, "other list")}`;
+  return {
+    files: plural(files, "recorded file"),
+    list: first.address,
+    rest: `${others}, which the manifests leave out`,
   };
 }
 

@@ -74,9 +74,9 @@ describe("exit codes", () => {
     expect(refused.stderr).toContain("15 of 20 recorded files (75.0 %)");
     expect(proxy.seen).toEqual([]);
     expect((await apply("--max-deletes", "75")).code).toBe(0);
-    await folder.write({ "manifests/a.yaml": "# nothing\n" });
+    await folder.write({ "manifests/a.yaml": "draft: 2\nproduct_files: []\n" });
     expect((await apply()).code).toBe(5);
-    expect((await apply("--allow-empty")).code).toBe(0);
+    expect((await apply("--remove-drafts")).code).toBe(0);
     expect(sandbox.state().attachments).toEqual([]);
   });
 

@@ -34,7 +34,7 @@ test("many manifests are read on several threads and kept for the next run; what
   const forged = lines.map((line) =>
     line.replace(
       /^("manifests\/5.yaml"\t\S+\t\[\[)(.*)(\],\[\],\[\],\[\]\])$/,
-      "$1$2,[[9999,false,1,1,1,0,0],[],[],[]]$3",
+      "$1$2,[[9999,false,true,true,1,1,1,0,0],[],[],[]]$3",
     ),
   );
   const body = forged.join("\n");

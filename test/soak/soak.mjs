@@ -57,7 +57,7 @@ async function converge() {
   editSome();
   for (let round = 0; round < 10; round += 1) {
     await resolveAll();
-    await run(["apply", "--auto-approve", "--max-deletes", "100", "--allow-empty"]);
+    await run(["apply", "--auto-approve", "--max-deletes", "100", "--remove-drafts"]);
     const { code } = await run(["plan", "--detailed-exitcode"]);
     if (code === 0) return;
   }

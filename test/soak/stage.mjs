@@ -256,7 +256,7 @@ service:
   concurrency: 6
   timeout: 2s
   profile: { settle_delay: 100ms, upload_poll_min: 20ms, upload_poll_max: 100ms }
-safety: { max_deletes: { percent: 100, above: 1000 }, allow_empty: true }
+safety: { max_deletes: { percent: 100, above: 1000 }, removed_drafts: delete }
 ${more}`,
   );
 }

@@ -177,6 +177,8 @@ export function hostilePlan(most: number): fc.Arbitrary<Plan> {
       changes: fc.array(change, { maxLength: most }),
       drift: fc.array(drift, { maxLength: most }),
       diagnostics: fc.array(hostileDiagnostic, { maxLength: most }),
+      removed_drafts: fc.array(fc.record({ address, deletes: id }), { maxLength: most }),
+      unmanaged: fc.array(fc.record({ address, files: id }), { maxLength: most }),
     })
     .map((parts) => ({
       format_version: 1,

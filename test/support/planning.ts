@@ -4,6 +4,7 @@ import type { RefreshSummary } from "../../src/model/observed.ts";
 import type { Recorded, RecordedAttachment } from "../../src/model/recorded.ts";
 import { emptyRecorded } from "../../src/model/recorded.ts";
 import type { Attributes, FileKind } from "../../src/model/resource.ts";
+import { fileKinds } from "../../src/model/resource.ts";
 import type { PlanInput } from "../../src/plan/build-plan.ts";
 import { buildPlan } from "../../src/plan/build-plan.ts";
 
@@ -24,7 +25,15 @@ export function desiredWith(parts: Partial<Desired> = {}): Desired {
 
 /** A draft document. */
 export function draftWith(draftId: number, parts: Partial<DesiredDraft> = {}): DesiredDraft {
-  return { draftId, protect: false, attachments: [], file: "manifests/a.yaml", position: 1, ...parts };
+  return {
+    draftId,
+    protect: false,
+    managed: fileKinds,
+    attachments: [],
+    file: "manifests/a.yaml",
+    position: 1,
+    ...parts,
+  };
 }
 
 /** A file that is named by its id. */

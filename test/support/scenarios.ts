@@ -183,7 +183,7 @@ export async function planScenario(scenario: Scenario) {
     rate: { limit: 10, windowMs: 1000 },
     diagnostics: loaded.diagnostics,
   });
-  const limits = { maxDeletes: { percent: 30, above: 10 }, allowEmpty: false };
+  const limits = { maxDeletes: { percent: 30, above: 10 }, removedDrafts: "refuse" } as const;
   return { plan, refusals: checkSafety(plan, recorded, limits) };
 }
 

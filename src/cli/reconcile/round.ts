@@ -7,7 +7,12 @@ import type { Plan } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { Recorded } from "../../model/recorded.ts";
 import type { RoundEnd, RoundStatus } from "../../model/round.ts";
-import { type HeldBack, holdBackByPolicy } from "../../plan/policy.ts";
+import {
+  excludeRemovedDrafts,
+  type HeldBack,
+  holdBackByPolicy,
+  type NarrowedPlan,
+} from "../../plan/policy.ts";
 import { checkSafety } from "../../plan/safety.ts";
 import { formatDiagnostics } from "../../report/diagnostic-text.ts";
 import type { Confidence, RoundMetrics } from "../../report/metrics.ts";
@@ -98,7 +103,7 @@ async function roundLocked(cli: Cli, workspace: Workspace, { request, seen }: To
   const ledger = await workspace.ledger();
   const planned = await noted(ledger, "", () => planRound(cli, workspace, { request, seen }));
   metrics.tellConfidence(confidenceOf(planned));
-  const { plan, heldBack } = holdBackByPolicy(planned.plan, config.reconcile.allow);
+  const { plan, heldBack } = narrow(planned.plan, config);
   seen.plan(plan);
   showPlan(cli, plan, request);
   const { recorded } = planned;
@@ -109,6 +114,17 @@ async function roundLocked(cli: Cli, workspace: Workspace, { request, seen }: To
   const round = await applyWithin(cli, workspace, { request, seen, planned: { ...planned, plan }, heldBack });
   await ledger.forgetQuietRuns({ command, before: systemClock.now() - keepQuietMs });
   return round;
+}
+
+/** Nobody is asked here: deletes that need consent are excluded, then what the policy does not allow is held back. */
+function narrow(plan: Plan, { safety, reconcile }: Config): NarrowedPlan {
+  const consented = safety.removedDrafts === "delete" ? { plan, heldBack: {} } : excludeRemovedDrafts(plan);
+  const allowed = holdBackByPolicy(consented.plan, reconcile.allow);
+  const deletes = (consented.heldBack.delete ?? 0) + (allowed.heldBack.delete ?? 0);
+  return {
+    plan: allowed.plan,
+    heldBack: { ...allowed.heldBack, ...(deletes > 0 ? { delete: deletes } : {}) },
+  };
 }
 
 /** Looks at the service, as far as the budget goes, and plans; what was confirmed is in the ledger then. */

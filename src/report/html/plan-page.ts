@@ -38,7 +38,8 @@ export function formatPlanPage(
     { name: "Plan", value: planId.slice(0, 16) },
     { name: "As of", value: formatStamp(now) },
   ];
-  const main = html`${formatSummary(view)}
+  const main = html`${formatRemoved(view.removed)}
+${formatSummary(view)}
 ${formatIrreversible(view)}
 ${formatDoubts(view)}
 ${formatDiagnostics(refusals, { id: "refused", title: "Apply will refuse this plan" })}${formatDiagnostics(view.diagnostics, { id: "notes", title: "Notes" })}
@@ -47,7 +48,12 @@ ${view.groups.length > 0 && formatChanges(view, thumbnails)}`;
   return formatPage({ title: `Plan: ${view.workspace}`, facts, main }, assets);
 }
 
-function formatSummary({ counts, unchanged, cost, refresh, diagnostics }: PlanView): Markup {
+function formatRemoved(removed: PlanView["removed"]): Markup | undefined {
+  if (removed === undefined) return undefined;
+  return html`<section class="callout warning" aria-labelledby="removed"><h2 id="removed">${removed.headline}</h2><ul>${removed.drafts.map(({ address, files }) => html`<li><code>${address}</code> (${files})</li>`)}</ul><p>${removed.effect}. To keep them: <code>${removed.command}</code></p></section>`;
+}
+
+function formatSummary({ counts, unchanged, cost, refresh, unmanaged, diagnostics }: PlanView): Markup {
   const tile = ({ action, count, text }: CountView) =>
     html`<li class="tile f-${action}"><b>${formatCount(count)}</b> ${text.slice(formatCount(count).length + 1)}</li>`;
   const isBroken = diagnostics.some(({ severity }) => severity === "error");
@@ -56,6 +62,7 @@ function formatSummary({ counts, unchanged, cost, refresh, diagnostics }: PlanVi
   return html`<section aria-labelledby="sum"><h2 id="sum">What it comes to</h2>
 <ul class="tiles">${tiles}${unchanged > 0 && html`<li class="tile f-noop"><b>${formatCount(unchanged)}</b> unchanged</li>`}</ul>
 ${counts.length > 0 && html`<p><strong>Cost:</strong> ${cost === undefined ? "no calls." : `${cost.calls}, ${cost.time} at ${cost.rate} (up to ${cost.upTo} with retries and slow uploads).`}</p>`}
+${unmanaged !== undefined && html`<p><strong>Not managed:</strong> ${unmanaged.files} in <code>${unmanaged.list}</code>${unmanaged.rest}.</p>`}
 ${refresh !== undefined && html`<p>${[refresh.checked, ...refresh.notChecked].join(". ")}.</p>`}
 </section>`;
 }

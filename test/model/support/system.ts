@@ -32,7 +32,7 @@ const profile = serviceProfileSchema.parse({
   upload_poll_min: "1ms",
   upload_poll_max: "2ms",
 });
-const limits = { maxDeletes: { percent: 100, above: 1000 }, allowEmpty: true };
+const limits = { maxDeletes: { percent: 100, above: 1000 }, removedDrafts: "delete" } as const;
 const holder = { user: "ann", host: "build-7", pid: 1, command: "apply" };
 
 class Killed extends Error {}

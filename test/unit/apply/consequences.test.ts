@@ -52,7 +52,7 @@ const kinds = {
   },
   detach: {
     before: files("a"),
-    documents: numbers.map((draft) => `draft: ${draft}\n`),
+    documents: numbers.map((draft) => `draft: ${draft}\nproduct_files: []\n`),
     call: /^DELETE \/api\/drafts\/(?<n>\d+)\/product_files\/\d+ /,
   },
   upload: {

@@ -103,7 +103,7 @@ describe("a lost answer to an attachment", () => {
     await world.apply();
     world.requests();
     world.proxy.choose = () => undefined;
-    await world.write("draft: 1\n");
+    await world.write("draft: 1\nproduct_files: []\n");
     expect((await world.apply()).totals).toMatchObject({ in_doubt: 1 });
     expect(world.requests()).toEqual([]);
   });
@@ -231,7 +231,7 @@ describe("what may be repeated", () => {
   test("a detachment whose answer was lost is repeated at once, and 404 is as good as done", async () => {
     await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
     await world.apply();
-    await world.write("draft: 1\n");
+    await world.write("draft: 1\nproduct_files: []\n");
     const line = "DELETE /api/drafts/1/product_files/10";
     faultsOf(line, [{ type: "answer-lost" }]);
     world.requests();

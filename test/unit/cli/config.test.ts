@@ -42,7 +42,7 @@ describe("the config", () => {
       workspace: "studio-a",
       manifests: ["manifests/**/*.yaml"],
       stateLocation: `${folder.path}/data/ledger.db`,
-      safety: { maxDeletes: { percent: 50, above: 10 }, allowEmpty: false },
+      safety: { maxDeletes: { percent: 50, above: 10 }, removedDrafts: "refuse" },
       service: {
         baseUrl: "https://api.example.com/shop",
         origin: "https://api.example.com/shop",

@@ -13,13 +13,13 @@ import {
   wantedSource,
 } from "../../support/planning.ts";
 
-const limits = { maxDeletes: { percent: 30, above: 10 }, allowEmpty: false };
+const limits = { maxDeletes: { percent: 30, above: 10 }, removedDrafts: "delete" } as const;
 const ids = (count: number) => Array.from({ length: count }, (_none, at) => at + 1);
 
 /** A plan that keeps `kept` of `total` recorded files. */
 function keeping(kept: number, total: number) {
   const recorded = recordedWith({ attachments: ids(total).map((id) => recordedFile(1, id)) });
-  const drafts = kept === 0 ? [] : [draftWith(1, { attachments: ids(kept).map((id) => wantedFile(1, id)) })];
+  const drafts = [draftWith(1, { attachments: ids(kept).map((id) => wantedFile(1, id)) })];
   return { plan: planOf(desiredWith({ drafts }), recorded), recorded };
 }
 
@@ -89,27 +89,39 @@ describe("the limit of deletions", () => {
   });
 });
 
-describe("manifests that ask for nothing", () => {
-  test("are refused while anything is recorded, unless that is allowed", () => {
-    const { plan, recorded } = keeping(0, 3);
-    expect(checkSafety(plan, recorded, limits).map(({ code }) => code)).toEqual(["nothing-would-be-left"]);
-    expect(checkSafety(plan, recorded, { ...limits, allowEmpty: true })).toEqual([]);
+describe("a recorded draft that is no longer declared", () => {
+  const cautious = { ...limits, removedDrafts: "refuse" } as const;
+  const { recorded } = keeping(0, 3);
+
+  test("is named, and its deletes are refused without consent", () => {
+    const plan = planOf(desiredWith(), recorded);
+    expect(plan.removed_drafts).toEqual([{ address: "drafts/1", deletes: 3 }]);
+    const [refusal, ...others] = checkSafety(plan, recorded, cautious);
+    expect(others).toEqual([]);
+    expect(refusal?.message).toContain("1 draft is no longer declared: drafts/1");
+    expect(refusal?.hint).toContain("--remove-drafts");
+    expect(checkSafety(plan, recorded, limits)).toEqual([]);
   });
 
-  test("are refused all the same while some of the recorded files are gone already", () => {
-    const { recorded } = keeping(0, 3);
+  test("loses only the files that are still there", () => {
     const plan = planOf(desiredWith(), recorded, { observed: goneOf([1]) });
-    expect(plan.summary).toEqual({ delete: 2 });
-    const [refusal] = checkSafety(plan, recorded, limits);
-    expect(refusal?.message).toContain("all 2 recorded files would be detached");
+    expect(plan.removed_drafts).toEqual([{ address: "drafts/1", deletes: 2 }]);
     const empty = planOf(desiredWith(), recorded, { observed: goneOf([1, 2, 3]) });
-    expect(checkSafety(empty, recorded, limits)).toEqual([]);
+    expect(empty.removed_drafts).toEqual([]);
+    expect(checkSafety(empty, recorded, cautious)).toEqual([]);
   });
 
-  test("are no mistake when nothing is recorded, or when something is kept", () => {
-    for (const { plan, recorded } of [keeping(0, 0), keeping(1, 3)]) {
-      expect(checkSafety(plan, recorded, limits)).toEqual([]);
-    }
+  test("needs no consent in a plan that is narrowed to other drafts", () => {
+    const other = draftWith(2, { attachments: [wantedFile(2, 5)] });
+    const plan = planOf(desiredWith({ drafts: [other] }), recorded, { targets: ["drafts/2"] });
+    expect(plan.removed_drafts).toEqual([]);
+    expect(checkSafety(plan, recorded, cautious)).toEqual([]);
+  });
+
+  test("is not a draft that is declared with empty lists", () => {
+    const { plan } = keeping(0, 3);
+    expect(plan).toMatchObject({ summary: { delete: 3 }, removed_drafts: [] });
+    expect(checkSafety(plan, recorded, cautious)).toEqual([]);
   });
 });
 

@@ -111,14 +111,26 @@ export const planPages = {
     ],
     ending: exitCode.refused,
   },
-  "nothing-would-be-left": {
-    title: "The manifests ask for nothing, and everything would be detached",
-    meaning: "More often a wrong path than a wish. Nothing was changed.",
+  "removed-drafts": {
+    title: "Drafts that are recorded are no longer declared",
+    meaning:
+      "No document declares them, so applying the plan deletes their files. A moved manifest, a wrong pattern or an incomplete checkout does the same, so it needs consent. Nothing was changed.",
     cure: [
-      "Check `manifests` in draftsync.yaml, and that the checkout is complete.",
-      "If it is meant, run `draftsync apply --allow-empty`, or set `safety.allow_empty`.",
+      "Restore the documents, or correct `manifests` in draftsync.yaml.",
+      "If the drafts are to lose their files, apply a saved plan (`draftsync plan --out FILE`), run `draftsync apply --remove-drafts`, or set `safety.removed_drafts: delete`.",
+      "To keep the files and stop managing the drafts: `draftsync state rm drafts/48213`.",
     ],
     ending: exitCode.refused,
+  },
+  "removed-drafts-excluded": {
+    title: "Drafts that are no longer declared keep their files",
+    meaning:
+      "`reconcile` has nobody to ask, so it excludes the deletes of drafts that no document declares, and applies the rest.",
+    cure: [
+      "Restore the documents, delete the files with `draftsync apply --remove-drafts`, or stop managing the drafts: `draftsync state rm drafts/48213`.",
+      "To let `reconcile` delete them, set `safety.removed_drafts: delete`.",
+    ],
+    ending: "goes-on",
   },
   "draft-protected": {
     title: "A file of a protected draft would be detached",
