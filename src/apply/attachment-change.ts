@@ -17,7 +17,7 @@ import { pickAttributes } from "../model/resource.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
 import { runOperation } from "./operation.ts";
 import type { SettleContext } from "./settle.ts";
-import { settleAttachment } from "./settle.ts";
+import { settleAttachment, settleByRepeating } from "./settle.ts";
 
 /** Attaches a file whose id is known by now. For a replacement the recorded file stays until it is detached. */
 export async function attachFile(
@@ -102,15 +102,19 @@ export async function updateFile(
     }
     return answer.failure.code === "not-attached" ? [{ type: "detached", target }] : [];
   };
-  const result = await runOperation(context, {
-    address: change.address,
-    kind: "update",
-    intent: intentOf(target, sent),
-    signal,
-    budget: context.budget?.operation(),
-    call: (options) => context.service.update(target, sent, options),
-    effects,
-  });
+  const budget = context.budget?.operation();
+  const send = (attributes: Attributes) =>
+    runOperation(context, {
+      address: change.address,
+      kind: "update",
+      intent: intentOf(target, attributes),
+      signal,
+      budget,
+      call: (options) => context.service.update(target, attributes, options),
+      effects,
+    });
+  const first = await send(sent);
+  const result = await settleByRepeating(context, { first, signal, budget }, () => send(all));
   return result.outcome === "done" ? { outcome: "done", fileId: target.fileId } : result;
 }
 
@@ -120,15 +124,18 @@ export async function detachFile(
   { change, signal }: { change: DeleteChange | ReplaceChange; signal: AbortSignal },
 ): Promise<ChangeEnd> {
   const target = targetOf(change, requireFileId(change.before));
-  const result = await runOperation(context, {
-    address: change.address,
-    kind: "detach",
-    intent: intentOf(target),
-    signal,
-    budget: context.budget?.operation(),
-    call: (options) => context.service.detach(target, options),
-    effects: (answer) => (answer.outcome === "done" ? [{ type: "detached", target }] : []),
-  });
+  const budget = context.budget?.operation();
+  const send = () =>
+    runOperation(context, {
+      address: change.address,
+      kind: "detach",
+      intent: intentOf(target),
+      signal,
+      budget,
+      call: (options) => context.service.detach(target, options),
+      effects: (answer) => (answer.outcome === "done" ? [{ type: "detached", target }] : []),
+    });
+  const result = await settleByRepeating(context, { first: await send(), signal, budget }, send);
   return result.outcome === "done" ? { outcome: "done" } : result;
 }
 

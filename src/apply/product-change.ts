@@ -18,8 +18,12 @@ export async function publishDraft(
     kind: "publish",
     intent: { draftId, revision },
     signal,
-    budget: context.budget?.operation(),
-    call: (options) => context.service.publish(draftId, options),
+    budget: context.budget?.operation(() => irrevocableCalls(context)),
+    call: (options) =>
+      context.service.publish(draftId, {
+        ...options,
+        ...(change.before === null ? {} : { productId: change.before.product_id }),
+      }),
     effects: (answer) => {
       if (answer.outcome !== "done") return [];
       const provenance = { by: "post", at: context.clock.now() } as const;
@@ -43,7 +47,7 @@ export async function duplicateProduct(
       productId,
       ...(change.after.draft_id === undefined ? {} : { draftId: change.after.draft_id }),
     },
-    budget: context.budget?.operation(),
+    budget: context.budget?.operation(() => irrevocableCalls(context)),
     call: (options) => context.service.duplicate(productId, options),
     effects: (answer) => {
       if (answer.outcome !== "done") return [];
@@ -60,6 +64,11 @@ export async function duplicateProduct(
     },
   });
   return result.outcome === "done" ? { outcome: "done", productId: result.value.productId } : result;
+}
+
+/** A publish or duplicate before the service has returned any document waits for a read. */
+function irrevocableCalls({ service }: ApplyContext): number {
+  return service.hasAnswered() ? 1 : 2;
 }
 
 function productRefOf({ draft_id }: DuplicateState, productId: number): ProductRef {

@@ -61,9 +61,10 @@ export class RunBudget implements CallBudget {
     return this.#start(1);
   }
 
-  /** For an operation that takes `minimum` calls at least. */
-  operation(minimum = 1): OperationBudget {
+  /** For an operation that takes that many calls at least, as known when its first call is next in line. */
+  operation(minimumOf = () => 1): OperationBudget {
     let taken = 0;
+    let minimum = 1;
     let isSettling = false;
     const timeUp = this.signal;
     return {
@@ -71,7 +72,10 @@ export class RunBudget implements CallBudget {
         return isSettling ? undefined : timeUp;
       },
       take: () => {
-        if (taken === 0 && !this.#start(minimum)) return false;
+        if (taken === 0) {
+          minimum = minimumOf();
+          if (!this.#start(minimum)) return false;
+        }
         taken += 1;
         if (taken > minimum) this.#granted += 1;
         return true;

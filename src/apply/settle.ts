@@ -110,6 +110,21 @@ async function lookFor(
   return "not-attached";
 }
 
+/**
+ * Settles an update or detachment whose response was about another file: once the first can no longer take effect, it is sent
+ * again, since the same twice is the same once. Any other end is final.
+ */
+export async function settleByRepeating<T>(
+  context: SettleContext,
+  { first, signal, budget }: Pick<AttachmentDoubt, "signal" | "budget"> & { readonly first: OperationEnd<T> },
+  repeat: () => Promise<OperationEnd<T>>,
+): Promise<OperationEnd<T>> {
+  if (first.outcome === "done" || first.failure.code !== "answer-about-another") return first;
+  budget?.settles();
+  const since = context.clock.monotonic();
+  return (await waitToSettle(context, { since, signals: [signal] })) ? repeat() : first;
+}
+
 /** Waits until what was sent at `since` can no longer take effect. False when the run was stopped meanwhile. */
 async function waitToSettle(
   { clock, emit, settleDelayMs }: SettleContext,

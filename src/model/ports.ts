@@ -44,6 +44,12 @@ export interface WriteOptions {
   readonly budget?: CallBudget | undefined;
 }
 
+/** The circumstances of a publish. */
+export interface PublishOptions extends WriteOptions {
+  /** Published from the draft before, if one was: it is read first while the service has not answered yet. */
+  readonly productId?: number;
+}
+
 /** How many requests may still be dispatched. */
 export interface CallBudget {
   /** Takes one request, if there is one left. Asked when the request is next in line. */
@@ -79,13 +85,16 @@ export interface DraftService {
   attach(target: FileTarget, attributes: Attributes, options: WriteOptions): Promise<CallResult<Attributes>>;
   update(target: FileTarget, attributes: Attributes, options: WriteOptions): Promise<CallResult<Attributes>>;
   detach(target: FileTarget, options: WriteOptions): Promise<CallResult<undefined>>;
-  publish(draftId: number, options: WriteOptions): Promise<CallResult<{ readonly productId: number }>>;
+  /** Like `duplicate`, not sent before the service has returned a JSON:API document: without one, something is read first. */
+  publish(draftId: number, options: PublishOptions): Promise<CallResult<{ readonly productId: number }>>;
   duplicate(productId: number, options: WriteOptions): Promise<CallResult<{ readonly productId: number }>>;
   createUpload(uploadKey: string, options: WriteOptions): Promise<CallResult<UploadStatus>>;
   /** Polls, in batches shared with other callers, until the upload has ended or its deadline has passed. */
   awaitUpload(uploadId: string, signal: AbortSignal, budget?: CallBudget): Promise<CallResult<UploadStatus>>;
   /** Requests dispatched so far in this process. */
   callCount(): number;
+  /** Whether the service has returned a JSON:API document in this process. */
+  hasAnswered(): boolean;
 }
 
 /** The calls of the interface that only look. No method throws for what the service or the network does. */

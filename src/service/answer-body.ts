@@ -4,10 +4,10 @@ import type { Answer } from "./exchange-handler.ts";
 import { longestAnswer } from "./exchange-handler.ts";
 import type { Redactor } from "./redact.ts";
 
-/** The body of an answer. Media-type parameters are ignored, and so is the media type of anything that is JSON. */
+/** The body of an answer. Anything that is JSON is read as JSON; `isJsonApi` says whether the media type is JSON:API's. */
 export type AnswerBody =
   | { readonly type: "empty" }
-  | { readonly type: "json"; readonly document: unknown }
+  | { readonly type: "json"; readonly document: unknown; readonly isJsonApi: boolean }
   /** Not JSON: its first 200 characters, white space run together. */
   | { readonly type: "text"; readonly excerpt: string; readonly html: boolean }
   /** Not even text. */
@@ -34,14 +34,14 @@ export function readAnswerBody(answer: Answer, redactor: Redactor): AnswerBody {
   const decoded = decode(answer);
   if (decoded.type === "unreadable") return decoded;
   if (!/\S/.test(decoded.text)) return { type: "empty" };
+  const mediaType = answer.header("content-type") ?? "";
   try {
     const document: unknown = JSON.parse(decoded.text);
     // Each level opens and closes: most answers are too short to be looked through.
     return decoded.text.length > 2 * deepest && isDeeperThan(document, deepest)
       ? { type: "unreadable", problem: `its body has more than ${deepest} levels` }
-      : { type: "json", document: redactor.json(document, decoded.text) };
+      : { type: "json", document: redactor.json(document, decoded.text), isJsonApi: isJsonApi(mediaType) };
   } catch {
-    const mediaType = answer.header("content-type") ?? "";
     const excerpt = redactor.text(decoded.text).replace(/\s+/g, " ").trim().slice(0, excerptLength);
     return {
       type: "text",
@@ -49,6 +49,11 @@ export function readAnswerBody(answer: Answer, redactor: Redactor): AnswerBody {
       html: /html/i.test(mediaType) || /^<(!doctype html|html)/i.test(excerpt),
     };
   }
+}
+
+/** By the media type alone (JSON:API §Content Negotiation); parameters are ignored. */
+function isJsonApi(mediaType: string): boolean {
+  return /^\s*application\/vnd\.api\+json\s*(;|$)/i.test(mediaType);
 }
 
 function isDeeperThan(value: unknown, levels: number): boolean {

@@ -4,23 +4,23 @@ import type { ApiError, CallFailure } from "../model/outcome.ts";
 import type { AnswerBody } from "./answer-body.ts";
 import { readAnswerBody } from "./answer-body.ts";
 import type { Call } from "./calls.ts";
-import { readErrors } from "./documents.ts";
 import type { Answer, Exchange } from "./exchange-handler.ts";
 import type { FailureCode } from "./failures.ts";
 import { codeOfStatus, describeFailure } from "./failures.ts";
+import { isErrorDocument, isJsonApiDocument, readErrors } from "./json-api.ts";
 import type { Redactor } from "./redact.ts";
-import type { Evidence, Verdict } from "./retry-policy.ts";
+import type { CallClass, Evidence } from "./retry-policy.ts";
 import { judge } from "./retry-policy.ts";
 
-/** One attempt, judged. A `value` is there whenever the outcome is `done`, a `failure` whenever it is not. */
-export type Attempt<T> =
+/** One attempt, judged. `isDocument`: a JSON:API document came back, so the service itself was reached. A `value` is there whenever the outcome is `done`, a `failure` whenever it is not. */
+export type Attempt<T> = { readonly evidence: Evidence["type"]; readonly isDocument: boolean } & (
   | { readonly outcome: "done"; readonly status: number; readonly value: T }
   | {
       readonly outcome: "rejected" | "not_sent" | "unknown";
       readonly retry: boolean;
       readonly failure: CallFailure;
-      readonly evidence: Evidence["type"];
-    };
+    }
+);
 
 /** What an exchange shows: the evidence that is judged, and the words for it. */
 interface Finding<T> {
@@ -35,16 +35,20 @@ interface Finding<T> {
 
 /** Judges how an exchange ended: what it proves, whether to try again, what must stop. */
 export function assess<T>(exchange: Exchange, call: Call<T>, redactor: Redactor): Attempt<T> {
-  const finding = find(exchange, call, redactor);
-  const verdict = judgeFinding(call, finding);
+  const body = exchange.type === "answer" ? readAnswerBody(exchange.answer, redactor) : undefined;
+  const finding = find(exchange, call, body);
+  const verdict = judge(call.callClass, finding.evidence);
+  const evidence = finding.evidence.type;
   if (verdict.outcome === "done" && finding.value !== undefined && finding.status !== undefined) {
-    return { outcome: "done", status: finding.status, value: finding.value.value };
+    const isDocument = body?.type === "json" && (call.callClass !== "detach" || isJsonApiDocument(body));
+    return { outcome: "done", status: finding.status, value: finding.value.value, evidence, isDocument };
   }
   return {
     // Without a value there is no proof.
     outcome: verdict.outcome === "done" ? "unknown" : verdict.outcome,
     retry: verdict.retry,
-    evidence: finding.evidence.type,
+    evidence,
+    isDocument: isJsonApiDocument(body),
     failure: describeFailure({
       code: finding.code,
       request: `${call.method} ${call.path}`,
@@ -57,13 +61,7 @@ export function assess<T>(exchange: Exchange, call: Call<T>, redactor: Redactor)
   };
 }
 
-/** A web page that says 404 is no word of the service about a file: nothing is "done" or "not attached" by it. */
-function judgeFinding<T>(call: Call<T>, finding: Finding<T>): Verdict {
-  const verdict = judge(call.callClass, finding.evidence);
-  return finding.code === "wrong-base-url" ? { ...verdict, outcome: "rejected" } : verdict;
-}
-
-function find<T>(exchange: Exchange, call: Call<T>, redactor: Redactor): Finding<T> {
+function find<T>(exchange: Exchange, call: Call<T>, body: AnswerBody = { type: "empty" }): Finding<T> {
   switch (exchange.type) {
     case "not_sent":
       return findNotSent(exchange.reason, exchange.error);
@@ -75,7 +73,7 @@ function find<T>(exchange: Exchange, call: Call<T>, redactor: Redactor): Finding
         detail: exchange.error?.message,
       };
     case "answer":
-      return findInAnswer(exchange.answer, call, readAnswerBody(exchange.answer, redactor));
+      return findInAnswer(exchange.answer, call, body);
   }
 }
 
@@ -123,6 +121,13 @@ function findInAnswer<T>(answer: Answer, call: Call<T>, body: AnswerBody): Findi
       const type = status === 202 ? "accepted_without_id" : "without_id";
       return { evidence: { type }, code: status === 202 ? "accepted" : "answer-without-id", status, value };
     }
+    case "another":
+      return {
+        evidence: { type: "another" },
+        code: "answer-about-another",
+        status,
+        detail: reading.problem,
+      };
     case "valid":
       return findValid(status, call, reading.value);
   }
@@ -140,9 +145,10 @@ function findMalformed(status: number, detail: string): Finding<never> {
   return { evidence: { type: "malformed" }, code: "malformed-answer", status, detail };
 }
 
-/** The status decides; the body only gives words. */
+/** The status decides, and for some calls whether the body is a JSON:API error document; its content only gives words. */
 function findRefusal<T>(answer: Answer, call: Call<T>, body: AnswerBody): Finding<T> {
   const { status } = answer;
+  const isJsonApi = isErrorDocument(body);
   const errors = body.type === "json" ? readErrors(body.document) : [];
   const said = errors
     .map((error) => error.detail ?? error.title ?? "")
@@ -150,8 +156,8 @@ function findRefusal<T>(answer: Answer, call: Call<T>, body: AnswerBody): Findin
     .join("; ");
   const location = status < 400 ? answer.header("location") : undefined;
   return {
-    evidence: { type: "status", status },
-    code: codeOfRefusal(status, body, call),
+    evidence: { type: "status", status, isJsonApi },
+    code: codeOfRefusal(status, { body, isJsonApi, callClass: call.callClass }),
     status,
     detail:
       location === undefined
@@ -162,11 +168,21 @@ function findRefusal<T>(answer: Answer, call: Call<T>, body: AnswerBody): Findin
   };
 }
 
-function codeOfRefusal<T>(status: number, body: AnswerBody, call: Call<T>): FailureCode {
-  const isPage = body.type === "text" && body.html;
-  if (isPage && (status === 404 || status === 405 || status === 410)) return "wrong-base-url";
+interface RefusalBody {
+  readonly body: AnswerBody;
+  readonly isJsonApi: boolean;
+  readonly callClass: CallClass;
+}
+
+function codeOfRefusal(status: number, { body, isJsonApi, callClass }: RefusalBody): FailureCode {
   const code = codeOfStatus(status);
-  return code === "gone" && call.callClass === "update" ? "not-attached" : code;
+  if (status >= 500 || status < 400 || isJsonApi) {
+    return code === "gone" && callClass === "update" ? "not-attached" : code;
+  }
+  if (callClass === "irrevocable" && code !== "conflict" && code !== "server-error")
+    return "unproven-refusal";
+  const isPage = body.type === "text" && body.html;
+  return code === "gone" || (isPage && code === "method-not-allowed") ? "wrong-base-url" : code;
 }
 
 function problemOf(body: Exclude<AnswerBody, { type: "json" }>): string {

@@ -54,7 +54,7 @@ export function attachCall(
     path: collectionPath(target),
     callClass: "attach",
     body: attachDocument(target, sent, profile.types),
-    read: (document) => readFile(document, target.kind, profile.types),
+    read: (document) => readFile(document, target, profile.types),
     whenEmpty: { value: sent },
   };
 }
@@ -71,7 +71,7 @@ export function updateCall(
     path: `${collectionPath(target)}/${target.fileId}`,
     callClass: "update",
     body: updateDocument(target, sent, profile.types),
-    read: (document) => readFile(document, target.kind, profile.types),
+    read: (document) => readFile(document, target, profile.types),
     whenEmpty: { value: sent },
   };
 }
@@ -80,7 +80,7 @@ export function updateCall(
 export function probeCall(target: FileTarget, profile: ServiceProfile): Call<Attributes> {
   return {
     ...updateCall(target, {}, profile),
-    read: (document) => readProbedFile(document, target.kind, profile.types),
+    read: (document) => readProbedFile(document, target, profile.types),
     isProbe: true,
   };
 }
@@ -91,7 +91,7 @@ export function detachCall(target: FileTarget, profile: ServiceProfile): Call<un
     method: "DELETE",
     path: `${collectionPath(target)}/${target.fileId}`,
     callClass: "detach",
-    read: (document) => readDetached(document, target.kind, profile.types),
+    read: (document) => readDetached(document, target, profile.types),
     whenEmpty: { value: undefined },
   };
 }
@@ -103,7 +103,7 @@ export function publishCall(draftId: number, profile: ServiceProfile): Call<{ re
     path: "/api/products",
     callClass: "irrevocable",
     body: publishDocument(draftId, profile.types),
-    read: (document) => readNewProduct(document, profile.types),
+    read: (document) => readNewProduct(document, profile.types, draftId),
     name: nameProduct,
   };
 }

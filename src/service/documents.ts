@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { parseId } from "../model/address.ts";
-import type { ApiError } from "../model/outcome.ts";
 import type { UploadStatus } from "../model/ports.ts";
 import type { Attributes, FileKind, FileTarget } from "../model/resource.ts";
 import { attributeNames } from "../model/resource.ts";
@@ -45,10 +44,11 @@ export function uploadDocument(uploadKey: string, types: Types): unknown {
   return { data: { type: types.upload, attributes: { upload_key: uploadKey } } };
 }
 
-/** What a document says: a value, a value whose resource has no id, or nothing of this interface. */
+/** What a document says: a value, a value whose resource has no id, one that names another resource, or nothing of this interface. */
 export type Reading<T> =
   | { readonly type: "valid"; readonly value: T }
   | { readonly type: "without_id"; readonly value: T | undefined }
+  | { readonly type: "another"; readonly problem: string }
   | { readonly type: "malformed"; readonly problem: string };
 
 /** Whatever they are: those that matter are looked at by who reads them. */
@@ -98,25 +98,31 @@ export interface UploadCredentials {
 }
 
 /** Reads the resource of an answer to a call about one file. Its id is not trusted to be the file id. */
-export function readFile(document: unknown, kind: FileKind, types: Types): Reading<Attributes> {
-  return readAttributes(document, { kind, types, whenNull: undefined });
+export function readFile(document: unknown, target: FileTarget, types: Types): Reading<Attributes> {
+  return readAttributes(document, { target, types, whenNull: undefined });
 }
 
 /** {@link readFile} of an answer to a probe. A text that is `null` has none: it is told as `""`. */
-export function readProbedFile(document: unknown, kind: FileKind, types: Types): Reading<Attributes> {
-  return readAttributes(document, { kind, types, whenNull: "" });
+export function readProbedFile(document: unknown, target: AskedFile, types: Types): Reading<Attributes> {
+  return readAttributes(document, { target, types, whenNull: "" });
 }
 
+/** The file that a request is about; draft and file are compared where they are given. */
+type AskedFile = Pick<FileTarget, "kind"> & Partial<FileTarget>;
+
 interface FileReading {
-  readonly kind: FileKind;
+  readonly target: AskedFile;
   readonly types: Types;
   /** What a text that is `null` is told as; `undefined`: it is not told. */
   readonly whenNull: string | undefined;
 }
 
-function readAttributes(document: unknown, { kind, types, whenNull }: FileReading): Reading<Attributes> {
+function readAttributes(document: unknown, { target, types, whenNull }: FileReading): Reading<Attributes> {
+  const { kind } = target;
   const reading = readResource(document, typeOfFile(kind, types));
   if (reading.type === "malformed") return reading;
+  const problem = namesAnother(reading.value, target);
+  if (problem !== undefined) return { type: "another", problem };
   const { attributes } = reading.value;
   const known: Record<string, unknown> = {};
   for (const name of attributeNames[kind]) {
@@ -127,21 +133,57 @@ function readAttributes(document: unknown, { kind, types, whenNull }: FileReadin
   return { type: reading.type, value: known };
 }
 
+function isOther(named: string, asked: number | undefined): boolean {
+  return named !== "" && asked !== undefined && named !== String(asked);
+}
+
 const detachedSchema = z.looseObject({ data: z.unknown().optional(), errors: z.never().optional() });
 
 /** Reads the answer to a detachment, which need not say more than that it is none of an error (JSON:API §Deleting). */
-export function readDetached(document: unknown, kind: FileKind, types: Types): Reading<undefined> {
+export function readDetached(document: unknown, target: FileTarget, types: Types): Reading<undefined> {
   const parsed = detachedSchema.safeParse(document);
   if (!parsed.success) return malformed("it is no document, or one of errors");
-  const reading = parsed.data.data == null ? undefined : readResource(document, typeOfFile(kind, types));
-  return reading?.type === "malformed" ? reading : { type: "valid", value: undefined };
+  if (parsed.data.data == null) return { type: "valid", value: undefined };
+  const reading = readResource(document, typeOfFile(target.kind, types));
+  if (reading.type === "malformed") return reading;
+  const problem = namesAnother(reading.value, target);
+  return problem === undefined ? { type: "valid", value: undefined } : { type: "another", problem };
 }
 
-/** Reads a product that was made. Its id is what the call was for, so one that is no id is malformed. */
-export function readNewProduct(document: unknown, types: Types): Reading<{ readonly productId: number }> {
+/**
+ * Reads a product that was made, from `draftId` if it was published. Its id is what the call was for, so one that is no id
+ * is malformed.
+ */
+export function readNewProduct(
+  document: unknown,
+  types: Types,
+  draftId?: number,
+): Reading<{ readonly productId: number }> {
   const reading = readProduct(document, types);
   if (reading.type !== "valid") return reading;
+  const problem = draftId === undefined ? undefined : namesAnother(reading.value, { draftId });
+  if (problem !== undefined) return { type: "another", problem };
   return { type: "valid", value: { productId: reading.value.productId } };
+}
+
+const namedIdSchema = z.union([z.string().min(1), z.int().transform(String)]).catch("");
+const draftLinkSchema = z
+  .object({ draft: z.object({ data: z.object({ id: namedIdSchema }) }) })
+  .transform(({ draft }) => draft.data.id)
+  .catch("");
+
+/**
+ * Says so when a resource names another draft or file than the request was about, by its draft relationship or
+ * `file_id`; a resource that names none is about what was asked for. `data.id` is never compared.
+ */
+function namesAnother(
+  { attributes, relationships }: Resource,
+  { draftId, fileId }: Partial<FileTarget>,
+): string | undefined {
+  const draft = draftLinkSchema.parse(relationships);
+  if (isOther(draft, draftId)) return `it names draft ${draft.slice(0, 50)}, not ${draftId}`;
+  const file = namedIdSchema.parse(attributes.file_id);
+  return isOther(file, fileId) ? `it names file ${file.slice(0, 50)}, not ${fileId}` : undefined;
 }
 
 /** Reads a product and what was included with it. */
@@ -249,36 +291,6 @@ export function readCredentials(document: unknown, types: Types): Reading<Upload
   return { type: "valid", value };
 }
 
-const textSchema = z
-  .union([z.string(), z.number().transform(String)])
-  .optional()
-  .catch(undefined);
-const sourceSchema = z
-  .looseObject({ pointer: textSchema, parameter: textSchema, header: textSchema })
-  .optional()
-  .catch(undefined);
-const apiErrorSchema = z.looseObject({
-  status: textSchema,
-  code: textSchema,
-  title: textSchema,
-  detail: textSchema,
-  source: sourceSchema,
-});
-const errorsSchema = z.object({ errors: z.array(apiErrorSchema) });
-
-/**
- * The errors of an answer, each kept whole: JSON:API error objects, or one `application/problem+json` (RFC 9457).
- * Anything else has none.
- */
-export function readErrors(document: unknown): readonly ApiError[] {
-  const listed = errorsSchema.safeParse(document);
-  if (listed.success) return listed.data.errors.map(withoutAbsent);
-  const problem = apiErrorSchema.safeParse(document);
-  if (!problem.success) return [];
-  const isProblem = problem.data.title !== undefined || problem.data.detail !== undefined;
-  return isProblem ? [withoutAbsent(problem.data)] : [];
-}
-
 type Malformed = Extract<Reading<unknown>, { type: "malformed" }>;
 
 /** Reads the one resource of a document, which must be of that type. */
@@ -328,9 +340,4 @@ function statusOf(
 
 function malformed(problem: string): Malformed {
   return { type: "malformed", problem };
-}
-
-/** Members that are absent are left out, not `undefined`. */
-function withoutAbsent(error: z.output<typeof apiErrorSchema>): ApiError {
-  return Object.fromEntries(Object.entries(error).filter(([, member]) => member !== undefined));
 }

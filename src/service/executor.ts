@@ -30,6 +30,10 @@ export interface ExecutorParts {
   readonly maxWaitMs: number;
   /** Numbers in [0, 1), for jitter. */
   readonly random: () => number;
+  /** Whether the service has returned a JSON:API document before. */
+  readonly hasAnswered: boolean;
+  /** Called once, when the first call ends `done`. */
+  readonly onFirstAccepted?: (() => void) | undefined;
 }
 
 /** The circumstances of one call. A reading call has no `beforeSend`, and may have a budget. */
@@ -87,10 +91,13 @@ export class Executor {
   #dispatched = 0;
   #draining = false;
   #refusals = 0;
+  #hasAnswered: boolean;
+  #hasAccepted = false;
 
   constructor(parts: ExecutorParts) {
     this.#parts = parts;
     const { concurrency } = parts;
+    this.#hasAnswered = parts.hasAnswered;
     const ahead = concurrency >= manyConnections ? preparedPerConnection : 1;
     this.#preparation = new Permits(concurrency * ahead);
     this.#connections = new Permits(concurrency);
@@ -99,6 +106,11 @@ export class Executor {
   /** Requests dispatched so far, retries included. */
   get callCount(): number {
     return this.#dispatched;
+  }
+
+  /** Whether the service has returned a JSON:API document: what answers there is the service, not a portal or proxy. */
+  get hasAnswered(): boolean {
+    return this.#hasAnswered;
   }
 
   /** Rejects only when `beforeSend` does; then nothing was sent. */
@@ -111,7 +123,10 @@ export class Executor {
       if (step.type === "held") return last ?? { outcome: "not_sent", failure: step.failure, attempts: 0 };
       const attempts = passage.attempt;
       const { attempt, pauseMs } = step;
-      if (attempt.outcome === "done") return { ...attempt, attempts };
+      if (attempt.outcome === "done") {
+        const { outcome, status, value } = attempt;
+        return { outcome, status, value, attempts };
+      }
       last = combine(call, last, { outcome: attempt.outcome, failure: attempt.failure, attempts });
       if (pauseMs > this.#parts.maxWaitMs) return stopRun(last);
       if (attempt.retry && attempts === mostAttempts && attempt.evidence === "unreachable")
@@ -181,6 +196,7 @@ export class Executor {
     const exchange = await transport.exchange(requestOf(call));
     options.onExchange?.(exchange, clock.monotonic() - startedAt);
     const judged = assess(exchange, call, redactor);
+    this.#noteAnswer(judged);
     // Before the slot and the connection are free: the next call must find the gate closed.
     const pauseMs = exchange.type === "answer" ? this.#takeHints(exchange.answer) : 0;
     slot.release({
@@ -199,6 +215,15 @@ export class Executor {
       ms: Math.round(clock.monotonic() - startedAt),
     });
     return { type: "attempted", attempt: judged, pauseMs };
+  }
+
+  #noteAnswer({ isDocument, outcome, evidence }: Attempt<unknown>): void {
+    this.#hasAnswered ||= isDocument;
+    // Responses that belong to other requests: nothing more is read from these connections.
+    if (evidence === "another" || evidence === "malformed") this.#parts.transport.renewConnections();
+    if (outcome !== "done" || this.#hasAccepted) return;
+    this.#hasAccepted = true;
+    this.#parts.onFirstAccepted?.();
   }
 
   /** Hands the service's word about pace to the gate. Returns how long a call that was refused has to wait. */
@@ -299,8 +324,8 @@ function requestOf(
  * refused, unless that one tells that the thing is not there.
  */
 function combine<T>(call: Call<T>, earlier: Failed<T> | undefined, latest: Failed<T>): Failed<T> {
-  const tells =
-    latest.outcome === "unknown" || latest.failure.status === 404 || latest.failure.status === 410;
+  const { code } = latest.failure;
+  const tells = latest.outcome === "unknown" || code === "gone" || code === "not-attached";
   const isLook = call.callClass === "read" || call.isProbe === true;
   if (isLook || earlier?.outcome !== "unknown" || tells) return latest;
   return {

@@ -15,6 +15,7 @@ export type FailureCode =
   | "certificate-invalid"
   | "proxy-refused"
   | "invalid-id"
+  | "service-not-confirmed"
   // Sent, and no answer that proves anything.
   | "cut-off"
   | "timeout"
@@ -23,6 +24,8 @@ export type FailureCode =
   | "not-http"
   | "server-error"
   | "malformed-answer"
+  | "answer-about-another"
+  | "unproven-refusal"
   | "answer-without-id"
   | "empty-answer"
   | "accepted"
@@ -98,6 +101,10 @@ const sentences: Readonly<Record<FailureCode, Sentence>> = {
     what: "the proxy gave no way to the service",
     hint: "Check HTTPS_PROXY, its user and password, and NO_PROXY.",
   },
+  "service-not-confirmed": {
+    what: "not sent, because nothing at service.base_url answers like the service",
+    hint: "Check service.base_url, and whether a login page or proxy stands in between. Then run the command again.",
+  },
   "invalid-id": { what: "the call was not sent: the id cannot stand in a path", hint: "Correct the id." },
   "cut-off": { what: "the call was cut off by the interrupt before its answer came", hint: settles },
   timeout: {
@@ -109,6 +116,14 @@ const sentences: Readonly<Record<FailureCode, Sentence>> = {
   "not-http": { what: "the answer is not HTTP", hint: checkBaseUrl },
   "server-error": { what: "the service failed", hint: settles },
   "malformed-answer": { what: "the answer is not one of this interface", hint: checkBaseUrl },
+  "answer-about-another": {
+    what: "the answer is about another resource, so it proves nothing about this one",
+    hint: settles,
+  },
+  "unproven-refusal": {
+    what: "the answer is not a JSON:API error of the service, so the call may have taken effect",
+    hint: checkBaseUrl,
+  },
   "answer-without-id": { what: "the answer names no id", hint: settles },
   "empty-answer": { what: "the answer is empty where an id was to come", hint: settles },
   accepted: {
@@ -140,7 +155,10 @@ const sentences: Readonly<Record<FailureCode, Sentence>> = {
     what: "the file is not attached to the draft",
     hint: "It was removed by someone else. Run plan again.",
   },
-  "wrong-base-url": { what: "a web page answered, not the service", hint: checkBaseUrl },
+  "wrong-base-url": {
+    what: "the answer is not a JSON:API error of the service, so it proves nothing",
+    hint: checkBaseUrl,
+  },
   redirect: {
     what: "the service answered with a redirect, which is never followed: the key goes to one address only",
     hint: "Set service.base_url to the address the service really has.",

@@ -22,11 +22,21 @@ export interface OpenExecutor {
   close(): Promise<void>;
 }
 
+/** What tests decide, and nobody else. */
+export interface Circumstances {
+  /** Numbers in [0, 1), for the backoff. */
+  readonly random: () => number;
+  /** Whether the service has returned a JSON:API document before. */
+  readonly hasAnswered: boolean;
+}
+
+/** A run begins without any response. */
+export const atStart: Circumstances = { random: Math.random, hasAnswered: false };
+
 /**
- * Puts transport, rate bound and executor together; nothing is sent yet. `random` gives numbers in [0, 1), for the
- * backoff. Throws `ServiceOptionsError` and `ConnectionOptionsError` for options it cannot work with.
+ * Puts transport, rate bound and executor together; nothing is sent yet. Throws `ServiceOptionsError` and `ConnectionOptionsError` for options it cannot work with.
  */
-export function openExecutor(options: ServiceOptions, random: () => number): OpenExecutor {
+export function openExecutor(options: ServiceOptions, circumstances: Circumstances): OpenExecutor {
   const baseUrl = checkOptions(options);
   const { profile, clock, emit } = options;
   const redactor = makeRedactor(options.apiKey);
@@ -60,7 +70,8 @@ export function openExecutor(options: ServiceOptions, random: () => number): Ope
     concurrency: options.concurrency,
     settleDelayMs: profile.settle_delay,
     maxWaitMs: profile.max_wait,
-    random,
+    ...circumstances,
+    onFirstAccepted: options.onFirstAccepted,
   });
   const drain = options.interrupts?.drain;
   if (drain?.aborted) executor.drain();

@@ -5,9 +5,11 @@ import type {
   ReadOptions,
   ServiceReader,
   UploadStatus,
+  WriteOptions,
 } from "../model/ports.ts";
 import {
   attachCall,
+  type Call,
   createUploadCall,
   credentialsCall,
   detachCall,
@@ -20,8 +22,9 @@ import {
 } from "./calls.ts";
 import type { ProductDetails, UploadCredentials } from "./documents.ts";
 import { openObjectStorage } from "./object-storage.ts";
-import { openExecutor } from "./open-executor.ts";
+import { atStart, type Circumstances, openExecutor } from "./open-executor.ts";
 import type { ServiceOptions } from "./options.ts";
+import { ServiceCheck } from "./service-check.ts";
 import { UploadPoller } from "./upload-poller.ts";
 import { makeUploadReader } from "./upload-reader.ts";
 
@@ -48,12 +51,12 @@ export interface Service extends DraftService, ServiceReader {
 
 /** Opens a service; nothing is sent yet. Throws `ServiceOptionsError` for options it cannot work with. */
 export function openService(options: ServiceOptions): Service {
-  return assembleService(options, Math.random);
+  return assembleService(options, atStart);
 }
 
-/** {@link openService} with the randomness of the backoff made explicit: numbers in [0, 1). */
-export function assembleService(options: ServiceOptions, random: () => number): Service {
-  const calls = openExecutor(options, random);
+/** {@link openService} with its circumstances made explicit. */
+export function assembleService(options: ServiceOptions, circumstances: Circumstances): Service {
+  const calls = openExecutor(options, circumstances);
   const { baseUrl, executor, redactor } = calls;
   const { profile, clock, emit } = options;
   const askCredentials = (options: ReadOptions) => executor.execute(credentialsCall(profile), options);
@@ -79,13 +82,19 @@ export function assembleService(options: ServiceOptions, random: () => number): 
     interrupts: options.interrupts,
   });
 
+  const check = new ServiceCheck(executor, profile);
+  const send = <T>(call: Call<T>, productId: number | undefined, write: WriteOptions) =>
+    check.send({ request: `${call.method} ${call.path}`, productId }, write, () =>
+      executor.execute(call, write),
+    );
+
   return {
     storage,
     attach: (target, attributes, write) => executor.execute(attachCall(target, attributes, profile), write),
     update: (target, attributes, write) => executor.execute(updateCall(target, attributes, profile), write),
     detach: (target, write) => executor.execute(detachCall(target, profile), write),
-    publish: (draftId, write) => executor.execute(publishCall(draftId, profile), write),
-    duplicate: (productId, write) => executor.execute(duplicateCall(productId, profile), write),
+    publish: (draftId, write) => send(publishCall(draftId, profile), write.productId, write),
+    duplicate: (productId, write) => send(duplicateCall(productId, profile), productId, write),
     createUpload: (uploadKey, write) => executor.execute(createUploadCall(uploadKey, profile), write),
     awaitUpload: (uploadId, signal, budget) => poller.wait(uploadId, { signal, budget }),
     probe: (target, read) => executor.execute(probeCall(target, profile), read),
@@ -93,6 +102,7 @@ export function assembleService(options: ServiceOptions, random: () => number): 
     lookAtUploads: uploads.getPage,
     uploadsPerCall: uploads.pageSize,
     callCount: () => executor.callCount,
+    hasAnswered: () => executor.hasAnswered,
     credentials: (signal) => askCredentials({ signal }),
     getUpload: uploads.getUpload,
     getUploads: uploads.getUploads,

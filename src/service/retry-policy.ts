@@ -10,7 +10,7 @@ import type { CallFailure, Outcome } from "../model/outcome.ts";
  * | detach | DELETE of an attachment | yes |
  * | attach | POST of an attachment | no: what became of it is found out by an update |
  * | register | POST of an upload, and of credentials | yes: at worst an upload that nothing uses |
- * | irrevocable | publish, duplicate | only when no byte of it was written |
+ * | irrevocable | publish, duplicate | only when no byte of it was written, or the service itself refused it |
  */
 export type CallClass = "read" | "update" | "detach" | "attach" | "register" | "irrevocable";
 
@@ -22,10 +22,10 @@ export type Evidence =
   | { readonly type: "certificate" }
   /** Bytes were written and no complete answer came: timeout, reset, truncated, too large, not HTTP. */
   | { readonly type: "lost" }
-  /** A complete answer with this status, 300 or more. */
-  | { readonly type: "status"; readonly status: number }
-  /** A complete answer that says 2xx, and whose body … */
-  | { readonly type: "valid" | "malformed" | "without_id" }
+  /** A complete response with this status, 300 or more. `isJsonApi`: its body is a JSON:API error document. */
+  | { readonly type: "status"; readonly status: number; readonly isJsonApi: boolean }
+  /** A complete 2xx response, and what its body is; `another`: it names another draft or file than the request. */
+  | { readonly type: "valid" | "malformed" | "without_id" | "another" }
   /** 204: there is no body. */
   | { readonly type: "no_content" }
   /** 202 with a valid body, or without one. */
@@ -59,25 +59,35 @@ type Row =
   | "unauthorized"
   | "missing"
   | "conflict"
+  | "unproven"
   | "malformed"
+  | "another"
   | "without_id"
   | "no_content"
   | "accepted"
   | "accepted_without_id"
   | "valid";
 
+/** A verdict, or one for a JSON:API error document and one for any other body. */
+type Cell = Verdict | { readonly jsonApi: Verdict; readonly other: Verdict };
+
+/** A publish or duplicate is refused only by the service itself; any other body proves nothing. */
+const refusal: Cell = { jsonApi: fail, other: doubt };
+
 /** What each row says, class by class. `done` needs an answer that proves it; everything in doubt is `unknown`. */
-const table: Readonly<Record<Row, Readonly<Record<CallClass, Verdict>>>> = {
+const table: Readonly<Record<Row, Readonly<Record<CallClass, Cell>>>> = {
   unreachable: row(unsent, unsent, unsent, unsent, unsent, unsent),
   certificate: row(untrusted, untrusted, untrusted, untrusted, untrusted, untrusted),
   lost: row(again, again, again, doubt, again, doubt),
   failed: row(again, again, again, doubt, again, doubt),
-  throttled: row(wait, wait, wait, fail, wait, fail),
-  refused: row(fail, fail, fail, fail, fail, fail),
-  unauthorized: row(stopRun, stopRun, stopRun, stopRun, stopRun, stopRun),
-  missing: row(fail, fail, done, stopDraft, fail, fail),
+  throttled: row(wait, wait, wait, fail, wait, { jsonApi: wait, other: doubt }),
+  refused: row(fail, fail, fail, fail, fail, refusal),
+  unauthorized: row(stopRun, stopRun, stopRun, stopRun, stopRun, { jsonApi: stopRun, other: doubt }),
+  missing: row(fail, fail, { jsonApi: done, other: fail }, stopDraft, fail, refusal),
   conflict: row(fail, fail, fail, doubt, fail, doubt),
+  unproven: row(fail, doubt, doubt, doubt, doubt, doubt),
   malformed: row(again, again, again, doubt, again, doubt),
+  another: row(doubt, doubt, doubt, doubt, again, doubt),
   without_id: row(doubt, done, done, doubt, again, doubt),
   no_content: row(doubt, done, done, done, again, doubt),
   accepted: row(doubt, doubt, doubt, doubt, done, doubt),
@@ -88,7 +98,9 @@ const table: Readonly<Record<Row, Readonly<Record<CallClass, Verdict>>>> = {
 /** The table of RELIABILITY.md, "What a failure means": one pure function over data. */
 export function judge(callClass: CallClass, evidence: Evidence): Verdict {
   const name = evidence.type === "status" ? rowOfStatus(evidence.status) : evidence.type;
-  return table[name][callClass];
+  const cell = table[name][callClass];
+  if (!("other" in cell)) return cell;
+  return evidence.type === "status" && evidence.isJsonApi ? cell.jsonApi : cell.other;
 }
 
 /** Attempts of one call, the first included. */
@@ -130,20 +142,30 @@ export function backoffMs(attempt: number, random: () => number): number {
 }
 
 function row(
-  read: Verdict,
-  update: Verdict,
-  detach: Verdict,
-  attach: Verdict,
-  register: Verdict,
-  irrevocable: Verdict,
-): Readonly<Record<CallClass, Verdict>> {
+  read: Cell,
+  update: Cell,
+  detach: Cell,
+  attach: Cell,
+  register: Cell,
+  irrevocable: Cell,
+): Readonly<Record<CallClass, Cell>> {
   return { read, update, detach, attach, register, irrevocable };
 }
 
-/** Redirects are refusals: the key goes to the configured origin and nowhere else. */
+/** A redirect is never followed, and like a status outside the table it proves nothing about what happened before it. */
 function rowOfStatus(status: number): Row {
-  if (status >= 500 || status === 408) return "failed";
+  if (status >= 500) return "failed";
   switch (status) {
+    case 400:
+    case 403:
+    case 405:
+    case 406:
+    case 413:
+    case 415:
+    case 422:
+      return "refused";
+    case 408:
+      return "failed";
     case 401:
       return "unauthorized";
     case 404:
@@ -155,6 +177,6 @@ function rowOfStatus(status: number): Row {
     case 429:
       return "throttled";
     default:
-      return "refused";
+      return "unproven";
   }
 }

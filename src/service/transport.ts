@@ -36,6 +36,8 @@ export interface TransportOptions extends ConnectionOptions {
 /** Sends requests to one origin. Never rejects; what went wrong is in the {@link Exchange}. */
 export interface Transport {
   exchange(request: HttpRequest): Promise<Exchange>;
+  /** Later requests use new connections; requests in flight end on the old ones. */
+  renewConnections(): void;
   /** Breaks what is in flight. */
   close(): Promise<void>;
 }
@@ -58,7 +60,8 @@ export function openTransport(options: TransportOptions): Transport {
       pipelining,
       connectTimeoutMs: Math.min(options.timeoutMs, longestConnectMs),
     });
-  const kept = open(1);
+  let kept = open(1);
+  const retired = new Set<typeof kept>();
   const single = open(0);
   const { userAgent, contentType } = options;
   const headersOf = ({ accept = acceptedVersion, apiKey = options.apiKey, body }: HttpRequest) => {
@@ -102,9 +105,16 @@ export function openTransport(options: TransportOptions): Transport {
         );
       });
     },
+    renewConnections() {
+      const old = kept;
+      kept = open(1);
+      retired.add(old);
+      const forget = () => void retired.delete(old);
+      old.close().then(forget, forget);
+    },
     async close() {
       for (const stopListening of leave) stopListening();
-      await Promise.all([kept.destroy(), single.destroy()]);
+      await Promise.all([kept, single, ...retired].map((dispatcher) => dispatcher.destroy()));
     },
   };
 }

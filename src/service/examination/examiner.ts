@@ -6,7 +6,7 @@ import type { Call } from "../calls.ts";
 import { collectionPath } from "../calls.ts";
 import { updateDocument } from "../documents.ts";
 import type { Exchange } from "../exchange-handler.ts";
-import { openExecutor } from "../open-executor.ts";
+import { atStart, openExecutor } from "../open-executor.ts";
 import type { ServiceOptions } from "../options.ts";
 import { serviceProfileSchema } from "../profile.ts";
 import { acceptedVersion } from "../transport.ts";
@@ -58,7 +58,7 @@ export interface ProbeEnd {
 
 /** Opens an examiner; nothing is sent yet. Throws as `openService` does. */
 export function openExaminer(options: ServiceOptions): Examiner {
-  const calls = openExecutor(options, Math.random);
+  const calls = openExecutor(options, atStart);
   const { executor, redactor } = calls;
   const { profile, clock } = options;
   const watch = watchTls(calls.baseUrl.hostname.replace(/^\[|\]$/g, ""));

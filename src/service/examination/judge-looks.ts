@@ -1,7 +1,8 @@
 import type { Bound, Check, CheckName, Finding, Obstacle } from "../../model/examination.ts";
 import { checkGroups, makeCheck, notChecked, withSetting } from "../../model/examination.ts";
 import { isLoopback } from "../connections.ts";
-import { countListed, readErrors } from "../documents.ts";
+import { countListed } from "../documents.ts";
+import { readErrors } from "../json-api.ts";
 import type { Looks } from "./examiner.ts";
 import { judgeAnswerer } from "./judge-answerer.ts";
 import { judgeConnection } from "./judge-connection.ts";

@@ -27,7 +27,7 @@ const typeSchema = z.object({ data: z.object({ type: z.string() }) });
 /** Reads the answer to a probe; the name of its type may be another than the one that is set. */
 export function readProbed(document: unknown, kind: FileKind): Reading<Attributes> {
   const type = typeSchema.safeParse(document).data?.data.type ?? "";
-  return readProbedFile(document, kind, { ...anyType, product_file: type, promotional_file: type });
+  return readProbedFile(document, { kind }, { ...anyType, product_file: type, promotional_file: type });
 }
 
 const anyType = { upload: "", upload_credential: "", product: "", draft: "" };
@@ -38,7 +38,7 @@ export function probedFile({ look }: ProbeStep, kind: FileKind): ProbedFile | un
   const type = typeSchema.safeParse(look.body.document).data?.data.type ?? "";
   const resource = readResource(look.body.document, type);
   const reading = readProbed(look.body.document, kind);
-  if (resource.type === "malformed" || reading.type === "malformed") return undefined;
+  if (resource.type === "malformed" || !("value" in reading)) return undefined;
   return { type, id: resource.value.id, attributes: withValue(reading.value ?? {}) };
 }
 

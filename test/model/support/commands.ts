@@ -94,12 +94,26 @@ const fault: fc.Arbitrary<WireFault> = fc.oneof(
   failedAfter(408, 409, 500, 502, 503, 504),
 );
 
+/** A proxy's page after a publish or duplicate that took effect. */
+const pageAfter = fc
+  .constantFrom(301, 302, 303, 307, 308, 400, 401, 402, 403, 404, 405, 407, 410, 418, 422, 425, 429, 451, 499)
+  .map((status) => ({ type: "page-after", status }) as const);
+
 /** Most plans are small, and what cannot be undone comes last in them. */
 const at = fc.constantFrom(1, 1, 1, 2, 2, 3, 4, 6);
 const path = fc.constantFrom("/api/", "/api/products");
 const step = fc.integer({ min: 1, max: 16 });
 const trouble: fc.Arbitrary<Trouble> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ type: fc.constant("fault" as const), path, at, fault }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant("fault" as const),
+      path: fc.constant("/api/products"),
+      at,
+      fault: pageAfter,
+    }),
+  },
   {
     weight: 1,
     arbitrary: fc.record({

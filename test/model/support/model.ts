@@ -13,6 +13,9 @@ interface Held {
   readonly ours: boolean;
 }
 
+/** What the service itself refuses a publish or duplicate with (RELIABILITY, "What a failure means"). */
+const refusals: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 406, 410, 413, 415, 422]);
+
 /**
  * What must hold of the tool whatever happens, judged by what stood on the wire, by what the service did, and by what
  * the ledger promised. It knows nothing of how the tool works. `violations` is empty as long as all of it holds.
@@ -63,8 +66,8 @@ export class Model {
     const product = irrevocableOf(request);
     const effective = served !== undefined && served.status < 300;
     if (product !== undefined) {
-      const proof = told !== undefined && (told < 300 || (told < 500 && told !== 408 && told !== 409));
-      if (proof) this.#unproven.set(product, "told");
+      if (told === 425 || told === 429) this.#unproven.delete(product);
+      else if (told !== undefined && (told < 300 || refusals.has(told))) this.#unproven.set(product, "told");
       if (effective) this.products.set(Number(JSON.parse(served.body).data.id), product);
     }
     if (!effective) return;

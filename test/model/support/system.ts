@@ -219,7 +219,7 @@ export class System {
         emit: () => {},
         root: this.#root,
       },
-      () => 0,
+      { random: () => 0, hasAnswered: false },
     );
     try {
       const { totals, stopped } = await applyPlan({

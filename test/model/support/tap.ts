@@ -19,6 +19,8 @@ export type WireFault =
   | { readonly type: "refused"; readonly status: number }
   /** It is carried out, and answered with this status or with a body that is no document. */
   | { readonly type: "failed-after"; readonly status: number }
+  /** It is carried out, and a proxy answers with this status and a web page. */
+  | { readonly type: "page-after"; readonly status: number }
   | { readonly type: "garbled" };
 
 /** Who looks on. `arrived` chooses the fault; `ended` is told what the service did and whether the client was told so. */
@@ -43,6 +45,8 @@ export interface Tap {
   idle(): Promise<void>;
   close(): Promise<void>;
 }
+
+const page = { "content-type": "text/html", "retry-after": "0", location: "/elsewhere" };
 
 /** Starts a tap in front of `target`. */
 export async function startTap(target: string, observer: WireObserver): Promise<Tap> {
@@ -120,6 +124,7 @@ function answerWith(answer: ServerResponse, response: Forwarded, fault: WireFaul
     return;
   }
   if (fault?.type === "failed-after") answer.writeHead(fault.status, jsonApi).end('{"errors":[]}');
+  else if (fault?.type === "page-after") answer.writeHead(fault.status, page).end("<html>proxy</html>");
   else if (fault?.type === "garbled") answer.writeHead(200, jsonApi).end("<html>");
   else {
     answer.writeHead(response.status, response.headers);

@@ -175,14 +175,16 @@ describe.each([
     manifest: "draft: 1\npublish: true\n",
     address: "drafts/1/product",
     line: "POST /api/products",
+    read: "GET /api/uploads/0",
   },
   {
     what: "a duplicate",
     manifest: "duplicates: [{ name: copy, product: 5 }]\n",
     address: "duplicates/copy",
     line: "POST /api/products/5/duplicate",
+    read: "GET /api/products/5",
   },
-])("$what", ({ manifest, address, line }) => {
+])("$what", ({ manifest, address, line, read }) => {
   test.each<{ name: string; fault: Fault }>([
     { name: "whose answer was lost", fault: { type: "answer-lost" } },
     { name: "that was cut off", fault: { type: "lost" } },
@@ -192,7 +194,7 @@ describe.each([
     await world.write(manifest);
     faultsOf(line, [fault]);
     expect((await world.apply()).totals).toMatchObject({ done: 0, in_doubt: 1 });
-    expect(world.requests()).toEqual([line]);
+    expect(world.requests()).toEqual([read, line]);
     const plan = await world.plan();
     expect(plan.changes.map(({ action }) => action)).toEqual(["in_doubt"]);
     expect(plan.changes[0]?.address).toBe(address);
@@ -210,6 +212,34 @@ test("a publication that was only accepted names the product that the service ha
     { action: "in_doubt", before: { detail: expect.stringContaining("it names product 771200") } },
   ]);
 });
+
+test.each([
+  ["update", "draft: 1\nproduct_files: [{ file_id: 10, renderer: b }]\n", "PATCH"],
+  ["detachment", "draft: 1\nproduct_files: []\n", "DELETE"],
+])(
+  "an %s whose responses are all about another file stays in doubt, sent twice in a run",
+  async (_kind, manifest, method) => {
+    await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: a, file_format: fbx }]\n");
+    await world.apply();
+    world.requests();
+    await world.write(manifest.replace("renderer: b", "renderer: b, file_format: fbx"));
+    const bodies: string[] = [];
+    const body = '{"data":{"type":"product_file","id":"1","attributes":{"file_id":11}}}';
+    world.proxy.choose = (request) => {
+      if (request.method !== method) return undefined;
+      bodies.push(request.body);
+      return { type: "answer", status: 200, body };
+    };
+    expect((await world.apply()).totals).toMatchObject({ done: 0, in_doubt: 1 });
+    expect(bodies).toHaveLength(2);
+    if (method === "PATCH") {
+      expect(bodies.map((sent) => sent.includes("file_format"))).toEqual([false, true]);
+    }
+    world.proxy.choose = () => undefined;
+    expect((await world.apply()).totals).toMatchObject({ done: 1, in_doubt: 0 });
+    expect((await world.ledger.load()).inDoubt).toEqual([]);
+  },
+);
 
 describe("what may be repeated", () => {
   test("an update whose every answer is lost is sent again by the next apply, which settles it", async () => {

@@ -175,7 +175,7 @@ product_files: [{ source: a.glb }, { file_id: 10, renderer: ${renderer} }]
   test("to publish skips the duplicate of that product", async () => {
     await world.write("draft: 1\npublish: true\n---\nduplicates: [{ name: copy, product: { draft: 1 } }]\n");
     world.proxy.choose = ({ path }) =>
-      path === "/api/products" ? { type: "answer", status: 403 } : undefined;
+      path === "/api/products" ? { type: "answer", status: 403, body: '{"errors":[{}]}' } : undefined;
     await world.apply();
     expect(world.ends()).toEqual(["drafts/1/product: rejected", "duplicates/copy: skipped"]);
   });

@@ -18,7 +18,9 @@ async function loseLockAfter(count: number): Promise<void> {
   const { lock } = await world.ledger.acquireLock({ holder });
   const { held, answer } = holdAnswers();
   let arrived = 0;
-  world.proxy.choose = () => {
+  world.proxy.choose = ({ method }) => {
+    // What is read before a publish.
+    if (method === "GET") return undefined;
     arrived += 1;
     if (arrived === count) void world.ledger.releaseLock(lock.id).then(answer);
     return held;
@@ -68,7 +70,7 @@ product_files: [{ file_id: 30 }]
       `POST /api/products for drafts/2/product (done, product ${product?.id}, kept in kept.json)`,
     );
     expect(error.message).toContain("drafts/1/product_files/11");
-    expect(world.requests()).toHaveLength(4);
+    expect(world.requests().filter((request) => !request.startsWith("GET"))).toHaveLength(4);
     // The intents are in the ledger: nobody will send these calls again unawares.
     const { inDoubt, attachments } = await world.ledger.load();
     expect(attachments).toEqual([]);

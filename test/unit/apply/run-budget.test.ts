@@ -6,7 +6,7 @@ afterEach(() => void vi.useRealTimers());
 
 test("starts what fits exactly, and a smaller operation after one that does not fit", () => {
   const budget = new RunBudget({ limits: { maxCalls: 10 }, spent: () => 0, now: () => 0 });
-  expect([4, 7, 5, 1, 1].map((calls) => budget.operation(calls).take())).toEqual([
+  expect([4, 7, 5, 1, 1].map((calls) => budget.operation(() => calls).take())).toEqual([
     true,
     false,
     true,
@@ -33,7 +33,7 @@ test("counts calls that nobody asked it for", () => {
   const budget = new RunBudget({ limits: { maxCalls: 10 }, spent: () => spent, now: () => 0 });
   budget.take();
   spent = 6;
-  expect([budget.operation(5).take(), budget.operation(4).take()]).toEqual([false, true]);
+  expect([budget.operation(() => 5).take(), budget.operation(() => 4).take()]).toEqual([false, true]);
 });
 
 test("starts nothing when the time is up, and settles what is unknown", () => {
@@ -67,7 +67,7 @@ test("never promises more than the limit, and never refuses what fits", () => {
         const budget = new RunBudget({ limits: { maxCalls }, spent: () => 0, now: () => 0 });
         let promised = 0;
         for (const size of sizes) {
-          const starts = budget.operation(size).take();
+          const starts = budget.operation(() => size).take();
           expect(starts).toBe(promised + size <= maxCalls);
           if (starts) promised += size;
         }

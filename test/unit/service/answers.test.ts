@@ -227,7 +227,8 @@ describe("what a failure tells", () => {
   it.each([
     ["a publication in doubt needs a person", answer(503), "draftsync resolve"],
     ["a publication in conflict does too", answer(409), "draftsync resolve"],
-    ["a publication that was refused does not", answer(422), "Correct the manifest"],
+    ["a publish that a proxy refuses does too", answer(422), "draftsync resolve"],
+    ["a publish that the service refuses does not", answer(422, { errors: [{}] }), "Correct the manifest"],
   ])("%s", async (_name, reply, words) => {
     const { service } = await startHarness(() => reply);
     expect(await service.publish(1, write())).toMatchObject({

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { doubt, executeTable, type Row, row, same, valid } from "./support/failure-rows.ts";
+import { doubt, executeTable, type Row, refusal, row, same, valid } from "./support/failure-rows.ts";
 import { fileDocument, startHarness, target, write } from "./support/harness.ts";
 import { answer } from "./support/raw-server.ts";
 
@@ -22,14 +22,31 @@ const rows: readonly Row[] = [
   ...[425, 429].map((status) =>
     row(
       `status ${status} that names a wait`,
+      () => answer(status, refusal, { "Retry-After": "0.01" }),
+      "again",
+      "again",
+      "again",
+      throttled,
+      "again",
+      "again",
+    ),
+  ),
+  ...[425, 429].map((status) =>
+    row(
+      `status ${status} that is not JSON:API`,
       () => answer(status, undefined, { "Retry-After": "0.01" }),
       "again",
       "again",
       "again",
       throttled,
       "again",
-      throttled,
+      "unknown unproven-refusal 1",
     ),
+  ),
+  doubt(
+    "100 that was not asked for",
+    (callClass) => `HTTP/1.1 100 Continue\r\n\r\n${answer(200, valid[callClass])}`,
+    lost,
   ),
   doubt("a status line with a number that is none", () => "HTTP/1.1 20x OK\r\n\r\n", notHttp),
   doubt(
@@ -58,6 +75,11 @@ const rows: readonly Row[] = [
     lost,
   ),
   same(
+    "102 before the answer",
+    (callClass) => `HTTP/1.1 102 Processing\r\n\r\n${answer(200, valid[callClass])}`,
+    "done 1",
+  ),
+  same(
     "an early hint before the answer",
     (callClass) => `HTTP/1.1 103 Early\r\nLink: </x>\r\n\r\n${answer(200, valid[callClass])}`,
     "done 1",
@@ -75,10 +97,15 @@ const rows: readonly Row[] = [
   ),
   ...[200, 4000, 20_000].flatMap((levels) => [
     doubt(`a body of ${levels} levels`, () => answer(200, nested(levels)), garbled),
-    same(
+    row(
       `a refusal of ${levels} levels`,
       () => answer(422, `{"errors":[{"meta":${nested(levels)}}]}`),
       "rejected invalid 1",
+      "rejected invalid 1",
+      "rejected invalid 1",
+      "rejected invalid 1",
+      "rejected invalid 1",
+      "unknown unproven-refusal 1",
     ),
   ]),
   doubt("a status that the interface has not: 207", () => answer(207, fileDocument()), garbled),

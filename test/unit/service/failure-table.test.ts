@@ -1,4 +1,4 @@
-import { doubt, executeTable, type Row, row, same, valid } from "./support/failure-rows.ts";
+import { doubt, executeTable, type Row, refusal, row, same, valid } from "./support/failure-rows.ts";
 import { fileDocument } from "./support/harness.ts";
 import { answer } from "./support/raw-server.ts";
 
@@ -7,6 +7,34 @@ const failed = "unknown server-error 1";
 const garbled = "unknown malformed-answer 1";
 const head = "HTTP/1.1 200 OK\r\nContent-Type: application/vnd.api+json\r\n";
 const withoutId = { data: { type: "product_file", attributes: { file_format: "fbx" } } };
+
+const elsewhere = { Location: "http://127.0.0.1:1/elsewhere" };
+const page = (status: number) =>
+  answer(status, "<!DOCTYPE html><html>proxy</html>", { "Content-Type": "text/html" });
+const problem = (status: number) =>
+  answer(status, { title: "no" }, { "Content-Type": "application/problem+json" });
+
+/** Only a JSON:API error refuses a publish or duplicate. */
+const unproven = (name: string, reply: Row["reply"], cell: string) =>
+  row(name, reply, cell, cell, cell, cell, cell, "unknown unproven-refusal 1");
+
+/** A status that proves nothing about a write, whatever its body. */
+const neither = (name: string, reply: Row["reply"], code: string, publish = code) =>
+  row(
+    name,
+    reply,
+    `rejected ${code} 1`,
+    ...([`unknown ${code} 1`, `unknown ${code} 1`, `unknown ${code} 1`, `unknown ${code} 1`] as const),
+    `unknown ${publish} 1`,
+  );
+
+const types = { read: "product", irrevocable: "product", register: "upload" } as const;
+const about = (callClass: Parameters<Row["reply"]>[0], names: object) =>
+  answer(200, {
+    data: { type: new Map(Object.entries(types)).get(callClass) ?? "product_file", id: "5", ...names },
+  });
+
+const toDraft = (id: unknown) => ({ relationships: { draft: { data: { type: "draft", id } } } });
 
 const rows: readonly Row[] = [
   doubt("reset after the request", () => (socket) => void socket.resetAndDestroy(), lost),
@@ -42,19 +70,35 @@ const rows: readonly Row[] = [
       [413, "body-too-large"],
       [415, "content-type-not-accepted"],
       [422, "invalid"],
-      [451, "refused"],
     ] as const
-  ).map(([status, code]) => same(`status ${status}`, () => answer(status), `rejected ${code} 1`)),
-  same("status 401", () => answer(401), "rejected unauthorized 1 run"),
-  same(
-    "a redirect",
-    () => answer(307, undefined, { Location: "http://127.0.0.1:1/elsewhere" }),
-    "rejected redirect 1",
-  ),
-  ...[404, 410].map((status) =>
+  ).flatMap(([status, code]) => [
+    same(`status ${status}, JSON:API`, () => answer(status, refusal), `rejected ${code} 1`),
+    unproven(`status ${status}, no body`, () => answer(status), `rejected ${code} 1`),
+    unproven(`status ${status}, problem+json`, () => problem(status), `rejected ${code} 1`),
+    unproven(
+      `status ${status}, a web page`,
+      () => page(status),
+      `rejected ${status === 405 ? "wrong-base-url" : code} 1`,
+    ),
+  ]),
+  same("status 401, JSON:API", () => answer(401, refusal), "rejected unauthorized 1 run"),
+  unproven("status 401, no body", () => answer(401), "rejected unauthorized 1 run"),
+  unproven("status 401, a web page", () => page(401), "rejected unauthorized 1 run"),
+  ...[300, 301, 302, 303, 304, 307, 308].flatMap((status) => [
+    neither(`status ${status}`, () => answer(status, undefined, elsewhere), "redirect"),
+    // 304 has no body (RFC 9110 §15.4.5).
+    ...(status === 304
+      ? []
+      : [neither(`status ${status}, JSON:API`, () => answer(status, refusal, elsewhere), "redirect")]),
+  ]),
+  ...[402, 407, 418, 421, 451, 460, 499].flatMap((status) => [
+    neither(`status ${status}, JSON:API`, () => answer(status, refusal), "refused"),
+    neither(`status ${status}, a web page`, () => page(status), "refused", "unproven-refusal"),
+  ]),
+  ...[404, 410].flatMap((status) => [
     row(
-      `status ${status}`,
-      () => answer(status, { errors: [{ title: "not here" }] }),
+      `status ${status}, JSON:API`,
+      () => answer(status, refusal),
       "rejected gone 1",
       "rejected not-attached 1",
       "done 1",
@@ -62,26 +106,40 @@ const rows: readonly Row[] = [
       "rejected gone 1",
       "rejected gone 1",
     ),
-  ),
-  row(
-    "a web page that says 404",
-    () => answer(404, "<!DOCTYPE html><html>nginx</html>", { "Content-Type": "text/html" }),
-    "rejected wrong-base-url 1",
-    "rejected wrong-base-url 1",
-    "rejected wrong-base-url 1",
-    "rejected wrong-base-url 1 draft",
-    "rejected wrong-base-url 1",
-    "rejected wrong-base-url 1",
-  ),
-  row(
-    "409 with a web page",
-    () => answer(409, "<html>conflict</html>", { "Content-Type": "text/html" }),
-    "rejected conflict 1",
-    "rejected conflict 1",
-    "rejected conflict 1",
-    "unknown conflict 1",
-    "rejected conflict 1",
-    "unknown conflict 1",
+    ...(
+      [
+        ["a web page", () => page(status)],
+        ["no body", () => answer(status)],
+        ["problem+json", () => problem(status)],
+        ["errors as plain JSON", () => answer(status, refusal, { "Content-Type": "application/json" })],
+        ["JSON:API without errors", () => answer(status, { meta: {} })],
+        ["errors that are no objects", () => answer(status, { errors: ["no"] })],
+        ["errors together with data", () => answer(status, { ...refusal, data: null })],
+      ] as const
+    ).map(([name, reply]) =>
+      row(
+        `status ${status}, ${name}`,
+        reply,
+        "rejected wrong-base-url 1",
+        "rejected wrong-base-url 1",
+        "rejected wrong-base-url 1",
+        "rejected wrong-base-url 1 draft",
+        "rejected wrong-base-url 1",
+        "unknown unproven-refusal 1",
+      ),
+    ),
+  ]),
+  ...[answer(409, refusal), page(409)].map((reply, index) =>
+    row(
+      `status 409, ${index === 0 ? "JSON:API" : "a web page"}`,
+      () => reply,
+      "rejected conflict 1",
+      "rejected conflict 1",
+      "rejected conflict 1",
+      "unknown conflict 1",
+      "rejected conflict 1",
+      "unknown conflict 1",
+    ),
   ),
   doubt("200 with a web page", () => answer(200, "<html>hello</html>"), garbled),
   doubt("200 that is no JSON:API", () => answer(200, "[]"), garbled),
@@ -127,6 +185,43 @@ const rows: readonly Row[] = [
     "unknown answer-without-id 1",
     "again",
     "unknown answer-without-id 1",
+  ),
+  ...[99, "99"].map((id) =>
+    row(
+      `200 that names file ${JSON.stringify(id)}`,
+      (callClass) => about(callClass, { attributes: { file_id: id, file_format: "fbx" } }),
+      "done 1",
+      "unknown answer-about-another 1",
+      "unknown answer-about-another 1",
+      "unknown answer-about-another 1",
+      "done 1",
+      "done 1",
+    ),
+  ),
+  ...[99, "99"].map((id) =>
+    row(
+      `200 that names draft ${JSON.stringify(id)}`,
+      (callClass) => about(callClass, toDraft(id)),
+      "done 1",
+      "unknown answer-about-another 1",
+      "unknown answer-about-another 1",
+      "unknown answer-about-another 1",
+      "done 1",
+      "unknown answer-about-another 1",
+    ),
+  ),
+  ...[48213, "48213"].map((id) =>
+    same(
+      `200 that names the draft and file of the request, data.id another: ${JSON.stringify(id)}`,
+      (callClass) =>
+        about(callClass, { attributes: { file_id: id === 48213 ? 9900011 : "9900011" }, ...toDraft(id) }),
+      "done 1",
+    ),
+  ),
+  same(
+    "200 whose draft relationship has only links",
+    (callClass) => about(callClass, { relationships: { draft: { links: { related: "/x" } } } }),
+    "done 1",
   ),
   row(
     "204",

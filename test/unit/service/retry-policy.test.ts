@@ -5,7 +5,7 @@ import { backoffMs, judge, RetryBudget } from "../../../src/service/retry-policy
 
 const classes = ["read", "update", "detach", "attach", "register", "irrevocable"] as const;
 
-const status = (code: number): Evidence => ({ type: "status", status: code });
+const status = (code: number, isJsonApi = true): Evidence => ({ type: "status", status: code, isJsonApi });
 
 /** `outcome`, then `+` when the call may be sent again, then what stops when it is not the operation alone. */
 const table: readonly (readonly [
@@ -32,10 +32,18 @@ const table: readonly (readonly [
   ["500", status(500), ["unknown+", "unknown+", "unknown+", "unknown", "unknown+", "unknown"]],
   ["503", status(503), ["unknown+", "unknown+", "unknown+", "unknown", "unknown+", "unknown"]],
   ["599", status(599), ["unknown+", "unknown+", "unknown+", "unknown", "unknown+", "unknown"]],
-  ["425", status(425), ["rejected+", "rejected+", "rejected+", "rejected", "rejected+", "rejected"]],
-  ["429", status(429), ["rejected+", "rejected+", "rejected+", "rejected", "rejected+", "rejected"]],
+  ["425", status(425), ["rejected+", "rejected+", "rejected+", "rejected", "rejected+", "rejected+"]],
+  ["429", status(429), ["rejected+", "rejected+", "rejected+", "rejected", "rejected+", "rejected+"]],
+  [
+    "429, HTML",
+    status(429, false),
+    ["rejected+", "rejected+", "rejected+", "rejected", "rejected+", "unknown"],
+  ],
   ["422", status(422), ["rejected", "rejected", "rejected", "rejected", "rejected", "rejected"]],
-  ["302", status(302), ["rejected", "rejected", "rejected", "rejected", "rejected", "rejected"]],
+  ["422, HTML", status(422, false), ["rejected", "rejected", "rejected", "rejected", "rejected", "unknown"]],
+  ["302", status(302), ["rejected", "unknown", "unknown", "unknown", "unknown", "unknown"]],
+  ["402", status(402), ["rejected", "unknown", "unknown", "unknown", "unknown", "unknown"]],
+  ["another", { type: "another" }, ["unknown", "unknown", "unknown", "unknown", "unknown+", "unknown"]],
   [
     "401",
     status(401),
@@ -70,15 +78,23 @@ describe("judge", () => {
     expect(`${outcome}${retry ? "+" : ""}${stops === "operation" ? "" : ` ${stops}`}`).toBe(expected);
   });
 
-  it("sends what cannot be undone again only when no byte of it was written", () => {
+  it("sends what cannot be undone again only when it never left or the service itself refused it", () => {
     const anyEvidence = fc.oneof(
-      fc.integer({ min: 300, max: 999 }).map(status),
+      fc
+        .tuple(fc.integer({ min: 300, max: 999 }), fc.boolean())
+        .map(([code, jsonApi]) => status(code, jsonApi)),
       fc.constantFrom(...table.map(([, evidence]) => evidence)),
     );
     fc.assert(
       fc.property(anyEvidence, fc.constantFrom<CallClass>("irrevocable", "attach"), (evidence, callClass) => {
         const verdict = judge(callClass, evidence);
-        expect(verdict.retry).toBe(verdict.retry && verdict.outcome === "not_sent");
+        const isRefused =
+          evidence.type === "status" && evidence.isJsonApi && [425, 429].includes(evidence.status);
+        const mayRepeat = verdict.outcome === "not_sent" || (callClass === "irrevocable" && isRefused);
+        expect(verdict.retry).toBe(verdict.retry && mayRepeat);
+        if (callClass === "irrevocable" && verdict.outcome === "rejected") {
+          expect(evidence).toMatchObject({ type: "status", isJsonApi: true });
+        }
       }),
     );
   });

@@ -93,7 +93,6 @@ describe("a service that asks for fewer calls", () => {
       "an attachment",
       (run: Awaited<ReturnType<typeof startHarness>>) => run.service.attach(target, {}, write()),
     ],
-    ["a publication", (run: Awaited<ReturnType<typeof startHarness>>) => run.service.publish(48213, write())],
   ])("is not asked twice for %s", async (_name, send) => {
     const run = await startHarness(() => answer(429));
     expect(await send(run)).toMatchObject({
@@ -102,6 +101,19 @@ describe("a service that asks for fewer calls", () => {
       failure: { code: "rate-limited" },
     });
     expect(run.server.requests).toHaveLength(1);
+  });
+
+  it("is asked again for a publish that it refused itself, and not for one that a proxy refused", async () => {
+    for (const [body, outcome, count] of [
+      [{ errors: [{ title: "slow down" }] }, "done", 2],
+      [undefined, "unknown", 1],
+    ] as const) {
+      const { service, server } = await startHarness((_request, index) =>
+        index === 0 ? answer(429, body, { "Retry-After": "0.01" }) : answer(201, productDocument()),
+      );
+      expect(await service.publish(48213, write())).toMatchObject({ outcome, attempts: count });
+      expect(server.requests).toHaveLength(count);
+    }
   });
 
   it("lets go at once of a call that is aborted while it waits", async () => {
@@ -157,7 +169,13 @@ describe("retries", () => {
   it.each([
     ["refused", answer(422), "unknown", "server-error"],
     ["not accepted", answer(401), "unknown", "server-error"],
-    ["told that the file is not attached", answer(404), "rejected", "not-attached"],
+    [
+      "told that the file is not attached",
+      answer(404, { errors: [{ title: "no" }] }),
+      "rejected",
+      "not-attached",
+    ],
+    ["answered by a proxy that there is no file", answer(404), "unknown", "server-error"],
     ["answered", answer(200, fileDocument()), "done", undefined],
   ])(
     "do not forget the doubt of the first attempt when the second is %s",

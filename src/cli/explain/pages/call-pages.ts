@@ -90,6 +90,16 @@ export const callPages = {
     meaning: "An upload's id holds something that would change the address of the call. It was not sent.",
     cure: ["Correct the id."],
   },
+  "service-not-confirmed": {
+    title: "Nothing at the configured address answers like the service",
+    meaning:
+      "Before the first publish or duplicate of a run, the service must have returned one JSON:API document. None came, so a product or an upload was read first, " +
+      "and that response was not JSON:API: a captive portal, a login page, a proxy or a wrong address. The publish or duplicate was not sent.",
+    cure: [
+      "Check `service.base_url`; open it in a browser on this machine to see what answers.",
+      "Then run the command again: nothing is in doubt.",
+    ],
+  },
   timeout: {
     title: "The service did not answer in time",
     meaning: "The whole call took longer than `service.timeout`. It may have taken effect.",
@@ -123,6 +133,23 @@ export const callPages = {
       elsewhere,
       "If the service names its types otherwise, set `service.profile.types`; `draftsync doctor --draft ID --file ID` finds them.",
     ],
+  },
+  "answer-about-another": {
+    title: "The response is about another resource",
+    meaning:
+      "The response names another draft or file than the request. It says success, and proves nothing about this call.",
+    cure: [
+      settled,
+      settledByPerson,
+      "If it happens again, ask the operators of the service or of a proxy in between: responses are mixed up.",
+    ],
+  },
+  "unproven-refusal": {
+    title: "A refusal that does not come from the service",
+    meaning:
+      "The status refuses the call, but the body is not a JSON:API error document (media type `application/vnd.api+json` with an `errors` array). " +
+      "A proxy may have written it after the service did the work, so the publish or duplicate is in doubt.",
+    cure: [settledByPerson, elsewhere],
   },
   "answer-without-id": {
     title: "The answer names no id where one was to come",
@@ -189,8 +216,9 @@ export const callPages = {
     cure: ["Run `draftsync plan` again: it attaches the file once more if a manifest asks for it."],
   },
   "wrong-base-url": {
-    title: "A web page answered, not the service",
-    meaning: "The answer is HTML: a portal, a login page, or the web site instead of its interface.",
+    title: "The response does not come from the service",
+    meaning:
+      "The status is 404, 405 or 410, and the body is not a JSON:API error document: a portal, a login page, or the web site instead of its interface.",
     cure: [elsewhere],
   },
   redirect: {
@@ -237,8 +265,8 @@ export const callPages = {
     cure: ["Correct the manifest where the errors point, then plan and apply again."],
   },
   refused: {
-    title: "The service refused the request",
-    meaning: "It answered with another 4xx status.",
+    title: "A status that the interface does not have",
+    meaning: "The service returned another 4xx status. It does not prove that the call had no effect.",
     cure: ["See the errors of the service in the message."],
   },
   "upload-failed": {

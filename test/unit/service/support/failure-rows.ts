@@ -37,6 +37,12 @@ export const valid: Record<CallClass, object> = {
   irrevocable: productDocument(),
 };
 
+/** A refusal by the service: JSON:API's media type comes from `answer`. */
+export const refusal = { errors: [{ title: "no" }] };
+
+/** What is read before the first publish of a run. */
+const checkPath = "/api/uploads/0";
+
 /** `outcome code requests`; `again` when the call is sent again and then succeeds. */
 export type Cell = string;
 
@@ -78,14 +84,22 @@ export function executeTable(name: string, rows: readonly Row[]): void {
   describe(name, () => {
     it.each(cells)("$name on $callClass: $expected", async ({ reply, callClass, expected }) => {
       // A service that asked for a pause is called slowly for one window: a short one.
+      let replied = false;
       const { service, server, events } = await startHarness(
-        (_request, index) => (index === 0 ? reply(callClass) : answer(200, valid[callClass])),
-        { rate: { limit: 1000, windowMs: 20 } },
+        ({ path }) => {
+          if (path === checkPath) return answer(404, refusal);
+          if (replied) return answer(200, valid[callClass]);
+          replied = true;
+          return reply(callClass);
+        },
+        { rate: { limit: 1000, windowMs: 20 }, isUnknown: true },
       );
       const result = await sends[callClass](service);
-      expect(summarize(result, server.requests.length)).toBe(expected === "again" ? "done 2" : expected);
-      expect(result.attempts).toBe(server.requests.length);
+      const requests = server.requests.filter(({ path }) => path !== checkPath).length;
+      expect(summarize(result, requests)).toBe(expected === "again" ? "done 2" : expected);
+      expect(result.attempts).toBe(requests);
       expect(service.callCount()).toBe(server.requests.length);
+      expect(server.requests.length - requests).toBe(callClass === "irrevocable" ? 1 : 0);
       expect(events.filter((event) => event.type === "call_finished")).toHaveLength(server.requests.length);
     });
   });

@@ -31,12 +31,16 @@ export function closeAfterTest(close: () => Promise<void>): void {
   closers.push(close);
 }
 
+/** Options that differ from the usual ones. */
+export type Overrides = Partial<Omit<ServiceOptions, "profile">> & {
+  readonly profile?: unknown;
+  /** The service has not returned any document yet, so something is read before the first publish. */
+  readonly isUnknown?: true;
+};
+
 /** Options as a config gives them, without waits that a test would feel; `profile` is given as in YAML. */
-export function optionsFor(
-  baseUrl: string,
-  overrides: Partial<Omit<ServiceOptions, "profile">> & { readonly profile?: unknown } = {},
-): ServiceOptions {
-  const { profile = {}, ...rest } = overrides;
+export function optionsFor(baseUrl: string, overrides: Overrides = {}): ServiceOptions {
+  const { profile = {}, isUnknown: _isUnknown, ...rest } = overrides;
   return {
     baseUrl,
     apiKey,
@@ -54,7 +58,7 @@ export function optionsFor(
 /** Starts a raw server and a service at it, whose backoff is always zero; both are closed after the test. */
 export async function startHarness(
   reply: (request: RecordedRequest, index: number) => Reply,
-  overrides: Parameters<typeof optionsFor>[1] & { readonly path?: string } = {},
+  overrides: Overrides & { readonly path?: string } = {},
 ): Promise<Harness> {
   const { path = "", ...rest } = overrides;
   const server = await startRawServer(reply);
@@ -65,8 +69,9 @@ export async function startHarness(
 }
 
 /** A service without backoff, closed after the test. */
-export function openForTest(baseUrl: string, overrides: Parameters<typeof optionsFor>[1] = {}): Service {
-  const service = assembleService(optionsFor(baseUrl, overrides), () => 0);
+export function openForTest(baseUrl: string, overrides: Overrides = {}): Service {
+  const hasAnswered = overrides.isUnknown !== true;
+  const service = assembleService(optionsFor(baseUrl, overrides), { random: () => 0, hasAnswered });
   closeAfterTest(() => service.close());
   return service;
 }

@@ -1,0 +1,91 @@
+import { describe, expect, test } from "vitest";
+import type { Fault } from "../support/faulty-proxy.ts";
+import { useWorkspace } from "../support/workspace.ts";
+
+const { sandbox, proxy, run, apply } = useWorkspace({
+  sections: "reconcile: { allow: [publish] }\n",
+  files: { "manifests/a.yaml": "draft: 48213\npublish: true\n" },
+});
+
+const html = { body: "<html><title>Sign in</title></html>", headers: { "content-type": "text/html" } };
+const portal: Fault = { type: "answer", status: 200, ...html };
+
+/** Each publish takes effect and is answered like this. */
+function answerPublishes(fault: Omit<Extract<Fault, { type: "answer" }>, "type">): void {
+  proxy.choose = ({ method, path }) =>
+    method === "POST" && path.startsWith("/api/products")
+      ? { type: "answer", carriedOut: true, ...fault }
+      : undefined;
+}
+
+const writes = () => proxy.seen.filter((request) => !request.startsWith("GET"));
+
+describe("a publish that took effect", () => {
+  test.each([
+    ["303", { status: 303, headers: { location: "/api/products/1" } }],
+    ["403 as a web page", { status: 403, ...html }],
+    ["451 with a JSON:API error", { status: 451, body: '{"errors":[{"title":"no"}]}' }],
+  ])(
+    "four applies against a service that publishes and returns %s: one publication",
+    async (_name, answer) => {
+      answerPublishes(answer);
+      for (const _apply of [1, 2, 3, 4]) expect((await apply()).code).toBe(4);
+      expect(writes()).toEqual(["POST /api/products"]);
+      const { products } = sandbox.state();
+      expect(products).toHaveLength(1);
+      const id = String(products[0]?.id);
+      expect(await run("resolve", "drafts/48213/product", "--product-id", id)).toMatchObject({ code: 0 });
+      expect((await run("plan")).stdout).toContain("No changes.");
+      expect((await apply()).code).toBe(0);
+      expect(writes()).toEqual(["POST /api/products"]);
+    },
+  );
+
+  test("whose response names another draft is in doubt, and not recorded as that product", async () => {
+    const draft = { data: { type: "draft", id: "999" } };
+    const body = JSON.stringify({ data: { type: "product", id: "5", relationships: { draft } } });
+    answerPublishes({ status: 201, body });
+    const { code, stdout, stderr } = await apply();
+    expect({ code, text: stdout + stderr }).toMatchObject({
+      code: 4,
+      text: expect.stringContaining("[answer-about-another]"),
+    });
+    expect((await run("state", "show", "drafts/48213/product")).stdout).not.toContain("product 5");
+  });
+
+  test("by `products duplicate` and answered with a redirect is in doubt", async () => {
+    answerPublishes({ status: 303 });
+    const { code, stderr } = await run("products", "duplicate", "771200", "--auto-approve");
+    expect({ code, stderr }).toMatchObject({ code: 4, stderr: expect.stringContaining("[redirect]") });
+    expect(proxy.seen).toEqual(["GET /api/products/771200", "POST /api/products/771200/duplicate"]);
+  });
+});
+
+describe("behind a captive portal", () => {
+  test.each([
+    ["apply", ["apply", "--auto-approve"], 1],
+    ["products duplicate", ["products", "duplicate", "771200", "--auto-approve"], 1],
+  ] as const)(
+    "`%s` sends no publish or duplicate, says so, and leaves nothing in doubt",
+    async (_name, args, exit) => {
+      proxy.choose = () => portal;
+      const { code, stdout, stderr } = await run(...args);
+      expect({ code, text: stdout + stderr }).toMatchObject({
+        code: exit,
+        text: expect.stringContaining("[service-not-confirmed]"),
+      });
+      expect(writes()).toEqual([]);
+      expect((await run("plan")).stdout).toContain("! product");
+      proxy.choose = () => undefined;
+      expect((await apply()).code).toBe(0);
+      expect(sandbox.state().products).toHaveLength(1);
+    },
+  );
+
+  test("reconcile publishes nothing either", async () => {
+    proxy.choose = () => portal;
+    const { code } = await run("reconcile");
+    expect(code).not.toBe(0);
+    expect(writes()).toEqual([]);
+  });
+});

@@ -1,0 +1,151 @@
+import { describe, expect, it } from "vitest";
+import type { Service } from "../../../src/service/open-service.ts";
+import { refusal } from "./support/failure-rows.ts";
+import {
+  fileDocument,
+  makeLatch,
+  noSignal,
+  productDocument,
+  startHarness,
+  target,
+  uploadResource,
+  write,
+} from "./support/harness.ts";
+import type { RecordedRequest, Reply } from "./support/raw-server.ts";
+import { answer } from "./support/raw-server.ts";
+
+const html = (status: number) => answer(status, "<html>Sign in</html>", { "Content-Type": "text/html" });
+const publish = (service: Service) => service.publish(48213, write());
+const duplicate = (service: Service) => service.duplicate(771200, write());
+
+/** Writes succeed, reads get `read`: whatever answers a publish, the service must have answered before. */
+function start(
+  read: Reply,
+  writes: (request: RecordedRequest) => Reply = () => answer(201, productDocument()),
+) {
+  return startHarness((request) => (request.method === "GET" ? read : writes(request)), { isUnknown: true });
+}
+
+function sent({ server }: Awaited<ReturnType<typeof start>>): readonly string[] {
+  return server.requests.map(({ method, path }) => `${method} ${path}`);
+}
+
+describe("before the first publish or duplicate of a run", () => {
+  it.each([
+    ["a publish", publish, "GET /api/uploads/0", "POST /api/products"],
+    [
+      "another publish of a draft",
+      (service: Service) => service.publish(48213, { ...write(), productId: 5 }),
+      "GET /api/products/5",
+      "POST /api/products",
+    ],
+    ["a duplicate", duplicate, "GET /api/products/771200", "POST /api/products/771200/duplicate"],
+  ])("reads once for %s, and any JSON:API document counts", async (_name, send, read, post) => {
+    for (const reply of [answer(404, refusal), answer(403, refusal), answer(410, refusal)]) {
+      const run = await start(reply);
+      expect(await send(run.service)).toMatchObject({ outcome: "done", attempts: 1 });
+      expect(await send(run.service)).toMatchObject({ outcome: "done" });
+      expect(sent(run)).toEqual([read, post, post]);
+    }
+  });
+
+  it("reads nothing when the service has returned a document before", async () => {
+    const uploads = { data: uploadResource("u", "queued") };
+    const before: readonly [(service: Service) => Promise<unknown>, object][] = [
+      [(service) => service.attach(target, {}, write()), fileDocument()],
+      [(service) => service.getUpload("u", noSignal()), uploads],
+      [(service) => service.createUpload("k", write()), uploads],
+    ];
+    for (const [send, document] of before) {
+      const run = await start(answer(200, document), ({ path }) =>
+        answer(200, path === "/api/products" ? productDocument() : document),
+      );
+      await send(run.service);
+      expect(await publish(run.service)).toMatchObject({ outcome: "done" });
+      expect(sent(run)).toHaveLength(2);
+    }
+  });
+
+  it.each([
+    ["204", answer(204)],
+    ["a web page", html(200)],
+    ["an error page", html(403)],
+  ])("reads when an earlier call was answered with %s", async (_name, reply) => {
+    const run = await start(answer(404, refusal), ({ path }) =>
+      path === "/api/products" ? answer(201, productDocument()) : reply,
+    );
+    await run.service.attach(target, {}, write());
+    expect(await publish(run.service)).toMatchObject({ outcome: "done" });
+    expect(sent(run)).toContain("GET /api/uploads/0");
+  });
+
+  it.each([
+    ["a login page", html(200), "service-not-confirmed"],
+    ["a web page that says 404", html(404), "service-not-confirmed"],
+    ["an empty 404", answer(404), "service-not-confirmed"],
+    [
+      "plain JSON",
+      answer(404, { message: "no route" }, { "Content-Type": "application/json" }),
+      "service-not-confirmed",
+    ],
+    ["a redirect", answer(302, undefined, { Location: "https://login.example" }), "service-not-confirmed"],
+    ["another protocol", "SSH-2.0-OpenSSH_9.6\r\n\r\n", "service-not-confirmed"],
+    ["a failing proxy", html(502), "server-error"],
+    ["a key that is not accepted", answer(401, refusal), "unauthorized"],
+  ])("sends and journals no publish when the read gets %s", async (_name, reply, code) => {
+    const run = await start(reply);
+    const journaled: string[] = [];
+    const beforeSend = async ({ path }: { readonly path: string }) => void journaled.push(path);
+    const result = await run.service.publish(48213, write({ beforeSend }));
+    expect(result).toMatchObject({ outcome: "not_sent", failure: { code } });
+    expect(result.outcome === "done" ? "" : result.failure.message).toContain("POST /api/products");
+    expect(sent(run).filter((request) => request.startsWith("POST"))).toEqual([]);
+    expect(journaled).toEqual([]);
+  });
+
+  it("reads once for all that wait for it", async () => {
+    const { open, opened } = makeLatch();
+    const run = await start(async (socket) => {
+      await opened;
+      socket.write(answer(404, refusal));
+    });
+    const all = Promise.all([publish(run.service), publish(run.service), duplicate(run.service)]);
+    open();
+    for (const result of await all) expect(result.outcome).toBe("done");
+    expect(sent(run).filter((request) => request.startsWith("GET"))).toEqual(["GET /api/uploads/0"]);
+  });
+
+  it("reads again when the caller that started the read was stopped", async () => {
+    const { open, opened } = makeLatch();
+    const stop = new AbortController();
+    const run = await start(answer(404, refusal), ({ path }) =>
+      path === "/api/products"
+        ? answer(201, productDocument())
+        : async (socket) => {
+            await opened;
+            socket.write(answer(429, undefined, { "Retry-After": "0.1" }));
+          },
+    );
+    const blocking = run.service.attach(target, {}, write());
+    const stopped = run.service.publish(1, write({ signal: stop.signal }));
+    const other = run.service.publish(2, write());
+    stop.abort();
+    open();
+    expect(await other).toMatchObject({ outcome: "done" });
+    expect((await stopped).outcome).not.toBe("unknown");
+    await blocking;
+  });
+});
+
+it("reports the first call that the service accepted, once", async () => {
+  const accepted: string[] = [];
+  const onFirstAccepted = () => void accepted.push("accepted");
+  const replies = [answer(401, refusal), html(200), answer(200, fileDocument()), answer(200, fileDocument())];
+  const { service } = await startHarness((_request, index) => replies[index] ?? "", { onFirstAccepted });
+  const seen: number[] = [];
+  for (const _call of [1, 2, 3]) {
+    await service.update(target, {}, write());
+    seen.push(accepted.length);
+  }
+  expect(seen).toEqual([0, 1, 1]);
+});
