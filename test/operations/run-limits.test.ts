@@ -49,7 +49,8 @@ duplicates: [{ name: copy, product: { draft: 1 } }]
   });
   const codes: number[] = [];
   for (let runs = 0; runs < 3; runs += 1) codes.push((await apply("--max-calls", "5")).code);
-  expect([codes, calls().length]).toEqual([[7, 7, 0], 13]);
+  // Before the first publish or duplicate of a run something is read: in the second and in the third one.
+  expect([codes, calls().length]).toEqual([[7, 7, 0], 15]);
   const copied = calls().findIndex((line) => line.endsWith("/duplicate"));
   expect(copied).toBeGreaterThan(calls().indexOf("POST /api/products"));
 });
