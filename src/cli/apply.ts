@@ -5,8 +5,8 @@ import type { Recorded } from "../model/recorded.ts";
 import type { PlaceFinder } from "../report/progress-text.ts";
 import { approve } from "./approval.ts";
 import { announce, carryOut, exitCodeOfRun } from "./carry-out.ts";
-import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
-import { collect, examples, withWorkspaceFlags } from "./cli.ts";
+import type { Cli, DefineCommand, WriterFlags } from "./cli.ts";
+import { collect, examples, withWriterFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import { exitCode, exitCodeOf } from "./exit-code.ts";
 import { showPlanSummary } from "./plan.ts";
@@ -18,7 +18,7 @@ import { type LimitFlags, limitsOf, warnOfTooFewCalls, withLimitFlags } from "./
 import { loadSavedPlan } from "./show.ts";
 import type { Workspace } from "./workspace.ts";
 
-interface ApplyFlags extends WorkspaceFlags, LimitFlags, RefreshFlags {
+interface ApplyFlags extends WriterFlags, LimitFlags, RefreshFlags {
   readonly autoApprove?: boolean;
   readonly json?: boolean;
   readonly target?: readonly string[];
@@ -28,7 +28,7 @@ interface ApplyFlags extends WorkspaceFlags, LimitFlags, RefreshFlags {
 
 /** `draftsync apply` */
 export const defineApply: DefineCommand = (program, cli) => {
-  withLimitFlags(withWorkspaceFlags(program.command("apply")))
+  withLimitFlags(withWriterFlags(program.command("apply")))
     .summary("carry out the difference")
     .description(
       "Carries out a saved plan, or makes one and asks. Every call's intent is stored before it leaves and its " +
@@ -67,7 +67,9 @@ async function runApply(cli: Cli, file: string | undefined, flags: ApplyFlags): 
   const { withLock } = await import("./with-lock.ts");
   await inWorkspace(cli, flags, (workspace) =>
     // Before the ledger is read: nobody may change what the plan is made from, or checked against.
-    withLock(cli, { workspace, command: "apply" }, () => applyLocked(cli, workspace, { file, flags })),
+    withLock(cli, { workspace, command: "apply", waitMs: flags.lockTimeout }, () =>
+      applyLocked(cli, workspace, { file, flags }),
+    ),
   );
 }
 

@@ -4,7 +4,7 @@ import { runOperation } from "../apply/operation.ts";
 import type { CallResult, Outcome } from "../model/outcome.ts";
 import { systemClock } from "../model/ports.ts";
 import type { Service } from "../service/open-service.ts";
-import type { Cli, WorkspaceFlags } from "./cli.ts";
+import type { Cli, WorkspaceFlags, WriterFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import { exitCode } from "./exit-code.ts";
 import { noteUntilTakenIn, openKeeper } from "./recovery.ts";
@@ -40,11 +40,11 @@ export async function byHand(
 /** {@link byHand} for a command that writes: it holds the lock of the workspace. */
 export async function writeByHand(
   cli: Cli,
-  { flags, command }: { readonly flags: WorkspaceFlags; readonly command: string },
+  { flags, command }: { readonly flags: WriterFlags; readonly command: string },
   work: (tools: WritingByHand) => Promise<void>,
 ): Promise<void> {
   await inWorkspace(cli, flags, (workspace) =>
-    withLock(cli, { workspace, command }, async () => {
+    withLock(cli, { workspace, command, waitMs: flags.lockTimeout }, async () => {
       const service = await connect(cli, workspace);
       const tools = { workspace, service, command };
       await work({ workspace, service, write: (request) => write(cli, tools, request) });

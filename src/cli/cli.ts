@@ -1,4 +1,6 @@
 import type { Command } from "commander";
+import { durationAdvice, parseDuration } from "../model/duration.ts";
+import { CliError } from "./cli-error.ts";
 import type { ExitCode } from "./exit-code.ts";
 import type { ProcessInterrupts } from "./interrupts.ts";
 import type { AdjustableTerminal } from "./terminal.ts";
@@ -36,6 +38,30 @@ export function withWorkspaceFlags(command: Command): Command {
       "--state <location>",
       "the ledger: a file or postgres://… (before DRAFTSYNC_STATE and the config)",
     );
+}
+
+/** The flags of a command that takes the lock of its workspace. */
+export interface WriterFlags extends WorkspaceFlags {
+  /** How long to wait for another holder, milliseconds. */
+  readonly lockTimeout?: number;
+}
+
+/** Adds the flags of {@link WriterFlags}. */
+export function withWriterFlags(command: Command): Command {
+  return withWorkspaceFlags(command).option(
+    "--lock-timeout <duration>",
+    "wait so long for a command that holds the lock (default: not at all; reconcile: its lock_wait)",
+    parseLockTimeout,
+  );
+}
+
+function parseLockTimeout(text: string): number {
+  const ms = parseDuration(text);
+  if (ms !== undefined) return ms;
+  throw new CliError(`--lock-timeout takes a duration, not ${text}`, {
+    code: "bad-flag",
+    hint: `Write it like --lock-timeout 10m: ${durationAdvice(text)}.`,
+  });
 }
 
 /** A commander option parser that collects a repeated option. */

@@ -29,6 +29,8 @@ export interface ProbeRequest {
   readonly target: FileTarget;
   /** `--auto-approve` was given. */
   readonly approved: boolean | undefined;
+  /** How long to wait for another holder of the lock, milliseconds. */
+  readonly lockTimeout: number | undefined;
 }
 
 /** The checks of the draft, and the exit code when it is not for them to decide. */
@@ -45,7 +47,9 @@ export interface ProbeResult {
 export async function probeDraft(cli: Cli, request: ProbeRequest): Promise<ProbeResult> {
   const { workspace } = request;
   try {
-    return await withLock(cli, { workspace, command: "doctor" }, () => ask(cli, request));
+    return await withLock(cli, { workspace, command: "doctor", waitMs: request.lockTimeout }, () =>
+      ask(cli, request),
+    );
   } catch (error) {
     const failed = makeCheck("probe", "failed", {
       code: "probe-failed",

@@ -166,7 +166,13 @@ async function probeIfAsked(
   if (target === undefined) return { checks: [] };
   if (cli.signal.aborted) return { checks: allOf("draft", "interrupted") };
   if (!reached) return { checks: allOf("draft", "address") };
-  return probeDraft(cli, { workspace, examiner, target, approved: flags.autoApprove });
+  return probeDraft(cli, {
+    workspace,
+    examiner,
+    target,
+    approved: flags.autoApprove,
+    lockTimeout: flags.lockTimeout,
+  });
 }
 
 async function openExaminer(

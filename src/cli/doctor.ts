@@ -2,11 +2,11 @@ import { InvalidArgumentError } from "commander";
 import { parseId } from "../model/address.ts";
 import type { FileKind } from "../model/resource.ts";
 import { isFileKind } from "../model/resource.ts";
-import type { DefineCommand, WorkspaceFlags } from "./cli.ts";
-import { examples, withWorkspaceFlags } from "./cli.ts";
+import type { DefineCommand, WriterFlags } from "./cli.ts";
+import { examples, withWriterFlags } from "./cli.ts";
 
 /** The flags of `doctor`. */
-export interface DoctorFlags extends WorkspaceFlags {
+export interface DoctorFlags extends WriterFlags {
   readonly draft?: number;
   readonly file?: number;
   readonly kind: FileKind;
@@ -16,7 +16,7 @@ export interface DoctorFlags extends WorkspaceFlags {
 
 /** `draftsync doctor` */
 export const defineDoctor: DefineCommand = (program, cli) => {
-  withWorkspaceFlags(program.command("doctor"))
+  withWriterFlags(program.command("doctor"))
     .summary("check whether draftsync works with a service, and which settings fit it")
     .description(
       "Looks at this machine and at the service: address, TLS, key, version header, error shape, rate headers and pace, by " +

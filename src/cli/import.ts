@@ -1,10 +1,10 @@
 import type { DefineCommand } from "./cli.ts";
-import { examples, withWorkspaceFlags } from "./cli.ts";
+import { examples, withWriterFlags } from "./cli.ts";
 import type { ImportFlags } from "./run-import.ts";
 
 /** `draftsync import` */
 export const defineImport: DefineCommand = (program, cli) => {
-  withWorkspaceFlags(program.command("import"))
+  withWriterFlags(program.command("import"))
     .summary("record what is at the service already")
     .description(
       "Looks for files and products that exist already and records them, with the attributes they have there: a file by " +

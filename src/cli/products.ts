@@ -1,6 +1,6 @@
 import { approve } from "./approval.ts";
-import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
-import { examples, withWorkspaceFlags } from "./cli.ts";
+import type { Cli, DefineCommand, WorkspaceFlags, WriterFlags } from "./cli.ts";
+import { examples, withWorkspaceFlags, withWriterFlags } from "./cli.ts";
 import { exitCode } from "./exit-code.ts";
 import { printJson } from "./print-json.ts";
 import { parseProductId } from "./product-id.ts";
@@ -9,7 +9,7 @@ interface GetFlags extends WorkspaceFlags {
   readonly include?: string;
 }
 
-interface DuplicateFlags extends WorkspaceFlags {
+interface DuplicateFlags extends WriterFlags {
   readonly autoApprove?: boolean;
 }
 
@@ -29,7 +29,7 @@ export const defineProducts: DefineCommand = (program, cli) => {
       examples("draftsync products get 771200", "draftsync products get 771200 --include draft"),
     )
     .action((id: number, flags: GetFlags) => runGet(cli, id, flags));
-  withWorkspaceFlags(products.command("duplicate"))
+  withWriterFlags(products.command("duplicate"))
     .summary("duplicate a product; cannot be undone")
     .description(
       "Makes a copy of a product. There is no call that takes it back, and none that tells whether a lost one took effect, " +

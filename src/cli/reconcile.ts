@@ -1,6 +1,6 @@
 import { parseDuration } from "../model/duration.ts";
 import type { Cli, DefineCommand } from "./cli.ts";
-import { examples, withWorkspaceFlags } from "./cli.ts";
+import { examples, withWriterFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import { limitFlagsOf, type ReconcileFlags } from "./reconcile/flags.ts";
 import { refreshOption } from "./refresh.ts";
@@ -8,7 +8,7 @@ import { parseMaxCalls } from "./run-limits.ts";
 
 /** `draftsync reconcile` */
 export const defineReconcile: DefineCommand = (program, cli) => {
-  withWorkspaceFlags(program.command("reconcile"))
+  withWriterFlags(program.command("reconcile"))
     .summary("plan and carry out what policy allows; once, or as a service")
     .description(
       "Looks at the service within refresh.max_calls, plans, holds back what reconcile.allow does not list (create and update, unless told), and carries out the rest " +

@@ -23,6 +23,8 @@ export async function openKeeper(
   { workspace, command }: { readonly workspace: Workspace; readonly command: string },
 ): Promise<OutcomeKeeper> {
   const { config } = workspace;
+  const ledger = await workspace.ledger();
+  const lock = await ledger.heldLock();
   const keeper = makeKeeper({
     files: recoveryFilesOf(config),
     clock: systemClock,
@@ -32,9 +34,10 @@ export async function openKeeper(
       const text = `${inertJson(outcome)}\n`;
       terminal.log({ level: "error", text, message, code: "outcome-handed-over", facts: { outcome } });
     },
-    lineage: await (await workspace.ledger()).lineage(),
+    lineage: await ledger.lineage(),
     owner: { origin: config.service.origin, workspace: config.workspace },
     command,
+    ...(lock === undefined ? {} : { lockId: lock.id }),
   });
   // An interrupt ends the process also while a ledger that hangs keeps it waiting.
   const onExit = () => keeper.keepHeld();

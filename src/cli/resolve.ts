@@ -2,13 +2,13 @@ import type { Resolution } from "../apply/resolution.ts";
 import { parseId } from "../model/address.ts";
 import type { RecordedOperation } from "../model/recorded.ts";
 import { isoTime } from "../model/time.ts";
-import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
-import { examples, withWorkspaceFlags } from "./cli.ts";
+import type { Cli, DefineCommand, WriterFlags } from "./cli.ts";
+import { examples, withWriterFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import { parseProductId } from "./product-id.ts";
 import type { Workspace } from "./workspace.ts";
 
-interface ResolveFlags extends WorkspaceFlags {
+interface ResolveFlags extends WriterFlags {
   readonly productId?: number;
   readonly done?: boolean;
   readonly notDone?: boolean;
@@ -16,7 +16,7 @@ interface ResolveFlags extends WorkspaceFlags {
 
 /** `draftsync resolve` */
 export const defineResolve: DefineCommand = (program, cli) => {
-  withWorkspaceFlags(program.command("resolve"))
+  withWriterFlags(program.command("resolve"))
     .summary("settle what is in doubt")
     .description(
       "Tells the ledger what became of a call whose answer was lost. Look at the service first: what is said here is " +
@@ -56,7 +56,7 @@ async function runResolve(cli: Cli, address: string, flags: ResolveFlags): Promi
     cli.terminal.err(`${address} is settled: ${told(resolution)}.\n`);
   };
   await inWorkspace(cli, flags, (workspace) =>
-    withLock(cli, { workspace, command: "resolve" }, () => settle(workspace)),
+    withLock(cli, { workspace, command: "resolve", waitMs: flags.lockTimeout }, () => settle(workspace)),
   );
 }
 

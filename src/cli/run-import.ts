@@ -7,7 +7,7 @@ import { lookAround } from "../observe/look-around.ts";
 import { assertOwner } from "../plan/ownership.ts";
 import { makeFileIdFinder } from "../plan/recorded-index.ts";
 import { formatAdoptions, viewAdoptions } from "../report/adoption-text.ts";
-import type { Cli, WorkspaceFlags } from "./cli.ts";
+import type { Cli, WriterFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import { exitCode } from "./exit-code.ts";
 import type { ImportSurroundings, ImportTargets } from "./import-targets.ts";
@@ -21,7 +21,7 @@ import type { Workspace } from "./workspace.ts";
 import { inWorkspace } from "./workspace.ts";
 
 /** Flags of `draftsync import`. */
-export interface ImportFlags extends WorkspaceFlags {
+export interface ImportFlags extends WriterFlags {
   readonly all?: boolean;
   readonly file?: string;
   readonly json?: boolean;
@@ -37,7 +37,9 @@ export async function runImport(cli: Cli, words: readonly string[], flags: Impor
     );
   }
   await inWorkspace(cli, flags, (workspace) =>
-    withLock(cli, { workspace, command: "import" }, () => importLocked(cli, workspace, { named, flags })),
+    withLock(cli, { workspace, command: "import", waitMs: flags.lockTimeout }, () =>
+      importLocked(cli, workspace, { named, flags }),
+    ),
   );
 }
 

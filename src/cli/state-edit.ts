@@ -6,19 +6,19 @@ import { systemClock } from "../model/ports.ts";
 import type { Recorded } from "../model/recorded.ts";
 import { isInScope } from "../model/scope.ts";
 import { approve } from "./approval.ts";
-import type { Cli, WorkspaceFlags } from "./cli.ts";
-import { examples, withWorkspaceFlags } from "./cli.ts";
+import type { Cli, WriterFlags } from "./cli.ts";
+import { examples, withWriterFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import { exitCode } from "./exit-code.ts";
 import type { Workspace } from "./workspace.ts";
 
-interface EditFlags extends WorkspaceFlags {
+interface EditFlags extends WriterFlags {
   readonly autoApprove?: boolean;
 }
 
 /** `draftsync state rm` and `draftsync state mv`: change what is recorded, and nothing at the service. */
 export function defineEdits(state: Command, cli: Cli): void {
-  withWorkspaceFlags(state.command("rm"))
+  withWriterFlags(state.command("rm"))
     .summary("forget what is recorded; nothing happens at the service")
     .description(
       "Drops attachments and duplicates from the ledger, or a draft with all its files: draftsync then no longer manages " +
@@ -32,7 +32,7 @@ export function defineEdits(state: Command, cli: Cli): void {
       examples("draftsync state rm drafts/48213/product_files/9900011", "draftsync state rm drafts/48213"),
     )
     .action((addresses: string[], flags: EditFlags) => runRemove(cli, addresses, flags));
-  withWorkspaceFlags(state.command("mv"))
+  withWriterFlags(state.command("mv"))
     .summary("record an attachment under another address")
     .description(
       "For a file that the manifests name another way, such as by its source instead of its id. Draft and collection " +
@@ -136,7 +136,7 @@ async function edit(
   const { inWorkspace } = await import("./workspace.ts");
   const { withLock } = await import("./with-lock.ts");
   await inWorkspace(cli, flags, (workspace) =>
-    withLock(cli, { workspace, command }, async () => {
+    withLock(cli, { workspace, command, waitMs: flags.lockTimeout }, async () => {
       const decided = await decide(await (await workspace.ledger()).load());
       if (decided === undefined) return;
       await record(workspace, command, decided.effects);

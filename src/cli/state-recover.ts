@@ -2,8 +2,8 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { Option } from "commander";
 import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
-import type { Cli, WorkspaceFlags } from "./cli.ts";
-import { examples, withWorkspaceFlags } from "./cli.ts";
+import type { Cli, WriterFlags } from "./cli.ts";
+import { examples, withWriterFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import type { Config } from "./config.ts";
 import { exitCode } from "./exit-code.ts";
@@ -11,7 +11,7 @@ import { printJson } from "./print-json.ts";
 import { readGiven } from "./read-given.ts";
 import type { Workspace } from "./workspace.ts";
 
-interface RecoverFlags extends WorkspaceFlags {
+interface RecoverFlags extends WriterFlags {
   readonly json?: boolean;
   readonly prefer?: Preference;
   readonly otherLedger?: boolean;
@@ -19,7 +19,7 @@ interface RecoverFlags extends WorkspaceFlags {
 
 /** `draftsync state recover` */
 export function defineRecover(state: Command, cli: Cli): void {
-  withWorkspaceFlags(state.command("recover"))
+  withWriterFlags(state.command("recover"))
     .summary("take in what the ledger failed to record")
     .description(
       "When the ledger fails after a call was sent, what became of the call is kept in a recovery file, and nothing is " +
@@ -58,12 +58,15 @@ async function runRecover(cli: Cli, file: string | undefined, flags: RecoverFlag
   await inWorkspace(cli, flags, async (workspace) => {
     const sources = await readSources(cli, workspace.config, file);
     for (const { outcomes } of sources) for (const kept of outcomes) refuseAnother(kept, workspace.config);
+    const lock = {
+      workspace,
+      command: "state recover",
+      recovers: true,
+      takeOver: sources.flatMap(({ outcomes }) => outcomes.flatMap(({ lockId = [] }) => lockId)),
+      waitMs: flags.lockTimeout,
+    };
     const taken =
-      sources.length === 0
-        ? []
-        : await withLock(cli, { workspace, command: "state recover", recovers: true }, () =>
-            takeInAll(workspace, sources, flags),
-          );
+      sources.length === 0 ? [] : await withLock(cli, lock, () => takeInAll(workspace, sources, flags));
     await show(cli, taken, flags);
     if (taken.some(({ end }) => end.type === "conflict")) cli.end(exitCode.inDoubt);
   });

@@ -2,8 +2,8 @@ import { resolve } from "node:path";
 import { isInScope } from "../model/scope.ts";
 import type { StateEntry } from "../report/state-view.ts";
 import type { LedgerReader } from "../state/ledger-reader.ts";
-import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
-import { examples, withWorkspaceFlags } from "./cli.ts";
+import type { Cli, DefineCommand, WorkspaceFlags, WriterFlags } from "./cli.ts";
+import { examples, withWorkspaceFlags, withWriterFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import { printJson } from "./print-json.ts";
 import { readGiven } from "./read-given.ts";
@@ -45,7 +45,7 @@ export const defineState: DefineCommand = (program, cli) => {
     )
     .addHelpText("after", examples("draftsync state export > ledger-backup.json"))
     .action((flags: StateFlags) => runExport(cli, flags));
-  withWorkspaceFlags(state.command("import"))
+  withWriterFlags(state.command("import"))
     .summary("take over what `state export` wrote")
     .description(
       "Fills a new ledger with all that another one held, in SQLite or PostgreSQL. It is the same ledger in another " +
@@ -59,7 +59,7 @@ export const defineState: DefineCommand = (program, cli) => {
         "draftsync state export | draftsync state import - --state postgres://team@db.example.com/draftsync",
       ),
     )
-    .action((file: string, flags: StateFlags) => runImport(cli, file, flags));
+    .action((file: string, flags: WriterFlags) => runImport(cli, file, flags));
   defineRecover(state, cli);
 };
 
@@ -113,7 +113,7 @@ async function runExport(cli: Cli, flags: StateFlags): Promise<void> {
   printJson(cli, exportDocument(exported));
 }
 
-async function runImport(cli: Cli, file: string, flags: StateFlags): Promise<void> {
+async function runImport(cli: Cli, file: string, flags: WriterFlags): Promise<void> {
   const { inWorkspace } = await import("./workspace.ts");
   const { withLock } = await import("./with-lock.ts");
   const { keptOf } = await import("./recovery.ts");
@@ -122,7 +122,7 @@ async function runImport(cli: Cli, file: string, flags: StateFlags): Promise<voi
   await inWorkspace(cli, flags, async (workspace) => {
     // Outcomes that were kept of the imported ledger are taken in after it; those of another one are in the way.
     const recovers = keptOf(workspace.config).every(({ lineage }) => lineage === exported.lineage);
-    const options = { workspace, command: "state import", recovers };
+    const options = { workspace, command: "state import", recovers, waitMs: flags.lockTimeout };
     await withLock(cli, options, async () => (await workspace.ledger()).import(exported));
     const { attachments, publications, operations } = exported;
     cli.terminal.err(

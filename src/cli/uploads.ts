@@ -1,13 +1,13 @@
 import type { UploadStatus } from "../model/ports.ts";
 import { isoTime } from "../model/time.ts";
 import type { UploadCredentials } from "../service/documents.ts";
-import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
-import { examples, withWorkspaceFlags } from "./cli.ts";
+import type { Cli, DefineCommand, WorkspaceFlags, WriterFlags } from "./cli.ts";
+import { examples, withWorkspaceFlags, withWriterFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import { printJson } from "./print-json.ts";
 import type { Workspace } from "./workspace.ts";
 
-interface CreateFlags extends WorkspaceFlags {
+interface CreateFlags extends WriterFlags {
   readonly key?: string;
   readonly wait?: boolean;
 }
@@ -26,7 +26,7 @@ export const defineUploads: DefineCommand = (program, cli) => {
     .option("--show-secrets", "print the secret key and the session token too")
     .addHelpText("after", examples("draftsync uploads credentials"))
     .action((flags: WorkspaceFlags & { showSecrets?: boolean }) => runCredentials(cli, flags));
-  withWorkspaceFlags(uploads.command("create"))
+  withWriterFlags(uploads.command("create"))
     .summary("upload a file, or register one that is in storage")
     .description(
       "Puts a local file into the object storage and registers it as an upload; or registers an object that is there already.",

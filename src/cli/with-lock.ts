@@ -21,8 +21,10 @@ export interface LockOptions {
   readonly command: string;
   /** Kept outcomes are in nobody's way: `state recover`, and an import of the ledger that they belong to. */
   readonly recovers?: boolean;
-  /** How long to wait for somebody else who is writing, milliseconds; not at all when absent. */
-  readonly waitMs?: number;
+  /** Locks of runs that have failed: model/ports.ts, `LockRequest`. */
+  readonly takeOver?: readonly string[];
+  /** How long to wait for another holder, milliseconds; not at all when absent. */
+  readonly waitMs?: number | undefined;
 }
 
 /** How often a lock that somebody else holds is asked for, milliseconds. */
@@ -35,14 +37,14 @@ const askEveryMs = 500;
  */
 export async function withLock<T>(
   cli: Cli,
-  { workspace, command, recovers = false, waitMs = 0 }: LockOptions,
+  { workspace, command, recovers = false, takeOver = [], waitMs = 0 }: LockOptions,
   work: () => Promise<T>,
 ): Promise<T> {
   // Before a ledger is made where one is missing, and again when whoever held the lock has ended.
   if (!recovers) refuseUntilTakenIn(workspace.config);
   const store = await workspace.ledger();
   const holder = describeThisProcess(cli, command);
-  const asking = acquire(cli, { ask: () => store.acquireLock({ holder }), waitMs });
+  const asking = acquire(cli, { ask: () => store.acquireLock({ holder, takeOver }), waitMs });
   const lease = await asking.finally(() => cli.terminal.live?.hide());
   reportTakeover(cli, lease);
   try {
@@ -60,14 +62,16 @@ async function acquire(
   { signal, terminal }: Cli,
   { ask, waitMs }: { readonly ask: () => Promise<Lease>; readonly waitMs: number },
 ): Promise<Lease> {
-  const until = systemClock.monotonic() + waitMs;
+  let until: number | undefined;
   let shown: string | undefined;
   for (;;) {
     try {
       return await ask();
     } catch (error) {
-      const leftMs = until - systemClock.monotonic();
       if (!(error instanceof LockHeldError)) throw error;
+      const now = systemClock.monotonic();
+      until ??= now + waitMs;
+      const leftMs = until - now;
       if (leftMs <= 0) throw explainHeld(error, waitMs);
       const who = describeHolder(error.lock);
       if (who !== shown && terminal.live === undefined) {

@@ -16,6 +16,8 @@ export interface KeptOutcome extends UnrecordedOutcome {
   readonly owner: LedgerOwner;
   /** The command that sent the call. */
   readonly command: string;
+  /** The lock that it held. It has failed, so `state recover` need not wait for the end of its lease. */
+  readonly lockId?: string;
   /** Epoch milliseconds. */
   readonly keptAt: number;
 }

@@ -130,6 +130,7 @@ const keptSchema = lazily(
       lineage: text.min(1),
       owner: z.strictObject({ origin: text, workspace: text }),
       command: text,
+      lockId: text.exactOptional(),
       keptAt: integer,
       operation: z.strictObject({
         id: text.min(1),

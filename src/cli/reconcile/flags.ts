@@ -1,12 +1,12 @@
 import { parseDuration } from "../../model/duration.ts";
 import type { RefreshMode } from "../../model/observed.ts";
 import { systemClock } from "../../model/ports.ts";
-import type { WorkspaceFlags } from "../cli.ts";
+import type { WriterFlags } from "../cli.ts";
 import { CliError } from "../cli-error.ts";
 import { type LimitFlags, parseUntil } from "../run-limits.ts";
 
 /** The flags of `draftsync reconcile`. */
-export interface ReconcileFlags extends WorkspaceFlags {
+export interface ReconcileFlags extends WriterFlags {
   /** Milliseconds. */
   readonly interval?: number;
   readonly listen?: string;

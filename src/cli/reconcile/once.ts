@@ -20,6 +20,7 @@ export async function runOnce(cli: Cli, flags: ReconcileFlags): Promise<void> {
   const { end, exitCode, error } = await runRound(cli, {
     config,
     limits: limitFlagsOf(flags),
+    lockTimeout: flags.lockTimeout,
     refresh: refreshOf(flags),
     json,
     metrics,

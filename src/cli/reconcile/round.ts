@@ -35,6 +35,8 @@ import type { News } from "./news.ts";
 export interface RoundRequest {
   readonly config: Config;
   readonly limits: LimitFlags;
+  /** How long it waits for the lock, milliseconds; absent: as the config says. */
+  readonly lockTimeout: number | undefined;
   /** How much of the service is looked at before; absent: nothing. */
   readonly refresh: RefreshMode | undefined;
   /** Events to standard output, one JSON object a line. */
@@ -81,8 +83,10 @@ export async function runRound(cli: Cli, request: RoundRequest): Promise<EndedRo
   try {
     return ended(
       await inWorkspaceOf(cli, config, (workspace) =>
-        withLock(cli, { workspace, command, waitMs: config.reconcile.lockWaitMs }, () =>
-          roundLocked(cli, workspace, { request, seen }),
+        withLock(
+          cli,
+          { workspace, command, waitMs: request.lockTimeout ?? config.reconcile.lockWaitMs },
+          () => roundLocked(cli, workspace, { request, seen }),
         ),
       ),
     );

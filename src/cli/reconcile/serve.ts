@@ -54,6 +54,7 @@ export async function serve(cli: Cli, flags: ServeFlags): Promise<void> {
       const { end, error } = await runRound(cli, {
         config,
         limits,
+        lockTimeout: flags.lockTimeout,
         refresh: refreshOf(flags),
         json: flags.json,
         metrics,

@@ -1,0 +1,77 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { useWorkspace } from "../support/workspace.ts";
+import { lockRequest, onMachine } from "../unit/state/ledger-lock-suite.ts";
+import { lockPlace } from "../unit/state/samples.ts";
+
+const { proxy, folder, config, run, start, apply, holdApply } = useWorkspace({
+  files: {
+    "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }]\n",
+    "a.glb": "content",
+    "export.json": "{}",
+  },
+  service: { timeout: "10m" },
+});
+
+/** The lock as a process on another machine holds it. */
+async function lockElsewhere() {
+  await apply();
+  const store = await lockPlace(join(folder.path, ".draftsync/state.db")).open(onMachine("another"));
+  const { holder } = lockRequest("bob");
+  return store.acquireLock(lockRequest("bob", { holder: { ...holder, url: "https://ci.example/17" } }));
+}
+
+test("every command that takes the lock waits for it as long as --lock-timeout says, and names the holder", async () => {
+  const lease = await lockElsewhere();
+  await folder.write({ "ledger.json": (await run("state", "export")).stdout });
+  const address = "drafts/1/product_files/1";
+  const commands = [
+    ["apply", "--auto-approve"],
+    ["reconcile"],
+    ["import", "--all"],
+    ["resolve", address, "--done"],
+    ["state", "rm", address, "--auto-approve"],
+    ["state", "mv", address, "drafts/1/product_files/source:a.glb"],
+    ["state", "import", "ledger.json"],
+    ["uploads", "create", "a.glb"],
+    ["products", "duplicate", "5", "--auto-approve"],
+    ["doctor", "--draft", "1", "--file", "1", "--auto-approve"],
+  ];
+  for (const args of commands) {
+    const { code, stdout, stderr } = await run(...args, "--lock-timeout", "1ms");
+    expect({ args, code }).toEqual({ args, code: 6 });
+    const output = stdout + stderr;
+    expect(output).toContain(
+      "waiting up to 1 ms for the lock of bob on build-7 (process 4211, apply), https://ci.example/17",
+    );
+    expect(output).toContain(
+      "timed out waiting for the lock of bob on build-7 (process 4211, apply), held for",
+    );
+    expect(output).toContain("its lease ends in");
+  }
+  await lease.release();
+});
+
+test("a command that waits goes on when the lock is free", async () => {
+  const holder = await holdApply(1);
+  const waiting = start(["apply", "--auto-approve", "--lock-timeout", "10m"]);
+  await expect.poll(waiting.stderr, { timeout: 60_000 }).toContain(`(process ${holder.pid}, apply)`);
+  holder.answer();
+  expect(await holder.ended).toMatchObject({ code: 0 });
+  expect(await waiting.ended).toMatchObject({ code: 0 });
+  expect(proxy.seen).toEqual(["POST /api/drafts/1/product_files"]);
+});
+
+test("reconcile waits for lock_wait without the flag", async () => {
+  const lease = await lockElsewhere();
+  await folder.write(config("reconcile: { lock_wait: 2ms }\n"));
+  expect((await run("reconcile")).stderr).toContain("waiting up to 2 ms for the lock");
+  await lease.release();
+});
+
+test("a timeout that is not a duration is refused before anything is read", async () => {
+  expect(await apply("--lock-timeout", "10")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("--lock-timeout takes a duration, not 10"),
+  });
+});
