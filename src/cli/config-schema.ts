@@ -79,7 +79,7 @@ export const configSchema = z
     manifests: z
       .array(z.string().min(1))
       .min(1)
-      .default(["manifests/**/*.yaml"])
+      .default(["manifests/**/*.{yaml,yml}"])
       .describe("Patterns of the manifest files, relative to this file"),
     service: z.union([sandboxSchema, remoteSchema]).describe("The service, or `sandbox`"),
     state: z

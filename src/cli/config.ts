@@ -1,6 +1,8 @@
 import { readFile, stat } from "node:fs/promises";
-import { dirname, join, parse, relative, resolve } from "node:path";
-import { messageOf, systemCodeOf } from "../model/errors.ts";
+import { basename, dirname, join, parse, relative, resolve } from "node:path";
+import type { Located } from "../manifest/located.ts";
+import { fileHint, messageOf, systemCodeOf } from "../model/errors.ts";
+import { type Place, placeAt } from "../model/position.ts";
 import type { PolicyAction } from "../plan/policy.ts";
 import type { SafetyLimits } from "../plan/safety.ts";
 import type { ServiceProfile } from "../service/profile.ts";
@@ -21,6 +23,8 @@ export interface Config {
   readonly file: string;
   readonly workspace: string;
   readonly manifests: readonly string[];
+  /** Where the file has each of `manifests`, relative to its folder; nothing for the default. */
+  readonly manifestPlaces: readonly (Place | undefined)[];
   readonly service: ServiceConfig;
   /** Of the ledger: an absolute path, or a postgres:// URL that may hold a password and is for `openLedger` alone. */
   readonly stateLocation: string;
@@ -77,8 +81,15 @@ export async function loadConfig(surroundings: ConfigSurroundings): Promise<Conf
   const { cwd, flags } = surroundings;
   const file = flags.config === undefined ? await findConfig(cwd) : resolve(cwd, flags.config);
   const bytes = await readConfig(file);
-  const content = parseSettings({ file: relative(cwd, file) || file, bytes, schema: configSchema });
-  return compileConfig(content, file, surroundings);
+  const shown = relative(cwd, file) || file;
+  const { value, root } = parseSettings({ file: shown, bytes, schema: configSchema });
+  const patterns = root.get("manifests");
+  const manifestPlaces = value.manifests.map((_pattern, at) => placeOf(patterns?.get(at), file));
+  return Object.freeze({ ...compileConfig(value, file, surroundings), manifestPlaces });
+}
+
+function placeOf(located: Located | undefined, file: string): Place | undefined {
+  return located === undefined ? undefined : placeAt(basename(file), located.position);
 }
 
 /**
@@ -103,6 +114,7 @@ function compileConfig(content: ConfigFile, file: string, { cwd, env, flags }: C
     file,
     workspace: content.workspace,
     manifests: content.manifests,
+    manifestPlaces: [],
     service: compileService(content.service, baseUrl, root),
     stateLocation: state === undefined ? recordedLocation(content.state, root) : locate(state, cwd),
     refresh: compileRefresh(content.refresh),
@@ -150,7 +162,7 @@ async function readConfig(file: string): Promise<Uint8Array> {
     const missing = systemCodeOf(error) === "ENOENT";
     throw new CliError(missing ? `there is no ${file}` : `${file} cannot be read: ${messageOf(error)}`, {
       code: missing ? "config-missing" : "config-unreadable",
-      hint: "Check the path and the permissions of the config.",
+      hint: fileHint(error, "Check the path and the permissions of the config."),
       cause: error,
     });
   }

@@ -54,7 +54,7 @@ function configText({ workspace, service, pipeline }: InitAnswers): string {
 # The access key comes from DRAFTSYNC_API_KEY, never from this file.
 version: 1
 workspace: ${workspace}
-manifests: ["manifests/**/*.yaml"]
+manifests: ["manifests/**/*.{yaml,yml}"]
 ${where}${shared}state: .draftsync/state.db
 `;
 }

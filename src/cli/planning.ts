@@ -42,6 +42,7 @@ export async function loadDesired(
   const loaded = await loadManifests({
     root: config.root,
     patterns: config.manifests,
+    patternPlaces: config.manifestPlaces,
     sources,
     signal,
     ...readingAids(config.root, env),

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { messageOf } from "../model/errors.ts";
+import { fileHint, messageOf } from "../model/errors.ts";
 import { CliError } from "./cli-error.ts";
 
 /** What is said when a file that the user named cannot be read. */
@@ -15,6 +15,10 @@ export async function readGiven(path: string, { what, code, hint }: UnreadableFi
   try {
     return await readFile(path);
   } catch (error) {
-    throw new CliError(`${what} cannot be read: ${messageOf(error)}`, { code, hint, cause: error });
+    throw new CliError(`${what} cannot be read: ${messageOf(error)}`, {
+      code,
+      hint: fileHint(error, hint),
+      cause: error,
+    });
   }
 }

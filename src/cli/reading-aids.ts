@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
-import { statSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { z } from "zod";
 import type { LoadManifestsOptions } from "../manifest/load-manifests.ts";
+import { lazily } from "../model/lazily.ts";
 
 /** More threads than these wait for the main one, which takes their pages. */
 const mostThreads = 7;
@@ -23,10 +25,35 @@ export function readingAids(
   const folder = cacheFolder(env);
   if (folder === undefined) return { threads };
   const name = createHash("sha256").update(root).digest("hex").slice(0, 16);
-  // Every build is a version of its own.
-  const version = String(statSync(fileURLToPath(script)).mtimeMs);
-  return { threads, cache: { path: join(folder, "draftsync", `${name}.pages`), version } };
+  const version = lazily(() => rulesVersion(fileURLToPath(script)));
+  const path = join(folder, "draftsync", `${name}.pages`);
+  return {
+    threads,
+    cache: {
+      path,
+      // Only many manifests have a cache.
+      get version() {
+        return version();
+      },
+    },
+  };
 }
+
+/**
+ * What the cached pages depend on besides the manifests: the program's version, and a digest of the code that reads
+ * manifests. Modification times say nothing: package managers set the same one for all files.
+ */
+function rulesVersion(script: string): string {
+  const hash = createHash("sha256").update(readFileSync(script));
+  const chunks = join(dirname(script), "../threads");
+  for (const name of readdirSync(chunks).sort()) hash.update(readFileSync(join(chunks, name)));
+  const { version } = packageSchema.parse(
+    JSON.parse(readFileSync(join(dirname(script), "../../package.json"), "utf8")),
+  );
+  return `${version} ${hash.digest("base64url")}`;
+}
+
+const packageSchema = z.object({ version: z.string() });
 
 /** https://specifications.freedesktop.org/basedir-spec/latest/ and its like. */
 function cacheFolder({

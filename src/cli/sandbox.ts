@@ -113,7 +113,7 @@ async function loadFaults(cwd: string, file: string): Promise<FaultRules> {
     code: "faults-unreadable",
     hint: "Check the path after --faults and the permissions of the file.",
   });
-  return parseSettings({ file, bytes, schema: FaultRulesSchema });
+  return parseSettings({ file, bytes, schema: FaultRulesSchema }).value;
 }
 
 function splitReading(text: string): [string, string] {

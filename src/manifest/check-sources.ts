@@ -5,7 +5,7 @@ import pLimit from "p-limit";
 import { formatAddress } from "../model/address.ts";
 import type { SourceContent } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
-import { messageOf, systemCodeOf } from "../model/errors.ts";
+import { fileHint, messageOf, systemCodeOf } from "../model/errors.ts";
 import type { SourceUse, TextOf } from "./collect-desired.ts";
 import { hashFile } from "./hash-file.ts";
 import { RealPaths } from "./paths.ts";
@@ -138,6 +138,6 @@ function unreadable(path: string, error: unknown): SourceProblem {
   return {
     code: "source-unreadable",
     message: `The source ${quote(path)} cannot be read: ${messageOf(error)}`,
-    hint: "Check its permissions and its links.",
+    hint: fileHint(error, "Check its permissions and its links."),
   };
 }

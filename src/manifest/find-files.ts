@@ -1,11 +1,29 @@
-import nodeFs from "node:fs";
-import { relative, sep } from "node:path";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join, posix } from "node:path";
 import { glob } from "tinyglobby";
 import { compareText } from "../model/address.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
-import { messageOf, systemCodeOf } from "../model/errors.ts";
+import type { Place } from "../model/position.ts";
+import {
+  allManifests,
+  folderOf,
+  isExclusion,
+  isLiteral,
+  leavesWorkspace,
+  withFolders,
+  withoutDot,
+} from "./glob-pattern.ts";
+import { guardedFs } from "./guarded-fs.ts";
+import { nearest } from "./nearest.ts";
 import { below, RealPaths } from "./paths.ts";
-import { quote, quoteList } from "./quote.ts";
+import {
+  noPatterns,
+  outsideFile,
+  outsidePattern,
+  unmatchedFiles,
+  unmatchedPattern,
+  unreadable,
+} from "./search-diagnostics.ts";
 
 /** Manifests that patterns name: relative to the workspace, forward slashes, sorted. */
 export interface FoundFiles {
@@ -15,182 +33,170 @@ export interface FoundFiles {
 
 /**
  * Finds the files that glob patterns name. Names that start with a dot and `node_modules` are left out. Symbolic
- * links are followed, each file is found once, and one that is outside of the workspace is an error, as is a folder
- * that cannot be read and a link that leads nowhere: a manifest that is not seen must never look like one that was
- * taken away.
+ * links are followed, and each file is found once. A manifest that is not seen must never look like one that was
+ * removed, so these are errors: a pattern that matches nothing, a link that leads nowhere or out of the workspace, a
+ * folder that cannot be read. A YAML file next to the manifests that no pattern matches is a warning.
+ *
+ * `places`: where the config has each pattern.
  */
-export async function findFiles(root: string, patterns: readonly string[]): Promise<FoundFiles> {
-  const outside = patterns.filter(leavesWorkspace);
-  if (outside.length > 0) return { files: [], diagnostics: outside.map(outsidePattern) };
+export async function findFiles(
+  root: string,
+  patterns: readonly string[],
+  places: readonly (Place | undefined)[] = [],
+): Promise<FoundFiles> {
+  const outside = [...patterns.entries()].filter(([, pattern]) => leavesWorkspace(pattern));
+  if (outside.length > 0) {
+    return { files: [], diagnostics: outside.map(([at, pattern]) => outsidePattern(pattern, places[at])) };
+  }
   let paths: RealPaths;
   try {
     paths = new RealPaths(root);
   } catch (error) {
     return { files: [], diagnostics: [unreadable("the workspace folder", error)] };
   }
-  const diagnostics: Diagnostic[] = [];
-  const plain = new Set<string>();
-  const matches = await glob([...patterns], {
-    cwd: root,
-    dot: false,
-    onlyFiles: true,
-    expandDirectories: false,
-    followSymbolicLinks: true,
-    ignore: ["**/node_modules/**"],
-    fs: guardedFs(root, paths, { plain, report: (diagnostic) => diagnostics.push(diagnostic) }),
-  });
-  const files = distinctFiles({ root, paths, plain }, matches, diagnostics);
-  if (files.length > 0) diagnostics.push(...missingFiles(patterns, matches));
-  else if (diagnostics.length === 0) diagnostics.push(noManifests(patterns));
-  return { files, diagnostics };
+  return new FileSearch(root, paths, patterns.filter(isExclusion)).run(
+    [...patterns.entries()]
+      .filter(([, pattern]) => !isExclusion(pattern))
+      .flatMap(([at, pattern]) => withFolders(pattern).map((each) => ({ pattern: each, place: places[at] }))),
+  );
 }
 
-interface Found {
-  readonly root: string;
-  readonly paths: RealPaths;
-  /** Paths of files that are no links, as far as they were met. */
-  readonly plain: ReadonlySet<string>;
+interface PlacedPattern {
+  readonly pattern: string;
+  readonly place: Place | undefined;
 }
 
-/** The matches that are in the workspace, one name for each file: its own, or else the first. */
-function distinctFiles({ root, paths, plain }: Found, matches: readonly string[], diagnostics: Diagnostic[]) {
-  const names = new Map<string, string>();
-  const outside = new Set<string>();
-  for (const match of [...matches].sort(compareText)) {
-    const file = withoutDot(match);
-    try {
-      const path = below(root, file);
-      const real = plain.has(path) ? paths.ofFile(path) : paths.of(path);
-      if (!paths.contains(real)) {
-        if (!outside.has(real)) diagnostics.push(outsideFile(file));
-        outside.add(real);
-      } else if (!names.has(real) || below(paths.root, file) === real) names.set(real, file);
-    } catch (error) {
-      diagnostics.push(unreadable(file, error));
-    }
+class FileSearch {
+  readonly #root: string;
+  readonly #paths: RealPaths;
+  readonly #exclusions: readonly string[];
+  readonly #plain = new Set<string>();
+  /** By what they say: a folder is met by each pattern. */
+  readonly #diagnostics = new Map<string, Diagnostic>();
+
+  constructor(root: string, paths: RealPaths, exclusions: readonly string[]) {
+    this.#root = root;
+    this.#paths = paths;
+    this.#exclusions = exclusions;
   }
-  return [...names.values()].sort(compareText);
-}
 
-/** A pattern that is absolute or goes up. `..` inside of braces counts too; as a range (`{1..3}`) it is no step up. */
-function leavesWorkspace(pattern: string): boolean {
-  const positive = pattern.replace(/^!/, "");
-  return /^(?:[/\\]|[A-Za-z]:)/.test(positive) || /(?:^|[/\\{,(|])\.\.(?:$|[/\\},)|])/.test(positive);
-}
-
-/**
- * The file system as the search sees it. It passes over in silence what it cannot read; here that is reported, and
- * folders outside of the workspace are not entered. A link that leads nowhere counts as a file, so that the patterns
- * decide whether it matters.
- */
-function guardedFs(
-  root: string,
-  paths: RealPaths,
-  { plain, report }: { readonly plain: Set<string>; readonly report: (diagnostic: Diagnostic) => void },
-) {
-  const links = new Map<string, string>();
-  const refused = new Set<string>();
-  const nameOf = (path: string) =>
-    relative(root, links.get(path.replace(/(?<=.)\/$/, "")) ?? path)
-      .split(sep)
-      .join("/");
-  const readdir = (path: string, options: { withFileTypes: true }, done: ReaddirCallback) => {
-    if (leadsOutside(path, paths)) {
-      if (!refused.has(path)) report(outsideFile(nameOf(path)));
-      refused.add(path);
-      done(null, []);
-      return;
+  async run(patterns: readonly PlacedPattern[]): Promise<FoundFiles> {
+    const matches = new Set<string>();
+    const folders = new Set<string>();
+    for (const placed of patterns) {
+      if (!existsSync(join(this.#root, folderOf(placed.pattern)))) {
+        this.#report(this.#unmatched(placed));
+        continue;
+      }
+      const before = this.#diagnostics.size;
+      const matched = await this.#match([placed.pattern], (diagnostic) => this.#report(diagnostic));
+      for (const match of matched) matches.add(match);
+      for (const folder of foldersOf(placed.pattern, matched)) folders.add(folder);
+      // What could not be read may be what the pattern would have matched.
+      if (matched.length === 0 && this.#diagnostics.size === before) this.#report(this.#unmatched(placed));
     }
-    nodeFs.readdir(path, options, (error, entries) => {
-      if (error !== null) report(unreadable(nameOf(path) || "the workspace folder", error));
-      for (const entry of entries ?? []) if (entry.isFile()) plain.add(below(path, entry.name));
-      done(error, entries);
-    });
-  };
-  const realpath = (path: string, done: RealpathCallback) =>
-    nodeFs.realpath(path, (error, resolved) => {
-      if (error === null && !links.has(resolved)) links.set(resolved, path);
-      done(null, error === null ? resolved : path);
-    });
-  const stat = (path: string, done: StatCallback) =>
-    nodeFs.stat(path, (error, stats) => (error === null ? done(null, stats) : nodeFs.lstat(path, done)));
-  const guarded = new Map<string | symbol, unknown>(Object.entries({ readdir, realpath, stat }));
-  return new Proxy(nodeFs, { get: (target, name) => guarded.get(name) ?? Reflect.get(target, name) });
-}
+    if (patterns.length === 0) this.#report(noPatterns);
+    const files = this.#distinct(matches);
+    const forgotten = await this.#forgotten(folders, matches);
+    if (forgotten.length > 0) this.#report(unmatchedFiles(forgotten));
+    return { files, diagnostics: [...this.#diagnostics.values()] };
+  }
 
-type ReaddirCallback = (error: NodeJS.ErrnoException | null, entries: nodeFs.Dirent[]) => void;
-type RealpathCallback = (error: null, resolved: string) => void;
-type StatCallback = (error: NodeJS.ErrnoException | null, stats: nodeFs.Stats) => void;
+  async #match(
+    patterns: readonly string[],
+    report: (diagnostic: Diagnostic) => void,
+    { caseSensitiveMatch = true } = {},
+  ): Promise<readonly string[]> {
+    const found = await glob([...patterns, ...this.#exclusions], {
+      cwd: this.#root,
+      dot: false,
+      onlyFiles: true,
+      expandDirectories: false,
+      followSymbolicLinks: true,
+      caseSensitiveMatch,
+      ignore: ["**/node_modules/**"],
+      fs: guardedFs(this.#root, this.#paths, { plain: this.#plain, report }),
+    });
+    return found.map(withoutDot);
+  }
 
-function leadsOutside(folder: string, paths: RealPaths): boolean {
-  try {
-    return !paths.contains(nodeFs.realpathSync.native(folder));
-  } catch {
-    return false;
+  /** The matches that are in the workspace, one name for each file: its own, or else the first. */
+  #distinct(matches: ReadonlySet<string>): readonly string[] {
+    const names = new Map<string, string>();
+    const outside = new Set<string>();
+    for (const file of [...matches].sort(compareText)) {
+      try {
+        const path = below(this.#root, file);
+        const real = this.#plain.has(path) ? this.#paths.ofFile(path) : this.#paths.of(path);
+        if (!this.#paths.contains(real)) {
+          if (!outside.has(real)) this.#report(outsideFile(file));
+          outside.add(real);
+        } else if (!names.has(real) || below(this.#paths.root, file) === real) names.set(real, file);
+      } catch (error) {
+        this.#report(unreadable(file, error));
+      }
+    }
+    return [...names.values()].sort(compareText);
+  }
+
+  #unmatched({ pattern, place }: PlacedPattern): Diagnostic {
+    const folder = folderOf(pattern);
+    const path = join(this.#root, pattern);
+    const isMissing = !existsSync(join(this.#root, folder));
+    return unmatchedPattern({
+      pattern,
+      place,
+      isLiteral: isLiteral(pattern),
+      isFolder: isLiteral(pattern) && existsSync(path) && statSync(path).isDirectory(),
+      missing: isMissing ? folder : undefined,
+      similar: isMissing ? this.#similarFolder(folder) : undefined,
+    });
+  }
+
+  /** A folder that exists, with the name of one that does not in another spelling. */
+  #similarFolder(folder: string): string | undefined {
+    const parent = posix.dirname(folder);
+    const path = join(this.#root, parent);
+    if (!existsSync(path)) return undefined;
+    const names = readdirSync(path, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    const similar = nearest(
+      posix.basename(folder),
+      names.map(({ name }) => name),
+    );
+    return similar === undefined ? undefined : posix.join(parent, similar);
+  }
+
+  /** YAML files below the folders of manifests that no pattern matches. */
+  async #forgotten(folders: ReadonlySet<string>, matches: ReadonlySet<string>): Promise<readonly string[]> {
+    const outermost = [...folders].filter((folder) => !isBelowOther(folder, folders));
+    if (outermost.length === 0) return [];
+    const all = outermost.map((folder) => `${escapeGlob(folder)}/${allManifests}`);
+    const found = await this.#match(all, () => {}, { caseSensitiveMatch: false });
+    return found
+      .filter((file) => !matches.has(file) && posix.basename(file) !== "draftsync.yaml")
+      .sort(compareText);
+  }
+
+  #report(diagnostic: Diagnostic): void {
+    const id = `${diagnostic.code} ${diagnostic.message}`;
+    if (!this.#diagnostics.has(id)) this.#diagnostics.set(id, diagnostic);
   }
 }
 
-function outsidePattern(pattern: string): Diagnostic {
-  return {
-    severity: "error",
-    code: "pattern-outside-workspace",
-    message: `The pattern ${quote(pattern)} leads out of the workspace`,
-    hint: "Write it from the workspace folder downwards, without .. and without a leading slash.",
-  };
+/** The folders that hold a pattern's manifests. The workspace folder itself holds other YAML files, too. */
+function foldersOf(pattern: string, matches: readonly string[]): readonly string[] {
+  const folder = folderOf(pattern);
+  if (folder !== "") return [folder];
+  return matches.flatMap((file) => (file.includes("/") ? [file.slice(0, file.indexOf("/"))] : []));
 }
 
-function outsideFile(file: string): Diagnostic {
-  return {
-    severity: "error",
-    code: "manifest-outside-workspace",
-    message: `${quote(file)} is a link that leads out of the workspace`,
-    hint: "Put the manifests into the workspace, or exclude the link with a pattern that starts with !.",
-    place: { file, line: 1, column: 1 },
-  };
+function isBelowOther(folder: string, folders: ReadonlySet<string>): boolean {
+  for (let parent = posix.dirname(folder); parent !== "."; parent = posix.dirname(parent)) {
+    if (folders.has(parent)) return true;
+  }
+  return false;
 }
 
-function unreadable(what: string, error: unknown): Diagnostic {
-  return {
-    severity: "error",
-    code: "manifest-unreadable",
-    message: `Cannot read ${what}: ${reasonOf(error)}`,
-    hint: "Make it readable or remove it. A manifest that is not seen would look like one that was taken away.",
-  };
-}
-
-/** Without the path, which may be a longer one than the user knows. */
-function reasonOf(error: unknown): string {
-  const code = systemCodeOf(error);
-  if (code === "ENOENT") return "it is not there, or a link that leads nowhere";
-  if (code === "EACCES" || code === "EPERM") return "permission denied";
-  return messageOf(error);
-}
-
-/** A pattern without wildcards names one file; that it is missing is a mistake, not an empty match. */
-function missingFiles(patterns: readonly string[], matches: readonly string[]): Diagnostic[] {
-  const found = new Set(matches.map(withoutDot));
-  return patterns
-    .filter((pattern) => !/[*?[\]{}()!\\]/.test(pattern) && !found.has(withoutDot(pattern)))
-    .map((pattern) => ({
-      severity: "error",
-      code: "manifest-missing",
-      message: `The manifest ${quote(pattern)} is not there`,
-      hint: "Put it in its place, or take it out of `manifests` in the config.",
-    }));
-}
-
-function withoutDot(path: string): string {
-  return path.replace(/^\.\//, "");
-}
-
-function noManifests(patterns: readonly string[]): Diagnostic {
-  return {
-    severity: "error",
-    code: "no-manifests",
-    message:
-      patterns.length === 0
-        ? "No pattern for manifests is given"
-        : `No file matches ${quoteList(patterns, "or")}`,
-    hint: 'Patterns are relative to the workspace folder, such as "manifests/**/*.yaml"; hidden files and node_modules are left out.',
-  };
+function escapeGlob(path: string): string {
+  return path.replace(/[*?[\]{}()!\\@+|]/g, "\\$&");
 }

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import type { Diagnostic } from "../model/diagnostic.ts";
-import { messageOf } from "../model/errors.ts";
+import { fileHint, messageOf } from "../model/errors.ts";
 import { below } from "./paths.ts";
 
 /** A manifest may have this many bytes (16 MiB): a hundred thousand attachments fit. */
@@ -37,7 +37,7 @@ export function readManifest(root: string, file: string): ManifestBytes {
       file,
       "manifest-unreadable",
       `cannot be read: ${messageOf(error)}`,
-      "Check its permissions.",
+      fileHint(error, "Check its permissions."),
     );
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);

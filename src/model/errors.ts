@@ -45,3 +45,18 @@ export function systemCodeOf(thrown: unknown): string | undefined {
   }
   return undefined;
 }
+
+/**
+ * What to do about a file that cannot be opened. Without free descriptors (`EMFILE`, `ENFILE`) that says nothing about
+ * the file; then it is about the limit, otherwise `otherwise`.
+ */
+export function fileHint(error: unknown, otherwise: string): string {
+  switch (systemCodeOf(error)) {
+    case "EMFILE":
+      return "The process has too many files open. Raise the limit of open files, for example with `ulimit -n 4096`.";
+    case "ENFILE":
+      return "The machine has too many files open. Close programs, or raise its limit (fs.file-max).";
+    default:
+      return otherwise;
+  }
+}

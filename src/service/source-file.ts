@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { open, realpath } from "node:fs/promises";
 import { isAbsolute, relative, resolve, sep } from "node:path";
-import { DraftsyncError, messageOf, systemCodeOf } from "../model/errors.ts";
+import { DraftsyncError, fileHint, messageOf, systemCodeOf } from "../model/errors.ts";
 import type { StoredSource } from "../model/ports.ts";
 
 /** Why a local file cannot be stored. */
@@ -130,5 +130,10 @@ function fail(source: string, error: unknown): never {
     );
   }
   const message = `${source} cannot be read: ${messageOf(error)}`;
-  throw new SourceError("source-not-readable", message, "Check the file and its permissions.", error);
+  throw new SourceError(
+    "source-not-readable",
+    message,
+    fileHint(error, "Check the file and its permissions."),
+    error,
+  );
 }

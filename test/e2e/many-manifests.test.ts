@@ -1,9 +1,19 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { digestOf } from "../../src/manifest/page-cache.ts";
 import type { Folder } from "../support/cli.ts";
-import { draftsync, makeFolder } from "../support/cli.ts";
+import { draftsync, makeFolder, startShell } from "../support/cli.ts";
+import { repository } from "../support/source-files.ts";
 
 /** So many that threads also look whether each is as it was. */
 const count = 2_600;
@@ -47,6 +57,29 @@ test("many manifests are read on several threads and kept for the next run; what
   expect(stderr).toContain("file_formt: fbx");
   writeFileSync(join(folder.path, "manifests/5.yaml"), manifest(5));
   expect(await validate()).toMatchObject(valid);
+});
+
+test("a program with other rules and the same modification times does not use what is kept", async () => {
+  const copy = await makeFolder({});
+  onTestFinished(() => copy.dispose());
+  const program = join(copy.path, "program");
+  cpSync(join(repository, "dist"), join(program, "dist"), { recursive: true, preserveTimestamps: true });
+  cpSync(join(repository, "package.json"), join(program, "package.json"));
+  symlinkSync(join(repository, "node_modules"), join(program, "node_modules"));
+  for (const file of ["dist/chunks/core.cjs", "dist/threads/make-page.cjs"]) {
+    const path = join(program, file);
+    const { atime, mtime } = statSync(path);
+    const text = readFileSync(path, "utf8");
+    expect(text).toContain("is not known ");
+    writeFileSync(path, text.replaceAll("is not known ", "is no known one "));
+    utimesSync(path, atime, mtime);
+  }
+  const options = { cwd: folder.path, env: { XDG_CACHE_HOME: cacheHome() } };
+  writeFileSync(join(folder.path, "manifests/5.yaml"), `${manifest(5)}    file_formt: fbx\n`);
+  onTestFinished(() => writeFileSync(join(folder.path, "manifests/5.yaml"), manifest(5)));
+  expect((await validate()).stderr).toContain("is not known ");
+  const other = `"${process.execPath}" "${join(program, "dist/cli/main.js")}" validate`;
+  expect((await startShell(other, options).ended).stderr).toContain("is no known one ");
 });
 
 test("a workspace holds nothing of what is kept", () => {

@@ -1,5 +1,7 @@
+import { closeSync, openSync } from "node:fs";
+import { devNull } from "node:os";
 import Database from "libsql";
-import { messageOf, systemCodeOf } from "../../model/errors.ts";
+import { fileHint, messageOf, systemCodeOf } from "../../model/errors.ts";
 import { LedgerError, type LedgerErrorCode } from "../ledger-error.ts";
 
 interface Meaning {
@@ -9,11 +11,11 @@ interface Meaning {
   readonly hint?: string;
 }
 
-const unreadable: Meaning = {
+const unreadable = {
   code: "ledger-unreadable",
   says: "cannot be opened",
   hint: "The file and its folder must exist and be readable and writable for this user: SQLite keeps two files (-wal, -shm) beside it.",
-};
+} as const satisfies Meaning;
 
 const damaged: Meaning = {
   code: "ledger-corrupt",
@@ -77,6 +79,8 @@ const meanings: readonly (readonly [prefix: string, meaning: Meaning])[] = [
 
 /** By the system's error codes, for what is done to files outside SQLite. */
 const systemCodes: Readonly<Record<string, string>> = {
+  EMFILE: "SQLITE_CANTOPEN",
+  ENFILE: "SQLITE_CANTOPEN",
   EROFS: "SQLITE_READONLY",
   ENOSPC: "SQLITE_FULL",
   EDQUOT: "SQLITE_FULL",
@@ -93,11 +97,23 @@ export function explainFailure(thrown: unknown, location: string): LedgerError {
   if (thrown instanceof LedgerError) return thrown;
   const code = resultCode(thrown);
   const known = meanings.find(([prefix]) => code.startsWith(prefix));
-  const { code: ledgerCode, says, hint } = known?.[1] ?? { code: "ledger-failed", says: "failed" };
+  const meaning = known?.[1] ?? { code: "ledger-failed", says: "failed" };
+  const { code: ledgerCode, says } = meaning;
+  const hint = meaning === unreadable ? fileHint(failureToOpen(), unreadable.hint) : meaning.hint;
   return new LedgerError(ledgerCode, `The ledger ${location} ${says} (${messageOf(thrown)}).`, {
     cause: thrown,
     ...(hint === undefined ? {} : { hint }),
   });
+}
+
+/** Why the process can open no file at all, if so: SQLite does not pass that on. */
+function failureToOpen(): unknown {
+  try {
+    closeSync(openSync(devNull, "r"));
+    return undefined;
+  } catch (error) {
+    return error;
+  }
 }
 
 /** Whether another connection was in the way, here or on another thread, so that trying again may help. */

@@ -40,7 +40,7 @@ describe("the config", () => {
     expect(config).toMatchObject({
       root: folder.path,
       workspace: "studio-a",
-      manifests: ["manifests/**/*.yaml"],
+      manifests: ["manifests/**/*.{yaml,yml}"],
       stateLocation: `${folder.path}/data/ledger.db`,
       safety: { maxDeletes: { percent: 50, above: 10 }, removedDrafts: "refuse" },
       service: {

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { findFiles } from "../../../src/manifest/find-files.ts";
 import { loadManifests } from "../../../src/manifest/load-manifests.ts";
 import { workspace } from "./support.ts";
@@ -18,7 +18,6 @@ const tree = {
 };
 
 const searches: readonly (readonly [patterns: readonly string[], files: readonly string[]])[] = [
-  [["**/*.yaml"], ["a.yaml", "b.yaml", "m/n/d.yaml"]],
   [
     ["./a.yaml", "a.yaml", "*.yaml"],
     ["a.yaml", "b.yaml"],
@@ -57,14 +56,55 @@ test("two dots in a range or a name are no step up", async () => {
   expect(files).toEqual(["a..b.yaml", "m1.yaml", "m2.yaml"]);
 });
 
-test.each([[["none/*.yaml", "m/x.yaml"]], [[]], [["m"]]])(
-  "%j matches nothing, which is an error",
-  async (patterns) => {
-    const result = await loadManifests({ root: workspace(tree), patterns, sources: "stat" });
-    expect(result.diagnostics).toMatchObject([{ severity: "error", code: "no-manifests" }]);
-    expect(result.ok).toBe(false);
-  },
-);
+/** Each with a pattern that matches, so that only the other one is to blame. */
+const withoutMatch: readonly (readonly [pattern: string, code: string, message: string, hint: string])[] = [
+  ["none/*.yaml", "no-manifests", 'The folder "none" of the pattern "none/*.yaml" does not exist', "Correct"],
+  ["n/**/*.yaml", "no-manifests", 'The folder "n" of the pattern', 'Did you mean "m"?'],
+  ["m/k/*.yaml", "no-manifests", 'The folder "m/k" of the pattern', 'Did you mean "m/n"?'],
+  ["m/{n,o}/*.yaml", "no-manifests", 'The folder "m/o" of the pattern "m/o/*.yaml"', 'Did you mean "m/n"?'],
+  ["m/*.json", "no-manifests", 'No file matches "m/*.json"', "Correct"],
+  ["m/x.yaml", "manifest-missing", 'The manifest "m/x.yaml" does not exist', "Create it"],
+  ["m", "manifest-missing", '"m" is a folder, not a manifest', '"m/**/*.{yaml,yml}"'],
+  ["m/", "manifest-missing", '"m/" is a folder, not a manifest', '"m/**/*.{yaml,yml}"'],
+];
+
+test.each(withoutMatch)("%s next to one that matches is an error", async (pattern, code, message, hint) => {
+  const place = { file: "draftsync.yaml", line: 4, column: 3 };
+  const found = await findFiles(workspace(tree), ["m/**/*.{yaml,yml}", pattern], [undefined, place]);
+  expect(found.diagnostics).toMatchObject([{ severity: "error", code, place }]);
+  expect(found.diagnostics[0]?.message).toContain(message);
+  expect(found.diagnostics[0]?.hint).toContain(hint);
+});
+
+test("without a pattern nothing is desired", async () => {
+  for (const patterns of [[], ["!m/**"]]) {
+    const loaded = await loadManifests({ root: workspace(tree), patterns, sources: "stat" });
+    expect(loaded).toMatchObject({ ok: false, diagnostics: [{ code: "no-manifests" }] });
+  }
+});
+
+describe("a YAML file next to the manifests that no pattern matches is a warning", () => {
+  const files = {
+    "m/a.yaml": "",
+    "m/b.yml": "",
+    "m/n/c.YAML": "",
+    "m/.d.yml": "",
+    "m/e.txt": "",
+    "f.yml": "",
+  };
+  test.each([
+    [["m/**/*.yaml"], ["m/b.yml", "m/n/c.YAML"]],
+    [["m/*.{yaml,yml}"], ["m/n/c.YAML"]],
+    [["**/*.yaml"], ["m/b.yml", "m/n/c.YAML"]],
+    [["m/**/*.yaml", "!m/*.yml", "!m/n/**"], []],
+  ])("%j", async (patterns, forgotten) => {
+    const { diagnostics } = await findFiles(workspace(files), patterns);
+    expect(diagnostics.map(({ severity, code }) => `${severity} ${code}`)).toEqual(
+      forgotten.length === 0 ? [] : ["warning manifest-unmatched"],
+    );
+    for (const file of forgotten) expect(diagnostics[0]?.message).toContain(file);
+  });
+});
 
 test("a workspace that is not there is an error, not an empty one", async () => {
   const root = workspace({});
@@ -105,15 +145,35 @@ test("a link that leads nowhere is an error when a pattern names it", async () =
   const { files, diagnostics } = await findFiles(root, ["*.yaml"]);
   expect(files).toEqual(["a.yaml"]);
   expect(diagnostics.map(({ code, message }) => `${code} ${message}`)).toEqual([
-    "manifest-unreadable Cannot read b.yaml: it is not there, or a link that leads nowhere",
+    "manifest-unreadable Cannot read b.yaml: it does not exist, or is a link that leads nowhere",
   ]);
 });
 
-test("pipes and folders with the name of a manifest are passed over", async () => {
-  const root = workspace({ "a.yaml": "" });
-  execFileSync("mkfifo", [join(root, "pipe.yaml")]);
+test("a pipe or folder with the name of a manifest is an error", async () => {
+  const root = workspace({ "a.yaml": "draft: 1\n" });
+  execFileSync("mkfifo", [join(root, "pipe.yaml"), join(root, "pipe.txt")]);
   mkdirSync(join(root, "folder.yaml"));
-  expect(await findFiles(root, ["*.yaml"])).toEqual({ files: ["a.yaml"], diagnostics: [] });
+  const { diagnostics } = await loadManifests({ root, patterns: ["*.yaml"], sources: "stat" });
+  expect(diagnostics.map(({ code, place }) => `${code} ${place?.file}`)).toEqual([
+    "manifest-unreadable folder.yaml",
+    "manifest-unreadable pipe.yaml",
+  ]);
+});
+
+test("a link that leads nowhere is an error where it may have been a folder of manifests", async () => {
+  const root = workspace({ "m/a.yaml": "" });
+  symlinkSync("../gone", join(root, "m/shop"));
+  symlinkSync("shop", join(root, "m/to-it"));
+  symlinkSync("itself", join(root, "m/itself"));
+  const { diagnostics } = await findFiles(root, ["m/**/*.yaml"]);
+  expect(diagnostics.map(({ severity, message }) => `${severity} ${message}`).sort()).toEqual([
+    "error Cannot read m/itself: it does not exist, or is a link that leads nowhere",
+    "error Cannot read m/shop: it does not exist, or is a link that leads nowhere",
+    "error Cannot read m/to-it: it does not exist, or is a link that leads nowhere",
+  ]);
+  expect(await findFiles(root, ["m/*.yaml"])).toEqual({ files: ["m/a.yaml"], diagnostics: [] });
+  const excluded = ["m/**/*.yaml", "!m/shop/**", "!m/to-it/**", "!m/itself/**"];
+  expect(await findFiles(root, excluded)).toEqual({ files: ["m/a.yaml"], diagnostics: [] });
 });
 
 test("a link to a pipe is refused without waiting for a writer", async () => {

@@ -137,7 +137,7 @@ describe("all mistakes are reported, also next to an unknown key", () => {
       `${list}  - file_id: 7\n    foo: 1\n  - file_id: 7\n`,
       ["4:5 unknown-key «foo»", "5:14 duplicate-file «7»"],
     ],
-    ["a key that is missing", `${list}  - foo: 1\n`, ["3:5 unknown-key «foo»", "3:5 missing-file «foo: 1»"]],
+    ["a key that is missing", `${list}  - foo: 1\n`, ["3:5 missing-file «foo: 1»", "3:5 unknown-key «foo»"]],
     [
       "a value that cannot be read",
       `${list}  - foo: 1\n    file_id: *x\n    renderer: "\\a"\n`,

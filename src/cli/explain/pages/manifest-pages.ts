@@ -4,11 +4,11 @@ import type { ErrorPage } from "../error-page.ts";
 /** What manifests ask for, and the files that hold them. */
 export const manifestPages = {
   "no-manifests": {
-    title: "No file matches the patterns for manifests",
+    title: "No file matches a pattern for manifests",
     meaning:
-      "`manifests` in the config names no file that is there. It is an error, because an empty set of manifests would ask to detach everything.",
+      "A pattern of `manifests` in the config matches nothing, often because its folder was renamed. It is an error, because the drafts of its manifests would count as removed.",
     cure: [
-      'Check `manifests` in draftsync.yaml: patterns are relative to its folder, such as `"manifests/**/*.yaml"`.',
+      'Check `manifests` in draftsync.yaml: patterns are relative to its folder, such as `"manifests/**/*.{yaml,yml}"`.',
       "Hidden files and folders, and node_modules, are left out; move the manifests out of them.",
     ],
   },
@@ -17,11 +17,24 @@ export const manifestPages = {
     meaning: "A pattern without wildcards names exactly one file, and that file does not exist.",
     cure: ["Put the file in its place, or take it out of `manifests` in the config."],
   },
+  "manifest-unmatched": {
+    title: "A YAML file next to the manifests matches no pattern",
+    meaning:
+      "No pattern of `manifests` in the config matches the file, so it is not read. A manifest that was renamed, from `.yaml` to `.yml` for example, would count as removed.",
+    cure: [
+      "Use `**/*.{yaml,yml}` in `manifests`, which matches both endings, or add a pattern for the file.",
+      "If it is not a manifest, exclude it by a pattern that starts with `!`, or move it out of the folder.",
+    ],
+    ending: "goes-on",
+  },
   "manifest-unreadable": {
     title: "A manifest or folder cannot be read",
     meaning:
-      "Permissions are missing, a link leads nowhere, or it is no regular file. A manifest that is not seen would look like one that was taken away, so nothing is planned.",
-    cure: ["Make it readable for this user (`ls -l`), or remove it."],
+      "Permissions are missing, a link leads nowhere, it is not a regular file, or too many files are open. A manifest that cannot be read would count as removed, so nothing is planned.",
+    cure: [
+      "Make it readable for this user (`ls -l`), remove it, or exclude it by a pattern that starts with `!`.",
+      "When too many files are open, raise the limit: `ulimit -n 4096`.",
+    ],
   },
   "manifest-too-large": {
     title: "A manifest has more than 16 MiB",

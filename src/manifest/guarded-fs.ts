@@ -1,0 +1,98 @@
+import nodeFs from "node:fs";
+import { relative, sep } from "node:path";
+import type { Diagnostic } from "../model/diagnostic.ts";
+import { isYamlName } from "./glob-pattern.ts";
+import { below, type RealPaths } from "./paths.ts";
+import { outsideFile, unreadable } from "./search-diagnostics.ts";
+
+/** What {@link guardedFs} notes. */
+export interface SearchNotes {
+  /** Gets the paths of files that are no links. */
+  readonly plain: Set<string>;
+  readonly report: (diagnostic: Diagnostic) => void;
+}
+
+/**
+ * The file system as the search sees it. The search ignores what it cannot read; here that is reported, and folders
+ * outside of the workspace are not entered. What could be taken for a manifest that was removed stays visible:
+ *
+ * | entry | is listed as |
+ * |---|---|
+ * | a pipe, socket or device | a file, which cannot be read as a manifest |
+ * | a folder named like a manifest | a folder, and such a file |
+ * | a link that leads nowhere | a file, and a folder that cannot be read: it may have been either |
+ *
+ * The patterns still decide whether it matters.
+ */
+export function guardedFs(root: string, paths: RealPaths, { plain, report }: SearchNotes): typeof nodeFs {
+  const links = new Map<string, string>();
+  const refused = new Set<string>();
+  const nameOf = (path: string) =>
+    relative(root, links.get(path.replace(/(?<=.)\/$/, "")) ?? path)
+      .split(sep)
+      .join("/");
+  const readdir = (path: string, options: { withFileTypes: true }, done: ReaddirCallback) => {
+    if (leadsOutside(path, paths)) {
+      if (!refused.has(path)) report(outsideFile(nameOf(path)));
+      refused.add(path);
+      done(null, []);
+      return;
+    }
+    nodeFs.readdir(path, options, (error, entries) => {
+      if (error !== null) report(unreadable(nameOf(path) || "the workspace folder", error));
+      for (const entry of entries ?? []) if (entry.isFile()) plain.add(below(path, entry.name));
+      done(
+        error,
+        entries?.flatMap((entry) => listed(path, entry)),
+      );
+    });
+  };
+  const realpath = (path: string, done: RealpathCallback) =>
+    nodeFs.realpath(path, (error, resolved) => {
+      if (error === null && !links.has(resolved)) links.set(resolved, path);
+      done(null, error === null ? resolved : path);
+    });
+  const stat = (path: string, done: StatCallback) =>
+    nodeFs.stat(path, (error, stats) => (error === null ? done(null, stats) : nodeFs.lstat(path, done)));
+  const guarded = new Map<string | symbol, unknown>(Object.entries({ readdir, realpath, stat }));
+  return new Proxy(nodeFs, { get: (target, name) => guarded.get(name) ?? Reflect.get(target, name) });
+}
+
+/** The part of a folder's entry that the search uses. */
+type Entry = Pick<nodeFs.Dirent, "name" | "isFile" | "isDirectory" | "isSymbolicLink">;
+
+function listed(folder: string, entry: Entry): readonly Entry[] {
+  if (entry.isFile()) return [entry];
+  if (entry.isDirectory()) return isYamlName(entry.name) ? [entry, entryOf(entry.name, "file")] : [entry];
+  if (!entry.isSymbolicLink()) return [entryOf(entry.name, "file")];
+  return leadsNowhere(below(folder, entry.name)) ? [entry, entryOf(entry.name, "folder")] : [entry];
+}
+
+function entryOf(name: string, kind: "file" | "folder"): Entry {
+  return {
+    name,
+    isFile: () => kind === "file",
+    isDirectory: () => kind === "folder",
+    isSymbolicLink: () => false,
+  };
+}
+
+function leadsNowhere(link: string): boolean {
+  try {
+    return nodeFs.statSync(link, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return true;
+  }
+}
+
+type ReaddirCallback = (error: NodeJS.ErrnoException | null, entries: readonly Entry[] | undefined) => void;
+type RealpathCallback = (error: null, resolved: string) => void;
+type StatCallback = (error: NodeJS.ErrnoException | null, stats: nodeFs.Stats) => void;
+
+function leadsOutside(folder: string, paths: RealPaths): boolean {
+  try {
+    return !paths.contains(nodeFs.realpathSync.native(folder));
+  } catch {
+    return false;
+  }
+}

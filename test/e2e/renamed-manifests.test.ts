@@ -1,0 +1,117 @@
+import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import type { Folder } from "../support/cli.ts";
+import { draftsync, makeFolder, startShell } from "../support/cli.ts";
+
+const dragon = "draft: 1\npromotional_files:\n  - file_id: 11\n    description: Dragon\n";
+const lantern = "draft: 2\nproduct_files:\n  - file_id: 22\n";
+
+let folder: Folder;
+const at = (path: string) => join(folder.path, path);
+const run = (...args: string[]) => draftsync(args, { cwd: folder.path });
+
+function configure(...patterns: readonly string[]): void {
+  const list = patterns.map((pattern) => `  - "${pattern}"\n`).join("");
+  writeFileSync(at("draftsync.yaml"), `version: 1\nworkspace: w\nservice: sandbox\nmanifests:\n${list}`);
+}
+
+/** Two drafts are live, each from a manifest of its own. */
+beforeEach(async () => {
+  folder = await makeFolder({
+    "draftsync.yaml": "version: 1\nworkspace: w\nservice: sandbox\n",
+    "manifests/dragon.yaml": dragon,
+    "manifests/shop/lantern.yaml": lantern,
+  });
+  onTestFinished(() => folder.dispose());
+  expect(await run("apply", "--auto-approve")).toMatchObject({ code: 0 });
+});
+
+test("a manifest with the other ending is the same manifest", async () => {
+  renameSync(at("manifests/shop/lantern.yaml"), at("manifests/shop/lantern.yml"));
+  expect(await run("plan", "--detailed-exitcode")).toMatchObject({ code: 0 });
+});
+
+test("a manifest that no pattern matches any more is named", async () => {
+  configure("manifests/**/*.yaml");
+  renameSync(at("manifests/shop/lantern.yaml"), at("manifests/shop/lantern.yml"));
+  const { stdout, stderr } = await run("plan");
+  expect(stdout + stderr).toContain("manifests/shop/lantern.yml");
+  expect(stdout + stderr).toContain("[manifest-unmatched]");
+});
+
+describe("no plan is made, and the message says what to correct, when", () => {
+  test.each([
+    {
+      name: "a folder of a pattern was renamed",
+      change: () => {
+        configure("manifests/*.yaml", "manifests/shop/*.yaml");
+        renameSync(at("manifests/shop"), at("manifests/shops"));
+      },
+      says: ['The folder "manifests/shop"', "draftsync.yaml:6:5", 'Did you mean "manifests/shops"?'],
+    },
+    {
+      name: "a link to a folder leads nowhere any more",
+      change: () => {
+        renameSync(at("manifests/shop"), at("shop"));
+        symlinkSync("../elsewhere", at("manifests/shop"));
+      },
+      says: ["Cannot read manifests/shop", "a link that leads nowhere"],
+    },
+    {
+      name: "a manifest is empty",
+      change: () => writeFileSync(at("manifests/shop/lantern.yaml"), ""),
+      says: ["manifests/shop/lantern.yaml:1:1", "[empty-file]"],
+    },
+    {
+      name: "a folder has the place of a manifest",
+      change: () => {
+        renameSync(at("manifests/shop/lantern.yaml"), at("lantern"));
+        mkdirSync(at("manifests/shop/lantern.yaml"));
+      },
+      says: ["manifests/shop/lantern.yaml", "not a regular file"],
+    },
+    {
+      name: "a quote is not closed",
+      change: () => writeFileSync(at("manifests/dragon.yaml"), dragon.replace("Dragon\n", '"say \\"')),
+      says: ["This quote is never closed", "manifests/dragon.yaml:4:18"],
+    },
+  ])("$name", async ({ change, says }) => {
+    change();
+    const { code, stdout, stderr } = await run("apply", "--auto-approve");
+    expect(code).toBe(1);
+    for (const text of says) expect(stdout + stderr).toContain(text);
+  });
+});
+
+test("a description with U+0085 is updated, and deletes nothing", async () => {
+  writeFileSync(at("manifests/dragon.yaml"), dragon.replace("Dragon", "Dragon\u0085Sea"));
+  const { stdout } = await run("plan", "--format", "json");
+  const { changes } = JSON.parse(stdout);
+  expect(changes).toMatchObject([{ action: "update", after: { description: "Dragon\u0085Sea" } }]);
+  expect(await run("apply", "--auto-approve")).toMatchObject({ code: 0 });
+  expect(await run("plan", "--detailed-exitcode")).toMatchObject({ code: 0 });
+});
+
+test("too few file descriptors are not reported as missing permissions", async () => {
+  // How many Node itself needs differs between its versions: from enough down to the first that are too few.
+  for (let limit = 40; limit > 10; limit -= 1) {
+    const line = `ulimit -n ${limit}; $draftsync plan`;
+    const { code, stdout, stderr } = await startShell(line, { cwd: folder.path }).ended;
+    if (code === 0) continue;
+    expect(stdout + stderr).toContain("ulimit -n");
+    expect(stdout + stderr).not.toMatch(/permission|readable and writable/i);
+    return;
+  }
+  expect.fail("no limit was too low");
+});
+
+test("a config with a misspelled sandbox gets a suggestion", async () => {
+  writeFileSync(
+    at("draftsync.yaml"),
+    readFileSync(at("draftsync.yaml"), "utf8").replace("sandbox", "sandbx"),
+  );
+  const { code, stdout, stderr } = await run("validate");
+  expect(code).toBe(1);
+  expect(stdout + stderr).toContain('Did you mean "sandbox"?');
+});
