@@ -9,6 +9,7 @@ import type { Cli, DefineCommand, WriterFlags } from "./cli.ts";
 import { collect, examples, withWriterFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import { exitCode, exitCodeOf } from "./exit-code.ts";
+import { checkPlan, describeProgress } from "./fresh-plan.ts";
 import { showPlanSummary } from "./plan.ts";
 import { showPlan } from "./plan-format.ts";
 import { type RefreshFlags, refreshModeOf, refreshOption } from "./refresh.ts";
@@ -82,9 +83,8 @@ async function applyLocked(
     file === undefined
       ? await prepare(cli, workspace, flags)
       : await prepareSaved(cli, workspace, { file, flags });
-  const { plan, placeOf } = prepared;
-  if (flags.json) announce(cli, plan);
-  else await (file === undefined ? showPlan(cli, plan, { format: "text" }) : showPlanSummary(cli, plan));
+  const { plan, whole, placeOf } = prepared;
+  await present(cli, prepared, { isSaved: file !== undefined, json: flags.json });
   if (await refuse(cli, workspace, { ...prepared, flags, removedDrafts: consentTo(cli, file, flags) }))
     return cli.end(exitCode.refused);
   const isNothing = plan.changes.every(isBlocked);
@@ -110,9 +110,9 @@ async function applyLocked(
     if (!approved) return cli.end(exitCode.error);
     const limits = limitsOf(flags, service.callCount());
     // The question may have been open for hours.
-    await loadFresh(workspace, plan);
+    const { plan: left } = await checkPlan(workspace, whole);
     cli.terminal.err("\n");
-    const result = await carryOut(cli, workspace, { plan, limits, service, emit, command: "apply" });
+    const result = await carryOut(cli, workspace, { plan: left, limits, service, emit, command: "apply" });
     warnOfTooFewCalls(cli, result, flags);
     cli.end(exitCodeOfRun(result));
   } catch (error) {
@@ -124,8 +124,26 @@ async function applyLocked(
   }
 }
 
+/** Shows what is going to be applied; of a saved plan, whose changes were reviewed, what they come to. */
+async function present(
+  cli: Cli,
+  { plan, progress }: Prepared,
+  { isSaved, json }: { readonly isSaved: boolean; readonly json: boolean | undefined },
+): Promise<void> {
+  if (json) announce(cli, plan);
+  if (progress !== undefined)
+    cli.terminal.log({ level: "info", text: `${progress}\n`, isResult: json !== true });
+  if (json || (progress !== undefined && plan.changes.length === 0)) return;
+  await (isSaved ? showPlanSummary(cli, plan) : showPlan(cli, plan, { format: "text" }));
+}
+
 interface Prepared {
+  /** What is left to apply. */
   readonly plan: Plan;
+  /** As it was made: what is checked again before the first call. */
+  readonly whole: Plan;
+  /** What earlier runs of a saved plan did. */
+  readonly progress?: string;
   readonly recorded: Recorded;
   readonly placeOf: PlaceFinder;
 }
@@ -140,10 +158,10 @@ async function prepare(cli: Cli, workspace: Workspace, flags: ApplyFlags): Promi
     limits: limitsOf(flags),
     emit: progress.emit,
   }).finally(progress.stop);
-  return { plan, recorded, placeOf: makePlaceFinder(desired) };
+  return { plan, whole: plan, recorded, placeOf: makePlaceFinder(desired) };
 }
 
-/** A saved plan is applied as it is or not at all: everything it was made from must be as it was. */
+/** A saved plan is applied as it was reviewed or not at all: nothing it is about may have changed, but by itself. */
 async function prepareSaved(
   cli: Cli,
   workspace: Workspace,
@@ -157,19 +175,13 @@ async function prepareSaved(
       hint: `Give ${unfit} to \`draftsync plan --out FILE\`.`,
     });
   }
-  const plan = await loadSavedPlan(cli, file);
+  const whole = await loadSavedPlan(cli, file);
   const { assertSourcesUnchanged } = await import("./plan-sources.ts");
-  const recorded = await loadFresh(workspace, plan);
-  await assertSourcesUnchanged(plan, workspace.config.root);
-  return { plan, recorded, placeOf: () => undefined };
-}
-
-/** What the ledger holds, as long as it is what the plan was made from. */
-async function loadFresh({ config, ledger }: Workspace, plan: Plan): Promise<Recorded> {
-  const { assertFresh } = await import("../plan/saved-plan.ts");
-  const recorded = await (await ledger()).load();
-  assertFresh(plan, { recorded, serviceOrigin: config.service.origin, workspace: config.workspace });
-  return recorded;
+  const checked = await checkPlan(workspace, whole);
+  await assertSourcesUnchanged(whole, workspace.config.root);
+  const progress = describeProgress(checked);
+  const { plan, recorded } = checked;
+  return { plan, whole, recorded, placeOf: () => undefined, ...(progress === undefined ? {} : { progress }) };
 }
 
 /**

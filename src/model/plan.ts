@@ -4,7 +4,7 @@ import type { Drift } from "./drift.ts";
 import type { RefreshSummary } from "./observed.ts";
 
 /** The version of the plan's JSON. A file with another one is refused. */
-export const planFormatVersion = 1;
+export const planFormatVersion = 2;
 
 /** How many changes of each action; `noop` counts what is as desired. Only actions that occur are present. */
 export type Summary = Readonly<Partial<Record<Action, number>>>;
@@ -35,6 +35,24 @@ export interface UnmanagedList {
   readonly files: number;
 }
 
+/** The state of the ledger a plan was made from; without one, a lineage of "" and serial 0. */
+export interface PlanBase {
+  readonly lineage: string;
+  /** For information: it rises with changes that the plan is not about, too. */
+  readonly serial: number;
+  /** Every draft and duplicate that the plan changes or reports drift of, sorted by address. */
+  readonly resources: readonly PlanBasis[];
+}
+
+/** What the ledger recorded for one draft (`drafts/48213`) or duplicate (`duplicates/dragon-winter`). */
+export interface PlanBasis {
+  readonly address: string;
+  /** SHA-256, hex: of values, not of provenance, titles or lines. */
+  readonly digest: string;
+  /** The same once the drift of the plan is recorded, which its first run does; absent when that changes nothing. */
+  readonly digest_with_drift?: string;
+}
+
 /**
  * The difference, as data. Sorted by address; the same input gives the same bytes. Holds no secret.
  * `plan_id` is the SHA-256 (hex) of the canonical JSON of everything else.
@@ -43,8 +61,8 @@ export interface Plan {
   readonly format_version: typeof planFormatVersion;
   readonly plan_id: string;
   readonly workspace: string;
-  /** The state of the ledger the plan was made from; without one, a lineage of "" and serial 0. */
-  readonly base: { readonly lineage: string; readonly serial: number };
+  /** What the plan was made from; the plan is stale once any of it has changed. */
+  readonly base: PlanBase;
   readonly service_origin: string;
   readonly summary: Summary;
   readonly estimate: Estimate;

@@ -18,6 +18,7 @@ import type { Rate } from "./estimate.ts";
 import { estimateCost } from "./estimate.ts";
 import { layOver } from "./lay-over.ts";
 import { nameDrift, withObservations } from "./observations.ts";
+import { basesOf } from "./recorded-digest.ts";
 import { holdBackUnprotected } from "./safety.ts";
 import { selectDrift, selectTargets } from "./targets.ts";
 
@@ -54,16 +55,19 @@ export function buildPlan(input: PlanInput): Plan {
   const targets = input.targets ?? [];
   const chosen = selectTargets(withObservations(all, observed), targets, observed?.drift);
   const changes = [...chosen.changes].sort((a, b) => compareText(a.address, b.address));
+  const drift = selectDrift(observed?.drift ?? [], targets);
   const rest = {
     format_version: planFormatVersion,
     workspace: input.workspace,
-    base: { lineage: recorded.lineage, serial: recorded.serial },
+    base: {
+      lineage: recorded.lineage,
+      serial: recorded.serial,
+      resources: basesOf({ changes, drift }, { recorded, known: layOver(recorded, drift) }),
+    },
     service_origin: input.serviceOrigin,
     summary: summarize(changes, chosen.unchanged.length),
     estimate: estimateCost(changes, input.rate),
-    ...(observed === undefined
-      ? {}
-      : { refresh: observed.summary, drift: selectDrift(observed.drift, targets) }),
+    ...(observed === undefined ? {} : { refresh: observed.summary, drift }),
     removed_drafts: removedDrafts(changes, desired),
     unmanaged: countByList(chosen.unmanaged ?? []),
     changes,

@@ -6,6 +6,7 @@ import { confirmations } from "../model/recorded.ts";
 const text = z.string();
 const count = z.int().nonnegative();
 const id = z.int().positive();
+const digest = z.string().regex(/^[0-9a-f]{64}$/);
 
 const attachmentState = z.strictObject({
   file_id: id.exactOptional(),
@@ -139,9 +140,13 @@ const diagnostic = z.strictObject({
 /** The JSON of a plan, as a saved plan holds it. */
 export const planSchema = z.strictObject({
   format_version: z.literal(planFormatVersion),
-  plan_id: z.string().regex(/^[0-9a-f]{64}$/),
+  plan_id: digest,
   workspace: text,
-  base: z.strictObject({ lineage: text, serial: count }),
+  base: z.strictObject({
+    lineage: text,
+    serial: count,
+    resources: z.array(z.strictObject({ address: text, digest, digest_with_drift: digest.exactOptional() })),
+  }),
   service_origin: text,
   summary: z.partialRecord(z.enum(actions), count),
   estimate: z.strictObject({

@@ -1,6 +1,13 @@
 import { compareText } from "../model/address.ts";
+import type { AttachmentState } from "../model/change.ts";
 import type { DesiredAttachment } from "../model/desired.ts";
-import type { Recorded, RecordedAttachment, RecordedOperation, RecordedUpload } from "../model/recorded.ts";
+import type {
+  Recorded,
+  RecordedAttachment,
+  RecordedObject,
+  RecordedOperation,
+  RecordedUpload,
+} from "../model/recorded.ts";
 import type { AttributeName, Attributes } from "../model/resource.ts";
 import { attributeNames, fileResource } from "../model/resource.ts";
 import { repeatableDoubts } from "./doubts.ts";
@@ -33,11 +40,7 @@ export function indexRecorded(recorded: Recorded): RecordedIndex {
       append(byContent, contentName(attachment, attachment.sha256), attachment);
   }
   const uploads = indexUploads(recorded.uploads);
-  const stored = new Map(
-    [...recorded.storedObjects]
-      .sort((a, b) => a.at - b.at || compareText(a.uploadKey, b.uploadKey))
-      .map(({ source, sha256, uploadKey }) => [sourceName(source, sha256), uploadKey]),
-  );
+  const stored = indexStored(recorded.storedObjects);
   return {
     at: (address) => byAddress.at(address),
     ofFile: ({ address: { draftId, kind } }, fileId) => {
@@ -59,6 +62,38 @@ export function makeFileIdFinder(recorded: Recorded): (desired: DesiredAttachmen
     const { ref } = desired.address;
     return ref.by === "file_id" ? ref.fileId : uploads.get(uploadName(desired))?.fileId;
   };
+}
+
+/** Makes the function that adds to a desired state what earlier runs have uploaded of it: the file, the upload, or the key. */
+export function makeKnownUploads({
+  uploads,
+  storedObjects,
+}: Recorded): (after: AttachmentState) => AttachmentState {
+  const byName = indexUploads(uploads);
+  const stored = indexStored(storedObjects);
+  return (after) => {
+    if (after.file_id !== undefined) return after;
+    const name = stateName(after);
+    const upload = byName.get(name);
+    if (upload?.fileId !== undefined) return { ...after, file_id: upload.fileId };
+    if (upload !== undefined) return { ...after, upload_id: upload.uploadId };
+    const key = after.upload_key ?? stored.get(name);
+    return key === undefined ? after : { ...after, upload_key: key };
+  };
+}
+
+function stateName({ upload_id, source, sha256, upload_key }: AttachmentState): string {
+  if (upload_id !== undefined) return `upload_id:${upload_id}`;
+  return source === undefined ? `upload_key:${upload_key}` : sourceName(source, sha256);
+}
+
+/** Of several keys for the same bytes, the newest. */
+function indexStored(objects: readonly RecordedObject[]): ReadonlyMap<string, string> {
+  return new Map(
+    [...objects]
+      .sort((a, b) => a.at - b.at || compareText(a.uploadKey, b.uploadKey))
+      .map(({ source, sha256, uploadKey }) => [sourceName(source, sha256), uploadKey]),
+  );
 }
 
 /**

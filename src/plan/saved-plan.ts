@@ -6,7 +6,9 @@ import { planFormatVersion } from "../model/plan.ts";
 import { noLineage, type Recorded } from "../model/recorded.ts";
 import { digestOf } from "./canonical-json.ts";
 import { PlanError } from "./plan-error.ts";
+import type { PlanHistory } from "./plan-progress.ts";
 import { planSchema } from "./plan-schema.ts";
+import { type Resumption, resumePlan } from "./resume.ts";
 
 /** The bytes of a saved plan: indented JSON with a final newline. */
 export function formatPlanFile(plan: Plan): string {
@@ -60,19 +62,28 @@ function parseJson(bytes: string, file: string): unknown {
 }
 
 /** What a saved plan must still agree with before its first call. */
-export interface PlanBase {
+export interface PlanSetting {
   readonly recorded: Recorded;
   readonly serviceOrigin: string;
   readonly workspace: string;
+  /** What the ledger's history knows of earlier runs of the plan. */
+  readonly history: PlanHistory;
 }
 
+/** What is left of a plan that is not stale, and how many of its changes earlier runs completed. */
+export type FreshPlan = Omit<Extract<Resumption, { type: "fresh" }>, "type">;
+
 /**
- * Refuses a plan that was made from something else than what is there now. One that was made without a ledger fits every
- * ledger that holds nothing yet: the first change of it makes the plan stale, so it applies once too.
- * Throws {@link PlanError} `plan-stale` or `plan-of-another-workspace`; says what changed and what to run.
+ * Refuses a plan once something it is about has changed; returns what is left of it otherwise. A plan that was made
+ * without a ledger fits a ledger that holds nothing yet, and the one its own runs began.
+ * Throws {@link PlanError} `plan-stale` or `plan-of-another-workspace`; reports what changed and what to run.
  */
-export function assertFresh(plan: Plan, { recorded, serviceOrigin, workspace }: PlanBase): void {
+export function assertFresh(
+  plan: Plan,
+  { recorded, serviceOrigin, workspace, history }: PlanSetting,
+): FreshPlan {
   const hint = "Make the plan again with `draftsync plan --out FILE`, review it, and apply that.";
+  const stale = (message: string) => new PlanError(message, { code: "plan-stale", hint });
   const { lineage } = plan.base;
   if (plan.workspace !== workspace || (lineage !== noLineage && lineage !== recorded.lineage)) {
     const what = plan.workspace === workspace ? "another ledger" : `workspace ${plan.workspace}`;
@@ -82,20 +93,16 @@ export function assertFresh(plan: Plan, { recorded, serviceOrigin, workspace }: 
     });
   }
   if (plan.service_origin !== serviceOrigin) {
-    throw new PlanError(
-      `the plan was made for ${plan.service_origin}, and the config now names ${serviceOrigin}`,
-      {
-        code: "plan-stale",
-        hint,
-      },
-    );
+    throw stale(`the plan was made for ${plan.service_origin}, and the config now names ${serviceOrigin}`);
   }
-  if (plan.base.serial !== recorded.serial) {
-    throw new PlanError(
-      `the ledger has changed since the plan was made (serial ${plan.base.serial}, now ${recorded.serial}): it may have been applied already`,
-      { code: "plan-stale", hint },
-    );
+  if (lineage === noLineage && recorded.serial > 0 && history.runIds.size === 0) {
+    throw stale("the plan was made without a ledger, and the ledger now holds records");
   }
+  const resumed = resumePlan(plan, recorded, history);
+  if (resumed.type === "fresh") return resumed;
+  const [first, ...others] = resumed.addresses;
+  const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
+  throw stale(`what is recorded for ${first}${more} has changed since the plan was made`);
 }
 
 /** The local files a plan will upload, each once: workspace-relative path and SHA-256 (hex). */

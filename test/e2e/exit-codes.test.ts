@@ -96,6 +96,9 @@ describe("exit codes", () => {
     expect(changed).toMatchObject({ code: 6, stderr: expect.stringContaining("a.glb") });
     await folder.write({ "a.glb": "first" });
     expect((await apply("plan.json")).code).toBe(0);
+    await folder.write({ "a.glb": "other" });
+    expect((await apply()).code).toBe(0);
+    await folder.write({ "a.glb": "first" });
     const stale = await apply("plan.json");
     expect(stale).toMatchObject({ code: 6, stderr: expect.stringContaining("[plan-stale]") });
     expect(stale.stderr).toContain("hint: Make the plan again");

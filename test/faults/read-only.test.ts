@@ -41,13 +41,12 @@ describe("without a ledger", () => {
 
   test("a plan that was saved applies, and applies once", async () => {
     await run(["plan", "--out", "plan.json"]);
-    expect(JSON.parse(await folder.read("plan.json")).base).toEqual({ lineage: "", serial: 0 });
+    expect(JSON.parse(await folder.read("plan.json")).base).toMatchObject({ lineage: "", serial: 0 });
     const applied = await run(["apply", "plan.json", "--auto-approve"]);
     expect(applied.stderr).toMatch(/^There was no ledger; a new one is at .*state\.db\n/);
     expect(applied.code).toBe(0);
     const again = await run(["apply", "plan.json", "--auto-approve"]);
-    expect(again.code).toBe(6);
-    expect(again.stderr).toContain("[plan-stale]");
+    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining("Nothing to do") });
     expect(sandbox.state().attachments).toHaveLength(1);
   });
 });

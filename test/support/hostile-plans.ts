@@ -181,9 +181,9 @@ export function hostilePlan(most: number): fc.Arbitrary<Plan> {
       unmanaged: fc.array(fc.record({ address, files: id }), { maxLength: most }),
     })
     .map((parts) => ({
-      format_version: 1,
+      format_version: 2,
       plan_id: "0".repeat(64),
-      base: { lineage: "lineage-1", serial: 1 },
+      base: { lineage: "lineage-1", serial: 1, resources: [] },
       summary: summaryOf(parts.changes),
       estimate: { calls: { min: 3, max: 9 }, seconds: 1, rate: { limit: 10, window_ms: 1000 } },
       ...parts,

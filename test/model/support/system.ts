@@ -21,6 +21,7 @@ import { forgetfulKeeper } from "../../support/keeper.ts";
 import { emptyLedger } from "./empty-ledger.ts";
 import { Manifests, reversed } from "./manifests.ts";
 import { Model } from "./model.ts";
+import type { SavedPlan } from "./saved-plan.ts";
 import type { Tap } from "./tap.ts";
 import { startTap } from "./tap.ts";
 import type { Trouble } from "./trouble.ts";
@@ -41,7 +42,7 @@ class Killed extends Error {}
 export class System {
   readonly model = new Model();
   readonly manifests = new Manifests();
-  saved: string | undefined;
+  saved: SavedPlan | undefined;
   inDoubt = 0;
   readonly #root: string;
   readonly #concurrency: number;
@@ -118,13 +119,13 @@ export class System {
   async apply(trouble?: Trouble, bytes?: string): Promise<"done" | "not-all" | "refused" | "killed"> {
     const lease = await this.#lock();
     const recorded = await this.store.load();
+    let planId: string | undefined;
     try {
-      const plan = bytes === undefined ? this.plan(recorded) : parsePlanFile(bytes, "plan.json");
-      if (bytes !== undefined)
-        assertFresh(plan, { recorded, serviceOrigin: opened(this.#tap).url, workspace: "world" });
+      const plan = bytes === undefined ? this.plan(recorded) : await this.#resumed(bytes, recorded);
       if (checkSafety(plan, recorded, limits).length > 0) return "refused";
       if (plan.changes.every(isBlocked)) return plan.changes.length > 0 ? "not-all" : "done";
       this.#arm(trouble);
+      planId = plan.plan_id;
       return (await this.#carryOut(plan)) ? "done" : "not-all";
     } catch (error) {
       if (!this.#dead && this.#overtaker === undefined) throw error;
@@ -134,7 +135,23 @@ export class System {
       if (this.#dead || this.#overtaker !== undefined) await this.#beginAnew();
       else await lease.release();
       this.#trouble = undefined;
+      // An apply of the same manifests to the same ledger makes the very plan that was saved.
+      if (planId === this.saved?.planId) await this.saved?.ran(this.store);
     }
+  }
+
+  /** What is left of a saved plan. */
+  async #resumed(bytes: string, recorded: Recorded): Promise<Plan> {
+    const plan = parsePlanFile(bytes, "plan.json");
+    const runIds = new Set((await this.store.runs({ planId: plan.plan_id })).map(({ id }) => id));
+    const operations = await this.store.operations();
+    const history = {
+      runIds,
+      own: operations.filter(({ runId }) => runIds.has(runId)),
+      others: operations.filter(({ runId }) => !runIds.has(runId)),
+    };
+    const serviceOrigin = opened(this.#tap).url;
+    return assertFresh(plan, { recorded, serviceOrigin, workspace: "world", history }).plan;
   }
 
   /** A second writer is refused, however late it is; once it has taken over by force, the first one commits nothing (P7). */

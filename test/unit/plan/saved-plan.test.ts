@@ -110,6 +110,12 @@ const plan = planOf(desired, recorded, {
   ],
 });
 
+const neverApplied = { runIds: new Set<string>(), own: [], others: [] };
+
+function without(fileId: number) {
+  return { ...recorded, attachments: recorded.attachments.filter((each) => each.fileId !== fileId) };
+}
+
 function codeOf(action: () => unknown): string {
   try {
     action();
@@ -164,12 +170,12 @@ describe("a saved plan", () => {
     { name: "an array", bytes: "[]", code: "plan-unreadable" },
     {
       name: "another version",
-      bytes: formatPlanFile(plan).replace('"format_version": 1', '"format_version": 2'),
+      bytes: formatPlanFile(plan).replace('"format_version": 2', '"format_version": 3'),
       code: "plan-version",
     },
     {
       name: "an added member",
-      bytes: formatPlanFile(plan).replace('"format_version": 1', '"format_version": 1, "x": 1'),
+      bytes: formatPlanFile(plan).replace('"format_version": 2', '"format_version": 2, "x": 1'),
       code: "plan-unreadable",
     },
   ])("that is $name is refused as $code", ({ bytes, code }) => {
@@ -178,8 +184,8 @@ describe("a saved plan", () => {
 
   test.each([
     { name: "everything as it was", base: {}, code: "none" },
-    { name: "the ledger written to", base: { recorded: { ...recorded, serial: 8 } }, code: "plan-stale" },
-    { name: "an older ledger put back", base: { recorded: { ...recorded, serial: 6 } }, code: "plan-stale" },
+    { name: "another serial", base: { recorded: { ...recorded, serial: 8 } }, code: "none" },
+    { name: "a file of its draft gone", base: { recorded: without(3) }, code: "plan-stale" },
     {
       name: "another ledger",
       base: { recorded: { ...recorded, lineage: "other" } },
@@ -188,7 +194,8 @@ describe("a saved plan", () => {
     { name: "another workspace", base: { workspace: "other" }, code: "plan-of-another-workspace" },
     { name: "another service", base: { serviceOrigin: "https://other.example.com" }, code: "plan-stale" },
   ])("with $name: $code", ({ base, code }) => {
-    const now = { recorded, serviceOrigin: "https://api.example.com", workspace: "studio", ...base };
+    const service = { serviceOrigin: "https://api.example.com", workspace: "studio" };
+    const now = { recorded, history: neverApplied, ...service, ...base };
     expect(codeOf(() => assertFresh(plan, now))).toBe(code);
   });
 

@@ -170,9 +170,9 @@ export const planPages = {
     cure: ["Make the plan again, review it, and apply that. A saved plan is never edited."],
   },
   "plan-stale": {
-    title: "Something has changed since the plan was made",
+    title: "Something that the plan is about has changed since it was made",
     meaning:
-      "The ledger has moved on (the plan may have been applied already), or the config names another service. Nothing was changed.",
+      "The ledger records something else for one of the plan's drafts or duplicates than it did then, and no run of this plan did that; or the config names another service. Nothing was changed.",
     cure: ["Make the plan again with `draftsync plan --out FILE`, review it, and apply that."],
   },
   "plan-of-another-workspace": {

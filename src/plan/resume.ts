@@ -1,0 +1,209 @@
+import { compareText } from "../model/address.ts";
+import { orderState } from "../model/attachment-state.ts";
+import type { AttachmentState, Change, DeleteChange, ReplaceChange } from "../model/change.ts";
+import type { Plan, PlanBasis } from "../model/plan.ts";
+import type { Recorded } from "../model/recorded.ts";
+import { publicationsInForce } from "../model/recorded.ts";
+import { summarize } from "./build-plan.ts";
+import { inDoubtChange } from "./doubts.ts";
+import { estimateCost } from "./estimate.ts";
+import { fileOf, makeProgressFinder, type PlanHistory } from "./plan-progress.ts";
+import {
+  basisAddress,
+  type DraftState,
+  digestOfDraft,
+  draftIdOf,
+  draftStatesOf,
+  makeOtherDigest,
+} from "./recorded-digest.ts";
+import { makeKnownUploads } from "./recorded-index.ts";
+import { areAsLeft, isInEffect, isWrittenByOthers, type Tracked, takeBack } from "./take-back.ts";
+
+/** What is left of a plan, or what of it is stale. */
+export type Resumption =
+  | {
+      readonly type: "fresh";
+      /** The changes that are left, under the `plan_id` of the whole plan: they are a part of what was reviewed. */
+      readonly plan: Plan;
+      /** How many changes earlier runs completed. */
+      readonly done: number;
+    }
+  | { readonly type: "stale"; readonly addresses: readonly string[] };
+
+/**
+ * What is left of a plan, given what its earlier runs did. Pure.
+ *
+ * The plan is stale where the ledger records something else than it did when the plan was made, and then some:
+ *
+ * ```
+ *   recorded now ── take back what this plan's runs completed ──► digest ── equals the plan's? ──► fresh
+ *        │
+ *        └── what they completed must be there exactly as they left it, and no other run may have written to the draft since
+ * ```
+ *
+ * So a change is applied once, however often the plan is: what its runs completed is not in the rest, and where that is no
+ * longer recorded the plan is stale.
+ */
+export function resumePlan(plan: Plan, recorded: Recorded, history: PlanHistory): Resumption {
+  const progressOf = makeProgressFinder(plan.changes, history, recorded.inDoubt);
+  const groups = new Map<string, Tracked[]>();
+  for (const change of plan.changes) {
+    const tracked = { change, progress: progressOf(change) };
+    const address = basisAddress(change);
+    const others = groups.get(address);
+    if (others === undefined) groups.set(address, [tracked]);
+    else others.push(tracked);
+  }
+  const context = { plan, recorded, history };
+  const draftIds = new Set(plan.base.resources.flatMap(({ address }) => draftIdOf(address) ?? []));
+  const states = draftStatesOf(recorded, draftIds);
+  const otherDigest = makeOtherDigest(recorded, history.runIds);
+  const stale: string[] = [];
+  const rest: Change[] = [];
+  let done = 0;
+  const withoutDrift = new Set<string>();
+  for (const basis of plan.base.resources) {
+    const tracked = groups.get(basis.address) ?? [];
+    const state = states.get(draftIdOf(basis.address) ?? 0);
+    const left =
+      state === undefined
+        ? resumeOther(basis, tracked, { ...context, digest: otherDigest(basis.address) })
+        : resumeDraft(basis, tracked, { ...context, state });
+    if (left === "stale") stale.push(basis.address);
+    else {
+      rest.push(...left.changes);
+      done += left.done;
+      if (left.isDriftRecorded) withoutDrift.add(basis.address);
+    }
+  }
+  if (stale.length > 0) return { type: "stale", addresses: stale };
+  if (rest.length === plan.changes.length && withoutDrift.size === 0 && history.runIds.size === 0)
+    return { type: "fresh", plan, done: 0 };
+  const known = makeKnownUploads(recorded);
+  const changes = rest.map((change) => withKnownUpload(change, known)).sort(byAddress);
+  return { type: "fresh", plan: partOf(plan, changes, withoutDrift), done };
+}
+
+interface Context {
+  readonly plan: Plan;
+  readonly recorded: Recorded;
+  readonly history: PlanHistory;
+}
+
+type Left =
+  | "stale"
+  | { readonly changes: readonly Change[]; readonly done: number; readonly isDriftRecorded: boolean };
+
+function resumeDraft(
+  { address, digest, digest_with_drift: withDrift = digest }: PlanBasis,
+  tracked: readonly Tracked[],
+  { state, recorded, history }: Context & { readonly state: DraftState },
+): Left {
+  const isStarted = tracked.some(({ progress }) => progress.type !== "open");
+  if (!areAsLeft(tracked, state)) return "stale";
+  if (isStarted && isWrittenByOthers(address, history)) return "stale";
+  const now = digestOfDraft(takeBack(tracked, state, { recorded, history, address }));
+  const hasRun = history.runIds.size > 0;
+  const isDriftRecorded = hasRun && now === withDrift;
+  if (!isDriftRecorded && (isStarted || now !== digest)) return "stale";
+  const rests = tracked.map((each) => (hasRun && isInEffect(each, state) ? [] : restOf(each)));
+  return { changes: rests.flat(), done: rests.filter((rest) => rest.length === 0).length, isDriftRecorded };
+}
+
+/** What is left of one change. */
+function restOf({ change, progress }: Tracked): readonly Change[] {
+  switch (progress.type) {
+    case "open":
+      return [change];
+    case "done":
+      return [];
+    case "attached":
+      return change.action === "replace" ? [detachmentOf(change)] : [];
+    case "in_doubt": {
+      const { operation } = progress;
+      const { fileId } = operation.intent;
+      if (change.action === "publish" || change.action === "duplicate" || fileId === undefined)
+        return [inDoubtChange(operation)];
+      if (change.action === "in_doubt") return [inDoubtChange(operation, change.after)];
+      if (change.action !== "create" && change.action !== "replace") return [change];
+      const settling = inDoubtChange(operation, orderState({ ...change.after, file_id: fileId }));
+      return change.action === "create" ? [settling] : [settling, detachmentOf(change)];
+    }
+  }
+}
+
+/** The second half of a replacement. */
+function detachmentOf(change: ReplaceChange): DeleteChange {
+  const { before, confirmed } = change;
+  return {
+    address: fileOf(change, before),
+    action: "delete",
+    reason: "content_changed",
+    before: orderState({ ...before, address: before.address ?? change.address }),
+    after: null,
+    attributes: [],
+    ...(confirmed === undefined ? {} : { confirmed }),
+  };
+}
+
+function resumeOther(
+  { digest }: PlanBasis,
+  tracked: readonly Tracked[],
+  { digest: now, recorded, history }: Context & { readonly digest: string },
+): Left {
+  const changes: Change[] = [];
+  for (const each of tracked) {
+    const { change, progress } = each;
+    const name = change.address.slice("duplicates/".length);
+    const isRecorded = recorded.duplicates.some((duplicate) => duplicate.name === name);
+    if (change.action === "duplicate" && progress.type === "done") {
+      if (!isRecorded) return "stale";
+      continue;
+    }
+    if (change.action === "forget" && history.runIds.size > 0 && !isRecorded) continue;
+    if (now !== digest) return "stale";
+    const [rest] = restOf(each);
+    const ready = rest === undefined ? undefined : withSource(rest, recorded);
+    if (ready === "stale") return "stale";
+    if (ready !== undefined) changes.push(ready);
+  }
+  return { changes, done: tracked.length - changes.length, isDriftRecorded: false };
+}
+
+/** A copy of a draft's product is of the product in force: the planned one, or the one that this plan published. */
+function withSource(change: Change, recorded: Recorded): Change | "stale" {
+  if (change.action !== "duplicate" || change.after.draft_id === undefined) return change;
+  const { product_id, draft_id } = change.after;
+  const productId = publicationsInForce(recorded).get(draft_id)?.productId;
+  if (product_id !== undefined) return product_id === productId ? change : "stale";
+  return productId === undefined ? change : { ...change, after: { product_id: productId, draft_id } };
+}
+
+/** What an earlier run uploaded is not uploaded again. */
+function withKnownUpload(change: Change, known: (after: AttachmentState) => AttachmentState): Change {
+  if (change.action !== "create" && change.action !== "replace") return change;
+  return { ...change, after: orderState(known(change.after)) };
+}
+
+function partOf(plan: Plan, changes: readonly Change[], withoutDrift: ReadonlySet<string>): Plan {
+  const { drift, estimate } = plan;
+  const rate = { limit: estimate.rate.limit, windowMs: estimate.rate.window_ms };
+  // The second half of a replacement is no deletion: no limit on deletions was meant for it.
+  const replacements = new Map(
+    plan.changes.flatMap((each) => (each.action === "replace" ? [[fileOf(each, each.before), each]] : [])),
+  );
+  const counted = changes.map((each) =>
+    each.action === "delete" ? (replacements.get(each.address) ?? each) : each,
+  );
+  return {
+    ...plan,
+    summary: summarize(counted, plan.summary.noop ?? 0),
+    estimate: estimateCost(changes, rate),
+    ...(drift === undefined ? {} : { drift: drift.filter((each) => !withoutDrift.has(basisAddress(each))) }),
+    changes,
+  };
+}
+
+function byAddress(a: Change, b: Change): number {
+  return compareText(a.address, b.address);
+}

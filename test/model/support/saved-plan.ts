@@ -1,0 +1,65 @@
+import type { Plan } from "../../../src/model/plan.ts";
+import type { Recorded } from "../../../src/model/recorded.ts";
+import { formatPlanFile } from "../../../src/plan/saved-plan.ts";
+import type { StateStore } from "../../../src/state/open-ledger.ts";
+
+/** Whether a saved plan must be refused; `either` where the model does not know. */
+export type Expected = "fresh" | "stale" | "either";
+
+/** A saved plan, and what the ledger held of what it is about: compared as values, without the digests under test. */
+export class SavedPlan {
+  readonly bytes: string;
+  readonly #plan: Plan;
+  #known: string;
+  #hasRun = false;
+
+  constructor(plan: Plan, recorded: Recorded) {
+    this.#plan = plan;
+    this.bytes = formatPlanFile(plan);
+    this.#known = this.#valuesOf(recorded);
+  }
+
+  get planId(): string {
+    return this.#plan.plan_id;
+  }
+
+  /** Before an apply of the plan. */
+  async expected(store: StateStore): Promise<Expected> {
+    const isSame = this.#valuesOf(await store.load()) === this.#known;
+    if (!this.#hasRun) return isSame ? "fresh" : "stale";
+    const runs = new Set((await store.runs({ planId: this.#plan.plan_id })).map(({ id }) => id));
+    const own = (await store.operations()).filter(({ runId }) => runs.has(runId));
+    // What turned out to be gone left the ledger too; what was in doubt was settled, by the run or by a person.
+    const isUnclear = own.some(
+      ({ failure, settled }) => failure?.code === "not-attached" || settled !== undefined,
+    );
+    if (isUnclear || this.#plan.changes.some(({ action }) => action === "in_doubt")) return "either";
+    return isSame ? "fresh" : "stale";
+  }
+
+  /** After a run of the plan, however it ended. */
+  async ran(store: StateStore): Promise<void> {
+    this.#hasRun = true;
+    this.#known = this.#valuesOf(await store.load());
+  }
+
+  #valuesOf(recorded: Recorded): string {
+    const heads = new Set(this.#plan.changes.map(({ address }) => address.split("/", 2).join("/")));
+    const has = (address: string) => heads.has(address.split("/", 2).join("/"));
+    return JSON.stringify([
+      recorded.attachments
+        .filter(({ draftId }) => heads.has(`drafts/${draftId}`))
+        .map(({ provenance: _, ...values }) => values)
+        .sort((a, b) => a.fileId - b.fileId || a.draftId - b.draftId),
+      recorded.publications
+        .filter(({ draftId }) => heads.has(`drafts/${draftId}`))
+        .map((each) => each.productId),
+      recorded.duplicates.filter(({ name }) => has(`duplicates/${name}`)).map((each) => each.productId),
+      [...recorded.protectedDrafts].filter((draftId) => heads.has(`drafts/${draftId}`)),
+      recorded.inDoubt
+        .filter(({ address }) => has(address))
+        .map(({ id }) => id)
+        .sort(),
+    ]);
+  }
+}

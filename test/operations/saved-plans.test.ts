@@ -1,0 +1,191 @@
+import { describe, expect, test } from "vitest";
+import { useWorkspace } from "../support/workspace.ts";
+
+const { run, apply, start, folder, proxy, config, sandbox } = useWorkspace({
+  files: {
+    "files/a.blend": "one",
+    "manifests/a.yaml": `draft: 1
+product_files: [{ file_id: 11, renderer: arnold }, { file_id: 12 }]
+publish: true
+`,
+    "manifests/b.yaml": "draft: 2\nproduct_files: [{ source: ../files/a.blend }, { file_id: 21 }]\n",
+    "manifests/c.yaml": "duplicates: [{ name: copy, product: { draft: 1 } }]\n",
+  },
+});
+
+const save = () => run("plan", "--out", "plan.json");
+
+/** The writing calls of drafts and products that came while the work was done. */
+async function writing(work: () => Promise<unknown>): Promise<readonly string[]> {
+  const before = proxy.seen.length;
+  await work();
+  return proxy.seen
+    .slice(before)
+    .filter((line) => /^(POST|PATCH|DELETE|PUT) \/api\/(drafts|products)/.test(line));
+}
+
+const published = () => sandbox.state().products.filter(({ duplicateOf }) => duplicateOf === null).length;
+const copies = () => sandbox.state().products.filter(({ duplicateOf }) => duplicateOf !== null).length;
+
+describe("a saved plan stays fresh", () => {
+  test("while only other drafts change and a reconcile confirms what is recorded", async () => {
+    await folder.write(config("refresh: { attachments: probe }\n"));
+    expect(await apply()).toMatchObject({ code: 0 });
+    await folder.write({
+      "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 11, renderer: vray }]\npublish: true\n",
+    });
+    await run("plan", "--out", "plan.json", "--refresh", "none");
+    const other = "draft: 2\nproduct_files: [{ source: ../files/a.blend }]\n";
+    const reviewed = await folder.read("manifests/a.yaml");
+    await folder.write({
+      "manifests/a.yaml":
+        "draft: 1\nproduct_files: [{ file_id: 11, renderer: arnold }, { file_id: 12 }]\npublish: true\n",
+      "manifests/b.yaml": other,
+    });
+    expect(await run("reconcile")).toMatchObject({ code: 0 });
+    expect(await run("reconcile")).toMatchObject({ code: 0 });
+    await folder.write({ "manifests/a.yaml": reviewed });
+    const calls = await writing(async () => {
+      expect(await apply("plan.json")).toMatchObject({ code: 0 });
+    });
+    expect(calls).toEqual(["PATCH /api/drafts/1/product_files/11", "DELETE /api/drafts/1/product_files/12"]);
+  });
+
+  test("after a stop at a budget, and is applied once however often it is run", async () => {
+    await save();
+    const codes: number[] = [];
+    const calls = await writing(async () => {
+      for (let round = 0; round < 12 && codes.at(-1) !== 0; round += 1) {
+        codes.push((await apply("plan.json", "--max-calls", "6")).code);
+      }
+    });
+    expect(codes.slice(0, -1)).not.toContain(6);
+    expect(codes.at(0)).toBe(7);
+    expect(codes.at(-1)).toBe(0);
+    expect(calls.filter((line) => line.startsWith("POST"))).toHaveLength(6);
+    const again = await apply("plan.json");
+    expect(again).toMatchObject({ code: 0 });
+    expect(again.stdout + again.stderr).toContain("Nothing to do: this plan was applied completely");
+    expect({ published: published(), copies: copies() }).toEqual({ published: 1, copies: 1 });
+  });
+
+  test("after a failure: the rest is applied once the service accepts it", async () => {
+    await save();
+    proxy.choose = ({ body }) =>
+      body.includes("12")
+        ? { type: "answer", status: 400, body: '{"errors":[{"status":"400"}]}' }
+        : undefined;
+    expect(await apply("plan.json")).toMatchObject({ code: 3 });
+    expect(published()).toBe(0);
+    proxy.choose = () => undefined;
+    const calls = await writing(async () => {
+      const rest = await apply("plan.json");
+      expect(rest).toMatchObject({ code: 0 });
+      expect(rest.stdout + rest.stderr).toMatch(
+        /Continuing this plan: \d changes? already applied \(.*\), \d left\./,
+      );
+    });
+    expect(calls.filter((line) => line.includes("/drafts/1/"))).toHaveLength(1);
+    expect({ published: published(), copies: copies() }).toEqual({ published: 1, copies: 1 });
+  });
+
+  test("after SIGKILL: a lost attachment is settled, and a lost publication is left to a person", async () => {
+    await save();
+    await killAt("/api/drafts/1/product_files");
+    await killAt("/api/products");
+    const calls = await writing(async () => {
+      expect(await apply("plan.json")).toMatchObject({ code: 4 });
+    });
+    expect(calls.filter((line) => /drafts\/1|products/.test(line))).toEqual([]);
+    const [product] = sandbox.state().products;
+    expect(await run("resolve", "drafts/1/product", "--product-id", String(product?.id))).toMatchObject({
+      code: 0,
+    });
+    expect(await apply("plan.json")).toMatchObject({ code: 0 });
+    expect({ published: published(), copies: copies() }).toEqual({ published: 1, copies: 1 });
+    expect(await run("plan", "--detailed-exitcode")).toMatchObject({ code: 0 });
+  });
+
+  test("after SIGKILL between the halves of a replacement: the old file is detached, nothing is uploaded again", async () => {
+    await apply();
+    await folder.write({ "files/a.blend": "two" });
+    await save();
+    await killAt("/api/drafts/2/product_files/", "DELETE");
+    const calls = await writing(async () => {
+      expect(await apply("plan.json")).toMatchObject({ code: 0 });
+    });
+    expect(calls).toEqual([expect.stringMatching(/^DELETE \/api\/drafts\/2\/product_files\/\d+$/)]);
+    expect(await run("plan", "--detailed-exitcode")).toMatchObject({ code: 0 });
+    expect(await writing(() => apply("plan.json"))).toEqual([]);
+  });
+});
+
+/** Applies the plan until a call of this path was carried out, and kills the process before it gets the answer. */
+async function killAt(path: string, method = "POST"): Promise<void> {
+  let held = false;
+  proxy.choose = (request) => {
+    if (held || request.method !== method || !request.path.startsWith(path)) return undefined;
+    if (path === "/api/products" && request.path !== path) return undefined;
+    held = true;
+    return { type: "answer-held" };
+  };
+  const running = start(["apply", "plan.json", "--auto-approve"]);
+  await expect.poll(() => held, { timeout: 60_000 }).toBe(true);
+  running.kill("SIGKILL");
+  await running.ended;
+  proxy.choose = () => undefined;
+}
+
+describe("a saved plan is stale, and sends nothing,", () => {
+  const refused = async () => {
+    const calls = await writing(async () => {
+      const { code, stderr } = await apply("plan.json");
+      expect({ code, stderr }).toEqual({ code: 6, stderr: expect.stringContaining("[plan-stale]") });
+    });
+    expect(calls).toEqual([]);
+  };
+
+  test("once another apply has changed one of its drafts", async () => {
+    await save();
+    await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 11 }]\n" });
+    expect(await apply("--target", "drafts/1")).toMatchObject({ code: 0 });
+    await refused();
+  });
+
+  test("once its own draft was changed after it was applied, and never publishes again", async () => {
+    await save();
+    expect(await apply("plan.json")).toMatchObject({ code: 0 });
+    await folder.write({
+      "manifests/a.yaml":
+        "draft: 1\nproduct_files: [{ file_id: 11, renderer: vray }, { file_id: 12 }]\npublish: true\n",
+    });
+    expect(await apply()).toMatchObject({ code: 0 });
+    await refused();
+    expect(await run("state", "rm", "duplicates/copy", "--auto-approve")).toMatchObject({ code: 0 });
+    await refused();
+    expect({ published: published(), copies: copies() }).toEqual({ published: 1, copies: 1 });
+  });
+
+  test("once another run changed an attribute that the plan does not manage, between two of its own runs", async () => {
+    await save();
+    proxy.choose = ({ path, method }) =>
+      method === "POST" && path === "/api/products"
+        ? {
+            type: "answer",
+            status: 422,
+            body: '{"errors":[{"status":"422"}]}',
+            headers: { "content-type": "application/vnd.api+json" },
+          }
+        : undefined;
+    expect((await apply("plan.json")).code).toBe(3);
+    proxy.choose = () => undefined;
+    await folder.write({
+      "manifests/a.yaml":
+        "draft: 1\nproduct_files: [{ file_id: 11, renderer: arnold }, { file_id: 12, file_format: fbx }]\n",
+      "manifests/c.yaml": "duplicates: []\n",
+    });
+    expect(await apply()).toMatchObject({ code: 0 });
+    await refused();
+    expect(published()).toBe(0);
+  });
+});
