@@ -21,9 +21,9 @@ export interface LoadedScript {
 }
 
 /**
- * Runs a script of the build. What V8 made of it then is taken instead of compiling it at every start. V8 refuses what
- * comes from another version, other flags or a source of another length, and a seal what is torn or damaged; the source is
- * compiled then. Both files are the program's own, in one folder: who could write to the one could write to the other, and
+ * Runs a script of the build. What V8 made of it then is taken instead of compiling it at every start. The seal rejects data
+ * of another Node and damaged data, V8 rejects data for other flags or a source of another length; then the source is
+ * compiled. Both files are the program's own, in one folder: who could write to the one could write to the other, and
  * no start writes anything.
  *
  * `import()` of a script that was not compiled in this process fails, hence `importModule`, which the build has the script
@@ -47,10 +47,16 @@ export function loadScript(
 
 const sealLength = 4;
 
-/** The content of a `compiled` file: the data, then its CRC-32. V8 trusts its data: a byte that is not as it was ends the process. */
-export function sealCompiled(data: Uint8Array): Uint8Array {
+/** V8's own check ignores Node's patches of V8, and data from Node 20.20 crashes Node 20.19: only the same Node may use it. */
+const thisNode = `${process.version} ${process.platform} ${process.arch}`;
+
+/**
+ * The content of a `compiled` file: the data, then the CRC-32 of the data and of the Node that made it. V8 trusts its data:
+ * a byte that differs ends the process.
+ */
+export function sealCompiled(data: Uint8Array, node = thisNode): Uint8Array {
   const seal = Buffer.alloc(sealLength);
-  seal.writeUInt32BE(crc32(data));
+  seal.writeUInt32BE(crc32(node, crc32(data)));
   return Buffer.concat([data, seal]);
 }
 
@@ -59,7 +65,7 @@ function readSealed(file: URL): Buffer | undefined {
   try {
     const bytes = readFileSync(file);
     const data = bytes.subarray(0, -sealLength);
-    return bytes.readUInt32BE(data.length) === crc32(data) ? data : undefined;
+    return bytes.readUInt32BE(data.length) === crc32(thisNode, crc32(data)) ? data : undefined;
   } catch {
     return undefined;
   }

@@ -109,6 +109,13 @@ describe("loadScript", () => {
     expect(load().script.cachedDataRejected).toBeUndefined();
   });
 
+  test("never hands the data of another Node to V8", async () => {
+    const data = keepCompiled().subarray(0, -4);
+    writeFileSync(files.compiled, sealCompiled(data, "v20.19.0 linux x64"));
+    expect(load().script.cachedDataRejected).toBeUndefined();
+    await works();
+  });
+
   test("compiles the source beside the data of another V8", async () => {
     const data = Buffer.from(keepCompiled().subarray(0, -4));
     // The hash of the version comes second in V8's header.
