@@ -51,6 +51,7 @@ export async function runOperation<T>(
   const id = newOperationId();
   let begun: NewOperation | undefined;
   const result = await request.call({
+    address,
     signal: request.signal ?? context.signal,
     budget,
     beforeSend: async ({ method, path }) => {

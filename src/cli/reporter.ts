@@ -1,3 +1,4 @@
+import type { EventSink } from "../model/event.ts";
 import { inertJson } from "../model/inert-json.ts";
 import { systemClock } from "../model/ports.ts";
 import type { Progress } from "../report/progress.ts";
@@ -20,7 +21,7 @@ export async function openReporter(
   // One JSON object a line.
   if (json) return { emit: (event) => terminal.out(`${inertJson(event)}\n`), stop: () => {} };
   const { makeProgress } = await import("../report/progress.ts");
-  return makeProgress({
+  const progress = makeProgress({
     log: (entry) => terminal.log(entry),
     paint: terminal.paintErr,
     placeOf,
@@ -29,6 +30,13 @@ export async function openReporter(
     now: () => systemClock.monotonic(),
     every: repeat,
   });
+  const { workspace } = config;
+  const emit: EventSink = (event) => {
+    if (event.type === "run_started") terminal.adjust({ context: { workspace, run_id: event.run_id } });
+    progress.emit(event);
+    if (event.type === "run_finished") terminal.adjust({ context: { workspace } });
+  };
+  return { emit, stop: progress.stop };
 }
 
 /** Keeps no process alive. */

@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 import type { LogEntry } from "../model/log.ts";
 import { systemClock } from "../model/ports.ts";
 import type { LiveDisplay } from "../report/live-lines.ts";
-import { formatLogLine, isTold, type Verbosity } from "../report/log-line.ts";
+import { formatLogLine, isTold, type LogContext, type Verbosity } from "../report/log-line.ts";
 import type { Palette } from "../report/palette.ts";
 import { makePalette } from "../report/palette.ts";
 import { exitCodeWithoutOutput } from "./exit-code.ts";
@@ -37,6 +37,7 @@ export interface Terminal {
 export interface LogSettings {
   readonly verbosity: Verbosity;
   readonly format: "text" | "json";
+  readonly context: LogContext;
 }
 
 /** A {@link Terminal} that flags may change. */
@@ -47,7 +48,7 @@ export interface AdjustableTerminal extends Terminal {
 /** The process's streams. Colour follows https://no-color.org, FORCE_COLOR, and whether the stream is a terminal. */
 export function makeTerminal(env: NodeJS.ProcessEnv): AdjustableTerminal {
   const { stdout, stderr } = process;
-  let settings: LogSettings = { verbosity: "normal", format: "text" };
+  let settings: LogSettings = { verbosity: "normal", format: "text", context: {} };
   let isOutputLost = false;
   const { out, err } = openStandardStreams(({ message }) => {
     isOutputLost = true;
@@ -60,7 +61,8 @@ export function makeTerminal(env: NodeJS.ProcessEnv): AdjustableTerminal {
   const area = new LiveArea(liveStream(stderr, err), process);
   const log = (entry: LogEntry) => {
     if (!isTold(entry, settings.verbosity)) return;
-    const text = settings.format === "json" ? formatLogLine(entry, systemClock.now()) : entry.text;
+    const text =
+      settings.format === "json" ? formatLogLine(entry, systemClock.now(), settings.context) : entry.text;
     if (text !== "") area.above(text);
   };
   const painted = makePalette(wantsColour(env, stderr.isTTY));

@@ -53,6 +53,7 @@ export async function inWorkspaceOf<T>(
   config: Config,
   work: (workspace: Workspace) => Promise<T>,
 ): Promise<T> {
+  cli.terminal.adjust({ context: { workspace: config.workspace } });
   const opened: (() => Promise<void>)[] = [];
   const keep = <R extends Closable>(resource: R): R => {
     opened.unshift(() => resource.close());

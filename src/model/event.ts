@@ -86,6 +86,8 @@ export type Event =
       readonly at: number;
       readonly method: string;
       readonly path: string;
+      /** Of the resource that a writing call is about. */
+      readonly address?: string;
       readonly attempt: number;
       readonly outcome: Outcome;
       readonly status?: number;

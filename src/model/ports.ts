@@ -37,6 +37,8 @@ export interface RequestLine {
 
 /** A writing call's circumstances. */
 export interface WriteOptions {
+  /** The resource that the call is about, for events: the path of a POST does not name it. */
+  readonly address?: string;
   readonly beforeSend: BeforeSend;
   /** Aborting stops waiting and keeps a call from starting; one that was sent is still awaited. */
   readonly signal: AbortSignal;

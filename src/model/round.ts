@@ -8,6 +8,8 @@ import type { RunTotals } from "./event.ts";
  * | ok | everything is as desired |
  * | held_back | everything that the policy allows is as desired |
  * | left | it stopped at its limit of calls or time; the next one goes on |
+ * | stalled | it stopped at its limit before it could change anything: the next one will, too |
+ * | standby | another replica has just reconciled the workspace, and nothing is left to do |
  * | failing | something failed, or the round could not be carried out at all |
  * | in_doubt | something is in doubt, or waits in a recovery file: for a person |
  * | refused | a safety limit refused the plan: for a person |
@@ -18,6 +20,8 @@ export const roundStatuses = [
   "ok",
   "held_back",
   "left",
+  "stalled",
+  "standby",
   "failing",
   "in_doubt",
   "refused",
@@ -48,18 +52,56 @@ export interface RoundEnd {
   readonly lookCalls?: number;
   /** Of the error that ended it; stable, kebab-case. */
   readonly code?: string;
+  /** Its run in the ledger's history; absent when none was recorded. */
+  readonly runId?: string;
 }
 
 /** Whether a round did all that it was to do: the service and the ledger work, and nothing waits for a person. */
 export function isSuccess({ status }: Pick<RoundEnd, "status">): boolean {
-  return status === "ok" || status === "held_back" || status === "left";
+  return status === "ok" || status === "held_back" || status === "left" || status === "standby";
 }
 
+/** What operators know of a workspace: the status of its last reconcile run and, of a failing one, the reason. */
+export interface Notice {
+  readonly status: RoundStatus;
+  /** Stable, kebab-case; absent when single operations failed. */
+  readonly reason?: string;
+}
+
+/** Outages alternate between these codes; they are one reason, so that it is reported once. */
+const unreachableCodes: ReadonlySet<string> = new Set([
+  "connection-refused",
+  "name-not-found",
+  "connect-timeout",
+  "unreachable",
+  "timeout",
+  "connection-reset",
+  "cut-off",
+  "not-http",
+  "server-error",
+  "empty-answer",
+]);
+
 /**
- * What people are told of a round; `undefined` when it says nothing about the workspace. That the next round goes on is no
- * news: `left` counts as `ok`.
+ * What operators are told of a round; `undefined` when it says nothing about the workspace. That the next round goes on is
+ * no news: `left` counts as `ok`.
  */
-export function newsOf(status: RoundStatus): RoundStatus | undefined {
-  if (status === "locked" || status === "interrupted") return undefined;
-  return status === "left" ? "ok" : status;
+export function newsOf({ status, code }: Pick<RoundEnd, "status" | "code">): Notice | undefined {
+  if (status === "locked" || status === "interrupted" || status === "standby") return undefined;
+  if (status === "left") return { status: "ok" };
+  if (status !== "failing" || code === undefined) return { status };
+  return { status, reason: unreachableCodes.has(code) ? "unreachable" : code };
+}
+
+/** A notice as the ledger stores it: `failing unauthorized`. */
+export function formatNotice({ status, reason }: Notice): string {
+  return reason === undefined ? status : `${status} ${reason}`;
+}
+
+/** Reads {@link formatNotice}; `undefined` for anything else. */
+export function parseNotice(text: string | undefined): Notice | undefined {
+  const [word, reason] = (text ?? "").split(" ");
+  const status = roundStatuses.find((each) => each === word);
+  if (status === undefined) return undefined;
+  return reason === undefined ? { status } : { status, reason };
 }

@@ -117,7 +117,16 @@ const shapes = {
       .exactOptional()
       .describe("Of skipped: the address it waited for, or what stopped the run; of deferred: the limit"),
   },
-  call_finished: { at, method: text, path: text, attempt, outcome, status, ms },
+  call_finished: {
+    at,
+    method: text,
+    path: text,
+    address: text.exactOptional(),
+    attempt,
+    outcome,
+    status,
+    ms,
+  },
   storage_call_finished: { at, method: text, bucket: text, key: text, attempt, status, ms },
   waiting: {
     at,

@@ -18,14 +18,20 @@ export function isTold({ level, isResult }: LogEntry, verbosity: Verbosity): boo
   }
 }
 
+/** What an entry is about, the same for many: members of every line of JSON. */
+export interface LogContext {
+  readonly workspace?: string;
+  readonly run_id?: string;
+}
+
 /**
- * An entry as one line of JSON for log collectors: `time` (ISO 8601, UTC), `level`, `message`, `code` where there is one, and
- * its further facts. `at` is in epoch milliseconds. Empty for an entry that is layout alone.
+ * An entry as one line of JSON for log collectors: `time` (ISO 8601, UTC), `level`, `message`, `code` where there is one, the
+ * context, and its further facts. `at` is in epoch milliseconds. Empty for an entry that is layout alone.
  */
-export function formatLogLine(entry: LogEntry, at: number): string {
+export function formatLogLine(entry: LogEntry, at: number, context: LogContext = {}): string {
   const message = entry.message ?? entry.text.trim().replace(/^(error|warning|note): /, "");
   if (message === "") return "";
   const { level, code, facts } = entry;
   const time = isoTime(at);
-  return `${inertJson({ time, level, message, ...(code === undefined ? {} : { code }), ...facts })}\n`;
+  return `${inertJson({ time, level, message, ...(code === undefined ? {} : { code }), ...context, ...facts })}\n`;
 }

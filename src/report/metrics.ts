@@ -1,8 +1,8 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { Event } from "../model/event.ts";
 import type { RoundEnd } from "../model/round.ts";
-import { isSuccess, roundStatuses } from "../model/round.ts";
-import { readSamples } from "./carried-on.ts";
+import { isSuccess, newsOf, roundStatuses } from "../model/round.ts";
+import { readSamples, type Sample } from "./carried-on.ts";
 import { routeOf } from "./route.ts";
 
 /** What a round was planned with. */
@@ -45,7 +45,21 @@ export function makeRoundMetrics({
   former?: string;
 }): RoundMetrics {
   const registry = new Registry();
-  const gauge = (name: string, help: string) => new Gauge({ name, help, registers: [registry] });
+  const optional = (name: string, help: string, value: number | undefined) => {
+    registry.removeSingleMetric(name);
+    if (value !== undefined) new Gauge({ name, help, registers: [registry] }).set(value);
+  };
+  /** A metric that is absent before its first value. */
+  const gauge = (name: string, help: string) => {
+    let value: number | undefined;
+    return {
+      set: (next: number) => {
+        value = next;
+        optional(name, help, value);
+      },
+      get: () => value,
+    };
+  };
   const labelled = (name: string, help: string, labelNames: readonly string[]) =>
     new Gauge<string>({ name, help, labelNames: [...labelNames], registers: [registry] });
   const counters: {
@@ -65,7 +79,7 @@ export function makeRoundMetrics({
   const lastRound = gauge("draftsync_last_round_timestamp_seconds", "When the last round ended.");
   const lastSuccess = gauge(
     "draftsync_last_success_timestamp_seconds",
-    "When the last round ended that did all it was to do; 0 when none has.",
+    "When the last round ended that did all it was to do.",
   );
   const took = gauge("draftsync_last_round_duration_seconds", "How long the last round took.");
   const inARow = gauge("draftsync_failures_in_a_row", "Rounds since the last one that did not fail.");
@@ -87,10 +101,7 @@ export function makeRoundMetrics({
   const limit = gauge("draftsync_rate_limit_calls", "Calls that the bound allows in a window.");
   const window = gauge("draftsync_rate_limit_window_seconds", "The window of the bound.");
   const use = gauge("draftsync_rate_use_ratio", "Share of the bound that the last round used, 0 to 1.");
-  const optional = (name: string, help: string, value: number | undefined) => {
-    registry.removeSingleMetric(name);
-    if (value !== undefined) gauge(name, help).set(value);
-  };
+  const latency = makeLatency();
 
   build.set({ version }, 1);
   for (const each of roundStatuses) rounds.inc({ status: each }, 0);
@@ -108,6 +119,7 @@ export function makeRoundMetrics({
     for (const { value } of samples.get("draftsync_last_success_timestamp_seconds") ?? [])
       lastSuccess.set(value);
     for (const { value } of samples.get("draftsync_failures_in_a_row") ?? []) inARow.set(value);
+    latency.carryOn(workspace, samples);
   };
 
   return {
@@ -124,6 +136,7 @@ export function makeRoundMetrics({
       if (event.type !== "call_finished") return;
       const { method, path, status: answer = "none" } = event;
       calls.inc({ method, endpoint: routeOf(path), status: String(answer) });
+      latency.observe({ method, endpoint: routeOf(path), workspace: basis.workspace }, event.ms / 1000);
     },
     tellConfidence({ oldestUnconfirmedMs, drift }) {
       optional(
@@ -140,15 +153,46 @@ export function makeRoundMetrics({
       lastRound.set(endedAt);
       took.set(round.ms / 1000);
       if (isSuccess(round)) lastSuccess.set(endedAt);
-      if (round.status === "failing") inARow.inc();
-      else if (round.status !== "locked" && round.status !== "interrupted") inARow.set(0);
+      if (round.status === "failing") inARow.set((inARow.get() ?? 0) + 1);
+      else if (newsOf(round) !== undefined) inARow.set(0);
       if (round.inDoubt !== undefined) inDoubt.set(round.inDoubt);
       use.set(shareOf(round, basis.rate));
       if (round.heldBack === undefined) return;
       held.reset();
       for (const [action, count] of Object.entries(round.heldBack)) held.set({ action }, count);
     },
-    text: () => registry.metrics(),
+    text: async () => `${await registry.metrics()}\n${await latency.text()}`,
+  };
+}
+
+const latencyName = "draftsync_call_duration_seconds";
+
+/** How long calls took, by method and route; goes on from the buckets that an earlier process wrote. */
+function makeLatency() {
+  const registry = new Registry();
+  const help = "How long requests to the service took, from dispatch to the last byte or the failure.";
+  const labelNames = ["method", "endpoint", "workspace"];
+  const buckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+  const histogram = new Histogram({ name: latencyName, help, labelNames, buckets, registers: [registry] });
+  const former: object[] = [];
+  return {
+    observe: (labels: Readonly<Record<"method" | "endpoint" | "workspace", string>>, seconds: number) =>
+      histogram.observe(labels, seconds),
+    carryOn: (workspace: string, samples: ReadonlyMap<string, readonly Sample[]>) => {
+      const values = ["bucket", "sum", "count"].flatMap((part) =>
+        (samples.get(`${latencyName}_${part}`) ?? []).map(({ labels: { le, ...labels }, value }) => ({
+          metricName: `${latencyName}_${part}`,
+          labels: { ...(le === undefined ? {} : { le }), ...labels, workspace },
+          value,
+        })),
+      );
+      if (values.length > 0)
+        former.push([{ name: latencyName, help, type: "histogram", aggregator: "sum", values }]);
+    },
+    text: async () => {
+      if (former.length === 0) return registry.metrics();
+      return AggregatorRegistry.aggregate([await registry.getMetricsAsJSON(), ...former]).metrics();
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 import type { LogEntry } from "../model/log.ts";
-import { isSuccess, type RoundEnd, type RoundStatus } from "../model/round.ts";
+import { isSuccess, type Notice, type RoundEnd, type RoundStatus } from "../model/round.ts";
 import { isoTime } from "../model/time.ts";
 import { formatMilliseconds, plural } from "./quantities.ts";
 
@@ -7,6 +7,8 @@ const words: Readonly<Record<RoundStatus, string>> = {
   ok: "ok",
   held_back: "held back by policy",
   left: "left for the next round",
+  stalled: "stalled",
+  standby: "standby",
   failing: "failing",
   in_doubt: "in doubt",
   refused: "refused",
@@ -19,6 +21,8 @@ const advice: Readonly<Record<RoundStatus, string>> = {
   ok: "",
   held_back: "`draftsync plan` shows what is held back, `draftsync apply` carries it out.",
   left: "",
+  stalled: "The limit of calls or time is too low for the next change: raise `--max-calls` or `--until`.",
+  standby: "",
   failing: "The output of the round says why; `draftsync history` shows what was sent.",
   in_doubt:
     "`draftsync plan` shows it with a ?; settle it with `draftsync resolve` or `draftsync state recover`.",
@@ -36,7 +40,7 @@ export function formatRound(end: RoundEnd, { nextAt }: { readonly nextAt?: numbe
 
 /** {@link formatRound} as an entry of a log. What needs nobody is no result. */
 export function describeRound(end: RoundEnd, next: { readonly nextAt?: number }): LogEntry {
-  const { status, totals, heldBack, inDoubt, drift, lookCalls, ms, code } = end;
+  const { status, workspace, runId, totals, heldBack, inDoubt, drift, lookCalls, ms, code } = end;
   const text = `${formatRound(end, next)}\n`;
   const level =
     isSuccess(end) || status === "interrupted" ? "info" : status === "failing" ? "error" : "warning";
@@ -48,7 +52,12 @@ export function describeRound(end: RoundEnd, next: { readonly nextAt?: number })
     look_calls: lookCalls,
   };
   const given = Object.entries(facts).filter(([, value]) => value !== undefined);
-  return { level, text, code: code ?? "round", facts: { status, ...Object.fromEntries(given), ms } };
+  return {
+    level,
+    text,
+    code: code ?? "round",
+    facts: { workspace, run_id: runId, status, ...Object.fromEntries(given), ms },
+  };
 }
 
 /** The body of a notification: `text` for chat systems, the rest for programs. */
@@ -57,8 +66,11 @@ export interface Notification {
   readonly format_version: 1;
   readonly workspace: string;
   readonly status: RoundStatus;
+  /** Why it fails: a code, or `unreachable` for an outage of any kind. */
+  readonly reason?: string;
   /** What people knew before; absent the first time. */
   readonly former_status?: RoundStatus;
+  readonly former_reason?: string;
   /** When the round ended, ISO 8601, UTC. */
   readonly at: string;
   readonly totals?: Readonly<Record<string, number>>;
@@ -73,8 +85,10 @@ export interface Notification {
  * What people are told of a round. Nothing in it comes from manifests, the service or an error's message: chat systems act
  * on mark-up and mentions, and others than the operators may read along.
  */
-export function makeNotification(end: RoundEnd, status: RoundStatus, former?: RoundStatus): Notification {
-  const was = former === undefined ? "" : ` (was ${words[former]})`;
+export function makeNotification(end: RoundEnd, notice: Notice, former?: Notice): Notification {
+  const { status, reason } = notice;
+  const before = former?.reason === undefined ? "" : `: ${former.reason}`;
+  const was = former === undefined ? "" : ` (was ${words[former.status]}${before})`;
   const hint = advice[status] === "" ? "" : ` ${advice[status]}`;
   const { workspace, totals, heldBack, inDoubt, drift, code } = end;
   return {
@@ -82,7 +96,9 @@ export function makeNotification(end: RoundEnd, status: RoundStatus, former?: Ro
     format_version: 1,
     workspace,
     status,
-    ...(former === undefined ? {} : { former_status: former }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(former === undefined ? {} : { former_status: former.status }),
+    ...(former?.reason === undefined ? {} : { former_reason: former.reason }),
     at: isoTime(end.startedAt + end.ms),
     ...(totals === undefined ? {} : { totals: { ...totals } }),
     ...(heldBack === undefined ? {} : { held_back: heldBack }),

@@ -176,7 +176,7 @@ export class RunState {
   }
 }
 
-/** Credentials are asked for by POST, and change nothing. */
-function isWriting({ method, path }: Extract<Event, { type: "call_finished" }>): boolean {
+/** Whether a call changes something. Credentials are requested by POST, and change nothing. */
+export function isWriting({ method, path }: Extract<Event, { type: "call_finished" }>): boolean {
   return method !== "GET" && !path.endsWith("/api/uploads/credentials");
 }

@@ -39,6 +39,8 @@ export interface ExecutorParts {
 /** The circumstances of one call. A reading call has no `beforeSend`, and may have a budget. */
 export interface ExecuteOptions extends ReadOptions {
   readonly beforeSend?: BeforeSend;
+  /** As in {@link WriteOptions}. */
+  readonly address?: string;
   /** One attempt and no more: what it shows is what is wanted. */
   readonly once?: boolean;
   /** Sees every exchange as it ended, and how long it took. */
@@ -209,6 +211,7 @@ export class Executor {
       at: clock.now(),
       method: call.method,
       path: call.path,
+      ...(options.address === undefined ? {} : { address: options.address }),
       attempt,
       outcome: judged.outcome,
       ...(status === undefined ? {} : { status }),

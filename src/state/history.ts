@@ -24,6 +24,9 @@ export interface OperationFilter {
 export interface RunFilter {
   readonly id?: string;
   readonly planId?: string;
+  readonly command?: string;
+  /** Started at this moment or later, epoch milliseconds. */
+  readonly since?: number;
 }
 
 /** Operations by start, then id. */
@@ -59,12 +62,14 @@ export async function readRuns(
   location: string,
   filter: RunFilter,
 ): Promise<StoredRun[]> {
-  const { id, planId } = filter;
+  const { id, planId, command, since } = filter;
   const rows = await queries
     .selectFrom("runs")
     .select(runColumns)
     .$if(id !== undefined, (query) => query.where("id", "=", id ?? ""))
     .$if(planId !== undefined, (query) => query.where("plan_id", "=", planId ?? ""))
+    .$if(command !== undefined, (query) => query.where("command", "=", command ?? ""))
+    .$if(since !== undefined, (query) => query.where("started_at", ">=", Math.floor(since ?? 0)))
     .execute();
   return storedRows(rows, { location, table: "runs", columns: runColumns, keyLength: 1 })
     .map(runOf)

@@ -54,6 +54,24 @@ describe("the webhook is told", () => {
     expect(first?.body.text).toMatch(/^draftsync: workspace w is failing \(was ok\): invalid-input\. /);
   });
 
+  test("again when a failure has another reason, and not when it has the same", async () => {
+    await round();
+    await folder.write(bad);
+    for (const _each of [1, 2]) await round();
+    await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }, { file_id: 2 }]\n" });
+    const wrongKey = { DRAFTSYNC_NOTIFY_URL: hook(), DRAFTSYNC_API_KEY: "canary-key-wrong" };
+    for (const _each of [1, 2]) expect((await round(wrongKey)).code).toBe(1);
+    expect(told()).toEqual([
+      ["ok", "failing"],
+      ["failing", "failing"],
+    ]);
+    expect(webhook.notices[1]?.body).toMatchObject({
+      reason: "unauthorized",
+      former_reason: "invalid-input",
+    });
+    expect(webhook.notices[1]?.body.text).toContain("is failing (was failing: invalid-input): ");
+  });
+
   test("of a first round that fails", async () => {
     await folder.write(bad);
     await round();
@@ -105,7 +123,7 @@ describe("the webhook is told", () => {
     const broken = { DRAFTSYNC_NOTIFY_URL: hook(), DRAFTSYNC_STATE: "draftsync.yaml" };
     for (const _each of [1, 2]) expect((await round(broken)).code).toBe(1);
     expect(told()).toEqual([[undefined, "failing"]]);
-    expect(await folder.read(".draftsync/w.notice")).toBe("failing");
+    expect(await folder.read(".draftsync/w.notice")).toMatch(/^failing ledger-[a-z-]+$/);
     for (const _each of [1, 2]) expect((await round()).code).toBe(0);
     expect(told()).toEqual([
       [undefined, "failing"],

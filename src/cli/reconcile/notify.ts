@@ -1,6 +1,6 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { newsOf, type RoundEnd, type RoundStatus, roundStatuses } from "../../model/round.ts";
+import { formatNotice, type Notice, newsOf, parseNotice, type RoundEnd } from "../../model/round.ts";
 import { makeNotification } from "../../report/round-text.ts";
 import type { Cli } from "../cli.ts";
 import type { Config } from "../config.ts";
@@ -22,53 +22,50 @@ export async function notifyOfChange(
     end,
   }: { readonly config: Config; readonly webhook: URL | undefined; readonly end: RoundEnd },
 ): Promise<void> {
-  const status = newsOf(end.status);
-  if (webhook === undefined || status === undefined) return;
+  const notice = newsOf(end);
+  if (webhook === undefined || notice === undefined) return;
   // A ledger of another workspace has that one's notice. While outcomes wait to be taken in, none is made where one is missing.
   const isOwn = end.code !== ofAnother && recoveryFilesOf(config).list().length === 0;
-  const former = await exchange(cli, { config, isOwn, status });
-  if (former === status || (former === undefined && status === "ok")) return;
-  const notification = makeNotification(end, status, former);
+  const former = await exchange(cli, { config, isOwn, notice });
+  if (former === undefined ? notice.status === "ok" : formatNotice(former) === formatNotice(notice)) return;
+  const notification = makeNotification(end, notice, former);
   const signal = cli.interrupts.cutOff;
   const failure = await postToWebhook(webhook, { notification, config, signal });
   if (failure === undefined) return;
   cli.terminal.log({ level: "warning", text: `warning: ${failure}\n`, code: "webhook-failed" });
-  await exchange(cli, { config, isOwn, status: former });
+  await exchange(cli, { config, isOwn, notice: former });
 }
 
 interface Exchange {
   readonly config: Config;
   /** Whether the ledger may be asked. */
   readonly isOwn: boolean;
-  readonly status: RoundStatus | undefined;
+  readonly notice: Notice | undefined;
 }
 
 /**
  * Notes what people are told, and returns what they knew. While the ledger cannot be asked a file beside it remembers, and
  * is what counts once the ledger is back.
  */
-async function exchange(cli: Cli, { config, isOwn, status }: Exchange): Promise<RoundStatus | undefined> {
+async function exchange(cli: Cli, { config, isOwn, notice }: Exchange): Promise<Notice | undefined> {
+  const text = notice === undefined ? undefined : formatNotice(notice);
   const file = join(config.root, ".draftsync", `${config.workspace}.notice`);
-  const kept = asStatus(await readFile(file, "utf8").catch(() => undefined));
+  const kept = parseNotice(await readFile(file, "utf8").catch(() => undefined));
   try {
     if (!isOwn) throw new Error("the ledger is not to be asked");
     const known = await inWorkspaceOf(cli, config, async (workspace) =>
-      (await workspace.ledger()).exchangeNotice(status),
+      (await workspace.ledger()).exchangeNotice(text),
     );
     await rm(file, { force: true });
-    return kept ?? asStatus(known);
+    return kept ?? parseNotice(known);
   } catch {
-    await remember(file, status).catch(() => {});
+    await remember(file, text).catch(() => {});
     return kept;
   }
 }
 
-async function remember(file: string, status: RoundStatus | undefined): Promise<void> {
-  if (status === undefined) return rm(file, { force: true });
+async function remember(file: string, text: string | undefined): Promise<void> {
+  if (text === undefined) return rm(file, { force: true });
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  await writeFile(file, status);
-}
-
-function asStatus(text: string | undefined): RoundStatus | undefined {
-  return roundStatuses.find((status) => status === text);
+  await writeFile(file, text);
 }

@@ -1,21 +1,16 @@
 import { newRunId } from "../../apply/context.ts";
 import { isBlocked } from "../../model/change.ts";
 import { DraftsyncError } from "../../model/errors.ts";
-import type { Event, EventSink } from "../../model/event.ts";
+import type { EventSink } from "../../model/event.ts";
 import type { RefreshMode } from "../../model/observed.ts";
 import type { Plan } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { Recorded } from "../../model/recorded.ts";
 import type { RoundEnd, RoundStatus } from "../../model/round.ts";
-import {
-  excludeRemovedDrafts,
-  type HeldBack,
-  holdBackByPolicy,
-  type NarrowedPlan,
-} from "../../plan/policy.ts";
+import { excludeRemovedDrafts, holdBackByPolicy } from "../../plan/policy.ts";
 import { checkSafety } from "../../plan/safety.ts";
 import { formatDiagnostics } from "../../report/diagnostic-text.ts";
-import type { Confidence, RoundMetrics } from "../../report/metrics.ts";
+import type { RoundMetrics } from "../../report/metrics.ts";
 import { formatPlanText } from "../../report/plan-text.ts";
 import { viewPlan } from "../../report/plan-view.ts";
 import type { StateStore } from "../../state/open-ledger.ts";
@@ -30,6 +25,7 @@ import { type LimitFlags, limitsOf, warnOfTooFewCalls } from "../run-limits.ts";
 import { withLock } from "../with-lock.ts";
 import { inWorkspaceOf, type Workspace } from "../workspace.ts";
 import type { News } from "./news.ts";
+import { confidenceOf, Seen } from "./round-facts.ts";
 
 /** What a round is carried out with. */
 export interface RoundRequest {
@@ -44,7 +40,19 @@ export interface RoundRequest {
   readonly metrics: RoundMetrics;
   /** Of a service: what has not changed since its last round is not shown again. */
   readonly news?: News;
+  /** Of a service that may be one of several: absent when the round is to run whatever the others did. */
+  readonly replicas?: Replicas;
 }
+
+/** How a replica knows what the others did. */
+export interface Replicas {
+  readonly intervalMs: number;
+  /** Ids of the runs of this process. */
+  readonly ownRuns: ReadonlySet<string>;
+}
+
+/** Another replica's round counts for so much of an interval: a little less, since rounds wait for locks. */
+const standbyShare = 0.9;
 
 /** A round that has ended, and what a command ends with after it. */
 export interface EndedRound {
@@ -105,6 +113,8 @@ interface Tools {
 async function roundLocked(cli: Cli, workspace: Workspace, { request, seen }: Tools): Promise<Round> {
   const { config, metrics } = request;
   const ledger = await workspace.ledger();
+  if (await isStandby(cli, workspace, { request, seen }))
+    return { status: "standby", exitCode: exitCode.done, ...seen.facts() };
   const planned = await noted(ledger, "", () => planRound(cli, workspace, { request, seen }));
   metrics.tellConfidence(confidenceOf(planned));
   const { plan, heldBack } = narrow(planned.plan, config);
@@ -112,7 +122,7 @@ async function roundLocked(cli: Cli, workspace: Workspace, { request, seen }: To
   showPlan(cli, plan, request);
   const { recorded } = planned;
   if (refuse(cli, { plan, recorded, request })) {
-    await note(ledger, { planId: plan.plan_id, status: "refused" });
+    seen.runId = await note(ledger, { planId: plan.plan_id, status: "refused" });
     return { status: "refused", exitCode: exitCode.refused, heldBack, ...seen.facts() };
   }
   const round = await applyWithin(cli, workspace, { request, seen, planned: { ...planned, plan }, heldBack });
@@ -120,15 +130,42 @@ async function roundLocked(cli: Cli, workspace: Workspace, { request, seen }: To
   return round;
 }
 
-/** Nobody is asked here: deletes that need consent are excluded, then what the policy does not allow is held back. */
-function narrow(plan: Plan, { safety, reconcile }: Config): NarrowedPlan {
+/** Changes that a round leaves out, by what would have to be allowed: an action of the policy, or `removed_drafts`. */
+type Exclusions = Readonly<Record<string, number>>;
+
+interface NarrowedRound {
+  readonly plan: Plan;
+  readonly heldBack: Exclusions;
+}
+
+/** No person is asked here: deletes that need consent are excluded, then what the policy does not allow. */
+function narrow(plan: Plan, { safety, reconcile }: Config): NarrowedRound {
   const consented = safety.removedDrafts === "delete" ? { plan, heldBack: {} } : excludeRemovedDrafts(plan);
   const allowed = holdBackByPolicy(consented.plan, reconcile.allow);
-  const deletes = (consented.heldBack.delete ?? 0) + (allowed.heldBack.delete ?? 0);
+  const removed = Object.values(consented.heldBack).reduce((sum, count) => sum + count, 0);
   return {
     plan: allowed.plan,
-    heldBack: { ...allowed.heldBack, ...(deletes > 0 ? { delete: deletes } : {}) },
+    heldBack: { ...allowed.heldBack, ...(removed > 0 ? { removed_drafts: removed } : {}) },
   };
+}
+
+/**
+ * Whether another replica has reconciled the workspace within the interval, and nothing is left to do by its ledger and these
+ * manifests: then the service need not be read again. The lock is held, so no other round is under way.
+ */
+async function isStandby(cli: Cli, workspace: Workspace, { request, seen }: Tools): Promise<boolean> {
+  const { replicas, config } = request;
+  if (replicas === undefined) return false;
+  const since = systemClock.now() - standbyShare * replicas.intervalMs;
+  const recent = await (await workspace.ledger()).runs({ command, since });
+  const others = recent.filter(({ id, status }) => status === "done" && !replicas.ownRuns.has(id));
+  if (others.length === 0) return false;
+  const { refresh: _none, ...rest } = request;
+  const unrefreshed = { request: { ...rest, refresh: undefined }, seen: new Seen() };
+  const { plan } = narrow((await planRound(cli, workspace, unrefreshed)).plan, config);
+  if (plan.changes.length > 0) return false;
+  seen.plan(plan);
+  return true;
 }
 
 /** Looks at the service, as far as the budget goes, and plans; what was confirmed is in the ledger then. */
@@ -151,7 +188,7 @@ async function planRound(
 
 interface Applying extends Tools {
   readonly planned: PlannedState;
-  readonly heldBack: HeldBack;
+  readonly heldBack: Exclusions;
 }
 
 async function applyWithin(
@@ -181,7 +218,8 @@ async function applyWithin(
     warnOfTooFewCalls(cli, result, request.limits);
     const { totals } = result;
     const code = exitCodeOfRun(result);
-    const status = statusOf(code, heldBack);
+    const ends = statusOf(code, heldBack);
+    const status = ends === "left" && !seen.progressed ? "stalled" : ends;
     const failed = typeof result.stopped === "object" ? { code: result.stopped.code } : {};
     return { status, exitCode: code, totals, heldBack, ...seen.facts(), ...failed };
   } finally {
@@ -189,7 +227,7 @@ async function applyWithin(
   }
 }
 
-function statusOf(code: ExitCode, heldBack: HeldBack): RoundStatus {
+function statusOf(code: ExitCode, heldBack: Exclusions): RoundStatus {
   switch (code) {
     case exitCode.done:
       return Object.keys(heldBack).length > 0 ? "held_back" : "ok";
@@ -210,57 +248,8 @@ function roundOf(error: unknown, seen: Seen): Round {
   const ends = exitCodeOf(error);
   // What was done before is recorded, so it is not that nothing was changed.
   const exit = seen.anyDone && ends === exitCode.error ? exitCode.failed : ends;
-  return { status: code === "lock-held" ? "locked" : statusOf(exit, {}), exitCode: exit, code };
-}
-
-/** What the events of a round say of it beside what its result does. */
-class Seen {
-  anyDone = false;
-  #inDoubt = 0;
-  #drift: number | undefined;
-  #lookCalls: number | undefined;
-
-  plan({ summary }: Plan): void {
-    this.#inDoubt = summary.in_doubt ?? 0;
-  }
-
-  event(event: Event): void {
-    if (event.type === "refresh_finished") {
-      this.#drift = event.drift;
-      this.#lookCalls = event.calls;
-    }
-    if (event.type !== "change_finished") return;
-    const { action, outcome } = event;
-    this.anyDone ||= outcome === "done";
-    if (action === "in_doubt") this.#inDoubt -= outcome === "done" || outcome === "rejected" ? 1 : 0;
-    else if (outcome === "unknown") this.#inDoubt += 1;
-  }
-
-  facts(): Pick<RoundEnd, "inDoubt" | "drift" | "lookCalls"> {
-    return {
-      inDoubt: this.#inDoubt,
-      ...(this.#drift === undefined ? {} : { drift: this.#drift }),
-      ...(this.#lookCalls === undefined ? {} : { lookCalls: this.#lookCalls }),
-    };
-  }
-}
-
-/** How far what is recorded can be trusted: what was confirmed longest ago, and what was seen to be otherwise. */
-function confidenceOf({ recorded, plan: { refresh, drift } }: PlannedState): Confidence {
-  const oldest =
-    refresh === undefined ? oldestRecord(recorded) : Date.parse(refresh.oldest_unconfirmed ?? "");
-  return {
-    ...(Number.isFinite(oldest) ? { oldestUnconfirmedMs: Math.max(0, systemClock.now() - oldest) } : {}),
-    ...(drift === undefined ? {} : { drift: drift.length }),
-  };
-}
-
-/** Infinity when nothing is recorded. */
-function oldestRecord({ attachments }: Recorded): number {
-  return attachments.reduce(
-    (least, { provenance }) => Math.min(least, provenance.at),
-    Number.POSITIVE_INFINITY,
-  );
+  const status = code === "lock-held" ? "locked" : statusOf(exit, {});
+  return { status, exitCode: exit, code, ...seen.run() };
 }
 
 function showPlan(cli: Cli, plan: Plan, { json, news }: RoundRequest): void {
@@ -311,12 +300,13 @@ async function noted<T>(ledger: StateStore, planId: string, work: () => Promise<
   }
 }
 
-/** Records a round that came to no run. */
+/** Records a round that came to no run; the id of its record. */
 async function note(
   ledger: StateStore,
   { planId, status }: { readonly planId: string; readonly status: string },
-): Promise<void> {
+): Promise<string> {
   const id = newRunId();
   await ledger.startRun({ id, command, planId, startedAt: systemClock.now() });
   await ledger.finishRun(id, { totals: {}, status });
+  return id;
 }

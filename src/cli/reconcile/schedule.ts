@@ -1,10 +1,8 @@
-/** When the next round begins: what it is reckoned from. Times in milliseconds. */
+/** When the next round begins. Times in milliseconds. */
 export interface Pace {
   readonly intervalMs: number;
   /** How long the round took that has just ended. */
   readonly tookMs: number;
-  /** Rounds that failed since one that did not. */
-  readonly failures: number;
   /** In [0, 1). */
   readonly random: number;
 }
@@ -12,23 +10,17 @@ export interface Pace {
 /** Share of the interval by which a round may begin later, so that those of many workspaces do not begin together. */
 const jitter = 0.1;
 
-/** Failures make a round wait up to so many intervals, but no longer than an hour for their sake. */
-const mostIntervals = 8;
-const longestBackoffMs = 3_600_000;
-
 /**
- * How long to wait, after the end of a round, for the next one to begin. Rounds begin an interval apart; one that takes
- * longer delays the next, and none overlap. Each failure in a row doubles the distance.
+ * How long to wait, after the end of a round, for the next one to begin. Rounds begin an interval apart, also after
+ * failures: an outage must not outlast itself. A round that takes longer delays the next, and none overlap.
  *
  * ```
- *   |<──────── interval ────────>|~ jitter ~|           |<──── 2 intervals after a failure ────>|~~~|
- *   [ round ]                               [ round ]   [ fails ]                                   [ round ]
+ *   |<──────── interval ────────>|~ jitter ~|
+ *   [ round ]                               [ round ]
  * ```
  */
-export function waitForNext({ intervalMs, tookMs, failures, random }: Pace): number {
-  const longest = Math.max(intervalMs, Math.min(mostIntervals * intervalMs, longestBackoffMs));
-  const distance = Math.min(intervalMs * 2 ** Math.min(failures, 10), longest);
-  return Math.max(0, Math.round(distance + random * jitter * intervalMs - tookMs));
+export function waitForNext({ intervalMs, tookMs, random }: Pace): number {
+  return Math.max(0, Math.round(intervalMs + random * jitter * intervalMs - tookMs));
 }
 
 /**

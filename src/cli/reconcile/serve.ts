@@ -42,13 +42,15 @@ export async function serve(cli: Cli, flags: ServeFlags): Promise<void> {
   const metrics = makeRoundMetrics({ version: packageVersion(), former });
   const rhythm = new Rhythm(flags.interval);
   const news = new News();
+  const ownRuns = new Set<string>();
   const server = listen === undefined ? undefined : await startHealth(listen, { metrics, rhythm });
   if (server !== undefined) terminal.err(`listening on ${server.url}\n`);
   interrupts.spareHangup();
   const reloads = listenForReloads();
   try {
     while (!signal.aborted) {
-      if (reloads.take()) settings = await reload(cli, { flags, settings });
+      const isAsked = reloads.take();
+      if (isAsked) settings = await reload(cli, { flags, settings });
       const { config, webhook } = settings;
       const limits = limitFlagsOf(flags);
       const { end, error } = await runRound(cli, {
@@ -59,7 +61,10 @@ export async function serve(cli: Cli, flags: ServeFlags): Promise<void> {
         json: flags.json,
         metrics,
         news,
+        // A person who sends SIGHUP wants a round now.
+        ...(isAsked ? {} : { replicas: { intervalMs: flags.interval, ownRuns } }),
       });
+      if (end.runId !== undefined) ownRuns.add(end.runId);
       const waitMs = rhythm.ended(end);
       if (error !== undefined) showError(cli, news, error);
       else news.isNew("error", "");
@@ -79,7 +84,6 @@ export async function serve(cli: Cli, flags: ServeFlags): Promise<void> {
 /** How rounds follow each other. */
 class Rhythm {
   readonly #intervalMs: number;
-  #failures = 0;
   #lastTookMs = 0;
   /** On the clock that never goes back. */
   #succeededAt: number | undefined;
@@ -92,9 +96,7 @@ class Rhythm {
   ended(end: RoundEnd): number {
     this.#lastTookMs = end.ms;
     if (isSuccess(end)) this.#succeededAt = systemClock.monotonic();
-    this.#failures = end.status === "failing" ? this.#failures + 1 : 0;
-    const intervalMs = this.#intervalMs;
-    return waitForNext({ intervalMs, tookMs: end.ms, failures: this.#failures, random: Math.random() });
+    return waitForNext({ intervalMs: this.#intervalMs, tookMs: end.ms, random: Math.random() });
   }
 
   readiness(): { readonly ready: boolean; readonly text: string } {

@@ -7,14 +7,14 @@ import { routeOf } from "../../../src/report/route.ts";
 const basis = { workspace: "studio-a", rate: { limit: 10, windowMs: 1_000 } };
 const totals = { done: 1, failed: 0, in_doubt: 0, skipped: 0, left: 0, calls: 4 };
 
-const call = (method: string, path: string, status?: number): Event => ({
+const call = (method: string, path: string, status?: number, ms = 1): Event => ({
   type: "call_finished",
   at: 0,
   method,
   path,
   attempt: 1,
   outcome: "done",
-  ms: 1,
+  ms,
   ...(status === undefined ? {} : { status }),
 });
 const change = (action: "create" | "update", outcome: "done" | "unknown"): Event => ({
@@ -56,22 +56,23 @@ describe("the metrics of reconcile", () => {
     metrics.count(change("create", "done"));
     metrics.count(change("update", "unknown"));
     metrics.end(round("in_doubt", { totals, inDoubt: 1, heldBack: { delete: 3 } }));
-    expect(await samplesOf(metrics)).toEqual([
+    const samples = (await samplesOf(metrics)).filter((line) => !line.includes("_duration_seconds_"));
+    expect(samples.sort()).toEqual([
       'draftsync_build_info{version="1.2.3"} 1',
-      'draftsync_rounds_total{status="in_doubt"} 1',
-      'draftsync_round_status{status="in_doubt"} 1',
-      "draftsync_last_round_timestamp_seconds 1002",
-      "draftsync_last_round_duration_seconds 2",
+      'draftsync_calls_total{method="GET",endpoint="/api/uploads",status="200"} 1',
+      'draftsync_calls_total{method="POST",endpoint="/api/drafts/:draft_id/product_files",status="201"} 2',
+      'draftsync_calls_total{method="POST",endpoint="/api/products",status="none"} 1',
       'draftsync_changes_total{action="create",outcome="done"} 1',
       'draftsync_changes_total{action="update",outcome="unknown"} 1',
       'draftsync_held_back{action="delete"} 3',
       "draftsync_in_doubt 1",
-      'draftsync_calls_total{method="POST",endpoint="/api/drafts/:draft_id/product_files",status="201"} 2',
-      'draftsync_calls_total{method="GET",endpoint="/api/uploads",status="200"} 1',
-      'draftsync_calls_total{method="POST",endpoint="/api/products",status="none"} 1',
+      "draftsync_last_round_duration_seconds 2",
+      "draftsync_last_round_timestamp_seconds 1002",
       "draftsync_rate_limit_calls 10",
       "draftsync_rate_limit_window_seconds 1",
       "draftsync_rate_use_ratio 0.2",
+      'draftsync_round_status{status="in_doubt"} 1',
+      'draftsync_rounds_total{status="in_doubt"} 1',
     ]);
   });
 
@@ -79,6 +80,8 @@ describe("the metrics of reconcile", () => {
     ["ok", true, 0],
     ["held_back", true, 0],
     ["left", true, 0],
+    ["standby", true, 1],
+    ["stalled", false, 0],
     ["in_doubt", false, 0],
     ["refused", false, 0],
     ["failing", false, 2],
@@ -104,6 +107,39 @@ describe("the metrics of reconcile", () => {
     expect(await samplesOf(metrics)).toContain("draftsync_in_doubt 2");
     metrics.end(round("ok", { heldBack: {}, inDoubt: 0 }));
     expect((await samplesOf(metrics)).filter((line) => /held_back\{action|in_doubt /.test(line))).toEqual([]);
+  });
+
+  test("are absent before the first round has ended, except counters and settings", async () => {
+    const text = await makeRoundMetrics({ version: "1.2.3" }).text();
+    const names = new Set([...text.matchAll(/^(\w+)[{ ]/gm)].map(([, name]) => name));
+    expect([...names].sort()).toEqual(["draftsync_build_info", "draftsync_rounds_total"]);
+    const begun = begin();
+    expect(await begun.text()).not.toMatch(/^draftsync_(last|failures|in_doubt|rate_use|round_status)/m);
+    begun.end(round("failing"));
+    expect(await begun.text()).toContain('draftsync_failures_in_a_row{workspace="studio-a"} 1\n');
+    expect(await begun.text()).not.toMatch(/^draftsync_(last_success|in_doubt)/m);
+  });
+
+  test("count the time of calls in buckets, and go on from those of an earlier process", async () => {
+    const first = begin();
+    first.count(call("GET", "/api/products/7", 200, 300));
+    const second = begin(await first.text());
+    second.count(call("GET", "/api/products/8", 200, 70));
+    second.count(call("POST", "/api/products", 201, 7_000));
+    const name = "draftsync_call_duration_seconds";
+    const samples = (await samplesOf(second)).filter((line) => line.startsWith(name));
+    const get = 'method="GET",endpoint="/api/products/:id"';
+    expect(samples).toEqual(
+      expect.arrayContaining([
+        `${name}_bucket{le="0.1",${get}} 1`,
+        `${name}_bucket{le="0.5",${get}} 2`,
+        `${name}_bucket{le="+Inf",${get}} 2`,
+        `${name}_sum{${get}} 0.37`,
+        `${name}_count{${get}} 2`,
+        `${name}_count{method="POST",endpoint="/api/products"} 1`,
+      ]),
+    );
+    expect(await second.text()).toContain(`# TYPE ${name} histogram\n`);
   });
 
   test("have none for what is not known", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { newsOf, type RoundEnd, roundStatuses } from "../../../src/model/round.ts";
+import { formatNotice, newsOf, parseNotice, type RoundEnd, roundStatuses } from "../../../src/model/round.ts";
 import { describeRound, formatRound, makeNotification } from "../../../src/report/round-text.ts";
 
 const startedAt = Date.UTC(2026, 10, 21, 9, 15, 0);
@@ -48,7 +48,7 @@ describe("the entry of a round in a log", () => {
       level: "error",
       text: `${formatRound(round)}\n`,
       code: "lock-lost",
-      facts: { status: "failing", ...totals, held_back: { delete: 2 }, ms: 1_200 },
+      facts: { workspace: "studio-a", status: "failing", ...totals, held_back: { delete: 2 }, ms: 1_200 },
     });
   });
 
@@ -69,7 +69,7 @@ describe("the entry of a round in a log", () => {
 describe("a notification", () => {
   test("has a text for chat systems, and the facts for programs", () => {
     const round = end({ status: "in_doubt", totals, inDoubt: 1, heldBack: { delete: 2 } });
-    expect(makeNotification(round, "in_doubt", "ok")).toEqual({
+    expect(makeNotification(round, { status: "in_doubt" }, { status: "ok" })).toEqual({
       text:
         "draftsync: workspace studio-a is in doubt (was ok): 3 done, 1 failed, 1 in doubt, 2 skipped, 2 held back, 1,205 calls. " +
         "`draftsync plan` shows it with a ?; settle it with `draftsync resolve` or `draftsync state recover`.",
@@ -85,22 +85,50 @@ describe("a notification", () => {
   });
 
   test("of the first failure has no former status", () => {
-    const notification = makeNotification(end({ status: "failing", code: "ledger-unreadable" }), "failing");
-    expect(notification).toMatchObject({ status: "failing", code: "ledger-unreadable" });
+    const round = end({ status: "failing", code: "ledger-unreadable" });
+    const notification = makeNotification(round, { status: "failing", reason: "ledger-unreadable" });
+    expect(notification).toMatchObject({
+      status: "failing",
+      code: "ledger-unreadable",
+      reason: "ledger-unreadable",
+    });
     expect(notification.text).toMatch(/^draftsync: workspace studio-a is failing: ledger-unreadable\. /);
     expect(notification).not.toHaveProperty("former_status");
   });
 
+  test("of another reason names both", () => {
+    const round = end({ status: "failing", code: "unauthorized" });
+    const former = { status: "failing", reason: "unreachable" } as const;
+    expect(makeNotification(round, { status: "failing", reason: "unauthorized" }, former)).toMatchObject({
+      text: expect.stringContaining("is failing (was failing: unreachable): unauthorized"),
+      former_reason: "unreachable",
+      reason: "unauthorized",
+    });
+  });
+
   test("is not made of rounds that say nothing about the workspace", () => {
-    expect(roundStatuses.map((status) => newsOf(status))).toEqual([
+    expect(roundStatuses.map((status) => newsOf({ status })?.status)).toEqual([
       "ok",
       "held_back",
       "ok",
+      "stalled",
+      undefined,
       "failing",
       "in_doubt",
       "refused",
       undefined,
       undefined,
     ]);
+  });
+
+  test.each([
+    ["unauthorized", "unauthorized"],
+    ["connection-refused", "unreachable"],
+    ["server-error", "unreachable"],
+    ["invalid-input", "invalid-input"],
+  ])("of a failure with the code %s has the reason %s, in the ledger and back", (code, reason) => {
+    const notice = newsOf({ status: "failing", code });
+    expect(notice).toEqual({ status: "failing", reason });
+    expect(notice && parseNotice(formatNotice(notice))).toEqual(notice);
   });
 });
