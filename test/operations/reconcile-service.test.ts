@@ -110,7 +110,7 @@ describe("a service", () => {
     expect(service.stderr()).toContain("the config was not taken over; the former one stays\n");
     expect(service.stderr()).toContain('"unknown" is not known');
     await folder.write(config("reconcile: { allow: [publish] }\n"));
-    expect(await service.again()).toContain(" ok: 1 done, 1 call");
+    expect(await service.again()).toContain(" ok: 1 done, 2 calls");
     expect(service.stderr()).toContain("the config was read again: ");
     expect(sandbox.state().products).toHaveLength(1);
   });
