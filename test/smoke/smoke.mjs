@@ -76,7 +76,9 @@ try {
     await build(env);
     await useInstalled(join(root, tarball), env);
     rmSync(join(root, `node-${version}`), { recursive: true });
-    print(`Node ${name}: build, demo and smoke test passed in ${Math.round((performance.now() - start) / 1000)} s.`);
+    print(
+      `Node ${name}: build, demo and smoke test passed in ${Math.round((performance.now() - start) / 1000)} s.`,
+    );
   }
 } finally {
   rmSync(root, { recursive: true, force: true });
