@@ -1,5 +1,5 @@
 import type { Resolution } from "../apply/resolution.ts";
-import { parseId } from "../model/address.ts";
+import { normalAddress, parseId } from "../model/address.ts";
 import type { RecordedOperation } from "../model/recorded.ts";
 import { isoTime } from "../model/time.ts";
 import type { Cli, DefineCommand, WriterFlags } from "./cli.ts";
@@ -37,7 +37,8 @@ export const defineResolve: DefineCommand = (program, cli) => {
     .action((address: string, flags: ResolveFlags) => runResolve(cli, address, flags));
 };
 
-async function runResolve(cli: Cli, address: string, flags: ResolveFlags): Promise<void> {
+async function runResolve(cli: Cli, given: string, flags: ResolveFlags): Promise<void> {
+  const address = normalAddress(given);
   const { inWorkspace } = await import("./workspace.ts");
   const { withLock } = await import("./with-lock.ts");
   const { resolutionEffects } = await import("../apply/resolution.ts");

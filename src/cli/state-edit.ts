@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Address } from "../model/address.ts";
-import { formatAddress, parseAddress, publicationAddress } from "../model/address.ts";
+import { formatAddress, normalAddress, parseAddress, publicationAddress } from "../model/address.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import { systemClock } from "../model/ports.ts";
 import type { Recorded } from "../model/recorded.ts";
@@ -65,7 +65,8 @@ async function runRemove(cli: Cli, addresses: readonly string[], flags: EditFlag
   });
 }
 
-function removalOf(address: string, recorded: Recorded): readonly LedgerEffect[] {
+function removalOf(given: string, recorded: Recorded): readonly LedgerEffect[] {
+  const address = normalAddress(given);
   const { attachments, duplicates, publications, inDoubt } = recorded;
   const parsed = parseAddress(address);
   if (parsed?.type === "draft") return draftRemoval(parsed, recorded);

@@ -127,6 +127,7 @@ class Stream {
     for (const token of tokens) {
       if (token.type === "document") this.#directive = undefined;
       if (token.type === "directive") {
+        if (this.#directive !== undefined) this.#found(token, "A document has one directive at most");
         this.#directive = token;
         // Kept from the composer: `%YAML 1.1` would change what `yes` and `010` mean.
         if (!this.#isSupported(token)) continue;
@@ -176,14 +177,12 @@ class Stream {
         span: [pos[0], pos[1]],
       });
     }
-    if (this.#directive === undefined) return;
-    const { offset, source } = this.#directive;
-    this.findings.push({
-      code: "yaml-syntax",
-      message: "No document follows this directive",
-      hint: "Remove the line.",
-      span: [offset, offset + source.length],
-    });
+    if (this.#directive !== undefined) this.#found(this.#directive, "No document follows this directive");
+  }
+
+  #found({ offset, source }: CST.Directive, message: string): void {
+    const span: Span = [offset, offset + source.length];
+    this.findings.push({ code: "yaml-syntax", message, hint: "Remove the line.", span });
   }
 }
 

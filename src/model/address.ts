@@ -72,15 +72,21 @@ export function publicationAddress(draftId: number): string {
   return `drafts/${draftId}/product`;
 }
 
-/** Reads an address back; `undefined` when the text is none. */
+/** Reads an address back; `undefined` when the text is none. The name of a duplicate is in NFC, as everywhere. */
 export function parseAddress(text: string): Address | undefined {
   const slash = text.indexOf("/");
   const head = text.slice(0, slash);
   const rest = text.slice(slash + 1);
   if (slash < 0 || rest === "") return undefined;
-  if (head === "duplicates") return { type: "duplicate", name: rest };
+  if (head === "duplicates") return { type: "duplicate", name: rest.normalize("NFC") };
   if (head === "uploads") return { type: "upload", source: rest };
   return head === "drafts" ? parseDraftAddress(rest) : undefined;
+}
+
+/** The address that a text means, as it is recorded; the text itself when it is no address. */
+export function normalAddress(text: string): string {
+  const address = parseAddress(text);
+  return address === undefined ? text : formatAddress(address);
 }
 
 /** Sorts addresses (and any text) by UTF-16 code units: the same order on every machine and locale. */

