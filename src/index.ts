@@ -8,7 +8,7 @@
  * const ledger = await openLedger({ location: `${root}/.draftsync/state.db`, clock: systemClock });
  * const lease = await ledger.acquireLock({ holder: { user, host, pid: process.pid, command: "sync" } });
  * const recorded = await ledger.load();
- * const plan = buildPlan({ workspace: "shop", serviceOrigin: baseUrl, desired, recorded, rate, diagnostics });
+ * const plan = buildPlan({ workspace: "shop", serviceOrigin: baseUrl, desired, recorded, rate, profile, diagnostics });
  * const refusals = checkSafety(plan, recorded, { maxDeletes: { percent: 30, above: 10 }, removedDrafts: "refuse" });
  * const service = openService({ baseUrl, apiKey, rate, concurrency: 8, timeoutMs: 30_000, profile, clock, emit, root });
  * const result = await applyPlan({ plan, ledger, service, storage: service.storage, clock, emit, signal, keeper, ... });

@@ -46,13 +46,23 @@ function nameOf({ upload_id, upload_key, source, sha256 }: AttachmentState): str
 }
 
 async function upload(context: ApplyContext, after: AttachmentState): Promise<UploadEnd> {
-  if (after.upload_id !== undefined) return awaitEnd(context, after.upload_id);
-  const key = after.upload_key ?? (await store(context, after));
-  if (typeof key !== "string") return key;
-  const registered = await register(context, after, key);
-  if (registered.outcome !== "done") return withoutDoubt(registered);
-  const status = registered.value;
-  return status.status === "pending" ? awaitEnd(context, status.uploadId) : ended(status);
+  const arrived = context.service.expectUpload();
+  const awaitEnd = (uploadId: string) => {
+    const end = awaitUpload(context, uploadId);
+    arrived();
+    return end;
+  };
+  try {
+    if (after.upload_id !== undefined) return await awaitEnd(after.upload_id);
+    const key = after.upload_key ?? (await store(context, after));
+    if (typeof key !== "string") return key;
+    const registered = await register(context, after, key);
+    if (registered.outcome !== "done") return withoutDoubt(registered);
+    const status = registered.value;
+    return status.status === "pending" ? await awaitEnd(status.uploadId) : ended(status);
+  } finally {
+    arrived();
+  }
 }
 
 async function store(
@@ -95,7 +105,7 @@ function refusesObject(answer: Exclude<CallResult<unknown>, { outcome: "done" }>
   return answer.outcome === "rejected" && answer.failure.stops === "operation";
 }
 
-async function awaitEnd(context: ApplyContext, uploadId: string): Promise<UploadEnd> {
+async function awaitUpload(context: ApplyContext, uploadId: string): Promise<UploadEnd> {
   const { service, signal, budget } = context;
   // The upload is recorded: the next run continues to wait for it.
   const waiting = budget === undefined ? signal : AbortSignal.any([signal, budget.signal]);

@@ -104,6 +104,7 @@ export async function makePlan(
     recorded,
     ...(observed === undefined ? {} : { observed }),
     rate: config.service.rate,
+    profile: config.service.profile,
     diagnostics,
     targets,
   });

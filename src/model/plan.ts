@@ -11,12 +11,14 @@ export type Summary = Readonly<Partial<Record<Action, number>>>;
 
 /** What carrying the plan out will cost. */
 export interface Estimate {
-  /** `min`: every call answered at once. `max`: with the retries that the budget allows and slow uploads. */
+  /** `min`: enough when every call is answered at once. `max`: with the retries that the budget allows and slow uploads. */
   readonly calls: { readonly min: number; readonly max: number };
   /** For `calls.min` under the configured rate, rounded up to whole seconds. */
   readonly seconds: number;
   /** The bound the seconds were reckoned with: at most `limit` calls in any `window_ms`. */
   readonly rate: { readonly limit: number; readonly window_ms: number };
+  /** How many uploads one call reads: a setting of the service's profile that the calls were computed with. */
+  readonly uploads_per_read: number;
 }
 
 /** A draft that is recorded and no longer declared. */

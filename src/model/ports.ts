@@ -91,6 +91,8 @@ export interface DraftService {
   publish(draftId: number, options: PublishOptions): Promise<CallResult<{ readonly productId: number }>>;
   duplicate(productId: number, options: WriteOptions): Promise<CallResult<{ readonly productId: number }>>;
   createUpload(uploadKey: string, options: WriteOptions): Promise<CallResult<UploadStatus>>;
+  /** Announces an upload that will be awaited soon, so that one read covers it too. Call the result when it is awaited. */
+  expectUpload(): () => void;
   /** Polls, in batches shared with other callers, until the upload has ended or its deadline has passed. */
   awaitUpload(uploadId: string, signal: AbortSignal, budget?: CallBudget): Promise<CallResult<UploadStatus>>;
   /** Requests dispatched so far in this process. */

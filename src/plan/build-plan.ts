@@ -14,8 +14,8 @@ import { diffDuplicates } from "./diff-duplicates.ts";
 import { diffProtection } from "./diff-protection.ts";
 import { diffPublications } from "./diff-publications.ts";
 import { mergeDifferences } from "./differences.ts";
-import type { Rate } from "./estimate.ts";
-import { estimateCost } from "./estimate.ts";
+import type { CallProfile, Rate } from "./estimate.ts";
+import { estimateCost, uploadsPerRead } from "./estimate.ts";
 import { layOver } from "./lay-over.ts";
 import { nameDrift, withObservations } from "./observations.ts";
 import { basesOf } from "./recorded-digest.ts";
@@ -31,6 +31,8 @@ export interface PlanInput {
   /** What the service said before the plan; absent when nothing was looked at. */
   readonly observed?: Observed;
   readonly rate: Rate;
+  /** The compiled profile of the service, as far as the number of calls depends on it. */
+  readonly profile: CallProfile;
   /** What the manifests gave rise to; carried into the plan. */
   readonly diagnostics?: readonly Diagnostic[];
   /** Addresses, or their leading segments, to which the plan is narrowed; empty or absent: everything. */
@@ -66,7 +68,7 @@ export function buildPlan(input: PlanInput): Plan {
     },
     service_origin: input.serviceOrigin,
     summary: summarize(changes, chosen.unchanged.length),
-    estimate: estimateCost(changes, input.rate),
+    estimate: estimateCost(changes, { rate: input.rate, uploadsPerRead: uploadsPerRead(input.profile) }),
     ...(observed === undefined ? {} : { refresh: observed.summary, drift }),
     removed_drafts: removedDrafts(changes, desired),
     unmanaged: countByList(chosen.unmanaged ?? []),

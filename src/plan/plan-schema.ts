@@ -153,6 +153,7 @@ export const planSchema = z.strictObject({
     calls: z.strictObject({ min: count, max: count }),
     seconds: count,
     rate: z.strictObject({ limit: id, window_ms: id }),
+    uploads_per_read: id,
   }),
   refresh: refresh.exactOptional(),
   drift: z.array(drift).exactOptional(),

@@ -5,7 +5,7 @@ import type { Plan } from "../model/plan.ts";
 import { sortDiagnostics, summarize } from "./build-plan.ts";
 import { digestOf } from "./canonical-json.ts";
 import { stillRemoved } from "./declared.ts";
-import { estimateCost } from "./estimate.ts";
+import { basisOf, estimateCost } from "./estimate.ts";
 import { describeRemoved, draftOf } from "./safety.ts";
 
 /** What a policy can allow, in the order in which it is told. */
@@ -81,10 +81,7 @@ function narrowPlan(plan: Plan, changes: readonly Change[], further: readonly Di
   const { plan_id: _of, ...rest } = {
     ...plan,
     summary: summarize(changes, plan.summary.noop ?? 0),
-    estimate: estimateCost(changes, {
-      limit: plan.estimate.rate.limit,
-      windowMs: plan.estimate.rate.window_ms,
-    }),
+    estimate: estimateCost(changes, basisOf(plan.estimate)),
     removed_drafts: stillRemoved(changes, plan),
     changes,
     diagnostics: sortDiagnostics([...plan.diagnostics, ...further]),

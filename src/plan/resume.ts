@@ -6,7 +6,7 @@ import type { Recorded } from "../model/recorded.ts";
 import { publicationsInForce } from "../model/recorded.ts";
 import { summarize } from "./build-plan.ts";
 import { inDoubtChange } from "./doubts.ts";
-import { estimateCost } from "./estimate.ts";
+import { basisOf, estimateCost } from "./estimate.ts";
 import { fileOf, makeProgressFinder, type PlanHistory } from "./plan-progress.ts";
 import {
   basisAddress,
@@ -187,7 +187,6 @@ function withKnownUpload(change: Change, known: (after: AttachmentState) => Atta
 
 function partOf(plan: Plan, changes: readonly Change[], withoutDrift: ReadonlySet<string>): Plan {
   const { drift, estimate } = plan;
-  const rate = { limit: estimate.rate.limit, windowMs: estimate.rate.window_ms };
   // The second half of a replacement is no deletion: no limit on deletions was meant for it.
   const replacements = new Map(
     plan.changes.flatMap((each) => (each.action === "replace" ? [[fileOf(each, each.before), each]] : [])),
@@ -198,7 +197,7 @@ function partOf(plan: Plan, changes: readonly Change[], withoutDrift: ReadonlySe
   return {
     ...plan,
     summary: summarize(counted, plan.summary.noop ?? 0),
-    estimate: estimateCost(changes, rate),
+    estimate: estimateCost(changes, basisOf(estimate)),
     ...(drift === undefined ? {} : { drift: drift.filter((each) => !withoutDrift.has(basisAddress(each))) }),
     changes,
   };

@@ -68,6 +68,7 @@ const estimate = z
     calls: z.object({ min: count, max: count }).readonly(),
     seconds: count.describe("For the fewest calls under the configured bound"),
     rate: z.object({ limit: z.number(), window_ms: z.number() }).readonly(),
+    uploads_per_read: count.describe("Uploads that one call reads"),
   })
   .readonly()
   .describe("What carrying the plan out will cost");

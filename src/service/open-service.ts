@@ -96,6 +96,7 @@ export function assembleService(options: ServiceOptions, circumstances: Circumst
     publish: (draftId, write) => send(publishCall(draftId, profile), write.productId, write),
     duplicate: (productId, write) => send(duplicateCall(productId, profile), productId, write),
     createUpload: (uploadKey, write) => executor.execute(createUploadCall(uploadKey, profile), write),
+    expectUpload: () => poller.expect(),
     awaitUpload: (uploadId, signal, budget) => poller.wait(uploadId, { signal, budget }),
     probe: (target, read) => executor.execute(probeCall(target, profile), read),
     lookAtProduct: (productId, read) => executor.execute(lookAtProductCall(productId, profile), read),

@@ -29,14 +29,14 @@ interface Waiter {
   dueAt: number;
   intervalMs: number;
   attempts: number;
-  /** Answers in a row that lacked the id. */
-  lacking: number;
+  /** The last list lacked the id, which proves nothing: the upload is read singly. */
+  isLacking: boolean;
   /** The status it had, or why it could not be read, the last time. */
   lastHeard: string;
 }
 
-/** A list that lacks an id proves nothing; after this many the upload is asked for by its id. */
-const lackingBeforeAsking = 2;
+/** How long a read that is due waits for uploads that are being stored or registered, so that one call reads them all. */
+const maxHoldMs = 30_000;
 
 /**
  * Waits for uploads to end, all waiters together in as few calls as possible: when one is due, its page is filled up
@@ -47,6 +47,8 @@ export class UploadPoller {
   readonly #waiters = new Set<Waiter>();
   #running = false;
   #closed = false;
+  /** Uploads that are being stored or registered, and will be awaited soon. */
+  #expected = 0;
   /** Wakes the loop: someone may be due sooner than it thinks. */
   #nudge = new AbortController();
   /** Ends the reads of a round nobody waits for any more. */
@@ -72,7 +74,7 @@ export class UploadPoller {
         dueAt: now + this.#parts.firstIntervalMs,
         intervalMs: this.#parts.firstIntervalMs,
         attempts: 0,
-        lacking: 0,
+        isLacking: false,
         lastHeard: "",
         settle: (result) => {
           this.#waiters.delete(waiter);
@@ -87,6 +89,18 @@ export class UploadPoller {
       this.#nudge.abort();
       void this.#run();
     });
+  }
+
+  /** Announces an upload that will be awaited soon: reads that are not a full page wait for it. Call the result when it is. */
+  expect(): () => void {
+    let isExpected = true;
+    this.#expected += 1;
+    return () => {
+      if (!isExpected) return;
+      isExpected = false;
+      this.#expected -= 1;
+      this.#nudge.abort();
+    };
   }
 
   /** Ends every wait as interrupted. */
@@ -105,34 +119,56 @@ export class UploadPoller {
       const now = this.#parts.clock.monotonic();
       const waiters = [...this.#waiters].sort((a, b) => a.dueAt - b.dueAt);
       const late = waiters.filter((waiter) => waiter.deadline <= now);
-      const due = waiters.filter((waiter) => waiter.deadline > now && waiter.dueAt <= now);
+      const holdMs = this.#holdMs(waiters);
+      const due = waiters.filter((waiter) => waiter.deadline > now && this.#readAt(waiter, holdMs) <= now);
       for (const waiter of late) waiter.settle(timedOut(waiter));
-      if (due.length > 0) await this.#readRound(due, waiters.slice(due.length));
-      else if (late.length === 0) await this.#sleepUntilNext(now, waiters);
+      if (due.length > 0) await this.#readRound(due, waiters);
+      else if (late.length === 0) await this.#sleepUntilNext(now, { waiters, holdMs });
     }
     this.#running = false;
   }
 
-  async #sleepUntilNext(now: number, waiters: readonly Waiter[]): Promise<void> {
-    const ms = Math.ceil(Math.min(...waiters.map((waiter) => Math.min(waiter.dueAt, waiter.deadline))) - now);
+  #isListed({ isLacking }: Waiter): boolean {
+    return this.#parts.readMany !== undefined && !isLacking;
+  }
+
+  #holdMs(waiters: readonly Waiter[]): number {
+    const listed = waiters.filter((waiter) => this.#isListed(waiter)).length;
+    return this.#expected > 0 && listed < this.#parts.pageSize ? maxHoldMs : 0;
+  }
+
+  #readAt(waiter: Waiter, holdMs: number): number {
+    return this.#isListed(waiter) ? Math.min(waiter.dueAt + holdMs, waiter.deadline - 1) : waiter.dueAt;
+  }
+
+  async #sleepUntilNext(
+    now: number,
+    { waiters, holdMs }: { readonly waiters: readonly Waiter[]; readonly holdMs: number },
+  ): Promise<void> {
+    const times = waiters.map((waiter) => Math.min(this.#readAt(waiter, holdMs), waiter.deadline));
+    const ms = Math.ceil(Math.min(...times) - now);
     this.#nudge = new AbortController();
     this.#parts.emit({ type: "waiting", at: this.#parts.clock.now(), reason: "upload", ms });
     await wait(ms, this.#nudge.signal);
   }
 
-  /** Reads all that are due; `next` are those that may ride along. */
-  async #readRound(due: readonly Waiter[], next: readonly Waiter[]): Promise<void> {
+  /** Reads all that are due, and fills their pages with those that are due next; only full pages while more are expected. */
+  async #readRound(due: readonly Waiter[], waiters: readonly Waiter[]): Promise<void> {
     this.#reading = new AbortController();
     const { readMany, pageSize } = this.#parts;
-    const listed = (waiter: Waiter) => readMany !== undefined && waiter.lacking < lackingBeforeAsking;
-    const dueInLists = due.filter(listed);
-    const room = Math.ceil(dueInLists.length / pageSize) * pageSize;
-    const inLists = [
-      ...dueInLists,
-      ...next.filter((waiter) => listed(waiter) && this.#waiters.has(waiter)),
-    ].slice(0, room);
+    const dueInLists = due.filter((waiter) => this.#isListed(waiter));
+    const isDue = new Set(due);
+    const next = waiters.filter(
+      (waiter) => !isDue.has(waiter) && this.#isListed(waiter) && this.#waiters.has(waiter),
+    );
+    const isHeld = this.#expected > 0 && dueInLists.length + next.length >= pageSize;
+    const pages = (isHeld ? Math.floor : Math.ceil)(dueInLists.length / pageSize);
+    const inLists = [...dueInLists, ...next].slice(
+      0,
+      Math.max(pages, Math.sign(dueInLists.length)) * pageSize,
+    );
     const reads: Promise<void>[] = due
-      .filter((waiter) => !listed(waiter))
+      .filter((waiter) => !this.#isListed(waiter))
       .map((waiter) => this.#readOne(waiter));
     for (let start = 0; start < inLists.length && readMany !== undefined; start += pageSize) {
       reads.push(this.#readPage(inLists.slice(start, start + pageSize), readMany));
@@ -184,7 +220,6 @@ export class UploadPoller {
       waiter.settle(result);
       return;
     }
-    waiter.lacking = 0;
     waiter.lastHeard = `it is ${upload.rawStatus}`;
     this.#reschedule(waiter);
   }
@@ -198,12 +233,12 @@ export class UploadPoller {
     }
     waiter.lastHeard = message;
     // A service that refuses the list may still tell of the upload itself.
-    if (refused) waiter.lacking += 1;
+    if (refused) waiter.isLacking = true;
     this.#reschedule(waiter);
   }
 
   #lacked(waiter: Waiter): void {
-    waiter.lacking += 1;
+    waiter.isLacking = true;
     waiter.lastHeard = "the list of uploads lacks it";
     this.#reschedule(waiter);
   }

@@ -185,7 +185,12 @@ export function hostilePlan(most: number): fc.Arbitrary<Plan> {
       plan_id: "0".repeat(64),
       base: { lineage: "lineage-1", serial: 1, resources: [] },
       summary: summaryOf(parts.changes),
-      estimate: { calls: { min: 3, max: 9 }, seconds: 1, rate: { limit: 10, window_ms: 1000 } },
+      estimate: {
+        calls: { min: 3, max: 9 },
+        seconds: 1,
+        rate: { limit: 10, window_ms: 1000 },
+        uploads_per_read: 50,
+      },
       ...parts,
     }));
 }

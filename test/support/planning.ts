@@ -94,6 +94,9 @@ export function refreshSummary(parts: Partial<RefreshSummary> = {}): RefreshSumm
   };
 }
 
+/** What a plan needs of the service's profile, with its defaults. */
+export const callProfile = { uploads_query: "filter[id]", uploads_page: 50 };
+
 /** A plan of the given parts, under a bound of ten a second. */
 export function planOf(desired: Desired, recorded: Recorded, parts: Partial<PlanInput> = {}) {
   return buildPlan({
@@ -102,6 +105,7 @@ export function planOf(desired: Desired, recorded: Recorded, parts: Partial<Plan
     desired,
     recorded,
     rate: { limit: 10, windowMs: 1000 },
+    profile: callProfile,
     ...parts,
   });
 }

@@ -12,7 +12,7 @@ import { buildPlan } from "../../src/plan/build-plan.ts";
 import { checkSafety } from "../../src/plan/safety.ts";
 import { makeFolder } from "./cli.ts";
 import { complete } from "./complete.ts";
-import { recordedWith } from "./planning.ts";
+import { callProfile, recordedWith } from "./planning.ts";
 import { filesBelow } from "./source-files.ts";
 
 const text = z.string();
@@ -181,6 +181,7 @@ export async function planScenario(scenario: Scenario) {
     recorded,
     ...(observed === undefined ? {} : { observed }),
     rate: { limit: 10, windowMs: 1000 },
+    profile: callProfile,
     diagnostics: loaded.diagnostics,
   });
   const limits = { maxDeletes: { percent: 30, above: 10 }, removedDrafts: "refuse" } as const;

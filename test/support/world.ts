@@ -1,12 +1,13 @@
 import { join } from "node:path";
 import type { ApplyResult } from "../../src/apply/apply-plan.ts";
 import { applyPlan } from "../../src/apply/apply-plan.ts";
+import type { RunLimits } from "../../src/apply/run-budget.ts";
 import { loadManifests } from "../../src/manifest/load-manifests.ts";
 import type { Event } from "../../src/model/event.ts";
 import type { Plan } from "../../src/model/plan.ts";
 import { systemClock } from "../../src/model/ports.ts";
 import { buildPlan } from "../../src/plan/build-plan.ts";
-import type { Sandbox } from "../../src/sandbox/server.ts";
+import type { Sandbox, SandboxOptions } from "../../src/sandbox/server.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { openService } from "../../src/service/open-service.ts";
 import { serviceProfileSchema } from "../../src/service/profile.ts";
@@ -22,11 +23,7 @@ import { forgetfulKeeper } from "./keeper.ts";
 const key = "canary-key-77aa";
 /** Short, since a service that has asked for a pause is called slowly for one window. */
 const rate = { limit: 1000, windowMs: 50 };
-const profile = serviceProfileSchema.parse({
-  settle_delay: "1ms",
-  upload_poll_min: "5ms",
-  upload_poll_max: "10ms",
-});
+const usualProfile = { settle_delay: "1ms", upload_poll_min: "5ms", upload_poll_max: "10ms" };
 
 /** The real parts, put together: manifests, planner, ledger, client, and the sandbox behind a proxy that makes faults. */
 export interface World {
@@ -38,7 +35,7 @@ export interface World {
   write(manifest: string, files?: Readonly<Record<string, string>>): Promise<void>;
   plan(): Promise<Plan>;
   /** Plans and applies with a client of its own. `signal` interrupts it. */
-  apply(signal?: AbortSignal): Promise<ApplyResult>;
+  apply(signal?: AbortSignal, limits?: RunLimits): Promise<ApplyResult>;
   /** How each change of the last apply ended: `address: outcome`, in the order of the plan. */
   ends(): string[];
   /** Requests that came since the last call of this. */
@@ -46,9 +43,16 @@ export interface World {
   close(): Promise<void>;
 }
 
+/** What a world may have that is not usual: settings of the profile, as in YAML, and of the sandbox. */
+export interface WorldSettings {
+  readonly profile?: object;
+  readonly sandbox?: Partial<SandboxOptions>;
+}
+
 /** Starts a world with nothing in it. */
-export async function startWorld(): Promise<World> {
-  const sandbox = await startSandbox({ key, uploadProcessingMs: 0 });
+export async function startWorld(settings: WorldSettings = {}): Promise<World> {
+  const profile = serviceProfileSchema.parse({ ...usualProfile, ...settings.profile });
+  const sandbox = await startSandbox({ key, uploadProcessingMs: 0, ...settings.sandbox });
   const proxy = await startFaultyProxy(sandbox.url);
   const folder: Folder = await makeFolder();
   const ledger = await openLedger({ location: join(folder.path, ".draftsync/state.db"), clock: systemClock });
@@ -61,7 +65,15 @@ export async function startWorld(): Promise<World> {
     });
     const { desired, diagnostics } = complete(loaded);
     const recorded = await ledger.load();
-    return buildPlan({ workspace: "world", serviceOrigin: proxy.url, desired, recorded, rate, diagnostics });
+    return buildPlan({
+      workspace: "world",
+      serviceOrigin: proxy.url,
+      desired,
+      recorded,
+      rate,
+      profile,
+      diagnostics,
+    });
   };
   return {
     sandbox,
@@ -72,7 +84,7 @@ export async function startWorld(): Promise<World> {
     },
     write: (manifest, files = {}) => folder.write({ "manifests/all.yaml": manifest, ...files }),
     plan,
-    apply: async (signal = new AbortController().signal) => {
+    apply: async (signal = new AbortController().signal, limits = {}) => {
       events = [];
       const emit = (event: Event) => void events.push(event);
       const options = { baseUrl: proxy.url, apiKey: key, rate, concurrency: 4, timeoutMs: 5000, profile };
@@ -90,6 +102,7 @@ export async function startWorld(): Promise<World> {
           settleDelayMs: profile.settle_delay,
           concurrency: 4,
           command: "apply",
+          limits,
         });
       } finally {
         await service.close();

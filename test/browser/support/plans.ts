@@ -5,6 +5,7 @@ import type { Thumbnail } from "../../../src/report/html/plan-page.ts";
 import { formatPlanPage } from "../../../src/report/html/plan-page.ts";
 import { viewPlan } from "../../../src/report/plan-view.ts";
 import {
+  callProfile,
   desiredWith,
   draftWith,
   recordedFile,
@@ -28,6 +29,7 @@ const frame = {
   workspace: "studio-a",
   serviceOrigin: "https://api.example.com",
   rate: { limit: 10, windowMs: 1000 },
+  profile: callProfile,
   diagnostics: [],
 };
 

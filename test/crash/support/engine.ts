@@ -87,7 +87,16 @@ async function planFor(life: Life, ledger: StateStore): Promise<Plan> {
   const loaded = await loadManifests({ root: life.folder, patterns, sources: "hash" });
   const { desired, diagnostics } = complete(loaded);
   const recorded = await ledger.load();
-  return buildPlan({ workspace: "crash", serviceOrigin: life.url, desired, recorded, rate, diagnostics });
+  const profile = profileFor(life.url);
+  return buildPlan({
+    workspace: "crash",
+    serviceOrigin: life.url,
+    desired,
+    recorded,
+    rate,
+    profile,
+    diagnostics,
+  });
 }
 
 async function applyOnce(life: Life, ledger: StateStore, stop: AbortSignal): Promise<"done" | "in-doubt"> {

@@ -99,7 +99,7 @@ export class System {
   /** Twice, the second time with everything listed the other way round: the same bytes (P16). */
   plan(recorded: Recorded): Plan {
     const desired = this.manifests.desired();
-    const input = { workspace: "world", serviceOrigin: opened(this.#tap).url, rate };
+    const input = { workspace: "world", serviceOrigin: opened(this.#tap).url, rate, profile };
     const plan = buildPlan({ ...input, desired, recorded });
     const again = buildPlan({
       ...input,

@@ -166,7 +166,9 @@ describe("what a policy leaves", () => {
         expect(left.changes.length + held).toBe(plan.changes.length);
         const { plan_id, ...rest } = left;
         expect(plan_id).toBe(digestOf(rest));
-        expect(left.estimate).toEqual(estimateCost(left.changes, { limit: 10, windowMs: 1000 }));
+        expect(left.estimate).toEqual(
+          estimateCost(left.changes, { rate: { limit: 10, windowMs: 1000 }, uploadsPerRead: 50 }),
+        );
         const { noop: _unchanged, ...summary } = left.summary;
         expect(Object.values(summary).reduce((sum, count) => sum + count, 0)).toBe(left.changes.length);
         expect(holdBackByPolicy(left, allowed).plan.changes).toEqual(left.changes);

@@ -82,13 +82,34 @@ describe("awaitUpload", () => {
     expect(await service.awaitUpload("u1", noSignal())).toMatchObject({
       outcome: "done",
       value: { fileId: 5 },
-      attempts: 3,
+      attempts: 2,
     });
     expect(server.requests.map((request) => request.path)).toEqual([
       "/api/uploads?filter%5Bid%5D=u1",
-      "/api/uploads?filter%5Bid%5D=u1",
       "/api/uploads/u1",
     ]);
+  });
+
+  it("holds reads while uploads are expected, so that one call reads them all", async () => {
+    const { service, server } = await startHarness(
+      (request) => answer(200, { data: idsOf(request).map((id) => uploadResource(id, "success", 5)) }),
+      { profile: { ...quick, uploads_page: 3 } },
+    );
+    const arrived = ["u1", "u2", "u3", "u4", "u5"].map(() => service.expectUpload());
+    const arrive = (index: number) => {
+      const end = service.awaitUpload(`u${index + 1}`, noSignal());
+      arrived[index]?.();
+      return end;
+    };
+    const first = arrive(0);
+    // Longer than the interval between two reads: the read is due, and held.
+    await expect.poll(() => server.requests.length, { timeout: 100 }).toBe(0);
+    const page = [first, arrive(1), arrive(2)];
+    for (const end of await Promise.all(page)) expect(end).toMatchObject({ outcome: "done" });
+    expect(server.requests.map(idsOf)).toEqual([["u1", "u2", "u3"]]);
+    const last = [arrive(3), arrive(4)];
+    for (const end of await Promise.all(last)) expect(end).toMatchObject({ outcome: "done" });
+    expect(server.requests.map(idsOf).slice(1)).toEqual([["u4", "u5"]]);
   });
 
   it("ends when the service says there is no such upload", async () => {
