@@ -8,7 +8,7 @@ import type { Clock, DraftService, Ledger, ObjectStorage } from "../model/ports.
 import type { OutcomeKeeper } from "../model/recovery.ts";
 import type { RunLimit } from "../model/run-limits.ts";
 import type { ApplyContext } from "./context.ts";
-import { newRunId } from "./context.ts";
+import { bindOnce, newRunId } from "./context.ts";
 import type { DraftEnd, DraftWork } from "./draft-run.ts";
 import { runDraft } from "./draft-run.ts";
 import { duplicateProduct } from "./product-change.ts";
@@ -73,9 +73,17 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
   const { limits, concurrency } = options;
   const budget = isLimited(limits) ? new RunBudget({ limits, spent, now: () => clock.now() }) : undefined;
   const tracker = makeTracker({ clock, emit, stopped, budget, onRunFailure });
-  const context: ApplyContext = { ...options, runId, startedAt, signal, budget };
+  const owner = { origin: plan.service_origin, workspace: plan.workspace };
+  const context: ApplyContext = {
+    ...options,
+    bind: bindOnce(ledger, owner),
+    runId,
+    startedAt,
+    signal,
+    budget,
+  };
 
-  await ledger.bind({ origin: plan.service_origin, workspace: plan.workspace });
+  await ledger.assertOwner(owner);
   await ledger.startRun({
     id: runId,
     command: options.command,

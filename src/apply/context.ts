@@ -1,6 +1,6 @@
 import type { EventSink } from "../model/event.ts";
 import type { CallFailure } from "../model/outcome.ts";
-import type { Clock, DraftService, Ledger, ObjectStorage } from "../model/ports.ts";
+import type { Clock, DraftService, Ledger, LedgerOwner, ObjectStorage } from "../model/ports.ts";
 import type { OutcomeKeeper } from "../model/recovery.ts";
 
 import type { RunBudget } from "./run-budget.ts";
@@ -11,6 +11,8 @@ export interface ApplyContext {
   /** When the run began, by the monotonic clock, milliseconds: what an earlier run has sent was sent before. */
   readonly startedAt: number;
   readonly ledger: Ledger;
+  /** Binds the ledger to the service that the run calls, once the service has accepted a call. */
+  readonly bind: () => Promise<void>;
   /** Gets each outcome that the ledger fails to record, at once. */
   readonly keeper: OutcomeKeeper;
   readonly service: DraftService;
@@ -41,6 +43,18 @@ export function isHeld(end: ChangeEnd, budget: RunBudget | undefined): boolean {
 }
 
 const heldCodes: ReadonlySet<string> = new Set(["aborted", "over-budget"]);
+
+/** Makes {@link ApplyContext.bind}: one transaction a run, and another only where the first one failed. */
+export function bindOnce(ledger: Pick<Ledger, "bind">, owner: LedgerOwner): () => Promise<void> {
+  let bound: Promise<void> | undefined;
+  return () => {
+    bound ??= ledger.bind(owner).catch((error: unknown) => {
+      bound = undefined;
+      throw error;
+    });
+    return bound;
+  };
+}
 
 /** Makes the id of a run: a random UUID (RFC 9562 version 4), of which people type the first characters. */
 export function newRunId(): string {

@@ -8,7 +8,7 @@ import type { OperationBudget } from "./run-budget.ts";
 import { OutcomesNotRecordedError } from "./unrecorded.ts";
 
 /** What the journal of a call needs of its run. */
-export type JournalContext = Pick<ApplyContext, "ledger" | "runId" | "signal" | "keeper">;
+export type JournalContext = Pick<ApplyContext, "ledger" | "bind" | "runId" | "signal" | "keeper">;
 
 /** How a writing call ended; one that did not end done may have to be settled, and is named. */
 export type OperationEnd<T> =
@@ -65,7 +65,7 @@ export async function runOperation<T>(
 }
 
 async function finish<T>(
-  { ledger, keeper }: JournalContext,
+  { ledger, bind, keeper }: JournalContext,
   operation: NewOperation,
   end: { readonly result: CallResult<T>; readonly effects: readonly LedgerEffect[] },
 ): Promise<void> {
@@ -74,6 +74,7 @@ async function finish<T>(
   const outcome: UnrecordedOutcome = { operation, result, effects, ...productOf(end.result) };
   const held = keeper.hold(outcome);
   try {
+    if (result.outcome === "done") await bind();
     await ledger.finish(operation.id, result, effects);
   } catch (error) {
     const path = held.keep();

@@ -1,4 +1,4 @@
-import { newRunId } from "../apply/context.ts";
+import { bindOnce, newRunId } from "../apply/context.ts";
 import type { OperationRequest } from "../apply/operation.ts";
 import { runOperation } from "../apply/operation.ts";
 import type { CallResult, Outcome } from "../model/outcome.ts";
@@ -78,11 +78,13 @@ export async function inRun<T>(
   const keeper = await openKeeper(cli, { workspace, command });
   const runId = newRunId();
   const { service: settings, workspace: name } = workspace.config;
-  await ledger.bind({ origin: settings.origin, workspace: name });
+  const owner = { origin: settings.origin, workspace: name };
+  await ledger.assertOwner(owner);
+  const bind = bindOnce(ledger, owner);
   await ledger.startRun({ id: runId, command, planId: "", startedAt: systemClock.now() });
   const outcomes: Outcome[] = [];
   const value = await work(async (request) => {
-    const result = await runOperation({ ledger, keeper, runId, signal: cli.signal }, request);
+    const result = await runOperation({ ledger, bind, keeper, runId, signal: cli.signal }, request);
     outcomes.push(result.outcome);
     return result;
   });

@@ -140,7 +140,8 @@ async function look(
   const observed = await refresh(cli, workspace, { mode, desired, recorded, ...rest });
   if (!underLock || observed.confirmations.length === 0) return { recorded, observed };
   const ledger = await workspace.ledger();
-  await ledger.bind(owner);
+  // A target that was only tried is no response that was accepted.
+  if (observed.confirmations.some(({ type }) => type !== "looked_at")) await ledger.bind(owner);
   await ledger.record(observed.confirmations);
   return { recorded: await ledger.load(), observed };
 }

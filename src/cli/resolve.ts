@@ -51,8 +51,11 @@ async function runResolve(cli: Cli, given: string, flags: ResolveFlags): Promise
     const resolution = flagged(flags) ?? (await ask(cli, operation));
     // Everything is worked out, and the product looked at, before the first of it is recorded.
     const effects = operations.flatMap((each) => resolutionEffects(each, resolution, systemClock.now()));
-    if (resolution.type === "product")
+    if (resolution.type === "product") {
       await checkProduct(cli, workspace, { operation, productId: resolution.productId });
+      const { service, workspace: name } = workspace.config;
+      await ledger.bind({ origin: service.origin, workspace: name });
+    }
     await ledger.record(effects);
     cli.terminal.err(`${address} is settled: ${told(resolution)}.\n`);
   };

@@ -77,7 +77,7 @@ async function importLocked(
   const { adopted, absent, unreadable, left } = view;
   const failed = absent.length + unreadable.length;
   const runId = newRunId();
-  await ledger.bind(owner);
+  if (adopted.length > 0) await ledger.bind(owner);
   await ledger.startRun({ id: runId, command: "import", planId: "", startedAt: systemClock.now() });
   await ledger.record(effects);
   const totals = {

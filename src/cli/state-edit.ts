@@ -140,24 +140,20 @@ async function edit(
     withLock(cli, { workspace, command, waitMs: flags.lockTimeout }, async () => {
       const decided = await decide(await (await workspace.ledger()).load());
       if (decided === undefined) return;
-      await record(workspace, command, decided.effects);
+      await (await workspace.ledger()).record(decided.effects);
+      await recordEdit(workspace, command, decided.effects.length);
       cli.terminal.err(`${decided.said}\n`);
     }),
   );
 }
 
-async function record(
-  workspace: Workspace,
-  command: string,
-  effects: readonly LedgerEffect[],
-): Promise<void> {
+/** Records a change of the ledger in its history: `done` records were changed, and nothing was sent. */
+export async function recordEdit(workspace: Workspace, command: string, done: number): Promise<void> {
   const { newRunId } = await import("../apply/context.ts");
   const ledger = await workspace.ledger();
   const id = newRunId();
-  const startedAt = systemClock.now();
-  await ledger.record(effects);
-  await ledger.startRun({ id, command, planId: "", startedAt });
-  await ledger.finishRun(id, { totals: { done: effects.length, calls: 0 }, status: "done" });
+  await ledger.startRun({ id, command, planId: "", startedAt: systemClock.now() });
+  await ledger.finishRun(id, { totals: { done, calls: 0 }, status: "done" });
 }
 
 function settleFirst(address: string): string {

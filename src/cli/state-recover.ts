@@ -115,7 +115,10 @@ async function takeInAll(
   const lineage = await ledger.lineage();
   if (!otherLedger) for (const { outcomes } of sources) refuseOtherLineage(outcomes, lineage);
   const { service, workspace: name } = workspace.config;
-  await ledger.bind({ origin: service.origin, workspace: name });
+  const owner = { origin: service.origin, workspace: name };
+  await ledger.assertOwner(owner);
+  const isAccepted = ({ result }: KeptOutcome) => result.outcome === "done";
+  if (sources.some(({ outcomes }) => outcomes.some(isAccepted))) await ledger.bind(owner);
   const taken: Taken[] = [];
   for (const { path, outcomes } of [...sources].sort(byTime)) {
     const ends: Taken[] = [];

@@ -9,13 +9,14 @@ import { printJson } from "./print-json.ts";
 import { readGiven } from "./read-given.ts";
 import { readScope } from "./read-scope.ts";
 import { defineEdits } from "./state-edit.ts";
+import { defineRebind } from "./state-rebind.ts";
 import { defineRecover } from "./state-recover.ts";
 
 interface StateFlags extends WorkspaceFlags {
   readonly json?: boolean;
 }
 
-/** `draftsync state list|show|rm|mv|export|import|recover` */
+/** `draftsync state list|show|rm|mv|rebind|export|import|recover` */
 export const defineState: DefineCommand = (program, cli) => {
   const state = program
     .command("state")
@@ -38,6 +39,7 @@ export const defineState: DefineCommand = (program, cli) => {
     .addHelpText("after", examples("draftsync state show drafts/48213/product_files/9900011"))
     .action((address: string, flags: StateFlags) => runShow(cli, address, flags));
   defineEdits(state, cli);
+  defineRebind(state, cli);
   withWorkspaceFlags(state.command("export"))
     .summary("write the whole ledger as JSON")
     .description(

@@ -24,7 +24,7 @@ export interface Workspace {
   reader(): Promise<LedgerReader>;
   /**
    * Opens the client, and starts the sandbox when that is the service. Nothing is sent yet. It is opened once: a later
-   * call gives the same one, whose events go to the new `emit`. Throws `ledger-of-another` where the ledger is bound to
+   * call gives the same one, whose events go to the new `emit`. Throws `ledger-owner-mismatch` where the ledger is bound to
    * another service: a change of the config alone never sends the key to a new address.
    */
   connect(emit: EventSink): Promise<Service>;

@@ -256,7 +256,12 @@ export interface RunRecord {
  */
 export interface Ledger {
   load(): Promise<Recorded>;
-  /** Binds the ledger to a service and a workspace. Refuses with `ledger-of-another` when it belongs to others. */
+  /** Refuses with `ledger-owner-mismatch` when the ledger is bound to another service or workspace. */
+  assertOwner(owner: LedgerOwner): Promise<void>;
+  /**
+   * Binds the ledger to a service and a workspace: for when the first response was accepted from that service, so that a
+   * wrong address never binds it. Refuses as {@link Ledger.assertOwner} does.
+   */
   bind(owner: LedgerOwner): Promise<void>;
   startRun(run: RunRecord): Promise<void>;
   finishRun(runId: string, result: { readonly totals: unknown; readonly status: string }): Promise<void>;

@@ -54,6 +54,16 @@ export interface Recorded {
 /** The service and the workspace that a ledger is bound to; empty before it is bound. */
 export type RecordedOwner = Pick<Recorded, "serviceOrigin" | "workspace">;
 
+/** Whether a ledger may be used for a service and a workspace: it is bound to them, or not bound yet. */
+export function belongsTo(
+  { serviceOrigin, workspace }: RecordedOwner,
+  owner: { readonly origin: string; readonly workspace: string },
+): boolean {
+  return (
+    (serviceOrigin ?? owner.origin) === owner.origin && (workspace ?? owner.workspace) === owner.workspace
+  );
+}
+
 /** What is recorded where there is no ledger yet. */
 export const emptyRecorded: Recorded = {
   lineage: noLineage,

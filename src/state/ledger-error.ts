@@ -26,7 +26,7 @@ import type { HeldLock } from "../model/lock.ts";
  * | ledger-not-empty | an import was to go into a ledger that holds something already |
  * | ledger-import-invalid | what was to be imported is not what `state export` writes |
  * | ledger-failed | the database failed in a way that has no code of its own; see the cause |
- * | ledger-of-another | the ledger belongs to another service or workspace |
+ * | ledger-owner-mismatch | the ledger belongs to another service or workspace |
  * | lock-held | another process holds the lock; see {@link LockHeldError} |
  * | lock-lost | another writer has taken the lock since; the change was not made |
  */
@@ -51,7 +51,7 @@ export type LedgerErrorCode =
   | "ledger-not-empty"
   | "ledger-import-invalid"
   | "ledger-failed"
-  | "ledger-of-another"
+  | "ledger-owner-mismatch"
   | "lock-held"
   | "lock-lost";
 

@@ -1,4 +1,4 @@
-import type { Clock, Ledger, LockStore } from "../model/ports.ts";
+import type { Clock, Ledger, LedgerOwner, LockStore } from "../model/ports.ts";
 import type { ProcessTable } from "../model/process.ts";
 import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
 import type { SlotStore } from "../model/slots.ts";
@@ -37,6 +37,8 @@ export interface StateStore extends Ledger, LockStore, SlotStore, LedgerReader {
    * or serial shows it, and no lock is needed.
    */
   exchangeNotice(status: string | undefined): Promise<string | undefined>;
+  /** Moves the ledger to a new address of the same service. Refuses with `ledger-owner-mismatch` for another workspace. */
+  rebind(owner: LedgerOwner): Promise<void>;
   /** Removes the runs of a command that began before `before` (epoch milliseconds) and sent nothing; how many. */
   forgetQuietRuns(of: { readonly command: string; readonly before: number }): Promise<number>;
 }

@@ -14,7 +14,7 @@ import type {
   RunRecord,
 } from "../model/ports.ts";
 import { type ProcessTable, systemProcesses } from "../model/process.ts";
-import type { Recorded, RecordedOwner } from "../model/recorded.ts";
+import { belongsTo, type Recorded, type RecordedOwner } from "../model/recorded.ts";
 import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
 import type { SlotStore, SlotTable } from "../model/slots.ts";
 import { type EffectSteps, makeEffectSteps } from "./effects.ts";
@@ -104,6 +104,21 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
 
   async lineage(): Promise<string> {
     return this.#read(async (queries) => (await readMeta(queries, this.location)).text("lineage"));
+  }
+
+  async assertOwner(owner: LedgerOwner): Promise<void> {
+    assertSameOwner(await this.owner(), owner, this.location);
+  }
+
+  async rebind(owner: LedgerOwner): Promise<void> {
+    await this.#queue.add({
+      shown: false,
+      apply: async (queries) => {
+        const bound = queries.updateTable("meta").where("service_origin", "is not", null);
+        await bound.set({ service_origin: owner.origin }).execute();
+        await bind(queries, owner, this.location);
+      },
+    });
   }
 
   async bind(owner: LedgerOwner): Promise<void> {
@@ -267,13 +282,17 @@ async function bind(queries: LedgerQueries, owner: LedgerOwner, location: string
     .set({ service_origin: owner.origin, workspace: owner.workspace })
     .where("service_origin", "is", null)
     .execute();
-  const row = await queries.selectFrom("meta").select(["service_origin", "workspace"]).executeTakeFirst();
-  if (row?.service_origin === owner.origin && row.workspace === owner.workspace) return;
+  assertSameOwner(ownerOf(await readMeta(queries, location)), owner, location);
+}
+
+function assertSameOwner(recorded: RecordedOwner, owner: LedgerOwner, location: string): void {
+  if (belongsTo(recorded, owner)) return;
+  const { serviceOrigin, workspace } = recorded;
   throw new LedgerError(
-    "ledger-of-another",
-    `The ledger ${location} belongs to workspace ${row?.workspace} at ${row?.service_origin}, not to ${owner.workspace} at ${owner.origin}.`,
+    "ledger-owner-mismatch",
+    `The ledger ${location} belongs to workspace ${workspace} at ${serviceOrigin}, not to ${owner.workspace} at ${owner.origin}.`,
     {
-      hint: "Name the service and the workspace of this ledger in the config, or set `state` to another ledger.",
+      hint: "Correct the address or the workspace in the config. If the service has moved to a new address: `draftsync state rebind`.",
     },
   );
 }

@@ -135,7 +135,7 @@ function mayBeOneMember(error: unknown): boolean {
     case "ledger-conflict":
     case "ledger-invalid-value":
     case "ledger-disk-full":
-    case "ledger-of-another":
+    case "ledger-owner-mismatch":
       return true;
     default:
       return false;

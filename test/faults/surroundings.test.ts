@@ -35,7 +35,7 @@ describe("a ledger", () => {
     expect((await run("one", "apply", "--auto-approve")).code).toBe(0);
     for (const args of [["plan"], ["apply", "--auto-approve"]]) {
       const refused = await run("two", ...args);
-      expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("[ledger-of-another]") });
+      expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("[ledger-owner-mismatch]") });
       expect(refused.stdout).toBe("");
     }
     expect((await run("one", "plan")).stdout).toContain("No changes.");
@@ -45,6 +45,6 @@ describe("a ledger", () => {
     const cwd = join(folder.path, "one");
     await draftsync(["apply", "--auto-approve"], { cwd });
     const refused = await draftsync(["plan", "--base-url", "https://api.example.com"], { cwd });
-    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("[ledger-of-another]") });
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("[ledger-owner-mismatch]") });
   });
 });

@@ -66,7 +66,7 @@ export interface EndedRound {
 const command = "reconcile";
 
 /** The code of the error that says that the ledger belongs to another workspace, or another service. */
-export const ofAnother = "ledger-of-another";
+export const ofAnother = "ledger-owner-mismatch";
 
 /** Runs that had nothing to send are forgotten after a week, milliseconds: a run a minute is half a million a year. */
 const keepQuietMs = 7 * 86_400_000;

@@ -34,7 +34,7 @@ afterEach(() => ledger.close());
 
 const run = <T>(result: CallResult<T>, sent: (() => Promise<void>) | boolean = true) =>
   runOperation(
-    { ledger, keeper, runId: sampleRun.id, signal: new AbortController().signal },
+    { ledger, bind: async () => {}, keeper, runId: sampleRun.id, signal: new AbortController().signal },
     {
       address: "drafts/7/product_files/1",
       kind: "attach",

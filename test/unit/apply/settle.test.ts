@@ -46,6 +46,7 @@ function runWith(ofAttachments: readonly CallFailure[]): SettleContext {
     runId: sampleRun.id,
     startedAt: now,
     ledger,
+    bind: async () => {},
     keeper: forgetfulKeeper,
     signal,
     clock: { now: () => 1_700_000_000_000, monotonic: () => now },

@@ -43,9 +43,9 @@ export function describeLedgerState(name: string, make: () => Promise<LedgerUnde
       await ledger.bind({ origin: "https://a.example", workspace: "w" });
       const refused = (await reopen()).bind({ origin: "https://b.example", workspace: "w" });
       await expect(refused).rejects.toMatchObject({
-        code: "ledger-of-another",
+        code: "ledger-owner-mismatch",
         message: expect.stringContaining("https://a.example"),
-        hint: expect.stringContaining("`state`"),
+        hint: expect.stringContaining("state rebind"),
       });
       expect(await ledger.load()).toMatchObject({ serviceOrigin: "https://a.example", workspace: "w" });
     });
@@ -54,7 +54,29 @@ export function describeLedgerState(name: string, make: () => Promise<LedgerUnde
       const { ledger } = await make();
       await ledger.bind({ origin: "https://a.example", workspace: "w" });
       const refused = ledger.bind({ origin: "https://a.example", workspace: "other" });
-      await expect(refused).rejects.toMatchObject({ code: "ledger-of-another" });
+      await expect(refused).rejects.toMatchObject({ code: "ledger-owner-mismatch" });
+    });
+
+    test("is asserted without binding", async () => {
+      const { ledger } = await make();
+      const owner = { origin: "https://a.example", workspace: "w" };
+      await ledger.assertOwner(owner);
+      expect(await ledger.owner()).toEqual({});
+      await ledger.bind(owner);
+      await ledger.assertOwner(owner);
+      const refused = ledger.assertOwner({ ...owner, origin: "https://b.example" });
+      await expect(refused).rejects.toMatchObject({ code: "ledger-owner-mismatch" });
+    });
+
+    test("moves to a new address of the same workspace", async () => {
+      const { ledger } = await make();
+      const owner = { origin: "https://a.example", workspace: "w" };
+      await ledger.bind(owner);
+      const other = ledger.rebind({ origin: "https://b.example", workspace: "other" });
+      await expect(other).rejects.toMatchObject({ code: "ledger-owner-mismatch" });
+      expect(await ledger.load()).toMatchObject({ serviceOrigin: "https://a.example" });
+      await ledger.rebind({ ...owner, origin: "https://b.example" });
+      expect(await ledger.load()).toMatchObject({ serviceOrigin: "https://b.example", workspace: "w" });
     });
   });
 

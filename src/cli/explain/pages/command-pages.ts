@@ -157,6 +157,15 @@ export const commandPages = {
       "Follow the hint: settle a doubt with `draftsync resolve`; publish again by raising the revision.",
     ],
   },
+  "not-rebindable": {
+    title: "The ledger cannot be moved to this address",
+    meaning:
+      "It is not bound to a service yet, so there is nothing to move; or one of the two is the sandbox, which is never the same service as another. Nothing was changed.",
+    cure: [
+      "Not bound: run `draftsync apply`. The first response that is accepted from the service binds the ledger.",
+      "Sandbox: give each service a ledger of its own with `state`, DRAFTSYNC_STATE or --state.",
+    ],
+  },
   "import-file-unreadable": {
     title: "The list of addresses cannot be read",
     meaning: "`draftsync import --file` names it.",

@@ -150,12 +150,13 @@ export const ledgerPages = {
       "Run again; if it stays so, restore the ledger from a backup.",
     ],
   },
-  "ledger-of-another": {
+  "ledger-owner-mismatch": {
     title: "The ledger belongs to another workspace or another service",
     meaning:
       "Its records are about another service: a plan would delete the wrong files, and the key would go to an address that only the config names, which a pull request can change. So no command that calls the service sends anything.",
     cure: [
       "Name the workspace and the service of this ledger in the config; --base-url and DRAFTSYNC_BASE_URL count too.",
+      "If the same service has a new address: `draftsync state rebind`, with that address in the config or in --base-url. Files and products keep their ids.",
       "Or give this workspace a ledger of its own: `state`, DRAFTSYNC_STATE or --state.",
     ],
   },
