@@ -14,6 +14,7 @@ import { runDraft } from "./draft-run.ts";
 import { duplicateProduct } from "./product-change.ts";
 import { driftEffects } from "./record-drift.ts";
 import { type CallShortfall, isLimited, RunBudget, type RunLimits } from "./run-budget.ts";
+import { makeRecordedFiles } from "./same-file.ts";
 import type { ChangeTracker } from "./tracker.ts";
 import { makeTracker } from "./tracker.ts";
 import { allEnded } from "./unrecorded.ts";
@@ -128,7 +129,13 @@ async function carryOutAll({ context, tracker, plan, concurrency, halt }: Work):
       throw error;
     }
   };
-  const tools = { context, tracker, uploads: makeUploads(context), guarded };
+  const tools = {
+    context,
+    tracker,
+    uploads: makeUploads(context),
+    recorded: makeRecordedFiles(context.ledger),
+    guarded,
+  };
   const ends = new Map<number, Promise<DraftEnd>>();
   for (const draft of drafts)
     ends.set(

@@ -7,6 +7,7 @@ import { stages, stagesOf } from "../model/stage.ts";
 import { adoptFile, attachFile, detachFile, settleDoubt, updateFile } from "./attachment-change.ts";
 import { type ApplyContext, type ChangeEnd, isHeld } from "./context.ts";
 import { publishDraft } from "./product-change.ts";
+import { holderOf, plannedFile, type RecordedFiles, sameFileFailure } from "./same-file.ts";
 import type { ChangeTracker } from "./tracker.ts";
 import { allEnded } from "./unrecorded.ts";
 import type { Uploads } from "./uploads.ts";
@@ -27,6 +28,7 @@ export interface DraftEnd {
 interface DraftTools {
   readonly context: ApplyContext;
   readonly uploads: Uploads;
+  readonly recorded: RecordedFiles;
   readonly tracker: ChangeTracker;
   /** Stops the whole run at once when the work throws. */
   readonly guarded: <T>(work: () => Promise<T>) => Promise<T>;
@@ -57,6 +59,8 @@ export async function runDraft(tools: DraftTools, work: DraftWork): Promise<Draf
 
 /** What one draft's run knows so far. */
 interface Progress {
+  /** Every change of the draft. */
+  readonly items: readonly Item[];
   /** Files that this run has attached or confirmed: `product_files/9900011`. */
   readonly attached: Set<string>;
   productId?: number;
@@ -73,7 +77,7 @@ async function runStages(tools: DraftTools, work: DraftWork, halt: AbortControll
   const blocked = work.changes.filter(isBlocked);
   for (const change of blocked) tracker.block(change);
   const doubt = blocked[0]?.address;
-  const progress: Progress = { attached: new Set() };
+  const progress: Progress = { items, attached: new Set() };
   for (const stage of stages) {
     const due = items.filter((item) => item.stages.includes(stage) && !tracker.hasEnded(item.change));
     if (due.length === 0) continue;
@@ -104,7 +108,8 @@ async function runItem(tools: DraftTools, { item, stage, progress, halt }: ItemW
   const { change } = item;
   const { attached } = progress;
   tracker.start(change);
-  const end = await tools.guarded(() => carryOut(tools, { item, stage, attached, signal: halt.signal }));
+  const step = { item, items: progress.items, stage, attached, signal: halt.signal };
+  const end = await tools.guarded(() => carryOut(tools, step));
   if (end.outcome === "done") {
     if (end.fileId !== undefined) attached.add(fileName(change, end.fileId));
     if (end.productId !== undefined) progress.productId = end.productId;
@@ -119,13 +124,16 @@ async function runItem(tools: DraftTools, { item, stage, progress, halt }: ItemW
 
 interface Step {
   readonly item: Item;
+  /** Every change of the draft. */
+  readonly items: readonly Item[];
   readonly stage: Stage;
   /** Files that this run has attached or confirmed: `product_files/9900011`. */
   readonly attached: ReadonlySet<string>;
   readonly signal: AbortSignal;
 }
 
-async function carryOut(tools: DraftTools, { item, stage, attached, signal }: Step): Promise<ChangeEnd> {
+async function carryOut(tools: DraftTools, step: Step): Promise<ChangeEnd> {
+  const { item, stage, attached, signal } = step;
   const { context } = tools;
   const { change } = item;
   switch (change.action) {
@@ -134,7 +142,7 @@ async function carryOut(tools: DraftTools, { item, stage, attached, signal }: St
       if (stage === "upload") return uploadFor(tools, item);
       if (stage === "detach" && change.action === "replace")
         return detach(context, { change, attached, signal });
-      return attachFile(context, { change, fileId: fileIdOf(item), signal });
+      return (await sameFile(tools, step)) ?? attachFile(context, { change, fileId: fileIdOf(item), signal });
     case "update":
       return isProtectChange(change) ? protect(context, change) : updateFile(context, { change, signal });
     case "delete":
@@ -177,6 +185,18 @@ async function uploadFor({ uploads }: DraftTools, item: Item): Promise<ChangeEnd
   const end = await uploads.fileIdFor(change.after);
   if (end.outcome === "done") item.fileId = end.fileId;
   return end;
+}
+
+/** The end of an upload whose file turned out to be that of another entry; `undefined` when it is not. */
+async function sameFile({ recorded }: DraftTools, { item, items }: Step): Promise<ChangeEnd | undefined> {
+  const { change, fileId } = item;
+  if (fileId === undefined) return undefined;
+  const files = items.map((each) => ({
+    change: each.change,
+    fileId: each.fileId ?? plannedFile(each.change),
+  }));
+  const holder = await holderOf({ address: change.address, fileId }, files, recorded);
+  return holder === undefined ? undefined : sameFileFailure(fileId, holder);
 }
 
 function fileIdOf({ change, fileId }: Item): number {

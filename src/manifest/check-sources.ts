@@ -61,7 +61,37 @@ export async function checkSources(options: CheckSourcesOptions): Promise<Diagno
     const result = await check(path, tools);
     return users.flatMap((use) => settle(use, result, textOf));
   });
-  return (await Promise.all(checked)).flat();
+  return [...(await Promise.all(checked)).flat(), ...equalContents(uses, textOf)];
+}
+
+/**
+ * Entries of one list whose files have the same content. A service may take both for one file, and a list holds a file once:
+ * whether two of them can be attached must not depend on the service or on what was uploaded before.
+ */
+function equalContents(uses: readonly SourceUse[], textOf: TextOf): Diagnostic[] {
+  const first = new Map<string, SourceUse>();
+  return uses.flatMap((use) => {
+    const { attachment, file, path, span } = use;
+    if (attachment?.content === undefined) return [];
+    const { draftId, kind } = attachment.address;
+    const name = `${draftId}/${kind}/${attachment.content.sha256}`;
+    const other = first.get(name);
+    if (other === undefined) {
+      first.set(name, use);
+      return [];
+    }
+    const text = textOf(file);
+    const { line } = text.place(other.span[0]);
+    const finding = {
+      code: "same-content-twice",
+      message: `The source ${quote(path)} has the same content as ${quote(other.path)} on line ${line}`,
+      hint: "Keep one of the two entries, or change one of the files: a list holds a file once.",
+      address: formatAddress(attachment.address),
+      span,
+      related: other.span,
+    };
+    return [text.diagnose(finding)];
+  });
 }
 
 function settle(use: SourceUse, result: CheckedSource, textOf: TextOf): Diagnostic[] {

@@ -7,7 +7,13 @@ import { lazily } from "../model/lazily.ts";
 import { placeAt } from "../model/position.ts";
 import type { Recorded, RecordedAttachment, RecordedOperation } from "../model/recorded.ts";
 import { confirmedState } from "../model/recorded.ts";
-import { attributeNames, changedAttributes, fileResource, hasAttributes } from "../model/resource.ts";
+import {
+  attributeNames,
+  changedAttributes,
+  fileResource,
+  hasAttributes,
+  pickAttributes,
+} from "../model/resource.ts";
 import { makeUnmanagedTest } from "./declared.ts";
 import type { Differences } from "./differences.ts";
 import { blockingDoubts, inDoubtChange } from "./doubts.ts";
@@ -31,14 +37,18 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
   for (const operation of doubts.values()) {
     if (operation.kind === "attach") changes.push(...diffDoubt(operation, wanted(), index));
   }
+  const files = new FilesOfList();
   for (const { address, attachment } of inOrder) {
-    if (doubts.has(address)) continue;
-    const found = findRecorded(address, attachment, { index, wanted, claimed });
-    if (found === "same-file") {
-      diagnostics.push(sameFileTwice(address, attachment, index));
+    const own = index.at(address);
+    const fileId = knownFile(attachment, own, index);
+    const holder = fileId === undefined ? undefined : files.take(attachment, fileId, address);
+    if (fileId !== undefined && holder !== undefined) {
+      diagnostics.push(sameFileTwice(attachment, { address, fileId, holder }));
       continue;
     }
-    const change = compare(address, attachment, found?.record, index);
+    if (doubts.has(address)) continue;
+    const found = findRecorded(attachment, own, { index, wanted, claimed });
+    const change = compare(address, attachment, found, index);
     if (change === undefined) unchanged.push(address);
     else changes.push(change);
     if (found === undefined) continue;
@@ -48,16 +58,15 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     claimed.add(found.former);
     changes.push(...formerRemoval(found.former, wanted()));
   }
+  const isLeft = ({ address }: RecordedAttachment) => !wanted().has(address) && !doubts.has(address);
+  const all = accounted < recorded.attachments.length ? recorded.attachments : [];
+  const left = all.filter((attachment) => !claimed.has(attachment) && isLeft(attachment));
   const isUnmanaged = makeUnmanagedTest(desired);
-  const unmanaged: string[] = [];
-  const left = accounted < recorded.attachments.length ? recorded.attachments : [];
-  for (const attachment of left) {
-    const { address } = attachment;
-    if (claimed.has(attachment) || wanted().has(address) || doubts.has(address)) continue;
-    if (isUnmanaged(attachment)) unmanaged.push(address);
-    else changes.push(removal(attachment, { address, reason: "not_in_manifest" }));
+  const [kept, removed] = [left.filter(isUnmanaged), left.filter((each) => !isUnmanaged(each))];
+  for (const attachment of removed) {
+    changes.push(removal(attachment, { address: attachment.address, reason: "not_in_manifest" }));
   }
-  return { changes, unchanged, unmanaged, diagnostics };
+  return { changes, unchanged, unmanaged: kept.map(({ address }) => address), diagnostics };
 }
 
 interface Addressed {
@@ -73,6 +82,36 @@ function addressed({ drafts }: Desired): readonly Addressed[] {
       all.push({ address: formatAddress(attachment.address), attachment });
   }
   return all.sort((a, b) => compareText(a.address, b.address));
+}
+
+/** The files that entries of one list name, in the order of the addresses: those that are named by id come first. */
+class FilesOfList {
+  #list = "";
+  readonly #holders = new Map<number, string>();
+
+  /** Notes the file of an entry; returns the address of the entry that has it already. */
+  take(
+    { address: { draftId, kind } }: DesiredAttachment,
+    fileId: number,
+    address: string,
+  ): string | undefined {
+    const list = `${draftId}/${kind}`;
+    if (list !== this.#list) this.#holders.clear();
+    this.#list = list;
+    const holder = this.#holders.get(fileId);
+    if (holder === undefined) this.#holders.set(fileId, address);
+    return holder;
+  }
+}
+
+/** The file of an entry, as far as it is known: that of its record, unless its content changed; else that of its upload. */
+function knownFile(
+  attachment: DesiredAttachment,
+  own: RecordedAttachment | undefined,
+  index: RecordedIndex,
+): number | undefined {
+  const isOwn = own !== undefined && !isOtherContent(attachment, own, index);
+  return isOwn ? own.fileId : fileIdOf(attachment, index);
 }
 
 /** An attachment in doubt; and once it is settled, the file that it takes the place of. */
@@ -110,18 +149,18 @@ interface Found {
 }
 
 /**
- * The record of a desired attachment: by its address; else, or when that has another content, the file that is attached
- * under another address. `same-file` when another desired attachment is that file.
+ * The record of a desired attachment: its own, by address; else, or when that has another content, that of its file under
+ * another address. A record that another entry accounts for is none.
  */
 function findRecorded(
-  address: string,
   attachment: DesiredAttachment,
+  atAddress: RecordedAttachment | undefined,
   search: Search,
-): Found | "same-file" | undefined {
-  const own = search.index.at(address);
-  if (own !== undefined && !isOtherContent(attachment, own, search.index)) return { record: own };
+): Found | undefined {
+  const { index, claimed } = search;
+  const own = atAddress !== undefined && claimed.has(atAddress) ? undefined : atAddress;
+  if (own !== undefined && !isOtherContent(attachment, own, index)) return { record: own };
   const elsewhere = findElsewhere(attachment, search);
-  if (elsewhere === "same-file") return elsewhere;
   if (elsewhere === undefined) return own === undefined ? undefined : { record: own };
   return own === undefined ? { record: elsewhere } : { record: elsewhere, former: own };
 }
@@ -130,12 +169,10 @@ function findRecorded(
 function findElsewhere(
   attachment: DesiredAttachment,
   { index, wanted, claimed }: Search,
-): RecordedAttachment | "same-file" | undefined {
+): RecordedAttachment | undefined {
   const fileId = fileIdOf(attachment, index);
   const sameFile = fileId === undefined ? undefined : index.ofFile(attachment, fileId);
-  if (sameFile !== undefined) {
-    return wanted().has(sameFile.address) || claimed.has(sameFile) ? "same-file" : sameFile;
-  }
+  if (sameFile !== undefined) return claimed.has(sameFile) ? undefined : sameFile;
   if (attachment.content === undefined) return undefined;
   return index.ofContent(attachment).find((other) => !wanted().has(other.address) && !claimed.has(other));
 }
@@ -149,20 +186,25 @@ function fileIdOf(attachment: DesiredAttachment, index: RecordedIndex): number |
 function compare(
   address: string,
   attachment: DesiredAttachment,
-  known: RecordedAttachment | undefined,
+  found: Found | undefined,
   index: RecordedIndex,
 ): AttachmentChange | undefined {
   const { kind } = attachment.address;
-  if (known !== undefined && isAsDesired(address, attachment, known, index)) return undefined;
-  const after = desiredState(attachment, index);
-  if (known === undefined) {
+  if (found === undefined) {
+    const after = desiredState(attachment, index);
     const attributes = changedAttributes(kind, {}, attachment.attributes);
     return { address, action: "create", reason: "not_recorded", before: null, after, attributes };
   }
-  const attributes = changedAttributes(kind, index.knownAttributes(known), attachment.attributes);
+  const { record: known, former } = found;
+  const isReplaced = isOtherContent(attachment, known, index);
+  const replaced = isReplaced ? known : former;
+  const wanted = replaced === undefined ? attachment : withCarried(attachment, replaced, index);
+  if (isAsDesired(address, wanted, known, index)) return undefined;
+  const after = desiredState(wanted, index);
+  const attributes = changedAttributes(kind, index.knownAttributes(known), wanted.attributes);
   const before = recordedState(known, address);
   const confirmed = confirmedState(known.provenance);
-  if (isOtherContent(attachment, known, index)) {
+  if (isReplaced) {
     return { address, action: "replace", reason: "content_changed", before, after, attributes, confirmed };
   }
   const same = orderState({ ...after, file_id: known.fileId });
@@ -178,6 +220,15 @@ function compare(
     };
   }
   return { address, action: "adopt", reason: "renamed", before, after: same, attributes, confirmed };
+}
+
+/** With the recorded value of every attribute that is not managed: the file that takes the place of another keeps them. */
+function withCarried(
+  attachment: DesiredAttachment,
+  replaced: RecordedAttachment,
+  index: RecordedIndex,
+): DesiredAttachment {
+  return { ...attachment, attributes: { ...index.knownAttributes(replaced), ...attachment.attributes } };
 }
 
 /** Of a large catalogue nearly everything is: no states are made of it. */
@@ -220,7 +271,7 @@ function desiredState(attachment: DesiredAttachment, index: RecordedIndex): Atta
   });
 }
 
-/** What apply may make of an attachment in doubt: only what is still desired, with the content that was sent. */
+/** What apply may make of an attachment in doubt: only what is still desired, with the content and attributes that were sent. */
 function settleableState(
   { intent }: RecordedOperation,
   attachment: DesiredAttachment | undefined,
@@ -228,7 +279,9 @@ function settleableState(
 ): AttachmentState | null {
   if (attachment === undefined || intent.fileId === undefined) return null;
   if (attachment.content?.sha256 !== intent.sha256) return null;
-  return orderState({ ...desiredState(attachment, index), file_id: intent.fileId });
+  const sent = pickAttributes(attachment.address.kind, intent.attributes ?? {});
+  const attributes = { ...sent, ...attachment.attributes };
+  return orderState({ ...desiredState({ ...attachment, attributes }, index), file_id: intent.fileId });
 }
 
 /** `address` names the change; the record's own one is told when it is another. */
@@ -256,15 +309,17 @@ function removal(
   };
 }
 
-function sameFileTwice(address: string, attachment: DesiredAttachment, index: RecordedIndex): Diagnostic {
-  const fileId = fileIdOf(attachment, index);
-  const other = fileId === undefined ? undefined : index.ofFile(attachment, fileId);
+/** The entry is left alone: what the list asks for is that the file is attached, and it is by the other entry. */
+function sameFileTwice(
+  { file, position }: DesiredAttachment,
+  { address, fileId, holder }: { readonly address: string; readonly fileId: number; readonly holder: string },
+): Diagnostic {
   return {
-    severity: "error",
+    severity: "warning",
     code: "same-file-twice",
-    message: `${address} is file ${fileId}, which is attached already as ${other?.address}; a draft holds a file once`,
-    hint: "Keep one of the two entries.",
+    message: `${address} is file ${fileId}, which ${holder} names already; its attributes are ignored`,
+    hint: "Keep one of the two entries: a list holds a file once.",
     address,
-    place: placeAt(attachment.file, attachment.position),
+    place: placeAt(file, position),
   };
 }

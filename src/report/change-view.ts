@@ -1,5 +1,5 @@
 import { parseAddress } from "../model/address.ts";
-import type { Action, AttachmentState, Change, Reason } from "../model/change.ts";
+import type { Action, AttachmentState, Change, Reason, ReplaceChange } from "../model/change.ts";
 import { isBlocked, isProtectChange } from "../model/change.ts";
 import type { AttributeName } from "../model/resource.ts";
 import { attributeNames } from "../model/resource.ts";
@@ -135,6 +135,7 @@ function valuesOf(change: Change): ValueView[] {
       return [
         contentValue(change.before, change.after),
         ...attributeValues(change.before, change.after, change.attributes),
+        ...keptValues(change),
       ];
     case "publish":
       return [revisionValue(change.before?.revision, change.after.revision)];
@@ -145,6 +146,17 @@ function valuesOf(change: Change): ValueView[] {
     case "in_doubt":
       return [];
   }
+}
+
+/** What the new file has in common with the recorded one: also attributes that are not managed keep their values. */
+function keptValues({ after, attributes }: ReplaceChange): ValueView[] {
+  const kept = order.flatMap((name) => {
+    const value = after[name];
+    if (value === undefined || attributes.includes(name)) return [];
+    const shown = JSON.stringify(value);
+    return [shown.length > 60 ? name : `${name} ${shown}`];
+  });
+  return kept.length === 0 ? [] : [{ kind: "value", name: "kept", after: kept.join(", ") }];
 }
 
 function revisionValue(before: number | undefined, after: number): ValueView {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { World } from "../../support/world.ts";
 import { startWorld } from "../../support/world.ts";
 
@@ -62,4 +62,94 @@ test("a file whose upload turns out to be the one that is attached is never deta
   expect(world.requests().filter((request) => request.startsWith("DELETE"))).toEqual([]);
   expect(world.sandbox.state().attachments).toMatchObject([{ fileId }]);
   expect((await world.plan()).changes).toEqual([]);
+});
+
+describe("an upload that turns out to be the file of another entry", () => {
+  const list = (...entries: string[]) => `draft: 2\nproduct_files: [${entries.join(", ")}]\npublish: true\n`;
+  const byId = "{ file_id: 10, renderer: vray }";
+  const byKey = "{ upload_key: in/a, renderer: arnold }";
+  const failure = { code: "same-file-attached" };
+  const end = (address: string) =>
+    world.events.find((event) => event.type === "change_finished" && event.address === address);
+  const key = "drafts/2/product_files/upload_key:in/a";
+
+  beforeEach(() => {
+    const attributes = { upload_key: "in/a", status: "success", file_id: 10 };
+    const body = JSON.stringify({ data: { id: "u-1", type: "upload", attributes } });
+    const headers = { "content-type": "application/vnd.api+json" };
+    world.proxy.choose = ({ method, path }) =>
+      method === "POST" && path === "/api/uploads"
+        ? { type: "answer", status: 201, headers, body }
+        : undefined;
+  });
+
+  /** The entry by its id holds the file, and later plans work. */
+  async function expectNextRunsToWork(): Promise<void> {
+    const plan = await world.plan();
+    expect(plan.diagnostics).toMatchObject([{ code: "same-file-twice", severity: "warning" }]);
+    expect((await world.apply()).totals).toMatchObject({ failed: 0, skipped: 0 });
+    expect((await world.plan()).changes).toEqual([]);
+    const { attachments, products } = world.sandbox.state();
+    expect(attachments.filter(({ draftId }) => draftId === 2)).toMatchObject([
+      { fileId: 10, attributes: { renderer: "vray" } },
+    ]);
+    expect(products.filter(({ draftId }) => draftId === 2)).toHaveLength(1);
+  }
+
+  test("fails when the other entry is attached already, whose attributes stay", async () => {
+    await world.write(list(byId).replace("publish: true\n", ""));
+    await world.apply();
+    await world.write(list(byId, byKey));
+    await world.apply();
+    expect(end(key)).toMatchObject({ outcome: "rejected", failure });
+    expect(end("drafts/2/product")).toMatchObject({ outcome: "skipped" });
+    await expectNextRunsToWork();
+  });
+
+  test("fails when both are new", async () => {
+    await world.write(list(byId, byKey));
+    await world.apply();
+    expect(end(key)).toMatchObject({ outcome: "rejected", failure });
+    expect(end("drafts/2/product_files/10")).toMatchObject({ outcome: "done" });
+    await expectNextRunsToWork();
+  });
+
+  test("fails for the second of two uploads that give one file, and later plans work", async () => {
+    await world.write(list(byKey, "{ upload_key: in/b }"));
+    await world.apply();
+    expect(end(key)).toMatchObject({ outcome: "done" });
+    expect(end("drafts/2/product_files/upload_key:in/b")).toMatchObject({ outcome: "rejected", failure });
+    expect((await world.plan()).diagnostics).toMatchObject([{ code: "same-file-twice" }]);
+    expect((await world.apply()).totals).toMatchObject({ failed: 0, skipped: 0 });
+    expect((await world.plan()).changes).toEqual([]);
+  });
+});
+
+describe("two sources with the same content in one list", () => {
+  const two = "draft: 2\nproduct_files: [{ source: ../b.glb }, { source: ../c.glb }]\n";
+  const one = "draft: 2\nproduct_files: [{ source: ../b.glb }]\n";
+  const files = { "b.glb": "same", "c.glb": "same" };
+
+  test.each([
+    ["an empty ledger", [] as const],
+    ["one that has the first", [[one, { "b.glb": "same" }]] as const],
+    ["one that has the second", [[one.replace("b.glb", "c.glb"), { "c.glb": "same" }]] as const],
+    ["one that has both with other contents", [[two, { "b.glb": "1", "c.glb": "2" }]] as const],
+    [
+      "one that had them the other way round",
+      [
+        [two, { "b.glb": "same", "c.glb": "2" }],
+        [two, { "b.glb": "1", "c.glb": "same" }],
+      ] as const,
+    ],
+  ])("are the same error with %s", async (_name, history) => {
+    for (const [manifest, contents] of history) {
+      await world.write(manifest, contents);
+      expect((await world.apply()).totals).toMatchObject({ failed: 0, skipped: 0 });
+    }
+    await world.write(two, files);
+    await expect(world.plan()).rejects.toThrow(
+      '2 same-content-twice The source "c.glb" has the same content as "b.glb" on line 2',
+    );
+  });
 });

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { linkSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { loadManifests } from "../../../src/manifest/load-manifests.ts";
 import { complete } from "../../support/complete.ts";
 import { briefs, workspace } from "./support.ts";
@@ -13,6 +13,32 @@ const one = (source: string) => `draft: 1\nproduct_files:\n  - source: ${source}
 function loadIn(root: string, sources: "hash" | "stat" = "hash") {
   return loadManifests({ root, patterns: ["m/*.yaml"], sources });
 }
+
+describe("two sources with the same content", () => {
+  const list = (kind: string) => `${kind}:\n  - source: a.fbx\n  - source: b.fbx\n`;
+  const load = (manifest: string, second: string) =>
+    loadIn(workspace({ "m/a.yaml": manifest, "m/a.fbx": "same", "m/b.fbx": second }));
+
+  test.each(["product_files", "promotional_files"])("in %s are an error that names both", async (kind) => {
+    const { diagnostics } = await load(`draft: 1\n${list(kind)}`, "same");
+    expect(diagnostics).toMatchObject([
+      {
+        severity: "error",
+        code: "same-content-twice",
+        message: 'The source "m/b.fbx" has the same content as "m/a.fbx" on line 3',
+        place: { file: "m/a.yaml", line: 4 },
+      },
+    ]);
+  });
+
+  test("are no mistake when the contents differ, or the lists do", async () => {
+    expect((await load(`draft: 1\n${list("product_files")}`, "other")).diagnostics).toEqual([]);
+    const lists = "draft: 1\nproduct_files: [{ source: a.fbx }]\npromotional_files: [{ source: b.fbx }]\n";
+    expect(
+      (await load(`${lists}---\ndraft: 2\nproduct_files: [{ source: b.fbx }]\n`, "same")).diagnostics,
+    ).toEqual([]);
+  });
+});
 
 type Prepare = (root: string) => void | Promise<void>;
 

@@ -210,14 +210,99 @@ describe("attachments", () => {
     });
   });
 
-  test("two entries that are the same file are an error, and neither is planned twice", () => {
-    const attachments = [wantedSource(1, "a.glb", "same"), wantedFile(1, 10)];
-    const recorded = recordedWith({
-      attachments: [recordedFile(1, 10, { address: "drafts/1/product_files/source:a.glb", sha256: "same" })],
+  describe("two entries that turn out to be the same file", () => {
+    const named = wanted(1, "product_files", { by: "upload_key", uploadKey: "in/a" });
+    const upload = { uploadId: "u1", uploadKey: "in/a", status: "success", fileId: 10, at: 0 } as const;
+    const histories = {
+      "neither is recorded": recordedWith({ uploads: [upload] }),
+      "the one by its id is recorded": recordedWith({
+        uploads: [upload],
+        attachments: [recordedFile(1, 10, { attributes: { renderer: "vray" } })],
+      }),
+      "the other is recorded": recordedWith({
+        uploads: [upload],
+        attachments: [recordedFile(1, 10, { address: "drafts/1/product_files/upload_key:in/a" })],
+      }),
+    };
+
+    test.each(Object.entries(histories))(
+      "%s: the one by its id holds it, with a warning",
+      (_name, recorded) => {
+        const attachments = [named, wantedFile(1, 10, { renderer: "vray" })];
+        const plan = planOf(desiredWith({ drafts: [draftWith(1, { attachments })] }), recorded);
+        expect(plan.diagnostics).toMatchObject([{ code: "same-file-twice", severity: "warning" }]);
+        expect(plan.diagnostics[0]?.message).toContain("upload_key:in/a is file 10");
+        expect(plan.changes.map(({ address }) => address)).toEqual(
+          recorded === histories["the one by its id is recorded"] ? [] : ["drafts/1/product_files/10"],
+        );
+      },
+    );
+
+    test("the former content of a source may be kept by its id", () => {
+      const attachments = [wantedSource(1, "a.glb", "new"), wantedFile(1, 10)];
+      const recorded = recordedWith({
+        attachments: [recordedFile(1, 10, { address: "drafts/1/product_files/source:a.glb", sha256: "old" })],
+      });
+      const desired = desiredWith({ drafts: [draftWith(1, { attachments })] });
+      expect(planOf(desired, recorded).diagnostics).toEqual([]);
+      expect(lines(desired, recorded)).toEqual([
+        "adopt renamed drafts/1/product_files/10",
+        "create not_recorded drafts/1/product_files/source:a.glb",
+      ]);
     });
-    const plan = planOf(desiredWith({ drafts: [draftWith(1, { attachments })] }), recorded);
-    expect(plan.diagnostics.map(({ code }) => code)).toEqual(["same-file-twice"]);
-    expect(plan.changes).toEqual([]);
+  });
+
+  describe("an attribute that is not managed any more", () => {
+    const source = "drafts/1/product_files/source:a.glb";
+    const old = recordedFile(1, 10, {
+      address: source,
+      sha256: "old",
+      attributes: { file_format: "fbx", renderer: "vray", is_native: true },
+    });
+    const desired = (content: string) =>
+      desiredWith({
+        drafts: [draftWith(1, { attachments: [wantedSource(1, "a.glb", content, { file_format: "glb" })] })],
+      });
+
+    test("keeps its recorded value when the content is replaced", () => {
+      const [change] = planOf(desired("new"), recordedWith({ attachments: [old] })).changes;
+      expect(change).toMatchObject({
+        action: "replace",
+        attributes: ["file_format"],
+        after: { file_format: "glb", renderer: "vray", is_native: true },
+      });
+    });
+
+    test("keeps it when a file that is attached takes the place of the recorded one", () => {
+      const former = recordedFile(1, 9, { sha256: "new", attributes: { file_format: "glb" } });
+      const plan = planOf(desired("new"), recordedWith({ attachments: [former, old] }));
+      expect(plan.changes.find(({ address }) => address === source)).toMatchObject({
+        action: "update",
+        attributes: ["renderer", "is_native"],
+        after: { file_id: 9, renderer: "vray", is_native: true },
+      });
+    });
+
+    test("keeps the value that an attachment in doubt was sent with", () => {
+      const attach = doubt({
+        address: source,
+        kind: "attach",
+        intent: { fileId: 11, sha256: "new", attributes: { file_format: "glb", renderer: "vray" } },
+      });
+      const plan = planOf(desired("new"), recordedWith({ attachments: [old], inDoubt: [attach] }));
+      expect(plan.changes.find(({ address }) => address === source)?.after).toMatchObject({
+        renderer: "vray",
+      });
+    });
+
+    test("is not carried when an unsettled update may have changed it", () => {
+      const update = doubt({ address: source, kind: "update", intent: { attributes: { renderer: "x" } } });
+      const [change] = planOf(
+        desired("new"),
+        recordedWith({ attachments: [old], inDoubt: [update] }),
+      ).changes;
+      expect(change?.after).toEqual(expect.not.objectContaining({ renderer: expect.anything() }));
+    });
   });
 });
 

@@ -278,6 +278,14 @@ export const callPages = {
       "Run `draftsync apply` again to upload it anew.",
     ],
   },
+  "same-file-attached": {
+    title: "An upload turned out to be the file of another entry",
+    meaning:
+      "Only once an upload has ended is it known which file it gives. Another entry of the same list has that file, so it was not attached a second time, and that entry's attributes stay.",
+    cure: [
+      "Keep one of the two entries. Until then the entry named by an upload is left alone, with a warning.",
+    ],
+  },
   "storage-refused": {
     title: "Object storage refused a file",
     meaning:

@@ -86,6 +86,12 @@ export const manifestPages = {
     meaning: "A draft holds a file once, with one set of attributes.",
     cure: ["Keep one of the two entries."],
   },
+  "same-content-twice": {
+    title: "Two sources of one list have the same content",
+    meaning:
+      "The service may make one file of both, and a list holds a file once. Found when the files are read: by `plan` and `apply`, not by `validate`.",
+    cure: ["Keep one of the two entries, or change one of the two files."],
+  },
   "file-in-two-drafts": {
     title: "The same file is attached to two drafts",
     meaning: "That is possible, and more often a copied entry whose id was not changed.",

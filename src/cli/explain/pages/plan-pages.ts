@@ -15,8 +15,9 @@ export const planPages = {
   "same-file-twice": {
     title: "Two entries turn out to be the same file",
     meaning:
-      "An upload or source of one entry has become the file that another entry names by its id. A draft holds a file once.",
+      "An upload or source of one entry is the file of another entry of the same list, which holds a file once. The other entry counts, and the attributes of this one are ignored.",
     cure: ["Keep one of the two entries."],
+    ending: "goes-on",
   },
   "duplicate-of-unpublished-draft": {
     title: "A duplicate is asked for of a draft that has no product",
