@@ -28,7 +28,7 @@ export interface ReadYamlOptions<T> {
   readonly file: string;
   readonly bytes: Uint8Array;
   readonly schema: SchemaChoice<T>;
-  /** `one`: a file without a document, or with a second one, is an error. `many` unless told. */
+  /** `one`: a file without a document, or with a second one, is an error. The default is `many`. */
   readonly documents?: "one" | "many";
   /** Little is read in all: compiling the schema would take longer. What comes of it is the same. */
   readonly isLittle?: boolean;

@@ -94,7 +94,7 @@ const styles: Readonly<Record<string, (value: string, indent: string) => Written
   }),
 };
 
-describe("every text arrives as it was written, in every style, or is an error where YAML does not allow it", () => {
+describe("every text arrives unchanged in every style, or is an error where YAML does not allow it", () => {
   test.each(Object.entries(styles))("%s", (_name, write) => {
     const options = fc.record({ crlf: fc.boolean(), bom: fc.boolean() });
     fc.assert(
