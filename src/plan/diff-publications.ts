@@ -14,6 +14,7 @@ export function diffPublications(desired: Desired, recorded: Recorded): Differen
   const blocked = new Set(doubts.map(({ address }) => address));
   const latest = publicationsInForce(recorded);
   const changes: Change[] = doubts.map((operation) => inDoubtChange(operation));
+  const hasFiles = makeFilesTest(recorded);
   const unchanged: string[] = [];
   const diagnostics: Diagnostic[] = [];
   for (const draft of desired.drafts) {
@@ -27,6 +28,7 @@ export function diffPublications(desired: Desired, recorded: Recorded): Differen
     const { revision } = draft.publish;
     if (published === undefined || revision > published.revision) {
       changes.push(publication(address, revision, published));
+      if (!hasFiles(draft)) diagnostics.push(publishWithoutFiles(address, draft));
       continue;
     }
     unchanged.push(address);
@@ -72,6 +74,24 @@ function publication(address: string, revision: number, published: RecordedPubli
     after: { revision },
     attributes: ["revision"],
     ...(published === undefined ? {} : { confirmed: confirmedState(published.provenance) }),
+  };
+}
+
+/** Whether a draft has a file once the plan is applied: one that it declares, or a recorded one of a list that it leaves out. */
+function makeFilesTest(recorded: Recorded): (draft: DesiredDraft) => boolean {
+  return ({ draftId, managed, attachments }) =>
+    attachments.length > 0 ||
+    recorded.attachments.some((file) => file.draftId === draftId && !managed.includes(file.kind));
+}
+
+function publishWithoutFiles(address: string, draft: DesiredDraft): Diagnostic {
+  return {
+    severity: "warning",
+    code: "publish-without-files",
+    message: `${address}: no file is attached to draft ${draft.draftId} when it is published`,
+    hint: "Add its files to the manifest, or remove `publish` until they are there: publishing cannot be undone.",
+    address,
+    place: placeAt(draft.file, draft.publish?.position ?? draft.position),
   };
 }
 

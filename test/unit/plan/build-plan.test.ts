@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { desiredWith, draftWith, planOf, recordedWith, wantedFile } from "../../support/planning.ts";
+import {
+  desiredWith,
+  draftWith,
+  planOf,
+  recordedFile,
+  recordedWith,
+  wantedFile,
+} from "../../support/planning.ts";
 import { doubt, lines } from "./support.ts";
 
 const publish = { revision: 1, position: 1 };
@@ -12,7 +19,7 @@ describe("publications", () => {
       wish: 1,
       recorded: recordedWith(),
       changes: ["publish not_published drafts/1/product [revision]"],
-      codes: [],
+      codes: ["publish-without-files"],
     },
     {
       name: "published",
@@ -26,7 +33,7 @@ describe("publications", () => {
       wish: 2,
       recorded: recordedWith({ publications: published(1) }),
       changes: ["publish revision_raised drafts/1/product [revision]"],
-      codes: [],
+      codes: ["publish-without-files"],
     },
     {
       name: "lowered",
@@ -54,6 +61,18 @@ describe("publications", () => {
     const plan = planOf(desiredWith({ drafts }), recorded);
     expect(lines(desiredWith({ drafts }), recorded)).toEqual(changes);
     expect(plan.diagnostics.map(({ code }) => code)).toEqual(codes);
+  });
+
+  test.each([
+    { name: "a declared file", attachments: [wantedFile(1, 10)], recorded: recordedWith() },
+    {
+      name: "a recorded file of a list that is left out",
+      managed: ["promotional_files"] as const,
+      recorded: recordedWith({ attachments: [recordedFile(1, 10)] }),
+    },
+  ])("publishes a draft with $name without a warning", ({ recorded, attachments = [], managed }) => {
+    const draft = draftWith(1, { publish, attachments, ...(managed === undefined ? {} : { managed }) });
+    expect(planOf(desiredWith({ drafts: [draft] }), recorded).diagnostics).toEqual([]);
   });
 
   test("a draft that no manifest names any more keeps its publication, so that it is not published twice", () => {

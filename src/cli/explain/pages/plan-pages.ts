@@ -38,6 +38,16 @@ export const planPages = {
     cure: ["Nothing needs to be done. Write `publish: true` again to say that the product is meant."],
     ending: "goes-on",
   },
+  "publish-without-files": {
+    title: "A draft is about to be published without files",
+    meaning:
+      "Its manifest declares no file and the ledger records none that stays. Files that were attached outside draftsync are not known to it.",
+    cure: [
+      "Add the files of the draft to its manifest, or remove `publish` until they are there.",
+      "If the files are attached already, adopt them first: `draftsync import`.",
+    ],
+    ending: "goes-on",
+  },
   "revision-lowered": {
     title: "A lower revision is asked for than is published already",
     meaning: "Revisions only go up: each one publishes once more. A lower number does nothing.",
