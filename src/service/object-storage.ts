@@ -14,6 +14,7 @@ import { openSource, SourceError } from "./source-file.ts";
 import { tellStorageCalls } from "./storage-calls.ts";
 import { placeStorage, type StoragePlace, type StorageRules } from "./storage-place.ts";
 import { type AskCredentials, StorageSession } from "./storage-session.ts";
+import { failWhenStalled, StorageStalledError } from "./storage-stall.ts";
 
 /** What object storage is opened with. */
 export interface ObjectStorageParts {
@@ -21,6 +22,8 @@ export interface ObjectStorageParts {
   readonly root: string;
   readonly rules: StorageRules;
   readonly connections: ConnectionOptions;
+  /** How long a storage may make no progress, milliseconds. */
+  readonly timeoutMs: number;
   /** Asks the service for upload credentials. */
   readonly askCredentials: AskCredentials;
   readonly clock: Clock;
@@ -41,9 +44,7 @@ const mostParts = 10_000;
 const partsAtOnce = 2;
 const filesAtOnce = 4;
 
-const connectionTimeoutMs = 10_000;
-/** Without a byte in either direction. */
-const socketTimeoutMs = 60_000;
+const maxConnectMs = 10_000;
 const storageAttempts = 3;
 
 /**
@@ -125,7 +126,7 @@ type AllowedPlace = Extract<StoragePlace, { type: "allowed" }>;
 /** The SDK is large: it is loaded by the first upload, not by every command. */
 async function openClient(
   { endpoint, region }: AllowedPlace,
-  { rules, connections, clock, emit }: ObjectStorageParts,
+  { rules, connections, clock, emit, timeoutMs }: ObjectStorageParts,
   session: StorageSession,
 ): Promise<S3Client> {
   const { S3Client } = await import("@aws-sdk/client-s3");
@@ -139,8 +140,9 @@ async function openClient(
     responseChecksumValidation: "WHEN_REQUIRED",
     maxAttempts: storageAttempts,
     requestHandler: {
-      connectionTimeout: connectionTimeoutMs,
-      socketTimeout: socketTimeoutMs,
+      connectionTimeout: Math.min(timeoutMs, maxConnectMs),
+      // Without a byte in either direction.
+      socketTimeout: timeoutMs,
       ...(agent === undefined ? {} : { httpsAgent: agent, httpAgent: agent }),
     },
     // Where bytes may go is decided by `placeStorage` alone.
@@ -159,6 +161,7 @@ async function openClient(
     },
   });
   tellStorageCalls(client, { clock, emit });
+  failWhenStalled(client, timeoutMs);
   return client;
 }
 
@@ -217,7 +220,7 @@ async function putInParts(source: OpenSource, place: Place): Promise<void> {
   try {
     await upload.done();
   } catch (error) {
-    throw stopped ?? error;
+    throw stopped instanceof SourceError ? stopped : error;
   } finally {
     leave();
     body.destroy();
@@ -273,7 +276,10 @@ function explain(file: StoredSource, error: unknown, redactor: Redactor): PutFai
   return failed("not_sent", {
     code: "storage-failed",
     message: `${file.source} could not be put into object storage: ${detail}`,
-    hint: "Run the command again. If it stays so, check the network to the storage and service.profile.storage.",
+    hint:
+      error instanceof StorageStalledError && error.hint !== undefined
+        ? error.hint
+        : "Run the command again. If it stays so, check the network to the storage and service.profile.storage.",
     ...(status === undefined ? {} : { status }),
     errors: [],
     stops: "operation",

@@ -75,6 +75,7 @@ export function assembleService(options: ServiceOptions, circumstances: Circumst
     root: options.root,
     rules: { settings: profile.storage, baseUrl },
     connections: options,
+    timeoutMs: options.timeoutMs,
     askCredentials,
     clock,
     emit,

@@ -45,13 +45,26 @@ export function readRateHints(header: HeaderLookup, now: number): RateHints {
   };
 }
 
+/** The longest wait of a list or a repeated header; an element that is neither seconds nor a date is left out. */
 function readRetryAfter(text: string | undefined, serverNow: number): number | undefined {
-  if (text === undefined) return undefined;
-  const seconds = readNumber(text);
-  if (seconds !== undefined) return Math.min(seconds * 1000, longestMs);
-  const date = Date.parse(text);
-  return Number.isNaN(date) ? undefined : clamp(date - serverNow);
+  const waits = (text?.match(retryAfterElement) ?? []).flatMap((element) => {
+    const seconds = readNumber(element);
+    if (seconds !== undefined) return [Math.min(seconds * 1000, longestMs)];
+    // The oldest form names no zone; all of them are in GMT.
+    const date = httpDate.test(element.trim())
+      ? Date.parse(element.replace(/(GMT)?\s*$/, " GMT"))
+      : Number.NaN;
+    return Number.isNaN(date) ? [] : [clamp(date - serverNow)];
+  });
+  return waits.length === 0 ? undefined : Math.max(...waits);
 }
+
+/** Up to the next comma, except for the one after the day of a date. */
+const retryAfterElement = /(?:\s*[A-Z][a-z]+,)?[^,]+/g;
+
+/** The three forms of RFC 9110 §5.6.7; `Date.parse` alone takes `-5` for a date. */
+const httpDate =
+  /^(?:[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} [\d:]{8} GMT|[A-Z][a-z]+day, \d{2}-[A-Z][a-z]{2}-\d{2} [\d:]{8} GMT|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})$/;
 
 function readExhausted(header: HeaderLookup, serverNow: number): number | undefined {
   const waits = [

@@ -18,9 +18,10 @@ interface Setup {
   readonly endpoint?: string;
   readonly profile?: (storageUrl: string) => unknown;
   readonly interrupts?: Interrupts;
+  readonly timeoutMs?: number;
 }
 
-async function setUp({ fail, expiration, endpoint, profile, interrupts }: Setup = {}) {
+async function setUp({ fail, expiration, endpoint, profile, interrupts, timeoutMs }: Setup = {}) {
   const storage = await startStorageServer(fail);
   closeAfterTest(() => storage.close());
   const root = await makeFolder();
@@ -36,7 +37,12 @@ async function setUp({ fail, expiration, endpoint, profile, interrupts }: Setup 
   };
   const harness = await startHarness(
     () => answer(201, { data: { type: "upload_credential", id: "1", attributes } }),
-    { root, profile: profile?.(storage.url), ...(interrupts === undefined ? {} : { interrupts }) },
+    {
+      root,
+      profile: profile?.(storage.url),
+      ...(interrupts === undefined ? {} : { interrupts }),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    },
   );
   return { ...harness, storage, root };
 }
@@ -214,6 +220,30 @@ describe("storing a source", () => {
     expect(await putting).toMatchObject({ outcome: "not_sent", failure: { code: "aborted" } });
     expect(storage.objects.size).toBe(0);
   });
+
+  it.each([
+    ["a small file", small, () => true, ["PUT"]],
+    ["a large file", large, ({ query }: StorageRequest) => query.has("partNumber"), ["POST", "PUT", "PUT"]],
+  ] as const)(
+    "ends %s when the storage accepts it and never responds: one request each, no retry",
+    async (...row) => {
+      const [, content, stalls, methods] = row;
+      const { service, storage, root } = await setUp({
+        fail: (request) => (stalls(request) ? "stall" : undefined),
+        timeoutMs: 300,
+      });
+      const files = await Promise.all(["a.bin", "b.bin"].map((name) => planSource(root, name, content)));
+      const first = await service.storage.put(files[0] ?? never(), noSignal());
+      expect(first).toMatchObject({ outcome: "not_sent", failure: { code: "storage-failed" } });
+      expect(first.outcome === "done" ? "" : first.failure.message).toContain("for 0.3 s");
+      expect(storage.requests.map(({ method }) => method)).toEqual(methods);
+      // The next file does not wait as long again.
+      expect(await service.storage.put(files[1] ?? never(), noSignal())).toMatchObject({
+        outcome: "not_sent",
+      });
+      expect(storage.requests).toHaveLength(methods.length);
+    },
+  );
 
   it("sends nothing at all once it is aborted", async () => {
     const { service, server, root } = await setUp();

@@ -18,6 +18,19 @@ describe("Retry-After", () => {
     ],
     ["more than anyone waits", { "retry-after": "99999999999999" }, 365 * 86_400_000],
     ["no number and no date", { "retry-after": "soon" }, undefined],
+    ["a negative number", { "retry-after": "-5" }, undefined],
+    ["nothing", { "retry-after": "" }, undefined],
+    ["a number with a unit", { "retry-after": "10 seconds" }, undefined],
+    ["a list as its longest", { "retry-after": "5, 10" }, 10_000],
+    ["a list as its longest, in any order", { "retry-after": "10,5 , 7" }, 10_000],
+    ["a list of which a part is unreadable", { "retry-after": "soon, 5, -20" }, 5000],
+    [
+      "a list of a date and seconds",
+      { "retry-after": "Sun, 01 Mar 2026 12:00:30 GMT, 5, Sun, 01 Mar 2026 12:00:20 GMT" },
+      30_000,
+    ],
+    ["the date of RFC 850", { "retry-after": "7, Sunday, 01-Mar-26 12:00:30 GMT" }, 30_000],
+    ["the date of asctime", { "retry-after": "Sun Mar  1 12:00:30 2026" }, 30_000],
   ])("reads %s", (_name, headers, ms) => {
     expect(read(headers).retryAfterMs).toBe(ms);
   });
