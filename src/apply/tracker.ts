@@ -54,7 +54,8 @@ export function makeTracker({ clock, emit, stopped, budget, onRunFailure }: Trac
     totals[columnOf(end)] += 1;
     const at = clock.now();
     const { address, action } = change;
-    const ms = Math.round(clock.monotonic() - (started.get(change) ?? clock.monotonic()));
+    const endedAt = clock.monotonic();
+    const ms = Math.round(endedAt - (started.get(change) ?? endedAt));
     emit({ type: "change_finished", at, address, action, ms, ...eventPart(end) });
   };
   return {

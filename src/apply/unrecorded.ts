@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { DraftsyncError, messageOf } from "../model/errors.ts";
 import type { Outcome } from "../model/outcome.ts";
 import type { UnrecordedOutcome } from "../model/recovery.ts";
@@ -7,6 +8,9 @@ export interface LostRecord extends UnrecordedOutcome {
   /** Of its recovery file; absent when none could be written, and the outcome was handed to the user. */
   readonly path?: string;
 }
+
+/** Outcomes that the error names; the recovery files hold all of them. */
+const maxShown = 5;
 
 const words: Readonly<Record<Outcome, string>> = {
   done: "done",
@@ -25,8 +29,10 @@ export class OutcomesNotRecordedError extends DraftsyncError {
   readonly outcomes: readonly LostRecord[];
 
   constructor(outcomes: readonly LostRecord[], cause: unknown) {
-    super(`${messageOf(cause)} What was sent could not be recorded: ${outcomes.map(nameOf).join("; ")}.`, {
+    const what = outcomes.length === 1 ? "1 outcome" : `${outcomes.length} outcomes`;
+    super(`${messageOf(cause)} ${what} could not be recorded.`, {
       code: "outcome-not-recorded",
+      details: detailsOf(outcomes),
       hint: hintFor(outcomes, cause),
       cause,
     });
@@ -70,9 +76,23 @@ function joinFailures(reasons: readonly unknown[]): unknown {
   return new OutcomesNotRecordedError([...outcomes.values()], first.cause);
 }
 
+/** A handful, those first that cannot be undone, and where all of them are. */
+function detailsOf(outcomes: readonly LostRecord[]): readonly string[] {
+  const isFinal = ({ operation: { kind } }: LostRecord) => kind === "publish" || kind === "duplicate";
+  const shown = [...outcomes.filter(isFinal), ...outcomes.filter((one) => !isFinal(one))].slice(0, maxShown);
+  const more = outcomes.length - shown.length;
+  const paths = outcomes.flatMap(({ path }) => (path === undefined ? [] : [path]));
+  const folders = new Set(paths.length === 1 ? paths : paths.map((path) => dirname(path)));
+  return [
+    ...shown.map(nameOf),
+    ...(more > 0 ? [`and ${more} more`] : []),
+    ...[...folders].map((place) => `saved in ${place}`),
+  ];
+}
+
 function nameOf({ operation, result, productId, path }: LostRecord): string {
   const { method, address } = operation;
   const product = productId === undefined ? "" : `, product ${productId}`;
-  const kept = path === undefined ? "" : `, kept in ${path}`;
-  return `${method} ${operation.path} for ${address} (${words[result.outcome]}${product}${kept})`;
+  const printed = path === undefined ? ", printed above as JSON" : "";
+  return `${method} ${operation.path} for ${address}: ${words[result.outcome]}${product}${printed}`;
 }

@@ -144,8 +144,9 @@ function ended({ uploadId, status, rawStatus, message, fileId }: UploadStatus): 
     outcome: "rejected",
     failure: {
       code: "upload-failed",
-      message: `the service could not process upload ${uploadId} (status ${rawStatus})${message === undefined ? "" : `: ${message}`}`,
-      hint: "Check that the file opens and is of a kind the marketplace takes; run apply again to upload it anew.",
+      message: `upload ${uploadId}: the service could not process the file (status ${rawStatus})${message === undefined ? "" : `: ${message}`}`,
+      subject: `upload ${uploadId}`,
+      hint: "Check that the file opens and that the marketplace supports its format, then run apply again.",
       errors: [],
       stops: "operation",
     },

@@ -84,10 +84,13 @@ async function applyLocked(
       ? await prepare(cli, workspace, flags)
       : await prepareSaved(cli, workspace, { file, flags });
   const { plan, whole, placeOf } = prepared;
-  await present(cli, prepared, { isSaved: file !== undefined, json: flags.json });
+  const isNothing = plan.changes.every(isBlocked);
+  // What keeps the service from being called, such as a missing key, is reported before a plan that nobody can apply.
+  if (!isNothing) await workspace.connect(() => {});
+  const isReviewed = file !== undefined && (flags.autoApprove === true || !cli.terminal.interactive);
+  await present(cli, prepared, { isReviewed, json: flags.json });
   if (await refuse(cli, workspace, { ...prepared, flags, removedDrafts: consentTo(cli, file, flags) }))
     return cli.end(exitCode.refused);
-  const isNothing = plan.changes.every(isBlocked);
   // What was seen to be otherwise than recorded is no decision of anybody: the ledger takes it in without a question.
   if (isNothing && (plan.drift ?? []).length === 0) {
     return cli.end(plan.changes.length > 0 ? exitCode.inDoubt : exitCode.done);
@@ -124,17 +127,17 @@ async function applyLocked(
   }
 }
 
-/** Shows what is going to be applied; of a saved plan, whose changes were reviewed, what they come to. */
+/** Shows what is going to be applied: the changes before a question, the totals of a saved plan without one. */
 async function present(
   cli: Cli,
   { plan, progress }: Prepared,
-  { isSaved, json }: { readonly isSaved: boolean; readonly json: boolean | undefined },
+  { isReviewed, json }: { readonly isReviewed: boolean; readonly json: boolean | undefined },
 ): Promise<void> {
   if (json) announce(cli, plan);
   if (progress !== undefined)
     cli.terminal.log({ level: "info", text: `${progress}\n`, isResult: json !== true });
   if (json || (progress !== undefined && plan.changes.length === 0)) return;
-  await (isSaved ? showPlanSummary(cli, plan) : showPlan(cli, plan, { format: "text" }));
+  await (isReviewed ? showPlanSummary(cli, plan) : showPlan(cli, plan, { format: "text" }));
 }
 
 interface Prepared {

@@ -62,16 +62,16 @@ export function listenForInterrupts({
   const endWithin = (ms: number) => void deadlines.push(setTimeout(end, ms));
   const onFirst = () => {
     drain.abort();
-    say("\nInterrupted: ending what is on its way, for 5 s at most. Interrupt again to cut it off.\n");
+    say("\nWaiting up to 5 s for requests in flight. Press Ctrl-C again to cut them off.\n");
     patience = setTimeout(() => {
-      say("\nCutting off what has not ended within 5 s.\n");
+      say("\nRequests in flight did not end within 5 s: cutting them off.\n");
       cutOff.abort();
     }, drainMs);
     endWithin(longestAfterFirstMs);
   };
   const onSecond = () => {
     clearTimeout(patience);
-    say("\nInterrupted again: cutting off what is on its way.\n");
+    say("\nCutting off requests in flight.\n");
     cutOff.abort();
     endWithin(longestAfterSecondMs);
   };

@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { nearest } from "../manifest/nearest.ts";
 import { defineApply } from "./apply.ts";
 import type { Cli, DefineCommand } from "./cli.ts";
 import { examples } from "./cli.ts";
@@ -58,7 +59,7 @@ export function makeProgram(cli: Cli, version: string, first?: string): Command 
     .configureOutput({
       writeOut: terminal.out,
       writeErr: (text) => terminal.log({ level: "error", text, code: "bad-usage" }),
-      outputError: (text) => tellUsage(terminal, text.trim()),
+      outputError: (text) => tellUsage(terminal, correctSuggestion(text.trim(), first)),
     })
     .showSuggestionAfterError(true)
     .configureHelp({ sortSubcommands: false, showGlobalOptions: true })
@@ -89,6 +90,30 @@ Exit codes:
   defineHelp(program);
   inherit(program);
   return program;
+}
+
+/** Commands of other tools, and what does the same here. */
+const synonyms: ReadonlyMap<string, string> = new Map([
+  ["check", "validate"],
+  ["deploy", "apply"],
+  ["diff", "plan"],
+  ["export", "state export"],
+  ["lint", "validate"],
+  ["log", "history"],
+  ["logs", "history"],
+  ["recover", "state recover"],
+  ["status", "plan"],
+  ["sync", "apply"],
+  ["unlock", "lock release"],
+]);
+
+/** Commander also suggests commands that have little in common with the word, such as import for export. */
+function correctSuggestion(text: string, first: string | undefined): string {
+  const [, sentence, word = ""] = /^(error: unknown command '(.*)')/.exec(text) ?? [];
+  if (sentence === undefined) return text;
+  const suggested = /\(Did you mean (?:one of )?(.*)\?\)$/.exec(text)?.[1]?.split(", ") ?? [];
+  const meant = nearest(word, suggested, 4) ?? (word === first ? synonyms.get(word) : undefined);
+  return meant === undefined ? sentence : `${sentence}\n(Did you mean ${meant}?)`;
 }
 
 /** `text` is a sentence of commander, with its label. */

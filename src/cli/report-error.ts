@@ -55,8 +55,9 @@ export function reportError(error: unknown, terminal: ErrorTerminal): ExitCode {
 }
 
 function tellError(error: DraftsyncError, terminal: ErrorTerminal): void {
-  const { message, code, hint, place, request } = error;
+  const { message, code, details, hint, place, request } = error;
   const facts = {
+    ...(details.length === 0 ? {} : { details }),
     ...(hint === undefined ? {} : { hint }),
     ...(place === undefined ? {} : { place: formatPlace(place) }),
     ...(request === undefined ? {} : { request }),

@@ -44,7 +44,7 @@ export const defineUploads: DefineCommand = (program, cli) => {
     .action((file: string | undefined, flags: CreateFlags) => runCreate(cli, file, flags));
   withWorkspaceFlags(uploads.command("get"))
     .summary("read one upload")
-    .description("Reads an upload: its status, and the id of its file once it is processed.")
+    .description("Reads an upload: its key, its status, and the id of its file once it is processed.")
     .argument("<id>", "upload id")
     .addHelpText("after", examples("draftsync uploads get up_17"))
     .action((id: string, flags: WorkspaceFlags) => runGet(cli, id, flags));
@@ -56,8 +56,8 @@ export const defineUploads: DefineCommand = (program, cli) => {
     .action((ids: string[], flags: WorkspaceFlags) => runList(cli, ids, flags));
 };
 
-function uploadJson({ uploadId, rawStatus, message, fileId }: UploadStatus) {
-  return { upload_id: uploadId, status: rawStatus, message, file_id: fileId };
+function uploadJson({ uploadId, uploadKey, rawStatus, message, fileId }: UploadStatus) {
+  return { upload_id: uploadId, upload_key: uploadKey, status: rawStatus, message, file_id: fileId };
 }
 
 /** Secrets only when they were asked for; times as everywhere, ISO 8601. */

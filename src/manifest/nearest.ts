@@ -1,12 +1,12 @@
 /**
- * The candidate that is most like a word, or `undefined` when none is near: at most a third of the letters
+ * The candidate that is most like a word, or `undefined` when none is near: at most one of `lettersPerTypo` letters
  * (and always one) inserted, left out, changed or swapped with a neighbour. Case and Unicode form do not count.
  */
-export function nearest(word: string, candidates: readonly string[]): string | undefined {
+export function nearest(word: string, candidates: readonly string[], lettersPerTypo = 3): string | undefined {
   const plain = fold(word);
   if (plain.length > 60) return undefined;
   let best: string | undefined;
-  let bestDistance = Math.max(1, Math.floor(plain.length / 3)) + 1;
+  let bestDistance = Math.max(1, Math.floor(plain.length / lettersPerTypo)) + 1;
   for (const candidate of candidates) {
     const distance = editDistance(plain, fold(candidate));
     if (distance < bestDistance) {

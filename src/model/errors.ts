@@ -4,6 +4,8 @@ import type { Place } from "./position.ts";
 export interface ErrorDetails {
   /** Stable, kebab-case; scripts may rely on it. */
   readonly code: string;
+  /** Lines below the message: the first few of many things. */
+  readonly details?: readonly string[];
   /** What the user can do about it. */
   readonly hint?: string;
   /** Where in the user's files. */
@@ -20,6 +22,7 @@ export interface ErrorDetails {
 export class DraftsyncError extends Error {
   override readonly name: string = "DraftsyncError";
   readonly code: string;
+  readonly details: readonly string[];
   readonly hint: string | undefined;
   readonly place: Place | undefined;
   readonly request: { readonly method: string; readonly url: string } | undefined;
@@ -27,6 +30,7 @@ export class DraftsyncError extends Error {
   constructor(message: string, details: ErrorDetails) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = details.code;
+    this.details = details.details ?? [];
     this.hint = details.hint;
     this.place = details.place;
     this.request = details.request;

@@ -26,6 +26,8 @@ export interface CallFailure {
   readonly code: string;
   /** One sentence, without secrets; may hold text from the service. */
   readonly message: string;
+  /** The request or the file that the message begins with, before a colon; the rest of the message is the cause. */
+  readonly subject?: string;
   readonly hint?: string;
   readonly status?: number;
   readonly errors: readonly ApiError[];

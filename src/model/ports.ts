@@ -74,6 +74,8 @@ export interface UploadStatus {
   readonly status: "pending" | "success" | "failed";
   /** The service's own word: queued, processing, success or anything else. */
   readonly rawStatus: string;
+  /** Of the object; absent when the service does not return it. */
+  readonly uploadKey?: string;
   readonly message?: string;
   /** Once `success`. */
   readonly fileId?: number;

@@ -23,13 +23,14 @@ export function formatDiagnostics(diagnostics: readonly Diagnostic[], paint: Pal
 
 /** An error that ended a command, in the form of a diagnostic. */
 export function formatError(error: DraftsyncError, paint: Palette): string {
-  const { message, code, hint, place, request } = error;
+  const { message, code, details, hint, place, request } = error;
   const where =
     request === undefined
       ? ""
       : `\n  ${paint("muted", "-->")} ${inertLine(`${request.method} ${request.url}`)}`;
   const diagnostic = { severity: "error", code, message, ...(place === undefined ? {} : { place }) } as const;
-  const text = `${formatDiagnostic(diagnostic, paint)}${where}`;
+  const lines = details.map((line) => `\n  ${inertLine(line)}`).join("");
+  const text = `${formatDiagnostic(diagnostic, paint)}${where}${lines}`;
   return hint === undefined ? text : `${text}\n${hintLine(hint, paint)}`;
 }
 

@@ -41,6 +41,9 @@ const failure = z
   .object({
     code: text.describe("Stable, kebab-case"),
     message: text.describe("One sentence; may hold text from the service"),
+    subject: text
+      .exactOptional()
+      .describe("The request or file that the message begins with, before a colon; the rest is the cause"),
     hint: text.exactOptional(),
     status: z.int().exactOptional(),
     errors: z.array(apiError).readonly(),

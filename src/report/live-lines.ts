@@ -85,7 +85,7 @@ export function formatStatus(state: RunState, now: number): string {
 }
 
 function formatProgress(state: RunState, now: number): string {
-  const { phase, ended, changes, calls, expected } = state;
+  const { phase, ended, changes, failed, inDoubt, calls, expected } = state;
   const leftMs = state.leftMs(now);
   const left = leftMs === undefined ? "" : `about ${formatSeconds(Math.max(1, leftMs / 1000))} left`;
   switch (phase) {
@@ -96,6 +96,8 @@ function formatProgress(state: RunState, now: number): string {
     case "running":
       return joined([
         `${formatCount(ended)} of ${plural(changes, "change")}`,
+        failed === 0 ? "" : `${formatCount(failed)} failed`,
+        inDoubt === 0 ? "" : `${formatCount(inDoubt)} in doubt`,
         formatCalls(calls, expected),
         left,
       ]);

@@ -4,6 +4,7 @@ import type { ApiError, CallFailure } from "../model/outcome.ts";
 import type { Place } from "../model/position.ts";
 import { formatPlace } from "../model/position.ts";
 import { symbols } from "./change-view.ts";
+import { causeOf, type FailureGroup } from "./failure-groups.ts";
 import { inertLine } from "./inert-text.ts";
 import type { Palette, Tone } from "./palette.ts";
 import { formatCount, formatMilliseconds, formatSeconds, plural } from "./quantities.ts";
@@ -27,8 +28,8 @@ const past: Readonly<Record<Finished["action"], string>> = {
   noop: "unchanged",
 };
 
-/** What became of a change: a line, with the service's own words and the manifest line below it when it failed. */
-export function formatFinished(event: Finished, paint: Palette, placeOf: PlaceFinder): string {
+/** How a change ended, in one line. */
+export function formatFinished(event: Finished, paint: Palette): string {
   const address = inertLine(event.address);
   const symbol = symbols[event.action].padStart(3);
   switch (event.outcome) {
@@ -39,49 +40,94 @@ export function formatFinished(event: Finished, paint: Palette, placeOf: PlaceFi
       const verb = isDraft ? "protection recorded" : past[event.action];
       return `${paint("added", symbol)} ${address} ${verb}${product} ${time}`;
     }
-    case "deferred":
     case "skipped":
-      return `${paint("muted", symbol)} ${address} ${paint("warning", "skipped")} because of ${inertLine(event.because ?? "")}`;
+      return `${paint("muted", symbol)} ${address} ${paint("warning", "skipped")}: ${reasonOf(event)}`;
+    case "deferred":
+      return `${paint("muted", symbol)} ${address} ${paint("warning", "deferred")} to the next run`;
     case "rejected":
     case "not_sent":
     case "unknown": {
       const word = event.outcome === "unknown" ? "in doubt" : "failed";
-      const lines = [`${paint("error", symbol)} ${address} ${paint("error", word)}`];
-      if (event.failure !== undefined)
-        lines.push(...formatFailure(event.address, event.failure, { paint, placeOf }));
-      return lines.join("\n");
+      const cause = event.failure === undefined ? "" : `: ${inertLine(event.failure.message)}`;
+      return `${paint("error", symbol)} ${address} ${paint("error", word)}${cause}`;
     }
   }
 }
 
-interface FailureOptions {
-  readonly paint: Palette;
-  readonly placeOf: PlaceFinder;
+/** Why a change was skipped: something else failed, or the run was stopped. */
+function reasonOf({ because = "" }: Finished): string {
+  if (because === "interrupted") return "the run was interrupted";
+  const isAddress = parseAddress(because) !== undefined;
+  return isAddress ? `${inertLine(because)} did not succeed` : `the run stopped (${inertLine(because)})`;
 }
 
-function formatFailure(address: string, failure: CallFailure, { paint, placeOf }: FailureOptions): string[] {
-  const lines = [`      ${inertLine(failure.message)}  ${paint("muted", `[${failure.code}]`)}`];
-  for (const error of failure.errors) lines.push(...formatApiError(address, error, { paint, placeOf }));
-  if (failure.errors.length === 0) {
-    const place = placeOf(address);
-    if (place !== undefined) lines.push(`      ${paint("muted", "-->")} ${inertLine(formatPlace(place))}`);
-  }
-  if (failure.hint !== undefined) lines.push(`      ${paint("info", "hint:")} ${inertLine(failure.hint)}`);
-  return lines;
+/**
+ * What failed, or is in doubt, for one cause:
+ *
+ * ```
+ * error: the service finds the request not valid (422)  [invalid]
+ *   service: Not valid: no such renderer (/data/attributes/renderer)
+ *   12 changes failed:
+ *     drafts/48213/product_files/9900011 (manifests/dragon.yaml:5:17)
+ *     and 11 more; --verbose lists them
+ *   hint: Correct the manifest where the errors point.
+ * ```
+ */
+export function formatFailureGroup(
+  group: FailureGroup<CallFailure>,
+  paint: Palette,
+  placeOf: PlaceFinder,
+): string {
+  const { isDoubt, failure, count, addresses } = group;
+  const label = isDoubt ? paint("warning", "in doubt:") : paint("error", "error:");
+  const service = failure.errors.map((error) => `  ${paint("muted", "service:")} ${formatApiError(error)}`);
+  const what = `${plural(count, "change")}${isDoubt ? "" : " failed"}`;
+  const named = addresses.map((address) => `    ${formatWhere(address, failure, placeOf)}`);
+  const more = count - addresses.length;
+  // A failure that stops the run is not about the changes that met it first.
+  const affected =
+    failure.stops === "run"
+      ? [`  ${what}, and the run stopped.`]
+      : [
+          `  ${what}:`,
+          ...named,
+          ...(more > 0 ? [`    and ${formatCount(more)} more; --verbose lists them`] : []),
+        ];
+  return [
+    `${label} ${inertLine(withoutDetail(failure))}  ${paint("muted", `[${failure.code}]`)}`,
+    ...service,
+    ...affected,
+    ...(failure.hint === undefined ? [] : [`  ${paint("info", "hint:")} ${inertLine(failure.hint)}`]),
+  ].join("\n");
 }
 
-/** A JSON:API error object; its pointer leads to the line of the manifest that holds the value. */
-function formatApiError(address: string, error: ApiError, { paint, placeOf }: FailureOptions): string[] {
-  const { title, detail, source } = error;
-  const words = [title, detail].filter((text) => text !== undefined && text !== "").join(": ");
+/** The cause without the text of the service's errors, which have lines of their own. */
+function withoutDetail(failure: CallFailure): string {
+  const cause = causeOf(failure);
+  const detail = failure.errors
+    .map((error) => error.detail ?? error.title ?? "")
+    .filter((text) => text !== "");
+  const end = `: ${detail.join("; ")}`;
+  return detail.length > 0 && cause.endsWith(end) ? cause.slice(0, -end.length) : cause;
+}
+
+/** An address and the line of the manifest that holds it, or the value that the service's pointer names. */
+function formatWhere(address: string, { errors }: CallFailure, placeOf: PlaceFinder): string {
+  const attributes = errors.flatMap(({ source }) => {
+    const name = /^\/data\/attributes\/([^/]+)$/.exec(source?.pointer ?? "")?.[1];
+    return name === undefined ? [] : [name];
+  });
+  const place = placeOf(address, attributes[0]);
+  return place === undefined
+    ? inertLine(address)
+    : `${inertLine(address)} (${inertLine(formatPlace(place))})`;
+}
+
+/** A JSON:API error object. */
+function formatApiError({ title, detail, source }: ApiError): string {
+  const text = [title, detail].filter((part) => part !== undefined && part !== "").join(": ");
   const pointer = source?.pointer;
-  const attribute = pointer === undefined ? undefined : /^\/data\/attributes\/([^/]+)$/.exec(pointer)?.[1];
-  const place = placeOf(address, attribute);
-  const lines = [
-    `      ${paint("muted", "service:")} ${inertLine(words)}${pointer === undefined ? "" : paint("muted", ` (${inertLine(pointer)})`)}`,
-  ];
-  if (place !== undefined) lines.push(`      ${paint("muted", "-->")} ${inertLine(formatPlace(place))}`);
-  return lines;
+  return inertLine(pointer === undefined ? text : `${text} (${pointer})`);
 }
 
 const waits: Readonly<Record<WaitState["reason"], string>> = {
@@ -137,11 +183,6 @@ export function formatRunFinished(
   const head = isWhole ? "Applied:" : isNothing ? "Nothing was applied:" : "Applied in part:";
   const line = `${paint("strong", head)} ${counts.join(", ")}. ${plural(calls, "call")} in ${formatMilliseconds(ms)}.`;
   return stopped === "interrupted"
-    ? `${line}\nInterrupted: what is left stands in the next \`draftsync plan\`.`
+    ? `${line}\nInterrupted. Run \`draftsync plan\` to see what's left.`
     : line;
-}
-
-/** Whether a change was not even begun, because the whole run was stopped: the last line counts it. */
-export function isLeftByStop({ outcome, because }: Finished): boolean {
-  return outcome === "skipped" && because !== undefined && parseAddress(because) === undefined;
 }

@@ -1,9 +1,12 @@
 import type { Event, EventSink } from "../model/event.ts";
 import type { LogEntry, LogSink } from "../model/log.ts";
+import type { CallFailure } from "../model/outcome.ts";
+import { causeOf, type FailureGroup, FailureGroups } from "./failure-groups.ts";
 import { formatLive, formatStatus, type LiveDisplay } from "./live-lines.ts";
 import type { Palette } from "./palette.ts";
 import type { PlaceFinder } from "./progress-text.ts";
-import { formatFinished, formatRunFinished, formatWaiting, isLeftByStop } from "./progress-text.ts";
+import { formatFailureGroup, formatFinished, formatRunFinished, formatWaiting } from "./progress-text.ts";
+import { plural } from "./quantities.ts";
 import { type RateBound, RunState } from "./run-state.ts";
 
 /** Where and how progress is shown. */
@@ -21,7 +24,10 @@ export interface ProgressOptions {
   readonly every: (ms: number, work: () => void) => () => void;
 }
 
-/** Shows events as they come. `stop` takes the live lines away; to be called on every way out. */
+/**
+ * Shows events as they come, and what failed at the end, by cause. `stop` takes the live lines away and shows what failed so
+ * far; to be called on every way out.
+ */
 export interface Progress {
   readonly emit: EventSink;
   stop(): void;
@@ -35,10 +41,14 @@ const nextStatusMs = 30_000;
 /** In a log only waits of this length are worth a line, milliseconds. */
 const longWaitMs = 2000;
 
+/** Causes that are shown in full. */
+const maxGroups = 10;
+
 /** Follows a run on a stream for people. */
 export function makeProgress(options: ProgressOptions): Progress {
   const { log, paint, placeOf, live, now } = options;
   const state = new RunState(options.bound);
+  const failures = new FailureGroups<CallFailure>();
   let stopTicking: (() => void) | undefined;
   let nextStatusAt = Number.POSITIVE_INFINITY;
 
@@ -47,7 +57,7 @@ export function makeProgress(options: ProgressOptions): Progress {
     if (now() < nextStatusAt) return;
     nextStatusAt = now() + nextStatusMs;
     const message = formatStatus(state, now());
-    if (message !== "") log({ level: "info", text: `    ${message}\n`, message, code: "progress" });
+    if (message !== "") write({ level: "info", text: `    ${message}\n`, message, code: "progress" });
   };
   const begin = () => {
     if (stopTicking !== undefined) return;
@@ -55,39 +65,85 @@ export function makeProgress(options: ProgressOptions): Progress {
     stopTicking = live === undefined ? options.every(1000, tellStatus) : options.every(frameMs, draw);
     draw();
   };
+  let isFirst = true;
+  const write = (entry: LogEntry) => {
+    if (entry.level !== "debug") isFirst = false;
+    log(entry);
+  };
+  /** An empty line between paragraphs, and none at the start. */
+  const writeParagraph = (entry: LogEntry) => write(isFirst ? entry : { ...entry, text: `\n${entry.text}` });
+  const reportFailures = () => {
+    const groups = failures.take();
+    for (const group of groups.slice(0, maxGroups)) writeParagraph(describeGroup(group, { paint, placeOf }));
+    const others = groups.slice(maxGroups);
+    if (others.length > 0) writeParagraph(describeOthers(others, paint));
+  };
   const stop = () => {
     stopTicking?.();
     stopTicking = undefined;
     live?.hide();
+    reportFailures();
   };
   const emit = (event: Event) => {
     if (event.type !== "planned") begin();
     state.take(event, now());
+    if (event.type === "change_finished" && event.failure !== undefined)
+      failures.add({ ...event, failure: event.failure });
     if (event.type === "run_finished" || event.type === "refresh_finished") stop();
-    const entry = entryOf(event, { paint, placeOf, hasWritten: state.hasWritten });
+    const entry = entryOf(event, { paint, hasWritten: state.hasWritten });
     if (entry === undefined || (event.type === "waiting" && live !== undefined)) return;
-    log(entry);
+    if (event.type === "run_finished") writeParagraph(entry);
+    else write(entry);
   };
   return { emit, stop };
+}
+
+function describeGroup(
+  group: FailureGroup<CallFailure>,
+  { paint, placeOf }: Pick<ProgressOptions, "paint" | "placeOf">,
+): LogEntry {
+  const { failure, isDoubt, count, addresses } = group;
+  const { code, hint, errors } = failure;
+  return {
+    level: "error",
+    text: `${formatFailureGroup(group, paint, placeOf)}\n`,
+    message: causeOf(failure),
+    code,
+    facts: {
+      outcome: isDoubt ? "in_doubt" : "failed",
+      changes: count,
+      addresses,
+      ...(hint === undefined ? {} : { hint }),
+      errors,
+    },
+  };
+}
+
+function describeOthers(groups: readonly FailureGroup[], paint: Palette): LogEntry {
+  const changes = groups.reduce((sum, { count }) => sum + count, 0);
+  const message = `${plural(changes, "change")} did not succeed for ${plural(groups.length, "other cause")}`;
+  const hint = "`draftsync history` lists every call with its cause.";
+  return {
+    level: "error",
+    text: `${paint("error", "error:")} ${message}\n  ${paint("info", "hint:")} ${hint}\n`,
+    message,
+    code: "more-failures",
+    facts: { changes, hint },
+  };
 }
 
 /** What is told of an event; `undefined`: nothing. */
 function entryOf(
   event: Event,
-  {
-    paint,
-    placeOf,
-    hasWritten,
-  }: Pick<ProgressOptions, "paint" | "placeOf"> & { readonly hasWritten: boolean },
+  { paint, hasWritten }: Pick<ProgressOptions, "paint"> & { readonly hasWritten: boolean },
 ): LogEntry | undefined {
   switch (event.type) {
     case "change_finished": {
-      // Of a long plan that is stopped early these would be thousands of lines, below which nothing else is seen.
-      if (event.outcome === "deferred" || isLeftByStop(event)) return undefined;
+      // Of a large plan these would be thousands of lines: causes are shown once, and the last line counts the rest.
       const { type, at: _at, failure, ...facts } = event;
-      const level = event.outcome === "done" ? "info" : event.outcome === "skipped" ? "warning" : "error";
+      const level = event.outcome === "done" ? "info" : "debug";
       const code = failure?.code ?? type;
-      return { level, text: `${formatFinished(event, paint, placeOf)}\n`, code, facts };
+      return { level, text: `${formatFinished(event, paint)}\n`, code, facts };
     }
     case "waiting": {
       const { reason, ms } = event;
@@ -101,7 +157,7 @@ function entryOf(
       const { failed, in_doubt } = totals;
       return {
         level: failed + in_doubt > 0 ? "error" : "info",
-        text: `\n${formatRunFinished(event, { paint, hasWritten })}\n`,
+        text: `${formatRunFinished(event, { paint, hasWritten })}\n`,
         code: typeof stopped === "object" ? stopped.code : type,
         facts: { run_id, totals, ms },
         isResult: true,

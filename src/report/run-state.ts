@@ -38,6 +38,8 @@ const byWeight: readonly WaitReason[] = ["retry_after", "shared_bound", "settle"
 export class RunState {
   /** Changes that were begun and have ended, of {@link RunState.changes}. */
   ended = 0;
+  failed = 0;
+  inDoubt = 0;
   /** Whether a call of the run has changed something at the service. */
   hasWritten = false;
   changes = 0;
@@ -74,6 +76,8 @@ export class RunState {
         const { noop: _unchanged, in_doubt: _blocked, ...counted } = event.summary;
         this.changes = Object.values(counted).reduce((sum, count) => sum + count, 0);
         this.hasWritten = false;
+        this.failed = 0;
+        this.inDoubt = 0;
         this.#begin("running", event.calls, now);
         return;
       }
@@ -82,6 +86,8 @@ export class RunState {
         return;
       case "change_finished":
         if (event.outcome !== "skipped" && event.outcome !== "deferred") this.ended += 1;
+        if (event.outcome === "unknown") this.inDoubt += 1;
+        else if (event.failure !== undefined) this.failed += 1;
         return;
       case "call_finished":
         this.calls += 1;

@@ -205,6 +205,7 @@ const usable = /^[^\p{Cc}\p{Cs}]{0,500}$/u;
 
 const uploadAttributesSchema = z.looseObject({
   status: z.string().nullish(),
+  upload_key: z.string().nullish(),
   message: z.string().nullish(),
   file_id: z
     .union([
@@ -226,12 +227,13 @@ export function readUpload(document: unknown, types: Types): Reading<UploadStatu
   if (!usable.test(uploadId)) return malformed("its id is too long, or holds control characters");
   const attributes = uploadAttributesSchema.safeParse(reading.value.attributes);
   if (!attributes.success)
-    return malformed("`status`, `message` or `file_id` of the upload is not of its type");
-  const { status, message, file_id: fileId } = attributes.data;
+    return malformed("`status`, `message`, `file_id` or `upload_key` of the upload has the wrong type");
+  const { status, message, file_id: fileId, upload_key: uploadKey } = attributes.data;
   const value: UploadStatus = {
     uploadId,
     status: statusOf(status, fileId),
     rawStatus: status ?? "",
+    ...(uploadKey === null || uploadKey === undefined ? {} : { uploadKey }),
     ...(message === null || message === undefined ? {} : { message }),
     ...(fileId === null || fileId === undefined ? {} : { fileId }),
   };

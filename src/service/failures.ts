@@ -208,6 +208,7 @@ export function describeFailure(facts: FailureFacts): CallFailure {
   return {
     code: facts.code,
     message: `${facts.request}: ${what}${status}${detail}`,
+    subject: facts.request,
     hint: facts.needsPerson === true ? byHand : hint,
     ...(facts.status === undefined ? {} : { status: facts.status }),
     errors: facts.errors ?? [],

@@ -254,6 +254,7 @@ function explain(file: StoredSource, error: unknown, redactor: Redactor): PutFai
     return failed("rejected", {
       code,
       message,
+      subject: file.source,
       ...(hint === undefined ? {} : { hint }),
       errors: [],
       stops: "operation",
@@ -266,7 +267,8 @@ function explain(file: StoredSource, error: unknown, redactor: Redactor): PutFai
   if (status !== undefined && status < 500 && status !== 408 && status !== 429) {
     return failed("rejected", {
       code: "storage-refused",
-      message: `object storage refused ${file.source} (${status}): ${detail}`,
+      message: `${file.source}: object storage refused the file (${status}): ${detail}`,
+      subject: file.source,
       hint: "Check service.profile.storage, and that this machine's clock is right: signatures depend on it.",
       status,
       errors: [],
@@ -275,7 +277,8 @@ function explain(file: StoredSource, error: unknown, redactor: Redactor): PutFai
   }
   return failed("not_sent", {
     code: "storage-failed",
-    message: `${file.source} could not be put into object storage: ${detail}`,
+    message: `${file.source}: the file could not be stored in object storage: ${detail}`,
+    subject: file.source,
     hint:
       error instanceof StorageStalledError && error.hint !== undefined
         ? error.hint
@@ -305,7 +308,8 @@ function foreignFailure(
 ): CallFailure {
   return {
     code: "storage-foreign",
-    message: `${file.source} was not stored: the service names a place for it that is not trusted: ${problem}`,
+    message: `${file.source}: the file was not stored: the service names a storage host that is not trusted: ${problem}`,
+    subject: file.source,
     hint,
     errors: [],
     stops: "run",
@@ -315,7 +319,8 @@ function foreignFailure(
 function abortedFailure(file: StoredSource): CallFailure {
   return {
     code: "aborted",
-    message: `${file.source} was not stored: the run was interrupted`,
+    message: `${file.source}: the file was not stored: the run was interrupted`,
+    subject: file.source,
     hint: "Run the command again.",
     errors: [],
     stops: "run",

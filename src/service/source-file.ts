@@ -46,7 +46,7 @@ export async function openSource(root: string, file: StoredSource): Promise<Open
     if (!stat.isFile()) {
       throw new SourceError(
         "source-not-a-file",
-        `${file.source} is not a regular file`,
+        `${file.source}: the file is not a regular file`,
         "Name a regular file.",
       );
     }
@@ -73,7 +73,7 @@ async function resolveInside(root: string, source: string): Promise<string> {
   if (inside === ".." || inside.startsWith(`..${sep}`) || isAbsolute(inside)) {
     throw new SourceError(
       "source-outside-workspace",
-      `${source} lies outside the workspace`,
+      `${source}: the file is outside the workspace`,
       "Move the file into the workspace; links that lead out of it are not followed.",
     );
   }
@@ -114,7 +114,7 @@ async function* readVerified(
 function changed(file: StoredSource): SourceError {
   return new SourceError(
     "source-changed",
-    `${file.source} is not the file that was planned: its content has changed since`,
+    `${file.source}: the content of the file has changed since it was planned`,
     "Run plan again.",
   );
 }
@@ -124,12 +124,12 @@ function fail(source: string, error: unknown): never {
   if (code === "ENOENT" || code === "ENOTDIR") {
     throw new SourceError(
       "source-not-found",
-      `${source} does not exist`,
+      `${source}: the file does not exist`,
       "Check the path in the manifest.",
       error,
     );
   }
-  const message = `${source} cannot be read: ${messageOf(error)}`;
+  const message = `${source}: the file cannot be read: ${messageOf(error)}`;
   throw new SourceError(
     "source-not-readable",
     message,

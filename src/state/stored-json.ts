@@ -57,6 +57,7 @@ export const failureSchema = lazily(
     z.looseObject({
       code: z.string(),
       message: z.string(),
+      subject: text,
       hint: text,
       status: number,
       errors: z.array(apiErrorSchema()),

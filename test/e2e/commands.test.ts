@@ -59,6 +59,12 @@ describe("usage", () => {
     { args: ["sandbox", "--rate", "ten"], says: "Write it like 10/1s" },
     { args: ["products", "get", "07"], says: "A product id is a plain number" },
     { args: ["apply", "--max-deletes", "many"], says: "--max-deletes takes a number from 0 to 100" },
+    { args: ["export"], says: "unknown command 'export'\n(Did you mean state export?)" },
+    { args: ["status"], says: "unknown command 'status'\n(Did you mean plan?)" },
+    { args: ["reconsile"], says: "Did you mean reconcile?" },
+    { args: ["remove"], says: "unknown command 'remove'\n  hint:" },
+    { args: ["destroy"], says: "unknown command 'destroy'\n  hint:" },
+    { args: ["state", "status"], says: "unknown command 'status'\n  hint:" },
     { args: ["bogus"], says: "hint: `draftsync --help` lists the commands" },
   ])("$args is refused with a word that helps", async ({ args, says }) => {
     const { code, stdout, stderr } = await run(...args);

@@ -112,6 +112,6 @@ describe("each failure has its own sentence and says what to do", () => {
     const { code, stderr } = await apply(otherUrl);
     expect(code).toBe(3);
     expect(stderr).toContain("Unknown format: fbx is not known");
-    expect(stderr).toContain("--> manifests/a.yaml:4:18");
+    expect(stderr).toContain("(manifests/a.yaml:4:18)");
   });
 });

@@ -121,13 +121,13 @@ describe("ended early", () => {
   test("Ctrl-C twice", async () => {
     const screen = await begun();
     screen.type("\u0003");
-    await screen.until((lines) => lines.some((line) => line.startsWith("Interrupted: ending")));
+    await screen.until((lines) => lines.some((line) => line.startsWith("Waiting up to 5 s")));
     screen.type("\u0003");
     expect(await screen.ended).not.toBe(0);
     expectInOrder(screen);
     expect(screen.lines().slice(-2)).toEqual([
       expect.stringContaining("Applied in part:"),
-      "Interrupted: what is left stands in the next `draftsync plan`.",
+      "Interrupted. Run `draftsync plan` to see what's left.",
     ]);
   });
 
@@ -135,7 +135,7 @@ describe("ended early", () => {
     const screen = await begun();
     screen.kill(signal);
     if (signal === "SIGTERM") {
-      await screen.until((lines) => lines.some((line) => line.startsWith("Interrupted: ending")));
+      await screen.until((lines) => lines.some((line) => line.startsWith("Waiting up to 5 s")));
       screen.kill("SIGTERM");
     }
     expect(await screen.ended).not.toBe(0);

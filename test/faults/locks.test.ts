@@ -111,7 +111,9 @@ describe("lock release", () => {
     expect(stderr).toContain(
       "hint: Wait until the lock is free (`draftsync lock status`), then run `draftsync state recover`",
     );
-    expect(stderr).toContain("POST /api/drafts/1/product_files for drafts/1/product_files/1 (done, kept in ");
+    expect(stderr).toContain(
+      "POST /api/drafts/1/product_files for drafts/1/product_files/1: done\n  saved in ",
+    );
     expect(proxy.seen).toHaveLength(1);
     const list = await run("state", "list", "--json");
     expect(JSON.parse(list.stdout).entries).toMatchObject([
@@ -141,7 +143,7 @@ describe("a holder that is gone", () => {
     const { code, stderr } = await holder.ended;
     expect(code).toBe(4);
     expect(stderr).toContain("The lock of the workspace");
-    expect(stderr).toContain("drafts/1/product_files/1 (done, kept in ");
+    expect(stderr).toContain("for drafts/1/product_files/1: done\n  saved in ");
     expect(proxy.seen).toEqual(["POST /api/drafts/1/product_files"]);
     expect(sandbox.state().products).toEqual([]);
   });

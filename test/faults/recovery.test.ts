@@ -67,7 +67,7 @@ describe("a ledger that is gone in the middle of an apply", () => {
     const [file = "none", ...more] = await recoveryFiles();
     expect(more).toEqual([]);
     expect(ended.stderr).toContain("was removed while it was in use");
-    expect(ended.stderr).toContain(`drafts/1/product_files/1 (done, kept in ${inFolder(file)})`);
+    expect(ended.stderr).toContain(`for drafts/1/product_files/1: done\n  saved in ${inFolder(file)}\n`);
     expect((await stat(inFolder(file))).mode & 0o777).toBe(0o600);
     expect(await folder.read(file)).not.toContain(key);
     const refused = [
@@ -259,9 +259,9 @@ test("an interrupt that ends the process while the ledger hangs leaves a recover
   database.exec("begin immediate");
   holder.answer();
   holder.kill("SIGINT");
-  await expect.poll(holder.stderr, { timeout: 60_000 }).toContain("Interrupted:");
+  await expect.poll(holder.stderr, { timeout: 60_000 }).toContain("Waiting up to 5 s");
   holder.kill("SIGINT");
-  await expect.poll(holder.stderr, { timeout: 60_000 }).toContain("Interrupted again");
+  await expect.poll(holder.stderr, { timeout: 60_000 }).toContain("Cutting off requests in flight.");
   holder.kill("SIGINT");
   expect((await holder.ended).code).toBe(130);
   database.exec("rollback");

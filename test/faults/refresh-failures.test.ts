@@ -81,7 +81,7 @@ describe("what could not be read is neither there nor gone", () => {
     running.kill("SIGINT");
     const { code, stderr } = await running.ended;
     expect(code).toBe(130);
-    expect(stderr).toContain("Cutting off what has not ended within 5 s.");
+    expect(stderr).toContain("did not end within 5 s: cutting them off.");
     expect(stderr).toContain("interrupted while looking at the service; nothing was changed");
     expect(proxy.seen).toHaveLength(3);
     expect(await ledger()).toEqual(before);

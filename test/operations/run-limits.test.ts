@@ -122,6 +122,16 @@ test("a service makes progress with a draft larger than --max-calls, and reports
   expect(stderr.match(/left for the next round: 40 done, \d+ left, 40 calls/g)).toHaveLength(3);
 });
 
+test("a limit that is too small for the next operation is a warning with numbers", async () => {
+  await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
+  const { code, stderr } = await apply("--max-calls", "1");
+  expect([code, calls()]).toEqual([7, []]);
+  expect(stderr).toContain(
+    "warning: --max-calls 1 is too small: 1 left, and the next operation takes 2.\n  Use --max-calls 2 or more.\n",
+  );
+  expect(await apply("--max-calls", "2")).toMatchObject({ code: 0 });
+});
+
 test.each([
   [["--max-calls", "0"], "--max-calls takes a whole number above 0, not 0"],
   [["--until", "yesterday"], "--until takes a time, not yesterday"],

@@ -66,10 +66,13 @@ product_files: [{ file_id: 30 }]
       { operation: { address: "drafts/3/product_files/30" }, result: { outcome: "done" } },
     ]);
     const [product] = world.sandbox.state().products;
-    expect(error.message).toContain(
-      `POST /api/products for drafts/2/product (done, product ${product?.id}, kept in kept.json)`,
-    );
-    expect(error.message).toContain("drafts/1/product_files/11");
+    expect(error.message).toMatch(/ 4 outcomes could not be recorded\.$/);
+    // What cannot be undone comes first.
+    expect(error.details).toEqual([
+      `POST /api/products for drafts/2/product: done, product ${product?.id}`,
+      ...Array(3).fill(expect.stringMatching(/^POST \/api\/drafts\/\d\/product_files for .*: done$/)),
+      "saved in .",
+    ]);
     expect(world.requests().filter((request) => !request.startsWith("GET"))).toHaveLength(4);
     // The intents are in the ledger: nobody will send these calls again unawares.
     const { inDoubt, attachments } = await world.ledger.load();
@@ -94,7 +97,10 @@ product_files: [{ file_id: 30 }]
     };
     await expect(world.apply()).rejects.toMatchObject({
       code: "outcome-not-recorded",
-      message: expect.stringContaining("(refused, kept in kept.json)"),
+      details: [
+        "POST /api/drafts/1/product_files for drafts/1/product_files/10: refused",
+        "saved in kept.json",
+      ],
       outcomes: [{ result: { outcome: "rejected", status: 422 }, effects: [] }],
     });
   });

@@ -31,7 +31,10 @@ describe.each(["SIGINT", "SIGTERM"])("%s", (signal) => {
     expect(state()).toEqual({ drain: true, cutOff: true, exits: [] });
     vi.advanceTimersByTime(1_999);
     expect(state()).toEqual({ drain: true, cutOff: true, exits: [130] });
-    expect(said).toEqual([expect.stringMatching(/^Interrupted:/), expect.stringMatching(/^Cutting off/)]);
+    expect(said).toEqual([
+      expect.stringMatching(/^Waiting up to 5 s/),
+      expect.stringMatching(/did not end within 5 s/),
+    ]);
   });
 
   test("twice: cuts off at once, and leaves time to record that", () => {
@@ -44,7 +47,10 @@ describe.each(["SIGINT", "SIGTERM"])("%s", (signal) => {
     expect(state().exits).toEqual([]);
     vi.advanceTimersByTime(1);
     expect(state().exits).toEqual([130]);
-    expect(said).toEqual([expect.stringMatching(/^Interrupted:/), expect.stringMatching(/again/)]);
+    expect(said).toEqual([
+      expect.stringMatching(/^Waiting up to 5 s/),
+      expect.stringMatching(/^Cutting off/),
+    ]);
   });
 
   test("three times: ends the process", () => {
@@ -61,7 +67,7 @@ describe("SIGHUP", () => {
     expect(state()).toEqual({ drain: true, cutOff: false, exits: [] });
     signals.emit("SIGHUP");
     expect(state()).toEqual({ drain: true, cutOff: false, exits: [] });
-    expect(said).toEqual([expect.stringMatching(/^Interrupted:/)]);
+    expect(said).toEqual([expect.stringMatching(/^Waiting up to 5 s/)]);
     signals.emit("SIGTERM");
     expect(state()).toEqual({ drain: true, cutOff: true, exits: [] });
   });
@@ -96,7 +102,7 @@ describe("a command that has ended", () => {
     expect(state().exits).toEqual([]);
     vi.advanceTimersByTime(1);
     expect(state().exits).toEqual(["left"]);
-    expect(said).toEqual([expect.stringMatching(/^Interrupted:/)]);
+    expect(said).toEqual([expect.stringMatching(/^Waiting up to 5 s/)]);
   });
 
   test.each([[[]], [["SIGINT"]]])("after %j ends its process at the next interrupt", (before) => {

@@ -1,6 +1,7 @@
 import type { Event } from "../../../src/model/event.ts";
 import type { LogEntry } from "../../../src/model/log.ts";
 import type { LiveLines } from "../../../src/report/live-lines.ts";
+import { isTold } from "../../../src/report/log-line.ts";
 import { makePalette } from "../../../src/report/palette.ts";
 import { makeProgress } from "../../../src/report/progress.ts";
 
@@ -8,7 +9,7 @@ export const totals = { done: 1, failed: 1, in_doubt: 1, left: 0, skipped: 1, ca
 const failure = {
   code: "validation-failed",
   message: "the service refused it",
-  hint: "Mend the value.",
+  hint: "Fix the value.",
   errors: [{ title: "Bad", detail: "format \u001b[2J", source: { pointer: "/data/attributes/file_format" } }],
   stops: "operation",
 } as const;
@@ -144,6 +145,7 @@ export function follow({
     widths: (columns: number) => render?.(columns).map(({ width }) => width),
     bars: (columns = 79) => render?.(columns).map(({ text }) => (text.match(/█/g) ?? []).length),
     entries,
-    log: () => entries.map(({ text }) => text).join(""),
+    log: () => entries.map((entry) => (isTold(entry, "normal") ? entry.text : "")).join(""),
+    verbose: () => entries.map(({ text }) => text).join(""),
   };
 }

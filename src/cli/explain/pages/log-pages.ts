@@ -20,6 +20,11 @@ export const logPages = {
     meaning: "The smallest operation takes more calls than are left. No call was made for a change.",
     cure: ["Raise --max-calls to the number in the message: later runs with the same limit stop there, too."],
   },
+  "more-failures": {
+    title: "Changes failed for more causes than are shown",
+    meaning: "A run shows ten causes in full, each once with the number of its changes. This entry counts the others.",
+    cure: ["`draftsync history` lists every call with its cause; --verbose lists each change as it ends."],
+  },
   "lock-not-released": {
     title: "The lock was not given back",
     meaning:

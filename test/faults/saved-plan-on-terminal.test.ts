@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { startOnScreen } from "../support/screen.ts";
+import { useWorkspace } from "../support/workspace.ts";
+
+const { folder, options, run, sandbox } = useWorkspace({
+  files: { "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 10, renderer: arnold }]\n" },
+});
+
+const apply = (...args: string[]) =>
+  startOnScreen(["apply", "plan.json", ...args], {
+    cwd: folder.path,
+    env: { ...options().env, NO_COLOR: "1" },
+    columns: 80,
+    rows: 40,
+  });
+
+test("a saved plan shows its changes on a terminal before it asks", async () => {
+  expect(await run("plan", "--out", "plan.json")).toMatchObject({ code: 0 });
+  const screen = await apply();
+  await screen.until((lines) => lines.some((line) => line.endsWith("continue:") || line.includes("'yes'")));
+  const shown = screen.lines().join("\n");
+  expect(shown).toContain("+ product_files/10");
+  expect(shown).toContain("arnold");
+  screen.type("yes\r");
+  expect(await screen.ended).toBe(0);
+  expect(sandbox.state().attachments).toHaveLength(1);
+});
+
+test("a saved plan that needs no answer shows its totals only", async () => {
+  expect(await run("plan", "--out", "plan.json")).toMatchObject({ code: 0 });
+  const screen = await apply("--auto-approve");
+  expect(await screen.ended).toBe(0);
+  expect(screen.lines().join("\n")).not.toContain("arnold");
+});

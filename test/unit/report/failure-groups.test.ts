@@ -1,0 +1,129 @@
+import { expect, test } from "vitest";
+import type { Event } from "../../../src/model/event.ts";
+import type { CallFailure } from "../../../src/model/outcome.ts";
+import { causeOf, FailureGroups } from "../../../src/report/failure-groups.ts";
+import { follow, started, totals } from "./progress-support.ts";
+
+const failureOf = (draft: number, changes: Partial<CallFailure> = {}): CallFailure => ({
+  code: "invalid",
+  message: `POST /api/drafts/${draft}/product_files: the service finds the request not valid (422)`,
+  subject: `POST /api/drafts/${draft}/product_files`,
+  hint: "Correct the manifest where the errors point.",
+  errors: [{ id: `error-${draft}`, title: "Not valid" }],
+  stops: "operation",
+  ...changes,
+});
+const failed = (
+  draft: number,
+  failure = failureOf(draft),
+  outcome: "rejected" | "unknown" = "rejected",
+): Event => ({
+  type: "change_finished",
+  at: 1,
+  address: `drafts/${draft}/product_files/7`,
+  action: "create",
+  outcome,
+  ms: 1,
+  failure,
+});
+const finished = (failures: number): Event => ({
+  type: "run_finished",
+  at: 2,
+  run_id: "r",
+  totals: { ...totals, failed: failures },
+  ms: 3,
+});
+
+test("shows 300 failures of one cause as one message with their number", () => {
+  const { emit, log, entries } = follow({ isLive: false });
+  emit(started);
+  for (let draft = 1; draft <= 300; draft += 1) emit(failed(draft));
+  emit(finished(300));
+  expect(log().split("\n\n")[0]).toBe(`error: the service finds the request not valid (422)  [invalid]
+  service: Not valid
+  300 changes failed:
+    drafts/1/product_files/7
+    drafts/2/product_files/7
+    drafts/3/product_files/7
+    drafts/4/product_files/7
+    drafts/5/product_files/7
+    and 295 more; --verbose lists them
+  hint: Correct the manifest where the errors point.`);
+  expect(entries.find(({ level }) => level === "error")).toMatchObject({
+    code: "invalid",
+    message: "the service finds the request not valid (422)",
+    facts: { outcome: "failed", changes: 300, addresses: { length: 5 } },
+  });
+});
+
+test("names no change for a failure that stops the run", () => {
+  const { emit, log } = follow({ isLive: false });
+  emit(
+    started,
+    failed(1, failureOf(1, { stops: "run" })),
+    failed(2, failureOf(2, { stops: "run" })),
+    finished(2),
+  );
+  expect(log()).toContain("  2 changes failed, and the run stopped.\n  hint:");
+  expect(log()).not.toContain("drafts/");
+});
+
+test("shows a failure and a doubt of the same code apart", () => {
+  const { emit, log } = follow({ isLive: false });
+  emit(started, failed(1), failed(2, failureOf(2), "unknown"), finished(1));
+  expect(log()).toContain("error: the service finds");
+  expect(log()).toContain("in doubt: the service finds");
+});
+
+test("lists every failure and every skipped change with --verbose", () => {
+  const { emit, verbose } = follow({ isLive: false });
+  const skipped = { type: "change_finished", at: 1, action: "publish", outcome: "skipped", ms: 0 } as const;
+  emit(started, failed(1));
+  emit({ ...skipped, address: "drafts/1/product", because: "drafts/1/product_files/7" });
+  emit({ ...skipped, address: "drafts/2/product", because: "interrupted" });
+  emit({ ...skipped, address: "drafts/3/product", because: "unauthorized" });
+  emit({ ...skipped, address: "drafts/4/product", outcome: "deferred", because: "max_calls" });
+  expect(verbose()).toBe(`  + drafts/1/product_files/7 failed: ${failureOf(1).message}
+  ! drafts/1/product skipped: drafts/1/product_files/7 did not succeed
+  ! drafts/2/product skipped: the run was interrupted
+  ! drafts/3/product skipped: the run stopped (unauthorized)
+  ! drafts/4/product deferred to the next run
+`);
+});
+
+test("shows ten causes in full, and counts the others", () => {
+  const { emit, entries } = follow({ isLive: false });
+  emit(started);
+  for (let draft = 1; draft <= 15; draft += 1)
+    emit(failed(draft, failureOf(draft, { errors: [{ detail: `${draft}` }] })));
+  emit(finished(15));
+  const errors = entries.filter(({ level, code }) => level === "error" && code !== "run_finished");
+  expect(errors).toHaveLength(11);
+  expect(errors.at(-1)).toMatchObject({ code: "more-failures", facts: { changes: 5 } });
+});
+
+test("shows what failed also when the run does not finish, and once", () => {
+  const { emit, stop, log } = follow({ isLive: true });
+  emit(started, failed(1));
+  stop();
+  stop();
+  expect(log().match(/error:/g)).toHaveLength(1);
+});
+
+test("counts failures beside the changes while a run goes on", () => {
+  const { emit, lines } = follow({ isLive: true });
+  emit(started, failed(1));
+  expect(lines()?.[0]).toContain("1 of 3 changes · 1 failed");
+});
+
+test.each([
+  ["the request that the message begins with", failureOf(1), "the service finds the request not valid (422)"],
+  ["no subject", { code: "x", message: "a: b" }, "a: b"],
+  ["a subject that the message does not begin with", { code: "x", message: "a: b", subject: "c" }, "a: b"],
+])("finds the cause of a failure with %s", (_name, failure, cause) => {
+  expect(causeOf(failure)).toBe(cause);
+  const groups = new FailureGroups();
+  groups.add({ address: "a", outcome: "rejected", failure });
+  expect(groups.take()).toMatchObject([{ count: 1, isDoubt: false }]);
+  expect(groups.take()).toEqual([]);
+});
