@@ -82,7 +82,7 @@ describe("what a call gives", () => {
     expect(result).toEqual({
       outcome: "done",
       status: 200,
-      value: { uploadId: "u1", ...expected },
+      value: { uploadId: "u1", uploadKey: "in/u1", ...expected },
       attempts: 1,
     });
   });

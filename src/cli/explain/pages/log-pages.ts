@@ -22,7 +22,8 @@ export const logPages = {
   },
   "more-failures": {
     title: "Changes failed for more causes than are shown",
-    meaning: "A run shows ten causes in full, each once with the number of its changes. This entry counts the others.",
+    meaning:
+      "A run shows ten causes in full, each once with the number of its changes. This entry counts the others.",
     cure: ["`draftsync history` lists every call with its cause; --verbose lists each change as it ends."],
   },
   "lock-not-released": {
