@@ -43,7 +43,7 @@ export async function packageFiles(
     if (spec.endsWith(".tgz")) await copyPacked(resolve(cli.cwd, spec), join(temporary, folder));
     else await npm("pack", "--pack-destination", folder, spec);
     const [packed = ""] = await readdir(join(temporary, folder));
-    await writeFile(join(temporary, "package.json"), `${JSON.stringify({ name, private: true })}\n`);
+    await writeFile(join(temporary, "package.json"), `${JSON.stringify({ name, private: true }, null, 2)}\n`);
     for (const file of ["package.json", "package-lock.json", ".npmrc"]) {
       await copyFile(join(root, file), join(temporary, file)).catch((error: unknown) => {
         if (systemCodeOf(error) !== "ENOENT") throw error;

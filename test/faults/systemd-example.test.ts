@@ -54,7 +54,7 @@ describe("examples/systemd", () => {
       each === "127.0.0.1:9090" ? "127.0.0.1:0" : each,
     );
     const service = startDraftsync(args, options());
-    const rounds = () => service.stderr().match(/ ok: /g)?.length ?? 0;
+    const rounds = () => service.stderr().match(/ (?:ok|standby): /g)?.length ?? 0;
     await expect.poll(rounds, { timeout }).toBe(1);
     expect(setting("draftsync-serve.service", "ExecReload")).toBe("/bin/kill -HUP $MAINPID");
     service.kill("SIGHUP");

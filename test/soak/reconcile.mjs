@@ -233,7 +233,9 @@ compare(
 );
 const lines = instances.flatMap(
   ({ log }) =>
-    log.match(/^\d{4}-\S+Z (ok|held back|left|failing|in doubt|refused|locked|interrupted)/gm) ?? [],
+    log.match(
+      /^\d{4}-\S+Z (ok|held back|left|stalled|standby|failing|in doubt|refused|locked|interrupted)/gm,
+    ) ?? [],
 );
 const rounds = [...added("draftsync_rounds_total", ["status"]).values()].reduce(
   (sum, count) => sum + count,
@@ -261,8 +263,10 @@ for (const { name, log } of instances) {
   if (log.includes(key) || log.includes("secret-path")) violations.push(`a secret in the log of ${name}`);
 }
 const taken = notices.filter((notice) => notice.taken);
-for (const [at, { status }] of taken.entries()) {
-  if (taken[at - 1]?.status === status) violations.push(`${status} was told twice in a row`);
+for (const [at, { status, reason }] of taken.entries()) {
+  const before = taken[at - 1];
+  if (before?.status === status && before.reason === reason)
+    violations.push(`${status} was told twice in a row`);
 }
 // Sampled between two collections, which also close what former rounds had open of the ledger.
 violations.push(...growth(instances[0].samples, { rss: 64 * 2 ** 20, descriptors: 12 }));
