@@ -51,17 +51,22 @@ export function withWriterFlags(command: Command): Command {
   return withWorkspaceFlags(command).option(
     "--lock-timeout <duration>",
     "wait so long for a command that holds the lock (default: not at all; reconcile: its lock_wait)",
-    parseLockTimeout,
+    parseDurationFlag("--lock-timeout", "10m"),
   );
 }
 
-function parseLockTimeout(text: string): number {
-  const ms = parseDuration(text);
-  if (ms !== undefined) return ms;
-  throw new CliError(`--lock-timeout takes a duration, not ${text}`, {
-    code: "bad-flag",
-    hint: `Write it like --lock-timeout 10m: ${durationAdvice(text)}.`,
-  });
+/** A commander option parser for a duration, milliseconds. The message shows `example` and names a missing unit. */
+export function parseDurationFlag(flag: string, example: string, shortest?: { ms: number; text: string }) {
+  return (text: string): number => {
+    const ms = parseDuration(text);
+    if (ms !== undefined && ms >= (shortest?.ms ?? 0)) return ms;
+    const wanted = shortest === undefined ? "a duration" : `a duration of ${shortest.text} or more`;
+    const fault = /^\d+(\.\d+)?$/.test(text) ? ", which has no unit" : "";
+    throw new CliError(`${flag} takes ${wanted}, not ${text}${fault}`, {
+      code: "bad-flag",
+      hint: `Write it like ${flag} ${example}: ${durationAdvice(text)}.`,
+    });
+  };
 }
 
 /** A commander option parser that collects a repeated option. */

@@ -1,10 +1,11 @@
-import { parseDuration } from "../model/duration.ts";
 import type { Cli, DefineCommand } from "./cli.ts";
-import { examples, withWriterFlags } from "./cli.ts";
+import { examples, parseDurationFlag, withWriterFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import { limitFlagsOf, type ReconcileFlags } from "./reconcile/flags.ts";
 import { refreshOption } from "./refresh.ts";
 import { parseMaxCalls } from "./run-limits.ts";
+
+const parseInterval = parseDurationFlag("--interval", "15m", { ms: 1000, text: "a second" });
 
 /** `draftsync reconcile` */
 export const defineReconcile: DefineCommand = (program, cli) => {
@@ -47,16 +48,4 @@ async function runReconcile(cli: Cli, flags: ReconcileFlags): Promise<void> {
   }
   const { runOnce } = await import("./reconcile/once.ts");
   await runOnce(cli, flags);
-}
-
-/** Rounds follow each other no faster, milliseconds. */
-const shortestIntervalMs = 1_000;
-
-function parseInterval(text: string): number {
-  const ms = parseDuration(text);
-  if (ms !== undefined && ms >= shortestIntervalMs) return ms;
-  throw new CliError(`--interval takes a duration of a second or more, not ${text}`, {
-    code: "bad-flag",
-    hint: "Write it like --interval 15m.",
-  });
 }

@@ -4,7 +4,7 @@ import { parseDuration } from "../model/duration.ts";
 import type { FaultRules, SandboxOptions } from "../sandbox/server.ts";
 import { sandboxKey } from "./api-key.ts";
 import type { Cli, DefineCommand } from "./cli.ts";
-import { collect, examples } from "./cli.ts";
+import { collect, examples, parseDurationFlag } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import { readGiven } from "./read-given.ts";
 
@@ -30,7 +30,8 @@ export const defineSandbox: DefineCommand = (program, cli) => {
         "Readings switch how it settles what the interface leaves open: dataId=file|other, createStatus=201|204, " +
         "updateStatus=200|204, deleteStatus=204|200, uploadStatus=201|204, productStatus=201|204, " +
         "probe=allowed|rejected|clears, put=same|replaces|refused, doubleAttach=conflict|invalid|accepted, errors=jsonapi|problem, " +
-        "mediaTypes=lenient|strict, uploadsQuery=filter[id].",
+        "mediaTypes=jsonapi|strict|lenient, unknownAttributes=refused|ignored, relationships=present|omitted, " +
+        "unknownProducts=found|missing, uploadsQuery=filter[id].",
     )
     .option("--port <number>", "port on 127.0.0.1; 0 takes a free one", parsePort, 4010)
     .option("--key <key>", "access key that is accepted", sandboxKey)
@@ -43,7 +44,12 @@ export const defineSandbox: DefineCommand = (program, cli) => {
     )
     .option("--log <file>", "append every arrival to this file, one JSON object a line")
     .option("--reading <name=value>", "switch a reading (may be repeated)", collect)
-    .option("--processing <duration>", "how long an upload is processed", parseProcessing, 50)
+    .option(
+      "--processing <duration>",
+      "how long an upload is processed",
+      parseDurationFlag("--processing", "500ms"),
+      50,
+    )
     .option(
       "--faults <file>",
       "fail on demand: a YAML file of rules, see docs/sandbox.md (default: no faults)",
@@ -143,10 +149,4 @@ function parseRate(text: string): { limit: number; windowMs: number } {
     throw new InvalidArgumentError("Write it like 10/1s or 600/1m.");
   }
   return { limit, windowMs };
-}
-
-function parseProcessing(text: string): number {
-  const ms = parseDuration(text);
-  if (ms === undefined) throw new InvalidArgumentError("Write it like 500ms or 2s.");
-  return ms;
 }

@@ -268,3 +268,14 @@ describe("sandbox", () => {
     expect(missing.stderr).toContain("[faults-unreadable]");
   });
 });
+
+test.each([
+  { args: ["sandbox", "--processing", "300"], flag: "--processing", example: "500ms" },
+  { args: ["reconcile", "--interval", "300"], flag: "--interval", example: "15m" },
+  { args: ["apply", "--lock-timeout", "300"], flag: "--lock-timeout", example: "10m" },
+])("$flag without a unit says so", async ({ args, flag, example }) => {
+  const { code, stderr } = await draftsync(args, { cwd: "/" });
+  expect(code).toBe(1);
+  expect(stderr).toContain(", not 300, which has no unit");
+  expect(stderr).toContain(`Write it like ${flag} ${example}: 300s, or with another unit (ms, m, h, d).`);
+});
