@@ -66,7 +66,8 @@ export function credentialResource(
 }
 
 /** A product, with the draft it came from where there is one. */
-export function productResource(product: Product): Resource {
+export function productResource(product: Product, { relationships }: Readings): Resource {
+  const draft = product.draftId === null ? null : { type: "draft", id: String(product.draftId) };
   return {
     type: "product",
     id: String(product.id),
@@ -74,9 +75,7 @@ export function productResource(product: Product): Resource {
       published_at: product.publishedAt === null ? null : new Date(product.publishedAt).toISOString(),
       duplicate_of: product.duplicateOf,
     },
-    relationships: {
-      draft: { data: product.draftId === null ? null : { type: "draft", id: String(product.draftId) } },
-    },
+    ...(relationships === "omitted" ? {} : { relationships: { draft: { data: draft } } }),
   };
 }
 

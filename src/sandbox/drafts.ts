@@ -10,6 +10,7 @@ import { answer, attachmentResource } from "./documents.ts";
 import type { Env, RequestContext, World } from "./env.ts";
 import { existedBefore } from "./id-ranges.ts";
 import { readPathId } from "./path-ids.ts";
+import type { Readings } from "./readings.ts";
 import { type Refusal, refuse } from "./refusal.ts";
 import { readDocument, readUnusedBody } from "./request-body.ts";
 import { addPath } from "./routing.ts";
@@ -26,9 +27,9 @@ import { checkDocument } from "./violations.ts";
 interface FileKind {
   readonly kind: AttachmentKind;
   readonly path: string;
-  readCreate(document: unknown): { fileId: number; attributes: AttachmentAttributes };
+  readCreate(document: unknown, readings: Readings): { fileId: number; attributes: AttachmentAttributes };
   /** `undefined`: the document names no attribute. */
-  readUpdate(document: unknown): AttachmentAttributes | undefined;
+  readUpdate(document: unknown, readings: Readings): AttachmentAttributes | undefined;
 }
 
 const KINDS: readonly FileKind[] = [
@@ -57,12 +58,12 @@ function makeKind(rule: {
   return {
     kind: rule.kind,
     path: rule.path,
-    readCreate(document) {
-      const { file_id: fileId, ...fields } = checkDocument(rule.create, document).data.attributes;
+    readCreate(document, readings) {
+      const { file_id: fileId, ...fields } = checkDocument(rule.create, document, readings).data.attributes;
       return { fileId, attributes: present(fields) };
     },
-    readUpdate(document) {
-      const attributes = present(checkDocument(rule.update, document)?.data?.attributes ?? {});
+    readUpdate(document, readings) {
+      const attributes = present(checkDocument(rule.update, document, readings)?.data?.attributes ?? {});
       return Object.keys(attributes).length === 0 ? undefined : attributes;
     },
   };
@@ -94,7 +95,7 @@ async function createAttachment(c: RequestContext, world: World, kind: FileKind)
   const draftId = readPathId(c, "draft_id");
   const document = await readDocument(c, settings);
   checkDraft(world, draftId);
-  const { fileId, attributes } = kind.readCreate(document);
+  const { fileId, attributes } = kind.readCreate(document, settings.readings);
   if (!fileExists(world, fileId)) {
     throw refuse({
       status: 422,
@@ -128,7 +129,7 @@ async function updateAttachment(c: RequestContext, world: World, kind: FileKind)
   checkDraft(world, place.draftId);
   const found = store.attachments.find(place);
   if (found === undefined) throw notAttached(place);
-  const attributes = kind.readUpdate(document);
+  const attributes = kind.readUpdate(document, settings.readings);
   if (attributes === undefined && settings.readings.probe === "rejected") {
     throw refuse({
       status: 422,

@@ -16,7 +16,7 @@ export interface SandboxOptions {
   drafts?: number[] | "any";
   /** Files uploaded before this sandbox began. Default `any`: every positive id below 9 000 000 000. */
   files?: number[] | "any";
-  /** Products published before this sandbox began. Default `any`: every positive id below 9 000 000 000. */
+  /** Products published before this sandbox began. Default `any`: as the reading `unknownProducts` has it. */
   products?: number[] | "any";
   /** At most `limit` arrivals in any window of `windowMs`; one more is answered 429. Absent: no bound. */
   rate?: { limit: number; windowMs: number } | undefined;
@@ -91,7 +91,8 @@ export function compileOptions(options: SandboxOptions): Settings {
     rate: rest.rate,
     drafts: asSet(drafts),
     files: asSet(files),
-    products: asSet(products),
+    products:
+      products === "any" && rest.readings.unknownProducts === "missing" ? new Set<number>() : asSet(products),
     faults: options.faults,
     now: options.now ?? Date.now,
   });

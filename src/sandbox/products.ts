@@ -23,7 +23,7 @@ export function addProductPaths(app: Hono<Env>, world: World): void {
 /** Every publication makes another product, also of the same draft. */
 async function publish(c: RequestContext, world: World): Promise<Response> {
   const { settings, store } = world;
-  const { data } = checkDocument(ProductCreate, await readDocument(c, settings));
+  const { data } = checkDocument(ProductCreate, await readDocument(c, settings), settings.readings);
   const draftId = Number(data.relationships.draft.data.id);
   if (!draftExists(world, draftId)) {
     throw refuse({
@@ -62,7 +62,7 @@ function getProduct(c: RequestContext, world: World): Response {
   const id = readPathId(c, "id");
   const include = readInclude(c);
   const product = findProduct(world, id);
-  const document = { data: productResource(product) };
+  const document = { data: productResource(product, world.settings.readings) };
   if (include === undefined) return answer(200, document);
   const { draftId } = product;
   const included =
@@ -75,7 +75,7 @@ function getProduct(c: RequestContext, world: World): Response {
 function answerNew(world: World, product: Product): Response {
   return answer(
     world.settings.readings.productStatus,
-    { data: productResource(product) },
+    { data: productResource(product, world.settings.readings) },
     { location: `/api/products/${product.id}` },
   );
 }

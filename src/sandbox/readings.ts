@@ -38,8 +38,17 @@ export const ReadingsSchema = z.strictObject({
   doubleAttach: z.enum(["conflict", "invalid", "accepted"]).default("conflict"),
   /** JSON:API error objects, or RFC 9457 `application/problem+json`. */
   errors: z.enum(["jsonapi", "problem"]).default("jsonapi"),
-  /** `strict`: parameters on `Content-Type` are a 415, parameters beyond the version (and `q`) on `Accept` a 406. */
-  mediaTypes: z.enum(["lenient", "strict"]).default("lenient"),
+  /**
+   * `jsonapi`: bodies have the media type of JSON:API, parameters are ignored. `strict`: parameters on `Content-Type` are a
+   * 415, parameters beyond the version (and `q`) on `Accept` a 406. `lenient`: `application/json` is accepted, too.
+   */
+  mediaTypes: z.enum(["jsonapi", "strict", "lenient"]).default("jsonapi"),
+  /** Attributes and relationships that the document does not list: 422, or without effect. */
+  unknownAttributes: z.enum(["refused", "ignored"]).default("refused"),
+  /** The relationships of a returned product, which JSON:API makes optional. */
+  relationships: z.enum(["present", "omitted"]).default("present"),
+  /** Ids of products that this sandbox did not make: products that existed before it, or 404. */
+  unknownProducts: z.enum(["found", "missing"]).default("found"),
   /** The query parameter of `GET /api/uploads` that carries the ids. */
   uploadsQuery: z.string().min(1).default("filter[id]"),
 });

@@ -83,8 +83,10 @@ function checkContentType(header: string | undefined, settings: Settings): void 
   const type = header === undefined ? undefined : parseMediaType(header);
   const refused = (detail: string) =>
     refuse({ status: 415, code: "unsupported-media-type", detail, source: { header: "Content-Type" } });
+  const { mediaTypes } = settings.readings;
+  if (mediaTypes === "lenient" && type?.name === "application/json") return;
   if (type?.name !== JSON_API) throw refused(`The body must be ${JSON_API}.`);
-  if (settings.readings.mediaTypes === "strict" && type.parameters.size > 0) {
+  if (mediaTypes === "strict" && type.parameters.size > 0) {
     throw refused(`${JSON_API} takes no parameters on Content-Type.`);
   }
 }

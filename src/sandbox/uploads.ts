@@ -35,7 +35,7 @@ async function createCredentials(c: RequestContext, world: World): Promise<Respo
 
 async function createUpload(c: RequestContext, world: World): Promise<Response> {
   const { settings, store } = world;
-  const { data } = checkDocument(UploadCreate, await readDocument(c, settings));
+  const { data } = checkDocument(UploadCreate, await readDocument(c, settings), settings.readings);
   const uploadKey = data.attributes.upload_key ?? null;
   const upload = store.uploads.add({
     uploadKey,

@@ -1,19 +1,43 @@
 import type { z } from "zod";
+import type { Readings } from "./readings.ts";
 import { type Problem, Refusal } from "./refusal.ts";
 
 /**
  * Checks a request document against its payload table.
  *
+ * Members that the table does not list are violations or left out, as the readings have it.
+ *
  * @throws Refusal 422 with every violation. A pointer names the offending value; where a value is missing it names the
  * nearest part of the document that exists, since a pointer "MUST point to a value in the request document that exists"
  * (JSON:API 1.1, error objects), and the detail names what is missing.
  */
-export function checkDocument<Schema extends z.ZodType>(schema: Schema, document: unknown): z.output<Schema> {
+export function checkDocument<Schema extends z.ZodType>(
+  schema: Schema,
+  document: unknown,
+  { unknownAttributes }: Pick<Readings, "unknownAttributes">,
+): z.output<Schema> {
   const parsed = schema.safeParse(document);
   if (parsed.success) return parsed.data;
+  const isUnknown = parsed.error.issues.some(({ code }) => code === "unrecognized_keys");
+  if (isUnknown && unknownAttributes === "ignored") {
+    const known = withoutUnknown(document, parsed.error.issues);
+    return checkDocument(schema, known, { unknownAttributes: "refused" });
+  }
   const [first, ...others] = parsed.error.issues.flatMap((issue) => problemsOf(issue, document));
   if (first === undefined) throw parsed.error;
   throw new Refusal([first, ...others]);
+}
+
+/** A copy without the members that the schema does not know. */
+function withoutUnknown(document: unknown, issues: readonly z.core.$ZodIssue[]): unknown {
+  const copy = structuredClone(document);
+  for (const issue of issues) {
+    if (issue.code !== "unrecognized_keys") continue;
+    const part = valueAt(copy, issue.path);
+    if (typeof part === "object" && part !== null)
+      for (const key of issue.keys) Reflect.deleteProperty(part, key);
+  }
+  return copy;
 }
 
 type Path = readonly PropertyKey[];

@@ -19,7 +19,10 @@ test("readings parse from the text of a command line, with every default filled 
     put: "same",
     doubleAttach: "conflict",
     errors: "jsonapi",
-    mediaTypes: "lenient",
+    mediaTypes: "jsonapi",
+    unknownAttributes: "refused",
+    relationships: "present",
+    unknownProducts: "found",
     uploadsQuery: "filter[id]",
   });
 });

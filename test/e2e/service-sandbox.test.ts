@@ -198,6 +198,7 @@ describe("the client at the sandbox", () => {
     ["answers without a body", { createStatus: 204, updateStatus: 204, deleteStatus: 204 }],
     ["bodies on delete", { createStatus: 200, deleteStatus: 200 }],
     ["strict media types", { mediaTypes: "strict" }],
+    ["lenient media types", { mediaTypes: "lenient" }],
   ] as const)("works with a service that has %s", async (_name, readings) => {
     const { service } = await setUp({ sandbox: { readings } });
     const target = { draftId: 48213, kind: "promotional_files", fileId: 9900044 } as const;
@@ -205,6 +206,22 @@ describe("the client at the sandbox", () => {
     expect(await service.attach(target, value, write)).toMatchObject({ outcome: "done", value });
     expect(await service.update(target, value, write)).toMatchObject({ outcome: "done", value });
     expect(await service.detach(target, write)).toMatchObject({ outcome: "done" });
+  });
+
+  it("publishes and reads a product at a service that omits relationships", async () => {
+    const { service } = await setUp({ sandbox: { readings: { relationships: "omitted" } } });
+    const published = await service.publish(48213, write);
+    expect(published).toMatchObject({ outcome: "done" });
+    const productId = published.outcome === "done" ? published.value.productId : 0;
+    expect(await service.getProduct(productId, [], signal)).toMatchObject({ outcome: "done" });
+  });
+
+  it("does not find a product that the service does not know", async () => {
+    const { service } = await setUp({ sandbox: { readings: { unknownProducts: "missing" } } });
+    expect(await service.getProduct(771200, [], signal)).toMatchObject({
+      outcome: "rejected",
+      failure: { code: "gone" },
+    });
   });
 
   it("keeps every error object of a refusal", async () => {

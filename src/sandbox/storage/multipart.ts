@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import type { RequestContext, World } from "../env.ts";
 import { chunksOf } from "../request-body.ts";
 import type { OpenMultipart, StoredPart } from "./object-table.ts";
-import { openPayload } from "./payload.ts";
+import { receiveBytes } from "./objects.ts";
 import { BUCKET } from "./place.ts";
 import { StorageError } from "./storage-error.ts";
 import { buildXml, type NamedPart, parseCompleteMultipart } from "./xml.ts";
@@ -40,13 +40,11 @@ export async function uploadPart(
     throw new StorageError("InvalidArgument", `The part number must be from 1 to ${MAX_PART_NUMBER}.`);
   }
   findUpload(world, part);
-  const { bytes, digest } = openPayload(c.env.incoming.headers, chunksOf(c.env.incoming));
-  const blob = await world.blobs.write(bytes);
-  const etag = digest.md5.toString("hex");
-  const unused = world.store.objects.putPart(part.uploadId, { number, etag, size: digest.size, blob });
+  const { blob, etag, size } = await receiveBytes(c, world);
+  const unused = world.store.objects.putPart(part.uploadId, { number, etag, size, blob });
   await world.blobs.remove(unused ?? [blob]);
   if (unused === undefined) throw noSuchUpload();
-  return new Response(null, { status: 200, headers: { etag: `"${etag}"`, ...digest.checksum } });
+  return new Response(null, { status: 200, headers: { etag: `"${etag}"` } });
 }
 
 /** CompleteMultipartUpload: the object is made of the named parts; no byte is copied. */
@@ -129,10 +127,9 @@ function multipartEtag(parts: readonly StoredPart[]): string {
 }
 
 async function readText(c: RequestContext): Promise<string> {
-  const { bytes } = openPayload(c.env.incoming.headers, chunksOf(c.env.incoming));
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of bytes) {
+  for await (const chunk of chunksOf(c.env.incoming)) {
     size += chunk.length;
     if (size > MAX_COMPLETE_BYTES) throw new StorageError("MalformedXML", "The body is too long.");
     chunks.push(chunk);

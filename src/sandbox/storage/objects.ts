@@ -1,6 +1,7 @@
+import { createHash } from "node:crypto";
 import type { RequestContext, World } from "../env.ts";
 import { chunksOf } from "../request-body.ts";
-import { openPayload } from "./payload.ts";
+import { bytesWithin, readRange } from "./range.ts";
 import { StorageError } from "./storage-error.ts";
 
 /** PutObject: keeps the bytes, then replaces the object in one step. */
@@ -9,33 +10,73 @@ export async function putObject(c: RequestContext, world: World, key: string): P
   if (headers["x-amz-copy-source"] !== undefined) {
     throw new StorageError("NotImplemented", "This storage does not copy objects.");
   }
-  const { bytes, digest } = openPayload(headers, chunksOf(c.env.incoming));
-  const blob = await world.blobs.write(bytes);
-  const etag = digest.md5.toString("hex");
+  const { blob, etag, size } = await receiveBytes(c, world);
   const unused = world.store.objects.put({
     key,
     etag,
-    size: digest.size,
+    size,
     contentType: headers["content-type"] ?? "application/octet-stream",
     modifiedAt: Math.trunc(world.settings.now()),
     blobs: [blob],
   });
   await world.blobs.remove(unused);
-  return new Response(null, { status: 200, headers: { etag: `"${etag}"`, ...digest.checksum } });
+  return new Response(null, { status: 200, headers: { etag: `"${etag}"` } });
 }
 
-/** GetObject and HeadObject: the whole object; `Range` is not taken (RFC 9110 §14.2 lets a server ignore it). */
+/** Stores the body of a request as a blob; the ETag is its MD5. */
+export async function receiveBytes(c: RequestContext, { blobs }: World) {
+  const { incoming } = c.env;
+  refuseChunks(incoming.headers);
+  const md5 = createHash("md5");
+  let size = 0;
+  const blob = await blobs.write(
+    (async function* () {
+      for await (const chunk of chunksOf(incoming)) {
+        md5.update(chunk);
+        size += chunk.length;
+        yield chunk;
+      }
+    })(),
+  );
+  return { blob, etag: md5.digest("hex"), size };
+}
+
+/** Without decoding, the frames of `aws-chunked` would become part of the object. */
+function refuseChunks(headers: RequestContext["env"]["incoming"]["headers"]): void {
+  const hash = String(headers["x-amz-content-sha256"] ?? "");
+  if (!hash.startsWith("STREAMING-") && !/\baws-chunked\b/i.test(headers["content-encoding"] ?? "")) return;
+  throw new StorageError(
+    "NotImplemented",
+    "This storage does not decode aws-chunked; send the body as it is (AWS SDK for JavaScript: requestChecksumCalculation WHEN_REQUIRED).",
+  );
+}
+
+/** GetObject and HeadObject, with one range of bytes (RFC 9110 §14). */
 export function getObject(c: RequestContext, world: World, key: string): Response {
   const object = world.store.objects.find(key);
   if (object === undefined) throw new StorageError("NoSuchKey", "There is no object of that key.");
+  const { headers: given, method } = c.env.incoming;
+  const etag = `"${object.etag}"`;
+  const isCurrent = given["if-range"] === undefined || given["if-range"] === etag;
+  const range = isCurrent ? readRange(given.range ?? "", object.size) : undefined;
+  if (range === "unsatisfiable") {
+    throw new StorageError("InvalidRange", `The object has ${object.size} bytes.`, {
+      "content-range": `bytes */${object.size}`,
+    });
+  }
+  const { first, last } = range ?? { first: 0, last: object.size - 1 };
   const headers = {
+    "accept-ranges": "bytes",
     "content-type": object.contentType,
-    "content-length": String(object.size),
-    etag: `"${object.etag}"`,
+    "content-length": String(last - first + 1),
+    etag,
     "last-modified": new Date(object.modifiedAt).toUTCString(),
+    ...(range === undefined ? {} : { "content-range": `bytes ${first}-${last}/${object.size}` }),
   };
-  if (c.env.incoming.method === "HEAD") return new Response(null, { headers });
-  return new Response(ReadableStream.from(allBytes(world, object.blobs)), { headers });
+  const status = range === undefined ? 200 : 206;
+  if (method === "HEAD") return new Response(null, { status, headers });
+  const bytes = bytesWithin(allBytes(world, object.blobs), { first, last });
+  return new Response(ReadableStream.from(bytes), { status, headers });
 }
 
 async function* allBytes(world: World, blobs: readonly string[]): AsyncGenerator<Uint8Array> {

@@ -2,7 +2,12 @@ import { XMLBuilder, XMLParser } from "fast-xml-parser";
 import { z } from "zod";
 
 const builder = new XMLBuilder({ ignoreAttributes: false, suppressEmptyNode: true });
-const parser = new XMLParser({ parseTagValue: false, isArray: (name) => name === "Part" });
+/** With `htmlEntities` the library decodes numeric character references: Go's SDK writes quotes as `&#34;`. */
+const parser = new XMLParser({
+  parseTagValue: false,
+  htmlEntities: true,
+  isArray: (name) => name === "Part",
+});
 
 const CompleteSchema = z.object({
   CompleteMultipartUpload: z.object({
