@@ -59,10 +59,13 @@ export async function inWorkspaceOf<T>(
     opened.unshift(() => resource.close());
     return resource;
   };
+  let sink: EventSink = () => {};
+  const onWaiting = (ms: number) =>
+    sink({ type: "waiting", at: systemClock.now(), reason: "ledger", ms: Math.ceil(ms) });
   let store: StateStore | undefined;
   const ledger = async () => {
     if (store === undefined) {
-      store = keep(await openLedgerOf(config));
+      store = keep(await openLedgerOf(config, onWaiting));
       if (store.isNew) cli.terminal.err(`There was no ledger; a new one is at ${store.location}\n\n`);
     }
     return store;
@@ -85,7 +88,6 @@ export async function inWorkspaceOf<T>(
     return reading;
   };
   let service: Service | undefined;
-  let sink: EventSink = () => {};
   const connectOnce = async (emit: EventSink) => {
     sink = emit;
     if (service !== undefined) return service;
@@ -137,9 +139,9 @@ const readingThread = isCompiled
   ? { script: new URL("../state/sqlite/reading-worker.cjs", import.meta.url), leastBytes: 8_000_000 }
   : undefined;
 
-async function openLedgerOf(config: Config): Promise<StateStore> {
+async function openLedgerOf(config: Config, onWaiting: (ms: number) => void): Promise<StateStore> {
   const { openLedger } = await import("../state/open-ledger.ts");
-  return openLedger({ location: config.stateLocation, clock: systemClock, commitThread });
+  return openLedger({ location: config.stateLocation, clock: systemClock, onWaiting, commitThread });
 }
 
 interface Connection {

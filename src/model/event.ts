@@ -28,8 +28,8 @@ export interface RunTotals {
 /** How the bytes of a file were put into storage. */
 export type StoreOutcome = Exclude<Outcome, "unknown">;
 
-/** What a wait is for; `shared_bound`: others use the rate bound, or did until they ended. */
-export type WaitReason = "retry_after" | "shared_bound" | "backoff" | "settle" | "upload";
+/** What a wait is for; `shared_bound`: others use the rate bound, or did until they ended; `ledger`: its database. */
+export type WaitReason = "ledger" | "retry_after" | "shared_bound" | "backoff" | "settle" | "upload";
 
 /**
  * What the engine says while it works. Events hold no words for people (report/ finds those) and no secrets.

@@ -134,7 +134,7 @@ const shapes = {
   storage_call_finished: { at, method: text, bucket: text, key: text, attempt, status, ms },
   waiting: {
     at,
-    reason: z.enum(["retry_after", "shared_bound", "backoff", "settle", "upload"]),
+    reason: z.enum(["ledger", "retry_after", "shared_bound", "backoff", "settle", "upload"]),
     ms: z.number().nonnegative().describe("How long, milliseconds"),
   },
   bound_announced: { at, limit: z.number().positive(), window_ms: z.number().positive() },

@@ -131,6 +131,7 @@ function formatApiError({ title, detail, source }: ApiError): string {
 }
 
 const waits: Readonly<Record<WaitState["reason"], string>> = {
+  ledger: "the database of the ledger does not answer",
   retry_after: "the service asks to wait",
   shared_bound: "other runs use the rate bound",
   rate_bound: "the rate bound",
@@ -152,6 +153,7 @@ export function formatWait({ reason, leftMs }: WaitState): string {
       return leftMs > 2_000 ? `waiting ${left} for ${waits[reason]}` : `waiting for ${waits[reason]}`;
     case "upload":
       return waits[reason];
+    case "ledger":
     case "retry_after":
     case "shared_bound":
     case "backoff":

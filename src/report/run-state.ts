@@ -29,7 +29,14 @@ export interface Pace {
 const paceMs = 5_000;
 
 /** Of several waits the first of these is told. */
-const byWeight: readonly WaitReason[] = ["retry_after", "shared_bound", "settle", "backoff", "upload"];
+const byWeight: readonly WaitReason[] = [
+  "ledger",
+  "retry_after",
+  "shared_bound",
+  "settle",
+  "backoff",
+  "upload",
+];
 
 /**
  * What the events of a run come to at a moment. All times are of one clock that never goes back, milliseconds: those in

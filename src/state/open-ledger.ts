@@ -47,6 +47,8 @@ export interface StateStore extends Ledger, LockStore, SlotStore, LedgerReader {
 export interface OpenOptions {
   readonly location: string;
   readonly clock: Clock;
+  /** Called when the database server does not answer, with how long it is waited for, milliseconds. */
+  readonly onWaiting?: (ms: number) => void;
   /** By which a lock's holder on this machine is judged; the machine's when absent. */
   readonly processes?: ProcessTable;
   /** Another thread commits large groups of changes to a SQLite file; absent: this one does. */
@@ -128,7 +130,9 @@ async function openDatabaseToRead(options: ReaderOptions): Promise<LedgerDatabas
   return openSqliteToRead(options);
 }
 
-async function openPostgresDatabase(options: { location: string; clock: Clock }): Promise<LedgerDatabase> {
+async function openPostgresDatabase(
+  options: Pick<OpenOptions, "location" | "clock" | "onWaiting">,
+): Promise<LedgerDatabase> {
   const { openPostgres } = await import("./postgres/postgres-database.ts");
   return openPostgres(options);
 }

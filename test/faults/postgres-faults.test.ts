@@ -126,6 +126,27 @@ test("a server that has gone is an error that says so, and the ledger works agai
   expect((await ledger.load()).attachments).toHaveLength(1);
 });
 
+/** A clock that goes on by half a second with every reading. */
+function countingClock() {
+  let elapsed = 0;
+  return { now: () => 0, monotonic: () => (elapsed += 500) };
+}
+
+test("a server that has gone is waited for once, however many changes there are to store", async () => {
+  const clock = countingClock();
+  const { proxy, ledger } = await throughProxy(clock);
+  await ledger.record([attached(1)]);
+  proxy.choose = () => "refuse";
+  const since = clock.monotonic();
+  for (let fileId = 2; fileId <= 6; fileId += 1) {
+    await expect(ledger.record([attached(fileId)])).rejects.toMatchObject({ code: "ledger-unreachable" });
+  }
+  // One wait of 10 s, and a few readings for each of the others.
+  expect(clock.monotonic() - since).toBeLessThan(30_000);
+  proxy.choose = () => "pass";
+  await ledger.record([attached(7)]);
+});
+
 test("what is not PostgreSQL is an error, not a crash", async () => {
   const server = createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
   const port = await listenLocally(server);

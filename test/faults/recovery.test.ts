@@ -278,19 +278,23 @@ test("an interrupt that ends the process while the ledger hangs leaves a recover
   await expectNothingLeft();
 });
 
-test("a PostgreSQL server that is gone in the middle of an apply leaves a recovery file here", async () => {
-  const server = await startPostgresProxy();
-  env.DRAFTSYNC_STATE = server.through(freshSchema());
-  const ended = await applyWhile(async () => {
-    server.choose = () => "refuse";
-  });
-  expect(ended).toMatchObject({ code: 4, stderr: expect.stringContaining("[outcome-not-recorded]") });
-  expect(await recoveryFiles()).toHaveLength(1);
-  server.choose = () => "pass";
-  expect((await run("plan")).code).toBe(4);
-  expect(await run("state", "recover")).toMatchObject({
-    code: 0,
-    stdout: "drafts/1/product_files/1  attach done: recorded\n",
-  });
-  await expectNothingLeft();
-});
+test.each(["refuse", "hang"] as const)(
+  "a PostgreSQL server that does not come back in the middle of an apply (%s) leaves a recovery file here",
+  async (fault) => {
+    const server = await startPostgresProxy();
+    env.DRAFTSYNC_STATE = server.through(freshSchema());
+    const ended = await applyWhile(async () => {
+      server.choose = () => fault;
+    });
+    expect(ended).toMatchObject({ code: 4, stderr: expect.stringContaining("[outcome-not-recorded]") });
+    expect(ended.stderr).toContain("the database of the ledger does not answer");
+    expect(await recoveryFiles()).toHaveLength(1);
+    server.choose = () => "pass";
+    expect((await run("plan")).code).toBe(4);
+    expect(await run("state", "recover")).toMatchObject({
+      code: 0,
+      stdout: "drafts/1/product_files/1  attach done: recorded\n",
+    });
+    await expectNothingLeft();
+  },
+);

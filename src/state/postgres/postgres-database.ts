@@ -9,16 +9,11 @@ import { LedgerError } from "../ledger-error.ts";
 import { patiently } from "../patience.ts";
 import type { LedgerQueries, LedgerTables } from "../schema.ts";
 import { runSteps, type Step } from "../step.ts";
+import { Outage, patience, patienceInDoubt } from "./outage.ts";
 import { readPasswordFile } from "./password-file.ts";
 import { CommitInDoubt, LedgerPostgresDialect } from "./postgres-dialect.ts";
 import { explainFailure, isBusy, isLost } from "./postgres-failure.ts";
 import { type PostgresLocation, parsePostgresLocation } from "./postgres-location.ts";
-
-/** How long a ledger that is locked or out of reach is tried, milliseconds. */
-const patience = 10_000;
-
-/** How long it is tried to find out what became of a commit: longer than the server keeps a silent client's lock. */
-const patienceInDoubt = 20_000;
 
 /** Milliseconds; the second one is longer than the server's own bound on a statement. */
 const timeouts = { connect: 10_000, query: 45_000 };
@@ -36,6 +31,8 @@ const int8 = 20;
 export async function openPostgres(options: {
   readonly location: string;
   readonly clock: Clock;
+  /** Called when the server does not answer, with how long it is waited for, milliseconds. */
+  readonly onWaiting?: ((ms: number) => void) | undefined;
 }): Promise<LedgerDatabase> {
   const location = parsePostgresLocation(options.location);
   const sockets = new Set<Socket>();
@@ -52,7 +49,8 @@ export async function openPostgres(options: {
   pool.on("error", () => {
     // A connection that nobody uses was closed by the server; the pool has dropped it.
   });
-  const database = new PostgresLedgerDatabase({ pool, sockets, location, clock: options.clock });
+  const { clock, onWaiting } = options;
+  const database = new PostgresLedgerDatabase({ pool, sockets, location, clock, onWaiting });
   try {
     await database.refuseUnfit();
     return database;
@@ -113,18 +111,25 @@ class PostgresLedgerDatabase implements LedgerDatabase {
   readonly #schema: string;
   readonly #clock: Clock;
   readonly #sockets: ReadonlySet<Socket>;
+  readonly #outage: Outage;
 
   constructor(given: {
     readonly pool: pg.Pool;
     readonly sockets: ReadonlySet<Socket>;
     readonly location: PostgresLocation;
     readonly clock: Clock;
+    readonly onWaiting: ((ms: number) => void) | undefined;
   }) {
-    const { pool, sockets, location, clock } = given;
+    const { pool, sockets, location, clock, onWaiting } = given;
     const { shown, schema } = location;
     this.location = shown;
     this.#sockets = sockets;
-    this.queries = new Kysely<LedgerTables>({ dialect: new LedgerPostgresDialect({ pool, schema }) });
+    const outage = new Outage(clock, onWaiting);
+    const connectMs = () => outage.connectMs();
+    this.queries = new Kysely<LedgerTables>({
+      dialect: new LedgerPostgresDialect({ pool, schema, connectMs }),
+    });
+    this.#outage = outage;
     this.#schema = schema;
     this.#clock = clock;
   }
@@ -146,7 +151,10 @@ class PostgresLedgerDatabase implements LedgerDatabase {
   async transaction<T>(mode: TransactionMode, work: (queries: LedgerQueries) => Promise<T>): Promise<T> {
     const passes = (error: unknown) => isBusy(error) || isLost(error);
     try {
-      return await patiently({ clock: this.#clock, patience, passes }, () => this.#attempt(mode, work));
+      const since = () => this.#outage.since;
+      return await patiently({ clock: this.#clock, patience, passes, since }, () =>
+        this.#attempt(mode, work),
+      );
     } catch (error) {
       throw explainFailure(error, this.location, mode);
     }
@@ -188,6 +196,8 @@ class PostgresLedgerDatabase implements LedgerDatabase {
   }
 
   async close(): Promise<void> {
+    // A connection that is being made to a server that does not answer would be waited for.
+    if (this.#outage.since !== undefined) for (const socket of this.#sockets) socket.destroy();
     await this.queries.destroy();
     for (const socket of this.#sockets) socket.destroy();
   }
@@ -195,11 +205,13 @@ class PostgresLedgerDatabase implements LedgerDatabase {
   async #attempt<T>(mode: TransactionMode, work: (queries: LedgerQueries) => Promise<T>): Promise<T> {
     let done: { readonly result: T } | undefined;
     try {
-      return await this.#begin(mode).execute(async (queries) => {
-        const result = await work(queries);
-        done = { result };
-        return result;
-      });
+      return await this.#outage.watch(mode !== "read", () =>
+        this.#begin(mode).execute(async (queries) => {
+          const result = await work(queries);
+          done = { result };
+          return result;
+        }),
+      );
     } catch (error) {
       if (!(error instanceof CommitInDoubt)) throw error;
       if (done !== undefined && (await this.#tookPlace(error))) return done.result;
@@ -216,8 +228,11 @@ class PostgresLedgerDatabase implements LedgerDatabase {
     const passes = (error: unknown) => isBusy(error) || isLost(error) || error instanceof CommitInDoubt;
     let cause: unknown = doubt;
     try {
-      const status = await patiently({ clock: this.#clock, patience: patienceInDoubt, passes }, () =>
-        this.#begin("write").execute(async (queries) => (await asked.execute(queries)).rows[0]?.status),
+      const since = () => this.#outage.since;
+      const status = await patiently({ clock: this.#clock, patience: patienceInDoubt, passes, since }, () =>
+        this.#outage.watch(true, () =>
+          this.#begin("write").execute(async (queries) => (await asked.execute(queries)).rows[0]?.status),
+        ),
       );
       if (status === "committed") return true;
       if (status === "aborted") return false;

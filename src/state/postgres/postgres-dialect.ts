@@ -11,6 +11,13 @@ import { LedgerError } from "../ledger-error.ts";
 import { storable } from "../storable.ts";
 import { isRefusal, keepsConnection } from "./postgres-failure.ts";
 
+interface DialectOptions {
+  readonly pool: pg.Pool;
+  readonly schema: string;
+  /** How long a connection may take, milliseconds; `undefined`: as long as the pool allows. */
+  readonly connectMs: () => number | undefined;
+}
+
 /**
  * Kysely's PostgreSQL dialect over `pg`, with the differences that a ledger needs: a transaction makes its settings,
  * takes its lock and notes its number when it begins, a commit without an answer is told from one that failed, and
@@ -20,17 +27,15 @@ import { isRefusal, keepsConnection } from "./postgres-failure.ts";
  * another session.
  */
 export class LedgerPostgresDialect extends PostgresDialect {
-  readonly #pool: pg.Pool;
-  readonly #schema: string;
+  readonly #options: DialectOptions;
 
-  constructor(options: { readonly pool: pg.Pool; readonly schema: string }) {
+  constructor(options: DialectOptions) {
     super(options);
-    this.#pool = options.pool;
-    this.#schema = options.schema;
+    this.#options = options;
   }
 
   override createDriver(): Driver {
-    return new LedgerPostgresDriver(this.#pool, this.#schema);
+    return new LedgerPostgresDriver(this.#options);
   }
 }
 
@@ -49,7 +54,10 @@ export class CommitInDoubt extends Error {
 const lockTimeout = 1_000;
 
 /** How long the server works on one statement, milliseconds. */
-const statementTimeout = 30_000;
+const statementTimeout = { write: 10_000, read: 30_000 };
+
+/** How long the answer to a statement that writes is waited for: longer than the server works on it, milliseconds. */
+const answerTimeout = 12_000;
 
 /** How long the server keeps the locks of a client that has gone silent, milliseconds; and the view of a reader. */
 const silence = { write: 5_000, read: 60_000 };
@@ -57,10 +65,12 @@ const silence = { write: 5_000, read: 60_000 };
 class LedgerPostgresDriver implements Driver {
   readonly #pool: pg.Pool;
   readonly #schema: string;
+  readonly #connectMs: () => number | undefined;
 
-  constructor(pool: pg.Pool, schema: string) {
+  constructor({ pool, schema, connectMs }: DialectOptions) {
     this.#pool = pool;
     this.#schema = schema;
+    this.#connectMs = connectMs;
   }
 
   async init(): Promise<void> {
@@ -68,12 +78,13 @@ class LedgerPostgresDriver implements Driver {
   }
 
   async acquireConnection(): Promise<DatabaseConnection> {
-    return new LedgerPostgresConnection(await this.#pool.connect());
+    return new LedgerPostgresConnection(await connectWithin(this.#pool, this.#connectMs()));
   }
 
   async beginTransaction(connection: DatabaseConnection, settings: TransactionSettings): Promise<void> {
     const own = ownOf(connection);
     const writes = settings.accessMode !== "read only";
+    own.answerTimeout = writes ? answerTimeout : undefined;
     try {
       const results = await own.script(writes ? this.#beginWriting() : this.#beginReading());
       own.xid = writes ? textOf(results.at(-1), "xid") : undefined;
@@ -118,7 +129,7 @@ class LedgerPostgresDriver implements Driver {
 
   /** One state throughout: https://www.postgresql.org/docs/current/transaction-iso.html#XACT-REPEATABLE-READ */
   #beginReading(): string {
-    return `begin isolation level repeatable read read only; ${this.#settings(silence.read)}`;
+    return `begin isolation level repeatable read read only; ${this.#settings("read")}`;
   }
 
   /**
@@ -127,24 +138,26 @@ class LedgerPostgresDriver implements Driver {
    * (https://www.postgresql.org/docs/current/runtime-config-wal.html#GUC-SYNCHRONOUS-COMMIT).
    */
   #beginWriting(): string {
-    return `begin isolation level read committed; ${this.#settings(silence.write)};
+    return `begin isolation level read committed; ${this.#settings("write")};
       select set_config('synchronous_commit', 'on', true)
       where current_setting('synchronous_commit') not in ('on', 'remote_apply');
       select pg_advisory_xact_lock(hashtextextended('draftsync ledger ${this.#schema}', 0));
       select pg_current_xact_id()::text as xid, current_setting('synchronous_commit') as synchronous_commit`;
   }
 
-  #settings(idle: number): string {
+  #settings(mode: "read" | "write"): string {
     return `select set_config('search_path', '"${this.#schema}"', true),
       set_config('lock_timeout', '${lockTimeout}', true),
-      set_config('statement_timeout', '${statementTimeout}', true),
-      set_config('idle_in_transaction_session_timeout', '${idle}', true)`;
+      set_config('statement_timeout', '${statementTimeout[mode]}', true),
+      set_config('idle_in_transaction_session_timeout', '${silence[mode]}', true)`;
   }
 }
 
 class LedgerPostgresConnection implements DatabaseConnection {
   /** Of the transaction under way, when it may write. */
   xid: string | undefined;
+  /** How long an answer is waited for, milliseconds; `undefined`: as long as the pool allows. */
+  answerTimeout: number | undefined;
   /** Whether the connection is of no more use. */
   lost = false;
   readonly #client: pg.PoolClient;
@@ -159,13 +172,17 @@ class LedgerPostgresConnection implements DatabaseConnection {
 
   async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
     const values = parameters.map(storable);
-    const { rows, rowCount } = await this.#watch(this.#client.query<Row & pg.QueryResultRow>(sql, values));
+    const { rows, rowCount } = await this.#watch(
+      this.#client.query<Row & pg.QueryResultRow>({ ...this.#limit(), text: sql, values }),
+    );
     return { rows, ...(rowCount === null ? {} : { numAffectedRows: BigInt(rowCount) }) };
   }
 
   /** Statements without parameters, in one round trip. */
   async script(text: string): Promise<readonly pg.QueryResult[]> {
-    const results: pg.QueryResult | pg.QueryResult[] = await this.#watch(this.#client.query(text));
+    const results: pg.QueryResult | pg.QueryResult[] = await this.#watch(
+      this.#client.query({ ...this.#limit(), text }),
+    );
     return Array.isArray(results) ? results : [results];
   }
 
@@ -179,6 +196,10 @@ class LedgerPostgresConnection implements DatabaseConnection {
     throw new LedgerError("ledger-failed", "The ledger's tables are read whole.");
   }
 
+  #limit(): { readonly query_timeout?: number } {
+    return this.answerTimeout === undefined ? {} : { query_timeout: this.answerTimeout };
+  }
+
   async #watch<T>(query: Promise<T>): Promise<T> {
     try {
       return await query;
@@ -186,6 +207,27 @@ class LedgerPostgresConnection implements DatabaseConnection {
       if (!keepsConnection(error)) this.lost = true;
       throw error;
     }
+  }
+}
+
+/** Rejects when no connection is there in time; one that comes later goes back to the pool. */
+async function connectWithin(pool: pg.Pool, ms: number | undefined): Promise<pg.PoolClient> {
+  const connecting = pool.connect();
+  if (ms === undefined) return connecting;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      connecting.then(
+        (client) => client.release(),
+        () => {},
+      );
+      reject(new Error(`timeout: no connection within ${Math.round(ms)} ms`));
+    }, ms);
+  });
+  try {
+    return await Promise.race([connecting, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -31,7 +31,8 @@ native.databaseExecSync = function (text) {
 
 const { query } = pg.Client.prototype;
 pg.Client.prototype.query = function (...args) {
-  if (args[0] !== "commit" || !isLast()) return query.apply(this, args);
+  const text = typeof args[0] === "string" ? args[0] : args[0]?.text;
+  if (text !== "commit" || !isLast()) return query.apply(this, args);
   if (when === "before") die();
   const committed = query.apply(this, args);
   // The bytes are handed to the system when the stream says so; what the server makes of them is its affair.

@@ -20,8 +20,9 @@ export interface ClientMessage {
  * | lose | never arrives | is cut |
  * | lose-answer | arrives | is cut before anything comes back |
  * | refuse | never arrives | is cut, and so is every later one, until `choose` is set again |
+ * | hang | never arrives | stays open without an answer, and so does every later one, until `choose` is set again |
  */
-export type Fault = "pass" | "lose" | "lose-answer" | "refuse";
+export type Fault = "pass" | "lose" | "lose-answer" | "refuse" | "hang";
 
 /** A real server between a ledger and PostgreSQL that cuts connections on demand. */
 export interface PostgresProxy {
@@ -39,12 +40,14 @@ export async function startPostgresProxy(): Promise<PostgresProxy> {
   const target = new URL(inject("databaseUrl"));
   const sockets = new Set<Socket>();
   let refusing = false;
+  let hanging = false;
   let choose: PostgresProxy["choose"] = () => "pass";
   const seen: ClientMessage[] = [];
   const judge = (message: ClientMessage): Fault => {
     seen.push(message);
     const fault = choose(message);
     refusing ||= fault === "refuse";
+    hanging ||= fault === "hang";
     return fault;
   };
   const server = createServer((client) => {
@@ -54,7 +57,7 @@ export async function startPostgresProxy(): Promise<PostgresProxy> {
       socket.on("error", () => {}).on("close", () => sockets.delete(socket));
     }
     if (refusing) cut(client, upstream);
-    else join(client, upstream, judge);
+    else if (!hanging) join(client, upstream, judge);
   });
   const port = await listenLocally(server);
   onTestFinished(async () => {
@@ -76,6 +79,7 @@ export async function startPostgresProxy(): Promise<PostgresProxy> {
     },
     set choose(next) {
       refusing = false;
+      hanging = false;
       choose = next;
     },
   };
@@ -100,6 +104,7 @@ function join(client: Socket, upstream: Socket, judge: (message: ClientMessage) 
     for (const { bytes, message } of read(data)) {
       const fault = message === undefined ? "pass" : judge(message);
       if (fault === "lose" || fault === "refuse") return cut(client, upstream);
+      if (fault === "hang") return;
       upstream.write(bytes);
       silent ||= fault === "lose-answer";
     }

@@ -21,7 +21,7 @@ export const ledgerPages = {
   "ledger-unreachable": {
     title: "The database server of the ledger cannot be reached",
     meaning:
-      "The connection was refused or broke, the server did not answer in time, or it has no connection left.",
+      "The connection was refused or broke, the server did not answer in time, or it has no connection left. In the middle of a run all changes together wait 10 s for the server, or 20 s when it is not known whether the last one was stored.",
     cure: [
       "Check host and port of `state`, and that the server runs and can be reached from this machine.",
       "With too many connections: raise max_connections, or put a pooler in between.",
