@@ -1,9 +1,10 @@
-import type { UploadStatus } from "../model/ports.ts";
+import type { UploadList, UploadStatus } from "../model/ports.ts";
 import { isoTime } from "../model/time.ts";
 import type { UploadCredentials } from "../service/documents.ts";
 import type { Cli, DefineCommand, WorkspaceFlags, WriterFlags } from "./cli.ts";
 import { examples, withWorkspaceFlags, withWriterFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
+import { exitCode } from "./exit-code.ts";
 import { printJson } from "./print-json.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -145,8 +146,25 @@ async function runList(cli: Cli, ids: readonly string[], flags: WorkspaceFlags):
   const { byHand, expectDone } = await import("./by-hand.ts");
   await byHand(cli, flags, async ({ workspace, service }) => {
     const known = ids.length > 0 ? ids : await recordedIds(workspace);
-    const uploads = known.length === 0 ? [] : expectDone(await service.getUploads(known, cli.signal));
+    if (known.length === 0) return printJson(cli, []);
+    const { uploads, missing } = expectDone(await service.getUploads(known, cli.signal));
     printJson(cli, uploads.map(uploadJson));
+    if (missing.length === 0) return;
+    const { reportError } = await import("./report-error.ts");
+    reportError(missingUploads(missing, known.length), cli.terminal);
+    cli.end(uploads.length > 0 ? exitCode.failed : exitCode.error);
+  });
+}
+
+const maxNamedUploads = 10;
+
+function missingUploads(missing: UploadList["missing"], asked: number): CliError {
+  const names = missing.slice(0, maxNamedUploads).map(({ uploadId }) => uploadId);
+  const more = missing.length > names.length ? ` and ${missing.length - names.length} more` : "";
+  const of = asked === 1 ? "upload" : `${missing.length} of ${asked} uploads`;
+  return new CliError(`the service does not return ${of}: ${names.join(", ")}${more}`, {
+    code: "uploads-missing",
+    hint: missing[0]?.failure.message ?? "",
   });
 }
 

@@ -1,6 +1,6 @@
 import type { Drift } from "./drift.ts";
 import type { CallFailure } from "./outcome.ts";
-import type { LedgerEffect, UploadStatus } from "./ports.ts";
+import type { LedgerEffect, UploadList } from "./ports.ts";
 import type { Attributes, FileTarget } from "./resource.ts";
 
 /** One thing to look at, which takes one call. */
@@ -27,7 +27,7 @@ export type Sighting =
   | (Extract<Look, { type: "product" }> & { readonly at: number; readonly finding: Finding<null> })
   | (Extract<Look, { type: "uploads" }> & {
       readonly at: number;
-      readonly finding: Finding<readonly UploadStatus[]>;
+      readonly finding: Finding<UploadList>;
     });
 
 /** How much is looked at: within the budget, or everything. */

@@ -81,6 +81,12 @@ export interface UploadStatus {
   readonly fileId?: number;
 }
 
+/** Uploads that were asked for: those that were read, and those that a list lacked and that could not be read singly either. */
+export interface UploadList {
+  readonly uploads: readonly UploadStatus[];
+  readonly missing: readonly { readonly uploadId: string; readonly failure: CallFailure }[];
+}
+
 /**
  * The calls of the interface that apply needs (service-interface.md §4). No method throws for what the service or
  * the network does: that is in the result. `update` with an empty `attributes` is a probe.
@@ -112,11 +118,8 @@ export interface ServiceReader {
   probe(target: FileTarget, options: ReadOptions): Promise<CallResult<Attributes>>;
   /** Ends with the failure `gone` when there is no such product. */
   lookAtProduct(productId: number, options: ReadOptions): Promise<CallResult<null>>;
-  /** Those that the service tells of, as many ids as fit into one call. */
-  lookAtUploads(
-    uploadIds: readonly string[],
-    options: ReadOptions,
-  ): Promise<CallResult<readonly UploadStatus[]>>;
+  /** As many ids as fit into one call; an id that the list lacks takes a call of its own. */
+  lookAtUploads(uploadIds: readonly string[], options: ReadOptions): Promise<CallResult<UploadList>>;
   /** Ids that fit into one call of {@link lookAtUploads}. */
   readonly uploadsPerCall: number;
 }

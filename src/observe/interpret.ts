@@ -12,6 +12,7 @@ import type { Attributes } from "../model/resource.ts";
 import { attributeNames, fileResource, productResource } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
 import { type FileIndex, indexFiles } from "./file-index.ts";
+import { neverMade } from "./look-around.ts";
 import { mergeTold } from "./merge-told.ts";
 
 /** What sightings are held against. */
@@ -275,14 +276,17 @@ function interpretProduct(sighting: Extract<Sighting, { type: "product" }>, { re
   }
 }
 
-/** An upload that the service does not tell of is neither ended nor gone. */
+/** An upload that could not be read is neither ended nor gone. */
 function interpretUploads({ uploadIds, finding }: Extract<Sighting, { type: "uploads" }>): Part {
   if (finding.type === "absent") return {};
   if (finding.type === "unreadable") {
     return { unreadable: uploadIds.map((id) => ({ address: `uploads/${id}`, failure: finding.failure })) };
   }
   return {
-    confirmations: finding.value
+    unreadable: finding.value.missing
+      .filter(({ failure }) => !neverMade.has(failure.code))
+      .map(({ uploadId, failure }) => ({ address: `uploads/${uploadId}`, failure })),
+    confirmations: finding.value.uploads
       .filter(({ uploadId }) => uploadIds.includes(uploadId))
       .flatMap(({ uploadId, status, fileId }): LedgerEffect[] =>
         status === "pending"

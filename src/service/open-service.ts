@@ -4,6 +4,7 @@ import type {
   ObjectStorage,
   ReadOptions,
   ServiceReader,
+  UploadList,
   UploadStatus,
   WriteOptions,
 } from "../model/ports.ts";
@@ -37,8 +38,8 @@ export interface Service extends DraftService, ServiceReader {
   /** Secret: for putting bytes into object storage. */
   credentials(signal: AbortSignal): Promise<CallResult<UploadCredentials>>;
   getUpload(uploadId: string, signal: AbortSignal): Promise<CallResult<UploadStatus>>;
-  /** Those of the uploads that the service tells of. When one page cannot be read, none is given. */
-  getUploads(uploadIds: readonly string[], signal: AbortSignal): Promise<CallResult<readonly UploadStatus[]>>;
+  /** Reads lists, and singly what they lack. When a list cannot be read, none is given. */
+  getUploads(uploadIds: readonly string[], signal: AbortSignal): Promise<CallResult<UploadList>>;
   /** `include` names relations; absent: those of the profile. */
   getProduct(
     productId: number,
@@ -101,13 +102,13 @@ export function assembleService(options: ServiceOptions, circumstances: Circumst
     awaitUpload: (uploadId, signal, budget) => poller.wait(uploadId, { signal, budget }),
     probe: (target, read) => executor.execute(probeCall(target, profile), read),
     lookAtProduct: (productId, read) => executor.execute(lookAtProductCall(productId, profile), read),
-    lookAtUploads: uploads.getPage,
+    lookAtUploads: uploads.getUploads,
     uploadsPerCall: uploads.pageSize,
     callCount: () => executor.callCount,
     hasAnswered: () => executor.hasAnswered,
     credentials: (signal) => askCredentials({ signal }),
     getUpload: uploads.getUpload,
-    getUploads: uploads.getUploads,
+    getUploads: (uploadIds, signal) => uploads.getUploads(uploadIds, { signal }),
     getProduct: (productId, include, signal) =>
       executor.execute(getProductCall(productId, include ?? profile.product_include, profile), { signal }),
     async close() {

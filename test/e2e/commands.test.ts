@@ -213,6 +213,10 @@ describe("by hand", () => {
     const got = JSON.parse((await run("uploads", "get", created.upload_id)).stdout);
     expect(got).toEqual(created);
     expect(JSON.parse((await run("uploads", "list")).stdout)).toEqual([created]);
+    const { code, stdout, stderr } = await run("uploads", "list", created.upload_id, "no-such");
+    expect({ code, uploads: JSON.parse(stdout) }).toEqual({ code: 3, uploads: [created] });
+    expect(stderr).toContain("the service does not return 1 of 2 uploads: no-such  [uploads-missing]");
+    expect(await run("uploads", "list", "no-such")).toMatchObject({ code: 1 });
   });
 
   test("products: get with a relation, duplicate after approval", async () => {

@@ -55,11 +55,14 @@ describe("uploads", () => {
   test("that have ended are noted; one that is pending, not told or not asked for is not", () => {
     const found = seen({
       type: "present",
-      value: [
-        { uploadId: "u", status: "success", rawStatus: "success", fileId: 5 },
-        { uploadId: "v", status: "failed", rawStatus: "broken" },
-        { uploadId: "x", status: "success", rawStatus: "success", fileId: 6 },
-      ],
+      value: {
+        uploads: [
+          { uploadId: "u", status: "success", rawStatus: "success", fileId: 5 },
+          { uploadId: "v", status: "failed", rawStatus: "broken" },
+          { uploadId: "x", status: "success", rawStatus: "success", fileId: 6 },
+        ],
+        missing: [],
+      },
     });
     expect(found).toEqual({
       drift: [],
@@ -69,8 +72,15 @@ describe("uploads", () => {
       ],
       unreadable: [],
     });
+    const missing = [
+      { uploadId: "v", failure },
+      { uploadId: "w", failure: { ...failure, code: "over-budget" } },
+    ];
+    expect(seen({ type: "present", value: { uploads: [], missing } }).unreadable).toEqual([
+      { address: "uploads/v", failure },
+    ]);
     const pending = { uploadId: "w", status: "pending", rawStatus: "queued" } as const;
-    expect(seen({ type: "present", value: [pending] }).confirmations).toEqual([]);
+    expect(seen({ type: "present", value: { uploads: [pending], missing: [] } }).confirmations).toEqual([]);
   });
 
   test("that could not be read are each unreadable", () => {

@@ -154,7 +154,11 @@ function sightingOf(look: Look, finding: Finding<Attributes>): Sighting {
   if (look.type === "product") {
     return { ...look, at, finding: finding.type === "present" ? { type: "present", value: null } : finding };
   }
-  return { ...look, at, finding: finding.type === "present" ? { type: "present", value: [] } : finding };
+  return {
+    ...look,
+    at,
+    finding: finding.type === "present" ? { type: "present", value: { uploads: [], missing: [] } } : finding,
+  };
 }
 
 /** Changes as they are without a word about drift. */

@@ -111,7 +111,7 @@ describe("what a call gives", () => {
       { profile: { uploads_page: 2 } },
     );
     const good = await service.getUploads(["a", "b", "c"], noSignal());
-    expect(good.outcome === "done" ? good.value.map((upload) => upload.uploadId) : good).toEqual([
+    expect(good.outcome === "done" ? good.value.uploads.map((upload) => upload.uploadId) : good).toEqual([
       "a",
       "b",
       "c",
@@ -122,18 +122,25 @@ describe("what a call gives", () => {
     expect(server.requests).toHaveLength(4);
   });
 
-  it("is one page as it is: a link to the next one, here or elsewhere, is never followed", async () => {
-    const { service, server } = await startHarness((request) =>
-      answer(200, {
-        data: [uploadResource("a", "queued")],
+  it("asks singly for what a list lacks, reports what stays missing, and follows no link", async () => {
+    const { service, server } = await startHarness((request) => {
+      const single = request.path.split("/api/uploads/")[1];
+      if (single === "b") return answer(200, { data: uploadResource("b", "queued") });
+      if (single !== undefined) return answer(404, { errors: [{ title: "no" }] });
+      return answer(200, {
+        data: [uploadResource("a", "queued"), uploadResource("z", "queued")],
         links: { next: request.path, related: "http://127.0.0.1:1/elsewhere" },
-      }),
-    );
-    expect(await service.getUploads(["a", "b"], noSignal())).toMatchObject({
-      outcome: "done",
-      value: [{ uploadId: "a" }],
+      });
     });
-    expect(server.requests).toHaveLength(1);
+    expect(await service.getUploads(["a", "b", "c", "b"], noSignal())).toMatchObject({
+      outcome: "done",
+      attempts: 3,
+      value: {
+        uploads: [{ uploadId: "a" }, { uploadId: "b" }],
+        missing: [{ uploadId: "c", failure: { code: "gone" } }],
+      },
+    });
+    expect(server.requests.map(({ path }) => path).slice(1)).toEqual(["/api/uploads/b", "/api/uploads/c"]);
   });
 
   it("is uploads read one by one when the service has no list", async () => {

@@ -7,6 +7,12 @@ export const commandPages = {
     meaning: "The value is malformed or out of range, or two flags exclude each other. Nothing was done.",
     cure: ["Write it as the hint says; `draftsync COMMAND --help` has examples."],
   },
+  "uploads-missing": {
+    title: "The service does not return all uploads that were asked for",
+    meaning:
+      "The list lacked them, and reading each of them singly failed too. The others were printed: the command ends with 3 then, and with 1 when there is none.",
+    cure: ["Check the ids; the hint is what the service returned for the first of them."],
+  },
   "unknown-command": {
     title: "There is no such command",
     meaning: "The name after `help` is none of a command.",
