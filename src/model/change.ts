@@ -89,7 +89,10 @@ export type ReplaceChange = ChangeOf<"replace", AttachmentState, AttachmentState
 /** Attached already: recorded under its new address, without a call that changes it. */
 export type AdoptChange = ChangeOf<"adopt", AttachmentState, AttachmentState>;
 /** Detach a file. */
-export type DeleteChange = ChangeOf<"delete", AttachmentState, null>;
+export type DeleteChange = ChangeOf<"delete", AttachmentState, null> & {
+  /** The second half of a replacement, whose new file is attached already: no limit on deletions is meant for it. */
+  readonly completes_replace?: true;
+};
 /** Keep or lift the protection of a draft, in the ledger only. */
 export type ProtectChange = ChangeOf<"update", ProtectState, ProtectState>;
 /** Publish a product from a draft. Cannot be undone. */
@@ -144,6 +147,11 @@ export type Change =
 /** Whether an update is of a draft's protection, not of an attachment. */
 export function isProtectChange(change: Change): change is ProtectChange {
   return change.action === "update" && "protect" in change.after;
+}
+
+/** Whether a change deletes a file, which the second half of a replacement does not. */
+export function isDeletion(change: Change): boolean {
+  return change.action === "delete" && change.completes_replace !== true;
 }
 
 /** Whether a change is a doubt that only a person can settle. */

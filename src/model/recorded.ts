@@ -91,6 +91,8 @@ export interface RecordedAttachment {
   readonly attributes: Attributes;
   /** SHA-256 (hex) of the content, when we uploaded it. */
   readonly sha256?: string;
+  /** Another file has taken its place and its address, and it is still to be detached. */
+  readonly replaced?: true;
   readonly provenance: Provenance;
 }
 

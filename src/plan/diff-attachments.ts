@@ -56,15 +56,21 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     if (found.record.address !== address) claimed.add(found.record);
     if (found.former === undefined) continue;
     claimed.add(found.former);
-    changes.push(...formerRemoval(found.former, wanted()));
+    const isHalfDone = found.record.replaced === true;
+    changes.push(...formerRemoval(found.former, { wanted: wanted(), isHalfDone }));
   }
   const isLeft = ({ address }: RecordedAttachment) => !wanted().has(address) && !doubts.has(address);
   const all = accounted < recorded.attachments.length ? recorded.attachments : [];
   const left = all.filter((attachment) => !claimed.has(attachment) && isLeft(attachment));
+  const declared = lazily(() => new Set(desired.drafts.map(({ draftId }) => draftId)));
+  const isDeclared = (draftId: number) => declared().has(draftId);
   const isUnmanaged = makeUnmanagedTest(desired);
   const [kept, removed] = [left.filter(isUnmanaged), left.filter((each) => !isUnmanaged(each))];
   for (const attachment of removed) {
-    changes.push(removal(attachment, { address: attachment.address, reason: "not_in_manifest" }));
+    const { address, draftId, replaced } = attachment;
+    const isHalfDone = replaced === true && isDeclared(draftId);
+    const reason = isHalfDone ? "content_changed" : "not_in_manifest";
+    changes.push(removal(attachment, { address, reason, isHalfDone }));
   }
   return { changes, unchanged, unmanaged: kept.map(({ address }) => address), diagnostics };
 }
@@ -124,16 +130,16 @@ function diffDoubt(
   const settling = inDoubtChange(operation, after);
   const replaced = after === null ? undefined : index.at(operation.address);
   if (replaced === undefined || replaced.fileId === operation.intent.fileId) return [settling];
-  return [settling, ...formerRemoval(replaced, wanted)];
+  return [settling, ...formerRemoval(replaced, { wanted, isHalfDone: true })];
 }
 
 /** A file's record gives up the address when the new file's takes it. Left attached, it would be published too. */
 function formerRemoval(
   former: RecordedAttachment,
-  wanted: ReadonlyMap<string, DesiredAttachment>,
+  { wanted, isHalfDone }: { wanted: ReadonlyMap<string, DesiredAttachment>; isHalfDone: boolean },
 ): readonly Change[] {
   const address = fileResource(former);
-  return wanted.has(address) ? [] : [removal(former, { address, reason: "content_changed" })];
+  return wanted.has(address) ? [] : [removal(former, { address, reason: "content_changed", isHalfDone })];
 }
 
 interface Search {
@@ -240,6 +246,8 @@ function isAsDesired(
 ): boolean {
   return (
     known.address === address &&
+    // A file that was to be detached and is named again is recorded as such.
+    known.replaced !== true &&
     !isOtherContent(attachment, known, index) &&
     hasAttributes(attachment.address.kind, index.knownAttributes(known), attachment.attributes)
   );
@@ -294,10 +302,14 @@ function recordedState(known: RecordedAttachment, address: string): AttachmentSt
   });
 }
 
-function removal(
-  attachment: RecordedAttachment,
-  { address, reason }: { readonly address: string; readonly reason: Reason },
-): AttachmentChange {
+interface Removal {
+  readonly address: string;
+  readonly reason: Reason;
+  /** Its replacement is attached, or in doubt. */
+  readonly isHalfDone: boolean;
+}
+
+function removal(attachment: RecordedAttachment, { address, reason, isHalfDone }: Removal): AttachmentChange {
   return {
     address,
     action: "delete",
@@ -306,6 +318,7 @@ function removal(
     after: null,
     attributes: attributeNames[attachment.kind].filter((name) => attachment.attributes[name] !== undefined),
     confirmed: confirmedState(attachment.provenance),
+    ...(isHalfDone ? { completes_replace: true } : {}),
   };
 }
 

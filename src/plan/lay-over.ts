@@ -27,7 +27,9 @@ export function layOver(recorded: Recorded, drift: readonly Drift[]): Recorded {
     }
   }
   const others = [...records.values()].map((attachment) =>
-    found.has(attachment.address) ? { ...attachment, address: fileResource(attachment) } : attachment,
+    found.has(attachment.address)
+      ? { ...attachment, address: fileResource(attachment), replaced: true as const }
+      : attachment,
   );
   return { ...recorded, attachments: [...others, ...found.values()] };
 }

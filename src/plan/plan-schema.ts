@@ -66,7 +66,9 @@ const change = z.union([
   changeOf("update", protectState, protectState),
   changeOf("replace", attachmentState, attachmentState),
   changeOf("adopt", attachmentState, attachmentState),
-  changeOf("delete", attachmentState, z.null()),
+  changeOf("delete", attachmentState, z.null()).extend({
+    completes_replace: z.literal(true).exactOptional(),
+  }),
   changeOf("publish", publication.nullable(), z.strictObject({ revision: id })),
   changeOf(
     "duplicate",

@@ -1,5 +1,5 @@
 import type { Change } from "../model/change.ts";
-import { isProtectChange } from "../model/change.ts";
+import { isDeletion, isProtectChange } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan } from "../model/plan.ts";
 import { sortDiagnostics, summarize } from "./build-plan.ts";
@@ -99,6 +99,8 @@ function neededFor(change: Change): PolicyAction | undefined {
     case "update":
       if (!isProtectChange(change)) return "update";
       return change.after.protect ? undefined : "delete";
+    case "delete":
+      return isDeletion(change) ? "delete" : "replace";
     default:
       return change.action;
   }

@@ -5,6 +5,7 @@ import type { Plan, PlanBasis } from "../model/plan.ts";
 import type { Recorded } from "../model/recorded.ts";
 import { publicationsInForce } from "../model/recorded.ts";
 import { summarize } from "./build-plan.ts";
+import { stillRemoved } from "./declared.ts";
 import { inDoubtChange } from "./doubts.ts";
 import { basisOf, estimateCost } from "./estimate.ts";
 import { fileOf, makeProgressFinder, type PlanHistory } from "./plan-progress.ts";
@@ -142,6 +143,7 @@ function detachmentOf(change: ReplaceChange): DeleteChange {
     before: orderState({ ...before, address: before.address ?? change.address }),
     after: null,
     attributes: [],
+    completes_replace: true,
     ...(confirmed === undefined ? {} : { confirmed }),
   };
 }
@@ -199,6 +201,7 @@ function partOf(plan: Plan, changes: readonly Change[], withoutDrift: ReadonlySe
     summary: summarize(counted, plan.summary.noop ?? 0),
     estimate: estimateCost(changes, basisOf(estimate)),
     ...(drift === undefined ? {} : { drift: drift.filter((each) => !withoutDrift.has(basisAddress(each))) }),
+    removed_drafts: stillRemoved(changes, plan),
     changes,
   };
 }

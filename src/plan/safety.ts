@@ -1,6 +1,6 @@
 import { parseAddress } from "../model/address.ts";
 import type { Change } from "../model/change.ts";
-import { isProtectChange } from "../model/change.ts";
+import { isDeletion, isProtectChange } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan, RemovedDraft } from "../model/plan.ts";
 import type { Recorded } from "../model/recorded.ts";
@@ -31,7 +31,7 @@ export function checkSafety(plan: Plan, recorded: Recorded, limits: SafetyLimits
 }
 
 function checkDeletes(plan: Plan, recorded: Recorded, { maxDeletes }: SafetyLimits): Diagnostic[] {
-  const deletes = plan.summary.delete ?? 0;
+  const deletes = plan.changes.filter(isDeletion).length;
   const { total, percent, isTooMany } = shareOf(deletes, recorded, maxDeletes);
   if (!isTooMany) return [];
   return [
@@ -141,9 +141,9 @@ export function holdBackUnprotected(all: Differences): Differences {
   return { ...all, changes, diagnostics: [...all.diagnostics, ...warnings] };
 }
 
-/** Whether a change takes a file off a draft. */
-function detaches({ action }: Change): boolean {
-  return action === "delete" || action === "replace";
+/** Whether a change takes a file off a draft whose place no attached file has taken. */
+function detaches(change: Change): boolean {
+  return isDeletion(change) || change.action === "replace";
 }
 
 /** The draft a change belongs to; 0, which is no draft's id, when it belongs to none. */

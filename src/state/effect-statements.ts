@@ -8,17 +8,17 @@ export function compileAttachments(db: LedgerQueries) {
   type Row = Pick<AttachmentsTable, keyof AttachmentsTable>;
   const ownAddress = sql<string>`'drafts/' || cast(draft_id as text) || '/' || kind || '/' || cast(file_id as text)`;
   return {
-    vacate: compileStep<{ address: string; file_id: number }>((slot) =>
+    vacate: compileStep<{ address: string; file_id: number; replaced: number }>((slot) =>
       db
         .updateTable("attachments")
-        .set({ address: ownAddress })
+        .set({ address: ownAddress, replaced: slot("replaced") })
         .where("address", "=", slot("address"))
         .where("file_id", "<>", slot("file_id")),
     ),
     moveAway: compileStep<Key>((slot) =>
       db
         .updateTable("attachments")
-        .set({ address: ownAddress })
+        .set({ address: ownAddress, replaced: 1 })
         .where("draft_id", "=", slot("draft_id"))
         .where("kind", "=", slot("kind"))
         .where("file_id", "=", slot("file_id")),
@@ -33,6 +33,7 @@ export function compileAttachments(db: LedgerQueries) {
           address: slot("address"),
           attributes: slot("attributes"),
           sha256: slot("sha256"),
+          replaced: slot("replaced"),
           confirmed_by: slot("confirmed_by"),
           confirmed_at: slot("confirmed_at"),
         })
@@ -41,6 +42,7 @@ export function compileAttachments(db: LedgerQueries) {
             address: eb.ref("excluded.address"),
             attributes: eb.ref("excluded.attributes"),
             sha256: eb.ref("excluded.sha256"),
+            replaced: eb.ref("excluded.replaced"),
             confirmed_by: eb.ref("excluded.confirmed_by"),
             confirmed_at: eb.ref("excluded.confirmed_at"),
           })),
@@ -53,6 +55,7 @@ export function compileAttachments(db: LedgerQueries) {
           address: slot("address"),
           attributes: slot("attributes"),
           sha256: slot("sha256"),
+          replaced: slot("replaced"),
           confirmed_by: slot("confirmed_by"),
           confirmed_at: slot("confirmed_at"),
         })
@@ -63,7 +66,7 @@ export function compileAttachments(db: LedgerQueries) {
     readdress: compileStep<Key & { address: string; sha256: string | null }>((slot) =>
       db
         .updateTable("attachments")
-        .set({ address: slot("address"), sha256: sql`coalesce(${slot("sha256")}, sha256)` })
+        .set({ address: slot("address"), sha256: sql`coalesce(${slot("sha256")}, sha256)`, replaced: 0 })
         .where("draft_id", "=", slot("draft_id"))
         .where("kind", "=", slot("kind"))
         .where("file_id", "=", slot("file_id")),

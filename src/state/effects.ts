@@ -16,6 +16,12 @@ type Readdressed = Extract<LedgerEffect, { type: "readdressed" }>;
  */
 export type EffectSteps = (effect: LedgerEffect, by?: string) => readonly Step[];
 
+interface GiveWay {
+  /** The file was just attached: whatever had its address is replaced by it, and still to be detached. */
+  readonly isAttached?: boolean;
+  readonly replaces?: number | undefined;
+}
+
 /**
  * Makes the function that turns effects into steps.
  *
@@ -46,12 +52,14 @@ export function makeEffectSteps(db: LedgerQueries, journal: Journal): EffectStep
     ...compileLooks(db),
   };
 
-  function giveWay(attachment: Addressed, replaces?: number): readonly Step[] {
+  function giveWay(attachment: Addressed, { isAttached = false, replaces }: GiveWay = {}): readonly Step[] {
     const { draftId, kind, fileId, address } = attachment;
     checkAddress(attachment);
     // The address that names a file by its id can be nobody else's.
     const vacate =
-      address === fileResource(attachment) ? [] : [statements.vacate({ address, file_id: fileId })];
+      address === fileResource(attachment)
+        ? []
+        : [statements.vacate({ address, file_id: fileId, replaced: isAttached ? 1 : 0 })];
     if (replaces === undefined || replaces === fileId) return vacate;
     return [...vacate, statements.moveAway({ draft_id: draftId, kind, file_id: replaces })];
   }
@@ -67,7 +75,7 @@ export function makeEffectSteps(db: LedgerQueries, journal: Journal): EffectStep
     switch (effect.type) {
       case "attached":
         return [
-          ...giveWay(effect.attachment, effect.replaces),
+          ...giveWay(effect.attachment, { isAttached: true, replaces: effect.replaces }),
           statements.attach(attachmentValues(effect.attachment)),
         ];
       case "rerecorded": {

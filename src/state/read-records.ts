@@ -41,6 +41,7 @@ export class RecordReader {
       "address",
       "attributes",
       "sha256",
+      "replaced",
       "confirmed_by",
       "confirmed_at",
     ] as const;
@@ -148,7 +149,13 @@ function attachmentOf(row: StoredRow, parsed: Map<string, Attributes>): Recorded
     provenance: provenanceOf(row),
   };
   const sha256 = row.optionalText("sha256");
-  return sha256 === undefined ? attachment : { ...attachment, sha256 };
+  const isReplaced = row.integer("replaced") === 1;
+  if (sha256 === undefined && !isReplaced) return attachment;
+  return {
+    ...attachment,
+    ...(sha256 === undefined ? {} : { sha256 }),
+    ...(isReplaced ? { replaced: true } : {}),
+  };
 }
 
 /** Most product files of a catalogue share a few sets of attributes: each text is parsed once. Prose is hardly ever shared. */

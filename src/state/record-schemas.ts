@@ -33,6 +33,7 @@ export const attachmentSchema = lazily(
       address: z.string(),
       attributes: attributesSchema(),
       sha256: z.string().exactOptional(),
+      replaced: z.literal(true).exactOptional(),
       provenance: provenanceSchema(),
     }),
 );

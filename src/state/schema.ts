@@ -30,6 +30,8 @@ export interface AttachmentsTable {
   address: string;
   attributes: string;
   sha256: string | null;
+  /** 1: another file has taken its place, and it is still to be detached. */
+  replaced: number;
   confirmed_by: string;
   confirmed_at: number;
 }

@@ -9,7 +9,7 @@ import type { AttachmentsTable, DuplicatesTable, PublicationsTable, StoredObject
 
 /** The row of a record. */
 export function attachmentValues(attachment: RecordedAttachment): AttachmentsTable {
-  const { draftId, kind, fileId, address, attributes, sha256, provenance } = attachment;
+  const { draftId, kind, fileId, address, attributes, sha256, replaced, provenance } = attachment;
   return {
     draft_id: draftId,
     kind,
@@ -17,6 +17,7 @@ export function attachmentValues(attachment: RecordedAttachment): AttachmentsTab
     address,
     attributes: JSON.stringify(pickAttributes(kind, attributes)),
     sha256: sha256 ?? null,
+    replaced: replaced ? 1 : 0,
     confirmed_by: provenance.by,
     confirmed_at: provenance.at,
   };

@@ -8,6 +8,7 @@ import { confirmedByGetMigration } from "./0006-confirmed-by-get.ts";
 import { roundsMigration } from "./0007-rounds.ts";
 import { lockClocksMigration } from "./0008-lock-clocks.ts";
 import { namesInNfcMigration } from "./0009-names-in-nfc.ts";
+import { replacedFilesMigration } from "./0010-replaced-files.ts";
 
 /** Every migration, numbered from 1 without gaps, in the order in which they are applied. */
 export const allMigrations: readonly Migration[] = [
@@ -20,4 +21,5 @@ export const allMigrations: readonly Migration[] = [
   roundsMigration,
   lockClocksMigration,
   namesInNfcMigration,
+  replacedFilesMigration,
 ];

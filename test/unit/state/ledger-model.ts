@@ -70,7 +70,7 @@ const keyOf = ({ draftId, kind, fileId }: FileKey) => `drafts/${draftId}/${kind}
 function apply(records: Records, effect: LedgerEffect): boolean {
   switch (effect.type) {
     case "attached":
-      place(records, effect.attachment, effect.replaces);
+      place(records, effect.attachment, { isAttached: true, replaces: effect.replaces });
       return true;
     case "rerecorded":
       if (!records.attachments.has(keyOf(effect.attachment))) return false;
@@ -80,7 +80,8 @@ function apply(records: Records, effect: LedgerEffect): boolean {
       const known = records.attachments.get(keyOf(effect.target));
       if (known === undefined) return false;
       const { address, sha256 } = effect;
-      place(records, { ...known, address, ...(sha256 === undefined ? {} : { sha256 }) });
+      const { replaced: _, ...kept } = known;
+      place(records, { ...kept, address, ...(sha256 === undefined ? {} : { sha256 }) });
       return true;
     }
     case "detached":
@@ -140,11 +141,24 @@ function apply(records: Records, effect: LedgerEffect): boolean {
   }
 }
 
-/** Whoever holds the address, and whoever is replaced, goes back to the numeric address. */
-function place({ attachments }: Records, attachment: RecordedAttachment, replaces?: number): void {
+interface Placing {
+  readonly isAttached?: boolean;
+  readonly replaces?: number | undefined;
+}
+
+/**
+ * The record that has the address, and the one that is replaced, go back to their numeric addresses. What a new attachment
+ * takes the place of is still to be detached.
+ */
+function place(
+  { attachments }: Records,
+  attachment: RecordedAttachment,
+  { isAttached = false, replaces }: Placing = {},
+): void {
   for (const [key, other] of attachments) {
-    const replaced = replaces !== undefined && key === keyOf({ ...attachment, fileId: replaces });
-    if (replaced || other.address === attachment.address) attachments.set(key, { ...other, address: key });
+    const isReplaced = replaces !== undefined && key === keyOf({ ...attachment, fileId: replaces });
+    if (!isReplaced && other.address !== attachment.address) continue;
+    attachments.set(key, { ...other, address: key, ...(isAttached ? { replaced: true } : {}) });
   }
   attachments.set(keyOf(attachment), attachment);
 }

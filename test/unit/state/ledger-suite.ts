@@ -149,9 +149,11 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
         { type: "attached", attachment: attachment(2, { address: source }), replaces: 1 },
       ]);
       expect((await ledger.load()).attachments).toEqual([
-        attachment(1, { sha256: "one" }),
+        attachment(1, { sha256: "one", replaced: true }),
         attachment(2, { address: source }),
       ]);
+      await ledger.record([{ type: "readdressed", target: attachment(1), address: attachment(1).address }]);
+      expect((await ledger.load()).attachments[0]).toEqual(attachment(1, { sha256: "one" }));
     });
 
     test("a replaced record under another address moves all the same", async () => {
@@ -161,7 +163,10 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
       await ledger.record([
         { type: "attached", attachment: attachment(2, { address: source }), replaces: 1 },
       ]);
-      expect((await ledger.load()).attachments).toEqual([attachment(1), attachment(2, { address: source })]);
+      expect((await ledger.load()).attachments).toEqual([
+        attachment(1, { replaced: true }),
+        attachment(2, { address: source }),
+      ]);
     });
 
     test("two records may swap their addresses", async () => {

@@ -1,0 +1,79 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { useWorkspace } from "../support/workspace.ts";
+
+const manifest = (rest = "") => ({
+  "manifests/a.yaml": `draft: 1\n${rest}product_files: [{ source: ../a.glb }, { file_id: 10 }]\n`,
+});
+const { sandbox, proxy, folder, config, run, apply } = useWorkspace({
+  files: { ...manifest(), "a.glb": "first" },
+  sandbox: { uploadProcessingMs: 0 },
+});
+const attached = () => sandbox.state().attachments.map(({ fileId }) => fileId);
+const planned = async () => JSON.parse((await run("plan", "--format", "json")).stdout);
+
+describe("the detach of a half-done replace", () => {
+  /** The new file is attached; the recorded one could not be detached. */
+  beforeEach(async () => {
+    await apply();
+    await folder.write({ "a.glb": "second" });
+    proxy.choose = ({ method }) => (method === "DELETE" ? { type: "answer", status: 403 } : undefined);
+    expect((await apply()).code).toBe(3);
+    proxy.choose = () => undefined;
+    expect(attached()).toHaveLength(3);
+  });
+
+  test("is the rest of a replacement in the plan", async () => {
+    const { changes } = await planned();
+    expect(changes).toMatchObject([{ action: "delete", reason: "content_changed", completes_replace: true }]);
+    expect((await apply()).code).toBe(0);
+    expect(attached()).toHaveLength(2);
+    expect((await planned()).changes).toEqual([]);
+  });
+
+  test("is no delete for protect, which stays in the ledger", async () => {
+    await folder.write(manifest("protect: true\n"));
+    expect((await apply()).code).toBe(0);
+    expect(attached()).toHaveLength(2);
+    await folder.write({ "manifests/a.yaml": "draft: 2\nproduct_files: []\n" });
+    expect(await apply("--remove-drafts")).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining("draft 1 is protected"),
+    });
+    expect(attached()).toHaveLength(2);
+  });
+
+  test("is no delete for max_deletes, and needs replace in a policy", async () => {
+    await folder.write(config("safety: { max_deletes: { percent: 0, above: 0 } }\n"));
+    const plan = await run("plan");
+    expect(plan.stderr).not.toContain("refuse");
+    expect((await run("reconcile")).stdout).toContain("the policy does not allow replace");
+    expect(attached()).toHaveLength(3);
+    expect((await apply()).code).toBe(0);
+    expect(attached()).toHaveLength(2);
+  });
+
+  test("is no delete for max_deletes in a saved plan that continues", async () => {
+    await folder.write(config("safety: { max_deletes: { percent: 0, above: 0 } }\n"));
+    await folder.write({ "a.glb": "third" });
+    await run("plan", "--out", "plan.json");
+    proxy.choose = ({ method }) => (method === "DELETE" ? { type: "answer", status: 403 } : undefined);
+    expect((await apply("plan.json")).code).toBe(3);
+    proxy.choose = () => undefined;
+    expect((await apply("plan.json")).code).toBe(0);
+    expect(attached()).toHaveLength(2);
+  });
+
+  test("is a delete again once its file was named by its id", async () => {
+    const { changes } = await planned();
+    const old = changes[0].before.file_id;
+    const list = (...entries: string[]) => ({
+      "manifests/a.yaml": `draft: 1\nproduct_files: [{ source: ../a.glb }, { file_id: 10 }, ${entries}]\n`,
+    });
+    await folder.write(list(`{ file_id: ${old} }`));
+    expect((await planned()).changes).toMatchObject([{ action: "adopt" }]);
+    expect((await apply()).code).toBe(0);
+    await folder.write(manifest("protect: true\n"));
+    expect((await apply()).code).toBe(5);
+    expect(attached()).toHaveLength(3);
+  });
+});
