@@ -16,7 +16,8 @@ duplicates: [{ name: dragon, product: 5 }, { name: dragon/winter, product: 6 }]
 
 test("--target selects one duplicate, not those whose names begin with it", async () => {
   expect((await apply("--target", "duplicates/dragon")).code).toBe(0);
-  expect(proxy.seen).toEqual(["POST /api/products/5/duplicate"]);
+  const posts = proxy.seen.filter((line) => line.startsWith("POST"));
+  expect(posts).toEqual(["POST /api/products/5/duplicate"]);
 });
 
 test("state list and history show an address and what is below it, not what begins with the same text", async () => {
