@@ -41,7 +41,7 @@ export interface Workspace {
   apply(...args: string[]): Promise<Ended>;
   /** Starts a command, which is killed at the end of the test if it still runs. */
   start(args: readonly string[], env?: Env): Running;
-  /** Starts an apply without asking, and waits until this many of its calls are held. Whatever is called after them passes. */
+  /** Starts an apply without asking, and waits until this many of its writing calls are held. Whatever is called after them passes. */
   holdApply(calls: number, env?: Env): Promise<HeldApply>;
 }
 
@@ -122,10 +122,11 @@ export function useWorkspace(settings: Settings): Workspace {
     holdApply: async (calls, env) => {
       const { proxy } = now();
       const { held, answer } = holdAnswers();
-      const before = proxy.seen.length;
-      proxy.choose = () => held;
+      const writes = () => proxy.seen.filter((request) => !request.startsWith("GET")).length;
+      const before = writes();
+      proxy.choose = ({ method }) => (method === "GET" ? undefined : held);
       const holder = start(["apply", "--auto-approve"], env);
-      await expect.poll(() => proxy.seen.length - before, { timeout: 60_000 }).toBe(calls);
+      await expect.poll(() => writes() - before, { timeout: 60_000 }).toBe(calls);
       proxy.choose = () => undefined;
       return { ...holder, answer };
     },
