@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { draftsync } from "../support/cli.ts";
 import { parseEvents } from "../support/events.ts";
 import { useWorkspace } from "../support/workspace.ts";
 
@@ -126,10 +127,18 @@ test.each([[["--quiet"]], [["--log-format", "json"]]])(
   },
 );
 
-test("without a key nothing is planned on the screen", async () => {
-  const { DRAFTSYNC_API_KEY: _key, ...env } = options().env ?? {};
-  const { draftsync } = await import("../support/cli.ts");
-  const { code, stdout, stderr } = await draftsync(["apply", "--auto-approve"], { ...options(), env });
-  expect([code, stdout]).toEqual([1, ""]);
-  expect(stderr).toContain("[api-key-missing]");
+test.each([["apply", "--auto-approve"], ["reconcile"]])(
+  "%s without a key fails before it shows a plan",
+  async (...args) => {
+    const { DRAFTSYNC_API_KEY: _key, ...env } = options().env ?? {};
+    const { code, stdout, stderr } = await draftsync(args, { ...options(), env });
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain("[api-key-missing]");
+  },
+);
+
+test("uploads get prints the key of the upload", async () => {
+  const created = JSON.parse((await run("uploads", "create", "--key", "incoming/a.mp4")).stdout);
+  const { stdout } = await run("uploads", "get", created.upload_id);
+  expect(JSON.parse(stdout)).toMatchObject({ upload_id: created.upload_id, upload_key: "incoming/a.mp4" });
 });

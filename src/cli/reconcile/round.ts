@@ -119,6 +119,8 @@ async function roundLocked(cli: Cli, workspace: Workspace, { request, seen }: To
   metrics.tellConfidence(confidenceOf(planned));
   const { plan, heldBack } = narrow(planned.plan, config);
   seen.plan(plan);
+  // What keeps the service from being called, such as a missing key, is reported before a plan that nobody can apply.
+  await noted(ledger, plan.plan_id, () => workspace.connect(() => {}));
   showPlan(cli, plan, request);
   const { recorded } = planned;
   if (refuse(cli, { plan, recorded, request })) {
