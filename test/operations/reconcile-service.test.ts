@@ -68,7 +68,7 @@ describe("a service", () => {
     const first = serve();
     await expect.poll(() => proxy.seen.length, { timeout }).toBe(2);
     first.kill("SIGTERM");
-    await expect.poll(() => first.stderr(), { timeout }).toContain("Interrupted: ");
+    await expect.poll(() => first.stderr(), { timeout }).toContain("Waiting up to 5 s");
     answer();
     expect((await first.ended).code).toBe(0);
     expect(first.rounds()).toEqual([expect.stringMatching(/ interrupted: 2 done, 2 calls in [^;]+$/)]);
@@ -77,7 +77,7 @@ describe("a service", () => {
     const second = serve();
     await expect.poll(() => proxy.seen.length, { timeout }).toBe(3);
     second.kill("SIGTERM");
-    await expect.poll(() => second.stderr(), { timeout }).toContain("Interrupted: ");
+    await expect.poll(() => second.stderr(), { timeout }).toContain("Waiting up to 5 s");
     second.kill("SIGTERM");
     expect((await second.ended).code).toBe(130);
   });
