@@ -1,10 +1,13 @@
+import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { main, startProcess } from "../support/cli.ts";
+import { holdAnswers } from "../support/faulty-proxy.ts";
 import { useWorkspace } from "../support/workspace.ts";
 import { passing } from "../unit/state/ledger-lock-suite.ts";
 import { executeIn, freshSchema } from "../unit/state/samples.ts";
 
-const { folder, start, holdApply } = useWorkspace({
+const { proxy, folder, options, run, apply, start, holdApply } = useWorkspace({
   files: { "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }, { file_id: 2 }]\n" },
   service: { timeout: "10m", concurrency: "1" },
 });
@@ -56,7 +59,7 @@ describe.each(places)("$name: the lock of a process that was killed", ({ place }
     for (const hours of [24, -24]) {
       const { env } = place();
       await folder.write({
-        "manifests/a.yaml": `draft: ${30 + hours}\nproduct_files: [{ file_id: 1 }, { file_id: 2 }]\n`,
+        [`manifests/${hours}.yaml`]: `draft: ${30 + hours}\nproduct_files: [{ file_id: 1 }, { file_id: 2 }]\n`,
       });
       const holder = await holdApply(1, { ...env, ...jumping(hours) });
       await folder.write({ jump: "" });
@@ -79,3 +82,28 @@ describe.each(places)("$name: the lock of a process that was killed", ({ place }
     expect(await holder.ended).toMatchObject({ code: 0 });
   });
 });
+
+/** Root may make a PID namespace; other users need a system that lets them. */
+const canUnshare = spawnSync("unshare", ["--pid", "--fork", "--mount-proc", "true"]).status === 0;
+if (!canUnshare) process.stderr.write("skipped: this user cannot make a PID namespace (unshare --pid)\n");
+
+test.runIf(canUnshare)(
+  "a holder in another PID namespace is judged by its lease, though its process id is taken here",
+  async () => {
+    const { held, answer } = holdAnswers();
+    proxy.choose = () => held;
+    const inside = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"];
+    const command = [...inside, process.execPath, main, "apply", "--auto-approve"];
+    const child = startProcess(command, options());
+    await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(1);
+    proxy.choose = () => undefined;
+    const rival = await apply();
+    expect(rival).toMatchObject({ code: 6, stderr: expect.stringContaining("(process 1, apply)") });
+    expect(rival.stderr).toContain("its lease ends in");
+    await executeIn(join(folder.path, ".draftsync/state.db"), passing.all(60_000));
+    expect((await run("lock", "status")).stdout).toContain("its lease ended");
+    child.kill("SIGKILL");
+    answer();
+    expect(await apply()).toMatchObject({ code: 0, stderr: expect.stringContaining("its lease ended") });
+  },
+);
