@@ -8,6 +8,7 @@ import type { Place } from "../model/position.ts";
 import { checkSources } from "./check-sources.ts";
 import { DesiredCollector } from "./collect-desired.ts";
 import { decodeText } from "./decode-text.ts";
+import { noteVersions } from "./file-versions.ts";
 import { findFiles } from "./find-files.ts";
 import { readManifest } from "./read-manifest.ts";
 import { type ReadPagesOptions, readPages } from "./read-pages.ts";
@@ -52,6 +53,7 @@ export type LoadedManifests =
 export async function loadManifests(options: LoadManifestsOptions): Promise<LoadedManifests> {
   const { root, patterns, patternPlaces, sources, signal } = options;
   const { files, diagnostics: found } = await findFiles(root, patterns, patternPlaces);
+  const findChanged = noteVersions(root, files);
   const textOf = (file: string) => readText(root, file);
   const collector = new DesiredCollector(textOf);
   const diagnostics = [...found];
@@ -64,6 +66,7 @@ export async function loadManifests(options: LoadManifestsOptions): Promise<Load
   for (const diagnostic of await checkSources({ root, uses, sources, textOf, signal })) {
     diagnostics.push(diagnostic);
   }
+  for (const diagnostic of findChanged()) diagnostics.push(diagnostic);
   diagnostics.sort(compareDiagnostics);
   const failed = hasErrors(diagnostics) ? nonEmpty(diagnostics) : undefined;
   if (failed !== undefined) return { ok: false, diagnostics: failed, files };

@@ -1,6 +1,9 @@
-import { describe, expect, test } from "vitest";
+import { appendFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test, vi } from "vitest";
+import { loadManifests } from "../../../src/manifest/load-manifests.ts";
 import { complete } from "../../support/complete.ts";
-import { briefs, load, read } from "./support.ts";
+import { briefs, load, read, workspace } from "./support.ts";
 
 /** A manifest with one description, written as given. */
 function withDescription(written: string): string {
@@ -164,4 +167,30 @@ test("the name of a duplicate is the same in every form of its letters", async (
     return complete(await load({ "a.yaml": text })).desired.duplicates[0]?.name;
   };
   expect(await nameIn("NFD")).toBe(await nameIn("NFC"));
+});
+
+describe("a manifest that changes while the workspace is read is an error", () => {
+  const text = "draft: 1\nproduct_files:\n  - file_id: 2\n";
+  test.each<[string, (file: string) => void]>([
+    ["a second part is written", (file) => appendFileSync(file, "  - file_id: 3\n")],
+    ["a text of the same length is written", (file) => writeFileSync(file, text.replace("2", "3"))],
+    [
+      "another file takes its place",
+      (file) => {
+        writeFileSync(`${file}.new`, text);
+        renameSync(`${file}.new`, file);
+      },
+    ],
+    ["it is removed", (file) => rmSync(file)],
+  ])("%s", async (_name, change) => {
+    const root = workspace({ "a.yaml": text, "b.yaml": "draft: 4\n" });
+    const { signal } = new AbortController();
+    // The reader checks the signal before each manifest: before b.yaml, a.yaml has been read.
+    vi.spyOn(signal, "throwIfAborted")
+      .mockImplementationOnce(() => {})
+      .mockImplementationOnce(() => change(join(root, "a.yaml")));
+    const loaded = await loadManifests({ root, patterns: ["*.yaml"], sources: "stat", signal });
+    expect(loaded.ok).toBe(false);
+    expect(loaded.diagnostics).toMatchObject([{ code: "manifest-changed", place: { file: "a.yaml" } }]);
+  });
 });

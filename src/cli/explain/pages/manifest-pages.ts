@@ -27,6 +27,12 @@ export const manifestPages = {
     ],
     ending: "goes-on",
   },
+  "manifest-changed": {
+    title: "A manifest changed while the manifests were read",
+    meaning:
+      "Another program wrote to it, replaced it or removed it: an editor, a checkout, a copy. Only a part of it may have been read, and what is missing in a manifest is deleted, so nothing is planned.",
+    cure: ["Run the command again when nothing writes to the manifests."],
+  },
   "manifest-unreadable": {
     title: "A manifest or folder cannot be read",
     meaning:
