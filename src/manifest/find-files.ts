@@ -9,8 +9,10 @@ import {
   folderOf,
   isExclusion,
   isLiteral,
+  isYamlName,
   leavesWorkspace,
-  withFolders,
+  withBothEndings,
+  withoutBraces,
   withoutDot,
 } from "./glob-pattern.ts";
 import { guardedFs } from "./guarded-fs.ts";
@@ -57,7 +59,9 @@ export async function findFiles(
   return new FileSearch(root, paths, patterns.filter(isExclusion)).run(
     [...patterns.entries()]
       .filter(([, pattern]) => !isExclusion(pattern))
-      .flatMap(([at, pattern]) => withFolders(pattern).map((each) => ({ pattern: each, place: places[at] }))),
+      .flatMap(([at, pattern]) =>
+        withoutBraces(pattern).map((each) => ({ pattern: each, place: places[at] })),
+      ),
   );
 }
 
@@ -97,7 +101,8 @@ class FileSearch {
     }
     if (patterns.length === 0) this.#report(noPatterns);
     const files = this.#distinct(matches);
-    const forgotten = await this.#forgotten(folders, matches);
+    const others = patterns.map(({ pattern }) => withBothEndings(pattern));
+    const forgotten = await this.#forgotten(folders, { matches, others });
     if (forgotten.length > 0) this.#report(unmatchedFiles(forgotten));
     return { files, diagnostics: [...this.#diagnostics.values()] };
   }
@@ -166,14 +171,16 @@ class FileSearch {
     return similar === undefined ? undefined : posix.join(parent, similar);
   }
 
-  /** YAML files below the folders of manifests that no pattern matches. */
-  async #forgotten(folders: ReadonlySet<string>, matches: ReadonlySet<string>): Promise<readonly string[]> {
+  /** YAML files that no pattern matches: below the folders of manifests, or named like a manifest with the other ending. */
+  async #forgotten(
+    folders: ReadonlySet<string>,
+    { matches, others }: { readonly matches: ReadonlySet<string>; readonly others: readonly string[] },
+  ): Promise<readonly string[]> {
     const outermost = [...folders].filter((folder) => !isBelowOther(folder, folders));
-    if (outermost.length === 0) return [];
     const all = outermost.map((folder) => `${escapeGlob(folder)}/${allManifests}`);
-    const found = await this.#match(all, () => {}, { caseSensitiveMatch: false });
+    const found = await this.#match([...all, ...others], () => {}, { caseSensitiveMatch: false });
     return found
-      .filter((file) => !matches.has(file) && posix.basename(file) !== "draftsync.yaml")
+      .filter((file) => isYamlName(file) && !matches.has(file) && posix.basename(file) !== "draftsync.yaml")
       .sort(compareText);
   }
 

@@ -31,12 +31,25 @@ export function folderOf(pattern: string): string {
   return names.slice(0, end < 0 ? names.length : end).join("/");
 }
 
-/** One pattern for each folder that braces name: `{a,b}/*.yaml` is two, each of which must match something. */
-export function withFolders(pattern: string): readonly string[] {
-  const [, before = "", names, after = ""] =
-    /^([^{}\\]*)\{([^{}\\]*,[^{}\\]*)\}([^\\]*\/.*)$/.exec(pattern) ?? [];
-  if (names === undefined) return [pattern];
-  return names.split(",").flatMap((name) => withFolders(`${before}${name}${after}`));
+/**
+ * One pattern for each folder that braces name, and for each file where there is no wildcard: `{a,b}/*.yaml` and
+ * `{a,b}.yaml` are two each, which must all match something. Endings in braces are kept.
+ */
+export function withoutBraces(pattern: string): readonly string[] {
+  const braces = isLiteral(pattern.replace(/[{}]/g, "")) ? bracesOfNames : bracesOfFolders;
+  const [, before = "", list, after = ""] = braces.exec(pattern) ?? [];
+  if (list === undefined) return [pattern];
+  return list.split(",").flatMap((name) => withoutBraces(`${before}${name}${after}`));
+}
+
+/** Innermost braces that list names, with a slash after them. */
+const bracesOfFolders = /^([^\\]*?)\{([^{}\\]*,[^{}\\]*)\}([^\\]*\/.*)$/;
+/** Innermost braces that list names, other than the two endings. */
+const bracesOfNames = /^(.*?)\{(?!yaml,yml\}$|yml,yaml\}$)([^{}]*,[^{}]*)\}(.*)$/;
+
+/** A pattern that also matches the other ending of YAML files, where it ends in one. */
+export function withBothEndings(pattern: string): string {
+  return pattern.replace(/\.ya?ml$/, ".{yaml,yml}");
 }
 
 /** A path or pattern without the `./` that it may start with. */

@@ -62,6 +62,14 @@ const withoutMatch: readonly (readonly [pattern: string, code: string, message: 
   ["n/**/*.yaml", "no-manifests", 'The folder "n" of the pattern', 'Did you mean "m"?'],
   ["m/k/*.yaml", "no-manifests", 'The folder "m/k" of the pattern', 'Did you mean "m/n"?'],
   ["m/{n,o}/*.yaml", "no-manifests", 'The folder "m/o" of the pattern "m/o/*.yaml"', 'Did you mean "m/n"?'],
+  [
+    "m/{n,{o,n}}/*.{yaml,yml}",
+    "no-manifests",
+    'The folder "m/o" of the pattern "m/o/*.{yaml,yml}"',
+    'Did you mean "m/n"?',
+  ],
+  ["m/{c,x}.yml", "manifest-missing", 'The manifest "m/x.yml" does not exist', "Create it"],
+  ["m/{c,x}.{yaml,yml}", "no-manifests", 'No file matches "m/x.{yaml,yml}"', "Correct"],
   ["m/*.json", "no-manifests", 'No file matches "m/*.json"', "Correct"],
   ["m/x.yaml", "manifest-missing", 'The manifest "m/x.yaml" does not exist', "Create it"],
   ["m", "manifest-missing", '"m" is a folder, not a manifest', '"m/**/*.{yaml,yml}"'],
@@ -91,12 +99,25 @@ describe("a YAML file next to the manifests that no pattern matches is a warning
     "m/.d.yml": "",
     "m/e.txt": "",
     "f.yml": "",
+    "p.yaml": "",
+    "k/a.yml": "",
+    "k/other.txt": "",
   };
   test.each([
     [["m/**/*.yaml"], ["m/b.yml", "m/n/c.YAML"]],
     [["m/*.{yaml,yml}"], ["m/n/c.YAML"]],
-    [["**/*.yaml"], ["m/b.yml", "m/n/c.YAML"]],
+    [
+      ["**/*.yaml", "!k/**"],
+      ["f.yml", "m/b.yml", "m/n/c.YAML"],
+    ],
     [["m/**/*.yaml", "!m/*.yml", "!m/n/**"], []],
+    [
+      ["**/*.yaml", "!f.yml"],
+      ["m/b.yml", "m/n/c.YAML"],
+    ],
+    [["*.yaml", "m/a.yaml", "!m/*.yml", "!m/n/**"], ["f.yml"]],
+    [["*/a.yaml", "p.yaml", "!m/*.yml", "!m/n/**"], ["k/a.yml"]],
+    [["*.y*ml", "*/a.y*ml", "!m/*.yml", "!m/n/**"], []],
   ])("%j", async (patterns, forgotten) => {
     const { diagnostics } = await findFiles(workspace(files), patterns);
     expect(diagnostics.map(({ severity, code }) => `${severity} ${code}`)).toEqual(
