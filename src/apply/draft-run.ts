@@ -38,7 +38,10 @@ interface DraftTools {
 interface Item {
   readonly change: Change;
   readonly stages: readonly Stage[];
+  /** Once its upload has ended. */
   fileId?: number;
+  /** Where files are recorded, since then. */
+  recorded?: ReadonlyMap<string, string>;
 }
 
 /**
@@ -142,7 +145,7 @@ async function carryOut(tools: DraftTools, step: Step): Promise<ChangeEnd> {
       if (stage === "upload") return uploadFor(tools, item);
       if (stage === "detach" && change.action === "replace")
         return detach(context, { change, attached, signal });
-      return (await sameFile(tools, step)) ?? attachFile(context, { change, fileId: fileIdOf(item), signal });
+      return sameFile(step) ?? attachFile(context, { change, fileId: fileIdOf(item), signal });
     case "update":
       return isProtectChange(change) ? protect(context, change) : updateFile(context, { change, signal });
     case "delete":
@@ -178,24 +181,27 @@ function fileName({ address }: Change, fileId: number): string {
   return `${parsed?.type === "attachment" ? parsed.kind : ""}/${fileId}`;
 }
 
-async function uploadFor({ uploads }: DraftTools, item: Item): Promise<ChangeEnd> {
+async function uploadFor({ uploads, recorded }: DraftTools, item: Item): Promise<ChangeEnd> {
   const { change } = item;
   if (change.action !== "create" && change.action !== "replace")
     throw new TypeError("only a new file is uploaded");
   const end = await uploads.fileIdFor(change.after);
-  if (end.outcome === "done") item.fileId = end.fileId;
+  if (end.outcome === "done") {
+    item.fileId = end.fileId;
+    item.recorded = await recorded();
+  }
   return end;
 }
 
 /** The end of an upload whose file turned out to be that of another entry; `undefined` when it is not. */
-async function sameFile({ recorded }: DraftTools, { item, items }: Step): Promise<ChangeEnd | undefined> {
-  const { change, fileId } = item;
-  if (fileId === undefined) return undefined;
+function sameFile({ item, items }: Step): ChangeEnd | undefined {
+  const { change, fileId, recorded } = item;
+  if (fileId === undefined || recorded === undefined) return undefined;
   const files = items.map((each) => ({
     change: each.change,
     fileId: each.fileId ?? plannedFile(each.change),
   }));
-  const holder = await holderOf({ address: change.address, fileId }, files, recorded);
+  const holder = holderOf({ address: change.address, fileId }, files, recorded);
   return holder === undefined ? undefined : sameFileFailure(fileId, holder);
 }
 

@@ -28,11 +28,11 @@ export interface FileOfChange {
  * The address of another entry of the same list that has the file of an upload: only now is it known which file the upload
  * gives. To attach it would overwrite that entry's attributes. `others` are the changes of the draft.
  */
-export async function holderOf(
+export function holderOf(
   own: { readonly address: string; readonly fileId: number },
   others: readonly FileOfChange[],
-  recorded: RecordedFiles,
-): Promise<string | undefined> {
+  recorded: ReadonlyMap<string, string>,
+): string | undefined {
   const parsed = parseAddress(own.address);
   if (parsed?.type !== "attachment") return undefined;
   const target: FileTarget = { draftId: parsed.draftId, kind: parsed.kind, fileId: own.fileId };
@@ -44,7 +44,7 @@ export async function holderOf(
   };
   const first = others.find((other) => isSame(other) && isBefore(other.change, own.address));
   if (first !== undefined) return first.change.address;
-  const at = (await recorded()).get(fileResource(target));
+  const at = recorded.get(fileResource(target));
   if (at === undefined || at === own.address) return undefined;
   // A record that the plan removes, or moves to this entry, is nobody else's.
   const isGiven = others.some(
