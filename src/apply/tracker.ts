@@ -46,8 +46,12 @@ export function makeTracker({ clock, emit, stopped, budget, onRunFailure }: Trac
     const reason = stopped();
     return typeof reason === "object" ? reason.code : reason;
   };
-  const defer = (change: Change) =>
-    finish(change, { outcome: "deferred", because: budget?.reached ?? "max_calls" });
+  /** Without a limit that was reached, a failing ledger has stopped the run, and is thrown when the run ends. */
+  const defer = (change: Change) => {
+    const because = budget?.reached;
+    if (because === undefined) finish(change, { outcome: "skipped", because: "stopped" });
+    else finish(change, { outcome: "deferred", because });
+  };
   const finish = (change: Change, end: ChangeEnd | Deferred) => {
     if (ended.has(change)) return;
     ended.add(change);

@@ -57,6 +57,7 @@ export function formatFinished(event: Finished, paint: Palette): string {
 /** Why a change was skipped: something else failed, or the run was stopped. */
 function reasonOf({ because = "" }: Finished): string {
   if (because === "interrupted") return "the run was interrupted";
+  if (because === "stopped") return "the run stopped";
   const isAddress = parseAddress(because) !== undefined;
   return isAddress ? `${inertLine(because)} did not succeed` : `the run stopped (${inertLine(because)})`;
 }

@@ -21,3 +21,17 @@ test("a ledger that fails to record one outcome ends the run, also for drafts wh
   expect(world.requests().sort()).toEqual([1, 2, 3, 4].map((id) => `POST /api/drafts/${id}/product_files`));
   expect(await world.ledger.operations()).toHaveLength(4);
 });
+
+test("a change that a failing ledger keeps from being sent is skipped because of the stop, not because of itself", async () => {
+  const files = Array.from({ length: 30 }, (_none, at) => `{ file_id: ${at + 1} }`).join(", ");
+  await world.write(`draft: 1\nproduct_files: [${files}]\npublish: true\n`);
+  vi.spyOn(world.ledger, "finish").mockRejectedValueOnce(new LedgerError("ledger-disk-full", "No room."));
+  await expect(world.apply()).rejects.toMatchObject({ code: "outcome-not-recorded" });
+  const held = world.events.flatMap((event) =>
+    event.type === "change_finished" && event.outcome !== "done" ? [event] : [],
+  );
+  expect(held.length).toBeGreaterThan(0);
+  expect(new Set(held.map(({ outcome, because }) => `${outcome} ${because}`))).toEqual(
+    new Set(["skipped stopped"]),
+  );
+});
