@@ -47,6 +47,7 @@ export function diffDuplicates(desired: Desired, recorded: Recorded): Difference
       after: null,
       attributes: [],
     });
+    diagnostics.push(forgotten(address, productId));
   }
   return { changes, unchanged, diagnostics };
 }
@@ -77,6 +78,17 @@ function otherProduct(address: string, duplicate: DesiredDuplicate, known: Recor
     hint: "Give the new copy a name of its own.",
     address,
     place: placeAt(duplicate.file, duplicate.position),
+  };
+}
+
+/** A manifest that was removed or renamed by mistake comes back, and its copies would be made a second time. */
+function forgotten(address: string, productId: number): Diagnostic {
+  return {
+    severity: "warning",
+    code: "duplicate-forgotten",
+    message: `${address} is no longer declared; declared again later, it is copied a second time`,
+    hint: `Product ${productId} stays at the service. If this is not meant, restore the entry before you apply.`,
+    address,
   };
 }
 

@@ -86,6 +86,9 @@ describe("a policy", () => {
       "held-back-by-policy: 2 changes are held back: the policy does not allow delete",
       "held-back-by-policy: 3 changes are held back: the policy does not allow duplicate",
       "held-back-by-policy: 4 changes are held back: the policy does not allow publish",
+      "duplicate-forgotten: duplicates/gone is no longer declared; declared again later, it is copied a second time",
+      "publish-without-files: drafts/2/product: no file is attached to draft 2 when it is published",
+      "publish-without-files: drafts/3/product: no file is attached to draft 3 when it is published",
     ]);
   });
 

@@ -31,6 +31,13 @@ export const planPages = {
     cure: ["Give the new copy a name of its own, and keep the former entry as it was."],
     ending: "goes-on",
   },
+  "duplicate-forgotten": {
+    title: "A duplicate is no longer declared",
+    meaning:
+      "Its entry was removed or renamed, or its manifest is not read any more. Applying the plan removes it from the ledger; the product stays at the service. An entry of that name is then a new one, and makes a second copy.",
+    cure: ["If this is not meant, restore the entry, or the manifest, before you apply the plan."],
+    ending: "goes-on",
+  },
   "publish-removed": {
     title: "A product stays published though no manifest asks for it any more",
     meaning:
