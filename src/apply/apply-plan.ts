@@ -48,6 +48,8 @@ export interface ApplyResult {
   readonly totals: RunTotals;
   /** Present when the run was stopped before its plan was through. */
   readonly stopped?: "interrupted" | RunLimit | CallFailure;
+  /** How many of the failed changes were left out for safety; absent when none was. */
+  readonly refused?: number;
   /** Present when an operation did not fit into the calls that were left. */
   readonly shortfall?: CallShortfall;
 }
@@ -105,7 +107,8 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
   const ms = Math.round(clock.monotonic() - startedAt);
   emit({ type: "run_finished", at: clock.now(), run_id: runId, totals, ms, ...ending });
   const { shortfall } = budget ?? {};
-  return { runId, totals, ...ending, ...(shortfall === undefined ? {} : { shortfall }) };
+  const refused = tracker.refused() === 0 ? {} : { refused: tracker.refused() };
+  return { runId, totals, ...ending, ...refused, ...(shortfall === undefined ? {} : { shortfall }) };
 }
 
 interface Work {

@@ -29,7 +29,13 @@ export interface ApplyContext {
 
 /** The end of one change, or of one of its stages. */
 export type ChangeEnd =
-  | { readonly outcome: "done"; readonly fileId?: number; readonly productId?: number }
+  | {
+      readonly outcome: "done";
+      readonly fileId?: number;
+      readonly productId?: number;
+      /** The service had refused to attach the file, because it was attached before. */
+      readonly wasAttached?: true;
+    }
   | { readonly outcome: "rejected" | "not_sent" | "unknown"; readonly failure: CallFailure }
   | { readonly outcome: "skipped"; readonly because: string };
 

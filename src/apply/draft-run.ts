@@ -69,6 +69,8 @@ interface Progress {
   productId?: number;
   /** The first change that did not end well. */
   failedAt?: string;
+  /** A file that was attached before this ledger recorded it: a product may have been published as well. */
+  attachedBefore?: string;
   /** A change was deferred, so the later stages are. */
   isDeferred?: true;
 }
@@ -99,6 +101,20 @@ async function runStages(tools: DraftTools, work: DraftWork, halt: AbortControll
   };
 }
 
+/** Evidence of an earlier life: what attached the file may have published the draft, too. */
+function publishedBefore({ address }: Change, file: string): ChangeEnd {
+  return {
+    outcome: "not_sent",
+    failure: {
+      code: "maybe-published",
+      message: `${file} was attached before this ledger recorded it, so the draft may be published as well`,
+      hint: `If it is not, run apply again. If it is: draftsync resolve ${address} --product-id ID`,
+      errors: [],
+      stops: "operation",
+    },
+  };
+}
+
 interface ItemWork {
   readonly item: Item;
   readonly stage: Stage;
@@ -111,10 +127,11 @@ async function runItem(tools: DraftTools, { item, stage, progress, halt }: ItemW
   const { change } = item;
   const { attached } = progress;
   tracker.start(change);
-  const step = { item, items: progress.items, stage, attached, signal: halt.signal };
+  const step = { item, items: progress.items, stage, progress, signal: halt.signal };
   const end = await tools.guarded(() => carryOut(tools, step));
   if (end.outcome === "done") {
     if (end.fileId !== undefined) attached.add(fileName(change, end.fileId));
+    if (end.wasAttached) progress.attachedBefore ??= change.address;
     if (end.productId !== undefined) progress.productId = end.productId;
     if (item.stages.at(-1) !== stage) return;
   } else if (isHeld(end, context.budget)) progress.isDeferred = true;
@@ -130,14 +147,14 @@ interface Step {
   /** Every change of the draft. */
   readonly items: readonly Item[];
   readonly stage: Stage;
-  /** Files that this run has attached or confirmed: `product_files/9900011`. */
-  readonly attached: ReadonlySet<string>;
+  readonly progress: Progress;
   readonly signal: AbortSignal;
 }
 
 async function carryOut(tools: DraftTools, step: Step): Promise<ChangeEnd> {
-  const { item, stage, attached, signal } = step;
+  const { item, stage, progress, signal } = step;
   const { context } = tools;
+  const { attached, attachedBefore } = progress;
   const { change } = item;
   switch (change.action) {
     case "create":
@@ -153,6 +170,7 @@ async function carryOut(tools: DraftTools, step: Step): Promise<ChangeEnd> {
     case "adopt":
       return adoptFile(context, change);
     case "publish":
+      if (attachedBefore !== undefined) return publishedBefore(change, attachedBefore);
       return publishDraft(context, { change, signal });
     case "in_doubt":
       if (change.after === null) throw new TypeError(`${change.address} is for a person to settle`);
@@ -169,7 +187,11 @@ async function carryOut(tools: DraftTools, step: Step): Promise<ChangeEnd> {
  */
 async function detach(
   context: ApplyContext,
-  { change, attached, signal }: { change: DeleteChange | ReplaceChange } & Pick<Step, "attached" | "signal">,
+  {
+    change,
+    attached,
+    signal,
+  }: { change: DeleteChange | ReplaceChange } & Pick<Progress, "attached"> & Pick<Step, "signal">,
 ): Promise<ChangeEnd> {
   const { file_id: fileId } = change.before;
   if (fileId !== undefined && attached.has(fileName(change, fileId))) return { outcome: "done" };

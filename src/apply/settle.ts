@@ -68,9 +68,16 @@ const mostPosts = 3;
 export async function settleAttachment(context: SettleContext, doubt: AttachmentDoubt): Promise<ChangeEnd> {
   let last: AttachmentDoubt["first"] = doubt.first;
   if (!mayBeAttached(last)) return last;
+  // Only while no call of ours was lost: one that was may have attached the file.
+  let isOurs = doubt.lostAt !== undefined;
   for (let posts = 1; posts <= mostPosts; posts += 1) {
     const found = await lookFor(context, { ...doubt, first: last });
-    if (found === "attached") return { outcome: "done", fileId: doubt.target.fileId };
+    if (found === "attached") {
+      const { fileId } = doubt.target;
+      isOurs ||= !isRefusedAsAttached(last);
+      return { outcome: "done", fileId, ...(isOurs ? {} : { wasAttached: true }) };
+    }
+    isOurs ||= last.outcome === "unknown" && !isConflict(last);
     if (found === "unclear") return last;
     if (isConflict(last)) return refuse(context, last);
     const lost = last.outcome === "unknown";
@@ -144,6 +151,11 @@ function mayBeAttached(end: AttachmentDoubt["first"]): boolean {
 
 function isConflict({ failure }: AttachmentDoubt["first"]): boolean {
   return failure.code === "conflict";
+}
+
+/** A 409 or 422: the file was attached before, unless the refusal has another cause. */
+function isRefusedAsAttached(end: AttachmentDoubt["first"]): boolean {
+  return isConflict(end) || end.failure.code === "invalid";
 }
 
 function isRateLimited({ failure }: AttachmentDoubt["first"]): boolean {

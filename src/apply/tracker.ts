@@ -24,6 +24,8 @@ export interface ChangeTracker {
   /** `interrupted` or the code of the failure that stopped the run; `undefined` while it goes on. */
   stoppedBy(): string | undefined;
   totals(): Omit<RunTotals, "calls">;
+  /** How many of the failed changes were excluded for safety, and not sent. */
+  refused(): number;
 }
 
 interface TrackerOptions {
@@ -42,6 +44,8 @@ export function makeTracker({ clock, emit, stopped, budget, onRunFailure }: Trac
   const ended = new Set<Change>();
   const totals = { done: 0, failed: 0, in_doubt: 0, skipped: 0, left: 0 };
 
+  let refused = 0;
+
   const stoppedBy = () => {
     const reason = stopped();
     return typeof reason === "object" ? reason.code : reason;
@@ -56,6 +60,7 @@ export function makeTracker({ clock, emit, stopped, budget, onRunFailure }: Trac
     if (ended.has(change)) return;
     ended.add(change);
     totals[columnOf(end)] += 1;
+    if ("failure" in end && end.failure.code === "maybe-published") refused += 1;
     const at = clock.now();
     const { address, action } = change;
     const endedAt = clock.monotonic();
@@ -87,6 +92,7 @@ export function makeTracker({ clock, emit, stopped, budget, onRunFailure }: Trac
     hasEnded: (change) => ended.has(change),
     stoppedBy,
     totals: () => ({ ...totals }),
+    refused: () => refused,
   };
 }
 

@@ -10,6 +10,7 @@ import { collect, examples, withWriterFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
 import { exitCode, exitCodeOf } from "./exit-code.ts";
 import { checkPlan, describeProgress } from "./fresh-plan.ts";
+import { confirmLedger, consentToPublish, endWithConsent } from "./new-ledger.ts";
 import { showPlanSummary } from "./plan.ts";
 import { showPlan } from "./plan-format.ts";
 import { type RefreshFlags, refreshModeOf, refreshOption } from "./refresh.ts";
@@ -25,6 +26,7 @@ interface ApplyFlags extends WriterFlags, LimitFlags, RefreshFlags {
   readonly target?: readonly string[];
   readonly maxDeletes?: number;
   readonly removeDrafts?: boolean;
+  readonly newLedger?: boolean;
 }
 
 /** `draftsync apply` */
@@ -41,6 +43,7 @@ export const defineApply: DefineCommand = (program, cli) => {
     .option("--target <address>", "only this address and what is below it (may be repeated)", collect)
     .addOption(refreshOption())
     .option("--max-deletes <percent>", "detach up to this share of the recorded files", parsePercent)
+    .option("--new-ledger", "confirm once that nothing was published before this ledger")
     .option("--remove-drafts", "delete the files of drafts that are no longer declared")
     .addHelpText(
       "after",
@@ -48,6 +51,7 @@ export const defineApply: DefineCommand = (program, cli) => {
         "draftsync apply                             plan, ask, carry out",
         "draftsync apply plan.json --auto-approve    exactly the plan that was reviewed, in a pipeline",
         "draftsync apply --target drafts/48213       one draft only",
+        "draftsync apply --new-ledger                 nothing was published before this ledger",
         "draftsync apply --auto-approve --until 6:00 stop at 6:00; the next run continues",
       ),
     )
@@ -83,17 +87,20 @@ async function applyLocked(
     file === undefined
       ? await prepare(cli, workspace, flags)
       : await prepareSaved(cli, workspace, { file, flags });
-  const { plan, whole, placeOf } = prepared;
-  const isNothing = plan.changes.every(isBlocked);
+  const { whole, placeOf } = prepared;
   // What keeps the service from being called, such as a missing key, is reported before a plan that nobody can apply.
-  if (!isNothing) await workspace.connect(() => {});
+  if (!prepared.plan.changes.every(isBlocked)) await workspace.connect(() => {});
   const isReviewed = file !== undefined && (flags.autoApprove === true || !cli.terminal.interactive);
-  await present(cli, prepared, { isReviewed, json: flags.json });
+  await present(cli, prepared, { isReviewed, flags });
   if (await refuse(cli, workspace, { ...prepared, flags, removedDrafts: consentTo(cli, file, flags) }))
     return cli.end(exitCode.refused);
+  const consent = await consentToPublish(cli, prepared, flags);
+  const { plan } = consent;
+  const isNothing = plan.changes.every(isBlocked);
   // What was seen to be otherwise than recorded is no decision of anybody: the ledger takes it in without a question.
   if (isNothing && (plan.drift ?? []).length === 0) {
-    return cli.end(plan.changes.length > 0 ? exitCode.inDoubt : exitCode.done);
+    if (consent.confirms) await confirmLedger(workspace);
+    return endWithConsent(cli, consent, plan.changes.length > 0 ? exitCode.inDoubt : exitCode.done);
   }
   const progress = await openReporter(cli, { config: workspace.config, json: flags.json, placeOf });
   let anyDone = false;
@@ -113,11 +120,12 @@ async function applyLocked(
     if (!approved) return cli.end(exitCode.error);
     const limits = limitsOf(flags, service.callCount());
     // The question may have been open for hours.
-    const { plan: left } = await checkPlan(workspace, whole);
+    await checkPlan(workspace, whole);
+    if (consent.confirms) await confirmLedger(workspace);
     cli.terminal.err("\n");
-    const result = await carryOut(cli, workspace, { plan: left, limits, service, emit, command: "apply" });
+    const result = await carryOut(cli, workspace, { plan, limits, service, emit, command: "apply" });
     warnOfTooFewCalls(cli, result, flags);
-    cli.end(exitCodeOfRun(result));
+    endWithConsent(cli, consent, exitCodeOfRun(result));
   } catch (error) {
     // A ledger that fails half way: what was done before is recorded, so it is not that nothing was changed.
     if (anyDone && exitCodeOf(error) === exitCode.error) cli.end(exitCode.failed);
@@ -130,9 +138,12 @@ async function applyLocked(
 /** Shows what is going to be applied: the changes before a question, the totals of a saved plan without one. */
 async function present(
   cli: Cli,
-  { plan, progress }: Prepared,
-  { isReviewed, json }: { readonly isReviewed: boolean; readonly json: boolean | undefined },
+  { plan: left, recorded, progress }: Prepared,
+  { isReviewed, flags }: { readonly isReviewed: boolean; readonly flags: ApplyFlags },
 ): Promise<void> {
+  const { json, newLedger } = flags;
+  const { isNewLedger } = await import("../plan/new-ledger.ts");
+  const plan = { ...left, new_ledger: !newLedger && isNewLedger(recorded, left.service_origin) };
   if (json) announce(cli, plan);
   if (progress !== undefined)
     cli.terminal.log({ level: "info", text: `${progress}\n`, isResult: json !== true });

@@ -62,10 +62,11 @@ export async function carryOut(
 }
 
 /** What a command ends with after a run. */
-export function exitCodeOfRun({ totals, stopped }: ApplyResult): ExitCode {
+export function exitCodeOfRun({ totals, stopped, refused = 0 }: ApplyResult): ExitCode {
   if (stopped === "interrupted") return exitCode.interrupted;
   if (totals.in_doubt > 0) return exitCode.inDoubt;
   if (totals.done === 0 && typeof stopped === "object") return exitCode.error;
-  if (totals.failed + totals.skipped > 0) return exitCode.failed;
+  const isRefused = refused > 0 && totals.failed === refused && stopped === undefined;
+  if (totals.failed + totals.skipped > 0) return isRefused ? exitCode.refused : exitCode.failed;
   return stopped === undefined ? exitCode.done : exitCode.left;
 }

@@ -20,9 +20,10 @@ export const defineResolve: DefineCommand = (program, cli) => {
     .summary("settle what is in doubt")
     .description(
       "Tells the ledger what became of a call whose answer was lost. Look at the service first: what is said here is " +
-        "believed. A product id is checked with the service. What was not done is planned again.",
+        "believed. A product id is checked with the service. What was not done is planned again. With --product-id, also " +
+        "records a publication or duplicate that was made before this ledger.",
     )
-    .argument("<address>", "as the plan shows it, with `?`")
+    .argument("<address>", "as the plan shows it, with `?`; or a product made before this ledger")
     .option("--product-id <id>", "it took effect, and made this product", parseProductId)
     .option("--done", "it took effect")
     .option("--not-done", "it did not take effect")
@@ -47,14 +48,13 @@ async function runResolve(cli: Cli, given: string, flags: ResolveFlags): Promise
     const ledger = await workspace.ledger();
     const operations = (await ledger.load()).inDoubt.filter((operation) => operation.address === address);
     const [operation] = operations;
-    if (operation === undefined) throw nothingInDoubt(address);
+    if (operation === undefined) return recordEarlier(cli, workspace, { address, flags });
     const resolution = flagged(flags) ?? (await ask(cli, operation));
     // Everything is worked out, and the product looked at, before the first of it is recorded.
     const effects = operations.flatMap((each) => resolutionEffects(each, resolution, systemClock.now()));
     if (resolution.type === "product") {
-      await checkProduct(cli, workspace, { operation, productId: resolution.productId });
-      const { service, workspace: name } = workspace.config;
-      await ledger.bind({ origin: service.origin, workspace: name });
+      const draftId = operation.kind === "publish" ? operation.intent.draftId : undefined;
+      await checkProduct(cli, workspace, { draftId, productId: resolution.productId });
     }
     await ledger.record(effects);
     cli.terminal.err(`${address} is settled: ${told(resolution)}.\n`);
@@ -64,10 +64,33 @@ async function runResolve(cli: Cli, given: string, flags: ResolveFlags): Promise
   );
 }
 
+/** Records a publication or duplicate that was made before this ledger: no operation of it is in doubt. */
+async function recordEarlier(
+  cli: Cli,
+  workspace: Workspace,
+  { address, flags }: { readonly address: string; readonly flags: ResolveFlags },
+): Promise<void> {
+  const resolution = flagged(flags);
+  if (resolution?.type !== "product") throw nothingInDoubt(address);
+  const { loadDesired } = await import("./planning.ts");
+  const { earlierProductEffect } = await import("../apply/earlier-product.ts");
+  const { systemClock } = await import("../model/ports.ts");
+  const ledger = await workspace.ledger();
+  const { desired } = await loadDesired(cli, workspace.config, "stat");
+  const { productId } = resolution;
+  const provenance = { by: "person", at: systemClock.now() } as const;
+  const recorded = await ledger.load();
+  const effect = earlierProductEffect({ address, productId, desired, recorded, provenance });
+  const draftId = effect.type === "published" ? effect.draftId : undefined;
+  await checkProduct(cli, workspace, { draftId, productId });
+  await ledger.record([effect]);
+  cli.terminal.err(`${address} is recorded as product ${productId}, made before this ledger.\n`);
+}
+
 function nothingInDoubt(address: string): CliError {
   return new CliError(`nothing is in doubt at ${address}`, {
     code: "nothing-in-doubt",
-    hint: "`draftsync plan` shows with `?` what is in doubt.",
+    hint: "`draftsync plan` shows with `?` what is in doubt. To record a product made before this ledger: --product-id ID.",
   });
 }
 
@@ -112,18 +135,20 @@ async function ask({ terminal, signal }: Cli, operation: RecordedOperation): Pro
   });
 }
 
-/** The product must exist, and when the service tells which draft it is of, it must be this one. */
+/** The product must exist, which binds the ledger; and when the service tells which draft it is of, it must be this one. */
 async function checkProduct(
   cli: Cli,
   workspace: Workspace,
-  { operation, productId }: { operation: RecordedOperation; productId: number },
+  { draftId, productId }: { draftId: number | undefined; productId: number },
 ): Promise<void> {
   const { expectDone } = await import("./by-hand.ts");
   const service = await workspace.connect(() => {});
   const product = expectDone(await service.getProduct(productId, undefined, cli.signal));
-  const { draftId } = operation.intent;
   const told = draftOf(product);
-  if (operation.kind !== "publish" || told === undefined || told === String(draftId)) return;
+  if (draftId === undefined || told === undefined || told === String(draftId)) {
+    const { service: settings, workspace: name } = workspace.config;
+    return (await workspace.ledger()).bind({ origin: settings.origin, workspace: name });
+  }
   throw new CliError(
     `product ${productId} is of draft ${told}, not of draft ${draftId}; nothing was settled`,
     {

@@ -66,6 +66,8 @@ export interface Plan {
   /** What the plan was made from; the plan is stale once any of it has changed. */
   readonly base: PlanBase;
   readonly service_origin: string;
+  /** No person has confirmed the ledger yet: apply leaves publishes and duplicates out, unless one does. */
+  readonly new_ledger: boolean;
   readonly summary: Summary;
   readonly estimate: Estimate;
   /** What was looked at before; absent when nothing was. */

@@ -38,6 +38,8 @@ export interface Recorded {
   readonly serviceOrigin?: string;
   /** The workspace this ledger belongs to; absent before the first apply. */
   readonly workspace?: string;
+  /** Whether a person confirmed once that nothing was published or duplicated before this ledger. */
+  readonly isConfirmed: boolean;
   /** Ids of drafts of which nothing may be deleted. */
   readonly protectedDrafts: ReadonlySet<number>;
   readonly attachments: readonly RecordedAttachment[];
@@ -68,6 +70,7 @@ export function belongsTo(
 export const emptyRecorded: Recorded = {
   lineage: noLineage,
   serial: 0,
+  isConfirmed: false,
   protectedDrafts: new Set(),
   attachments: [],
   publications: [],

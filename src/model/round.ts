@@ -13,6 +13,7 @@ import type { RunTotals } from "./event.ts";
  * | failing | something failed, or the round could not be carried out at all |
  * | in_doubt | something is in doubt, or waits in a recovery file: for a person |
  * | refused | a safety limit refused the plan: for a person |
+ * | new_ledger | everything but publishes and duplicates is as desired: a person has to confirm the ledger |
  * | locked | somebody else held the lock for longer than the round waits |
  * | interrupted | the process was told to end |
  */
@@ -25,6 +26,7 @@ export const roundStatuses = [
   "failing",
   "in_doubt",
   "refused",
+  "new_ledger",
   "locked",
   "interrupted",
 ] as const;

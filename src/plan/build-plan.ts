@@ -17,6 +17,7 @@ import { mergeDifferences } from "./differences.ts";
 import type { CallProfile, Rate } from "./estimate.ts";
 import { estimateCost, uploadsPerRead } from "./estimate.ts";
 import { layOver } from "./lay-over.ts";
+import { isNewLedger } from "./new-ledger.ts";
 import { nameDrift, withObservations } from "./observations.ts";
 import { basesOf } from "./recorded-digest.ts";
 import { holdBackUnprotected } from "./safety.ts";
@@ -67,6 +68,7 @@ export function buildPlan(input: PlanInput): Plan {
       resources: basesOf({ changes, drift }, { recorded, known: layOver(recorded, drift) }),
     },
     service_origin: input.serviceOrigin,
+    new_ledger: isNewLedger(recorded, input.serviceOrigin),
     summary: summarize(changes, chosen.unchanged.length),
     estimate: estimateCost(changes, { rate: input.rate, uploadsPerRead: uploadsPerRead(input.profile) }),
     ...(observed === undefined ? {} : { refresh: observed.summary, drift }),

@@ -150,6 +150,7 @@ export const planSchema = z.strictObject({
     resources: z.array(z.strictObject({ address: text, digest, digest_with_drift: digest.exactOptional() })),
   }),
   service_origin: text,
+  new_ledger: z.boolean(),
   summary: z.partialRecord(z.enum(actions), count),
   estimate: z.strictObject({
     calls: z.strictObject({ min: count, max: count }),

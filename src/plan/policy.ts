@@ -77,7 +77,7 @@ export function excludeRemovedDrafts(plan: Plan): NarrowedPlan {
 }
 
 /** The plan with these of its changes alone, and further diagnostics. */
-function narrowPlan(plan: Plan, changes: readonly Change[], further: readonly Diagnostic[]): Plan {
+export function narrowPlan(plan: Plan, changes: readonly Change[], further: readonly Diagnostic[]): Plan {
   const { plan_id: _of, ...rest } = {
     ...plan,
     summary: summarize(changes, plan.summary.noop ?? 0),
@@ -159,7 +159,8 @@ function rankOf(change: Change): number {
 
 const ranks = { ledger: 0, attach: 1, detach: 2, publish: 3 } as const;
 
-function countActions(changes: readonly Change[]): HeldBack {
+/** How many changes there are of each action that a policy can allow. */
+export function countActions(changes: readonly Change[]): HeldBack {
   const counts = new Map<PolicyAction, number>();
   for (const change of changes) {
     const action = neededFor(change);

@@ -189,16 +189,9 @@ function withKnownUpload(change: Change, known: (after: AttachmentState) => Atta
 
 function partOf(plan: Plan, changes: readonly Change[], withoutDrift: ReadonlySet<string>): Plan {
   const { drift, estimate } = plan;
-  // The second half of a replacement is no deletion: no limit on deletions was meant for it.
-  const replacements = new Map(
-    plan.changes.flatMap((each) => (each.action === "replace" ? [[fileOf(each, each.before), each]] : [])),
-  );
-  const counted = changes.map((each) =>
-    each.action === "delete" ? (replacements.get(each.address) ?? each) : each,
-  );
   return {
     ...plan,
-    summary: summarize(counted, plan.summary.noop ?? 0),
+    summary: summarize(changes, plan.summary.noop ?? 0),
     estimate: estimateCost(changes, basisOf(estimate)),
     ...(drift === undefined ? {} : { drift: drift.filter((each) => !withoutDrift.has(basisAddress(each))) }),
     removed_drafts: stillRemoved(changes, plan),

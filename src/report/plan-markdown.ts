@@ -54,7 +54,12 @@ export function formatPlanMarkdown(view: PlanView, { maxChars, refusals = [] }: 
 }
 
 function formatHead(view: PlanView): string {
-  const lines = [commentMarker("plan", view.workspace), `### ${headline(view)}`, ""];
+  const lines = [
+    commentMarker("plan", view.workspace),
+    ...formatNewLedger(view),
+    `### ${headline(view)}`,
+    "",
+  ];
   const unchanged = view.unchanged === 0 ? "" : ` ${formatCount(view.unchanged)} unchanged.`;
   lines.push(`${costOf(view)}${unchanged}`.trim());
   if (view.unmanaged !== undefined) {
@@ -66,6 +71,12 @@ function formatHead(view: PlanView): string {
     lines.push("", `${[checked, ...notChecked].join(". ")}.`);
   }
   return lines.join("\n").trimEnd();
+}
+
+/** Comes first: a reviewer approves only what is left. */
+function formatNewLedger({ newLedger }: PlanView): readonly string[] {
+  if (newLedger === undefined) return [];
+  return [`**${newLedger.headline}.** ${newLedger.effect}: ${codeSpan(newLedger.command)}`, ""];
 }
 
 function headline(view: PlanView): string {

@@ -4,7 +4,7 @@ import { formatDiagnostics } from "./diagnostic-text.ts";
 import type { DriftView } from "./drift-view.ts";
 import { inertLine, inertText } from "./inert-text.ts";
 import type { Palette, Tone } from "./palette.ts";
-import type { CountView, GroupView, PlanView, RemovedView } from "./plan-view.ts";
+import type { CountView, GroupView, NewLedgerView, PlanView, RemovedView } from "./plan-view.ts";
 import { formatCount } from "./quantities.ts";
 import type { RefreshView } from "./refresh-view.ts";
 import { shortenNew, shortenUnchanged, showWhiteSpace, trimEnd } from "./shorten-text.ts";
@@ -19,6 +19,7 @@ const contextLines = 1;
 /** The plan for a terminal or a log. Every text from outside is made inert. Ends with a line feed. */
 export function formatPlanText(view: PlanView, paint: Palette): string {
   const parts = [
+    formatNewLedger(view.newLedger, paint),
     formatRemoved(view.removed, paint),
     formatDrift(view.drift, paint),
     ...view.groups.map((group) => formatGroup(group, paint)),
@@ -33,12 +34,19 @@ export function formatPlanText(view: PlanView, paint: Palette): string {
 /** What a plan comes to, without its changes: counts, cost, and what cannot be undone. Ends with a line feed. */
 export function formatPlanSummary(view: PlanView, paint: Palette): string {
   const parts = [
+    formatNewLedger(view.newLedger, paint),
     formatRemoved(view.removed, paint),
     formatSummary(view, paint),
     formatIrreversible(view, paint),
     formatDoubts(view, paint),
   ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
+}
+
+/** The first line of a plan whose ledger is new; empty otherwise. */
+function formatNewLedger(view: NewLedgerView | undefined, paint: Palette): string {
+  if (view === undefined) return "";
+  return `${paint("warning", `${view.headline}.`)}\n${view.effect}: ${view.command}`;
 }
 
 /** Drafts that are no longer declared, each by its address; empty without any. */

@@ -18,6 +18,8 @@ export interface PlanView {
   readonly serviceOrigin: string;
   /** Recorded drafts that are no longer declared, and what applying the plan does to them; absent without any. */
   readonly removed: RemovedView | undefined;
+  /** What apply leaves out because the ledger is new, in a sentence, and what includes it; absent when it leaves out nothing. */
+  readonly newLedger: NewLedgerView | undefined;
   /** Recorded files that stay because their drafts leave out the list; absent without any. */
   readonly unmanaged: UnmanagedView | undefined;
   /** What is otherwise at the service than recorded. */
@@ -56,6 +58,14 @@ export interface UnmanagedView {
   /** The address of the first list. */
   readonly list: string;
   readonly rest: string;
+}
+
+/** What apply leaves out while no person has confirmed the ledger. */
+export interface NewLedgerView {
+  readonly headline: string;
+  /** The beginning of the sentence that the command ends. */
+  readonly effect: string;
+  readonly command: string;
 }
 
 /** Something in doubt. */
@@ -101,6 +111,7 @@ export function viewPlan(plan: Plan, now: number): PlanView {
     planId: plan.plan_id,
     workspace: plan.workspace,
     serviceOrigin: plan.service_origin,
+    newLedger: viewNewLedger(plan),
     removed: viewRemoved(plan.removed_drafts),
     unmanaged: viewUnmanaged(plan.unmanaged),
     drift: (plan.drift ?? []).map((item) => viewDrift(item, now)),
@@ -112,6 +123,20 @@ export function viewPlan(plan: Plan, now: number): PlanView {
     irreversible: plan.changes.flatMap(irreversible),
     doubts: plan.changes.flatMap(doubtOf),
     diagnostics: plan.diagnostics,
+  };
+}
+
+function viewNewLedger({ new_ledger: isNew, summary }: Plan): NewLedgerView | undefined {
+  const { publish = 0, duplicate = 0 } = summary;
+  if (!isNew || publish + duplicate === 0) return undefined;
+  const counts = [
+    ...(publish === 0 ? [] : [publish === 1 ? "1 publish" : `${formatCount(publish)} publishes`]),
+    ...(duplicate === 0 ? [] : [plural(duplicate, "duplicate")]),
+  ];
+  return {
+    headline: `New ledger: apply will leave out ${counts.join(" and ")}`,
+    effect: "It does not know what was published before it. If nothing was",
+    command: "draftsync apply --new-ledger",
   };
 }
 

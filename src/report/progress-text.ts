@@ -47,7 +47,8 @@ export function formatFinished(event: Finished, paint: Palette): string {
     case "rejected":
     case "not_sent":
     case "unknown": {
-      const word = event.outcome === "unknown" ? "in doubt" : "failed";
+      const isLeftOut = event.failure?.code === "maybe-published";
+      const word = event.outcome === "unknown" ? "in doubt" : isLeftOut ? "left out" : "failed";
       const cause = event.failure === undefined ? "" : `: ${inertLine(event.failure.message)}`;
       return `${paint("error", symbol)} ${address} ${paint("error", word)}${cause}`;
     }

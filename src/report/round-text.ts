@@ -12,6 +12,7 @@ const words: Readonly<Record<RoundStatus, string>> = {
   failing: "failing",
   in_doubt: "in doubt",
   refused: "refused",
+  new_ledger: "waiting for a person to confirm the new ledger",
   locked: "locked",
   interrupted: "interrupted",
 };
@@ -26,6 +27,8 @@ const advice: Readonly<Record<RoundStatus, string>> = {
   failing: "The output of the round says why; `draftsync history` shows what was sent.",
   in_doubt:
     "`draftsync plan` shows it with a ?; settle it with `draftsync resolve` or `draftsync state recover`.",
+  new_ledger:
+    "Publishes and duplicates are left out. If nothing was published before: `draftsync apply --new-ledger`; else record it with `draftsync resolve`.",
   refused: "A safety limit refused the plan: `draftsync plan` shows it, and which limit.",
   locked: "",
   interrupted: "",

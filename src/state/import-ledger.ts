@@ -19,8 +19,11 @@ export async function importLedger(
   location: string,
 ): Promise<void> {
   await refuseUnlessEmpty(queries, location);
-  const { lineage, serial, service_origin, workspace } = exported;
-  await queries.updateTable("meta").set({ lineage, serial, service_origin, workspace }).execute();
+  const { lineage, serial, service_origin, workspace, confirmed_at } = exported;
+  await queries
+    .updateTable("meta")
+    .set({ lineage, serial, service_origin, workspace, confirmed_at })
+    .execute();
   exported.attachments.forEach(checkAddress);
   const { protected_drafts, attachments, publications, duplicates } = exported;
   const { uploads, stored_objects, looks, runs, operations } = exported;

@@ -19,6 +19,8 @@ export interface LedgerExport {
   readonly serial: number;
   readonly service_origin: string | null;
   readonly workspace: string | null;
+  /** When a person confirmed the ledger; null while it is new. */
+  readonly confirmed_at: number | null;
   readonly protected_drafts: readonly number[];
   readonly attachments: readonly RecordedAttachment[];
   readonly publications: readonly RecordedPublication[];
@@ -33,13 +35,18 @@ export interface LedgerExport {
 /** Puts an export together. Operations in doubt are those of `operations` that are not settled. */
 export function makeExport(
   recorded: Recorded,
-  history: { readonly operations: readonly StoredOperation[]; readonly runs: readonly StoredRun[] },
+  history: {
+    readonly operations: readonly StoredOperation[];
+    readonly runs: readonly StoredRun[];
+    readonly confirmedAt?: number | undefined;
+  },
 ): LedgerExport {
   return {
     lineage: recorded.lineage,
     serial: recorded.serial,
     service_origin: recorded.serviceOrigin ?? null,
     workspace: recorded.workspace ?? null,
+    confirmed_at: history.confirmedAt ?? null,
     protected_drafts: [...recorded.protectedDrafts],
     attachments: recorded.attachments,
     publications: recorded.publications,

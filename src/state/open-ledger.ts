@@ -23,6 +23,8 @@ export interface StateStore extends Ledger, LockStore, SlotStore, LedgerReader {
    * ledger holds anything, and with `ledger-conflict` when the export contradicts itself.
    */
   import(exported: LedgerExport): Promise<void>;
+  /** Records that a person confirmed the ledger (epoch milliseconds); a second confirmation changes nothing. */
+  confirm(at: number): Promise<void>;
   /** Made once with the ledger, as {@link Ledger.load} tells it with everything else. */
   lineage(): Promise<string>;
   /**

@@ -10,28 +10,30 @@ import { attachmentSchema, productRefSchema, provenanceSchema } from "./record-s
 import { failureSchema, intentSchema, totalsSchema } from "./stored-json.ts";
 
 /**
- * Reads what `state export` wrote, of this version of the format or the one before. Rejects anything else with
+ * Reads what `state export` wrote, of this version of the format or an earlier one. Rejects anything else with
  * `ledger-import-invalid`, which says where the first mistake is; `name` is what the text is called in messages.
  */
 export function parseExport(text: string, name: string): LedgerExport {
   const found = versionSchema.safeParse(readJson(text, name));
   if (!found.success) throw invalid(`${name} is not an export of a ledger.`);
   const { format_version: version, ...document } = found.data;
-  if (version !== exportVersion && version !== earlierVersion) {
+  if (version < 1 || version > exportVersion) {
     throw invalid(
       `${name} has format version ${version}; this draftsync reads versions up to ${exportVersion}.`,
       "Import it with the version of draftsync that wrote it, or with a newer one.",
     );
   }
-  const parsed = exportSchema.safeParse(version === exportVersion ? membersOf(document) : document);
+  const parsed = exportSchema.safeParse(version === camelCaseVersion ? document : membersOf(document));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  const path = issue?.path.map((step) => (version === exportVersion ? documentNameOf(step) : String(step)));
+  const path = issue?.path.map((step) =>
+    version === camelCaseVersion ? String(step) : documentNameOf(step),
+  );
   throw invalid(`${name} is damaged at ${path?.join(".")}: ${issue?.message}.`);
 }
 
-/** It had names in `camelCase`, no stored objects and no looks. */
-const earlierVersion = 1;
+/** It had names in `camelCase`, no stored objects and no looks. Version 2 had no confirmation of the ledger. */
+const camelCaseVersion = 1;
 
 const text = z.string();
 const integer = z.int();
@@ -63,6 +65,7 @@ const exportSchema: z.ZodType<LedgerExport> = z.strictObject({
   serial: integer.min(0),
   service_origin: text.nullable(),
   workspace: text.nullable(),
+  confirmed_at: integer.nullable().default(null),
   protected_drafts: z.array(integer),
   attachments: z.array(attachmentSchema()),
   publications: z.array(

@@ -8,6 +8,8 @@ export interface MetaTable {
   serial: number;
   service_origin: string | null;
   workspace: string | null;
+  /** When a person confirmed the ledger. */
+  confirmed_at: number | null;
 }
 
 /** Migrations that were applied. Times are epoch milliseconds, here and below. */

@@ -125,6 +125,19 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
     await this.#queue.add({ shown: false, apply: (queries) => bind(queries, owner, this.location) });
   }
 
+  async confirm(at: number): Promise<void> {
+    await this.#queue.add({
+      shown: false,
+      apply: async (queries) => {
+        await queries
+          .updateTable("meta")
+          .set({ confirmed_at: at })
+          .where("confirmed_at", "is", null)
+          .execute();
+      },
+    });
+  }
+
   async startRun(run: RunRecord): Promise<void> {
     await this.#queue.add({ shown: false, steps: [this.#journal.startRun(run)] });
   }
@@ -207,6 +220,7 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
       makeExport(await this.#recorded(queries), {
         operations: await readOperations(queries, this.location, {}),
         runs: await readRuns(queries, this.location, {}),
+        confirmedAt: (await readMeta(queries, this.location)).optionalInteger("confirmed_at"),
       }),
     );
   }
@@ -244,6 +258,7 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
       lineage: meta.text("lineage"),
       serial: meta.integer("serial"),
       ...ownerOf(meta),
+      isConfirmed: meta.optionalInteger("confirmed_at") !== undefined,
       protectedDrafts: new Set(await reader.protectedDrafts()),
       attachments: await reader.attachments(),
       publications: await reader.publications(),
@@ -257,7 +272,7 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
 }
 
 async function readMeta(queries: LedgerQueries, location: string): Promise<StoredRow> {
-  const columns = ["id", "lineage", "serial", "service_origin", "workspace"] as const;
+  const columns = ["id", "lineage", "serial", "service_origin", "workspace", "confirmed_at"] as const;
   const row = await queries.selectFrom("meta").select(columns).executeTakeFirst();
   const values = columns.map((column) => row?.[column]);
   return new StoredRow({ location, table: "meta", columns, keyLength: 1 }, values);

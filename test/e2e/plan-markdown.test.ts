@@ -30,8 +30,10 @@ describe("--format markdown", () => {
     const shown = await run("show", "plan.json", "--format", "markdown");
     expect([planned.code, shown.code]).toEqual([0, 0]);
     expect(shown.stdout).toBe(planned.stdout);
-    expect(planned.stdout.split("\n", 2)).toEqual([
+    expect(planned.stdout.split("\n", 4)).toEqual([
       "<!-- draftsync:plan workspace=studio%2D%2Da -->",
+      expect.stringContaining("**New ledger: apply will leave out 1 publish.**"),
+      "",
       "### Plan for `studio--a`: 200 to create, 1 to publish",
     ]);
     expect(planned.stdout).toContain("#### Cannot be undone\n\n- `!` `drafts/1/product`");

@@ -9,7 +9,7 @@ const manifest = (count: number, rest = "") => ({
   "manifests/a.yaml": `draft: 1\nproduct_files: [${Array.from({ length: count }, (_none, at) => `{ file_id: ${at + 1} }`).join(", ")}]\n${rest}`,
 });
 
-const { sandbox, proxy, folder, config, run, start, holdApply } = useWorkspace({
+const { sandbox, proxy, folder, config, run, confirmLedger, start, holdApply } = useWorkspace({
   files: manifest(2),
   service: { timeout: "10m" },
   sandbox: { key },
@@ -102,6 +102,7 @@ describe("a service", () => {
   });
 
   test("takes a changed config over on SIGHUP, and keeps the former one when the new one has mistakes", async () => {
+    await confirmLedger();
     await folder.write(manifest(2, "publish: true\n"));
     const service = serve();
     expect(await service.round(1)).toContain(" held back by policy: 2 done, 1 held back");

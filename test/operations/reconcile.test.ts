@@ -10,9 +10,10 @@ const manifest = (list: string, rest = "") => ({
   "manifests/a.yaml": `draft: 1\nproduct_files: [${list}]\n${rest}`,
 });
 
-const { sandbox, proxy, folder, arrivals, config, run, apply, start, holdApply } = useWorkspace({
-  files: manifest(files(1, 2, 3)),
-});
+const { sandbox, proxy, folder, arrivals, config, run, apply, confirmLedger, start, holdApply } =
+  useWorkspace({
+    files: manifest(files(1, 2, 3)),
+  });
 const reconcile = (...args: string[]) => run("reconcile", ...args);
 const attached = () =>
   sandbox
@@ -50,6 +51,7 @@ describe("a round ends with", () => {
   });
 
   test("4 while something is in doubt, and the rest is carried out", async () => {
+    await confirmLedger();
     await folder.write({
       ...config("reconcile: { allow: [create, publish] }\n"),
       ...manifest("", "publish: true\n---\ndraft: 2\nproduct_files: [{ file_id: 9 }]\n"),
@@ -137,7 +139,7 @@ describe("policy", () => {
   });
 
   test("publishes and detaches when it says so, without asking", async () => {
-    await reconcile();
+    await apply();
     await folder.write({
       ...config("reconcile: { allow: [delete, publish] }\n"),
       ...manifest(files(1, 2), "publish: true\n"),

@@ -31,6 +31,8 @@ export interface RunOptions {
   readonly uid?: number | undefined;
   /** What comes on standard input; nothing otherwise. */
   readonly input?: string;
+  /** Whether every apply confirms the ledger, as a person would once; true when absent. */
+  readonly confirmsLedger?: boolean;
   /** KiB that a file may grow to: writes beyond it fail, as on a disk that is full. */
   readonly longestFile?: number;
 }
@@ -39,8 +41,9 @@ export interface RunOptions {
 export const main = `${repository}dist/cli/main.js`;
 
 /** Starts the real binary, with no terminal. */
-export function startDraftsync(args: readonly string[], options: RunOptions): Running {
-  const { longestFile } = options;
+export function startDraftsync(given: readonly string[], options: RunOptions): Running {
+  const { longestFile, confirmsLedger = true } = options;
+  const args = given[0] === "apply" && confirmsLedger ? [...given, "--new-ledger"] : given;
   const command = [process.execPath, main, ...args];
   if (longestFile !== undefined) command.unshift("bash", "-c", `ulimit -f ${longestFile}; exec "$0" "$@"`);
   return watch(startProcess(command, options), args);

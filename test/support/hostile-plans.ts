@@ -184,6 +184,7 @@ export function hostilePlan(most: number): fc.Arbitrary<Plan> {
       format_version: 2,
       plan_id: "0".repeat(64),
       base: { lineage: "lineage-1", serial: 1, resources: [] },
+      new_ledger: false,
       summary: summaryOf(parts.changes),
       estimate: {
         calls: { min: 3, max: 9 },

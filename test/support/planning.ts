@@ -14,6 +14,7 @@ export function recordedWith(parts: Partial<Recorded> = {}): Recorded {
     ...emptyRecorded,
     lineage: "lineage-1",
     serial: 7,
+    isConfirmed: true,
     ...parts,
   };
 }

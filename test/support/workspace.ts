@@ -1,6 +1,9 @@
+import { join } from "node:path";
 import { afterEach, beforeEach, expect } from "vitest";
+import { systemClock } from "../../src/model/ports.ts";
 import type { Arrival, Sandbox, SandboxOptions } from "../../src/sandbox/server.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
+import { openLedger } from "../../src/state/open-ledger.ts";
 import type { Ended, Folder, Running, RunOptions } from "./cli.ts";
 import { draftsync, makeFolder, startDraftsync } from "./cli.ts";
 import type { FaultyProxy } from "./faulty-proxy.ts";
@@ -39,6 +42,8 @@ export interface Workspace {
   run(...args: string[]): Promise<Ended>;
   /** Without asking. */
   apply(...args: string[]): Promise<Ended>;
+  /** What a person says once with `apply --new-ledger`, before any apply. */
+  confirmLedger(): Promise<void>;
   /** Starts a command, which is killed at the end of the test if it still runs. */
   start(args: readonly string[], env?: Env): Running;
   /** Starts an apply without asking, and waits until this many of its writing calls are held. Whatever is called after them passes. */
@@ -117,6 +122,12 @@ export function useWorkspace(settings: Settings): Workspace {
     config: (sections) => configFor(now().proxy.url, sections),
     options,
     run,
+    confirmLedger: async () => {
+      const location = join(now().folder.path, ".draftsync/state.db");
+      const ledger = await openLedger({ location, clock: systemClock });
+      await ledger.confirm(systemClock.now());
+      await ledger.close();
+    },
     apply: (...args) => run("apply", "--auto-approve", ...args),
     start,
     holdApply: async (calls, env) => {

@@ -7,6 +7,7 @@ import type { Plan } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { Recorded } from "../../model/recorded.ts";
 import type { RoundEnd, RoundStatus } from "../../model/round.ts";
+import { excludeIrreversible, isNewLedger } from "../../plan/new-ledger.ts";
 import { excludeRemovedDrafts, holdBackByPolicy } from "../../plan/policy.ts";
 import { checkSafety } from "../../plan/safety.ts";
 import { formatDiagnostics } from "../../report/diagnostic-text.ts";
@@ -117,7 +118,7 @@ async function roundLocked(cli: Cli, workspace: Workspace, { request, seen }: To
     return { status: "standby", exitCode: exitCode.done, ...seen.facts() };
   const planned = await noted(ledger, "", () => planRound(cli, workspace, { request, seen }));
   metrics.tellConfidence(confidenceOf(planned));
-  const { plan, heldBack } = narrow(planned.plan, config);
+  const { plan, heldBack, isNewLedger } = narrow(planned, config);
   seen.plan(plan);
   // What keeps the service from being called, such as a missing key, is reported before a plan that nobody can apply.
   await noted(ledger, plan.plan_id, () => workspace.connect(() => {}));
@@ -129,7 +130,9 @@ async function roundLocked(cli: Cli, workspace: Workspace, { request, seen }: To
   }
   const round = await applyWithin(cli, workspace, { request, seen, planned: { ...planned, plan }, heldBack });
   await ledger.forgetQuietRuns({ command, before: systemClock.now() - keepQuietMs });
-  return round;
+  return isNewLedger && round.exitCode === exitCode.done
+    ? { ...round, status: "new_ledger", exitCode: exitCode.refused }
+    : round;
 }
 
 /** Changes that a round leaves out, by what would have to be allowed: an action of the policy, or `removed_drafts`. */
@@ -138,16 +141,30 @@ type Exclusions = Readonly<Record<string, number>>;
 interface NarrowedRound {
   readonly plan: Plan;
   readonly heldBack: Exclusions;
+  /** Publishes or duplicates were left out, because no person confirmed the ledger. */
+  readonly isNewLedger: boolean;
 }
 
-/** No person is asked here: deletes that need consent are excluded, then what the policy does not allow. */
-function narrow(plan: Plan, { safety, reconcile }: Config): NarrowedRound {
-  const consented = safety.removedDrafts === "delete" ? { plan, heldBack: {} } : excludeRemovedDrafts(plan);
+/** No person is asked here: what needs one is excluded, then what the policy does not allow. */
+function narrow(
+  { plan: whole, recorded }: PlannedState,
+  { safety, reconcile, service }: Config,
+): NarrowedRound {
+  const consented =
+    safety.removedDrafts === "delete" ? { plan: whole, heldBack: {} } : excludeRemovedDrafts(whole);
   const allowed = holdBackByPolicy(consented.plan, reconcile.allow);
+  const known = isNewLedger(recorded, service.origin)
+    ? excludeIrreversible(allowed.plan)
+    : { plan: allowed.plan, heldBack: {} };
   const removed = Object.values(consented.heldBack).reduce((sum, count) => sum + count, 0);
   return {
-    plan: allowed.plan,
-    heldBack: { ...allowed.heldBack, ...(removed > 0 ? { removed_drafts: removed } : {}) },
+    plan: known.plan,
+    heldBack: {
+      ...allowed.heldBack,
+      ...known.heldBack,
+      ...(removed > 0 ? { removed_drafts: removed } : {}),
+    },
+    isNewLedger: Object.keys(known.heldBack).length > 0,
   };
 }
 
@@ -164,7 +181,7 @@ async function isStandby(cli: Cli, workspace: Workspace, { request, seen }: Tool
   if (others.length === 0) return false;
   const { refresh: _none, ...rest } = request;
   const unrefreshed = { request: { ...rest, refresh: undefined }, seen: new Seen() };
-  const { plan } = narrow((await planRound(cli, workspace, unrefreshed)).plan, config);
+  const { plan } = narrow(await planRound(cli, workspace, unrefreshed), config);
   if (plan.changes.length > 0) return false;
   seen.plan(plan);
   return true;
@@ -235,6 +252,8 @@ function statusOf(code: ExitCode, heldBack: Exclusions): RoundStatus {
       return Object.keys(heldBack).length > 0 ? "held_back" : "ok";
     case exitCode.left:
       return "left";
+    case exitCode.refused:
+      return "refused";
     case exitCode.inDoubt:
       return "in_doubt";
     case exitCode.interrupted:

@@ -38,7 +38,7 @@ export function formatPlanPage(
     { name: "Plan", value: planId.slice(0, 16) },
     { name: "As of", value: formatStamp(now) },
   ];
-  const main = html`${formatRemoved(view.removed)}
+  const main = html`${formatNewLedger(view.newLedger)}${formatRemoved(view.removed)}
 ${formatSummary(view)}
 ${formatIrreversible(view)}
 ${formatDoubts(view)}
@@ -46,6 +46,12 @@ ${formatDiagnostics(refusals, { id: "refused", title: "Apply will refuse this pl
 ${formatDrift(view.drift)}
 ${view.groups.length > 0 && formatChanges(view, thumbnails)}`;
   return formatPage({ title: `Plan: ${view.workspace}`, facts, main }, assets);
+}
+
+function formatNewLedger(view: PlanView["newLedger"]): Markup | undefined {
+  if (view === undefined) return undefined;
+  return html`<section class="callout warning" aria-labelledby="new-ledger"><h2 id="new-ledger">${view.headline}</h2><p>${view.effect}: <code>${view.command}</code></p></section>
+`;
 }
 
 function formatRemoved(removed: PlanView["removed"]): Markup | undefined {

@@ -9,6 +9,7 @@ import { roundsMigration } from "./0007-rounds.ts";
 import { lockClocksMigration } from "./0008-lock-clocks.ts";
 import { namesInNfcMigration } from "./0009-names-in-nfc.ts";
 import { replacedFilesMigration } from "./0010-replaced-files.ts";
+import { confirmedLedgerMigration } from "./0011-confirmed-ledger.ts";
 
 /** Every migration, numbered from 1 without gaps, in the order in which they are applied. */
 export const allMigrations: readonly Migration[] = [
@@ -22,4 +23,5 @@ export const allMigrations: readonly Migration[] = [
   lockClocksMigration,
   namesInNfcMigration,
   replacedFilesMigration,
+  confirmedLedgerMigration,
 ];

@@ -116,6 +116,7 @@ describe("a notification", () => {
       "failing",
       "in_doubt",
       "refused",
+      "new_ledger",
       undefined,
       undefined,
     ]);

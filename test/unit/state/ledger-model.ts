@@ -46,6 +46,7 @@ export class LedgerModel {
       this.#records;
     return {
       serial: this.#serial,
+      isConfirmed: false,
       protectedDrafts,
       attachments: [...attachments.values()].sort((a, b) => compareText(a.address, b.address)),
       publications: [...publications.values()].sort(

@@ -20,6 +20,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
       expect(recorded).toEqual({
         lineage: expect.stringMatching(/^[0-9a-f-]{36}$/),
         serial: 0,
+        isConfirmed: false,
         protectedDrafts: new Set(),
         attachments: [],
         publications: [],
@@ -31,6 +32,14 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
       });
       expect((await other.ledger.load()).lineage).not.toBe(recorded.lineage);
       expect((await (await one.reopen()).load()).lineage).toBe(recorded.lineage);
+    });
+
+    test("a confirmation is kept, exported, and raises no serial", async () => {
+      const { ledger, reopen } = await make();
+      await ledger.confirm(at);
+      await ledger.confirm(at + 1);
+      expect(await (await reopen()).load()).toMatchObject({ isConfirmed: true, serial: 0 });
+      expect(await ledger.export()).toMatchObject({ confirmed_at: at });
     });
 
     test("everything that is recorded is there when the ledger is opened again", async () => {
@@ -74,6 +83,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
       expect(lineage).toBe((await ledger.load()).lineage);
       expect(recorded).toEqual({
         serial: 1,
+        isConfirmed: false,
         protectedDrafts: new Set([8]),
         attachments: [
           attachment(2 ** 53 - 1, {

@@ -133,11 +133,12 @@ describe("an export is read", () => {
     { type: "looked_at", resource: "products/70", at: 1 },
   ];
   const empty = {
-    format_version: 2,
+    format_version: 3,
     lineage: "l",
     serial: 0,
     service_origin: null,
     workspace: null,
+    confirmed_at: 7,
     protected_drafts: [7],
     attachments: [],
     publications: [],
@@ -171,7 +172,7 @@ describe("an export is read", () => {
     const attachment = { draftId: 7, kind: "product_files", fileId: 1, address: "drafts/7/product_files/1" };
     const confirmed = { attributes: {}, provenance: { by: "post", at: 1 } };
     const operation = { ...attachOperation("op-1"), startedAt: 1 };
-    const { stored_objects: _, looks: __, ...rest } = empty;
+    const { stored_objects: _, looks: __, confirmed_at: ___, ...rest } = empty;
     const before = {
       ...rest,
       format_version: 1,
@@ -180,6 +181,7 @@ describe("an export is read", () => {
       runs: [sampleRun],
     };
     expect(parseExport(JSON.stringify(before), "x.json")).toMatchObject({
+      confirmed_at: null,
       attachments: [attachment],
       stored_objects: [],
       looks: [],
@@ -194,8 +196,8 @@ describe("an export is read", () => {
     ["nothing", "null", /not an export/],
     [
       "a later format",
-      JSON.stringify({ format_version: 3 }),
-      /format version 3; this draftsync reads versions up to 2/,
+      JSON.stringify({ format_version: 4 }),
+      /format version 4; this draftsync reads versions up to 3/,
     ],
     ["a part that is missing", JSON.stringify({ ...empty, runs: undefined }), /damaged at runs/],
     ["a part that is unknown", JSON.stringify({ ...empty, more: 1 }), /more/],

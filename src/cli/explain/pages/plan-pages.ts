@@ -3,6 +3,17 @@ import type { ErrorPage } from "../error-page.ts";
 
 /** What a plan says of itself, and why it may not be applied. */
 export const planPages = {
+  "new-ledger": {
+    title: "The ledger is new, so nothing is published or duplicated",
+    meaning:
+      "No person has confirmed yet that nothing was published before this ledger. A lost file, a fresh runner or a mistyped schema looks the same, and would publish everything once more. All other changes are applied; attachments and imports do not count as a confirmation.",
+    cure: [
+      "If nothing was published or duplicated before, confirm that once: `draftsync apply --new-ledger`, or answer the question on a terminal.",
+      "If there is another ledger that recorded it, set `state` (or DRAFTSYNC_STATE, --state) to it, or bring it back with `draftsync state import`.",
+      "If products exist and no ledger does, record each: `draftsync resolve drafts/48213/product --product-id 771200`.",
+    ],
+    ending: exitCode.refused,
+  },
   "nothing-checked": {
     title: "The command `drift` compared nothing with the service",
     meaning:
@@ -149,6 +160,17 @@ export const planPages = {
       "To let `reconcile` delete them, set `safety.removed_drafts: delete`.",
     ],
     ending: "goes-on",
+  },
+  "maybe-published": {
+    title: "A publish is left out: its draft may be published already",
+    meaning:
+      "The service refused to attach a file of the draft because it was attached before, and this ledger had not recorded that. What attached it may have published the draft, too. The draft's other changes are applied.",
+    cure: [
+      "Check the draft's products at the service.",
+      "If it is not published, run `draftsync apply` again.",
+      "If it is, record the product: `draftsync resolve drafts/48213/product --product-id 771200`.",
+    ],
+    ending: exitCode.refused,
   },
   "draft-protected": {
     title: "A file of a protected draft would be detached",

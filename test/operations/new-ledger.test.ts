@@ -1,0 +1,176 @@
+import { describe, expect, test } from "vitest";
+import { draftsync } from "../support/cli.ts";
+import { startOnScreen } from "../support/screen.ts";
+import { useWorkspace } from "../support/workspace.ts";
+
+const workspace = useWorkspace({
+  files: {
+    "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 11, renderer: arnold }]\npublish: true\n",
+    "manifests/c.yaml":
+      "duplicates: [{ name: copy, product: { draft: 1 } }, { name: other, product: { draft: 1 } }]\n",
+  },
+});
+const { folder, sandbox, options, proxy, config } = workspace;
+
+const unattended = "reconcile: { allow: [create, update, publish, duplicate] }\n";
+
+const run = (...args: string[]) => draftsync(args, { ...options(), confirmsLedger: false });
+const apply = (...args: string[]) => run("apply", "--auto-approve", ...args);
+const products = () => sandbox.state().products;
+const removeLedger = () => folder.remove(".draftsync");
+
+describe("a new ledger", () => {
+  test("publishes and duplicates nothing, applies the rest, and ends with 5", async () => {
+    const { code, stderr } = await apply();
+    expect(code).toBe(5);
+    expect(stderr).toContain("[new-ledger]");
+    expect(stderr).toContain("draftsync apply --new-ledger");
+    expect(stderr).toContain("draftsync resolve drafts/1/product --product-id");
+    expect(products()).toEqual([]);
+    expect(sandbox.state().attachments).toHaveLength(1);
+    expect(await apply()).toMatchObject({ code: 5 });
+    expect(products()).toEqual([]);
+  });
+
+  test("publishes once a person has confirmed it, and stays confirmed", async () => {
+    await apply();
+    expect(await apply("--new-ledger")).toMatchObject({ code: 0 });
+    expect(products()).toHaveLength(3);
+    await folder.write({
+      "manifests/b.yaml": "draft: 2\nproduct_files: [{ file_id: 21 }]\npublish: true\n",
+    });
+    expect(await apply()).toMatchObject({ code: 0 });
+    expect(products()).toHaveLength(4);
+  });
+
+  test("that replaces a lost one publishes nothing a second time", async () => {
+    expect(await apply("--new-ledger")).toMatchObject({ code: 0 });
+    await removeLedger();
+    await folder.write(config(unattended));
+    expect(await apply()).toMatchObject({ code: 5 });
+    expect(await run("reconcile")).toMatchObject({ code: 5 });
+    expect(products()).toHaveLength(3);
+  });
+
+  test("is reported in the first line of every format of a plan", async () => {
+    const line = "New ledger: apply will leave out 1 publish and 2 duplicates";
+    expect((await run("plan")).stdout.split("\n")[0]).toBe(`${line}.`);
+    const markdown = (await run("plan", "--format", "markdown")).stdout.split("\n");
+    expect(markdown[0]).toMatch(/^<!-- draftsync:plan/);
+    expect(markdown[1]).toContain(`**${line}.**`);
+    const html = (await run("plan", "--format", "html")).stdout;
+    expect(html.slice(html.indexOf("<main")).match(/<h2[^>]*>([^<]*)/)?.[1]).toBe(line);
+    await run("plan", "--out", "plan.json");
+    expect(JSON.parse(await folder.read("plan.json"))).toMatchObject({ new_ledger: true });
+    expect((await run("show", "plan.json")).stdout.split("\n")[0]).toBe(`${line}.`);
+    await apply("--new-ledger");
+    expect((await run("plan")).stdout).not.toContain("New ledger");
+    expect(JSON.parse((await run("plan", "--format", "json")).stdout)).toMatchObject({ new_ledger: false });
+  });
+
+  test("leaves a saved plan to be continued with --new-ledger", async () => {
+    await run("plan", "--out", "plan.json");
+    expect(await apply("plan.json")).toMatchObject({ code: 5 });
+    expect(products()).toEqual([]);
+    expect(await apply("plan.json")).toMatchObject({ code: 5 });
+    expect(await apply("plan.json", "--new-ledger")).toMatchObject({ code: 0 });
+    expect(products()).toHaveLength(3);
+    expect(await apply("plan.json")).toMatchObject({ code: 0 });
+    expect(products()).toHaveLength(3);
+  });
+
+  test("is not confirmed by attachments, imports or reconcile; its confirmation travels with an export", async () => {
+    await folder.write(config(unattended));
+    await apply();
+    expect(await run("import", "--all")).toMatchObject({ code: 0 });
+    expect(await run("reconcile")).toMatchObject({ code: 5 });
+    const move = async (name: string) => {
+      await folder.write({ [`${name}.json`]: (await run("state", "export")).stdout });
+      await removeLedger();
+      expect(await run("state", "import", `${name}.json`)).toMatchObject({ code: 0 });
+    };
+    await move("new");
+    expect(await apply()).toMatchObject({ code: 5 });
+    await folder.write({ "manifests/c.yaml": "duplicates: []\n" });
+    await apply("--new-ledger");
+    await move("confirmed");
+    await folder.write({ "manifests/b.yaml": "draft: 2\nproduct_files: [{ file_id: 21 }]\npublish: true\n" });
+    expect(await apply()).toMatchObject({ code: 0 });
+    expect(products()).toHaveLength(2);
+  });
+
+  test("is confirmed by the answer to a question on the terminal", async () => {
+    const applyOnScreen = async (answer: string) => {
+      const screen = await startOnScreen(["apply"], { ...options(), columns: 100 });
+      const has = (text: string) => screen.until((lines) => lines.join("\n").includes(text));
+      await has("anything else leaves publishes");
+      screen.type(`${answer}\r`);
+      await has("Carry out these changes?");
+      screen.type("yes\r");
+      return screen.ended;
+    };
+    expect(await applyOnScreen("no")).toBe(5);
+    expect(products()).toEqual([]);
+    await folder.write({ "manifests/b.yaml": "draft: 2\nproduct_files: [{ file_id: 21 }]\n" });
+    expect(await applyOnScreen("yes")).toBe(0);
+    expect(products()).toHaveLength(3);
+  });
+
+  test("has products recorded that were made before it, and does not make them again", async () => {
+    await apply("--new-ledger");
+    const [published, copy] = products();
+    const other = products()[2];
+    await removeLedger();
+    await apply();
+    const early = await run("resolve", "duplicates/copy", "--product-id", String(copy?.id));
+    expect(early).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("drafts/1/product --product-id"),
+    });
+    for (const [address, product] of [
+      ["drafts/1/product", published],
+      ["duplicates/copy", copy],
+      ["duplicates/other", other],
+    ] as const) {
+      const { code, stderr } = await run("resolve", address, "--product-id", String(product?.id));
+      expect({ code, stderr }).toMatchObject({
+        code: 0,
+        stderr: expect.stringContaining("made before this ledger"),
+      });
+    }
+    expect(await run("resolve", "drafts/1/product", "--product-id", "1")).toMatchObject({ code: 1 });
+    expect(await apply()).toMatchObject({ code: 0 });
+    expect(await run("plan", "--detailed-exitcode")).toMatchObject({ code: 0 });
+    expect(products()).toHaveLength(3);
+  });
+});
+
+test("an embedded sandbox needs no confirmation", async () => {
+  await folder.write({ "draftsync.yaml": "version: 1\nworkspace: w\nservice: sandbox\n" });
+  expect(await apply()).toMatchObject({ code: 0 });
+});
+
+test("a file that was attached before excludes the publish of its draft from the same run, also when confirmed", async () => {
+  await folder.write({ "manifests/c.yaml": "duplicates: []\n" });
+  await apply();
+  await removeLedger();
+  const { code, stderr } = await apply("--new-ledger");
+  expect(code).toBe(5);
+  expect(stderr).toContain("drafts/1/product_files/11 was attached before this ledger recorded it");
+  expect(stderr).toContain("draftsync resolve drafts/1/product --product-id ID");
+  expect(products()).toEqual([]);
+  expect(proxy.seen).not.toContain("POST /api/products");
+  expect(await apply()).toMatchObject({ code: 0 });
+  expect(products()).toHaveLength(1);
+});
+
+test("reconcile says in its status that a person has to confirm the ledger", async () => {
+  expect(await run("reconcile")).toMatchObject({ code: 0, stdout: expect.stringContaining("policy") });
+  await folder.write(config(unattended));
+  const { code, stdout, stderr } = await run("reconcile", "--metrics-file", "metrics.prom");
+  expect(code).toBe(5);
+  expect(stdout + stderr).toContain("[new-ledger]");
+  expect(await folder.read("metrics.prom")).toMatch(
+    /draftsync_round_status\{[^}]*status="new_ledger"[^}]*\} 1/,
+  );
+});
