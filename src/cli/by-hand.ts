@@ -97,7 +97,13 @@ export async function inRun<T>(
 }
 
 async function write<T>(cli: Cli, tools: RunTools, request: OperationRequest<T>): Promise<T> {
-  return expectDone(await inRun(cli, tools, (operate) => operate(request)));
+  const result = await inRun(cli, tools, (operate) => operate(request));
+  if (result.outcome === "done") return result.value;
+  const hint = result.failure.hint?.replace("ADDRESS", request.address);
+  return expectDone({
+    ...result,
+    failure: { ...result.failure, ...(hint === undefined ? {} : { hint }) },
+  });
 }
 
 /** The value of a call that ended well. Throws {@link CliError} with the failure's code otherwise. */

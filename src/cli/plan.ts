@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { messageOf } from "../model/errors.ts";
 import type { Plan } from "../model/plan.ts";
 import { systemClock } from "../model/ports.ts";
+import { untilText } from "../model/time.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "./cli.ts";
 import { collect, examples, withWorkspaceFlags } from "./cli.ts";
 import { CliError } from "./cli-error.ts";
@@ -12,6 +13,7 @@ import { checkFormatFlags, showPlan, withFormatFlags } from "./plan-format.ts";
 import { type RefreshFlags, refreshModeOf, refreshOption } from "./refresh.ts";
 import { tellDiagnostics } from "./report-error.ts";
 import { openReporter } from "./reporter.ts";
+import type { Workspace } from "./workspace.ts";
 
 interface PlanFlags extends WorkspaceFlags, RefreshFlags, FormatFlags {
   readonly out?: string;
@@ -61,6 +63,7 @@ async function runPlan(cli: Cli, flags: PlanFlags): Promise<void> {
     // A saved plan is consent to the deletes it shows, so they are no reason to refuse it.
     const refusals = checkSafety(plan, recorded, { ...workspace.config.safety, removedDrafts: "delete" });
     await showPlan(cli, plan, { ...flags, refusals, root: workspace.config.root });
+    await notePause(cli, workspace);
     if (flags.out !== undefined) await savePlan(cli, plan, flags.out);
     if (refusals.length > 0) tellDiagnostics(cli.terminal, "Apply will refuse this plan:", refusals);
     if (flags.detailedExitcode && plan.changes.length > 0) cli.end(exitCode.changes);
@@ -72,6 +75,17 @@ export async function showPlanSummary({ terminal }: Cli, plan: Plan): Promise<vo
   const { viewPlan } = await import("../report/plan-view.ts");
   const { formatPlanSummary } = await import("../report/plan-text.ts");
   terminal.out(formatPlanSummary(viewPlan(plan, systemClock.now()), terminal.paintOut));
+}
+
+/** Says until when the service has asked for no calls: an apply waits or stops until then. */
+async function notePause({ terminal }: Cli, workspace: Workspace): Promise<void> {
+  const pausedMs = await (await workspace.reader()).pausedMs();
+  if (pausedMs === 0) return;
+  const until = untilText(systemClock.now() + pausedMs);
+  const isTooLong = pausedMs > workspace.config.service.profile.max_wait;
+  const then = isTooLong ? "run apply after that" : "apply waits for it";
+  const text = `note: the service asks for no calls ${until}; ${then}\n`;
+  terminal.log({ level: "info", text, code: "calls-paused" });
 }
 
 async function savePlan({ terminal, cwd }: Cli, plan: Plan, out: string): Promise<void> {

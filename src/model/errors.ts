@@ -37,10 +37,24 @@ export class DraftsyncError extends Error {
   }
 }
 
-/** The text of anything that was thrown. */
+/** The text of anything that was thrown, without the internals of OpenSSL. */
 export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  const reason = openSslError.exec(text)?.[1];
+  if (reason === undefined) return text;
+  return noTlsReasons.has(reason) ? "the port does not speak TLS" : reason;
 }
+
+/** `[write EPROTO ]THREAD:error:NUMBER:LIBRARY:FUNCTION:REASON:FILE:LINE:…` */
+const openSslError = /^[^:]*:error:[0-9A-F]+:[^:]*:[^:]*:([^:]+):/;
+
+/** What OpenSSL says of a first response that is not TLS, such as that of an http server. */
+const noTlsReasons: ReadonlySet<string> = new Set([
+  "wrong version number",
+  "packet length too long",
+  "http request",
+  "unknown protocol",
+]);
 
 /** The system's error code (`ENOENT`, `ECONNREFUSED`) of anything that was thrown, or of its cause. */
 export function systemCodeOf(thrown: unknown): string | undefined {

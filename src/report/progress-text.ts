@@ -99,8 +99,15 @@ export function formatFailureGroup(
     `${label} ${inertLine(withoutDetail(failure))}  ${paint("muted", `[${failure.code}]`)}`,
     ...service,
     ...affected,
-    ...(failure.hint === undefined ? [] : [`  ${paint("info", "hint:")} ${inertLine(failure.hint)}`]),
+    ...(failure.hint === undefined ? [] : [`  ${paint("info", "hint:")} ${inertLine(hintFor(group))}`]),
   ].join("\n");
+}
+
+/** A hint with a command to copy, when there is one address that it can be about. */
+function hintFor({ failure, count, addresses }: FailureGroup<CallFailure>): string {
+  const [address] = addresses;
+  const hint = failure.hint ?? "";
+  return count === 1 && address !== undefined ? hint.replace("ADDRESS", address) : hint;
 }
 
 /** The cause without the text of the service's errors, which have lines of their own. */

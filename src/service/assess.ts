@@ -9,7 +9,7 @@ import type { FailureCode } from "./failures.ts";
 import { codeOfStatus, describeFailure } from "./failures.ts";
 import { isErrorDocument, isJsonApiDocument, readErrors } from "./json-api.ts";
 import type { Redactor } from "./redact.ts";
-import type { CallClass, Evidence } from "./retry-policy.ts";
+import type { CallClass, Evidence, Verdict } from "./retry-policy.ts";
 import { judge } from "./retry-policy.ts";
 
 /** One attempt, judged. `isDocument`: a JSON:API document came back, so the service itself was reached. A `value` is there whenever the outcome is `done`, a `failure` whenever it is not. */
@@ -56,7 +56,7 @@ export function assess<T>(exchange: Exchange, call: Call<T>, redactor: Redactor)
       detail: redactor.text(finding.detail ?? ""),
       status: finding.status,
       errors: finding.errors,
-      needsPerson: call.callClass === "irrevocable" && verdict.outcome === "unknown",
+      doubt: doubtOf(call, verdict),
     }),
   };
 }
@@ -174,6 +174,11 @@ interface RefusalBody {
   readonly callClass: CallClass;
 }
 
+function doubtOf<T>({ callClass, isProbe }: Call<T>, { outcome }: Verdict) {
+  const isWrite = callClass !== "read" && isProbe !== true;
+  return outcome === "unknown" || outcome === "done" ? (isWrite ? callClass : undefined) : undefined;
+}
+
 function codeOfRefusal(status: number, { body, isJsonApi, callClass }: RefusalBody): FailureCode {
   const code = codeOfStatus(status);
   if (status >= 500 || status < 400 || isJsonApi) {
@@ -192,7 +197,7 @@ function problemOf(body: Exclude<AnswerBody, { type: "json" }>): string {
     case "unreadable":
       return body.problem;
     case "text":
-      return `it begins with ${JSON.stringify(body.excerpt)}`;
+      return `${body.html ? "a web page" : "it"} begins with ${JSON.stringify(body.excerpt)}`;
   }
 }
 
@@ -229,5 +234,5 @@ function isCertificateError(code: string): boolean {
 
 /** Several addresses that were tried in turn come as one error without a message of its own. */
 function describeError(error: Error): string {
-  return error instanceof AggregateError ? error.errors.map(messageOf).join("; ") : error.message;
+  return error instanceof AggregateError ? error.errors.map(messageOf).join("; ") : messageOf(error);
 }

@@ -2,6 +2,7 @@ import { messageOf } from "../model/errors.ts";
 import type { EventSink } from "../model/event.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
 import type { BeforeSend, Clock, ReadOptions, RequestLine } from "../model/ports.ts";
+import { untilText } from "../model/time.ts";
 import { wait } from "../model/wait.ts";
 import type { Attempt } from "./assess.ts";
 import { assess } from "./assess.ts";
@@ -130,13 +131,26 @@ export class Executor {
         return { outcome, status, value, attempts };
       }
       last = combine(call, last, { outcome: attempt.outcome, failure: attempt.failure, attempts });
-      if (pauseMs > this.#parts.maxWaitMs) return stopRun(last);
+      if (pauseMs > this.#parts.maxWaitMs) return this.#stopForPause(call, { last, pauseMs });
       if (attempt.retry && attempts === mostAttempts && attempt.evidence === "unreachable")
         return stopRun(last);
       if (!attempt.retry || attempts === mostAttempts || options.once || !this.#budget.take()) return last;
       // A refused call waits at the gate; anything else backs off.
       if (attempt.outcome !== "rejected" && !(await this.#backOff(attempts, options.signal))) return last;
     }
+  }
+
+  /** A refusal for longer than this run waits stops it, until a time that is the same for all its calls. */
+  #stopForPause<T>(
+    { method, path }: RequestLine,
+    { last, pauseMs }: { readonly last: Failed<T>; readonly pauseMs: number },
+  ): Failed<T> {
+    if (last.outcome !== "rejected") return stopRun(last);
+    const { status, errors } = last.failure;
+    const request = `${method} ${path}`;
+    const detail = untilText(this.#parts.clock.now() + pauseMs);
+    const code = "retry-after-too-long";
+    return { ...last, failure: describeFailure({ code, request, stops: "run", status, errors, detail }) };
   }
 
   /** No call starts any more: those that wait for their turn, or to be sent again, end as they are. */
@@ -159,7 +173,8 @@ export class Executor {
       const signal = waitingSignal(options, last);
       for (;;) {
         const grant = await this.#parts.slots.acquire(signal);
-        if (grant.type !== "slot") return { type: "held", failure: failureOf(grant, call) };
+        if (grant.type !== "slot")
+          return { type: "held", failure: failureOf(grant, call, this.#parts.clock.now()) };
         const step = await this.#useSlot(passage, { slot: grant.slot, signal });
         if (step !== undefined) return step;
       }
@@ -277,14 +292,18 @@ function waitingSignal<T>({ signal, budget }: ExecuteOptions, last: Failed<T> | 
 }
 
 /** Why there is no right to send. */
-function failureOf(grant: Exclude<Grant, { type: "slot" }>, { method, path }: RequestLine): CallFailure {
+function failureOf(
+  grant: Exclude<Grant, { type: "slot" }>,
+  { method, path }: RequestLine,
+  now: number,
+): CallFailure {
   const request = `${method} ${path}`;
   switch (grant.type) {
     case "interrupted":
       return describeFailure({ code: "aborted", request, stops: "run" });
     case "too_long": {
-      const detail = `${Math.ceil(grant.waitMs / 1000)} s`;
-      return describeFailure({ code: "wait-too-long", request, stops: "run", detail });
+      const detail = untilText(now + grant.waitMs);
+      return describeFailure({ code: "retry-after-too-long", request, stops: "run", detail });
     }
     case "failed": {
       const detail = messageOf(grant.error);

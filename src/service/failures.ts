@@ -1,10 +1,11 @@
 import type { ApiError, CallFailure } from "../model/outcome.ts";
+import type { CallClass } from "./retry-policy.ts";
 
 /** Why an attempt did not end well. The names are the `code` of the failure and stable. */
 export type FailureCode =
   // Nothing was sent.
   | "aborted"
-  | "wait-too-long"
+  | "retry-after-too-long"
   | "slots-unavailable"
   | "over-budget"
   | "connection-refused"
@@ -48,26 +49,39 @@ export type FailureCode =
   | "refused";
 
 interface Sentence {
-  /** Completed with the detail, in brackets the status, then the request. */
+  /** What happened; the status, in brackets, and the detail follow. */
   readonly what: string;
-  readonly hint: string;
+  /** How to remove the cause; absent where there is nothing to do but to run the command again. */
+  readonly hint?: string;
 }
 
 const runAgain = "Run the command again.";
-const settles = "Run the command again: what became of the call is found out first.";
-const byHand =
-  "It is never sent again by itself: look at the service whether it took effect, then say so with `draftsync resolve`.";
-const checkBaseUrl = "Check service.base_url: something else than the service seems to answer there.";
+const checkBaseUrl = "Check service.base_url: something other than the service seems to respond there.";
+
+/** What is certain after a call whose outcome is unknown, and what to run. The same for all its failures. */
+const doubtHints: Readonly<Record<Exclude<CallClass, "read">, string>> = {
+  update:
+    "The update may have taken effect. Run the command again: it sends the update again, which is safe.",
+  detach: "The file may be detached. Run the command again: it sends the delete again, which is safe.",
+  attach:
+    "The file may be attached. Run the command again: it checks that first, and attaches nothing twice.",
+  register: "Run the command again: it registers the upload again, which is safe.",
+  irrevocable:
+    "It may have taken effect, and is never sent again. Look for the product at the service, then run " +
+    "`draftsync resolve ADDRESS --product-id ID`, or with `--not-done` if there is none.",
+};
 
 const sentences: Readonly<Record<FailureCode, Sentence>> = {
-  aborted: { what: "the call was not sent: the run was interrupted", hint: runAgain },
-  "wait-too-long": {
-    what: "the call was not sent: the service asks for a longer wait than service.profile.max_wait allows",
-    hint: "Run the command again later; or raise service.profile.max_wait.",
+  aborted: { what: "the call was not sent: the run was interrupted" },
+  "retry-after-too-long": {
+    what: "the service asks for no calls for longer than service.profile.max_wait",
+    hint:
+      "Run the command again after that time. To drop a pause that the service asked for by mistake, run " +
+      "`draftsync state export > ledger.json` and `draftsync state import ledger.json --state NEW`, and use that ledger.",
   },
   "slots-unavailable": {
-    what: "the call was not sent: the ledger, through which the rate bound is shared, failed",
-    hint: "See that the ledger can be written, then run the command again.",
+    what: "the call was not sent: the ledger, which holds the shared rate bound, failed",
+    hint: "Make sure that the ledger can be written, then run the command again.",
   },
   "over-budget": {
     what: "the call was not sent: the budget of calls is used up",
@@ -83,7 +97,7 @@ const sentences: Readonly<Record<FailureCode, Sentence>> = {
   },
   "connect-timeout": {
     what: "no connection to the service could be made in time",
-    hint: "Check host and port of service.base_url, and whether a firewall or proxy is in the way.",
+    hint: "Check host and port of service.base_url, and whether a firewall or proxy blocks them.",
   },
   unreachable: {
     what: "the service could not be reached",
@@ -91,51 +105,45 @@ const sentences: Readonly<Record<FailureCode, Sentence>> = {
   },
   "tls-failed": {
     what: "no secure connection to the service could be made",
-    hint: "Check that service.base_url has the right scheme (https or http) and port.",
+    hint: "Check the scheme (https or http) and the port of service.base_url.",
   },
   "certificate-invalid": {
     what: "the service's certificate is not valid, so the key was not sent",
     hint: "Check the host name in service.base_url; for a private authority set service.ca_file or NODE_EXTRA_CA_CERTS.",
   },
   "proxy-refused": {
-    what: "the proxy gave no way to the service",
+    what: "the proxy refused to connect to the service",
     hint: "Check HTTPS_PROXY, its user and password, and NO_PROXY.",
   },
   "service-not-confirmed": {
-    what: "not sent, because nothing at service.base_url answers like the service",
-    hint: "Check service.base_url, and whether a login page or proxy stands in between. Then run the command again.",
+    what: "not sent: service.base_url does not respond like the service",
+    hint: "Check service.base_url, and whether a login page or proxy responds instead. Then run the command again.",
   },
-  "invalid-id": { what: "the call was not sent: the id cannot stand in a path", hint: "Correct the id." },
-  "cut-off": { what: "the call was cut off by the interrupt before its answer came", hint: settles },
+  "invalid-id": { what: "the call was not sent: the id is not valid in a path", hint: "Correct the id." },
+  "cut-off": { what: "the interrupt ended the call before its response" },
   timeout: {
-    what: "the service did not answer in time",
-    hint: `${settles} Raise service.timeout if it is slow.`,
+    what: "the service did not respond within service.timeout",
+    hint: "Raise service.timeout if the service is slow.",
   },
-  "connection-reset": { what: "the connection broke before the answer was complete", hint: settles },
-  "answer-too-large": { what: "the answer is larger than 10 MiB and was not read", hint: checkBaseUrl },
-  "not-http": { what: "the answer is not HTTP", hint: checkBaseUrl },
-  "server-error": { what: "the service failed", hint: settles },
-  "malformed-answer": { what: "the answer is not one of this interface", hint: checkBaseUrl },
-  "answer-about-another": {
-    what: "the answer is about another resource, so it proves nothing about this one",
-    hint: settles,
-  },
-  "unproven-refusal": {
-    what: "the answer is not a JSON:API error of the service, so the call may have taken effect",
+  "connection-reset": { what: "the connection closed before the response was complete" },
+  "answer-too-large": {
+    what: "the response is larger than 10 MiB and was not read",
     hint: checkBaseUrl,
   },
-  "answer-without-id": { what: "the answer names no id", hint: settles },
-  "empty-answer": { what: "the answer is empty where an id was to come", hint: settles },
-  accepted: {
-    what: "the service has accepted the call and not carried it out yet",
-    hint: "Wait, then run the command again.",
-  },
+  "not-http": { what: "the response is not HTTP", hint: checkBaseUrl },
+  "server-error": { what: "the service failed" },
+  "malformed-answer": { what: "the response is not a document of this interface", hint: checkBaseUrl },
+  "answer-about-another": { what: "the response is about another resource" },
+  "unproven-refusal": { what: "the refusal is not a JSON:API error" },
+  "answer-without-id": { what: "the response has no id" },
+  "empty-answer": { what: "the response is empty" },
+  accepted: { what: "the service accepted the call and has not carried it out yet" },
   "upload-timeout": {
     what: "the service has not processed the upload in time",
-    hint: "Run the command again: it goes on waiting. Or raise service.profile.upload_deadline.",
+    hint: "Run the command again: it continues to wait. Or raise service.profile.upload_deadline.",
   },
   conflict: {
-    what: "the service sees a conflict with what is there",
+    what: "the service reports a conflict",
     hint: "Run plan again: what is at the service may have changed.",
   },
   "rate-limited": {
@@ -150,18 +158,15 @@ const sentences: Readonly<Record<FailureCode, Sentence>> = {
     what: "the key is not allowed to do this",
     hint: "Check that the draft or product belongs to the account of the key.",
   },
-  gone: { what: "there is no such thing at the service", hint: "Check the id in the manifest." },
+  gone: { what: "the resource does not exist at the service", hint: "Check the ids in the manifest." },
   "not-attached": {
     what: "the file is not attached to the draft",
-    hint: "It was removed by someone else. Run plan again.",
+    hint: "It was removed outside draftsync. Run plan again.",
   },
-  "wrong-base-url": {
-    what: "the answer is not a JSON:API error of the service, so it proves nothing",
-    hint: checkBaseUrl,
-  },
+  "wrong-base-url": { what: "the response is not a JSON:API error of the service", hint: checkBaseUrl },
   redirect: {
-    what: "the service answered with a redirect, which is never followed: the key goes to one address only",
-    hint: "Set service.base_url to the address the service really has.",
+    what: "the response is a redirect, which is never followed",
+    hint: "Set service.base_url to the address of the service itself.",
   },
   "bad-request": {
     what: "the service does not understand the request",
@@ -172,10 +177,10 @@ const sentences: Readonly<Record<FailureCode, Sentence>> = {
     hint: "Try service.profile.update_method, and check service.base_url.",
   },
   "version-not-accepted": {
-    what: "the service does not speak version 1 of the interface, which the Accept header asks for",
+    what: "the service does not support version 1 of the interface, which the Accept header asks for",
     hint: "Check service.base_url; another version of the service needs another version of draftsync.",
   },
-  "body-too-large": { what: "the service finds the request too large", hint: "Shorten the description." },
+  "body-too-large": { what: "the request is too large for the service", hint: "Shorten the description." },
   "content-type-not-accepted": {
     what: "the service does not accept the media type of the request",
     hint: "Set service.profile.content_type to the one it wants, such as application/json.",
@@ -184,7 +189,10 @@ const sentences: Readonly<Record<FailureCode, Sentence>> = {
     what: "the service finds the request not valid",
     hint: "Correct the manifest where the errors point.",
   },
-  refused: { what: "the service refused the request", hint: "See the errors of the service." },
+  refused: {
+    what: "the status is not one of this interface",
+    hint: "See the errors of the service.",
+  },
 };
 
 /** What a sentence about a failed call is made of. `detail` may hold text from the service, without secrets. */
@@ -196,24 +204,32 @@ export interface FailureFacts {
   readonly detail?: string | undefined;
   readonly status?: number | undefined;
   readonly errors?: readonly ApiError[] | undefined;
-  /** A call in doubt that running the command again does not settle. */
-  readonly needsPerson?: boolean;
+  /** Of a writing call whose outcome is unknown: what is certain about it. */
+  readonly doubt?: Exclude<CallClass, "read"> | undefined;
 }
 
 /** One sentence and what to do, for each code its own. */
 export function describeFailure(facts: FailureFacts): CallFailure {
-  const { what, hint } = sentences[facts.code];
+  const { what } = sentences[facts.code];
   const status = facts.status === undefined ? "" : ` (${facts.status})`;
   const detail = facts.detail === undefined || facts.detail === "" ? "" : `: ${facts.detail}`;
   return {
     code: facts.code,
     message: `${facts.request}: ${what}${status}${detail}`,
     subject: facts.request,
-    hint: facts.needsPerson === true ? byHand : hint,
+    hint: hintOf(facts),
     ...(facts.status === undefined ? {} : { status: facts.status }),
     errors: facts.errors ?? [],
     stops: facts.stops,
   };
+}
+
+/** One thing to run: after a doubt that only a person settles, removing the cause can wait. */
+function hintOf({ code, doubt }: FailureFacts): string {
+  const { hint } = sentences[code];
+  if (doubt === undefined) return hint ?? runAgain;
+  if (doubt === "irrevocable" || hint === undefined) return doubtHints[doubt];
+  return `${hint} ${doubtHints[doubt]}`;
 }
 
 /** The code of a refusal by status alone; {@link FailureCode} says which. */

@@ -15,7 +15,7 @@ export interface CheckedCall {
 /** Any JSON:API document counts as an answer, so the upload need not exist. */
 const anyUploadId = "0";
 
-/** Failures of the read that have a cause of their own: it was not sent, or the service may answer other calls. */
+/** Failures of the read that have a cause of their own: it was not sent, or the service may respond to other calls. */
 const ownCauses: ReadonlySet<string> = new Set([
   "aborted",
   "over-budget",
@@ -71,8 +71,6 @@ export class ServiceCheck {
 
 /** A failure that has its own cause keeps its code and hint; anything that answered and is not the service gets one. */
 function failureOf({ request }: CheckedCall, read: CallFailure): CallFailure {
-  if (read.stops === "run" || ownCauses.has(read.code)) {
-    return { ...read, message: `${request} was not sent: ${read.message}` };
-  }
+  if (read.stops === "run" || ownCauses.has(read.code)) return read;
   return describeFailure({ code: "service-not-confirmed", request, stops: "run", detail: read.message });
 }

@@ -16,6 +16,8 @@ export interface LedgerReader {
   owner(): Promise<RecordedOwner>;
   /** The lock that is held, whatever its state. */
   heldLock(): Promise<HeldLock | undefined>;
+  /** How long no call may be sent yet, because the service asked for it; milliseconds. */
+  pausedMs(): Promise<number>;
   /**
    * Everything the ledger holds, in a stable order and without secrets. Rejects with `ledger-missing` when there is none:
    * an export of nothing could be taken for a backup.
@@ -36,6 +38,7 @@ export function missingLedger(location: string): LedgerReader {
     load: async () => emptyRecorded,
     owner: async () => emptyRecorded,
     heldLock: async () => undefined,
+    pausedMs: async () => 0,
     export: async () => {
       throw new LedgerError("ledger-missing", `There is no ledger at ${location}.`, {
         hint: "Set `state` in draftsync.yaml (or DRAFTSYNC_STATE) to where it is; the first apply makes one.",

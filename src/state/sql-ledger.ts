@@ -189,6 +189,10 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
     return this.#read((queries) => this.#lock.read(queries));
   }
 
+  async pausedMs(): Promise<number> {
+    return this.#read((queries) => this.#slots.pausedMs(queries));
+  }
+
   async releaseLock(id: string): Promise<boolean> {
     this.#queue.refuseIfClosed();
     return this.#lock.releaseByForce(id);

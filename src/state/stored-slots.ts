@@ -45,6 +45,15 @@ export class StoredSlots {
     });
   }
 
+  /** How long no call may be sent yet, because the service asked for it; milliseconds. */
+  async pausedMs(queries: LedgerQueries): Promise<number> {
+    const { pause } = await this.#read(queries);
+    if (pause === undefined) return 0;
+    const now = await this.#sharedClock(queries);
+    // A time that has yet to come was stored before the clock was set back.
+    return Math.max(0, Math.min(pause.setAt, now) + pause.ms - now);
+  }
+
   /** Of all processes that share the ledger: the clock of their boot, or that of the database server. */
   async #sharedClock(queries: LedgerQueries): Promise<number> {
     const { monotonicClock, wallClock } = this.#database;

@@ -73,6 +73,16 @@ describe("each failure has its own sentence and says what to do", () => {
     expect(stderr).toContain("hint:");
   });
 
+  test("https at a port that speaks http", async () => {
+    const { code, stderr } = await apply(otherUrl.replace("http:", "https:"));
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      "no secure connection to the service could be made: the port does not speak TLS  [tls-failed]",
+    );
+    expect(stderr).toMatch(/hint: .*scheme \(https or http\)/);
+    expect(stderr).not.toMatch(/openssl|routines|\\n/i);
+  });
+
   test("an unknown name", async () => {
     const { stderr } = await apply("https://no-such-host.invalid");
     expect(stderr).toContain("no-such-host.invalid");

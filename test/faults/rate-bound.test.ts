@@ -134,13 +134,21 @@ test("a run that starts within a wait that an earlier one was asked for sends no
     expect([first.code, arrivals.length]).toEqual([1, 1]);
     const second = await draftsync(["apply", "--auto-approve"], run);
     expect([second.code, arrivals.length]).toEqual([1, 1]);
-    expect(second.stderr).toContain(
-      "the service asks for a longer wait than service.profile.max_wait allows",
+    for (const { stderr } of [first, second]) {
+      expect(stderr).toMatch(
+        /error: the service asks for no calls for longer than service\.profile\.max_wait.*: until [\d-]+ [\d:]+ UTC/,
+      );
+      expect(stderr).toContain("draftsync state import ledger.json --state NEW");
+    }
+    const plan = await draftsync(["plan"], run);
+    expect(plan.stderr).toMatch(
+      /note: the service asks for no calls until [\d-]+ [\d:]+ UTC; run apply after that/,
     );
     // One that was asked for by mistake stays behind with its ledger.
     await own.write({ "ledger.json": (await draftsync(["state", "export"], run)).stdout });
     const moved = ["--state", "moved.db"];
     expect((await draftsync(["state", "import", "ledger.json", ...moved], run)).code).toBe(0);
+    expect((await draftsync(["plan", ...moved], run)).stderr).not.toContain("asks for no calls");
     const third = await draftsync(["apply", "--auto-approve", ...moved], run);
     expect([third.code, arrivals.length]).toEqual([0, 2]);
   } finally {

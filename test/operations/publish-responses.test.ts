@@ -50,6 +50,7 @@ describe("a publish that took effect", () => {
       code: 4,
       text: expect.stringContaining("[answer-about-another]"),
     });
+    expect(stdout + stderr).toContain("draftsync resolve drafts/48213/product --product-id ID");
     expect((await run("state", "show", "drafts/48213/product")).stdout).not.toContain("product 5");
   });
 
@@ -57,6 +58,7 @@ describe("a publish that took effect", () => {
     answerPublishes({ status: 303 });
     const { code, stderr } = await run("products", "duplicate", "771200", "--auto-approve");
     expect({ code, stderr }).toMatchObject({ code: 4, stderr: expect.stringContaining("[redirect]") });
+    expect(stderr).toContain("draftsync resolve products/771200/duplicate --product-id ID");
     expect(proxy.seen).toEqual(["GET /api/products/771200", "POST /api/products/771200/duplicate"]);
   });
 });

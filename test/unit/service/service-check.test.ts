@@ -98,7 +98,7 @@ describe("before the first publish or duplicate of a run", () => {
     const beforeSend = async ({ path }: { readonly path: string }) => void journaled.push(path);
     const result = await run.service.publish(48213, write({ beforeSend }));
     expect(result).toMatchObject({ outcome: "not_sent", failure: { code } });
-    expect(result.outcome === "done" ? "" : result.failure.message).toContain("POST /api/products");
+    expect(result.outcome === "done" ? "" : result.failure.message).toContain("GET /api/uploads/0: ");
     expect(sent(run).filter((request) => request.startsWith("POST"))).toEqual([]);
     expect(journaled).toEqual([]);
   });

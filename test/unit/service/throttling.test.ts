@@ -67,13 +67,16 @@ describe("a service that asks for fewer calls", () => {
     expect(refused).toMatchObject({
       outcome: "rejected",
       attempts: 1,
-      failure: { code: "rate-limited", status: 429, stops: "run" },
+      failure: { code: "retry-after-too-long", status: 429, stops: "run" },
     });
     const held = await service.update(target, {}, write());
+    const until = /: until \d{4}-\d\d-\d\d \d\d:\d\d UTC$/;
+    for (const end of [refused, held])
+      expect(end.outcome === "done" ? "" : end.failure.message).toMatch(until);
     expect(held).toMatchObject({
       outcome: "not_sent",
       attempts: 0,
-      failure: { code: "wait-too-long", stops: "run" },
+      failure: { code: "retry-after-too-long", stops: "run" },
     });
     expect(server.requests).toHaveLength(1);
   });

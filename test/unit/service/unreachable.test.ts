@@ -43,7 +43,13 @@ describe("a service that cannot be reached", () => {
       (socket) => void socket.once("data", () => socket.write("HTTP/1.1 400 \r\n\r\n")),
     );
     const result = await openForTest(`https://localhost:${port}`).attach(target, {}, write());
-    expect(result).toMatchObject({ outcome: "not_sent", failure: { code: "tls-failed" } });
+    expect(result).toMatchObject({
+      outcome: "not_sent",
+      failure: {
+        code: "tls-failed",
+        message: expect.stringMatching(/could be made: the port does not speak TLS$/),
+      },
+    });
   });
 
   it("counts as not sent when the handshake never ends", async () => {

@@ -22,12 +22,13 @@ export const callPages = {
     cure: [settled, settledByPerson],
     ending: exitCode.interrupted,
   },
-  "wait-too-long": {
-    title: "The service asks for a longer wait than is allowed",
-    meaning: "Its `Retry-After` is beyond `service.profile.max_wait`. The call was not sent.",
+  "retry-after-too-long": {
+    title: "The service asks for a longer pause than is allowed",
+    meaning:
+      "Its `Retry-After` is beyond `service.profile.max_wait`. The run stopped, and no run on this ledger sends a call before that time; `draftsync plan` shows it.",
     cure: [
-      "Run the command again later, or raise `service.profile.max_wait`.",
-      "A wait of a year, say, that the service asked for by mistake is kept in the ledger. `draftsync state export > ledger.json`, then `draftsync state import ledger.json --state NEW` makes a ledger without it: name that one in the config.",
+      "Run the command again after that time; or raise `service.profile.max_wait`, and the run waits.",
+      "The ledger keeps the pause. If the service asked for it by mistake (a year, say), `draftsync state export > ledger.json`, then `draftsync state import ledger.json --state NEW` makes a ledger without it: use that one in the config.",
     ],
   },
   "slots-unavailable": {

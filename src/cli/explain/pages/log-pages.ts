@@ -15,6 +15,12 @@ export const logPages = {
     cure: ["`draftsync --help` lists the commands, `draftsync plan --help` the flags of one."],
     ending: exitCode.error,
   },
+  "calls-paused": {
+    title: "The service has asked for no calls until a certain time",
+    meaning:
+      "A response with `Retry-After` came, and the ledger keeps the pause for all runs. A plan makes no calls, so it shows the time.",
+    cure: ["Run apply after that time; `draftsync explain retry-after-too-long` says more."],
+  },
   "max-calls-too-few": {
     title: "The budget of calls is too small for the next operation",
     meaning: "The smallest operation takes more calls than are left. No call was made for a change.",
