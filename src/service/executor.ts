@@ -1,4 +1,3 @@
-import { messageOf } from "../model/errors.ts";
 import type { EventSink } from "../model/event.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
 import type { BeforeSend, Clock, ReadOptions, RequestLine } from "../model/ports.ts";
@@ -10,9 +9,10 @@ import type { Call } from "./calls.ts";
 import type { Answer, Exchange } from "./exchange-handler.ts";
 import { describeFailure } from "./failures.ts";
 import type { GatePause } from "./gate.ts";
+import { failureOf, overBudget } from "./not-started.ts";
 import { Permits } from "./permits.ts";
 import { readRateHints } from "./rate-hints.ts";
-import type { Grant, RateSlots, Slot } from "./rate-limiter.ts";
+import type { RateSlots, Slot } from "./rate-limiter.ts";
 import type { Redactor } from "./redact.ts";
 import { backoffMs, mostAttempts, RetryBudget } from "./retry-policy.ts";
 import type { HttpRequest, Transport } from "./transport.ts";
@@ -291,27 +291,6 @@ function waitingSignal<T>({ signal, budget }: ExecuteOptions, last: Failed<T> | 
   return AbortSignal.any([signal, budget.signal]);
 }
 
-/** Why there is no right to send. */
-function failureOf(
-  grant: Exclude<Grant, { type: "slot" }>,
-  { method, path }: RequestLine,
-  now: number,
-): CallFailure {
-  const request = `${method} ${path}`;
-  switch (grant.type) {
-    case "interrupted":
-      return describeFailure({ code: "aborted", request, stops: "run" });
-    case "too_long": {
-      const detail = untilText(now + grant.waitMs);
-      return describeFailure({ code: "retry-after-too-long", request, stops: "run", detail });
-    }
-    case "failed": {
-      const detail = messageOf(grant.error);
-      return describeFailure({ code: "slots-unavailable", request, stops: "run", detail });
-    }
-  }
-}
-
 /** Once for all attempts. */
 async function store<T>(passage: Passage<T>, slot: Slot): Promise<void> {
   const { journal, call } = passage;
@@ -323,10 +302,6 @@ async function store<T>(passage: Passage<T>, slot: Slot): Promise<void> {
     throw error;
   }
   passage.journal = undefined;
-}
-
-function overBudget({ method, path }: RequestLine): CallFailure {
-  return describeFailure({ code: "over-budget", request: `${method} ${path}`, stops: "operation" });
 }
 
 function requestOf(

@@ -1,0 +1,32 @@
+import { messageOf } from "../model/errors.ts";
+import type { CallFailure } from "../model/outcome.ts";
+import type { RequestLine } from "../model/ports.ts";
+import { untilText } from "../model/time.ts";
+import { describeFailure } from "./failures.ts";
+import type { Grant } from "./rate-limiter.ts";
+
+/** Why there is no right to send. */
+export function failureOf(
+  grant: Exclude<Grant, { type: "slot" }>,
+  { method, path }: RequestLine,
+  now: number,
+): CallFailure {
+  const request = `${method} ${path}`;
+  switch (grant.type) {
+    case "interrupted":
+      return describeFailure({ code: "aborted", request, stops: "run" });
+    case "too_long": {
+      const detail = untilText(now + grant.waitMs);
+      return describeFailure({ code: "retry-after-too-long", request, stops: "run", detail });
+    }
+    case "failed": {
+      const detail = messageOf(grant.error);
+      return describeFailure({ code: "slots-unavailable", request, stops: "run", detail });
+    }
+  }
+}
+
+/** A call that its budget does not allow. */
+export function overBudget({ method, path }: RequestLine): CallFailure {
+  return describeFailure({ code: "over-budget", request: `${method} ${path}`, stops: "operation" });
+}
