@@ -166,10 +166,14 @@ export function readNewProduct(
   return { type: "valid", value: { productId: reading.value.productId } };
 }
 
-const namedIdSchema = z.union([z.string().min(1), z.int().transform(String)]).catch("");
+/** An id as text; a number that is no id of this service, such as one beyond 2^53, still names another resource. */
+const namedIdSchema = z.union([z.string(), z.number().transform(String)]).catch("");
+const linkedIdSchema = z.object({ id: namedIdSchema }).transform(({ id }) => id);
 const draftLinkSchema = z
-  .object({ draft: z.object({ data: z.object({ id: namedIdSchema }) }) })
-  .transform(({ draft }) => draft.data.id)
+  .object({
+    draft: z.object({ data: z.union([linkedIdSchema, z.tuple([linkedIdSchema]).transform(([id]) => id)]) }),
+  })
+  .transform(({ draft }) => draft.data)
   .catch("");
 
 /**

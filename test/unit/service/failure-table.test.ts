@@ -198,10 +198,27 @@ const rows: readonly Row[] = [
       "done 1",
     ),
   ),
-  ...[99, "99"].map((id) =>
+  ...[2 ** 60, 99.5, -99].map((id) =>
     row(
-      `200 that names draft ${JSON.stringify(id)}`,
-      (callClass) => about(callClass, toDraft(id)),
+      `200 that names file ${JSON.stringify(id)}`,
+      (callClass) => about(callClass, { attributes: { file_id: id, file_format: "fbx" } }),
+      "done 1",
+      "unknown answer-about-another 1",
+      "unknown answer-about-another 1",
+      "unknown answer-about-another 1",
+      "done 2",
+      "done 1",
+    ),
+  ),
+  ...[
+    toDraft(99),
+    toDraft("99"),
+    toDraft(2 ** 60),
+    { relationships: { draft: { data: [{ type: "draft", id: "99" }] } } },
+  ].map((another) =>
+    row(
+      `200 that names another draft: ${JSON.stringify(another)}`,
+      (callClass) => about(callClass, another),
       "done 1",
       "unknown answer-about-another 1",
       "unknown answer-about-another 1",
