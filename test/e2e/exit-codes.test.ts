@@ -1,9 +1,18 @@
 import { describe, expect, test } from "vitest";
+import type { Fault } from "../support/faulty-proxy.ts";
 import { useWorkspace } from "../support/workspace.ts";
 
 const files = (count: number) =>
   Array.from({ length: count }, (_none, at) => `{ file_id: ${at + 1} }`).join(", ");
 const manifest = (count: number, rest = "") => `draft: 1\nproduct_files: [${files(count)}]\n${rest}`;
+
+/** A refusal by the service itself: an answer that is no JSON:API error would leave a duplicate in doubt. */
+const refusedKey: Fault = {
+  type: "answer",
+  status: 401,
+  headers: { "content-type": "application/vnd.api+json" },
+  body: JSON.stringify({ errors: [{ status: "401", title: "Unauthorized" }] }),
+};
 
 const { sandbox, proxy, folder, run, apply, start } = useWorkspace({
   files: { "manifests/a.yaml": manifest(3) },
@@ -33,7 +42,7 @@ describe("exit codes", () => {
     let sent = 0;
     proxy.choose = ({ path }) => {
       sent += 1;
-      return sent > 3 && path === "/api/products" ? { type: "answer", status: 401 } : undefined;
+      return sent > 3 && path === "/api/products" ? refusedKey : undefined;
     };
     const copies = Array.from({ length: 5 }, (_none, at) => `{ name: c${at}, product: { draft: 1 } }`);
     await folder.write({
@@ -59,7 +68,7 @@ describe("exit codes", () => {
     const again = await apply();
     expect(again.code).toBe(4);
     expect(again.stdout).toContain("? product");
-    expect(proxy.seen).toEqual(["POST /api/products"]);
+    expect(proxy.seen).toEqual(["GET /api/uploads/0", "POST /api/products"]);
   });
 
   test("5 when a safety limit refuses, with the numbers; the flag overrides it", async () => {

@@ -236,7 +236,7 @@ describe("the client at the sandbox", () => {
   it("has a sentence for a wrong key", async () => {
     const { service } = await setUp({ service: { apiKey: "another-key" } });
     const result = await service.publish(1, write);
-    expect(result).toMatchObject({ outcome: "rejected", failure: { code: "unauthorized", stops: "run" } });
+    expect(result).toMatchObject({ outcome: "not_sent", failure: { code: "unauthorized", stops: "run" } });
   });
 
   it("never meets a 429 at a server that counts, and stays within the bound at the server", async () => {

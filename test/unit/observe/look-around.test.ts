@@ -124,7 +124,7 @@ describe("a service that cannot be worked with", () => {
     {
       name: "a pause longer than max_wait",
       reply: answer(429, undefined, { "Retry-After": "3600" }),
-      code: "rate-limited",
+      code: "retry-after-too-long",
     },
   ])("stops the looking: $name", async ({ reply, code }) => {
     const { service, server } = await startHarness(() => reply, { rate, profile: { max_wait: "1m" } });
