@@ -1,4 +1,4 @@
-import { symlink } from "node:fs/promises";
+import { rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { draftsync, type Folder, makeFolder } from "../support/cli.ts";
@@ -74,6 +74,8 @@ test("a saved plan shows those that still are what was planned, and none from ou
   expect(await picturesOf(elsewhere.stdout)).toMatchObject({
     "ok.png": "Picture not shown: the workspace is not here.",
   });
+  // A link that leads nowhere would be an error for the commands of the next test.
+  await rm(join(folder.path, "manifests/ok.png"));
   await outside.dispose();
 });
 
