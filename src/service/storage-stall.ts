@@ -1,5 +1,5 @@
 import type { S3Client } from "@aws-sdk/client-s3";
-import { DraftsyncError } from "../model/errors.ts";
+import { DraftsyncError, systemCodeOf } from "../model/errors.ts";
 
 /** No byte went to the storage or came from it for as long as `service.timeout`. */
 export class StorageStalledError extends DraftsyncError {
@@ -27,8 +27,7 @@ export function failWhenStalled(client: S3Client, timeoutMs: number): void {
         isStalled = false;
         return result;
       } catch (error) {
-        // The SDK's name for the end of a connection that was made, or was to be made; it would try again.
-        if (!(error instanceof Error) || error.name !== "TimeoutError") {
+        if (!isTimeout(error)) {
           isStalled = false;
           throw error;
         }
@@ -39,4 +38,11 @@ export function failWhenStalled(client: S3Client, timeoutMs: number): void {
     // Within the step that retries.
     { step: "finalizeRequest", priority: "low", name: "failWhenStalled" },
   );
+}
+
+/** The SDK gives a connection that was reset the name of a timeout, too; only its own timeouts carry no such code. */
+function isTimeout(error: unknown): boolean {
+  if (!(error instanceof Error) || error.name !== "TimeoutError") return false;
+  const code = systemCodeOf(error);
+  return code !== "ECONNRESET" && code !== "EPIPE";
 }
