@@ -7,6 +7,7 @@ import { npmEnvironment, packDraftsync, runProgram } from "../faults/support/exa
 import type { Folder } from "../support/cli.ts";
 import { draftsync, makeFolder } from "../support/cli.ts";
 import { startOnScreen } from "../support/screen.ts";
+import { skipNote } from "../support/shells.ts";
 import { readText } from "../support/source-files.ts";
 
 let empty: Folder;
@@ -62,43 +63,51 @@ describe("init", () => {
     expect((await at("plan")).code).toBe(0);
   });
 
-  test("packs a commit, keeps the other dependencies of package.json, and npm installs it by the lockfile", async () => {
-    const built = join(elsewhere.path, "built");
-    await packDraftsync(elsewhere);
-    await cp(join(elsewhere.path, "stand-in"), built, { recursive: true });
-    const git = (...args: string[]) =>
-      execFileSync("git", ["-c", "user.name=test", "-c", "user.email=test@example.com", ...args], {
-        cwd: built,
-        encoding: "utf8",
+  // `git submodule`, which npm calls, is a script that needs sed.
+  const note = skipNote("git", "sed");
+  test.skipIf(note !== "")(
+    `packs a commit, keeps the other dependencies of package.json, and npm installs it by the lockfile${note}`,
+    async () => {
+      const built = join(elsewhere.path, "built");
+      await packDraftsync(elsewhere);
+      await cp(join(elsewhere.path, "stand-in"), built, { recursive: true });
+      const git = (...args: string[]) =>
+        execFileSync("git", ["-c", "user.name=test", "-c", "user.email=test@example.com", ...args], {
+          cwd: built,
+          encoding: "utf8",
+        });
+      git("init", "--quiet");
+      git("add", "--all");
+      git("commit", "--quiet", "--message=all");
+      const commit = git("rev-parse", "HEAD").trim();
+      await empty.write({
+        "draftsync.yaml": "mine\n",
+        "package.json": JSON.stringify({ name: "mine", private: true, scripts: { lint: "true" } }),
       });
-    git("init", "--quiet");
-    git("add", "--all");
-    git("commit", "--quiet", "--message=all");
-    const commit = git("rev-parse", "HEAD").trim();
-    await empty.write({
-      "draftsync.yaml": "mine\n",
-      "package.json": JSON.stringify({ name: "mine", private: true, scripts: { lint: "true" } }),
-    });
-    const spec = `git+file://${built}#${commit}`;
-    const { code, stderr } = await at("init", "--package", spec);
-    expect(code, stderr).toBe(0);
-    expect(await empty.read("draftsync.yaml")).toBe("mine\n");
-    expect(JSON.parse(await empty.read("package.json"))).toMatchObject({
-      name: "mine",
-      scripts: { lint: "true" },
-      dependencies: { draftsync: "file:vendor/draftsync-0.1.0.tgz" },
-    });
-    const lock = await empty.read("package-lock.json");
-    expect(lock).toContain('"integrity": "sha512-');
-    expect(lock).not.toContain("https://");
-    const env = npmEnvironment(elsewhere.path);
-    const install = () => runProgram("npm", ["ci", "--ignore-scripts"], { cwd: empty.path, env });
-    expect(await install()).toMatchObject({ code: 0 });
-    const version = await runProgram("node_modules/.bin/draftsync", ["--version"], { cwd: empty.path, env });
-    expect(version).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
-    await empty.write({ "package-lock.json": lock.replace(/sha512-.{8}/, "sha512-AAAAAAAA") });
-    expect(await install()).toMatchObject({ code: 1, stderr: expect.stringContaining("EINTEGRITY") });
-  });
+      const spec = `git+file://${built}#${commit}`;
+      const { code, stderr } = await at("init", "--package", spec);
+      expect(code, stderr).toBe(0);
+      expect(await empty.read("draftsync.yaml")).toBe("mine\n");
+      expect(JSON.parse(await empty.read("package.json"))).toMatchObject({
+        name: "mine",
+        scripts: { lint: "true" },
+        dependencies: { draftsync: "file:vendor/draftsync-0.1.0.tgz" },
+      });
+      const lock = await empty.read("package-lock.json");
+      expect(lock).toContain('"integrity": "sha512-');
+      expect(lock).not.toContain("https://");
+      const env = npmEnvironment(elsewhere.path);
+      const install = () => runProgram("npm", ["ci", "--ignore-scripts"], { cwd: empty.path, env });
+      expect(await install()).toMatchObject({ code: 0 });
+      const version = await runProgram("node_modules/.bin/draftsync", ["--version"], {
+        cwd: empty.path,
+        env,
+      });
+      expect(version).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+      await empty.write({ "package-lock.json": lock.replace(/sha512-.{8}/, "sha512-AAAAAAAA") });
+      expect(await install()).toMatchObject({ code: 1, stderr: expect.stringContaining("EINTEGRITY") });
+    },
+  );
 
   test.each([
     { name: "nothing", args: [], code: "package-missing" },

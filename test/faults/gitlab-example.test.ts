@@ -8,6 +8,7 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { draftsync } from "../support/cli.ts";
 import { listenLocally } from "../support/listen.ts";
+import { skipNote } from "../support/shells.ts";
 import { readText } from "../support/source-files.ts";
 import { type Example, runProgram, startExample } from "./support/example.ts";
 import { makeLedgerRoles } from "./support/ledger-roles.ts";
@@ -187,7 +188,8 @@ async function runAll(names: readonly string[], event: keyof typeof events, inpu
 
 const attached = () => example.sandbox.state().attachments.length;
 
-describe("the pipeline of examples/gitlab", () => {
+const note = skipNote("git");
+describe.skipIf(note !== "")(`the pipeline of examples/gitlab${note}`, () => {
   test.each([
     { event: events.request, jobs: ["validate", "plan", "comment"] },
     {

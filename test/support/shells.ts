@@ -18,9 +18,10 @@ const shells = {
 /** A shell that completion is tested with. */
 export type ShellName = keyof typeof shells;
 
-/** What the title of a test says where a program that it needs is not installed; nothing where it is. */
-export function skipNote(program: string): string {
-  return isInstalled(program) ? "" : ` (skipped: ${program} is not installed)`;
+/** What the title of a test says where a program that it needs is not installed; nothing where all are. */
+export function skipNote(...programs: readonly string[]): string {
+  const missing = programs.filter((program) => !isInstalled(program));
+  return missing.length === 0 ? "" : ` (skipped: ${missing.join(" and ")} is not installed)`;
 }
 
 function isInstalled(program: string): boolean {
