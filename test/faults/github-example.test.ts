@@ -97,15 +97,22 @@ describe("the workflow of examples/github", () => {
     // What is checked out at the merge counts for nothing: the plan is what was reviewed.
     await edit("{ file_id: 9900099 }");
     const merged = await merge(3, "bbb");
-    expect(resultsOf(merged)).toMatchObject({ plan: "skipped", apply: "success", comment: "skipped" });
+    expect(resultsOf(merged)).toMatchObject({ plan: "skipped", apply: "failure" });
+    expect(failedStep(merged.apply)).toMatchObject({ code: 5 });
     const { attachments, products } = example.sandbox.state();
     expect(attachments.map(({ fileId }) => fileId)).toEqual(expect.arrayContaining([9900012]));
-    expect(attachments).toHaveLength(2);
-    expect(products).toHaveLength(1);
-    expect(github.artifacts.map(({ name }) => name)).toEqual(["draftsync-plan", "draftsync-plan"]);
+    expect([attachments.length, products.length]).toEqual([2, 0]);
+    expect(github.artifacts.slice(0, 2).map(({ name }) => name)).toEqual([
+      "draftsync-plan",
+      "draftsync-plan",
+    ]);
     const page = await readFile(join(github.artifacts[1]?.folder ?? "", "plan.html"), "utf8");
     expect(page).toMatch(/^<!doctype html>/i);
     expect(page).toContain("9900012");
+    // The ledger is new: only a person lets it publish, by the plan of the rest.
+    const confirmed = await dispatch(4, { job: "apply", pull_request: "12", new_ledger: true });
+    expect(resultsOf(confirmed)).toMatchObject({ apply: "success" });
+    expect(example.sandbox.state().products).toHaveLength(1);
   });
 
   test("refuses a stale plan, tells what is left, and carries that out when it is run again", async () => {
@@ -182,7 +189,7 @@ describe("the workflow of examples/github", () => {
     const unnamed = await dispatch(4, { job: "apply", pull_request: "1/files" });
     expect(failedStep(unnamed.apply)?.stdout).toContain("::error::Give the number of a merged pull request.");
     expect(writes()).toBe(0);
-    const started = await dispatch(5, { job: "apply", pull_request: "12" });
+    const started = await dispatch(5, { job: "apply", pull_request: "12", new_ledger: true });
     expect(resultsOf(started)).toMatchObject({ apply: "success", rest: "skipped" });
     expect(attached()).toBe(3);
   });
