@@ -265,8 +265,12 @@ describe.skipIf(note !== "")(`the pipeline of examples/gitlab${note}`, () => {
     // What is checked out at the merge counts for nothing: the plan is what was reviewed.
     await example.folder.write({ "repository/manifests/chess.yaml": "draft: 48213\nproduct_files: []\n" });
     const applied = await runAll(["find", "apply"], "merge");
-    expect(applied.code, applied.stdout + applied.stderr).toBe(0);
-    expect(attached()).toBe(3);
+    expect(applied.code, applied.stdout + applied.stderr).toBe(5);
+    expect([attached(), example.sandbox.state().products.length]).toEqual([3, 0]);
+    // The ledger is new: only a person lets it publish.
+    const inputs = { JOB: "apply", MERGE_REQUEST: "12", NEW_LEDGER: "yes" };
+    const confirmed = await runAll(["find", "apply"], "web", inputs);
+    expect(confirmed.code, confirmed.stdout + confirmed.stderr).toBe(0);
     expect(example.sandbox.state().products).toHaveLength(1);
     expect(notes).toHaveLength(1);
   });
