@@ -14,7 +14,7 @@ import { openStandardStreams } from "./standard-streams.ts";
 export interface Terminal {
   out(text: string): void;
   /** Tells something on standard error, as much and in the form that the user wants it. */
-  log(entry: LogEntry): void;
+  log(entry: LogEntry): boolean;
   /** Whether entries of the level `debug` are told. */
   readonly isVerbose: boolean;
   /** {@link Terminal.log} of a text that is merely good to know. */
@@ -60,10 +60,11 @@ export function makeTerminal(env: NodeJS.ProcessEnv): AdjustableTerminal {
   });
   const area = new LiveArea(liveStream(stderr, err), process);
   const log = (entry: LogEntry) => {
-    if (!isTold(entry, settings.verbosity)) return;
+    if (!isTold(entry, settings.verbosity)) return false;
     const text =
       settings.format === "json" ? formatLogLine(entry, systemClock.now(), settings.context) : entry.text;
     if (text !== "") area.above(text);
+    return text !== "";
   };
   const painted = makePalette(wantsColour(env, stderr.isTTY));
   const plain = makePalette(false);

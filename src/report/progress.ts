@@ -1,5 +1,5 @@
 import type { Event, EventSink } from "../model/event.ts";
-import type { LogEntry, LogSink } from "../model/log.ts";
+import type { LogEntry } from "../model/log.ts";
 import type { CallFailure } from "../model/outcome.ts";
 import { causeOf, type FailureGroup, FailureGroups } from "./failure-groups.ts";
 import { formatLive, formatStatus, type LiveDisplay } from "./live-lines.ts";
@@ -11,7 +11,8 @@ import { type RateBound, RunState } from "./run-state.ts";
 
 /** Where and how progress is shown. */
 export interface ProgressOptions {
-  readonly log: LogSink;
+  /** Returns whether the entry is shown: `--quiet` leaves most of them out. */
+  readonly log: (entry: LogEntry) => boolean;
   readonly paint: Palette;
   readonly placeOf: PlaceFinder;
   /** Lines below the finished changes that are rewritten in place; without them the log has a line now and then. */
@@ -67,8 +68,7 @@ export function makeProgress(options: ProgressOptions): Progress {
   };
   let isFirst = true;
   const write = (entry: LogEntry) => {
-    if (entry.level !== "debug") isFirst = false;
-    log(entry);
+    if (log(entry)) isFirst = false;
   };
   /** An empty line between paragraphs, and none at the start. */
   const writeParagraph = (entry: LogEntry) => write(isFirst ? entry : { ...entry, text: `\n${entry.text}` });

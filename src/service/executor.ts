@@ -33,8 +33,6 @@ export interface ExecutorParts {
   readonly random: () => number;
   /** Whether the service has returned a JSON:API document before. */
   readonly hasAnswered: boolean;
-  /** Called once, when the first call ends `done`. */
-  readonly onFirstAccepted?: (() => void) | undefined;
 }
 
 /** The circumstances of one call. A reading call has no `beforeSend`, and may have a budget. */
@@ -95,7 +93,6 @@ export class Executor {
   #draining = false;
   #refusals = 0;
   #hasAnswered: boolean;
-  #hasAccepted = false;
 
   constructor(parts: ExecutorParts) {
     this.#parts = parts;
@@ -235,13 +232,10 @@ export class Executor {
     return { type: "attempted", attempt: judged, pauseMs };
   }
 
-  #noteAnswer({ isDocument, outcome, evidence }: Attempt<unknown>): void {
+  #noteAnswer({ isDocument, evidence }: Attempt<unknown>): void {
     this.#hasAnswered ||= isDocument;
     // Responses that belong to other requests: nothing more is read from these connections.
     if (evidence === "another" || evidence === "malformed") this.#parts.transport.renewConnections();
-    if (outcome !== "done" || this.#hasAccepted) return;
-    this.#hasAccepted = true;
-    this.#parts.onFirstAccepted?.();
   }
 
   /** Hands the service's word about pace to the gate. Returns how long a call that was refused has to wait. */

@@ -71,7 +71,6 @@ export function openExecutor(options: ServiceOptions, circumstances: Circumstanc
     settleDelayMs: profile.settle_delay,
     maxWaitMs: profile.max_wait,
     ...circumstances,
-    onFirstAccepted: options.onFirstAccepted,
   });
   const drain = options.interrupts?.drain;
   if (drain?.aborted) executor.drain();

@@ -29,8 +29,6 @@ export interface ServiceOptions extends ConnectionOptions {
   readonly root: string;
   /** Of every call, beside its own signal. */
   readonly interrupts?: Interrupts;
-  /** Called once, when the service has accepted a call: a complete, valid response with a 2xx status. */
-  readonly onFirstAccepted?: () => void;
 }
 
 /** The service cannot be opened with such options. */

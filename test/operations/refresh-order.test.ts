@@ -89,7 +89,7 @@ async function reconcile() {
       paintOut: plain,
       paintErr: plain,
       interactive: false,
-      log: () => {},
+      log: () => true,
       isVerbose: false,
       adjust: () => {},
       readAll: async () => "",

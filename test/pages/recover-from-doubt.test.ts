@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../src/model/ports.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
+import type { StateStore } from "../../src/state/open-ledger.ts";
 import { openLedger } from "../../src/state/open-ledger.ts";
 import { makeFolder, startDraftsync } from "../support/cli.ts";
 import { holdAnswers, startFaultyProxy } from "../support/faulty-proxy.ts";
@@ -53,12 +54,17 @@ service: { base_url: ${proxy.url}, profile: { settle_delay: 1ms } }
     await nothingLost();
   };
 
-  const releaseLock = async () => {
-    const location = join(folder.path, ".draftsync/state.db");
-    const ledger = await openLedger({ location, clock: systemClock });
-    await ledger.releaseLock((await ledger.heldLock())?.id ?? "none");
+  const withLedger = async (act: (ledger: StateStore) => Promise<unknown>) => {
+    const ledger = await openLedger({
+      location: join(folder.path, ".draftsync/state.db"),
+      clock: systemClock,
+    });
+    await act(ledger);
     await ledger.close();
   };
+  const releaseLock = () =>
+    withLedger(async (ledger) => ledger.releaseLock((await ledger.heldLock())?.id ?? "none"));
+  await withLedger((ledger) => ledger.confirm(systemClock.now()));
 
   await checkPage("docs/guides/recover-from-doubt.md", {
     ...options,

@@ -149,7 +149,7 @@ async function startHealth(
 function showError({ terminal }: Cli, news: News, error: unknown): void {
   const entries: LogEntry[] = [];
   const { paintErr } = terminal;
-  reportError(error, { log: (entry) => void entries.push(entry), paintErr });
+  reportError(error, { log: (entry) => entries.push(entry) > 0, paintErr });
   if (news.isNew("error", entries.map(({ text }) => text).join(""))) entries.forEach(terminal.log);
 }
 

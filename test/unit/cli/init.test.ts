@@ -27,7 +27,7 @@ async function init(answers: readonly string[], ...args: string[]) {
       paintErr: (_style: unknown, text: string) => text,
       interactive: true,
       isVerbose: false,
-      log: ({ text }: { readonly text: string }) => void said.push(text),
+      log: ({ text }: { readonly text: string }) => said.push(text) > 0,
       adjust: () => {},
       readAll: async () => "",
       ask: async (question: string) => {

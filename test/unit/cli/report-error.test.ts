@@ -6,7 +6,7 @@ import type { Diagnostic } from "../../../src/model/diagnostic.ts";
 function report(error: unknown, isLive: boolean) {
   const parts: string[] = [];
   const code = reportError(error, {
-    log: ({ text }) => void parts.push(text),
+    log: ({ text }) => parts.push(text) > 0,
     paintErr: (_tone, text) => text,
     live: isLive ? { show: () => {}, hide: () => {} } : undefined,
   });

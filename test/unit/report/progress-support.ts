@@ -103,7 +103,10 @@ export function follow({
   let tick: { readonly every: number; readonly work: () => void; nextAt: number } | undefined;
   const entries: LogEntry[] = [];
   const progress = makeProgress({
-    log: (entry) => void entries.push(entry),
+    log: (entry) => {
+      entries.push(entry);
+      return isTold(entry, "normal");
+    },
     paint: makePalette(false),
     placeOf: (address, attribute) =>
       attribute === "file_format" && address === "drafts/1/product_files/2"

@@ -136,16 +136,3 @@ describe("before the first publish or duplicate of a run", () => {
     await blocking;
   });
 });
-
-it("reports the first call that the service accepted, once", async () => {
-  const accepted: string[] = [];
-  const onFirstAccepted = () => void accepted.push("accepted");
-  const replies = [answer(401, refusal), html(200), answer(200, fileDocument()), answer(200, fileDocument())];
-  const { service } = await startHarness((_request, index) => replies[index] ?? "", { onFirstAccepted });
-  const seen: number[] = [];
-  for (const _call of [1, 2, 3]) {
-    await service.update(target, {}, write());
-    seen.push(accepted.length);
-  }
-  expect(seen).toEqual([0, 1, 1]);
-});
