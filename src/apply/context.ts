@@ -48,7 +48,7 @@ export function isHeld(end: ChangeEnd, budget: RunBudget | undefined): boolean {
   return end.outcome === "rejected" && end.failure.code === "rate-limited" && budget?.isSpent === true;
 }
 
-const heldCodes: ReadonlySet<string> = new Set(["aborted", "over-budget"]);
+const heldCodes: ReadonlySet<string> = new Set(["aborted", "call-budget-exhausted"]);
 
 /** Makes {@link ApplyContext.bind}: one transaction a run, and another only where the first one failed. */
 export function bindOnce(ledger: Pick<Ledger, "bind">, owner: LedgerOwner): () => Promise<void> {

@@ -126,7 +126,7 @@ export async function settleByRepeating<T>(
   { first, signal, budget }: Pick<AttachmentDoubt, "signal" | "budget"> & { readonly first: OperationEnd<T> },
   repeat: () => Promise<OperationEnd<T>>,
 ): Promise<OperationEnd<T>> {
-  if (first.outcome === "done" || first.failure.code !== "answer-about-another") return first;
+  if (first.outcome === "done" || first.failure.code !== "response-mismatch") return first;
   budget?.settles();
   const since = context.clock.monotonic();
   return (await waitToSettle(context, { since, signals: [signal] })) ? repeat() : first;

@@ -62,7 +62,7 @@ function parsePercent(text: string): number {
   const percent = Number(text);
   if (text.trim() !== "" && percent >= 0 && percent <= 100) return percent;
   throw new CliError(`--max-deletes takes a number from 0 to 100, not ${text}`, {
-    code: "bad-flag",
+    code: "invalid-flag",
     hint: "Write it like --max-deletes 60.",
   });
 }
@@ -185,7 +185,7 @@ async function prepareSaved(
     flags.target !== undefined ? "--target" : flags.refresh !== undefined ? "--refresh" : undefined;
   if (unfit !== undefined) {
     throw new CliError(`a saved plan is applied as it is: ${unfit} has no say in it`, {
-      code: "bad-flag",
+      code: "invalid-flag",
       hint: `Give ${unfit} to \`draftsync plan --out FILE\`.`,
     });
   }

@@ -63,7 +63,7 @@ export function parseDurationFlag(flag: string, example: string, shortest?: { ms
     const wanted = shortest === undefined ? "a duration" : `a duration of ${shortest.text} or more`;
     const fault = /^\d+(\.\d+)?$/.test(text) ? ", which has no unit" : "";
     throw new CliError(`${flag} takes ${wanted}, not ${text}${fault}`, {
-      code: "bad-flag",
+      code: "invalid-flag",
       hint: `Write it like ${flag} ${example}: ${durationAdvice(text)}.`,
     });
   };

@@ -48,7 +48,7 @@ function targetOf({ draft, file, kind }: DoctorFlags): FileTarget | undefined {
   if (draft === undefined && file === undefined) return undefined;
   if (draft !== undefined && file !== undefined) return { draftId: draft, kind, fileId: file };
   throw new CliError("--draft and --file come together", {
-    code: "bad-flag",
+    code: "invalid-flag",
     hint: "Name the draft and a file that is attached to it: --draft 48213 --file 9900011",
   });
 }

@@ -40,9 +40,9 @@ const codes: ReadonlyMap<string, ExitCode> = new Map([
   ["lock-held", exitCode.stale],
   ["lock-lost", exitCode.stale],
   ["outcome-not-recorded", exitCode.inDoubt],
-  ["outcomes-not-taken-in", exitCode.inDoubt],
+  ["recovery-pending", exitCode.inDoubt],
   ["aborted", exitCode.interrupted],
-  ["cut-off", exitCode.interrupted],
+  ["aborted-in-flight", exitCode.interrupted],
 ]);
 
 /** The exit code that an error's code alone decides; `undefined` for all others. */

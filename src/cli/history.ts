@@ -82,7 +82,7 @@ async function runHistory(cli: Cli, address: string | undefined, flags: HistoryF
 function parseLimit(text: string): number {
   if (/^\d{1,9}$/.test(text) && Number(text) > 0) return Number(text);
   throw new CliError(`--limit takes a whole number above 0, not ${text}`, {
-    code: "bad-flag",
+    code: "invalid-flag",
     hint: "Write it like --limit 50.",
   });
 }
@@ -93,7 +93,7 @@ function parseSince(text: string, now: number): number {
   const at = /^\d{4}-\d{2}-\d{2}(T.*)?$/.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(at)) return at;
   throw new CliError(`--since takes a duration or a point in time, not ${text}`, {
-    code: "bad-flag",
+    code: "invalid-flag",
     hint: "Write it like --since 7d, --since 2026-11-21, or --since 2026-11-21T18:30:00Z.",
   });
 }

@@ -74,7 +74,7 @@ async function askForPipeline(cli: Cli): Promise<Pipeline> {
     refuse: (said) =>
       find(said) === undefined
         ? new CliError(`${said} is no system that a pipeline can be written for`, {
-            code: "bad-flag",
+            code: "invalid-flag",
             hint: `Answer ${pipelines.join(", ")}.`,
           })
         : undefined,
@@ -105,7 +105,7 @@ function questionsFor(name: string): Readonly<Record<Asked, Question>> {
         configSchema.shape.workspace.safeParse(answer).success
           ? undefined
           : new CliError(`${answer} is no name for a workspace`, {
-              code: "bad-flag",
+              code: "invalid-flag",
               hint: "Use lower-case letters, digits, dots, dashes and underscores, 63 at most.",
             }),
     },
@@ -126,7 +126,7 @@ function questionsFor(name: string): Readonly<Record<Asked, Question>> {
       refuse: (answer) =>
         parseId(answer) === undefined
           ? new CliError(`${answer} is no draft id`, {
-              code: "bad-flag",
+              code: "invalid-flag",
               hint: "A draft id is a plain number, such as 48213.",
             })
           : undefined,

@@ -18,7 +18,7 @@ const commitPattern = /^(github:[\w.-]+\/[\w.-]+|git\+(https|ssh|file):\/\/[^\s#
 export function refusePackage(spec: string): CliError | undefined {
   if (spec.endsWith(".tgz") || commitPattern.test(spec)) return undefined;
   return new CliError(`"${spec}" is neither a packed file (.tgz) nor a git commit`, {
-    code: "bad-flag",
+    code: "invalid-flag",
     hint: packageHint,
   });
 }

@@ -27,11 +27,11 @@ export function withFormatFlags(
     );
 }
 
-/** Refuses `--max-chars` where it would do nothing. Throws {@link CliError} `bad-flag`. */
+/** Refuses `--max-chars` where it would do nothing. Throws {@link CliError} `invalid-flag`. */
 export function checkFormatFlags({ format, maxChars }: FormatFlags): void {
   if (maxChars === undefined || format === "markdown") return;
   throw new CliError(`--max-chars is for --format markdown, not for ${format}`, {
-    code: "bad-flag",
+    code: "invalid-flag",
     hint: "Leave --max-chars out, or add --format markdown.",
   });
 }
@@ -71,7 +71,7 @@ export async function showPlan(
 function parseMaxChars(text: string): number {
   if (/^\d{1,9}$/.test(text) && Number(text) >= leastMarkdownChars) return Number(text);
   throw new CliError(`--max-chars takes a whole number from ${leastMarkdownChars} on, not ${text}`, {
-    code: "bad-flag",
+    code: "invalid-flag",
     hint: "Write it like --max-chars 65000. A comment on GitHub has at most 65536 characters, one on GitLab 1000000.",
   });
 }

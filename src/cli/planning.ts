@@ -78,7 +78,7 @@ export interface PlanRequest {
 
 /**
  * Manifests -> desired, ledger -> recorded, service -> observed, all three -> plan. Throws {@link DiagnosticsError},
- * and `CliError` `outcomes-not-taken-in` while what the ledger holds is not all that was done, or when the service that
+ * and `CliError` `recovery-pending` while what the ledger holds is not all that was done, or when the service that
  * was to be looked at cannot be worked with.
  */
 export async function makePlan(

@@ -42,7 +42,7 @@ async function runReconcile(cli: Cli, flags: ReconcileFlags): Promise<void> {
   }
   if (flags.listen !== undefined) {
     throw new CliError("--listen is for a process that stays, and there is no --interval", {
-      code: "bad-flag",
+      code: "invalid-flag",
       hint: "Add --interval 15m, or write a file for a textfile collector with --metrics-file.",
     });
   }

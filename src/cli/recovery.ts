@@ -48,14 +48,14 @@ export async function openKeeper(
 }
 
 /**
- * Throws {@link CliError} `outcomes-not-taken-in` while there are recovery files: what the ledger holds is not all that
+ * Throws {@link CliError} `recovery-pending` while there are recovery files: what the ledger holds is not all that
  * was done. For every command that plans or writes.
  */
 export function refuseUntilTakenIn(config: Config): void {
   const waiting = recoveryFilesOf(config).list();
   if (waiting.length === 0) return;
   throw new CliError(`${tell(waiting)}; nothing was changed`, {
-    code: "outcomes-not-taken-in",
+    code: "recovery-pending",
     hint: "Run `draftsync state recover`: it takes them in and removes the files.",
   });
 }
@@ -65,7 +65,7 @@ export function noteUntilTakenIn({ terminal }: Cli, config: Config): void {
   const waiting = recoveryFilesOf(config).list();
   if (waiting.length === 0) return;
   const text = `note: ${tell(waiting)}; run \`draftsync state recover\`\n`;
-  terminal.log({ level: "warning", text, code: "outcomes-not-taken-in" });
+  terminal.log({ level: "warning", text, code: "recovery-pending" });
 }
 
 function tell(paths: readonly string[]): string {

@@ -17,7 +17,7 @@ export type ErrorTerminal = Pick<Terminal, "log" | "paintErr" | "live">;
 /** Codes of which a page says no more than the message. */
 const selfEvident: ReadonlySet<string> = new Set([
   "aborted",
-  "bad-flag",
+  "invalid-flag",
   "stopped",
   "unknown-code",
   "unknown-command",

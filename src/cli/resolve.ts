@@ -99,7 +99,7 @@ function flagged({ productId, done, notDone }: ResolveFlags): Resolution | undef
   const said = [productId !== undefined, done === true, notDone === true].filter(Boolean).length;
   if (said > 1) {
     throw new CliError("--product-id, --done and --not-done exclude each other", {
-      code: "bad-flag",
+      code: "invalid-flag",
       hint: "Say one of them.",
     });
   }

@@ -33,7 +33,7 @@ export async function runImport(cli: Cli, words: readonly string[], flags: Impor
   if (flags.all === true ? named.length > 0 : named.length === 0) {
     throw new CliError(
       flags.all ? "--all takes no addresses beside it" : "nothing was named that could be imported",
-      { code: "bad-flag", hint: "Name addresses, a --file of them, or --all." },
+      { code: "invalid-flag", hint: "Name addresses, a --file of them, or --all." },
     );
   }
   await inWorkspace(cli, flags, (workspace) =>

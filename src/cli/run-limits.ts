@@ -47,11 +47,11 @@ export function warnOfTooFewCalls(
   terminal.log({ level: "warning", text, code: "max-calls-too-few" });
 }
 
-/** Reads `--max-calls`. Throws {@link CliError} `bad-flag`. */
+/** Reads `--max-calls`. Throws {@link CliError} `invalid-flag`. */
 export function parseMaxCalls(text: string): number {
   if (/^\d{1,15}$/.test(text) && Number(text) > 0) return Number(text);
   throw new CliError(`--max-calls takes a whole number above 0, not ${text}`, {
-    code: "bad-flag",
+    code: "invalid-flag",
     hint: "Write it like --max-calls 500.",
   });
 }
@@ -60,7 +60,7 @@ export function parseMaxCalls(text: string): number {
  * A point in time, epoch milliseconds: of the day (`18:30` in local time, tomorrow's when today's has passed), of
  * ISO 8601 with its zone, or a duration from now.
  *
- * @throws CliError `bad-flag` for anything else, and for a time that has passed.
+ * @throws CliError `invalid-flag` for anything else, and for a time that has passed.
  */
 export function parseUntil(text: string, now: number): number {
   const at = clockTime(text, now) ?? parseIsoTime(text) ?? (parseDuration(text) ?? Number.NaN) + now;
@@ -68,7 +68,7 @@ export function parseUntil(text: string, now: number): number {
   throw new CliError(
     Number.isNaN(at) ? `--until takes a time, not ${text}` : `--until ${text} has passed already`,
     {
-      code: "bad-flag",
+      code: "invalid-flag",
       hint: "Write a time of the day (18:30), a point in time with its zone (2026-11-21T18:30:00Z), or a duration (45m).",
     },
   );

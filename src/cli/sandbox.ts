@@ -76,7 +76,7 @@ async function runSandbox({ cwd, terminal, signal }: Cli, flags: SandboxFlags): 
       .map(({ path, message }) => [...path, message].join(": "))
       .join("; ");
     throw new CliError(`--reading: ${problems}`, {
-      code: "bad-flag",
+      code: "invalid-flag",
       hint: "`draftsync sandbox --help` lists the readings and their values.",
     });
   }

@@ -87,7 +87,7 @@ async function runCredentials(cli: Cli, flags: WorkspaceFlags & { showSecrets?: 
 async function runCreate(cli: Cli, file: string | undefined, flags: CreateFlags): Promise<void> {
   if ((file === undefined) === (flags.key === undefined)) {
     throw new CliError("uploads create takes either a file or --key, not both and not neither", {
-      code: "bad-flag",
+      code: "invalid-flag",
       hint: "`draftsync uploads create --help` shows both.",
     });
   }

@@ -32,7 +32,7 @@ const askEveryMs = 500;
 
 /**
  * Runs `work` as the only writer of the workspace, and gives the lock back however it ends. Throws {@link CliError}
- * `lock-held` when somebody else is writing, `outcomes-not-taken-in` while outcomes are kept outside the ledger, and
+ * `lock-held` when somebody else is writing, `recovery-pending` while outcomes are kept outside the ledger, and
  * `aborted` when it is interrupted while it waits.
  */
 export async function withLock<T>(

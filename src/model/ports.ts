@@ -64,7 +64,7 @@ export interface CallBudget {
 export interface ReadOptions {
   /** As in {@link WriteOptions}. */
   readonly signal: AbortSignal;
-  /** Without one left, a request ends `not_sent` with the code `over-budget`. Retries take from it too. */
+  /** Without one left, a request ends `not_sent` with the code `call-budget-exhausted`. Retries take from it too. */
   readonly budget?: CallBudget | undefined;
 }
 

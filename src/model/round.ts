@@ -78,10 +78,10 @@ const unreachableCodes: ReadonlySet<string> = new Set([
   "unreachable",
   "timeout",
   "connection-reset",
-  "cut-off",
+  "aborted-in-flight",
   "not-http",
   "server-error",
-  "empty-answer",
+  "empty-response",
 ]);
 
 /**

@@ -25,7 +25,7 @@ export interface LookAroundResult {
 }
 
 /** Failures of a call that was never made, so that nothing was looked at. */
-export const neverMade: ReadonlySet<string> = new Set(["over-budget", "aborted"]);
+export const neverMade: ReadonlySet<string> = new Set(["call-budget-exhausted", "aborted"]);
 
 /** Carries out looks, in order, as far as the budget goes. Never throws for what the service or the network does. */
 export async function lookAround(options: LookAroundOptions): Promise<LookAroundResult> {

@@ -185,14 +185,14 @@ function tell(counts: HeldBack, words: Told): Diagnostic[] {
 
 const notAllowed: Told = (action, count) => ({
   severity: "warning",
-  code: "held-back-by-policy",
+  code: "excluded-by-policy",
   message: `${changes(count)} held back: the policy does not allow ${action}`,
   hint: `Carry out what is left with \`draftsync apply\`, or add ${action} to reconcile.allow in draftsync.yaml.`,
 });
 
 const notAlone: Told = (action, count) => ({
   severity: "warning",
-  code: "held-back-with-others",
+  code: "excluded-with-dependency",
   message: `${changes(count)} held back with what must come before: ${action}`,
   hint: "Nothing is detached before all of a draft is attached, nothing published before all of it is done, and nothing duplicated before it is published.",
 });

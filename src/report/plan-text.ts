@@ -194,7 +194,7 @@ function formatUnmanaged({ unmanaged }: PlanView, paint: Palette): string[] {
 /** Why there is nothing to do, in a sentence. */
 export function whyNoChanges({ diagnostics, refresh }: PlanView): string {
   const isNarrowed = diagnostics.some(
-    ({ code }) => code === "held-back-by-policy" || code === "removed-drafts-excluded",
+    ({ code }) => code === "excluded-by-policy" || code === "removed-drafts-excluded",
   );
   if (isNarrowed) return "Everything that is left is held back.";
   return `${refresh === undefined ? "The ledger agrees" : "What was seen agrees"} with the manifests.`;

@@ -80,9 +80,9 @@ function find<T>(exchange: Exchange, call: Call<T>, body: AnswerBody = { type: "
 const lostCodes = {
   timeout: "timeout",
   broken: "connection-reset",
-  too_large: "answer-too-large",
+  too_large: "response-too-large",
   not_http: "not-http",
-  cut_off: "cut-off",
+  cut_off: "aborted-in-flight",
 } as const;
 
 type NotSentReason = Extract<Exchange, { type: "not_sent" }>["reason"];
@@ -98,7 +98,7 @@ function findInAnswer<T>(answer: Answer, call: Call<T>, body: AnswerBody): Findi
   const { status } = answer;
   if (status >= 300) return findRefusal(answer, call, body);
   if (status === 204) {
-    return { evidence: { type: "no_content" }, code: "empty-answer", status, value: call.whenEmpty };
+    return { evidence: { type: "no_content" }, code: "empty-response", status, value: call.whenEmpty };
   }
   if (status !== 200 && status !== 201 && status !== 202) {
     return findMalformed(status, "its status is none of this interface");
@@ -106,7 +106,7 @@ function findInAnswer<T>(answer: Answer, call: Call<T>, body: AnswerBody): Findi
   if (body.type !== "json") {
     const saysEnough = body.type === "empty" && call.callClass === "detach" && status !== 202;
     if (saysEnough)
-      return { evidence: { type: "valid" }, code: "empty-answer", status, value: call.whenEmpty };
+      return { evidence: { type: "valid" }, code: "empty-response", status, value: call.whenEmpty };
     return findMalformed(status, call.secret === true ? "its body is not JSON" : problemOf(body));
   }
   const reading = call.read(body.document);
@@ -119,12 +119,12 @@ function findInAnswer<T>(answer: Answer, call: Call<T>, body: AnswerBody): Findi
     case "without_id": {
       const value = reading.value === undefined ? undefined : { value: reading.value };
       const type = status === 202 ? "accepted_without_id" : "without_id";
-      return { evidence: { type }, code: status === 202 ? "accepted" : "answer-without-id", status, value };
+      return { evidence: { type }, code: status === 202 ? "accepted" : "response-without-id", status, value };
     }
     case "another":
       return {
         evidence: { type: "another" },
-        code: "answer-about-another",
+        code: "response-mismatch",
         status,
         detail: reading.problem,
       };
@@ -142,7 +142,7 @@ function findValid<T>(status: number, call: Call<T>, value: T): Finding<T> {
 
 function findMalformed(status: number, detail: string): Finding<never> {
   if (status === 202) return { evidence: { type: "accepted_without_id" }, code: "accepted", status, detail };
-  return { evidence: { type: "malformed" }, code: "malformed-answer", status, detail };
+  return { evidence: { type: "malformed" }, code: "malformed-response", status, detail };
 }
 
 /** The status decides, and for some calls whether the body is a JSON:API error document; its content only gives words. */

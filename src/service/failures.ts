@@ -6,8 +6,8 @@ export type FailureCode =
   // Nothing was sent.
   | "aborted"
   | "retry-after-too-long"
-  | "slots-unavailable"
-  | "over-budget"
+  | "rate-limiter-unavailable"
+  | "call-budget-exhausted"
   | "connection-refused"
   | "name-not-found"
   | "connect-timeout"
@@ -18,17 +18,17 @@ export type FailureCode =
   | "invalid-id"
   | "service-not-confirmed"
   // Sent, and no answer that proves anything.
-  | "cut-off"
+  | "aborted-in-flight"
   | "timeout"
   | "connection-reset"
-  | "answer-too-large"
+  | "response-too-large"
   | "not-http"
   | "server-error"
-  | "malformed-answer"
-  | "answer-about-another"
+  | "malformed-response"
+  | "response-mismatch"
   | "unproven-refusal"
-  | "answer-without-id"
-  | "empty-answer"
+  | "response-without-id"
+  | "empty-response"
   | "accepted"
   | "upload-timeout"
   // Refused, or in conflict with what is there.
@@ -79,11 +79,11 @@ const sentences: Readonly<Record<FailureCode, Sentence>> = {
       "Run the command again after that time. To drop a pause that the service asked for by mistake, run " +
       "`draftsync state export > ledger.json` and `draftsync state import ledger.json --state NEW`, and use that ledger.",
   },
-  "slots-unavailable": {
+  "rate-limiter-unavailable": {
     what: "the call was not sent: the ledger, which holds the shared rate bound, failed",
     hint: "Make sure that the ledger can be written, then run the command again.",
   },
-  "over-budget": {
+  "call-budget-exhausted": {
     what: "the call was not sent: the budget of calls is used up",
     hint: "Run the command again, or raise the budget.",
   },
@@ -120,23 +120,23 @@ const sentences: Readonly<Record<FailureCode, Sentence>> = {
     hint: "Check service.base_url, and whether a login page or proxy responds instead. Then run the command again.",
   },
   "invalid-id": { what: "the call was not sent: the id is not valid in a path", hint: "Correct the id." },
-  "cut-off": { what: "the interrupt ended the call before its response" },
+  "aborted-in-flight": { what: "the interrupt ended the call before its response" },
   timeout: {
     what: "the service did not respond within service.timeout",
     hint: "Raise service.timeout if the service is slow.",
   },
   "connection-reset": { what: "the connection closed before the response was complete" },
-  "answer-too-large": {
+  "response-too-large": {
     what: "the response is larger than 10 MiB and was not read",
     hint: checkBaseUrl,
   },
   "not-http": { what: "the response is not HTTP", hint: checkBaseUrl },
   "server-error": { what: "the service failed" },
-  "malformed-answer": { what: "the response is not a document of this interface", hint: checkBaseUrl },
-  "answer-about-another": { what: "the response is about another resource" },
+  "malformed-response": { what: "the response is not a document of this interface", hint: checkBaseUrl },
+  "response-mismatch": { what: "the response is about another resource" },
   "unproven-refusal": { what: "the refusal is not a JSON:API error" },
-  "answer-without-id": { what: "the response has no id" },
-  "empty-answer": { what: "the response is empty" },
+  "response-without-id": { what: "the response has no id" },
+  "empty-response": { what: "the response is empty" },
   accepted: { what: "the service accepted the call and has not carried it out yet" },
   "upload-timeout": {
     what: "the service has not processed the upload in time",

@@ -21,12 +21,12 @@ export function failureOf(
     }
     case "failed": {
       const detail = messageOf(grant.error);
-      return describeFailure({ code: "slots-unavailable", request, stops: "run", detail });
+      return describeFailure({ code: "rate-limiter-unavailable", request, stops: "run", detail });
     }
   }
 }
 
 /** A call that its budget does not allow. */
 export function overBudget({ method, path }: RequestLine): CallFailure {
-  return describeFailure({ code: "over-budget", request: `${method} ${path}`, stops: "operation" });
+  return describeFailure({ code: "call-budget-exhausted", request: `${method} ${path}`, stops: "operation" });
 }

@@ -307,7 +307,7 @@ function foreignFailure(
   { problem, hint }: Extract<StoragePlace, { type: "refused" }>,
 ): CallFailure {
   return {
-    code: "storage-foreign",
+    code: "storage-host-not-allowed",
     message: `${file.source}: the file was not stored: the service names a storage host that is not trusted: ${problem}`,
     subject: file.source,
     hint,

@@ -18,7 +18,7 @@ const anyUploadId = "0";
 /** Failures of the read that have a cause of their own: it was not sent, or the service may respond to other calls. */
 const ownCauses: ReadonlySet<string> = new Set([
   "aborted",
-  "over-budget",
+  "call-budget-exhausted",
   "server-error",
   "timeout",
   "connection-reset",

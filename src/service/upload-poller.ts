@@ -61,7 +61,7 @@ export class UploadPoller {
   /**
    * Ends `done` with an upload that is `success` or `failed`. Ends otherwise when it is still pending at its deadline
    * (`upload-timeout`), when the service refuses to tell of it, when a failure stops the run, and when the budget has no call
-   * left to read it (`over-budget`).
+   * left to read it (`call-budget-exhausted`).
    */
   wait(uploadId: string, { signal, budget }: ReadOptions): Promise<CallResult<UploadStatus>> {
     if (signal.aborted || this.#closed) return Promise.resolve(interrupted(uploadId, 0));
@@ -227,7 +227,7 @@ export class UploadPoller {
   #heardFailure(waiter: Waiter, result: FailedRead, from: "list" | "one"): void {
     const { code, message, stops } = result.failure;
     const refused = (result.outcome === "rejected" && code !== "rate-limited") || code === "invalid-id";
-    if (stops === "run" || code === "over-budget" || (from === "one" && refused)) {
+    if (stops === "run" || code === "call-budget-exhausted" || (from === "one" && refused)) {
       waiter.settle({ ...result, attempts: waiter.attempts });
       return;
     }

@@ -60,7 +60,7 @@ describe("--format markdown", () => {
       const { code, stdout, stderr } = await run(...command, ...args);
       expect([code, stdout]).toEqual([1, ""]);
       expect(stderr).toContain(message);
-      expect(stderr).toContain("[bad-flag]");
+      expect(stderr).toContain("[invalid-flag]");
     }
   });
 

@@ -228,7 +228,7 @@ describe("probing is asked for", () => {
   });
 
   test.each([
-    { args: ["--draft", "48213"], code: "bad-flag" },
+    { args: ["--draft", "48213"], code: "invalid-flag" },
     {
       args: ["--base-url", "http://127.0.0.1:1", "--config", "gone.yaml", ...probing],
       code: "config-unusable",

@@ -37,9 +37,9 @@ async function operations() {
 
 const accounted = [
   "drafts/1/product_files/1 done",
-  "drafts/1/product_files/2 unknown cut-off",
-  "drafts/1/product_files/3 unknown cut-off",
-  "drafts/2/product unknown cut-off",
+  "drafts/1/product_files/2 unknown aborted-in-flight",
+  "drafts/1/product_files/3 unknown aborted-in-flight",
+  "drafts/2/product unknown aborted-in-flight",
 ];
 
 describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
@@ -91,7 +91,7 @@ test("a call by hand that is cut off is in doubt", async () => {
   const { code, stderr } = await running.ended;
   expect(code).toBe(4);
   expect(stderr).toContain("it is in doubt whether this took effect");
-  expect(await operations()).toEqual(["products/771200/duplicate unknown cut-off"]);
+  expect(await operations()).toEqual(["products/771200/duplicate unknown aborted-in-flight"]);
 });
 
 test("a plan that reads a large source ends at the first interrupt", async () => {

@@ -80,7 +80,7 @@ describe("a ledger that is gone in the middle of an apply", () => {
     for (const args of refused) {
       const { code, stderr, stdout } = await run(...args);
       expect({ code, stdout }, args.join(" ")).toEqual({ code: 4, stdout: "" });
-      expect(stderr).toContain("[outcomes-not-taken-in]");
+      expect(stderr).toContain("[recovery-pending]");
       expect(stderr).toContain(inFolder(file));
       expect(stderr).toContain("draftsync state recover");
     }
@@ -119,7 +119,7 @@ describe("a ledger that is gone in the middle of an apply", () => {
     expect(ended.code).toBe(4);
     expect(await run("state", "import", "other.json")).toMatchObject({
       code: 4,
-      stderr: expect.stringContaining("[outcomes-not-taken-in]"),
+      stderr: expect.stringContaining("[recovery-pending]"),
     });
     expect(await run("state", "import", "exported.json")).toMatchObject({ code: 0 });
     expect((await run("plan")).code).toBe(4);

@@ -48,7 +48,7 @@ describe("a publish that took effect", () => {
     const { code, stdout, stderr } = await apply();
     expect({ code, text: stdout + stderr }).toMatchObject({
       code: 4,
-      text: expect.stringContaining("[answer-about-another]"),
+      text: expect.stringContaining("[response-mismatch]"),
     });
     expect(stdout + stderr).toContain("draftsync resolve drafts/48213/product --product-id ID");
     expect((await run("state", "show", "drafts/48213/product")).stdout).not.toContain("product 5");

@@ -57,7 +57,7 @@ describe("resolve", () => {
     await loseAnswers();
     const refusals = [
       { args: ["drafts/1/product", "--done"], code: "resolution-needs-product" },
-      { args: ["drafts/1/product", "--done", "--not-done"], code: "bad-flag" },
+      { args: ["drafts/1/product", "--done", "--not-done"], code: "invalid-flag" },
       { args: ["drafts/1/product"], code: "resolution-needed" },
       { args: ["drafts/9/product", "--not-done"], code: "nothing-in-doubt" },
     ];

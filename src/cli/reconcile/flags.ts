@@ -23,11 +23,11 @@ export function refreshOf({ refresh }: ReconcileFlags): RefreshMode | undefined 
   return refresh === "none" ? undefined : refresh;
 }
 
-/** How far a round that begins now may go. Throws {@link CliError} `bad-flag`. */
+/** How far a round that begins now may go. Throws {@link CliError} `invalid-flag`. */
 export function limitFlagsOf({ maxCalls, until, interval }: ReconcileFlags): LimitFlags {
   if (until !== undefined && interval !== undefined && parseDuration(until) === undefined) {
     throw new CliError(`with --interval, --until takes a duration, not ${until}`, {
-      code: "bad-flag",
+      code: "invalid-flag",
       hint: "Each round has that long to begin what it does: --until 10m.",
     });
   }

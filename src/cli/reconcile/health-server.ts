@@ -32,7 +32,7 @@ export function parseListenAddress(text: string): ListenAddress {
     return { host: host === "" ? "::" : host.replace(/^\[|\]$/g, ""), port };
   }
   throw new CliError(`--listen takes an address and a port, not ${text}`, {
-    code: "bad-flag",
+    code: "invalid-flag",
     hint: "Write it like --listen 127.0.0.1:9090, or :9090 for every address of this machine.",
   });
 }

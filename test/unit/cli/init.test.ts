@@ -108,7 +108,7 @@ describe("init on a terminal", () => {
 
   test("asks nothing when what was given will not do", async () => {
     const { ended, said } = await init(["shop"], "--draft", "007");
-    expect(ended).toMatchObject({ code: "bad-flag", message: "007 is no draft id" });
+    expect(ended).toMatchObject({ code: "invalid-flag", message: "007 is no draft id" });
     expect(said).toEqual([]);
   });
 

@@ -41,7 +41,7 @@ describe("an error that ended a command", () => {
   });
 
   test("leads nowhere from what its message says already", () => {
-    expect(report(new CliError("not 7", { code: "bad-flag", hint: "8" }), true).text).not.toContain(
+    expect(report(new CliError("not 7", { code: "invalid-flag", hint: "8" }), true).text).not.toContain(
       "explain",
     );
   });

@@ -30,7 +30,7 @@ test.each([
   "0s",
   "2027-13-01T00:00Z",
 ])("%j is refused", (text) => {
-  expect(() => parseUntil(text, now)).toThrow(expect.objectContaining({ code: "bad-flag" }));
+  expect(() => parseUntil(text, now)).toThrow(expect.objectContaining({ code: "invalid-flag" }));
 });
 
 test("a time that has passed is refused, and said to have passed", () => {

@@ -74,7 +74,7 @@ describe("uploads", () => {
     });
     const missing = [
       { uploadId: "v", failure },
-      { uploadId: "w", failure: { ...failure, code: "over-budget" } },
+      { uploadId: "w", failure: { ...failure, code: "call-budget-exhausted" } },
     ];
     expect(seen({ type: "present", value: { uploads: [], missing } }).unreadable).toEqual([
       { address: "uploads/v", failure },

@@ -96,7 +96,7 @@ describe("what a call gives", () => {
     );
     expect(await service.getUpload("u1", noSignal())).toMatchObject({
       outcome: "unknown",
-      failure: { code: "malformed-answer" },
+      failure: { code: "malformed-response" },
     });
   });
 
@@ -170,7 +170,7 @@ describe("what a call gives", () => {
     const { service } = await startHarness(() => Buffer.concat([Buffer.from(head), body]));
     expect(await service.publish(1, write())).toMatchObject({
       outcome: "unknown",
-      failure: { code: "malformed-answer" },
+      failure: { code: "malformed-response" },
     });
   });
 });
@@ -278,7 +278,7 @@ describe("what a failure tells", () => {
     ]) {
       const { service, events } = await startHarness(() => answer(201, body));
       const result = await service.credentials(noSignal());
-      expect(result).toMatchObject({ outcome: "unknown", failure: { code: "malformed-answer" } });
+      expect(result).toMatchObject({ outcome: "unknown", failure: { code: "malformed-response" } });
       expect(JSON.stringify([result, events])).not.toContain(secret);
     }
   });

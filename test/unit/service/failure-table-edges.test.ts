@@ -5,7 +5,7 @@ import { fileDocument, startHarness, target, write } from "./support/harness.ts"
 import { answer } from "./support/raw-server.ts";
 
 const lost = "unknown connection-reset 1";
-const garbled = "unknown malformed-answer 1";
+const garbled = "unknown malformed-response 1";
 const notHttp = "unknown not-http 1";
 const throttled = "rejected rate-limited 1";
 

@@ -4,7 +4,7 @@ import { answer } from "./support/raw-server.ts";
 
 const lost = "unknown connection-reset 1";
 const failed = "unknown server-error 1";
-const garbled = "unknown malformed-answer 1";
+const garbled = "unknown malformed-response 1";
 const head = "HTTP/1.1 200 OK\r\nContent-Type: application/vnd.api+json\r\n";
 const withoutId = { data: { type: "product_file", attributes: { file_format: "fbx" } } };
 
@@ -58,7 +58,7 @@ const rows: readonly Row[] = [
   doubt(
     "a body that claims 2 GB",
     () => `${head}Content-Length: 2147483648\r\n\r\n{`,
-    "unknown answer-too-large 1",
+    "unknown response-too-large 1",
   ),
   ...[408, 500, 502, 503, 504].map((status) => doubt(`status ${status}`, () => answer(status), failed)),
   ...(
@@ -179,21 +179,21 @@ const rows: readonly Row[] = [
       }[callClass];
       return answer(201, type === "" ? withoutId : { data: { type, attributes: {} } });
     },
-    "unknown answer-without-id 1",
+    "unknown response-without-id 1",
     "done 1",
     "done 1",
-    "unknown answer-without-id 1",
+    "unknown response-without-id 1",
     "again",
-    "unknown answer-without-id 1",
+    "unknown response-without-id 1",
   ),
   ...[99, "99"].map((id) =>
     row(
       `200 that names file ${JSON.stringify(id)}`,
       (callClass) => about(callClass, { attributes: { file_id: id, file_format: "fbx" } }),
       "done 1",
-      "unknown answer-about-another 1",
-      "unknown answer-about-another 1",
-      "unknown answer-about-another 1",
+      "unknown response-mismatch 1",
+      "unknown response-mismatch 1",
+      "unknown response-mismatch 1",
       "done 1",
       "done 1",
     ),
@@ -203,9 +203,9 @@ const rows: readonly Row[] = [
       `200 that names file ${JSON.stringify(id)}`,
       (callClass) => about(callClass, { attributes: { file_id: id, file_format: "fbx" } }),
       "done 1",
-      "unknown answer-about-another 1",
-      "unknown answer-about-another 1",
-      "unknown answer-about-another 1",
+      "unknown response-mismatch 1",
+      "unknown response-mismatch 1",
+      "unknown response-mismatch 1",
       "done 2",
       "done 1",
     ),
@@ -220,11 +220,11 @@ const rows: readonly Row[] = [
       `200 that names another draft: ${JSON.stringify(another)}`,
       (callClass) => about(callClass, another),
       "done 1",
-      "unknown answer-about-another 1",
-      "unknown answer-about-another 1",
-      "unknown answer-about-another 1",
+      "unknown response-mismatch 1",
+      "unknown response-mismatch 1",
+      "unknown response-mismatch 1",
       "done 1",
-      "unknown answer-about-another 1",
+      "unknown response-mismatch 1",
     ),
   ),
   ...[48213, "48213"].map((id) =>
@@ -243,12 +243,12 @@ const rows: readonly Row[] = [
   row(
     "204",
     () => answer(204),
-    "unknown empty-answer 1",
+    "unknown empty-response 1",
     "done 1",
     "done 1",
     "done 1",
     "again",
-    "unknown empty-answer 1",
+    "unknown empty-response 1",
   ),
   row(
     "202 with a body",

@@ -116,7 +116,11 @@ describe("the second interrupt", () => {
     sockets[0]?.write(answer(201, productDocument()).slice(0, -5));
     cutOff();
     for (const call of calls) {
-      expect(await call).toMatchObject({ outcome: "unknown", failure: { code: "cut-off" }, attempts: 1 });
+      expect(await call).toMatchObject({
+        outcome: "unknown",
+        failure: { code: "aborted-in-flight" },
+        attempts: 1,
+      });
     }
     await Promise.all(closed);
     expect(server.requests).toHaveLength(3);

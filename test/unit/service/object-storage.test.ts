@@ -265,7 +265,11 @@ describe("storage that the credentials name", () => {
     const file = await planSource(root, "a.bin", small);
     expect(await service.storage.put(file, noSignal())).toMatchObject({
       outcome: "rejected",
-      failure: { code: "storage-foreign", stops: "run", message: expect.stringContaining("evil.example") },
+      failure: {
+        code: "storage-host-not-allowed",
+        stops: "run",
+        message: expect.stringContaining("evil.example"),
+      },
     });
     expect([server.requests.length, storage.requests.length]).toEqual([1, 0]);
   });

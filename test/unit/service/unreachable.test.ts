@@ -134,7 +134,7 @@ describe("a service that does not answer", () => {
       pour();
     });
     const result = await service.publish(48213, write());
-    expect(result).toMatchObject({ outcome: "unknown", failure: { code: "answer-too-large" } });
+    expect(result).toMatchObject({ outcome: "unknown", failure: { code: "response-too-large" } });
   });
 });
 

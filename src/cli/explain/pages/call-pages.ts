@@ -16,7 +16,7 @@ export const callPages = {
     cure: ["Run the command again."],
     ending: exitCode.interrupted,
   },
-  "cut-off": {
+  "aborted-in-flight": {
     title: "A second interrupt cut the call off before its answer came",
     meaning: "It may have taken effect. It is in doubt, and the ledger says so.",
     cure: [settled, settledByPerson],
@@ -31,12 +31,12 @@ export const callPages = {
       "The ledger keeps the pause. If the service asked for it by mistake (a year, say), `draftsync state export > ledger.json`, then `draftsync state import ledger.json --state NEW` makes a ledger without it: use that one in the config.",
     ],
   },
-  "slots-unavailable": {
+  "rate-limiter-unavailable": {
     title: "The ledger failed, through which the bound on calls is shared",
     meaning: "Without it nobody knows how many calls others have sent. The call was not sent.",
     cure: ["See that the ledger can be written, then run the command again."],
   },
-  "over-budget": {
+  "call-budget-exhausted": {
     title: "The budget of calls is used up",
     meaning: "The call was not sent: --max-calls, or `refresh.max_calls` for looks, was reached.",
     cure: ["Run the command again to go on, or raise the budget."],
@@ -111,7 +111,7 @@ export const callPages = {
     meaning: "The call may have taken effect.",
     cure: [settled, settledByPerson],
   },
-  "answer-too-large": {
+  "response-too-large": {
     title: "The answer is larger than 10 MiB",
     meaning: "It was not read, and proves nothing about the call.",
     cure: [elsewhere],
@@ -126,7 +126,7 @@ export const callPages = {
     meaning: "It answered 408 or 5xx. A call that changes something may have taken effect all the same.",
     cure: [settled, settledByPerson, "If it lasts, tell the operators of the service."],
   },
-  "malformed-answer": {
+  "malformed-response": {
     title: "The answer is not one of this interface",
     meaning:
       "The status says success, and the body is no valid document, of another type, or cut off. It proves nothing.",
@@ -135,7 +135,7 @@ export const callPages = {
       "If the service names its types otherwise, set `service.profile.types`; `draftsync doctor --draft ID --file ID` finds them.",
     ],
   },
-  "answer-about-another": {
+  "response-mismatch": {
     title: "The response is about another resource",
     meaning:
       "The response names another draft or file than the request. It says success, and proves nothing about this call.",
@@ -152,12 +152,12 @@ export const callPages = {
       "A proxy may have written it after the service did the work, so the publish or duplicate is in doubt.",
     cure: [settledByPerson, elsewhere],
   },
-  "answer-without-id": {
+  "response-without-id": {
     title: "The answer names no id where one was to come",
     meaning: "The call may have taken effect, and what it made is not known.",
     cure: [settled, settledByPerson],
   },
-  "empty-answer": {
+  "empty-response": {
     title: "The answer is empty where an id was to come",
     meaning: "The service says success (204) and not what it made.",
     cure: [settled, settledByPerson],
@@ -305,7 +305,7 @@ export const callPages = {
       "If it stays so, check the network to the storage and `service.profile.storage`.",
     ],
   },
-  "storage-foreign": {
+  "storage-host-not-allowed": {
     title: "The service names a storage that is not trusted",
     meaning:
       "The upload credentials lead to a host that `service.profile.storage` does not allow. No file was sent there.",

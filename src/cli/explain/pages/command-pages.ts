@@ -2,7 +2,7 @@ import type { ErrorPage } from "../error-page.ts";
 
 /** Flags, environment, config and files that a command was told to use, and what it cannot do. */
 export const commandPages = {
-  "bad-flag": {
+  "invalid-flag": {
     title: "A flag or answer has a value that will not do",
     meaning: "The value is malformed or out of range, or two flags exclude each other. Nothing was done.",
     cure: ["Write it as the hint says; `draftsync COMMAND --help` has examples."],

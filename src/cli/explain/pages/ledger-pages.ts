@@ -189,7 +189,7 @@ export const ledgerPages = {
       "In a pipeline, keep `.draftsync/recovery` as an artifact when a job ends with exit code 4.",
     ],
   },
-  "outcomes-not-taken-in": {
+  "recovery-pending": {
     title: "Outcomes of an earlier run wait to be taken into the ledger",
     meaning: "The ledger had failed after calls were sent. Planning without them would repeat what was done.",
     cure: ["Run `draftsync state recover`: it takes them in and removes the files."],

@@ -106,18 +106,18 @@ export const planPages = {
     cure: ["Apply this plan, then plan and apply again."],
     ending: "goes-on",
   },
-  "held-back-by-policy": {
+  "excluded-by-policy": {
     title: "Changes are held back by the policy of reconcile",
     meaning:
       "`reconcile.allow` in the config does not list their kind, so unattended rounds leave them alone.",
     cure: ["Carry them out with `draftsync apply`, or add the kind to `reconcile.allow`."],
     ending: "depends",
   },
-  "held-back-with-others": {
+  "excluded-with-dependency": {
     title: "Changes are held back with what must come before them",
     meaning:
       "The order of a draft is kept: nothing is detached before all is attached, nothing published before all is done.",
-    cure: ["Carry out what holds them back: it is told beside them as `held-back-by-policy`."],
+    cure: ["Carry out what holds them back: it is told beside them as `excluded-by-policy`."],
     ending: "depends",
   },
   "too-many-deletes": {

@@ -14,7 +14,7 @@ describe("--listen", () => {
   test.each(["9090", "127.0.0.1", "127.0.0.1:", ":65536", "::1:80", "http://a:80", "a b:80", "host:-1"])(
     "refuses %s",
     (text) => {
-      expect(() => parseListenAddress(text)).toThrow(expect.objectContaining({ code: "bad-flag" }));
+      expect(() => parseListenAddress(text)).toThrow(expect.objectContaining({ code: "invalid-flag" }));
     },
   );
 });
