@@ -19,8 +19,8 @@ const shell = (line: string) => startShell(line, options()).ended;
 
 describe("an output whose reader has left", () => {
   test.each([
-    { name: "standard output", line: "$draftsync apply --auto-approve --json | head -1" },
-    { name: "standard error", line: "$draftsync apply --auto-approve 2> >(head -1 >/dev/null)" },
+    { name: "standard output", line: "$draftsync apply --auto-approve --new-ledger --json | head -1" },
+    { name: "standard error", line: "$draftsync apply --auto-approve --new-ledger 2> >(head -1 >/dev/null)" },
   ])("$name: apply goes on to its end", async ({ line }) => {
     expect((await shell(line)).code).toBe(0);
     expect((await run("plan")).stdout).toContain("No changes.");
@@ -30,7 +30,7 @@ describe("an output whose reader has left", () => {
     const server = createServer((socket) => socket.once("data", () => socket.resetAndDestroy()));
     const port = await listenLocally(server);
     const { code, stderr } = await shell(
-      `$draftsync apply --auto-approve --json > /dev/tcp/127.0.0.1/${port}`,
+      `$draftsync apply --auto-approve --new-ledger --json > /dev/tcp/127.0.0.1/${port}`,
     );
     server.close();
     expect(code).toBe(0);
@@ -54,7 +54,7 @@ describe("a full disk", () => {
   });
 
   test.each(["", "--json"])("does not end an apply %j, which ends with 1", async (flag) => {
-    const { code, stderr } = await shell(`$draftsync apply --auto-approve ${flag} > /dev/full`);
+    const { code, stderr } = await shell(`$draftsync apply --auto-approve --new-ledger ${flag} > /dev/full`);
     expect(code).toBe(1);
     expect(stderr).toContain("error: the output cannot be written");
     expect(sandbox.state().products).toHaveLength(1);
@@ -63,7 +63,7 @@ describe("a full disk", () => {
 
   test.each(["", "--json"])("does not hide that a publication is in doubt, with %j", async (flag) => {
     proxy.choose = ({ path }) => (path === "/api/products" ? { type: "answer-lost" } : undefined);
-    const { code, stderr } = await shell(`$draftsync apply --auto-approve ${flag} > /dev/full`);
+    const { code, stderr } = await shell(`$draftsync apply --auto-approve --new-ledger ${flag} > /dev/full`);
     expect(code).toBe(4);
     expect(stderr).toContain("error: the output cannot be written");
   });
@@ -77,7 +77,7 @@ describe("a full disk", () => {
 describe("a reader that takes nothing", () => {
   /** More than the system keeps for a reader. */
   const files = 1000;
-  const command = [process.execPath, main, "apply", "--auto-approve", "--json", "--verbose"];
+  const command = [process.execPath, main, "apply", "--auto-approve", "--new-ledger", "--json", "--verbose"];
   const hasEnded = async () => {
     const { code, stdout } = await run("history", "--json");
     return code === 0 && JSON.parse(stdout).runs[0]?.finished_at != null;
@@ -85,7 +85,8 @@ describe("a reader that takes nothing", () => {
 
   test("of both streams gets whole lines, in order, when it comes", async () => {
     await folder.write({ "manifests/a.yaml": draft(1, files) });
-    const line = "mkfifo come; $draftsync apply --auto-approve --json --verbose 2>&1 | { read < come; cat; }";
+    const line =
+      "mkfifo come; $draftsync apply --auto-approve --new-ledger --json --verbose 2>&1 | { read < come; cat; }";
     const { ended } = startShell(line, options());
     await expect.poll(hasEnded, { timeout: 60_000 }).toBe(true);
     await folder.write({ come: "\n" });
