@@ -27,10 +27,8 @@ async function linesFor(
     addresses: async (understood: Parameters<typeof readAddresses>[1]) =>
       readAddresses(surroundings, understood),
     codes: async () => {
-      const { errorAreas } = await import("./explain/catalogue.ts");
-      return errorAreas.flatMap(({ pages }) =>
-        Object.entries(pages).map(([value, { title }]) => ({ value, about: title })),
-      );
+      const { readErrorDocs } = await import("./error-docs.ts");
+      return (await readErrorDocs()).map(({ code, title }) => ({ value: code, about: title }));
     },
   };
   const { readAddresses } = await import("./completion/address-sources.ts");

@@ -81,7 +81,7 @@ describe("usage", () => {
       code: "bad-usage",
       hint: expect.stringContaining("draftsync --help"),
     });
-    expect((await run("explain", "bad-usage")).stdout).toContain("The command ends with exit code 1.");
+    expect((await run("explain", "bad-usage")).stdout).toContain("\nExit code 1.\n");
   });
 
   test.each([["--version"], ["--help"], ["explain"]])(

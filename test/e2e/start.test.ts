@@ -22,9 +22,10 @@ beforeAll(async () => {
     "broken/manifests/a.yaml": "draft: 048213\nproduct_flies: []\n",
   });
   const install = join(folder.path, "install");
-  await mkdir(install);
+  await mkdir(join(install, "docs"), { recursive: true });
   await cp(join(repository, "dist"), join(install, "dist"), { recursive: true });
   await cp(join(repository, "package.json"), join(install, "package.json"));
+  await cp(join(repository, "docs/errors.md"), join(install, "docs/errors.md"));
   await symlink(join(repository, "node_modules"), join(install, "node_modules"));
   chunks = join(install, "dist/chunks");
   const [name = ""] = (await readdir(chunks)).filter((file) => file.endsWith(".v8"));

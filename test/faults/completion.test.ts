@@ -42,7 +42,7 @@ const offered = async (...words: string[]) => {
 describe("what is offered", () => {
   test("commands, with what they do; not the one that completes", async () => {
     const commands = await offered("");
-    expect(commands).toContain("explain\tsay what the code of an error means, and what to do");
+    expect(commands).toContain("explain\texplain an error code, and what to do");
     expect(commands.join("\n")).not.toContain("__complete");
   });
 
@@ -50,7 +50,7 @@ describe("what is offered", () => {
     expect(await offered("plan", "--refresh", "")).toEqual(["none", "budget", "full"]);
     expect(await offered("doctor", "--kind", "pro")).toEqual(["product_files", "promotional_files"]);
     expect(await offered("explain", "yaml-t")).toEqual([
-      "yaml-tab\tA tab stands where YAML wants spaces",
+      "yaml-tab\tA tab is used for indentation",
       "yaml-tag\tA tag is not allowed",
     ]);
   });

@@ -56,6 +56,7 @@ async function useInstalled(tarball, env) {
   await run("npm", ["install", "--prefix", cwd, "--ignore-scripts", tarball], { cwd, env });
   const draftsync = (args, code) => run(join(cwd, "node_modules/.bin/draftsync"), args, { cwd, env, code });
   await draftsync(["--version"]);
+  await draftsync(["explain", "lock-held"]);
   await draftsync(["init"]);
   await draftsync(["validate"]);
   await draftsync(["plan", "--detailed-exitcode"], 2);

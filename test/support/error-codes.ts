@@ -1,6 +1,6 @@
 import { filesBelow } from "./source-files.ts";
 
-const sources = filesBelow("src", ".ts").filter(({ path }) => !path.startsWith("src/cli/explain/"));
+const sources = filesBelow("src", ".ts");
 
 /** A place in the sources that says a code, or that says one in a way that is not understood. */
 export interface CodeUse {
@@ -17,9 +17,9 @@ const takers =
   /\b(?:new [A-Za-z]*Error|refused|super)\(\s*(?:file,\s*)?"([a-z0-9]+(?:-[a-z0-9]+)+|[a-z]+)",/g;
 
 /**
- * Every code that the sources of draftsync say: values of a member `code`, and the first arguments of errors that take
- * one there. Of the sandbox, only what stops it: what it answers is the service's word. A value that is neither a
- * literal nor known to be passed on is returned with the code `?`, so that nobody's code is overlooked.
+ * Every code that draftsync can print: values of a member `code`, first arguments of errors that take one there, and
+ * members of types named `…Code`. Of the sandbox, only the errors that stop it: its responses belong to the service. A
+ * value that is neither a literal nor known to be passed on is returned with the code `?`, so that none is overlooked.
  */
 export function codesInSources(): readonly CodeUse[] {
   return sources.flatMap(({ path, text: source }) => {
@@ -32,8 +32,24 @@ export function codesInSources(): readonly CodeUse[] {
     return [
       ...[...members].flatMap(([whole, value = ""]) => codesOf(value.trim(), `${path}: ${whole.trim()}`)),
       ...given.map(([whole, code = ""]) => ({ code, where: `${path}: ${whole}` })),
+      ...(inSandbox ? [] : codeTypes(text)).map(({ code, type }) => ({ code, where: `${path}: ${type}` })),
     ];
   });
+}
+
+/** The members of exported types named `…Code`: unions of literals, and the keys of an interface of the same file. */
+function codeTypes(text: string): { code: string; type: string }[] {
+  const unions = [...text.matchAll(/export type (\w+Code) =((?:\s*\|?\s*"[^"]+")+);/g)].flatMap(
+    ([, type = "", members = ""]) =>
+      [...members.matchAll(/"([^"]+)"/g)].map(([, code = ""]) => ({ code, type })),
+  );
+  const keys = [...text.matchAll(/export type (\w+Code) = keyof (\w+);/g)].flatMap(
+    ([, type = "", holder = ""]) => {
+      const [, body = ""] = new RegExp(`interface ${holder} \\{\\n([^]*?)\\n\\}`).exec(text) ?? [];
+      return [...body.matchAll(/^ {2}"([a-z-]+)":/gm)].map(([, code = ""]) => ({ code, type }));
+    },
+  );
+  return [...unions, ...keys];
 }
 
 /** Whether the sources hold a text, as a literal, anywhere: types and tables of codes included. */
