@@ -45,7 +45,7 @@ const shortcuts = {
         "const childProcess = undefined;",
       );
     if (!id.endsWith("/libsql/index.js")) return null;
-    const loader = `const { loadBinding: requireNative } = require(${JSON.stringify(inSources("state/sqlite/load-binding.ts"))});\n`;
+    const loader = `const { loadBinding: requireNative } = require(${JSON.stringify(inSources("ledger/sqlite/load-binding.ts"))});\n`;
     return replaced(code, /const \{ load, currentTarget \}[\s\S]*?\n\}\n/, loader);
   },
 };
@@ -95,17 +95,17 @@ async function bundle({ entries, chunks, inner = bundled, groups = [], format = 
 /** What a plan of the ledger alone runs through: these, and what they import. One chunk is found and read faster than fifty. */
 const core = new Set(
   [
-    "cli/complete",
+    "cli/completion/complete",
     "cli/run",
-    "cli/workspace",
-    "cli/planning",
+    "cli/runtime/workspace",
+    "cli/runtime/planning",
     "manifest/page-crew",
     "plan/safety",
     "report/plan-text",
     "report/plan-view",
     "report/progress",
-    "state/open-ledger",
-    "state/sqlite/sqlite-database",
+    "ledger/open-ledger",
+    "ledger/sqlite/sqlite-database",
   ].map((name) => inSources(`${name}.ts`)),
 );
 
@@ -114,7 +114,7 @@ for (const folder of ["chunks", "library", "threads"])
 await bundle({ entries: ["index", "sandbox/server"], chunks: "library" });
 // By themselves, and CommonJS: a thread that loaded the core would start in twice the time.
 await bundle({
-  entries: ["manifest/page-worker", "state/sqlite/commit-worker", "state/sqlite/reading-worker"],
+  entries: ["manifest/page-worker", "ledger/sqlite/commit-worker", "ledger/sqlite/reading-worker"],
   chunks: "threads",
   inner: bundledInProgram,
   format: "cjs",

@@ -19,6 +19,10 @@
  */
 export { type ApplyOptions, type ApplyResult, applyPlan } from "./apply/apply-plan.ts";
 export { type LostRecord, OutcomesNotRecordedError } from "./apply/unrecorded.ts";
+export { parseKeptOutcomes, RecoveryError } from "./ledger/kept-outcome.ts";
+export type { LedgerReader } from "./ledger/ledger-reader.ts";
+export { openLedger, openLedgerReader, type StateStore } from "./ledger/open-ledger.ts";
+export { makeKeeper, RecoveryFiles, readRecoveryFile } from "./ledger/recovery-files.ts";
 export { type LoadedManifests, type LoadManifestsOptions, loadManifests } from "./manifest/load-manifests.ts";
 export type { Action, Change } from "./model/change.ts";
 export type { Desired } from "./model/desired.ts";
@@ -45,7 +49,3 @@ export { checkSafety, type SafetyLimits } from "./plan/safety.ts";
 export { assertFresh, formatPlanFile, parsePlanFile } from "./plan/saved-plan.ts";
 export { openService, type Service, type ServiceOptions } from "./service/open-service.ts";
 export { type ServiceProfile, serviceProfileSchema } from "./service/profile.ts";
-export { parseKeptOutcomes, RecoveryError } from "./state/kept-outcome.ts";
-export type { LedgerReader } from "./state/ledger-reader.ts";
-export { openLedger, openLedgerReader, type StateStore } from "./state/open-ledger.ts";
-export { makeKeeper, RecoveryFiles, readRecoveryFile } from "./state/recovery-files.ts";

@@ -97,10 +97,10 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
   const calls = plan.estimate.calls.min;
   const { plan_id, summary } = plan;
   emit({ type: "run_started", at: clock.now(), run_id: runId, plan_id, summary, calls });
-  await carryOutAll({ context, tracker, plan, concurrency, halt }).finally(() => budget?.close());
+  await applyAll({ context, tracker, plan, concurrency, halt }).finally(() => budget?.close());
 
   const totals = { ...tracker.totals(), calls: spent() };
-  const end = stopped() ?? (totals.left > 0 ? budget?.reached : undefined);
+  const end = stopped() ?? (totals.deferred > 0 ? budget?.reached : undefined);
   const ending = end === undefined ? {} : { stopped: end };
   const drift = plan.refresh === undefined ? {} : { drift: (plan.drift ?? []).length };
   await ledger.finishRun(runId, { totals: { ...totals, ...drift }, status: statusOf(totals, end) });
@@ -120,7 +120,7 @@ interface Work {
 }
 
 /** Waits for everything that was started, also when a part of it throws. */
-async function carryOutAll({ context, tracker, plan, concurrency, halt }: Work): Promise<void> {
+async function applyAll({ context, tracker, plan, concurrency, halt }: Work): Promise<void> {
   const limit = pLimit(concurrency);
   const { drafts, duplicates, forgotten, blocked } = divide(plan.changes);
   for (const change of blocked) tracker.block(change);
@@ -213,5 +213,5 @@ function statusOf(totals: RunTotals, stopped: ApplyResult["stopped"]): string {
   if (typeof stopped === "object") return "stopped";
   if (totals.in_doubt > 0) return "in_doubt";
   if (totals.failed + totals.skipped > 0) return "failed";
-  return stopped === undefined ? "done" : "left";
+  return stopped === undefined ? "done" : "deferred";
 }

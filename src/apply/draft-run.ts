@@ -128,7 +128,7 @@ async function runItem(tools: DraftTools, { item, stage, progress, halt }: ItemW
   const { attached } = progress;
   tracker.start(change);
   const step = { item, items: progress.items, stage, progress, signal: halt.signal };
-  const end = await tools.guarded(() => carryOut(tools, step));
+  const end = await tools.guarded(() => applyChange(tools, step));
   if (end.outcome === "done") {
     if (end.fileId !== undefined) attached.add(fileName(change, end.fileId));
     if (end.wasAttached) progress.attachedBefore ??= change.address;
@@ -142,7 +142,7 @@ async function runItem(tools: DraftTools, { item, stage, progress, halt }: ItemW
   tracker.end(change, end, progress.failedAt);
 }
 
-interface Step {
+interface ChangeStep {
   readonly item: Item;
   /** Every change of the draft. */
   readonly items: readonly Item[];
@@ -151,7 +151,7 @@ interface Step {
   readonly signal: AbortSignal;
 }
 
-async function carryOut(tools: DraftTools, step: Step): Promise<ChangeEnd> {
+async function applyChange(tools: DraftTools, step: ChangeStep): Promise<ChangeEnd> {
   const { item, stage, progress, signal } = step;
   const { context } = tools;
   const { attached, attachedBefore } = progress;
@@ -191,7 +191,7 @@ async function detach(
     change,
     attached,
     signal,
-  }: { change: DeleteChange | ReplaceChange } & Pick<Progress, "attached"> & Pick<Step, "signal">,
+  }: { change: DeleteChange | ReplaceChange } & Pick<Progress, "attached"> & Pick<ChangeStep, "signal">,
 ): Promise<ChangeEnd> {
   const { file_id: fileId } = change.before;
   if (fileId !== undefined && attached.has(fileName(change, fileId))) return { outcome: "done" };
@@ -216,7 +216,7 @@ async function uploadFor({ uploads, recorded }: DraftTools, item: Item): Promise
 }
 
 /** The end of an upload whose file turned out to be that of another entry; `undefined` when it is not. */
-function sameFile({ item, items }: Step): ChangeEnd | undefined {
+function sameFile({ item, items }: ChangeStep): ChangeEnd | undefined {
   const { change, fileId, recorded } = item;
   if (fileId === undefined || recorded === undefined) return undefined;
   const files = items.map((each) => ({

@@ -18,7 +18,7 @@ export async function publishDraft(
     kind: "publish",
     intent: { draftId, revision },
     signal,
-    budget: context.budget?.operation(() => irrevocableCalls(context)),
+    budget: context.budget?.operation(() => nonIdempotentCalls(context)),
     call: (options) =>
       context.service.publish(draftId, {
         ...options,
@@ -47,7 +47,7 @@ export async function duplicateProduct(
       productId,
       ...(change.after.draft_id === undefined ? {} : { draftId: change.after.draft_id }),
     },
-    budget: context.budget?.operation(() => irrevocableCalls(context)),
+    budget: context.budget?.operation(() => nonIdempotentCalls(context)),
     call: (options) => context.service.duplicate(productId, options),
     effects: (answer) => {
       if (answer.outcome !== "done") return [];
@@ -67,8 +67,8 @@ export async function duplicateProduct(
 }
 
 /** A publish or duplicate before the service has returned any document waits for a read. */
-function irrevocableCalls({ service }: ApplyContext): number {
-  return service.hasAnswered() ? 1 : 2;
+function nonIdempotentCalls({ service }: ApplyContext): number {
+  return service.hasResponded() ? 1 : 2;
 }
 
 function productRefOf({ draft_id }: DuplicateState, productId: number): ProductRef {

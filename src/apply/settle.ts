@@ -16,7 +16,7 @@ export interface SettleContext
 type Answer = OperationEnd<Attributes>;
 
 /** An attachment that may or may not have been made. */
-export interface AttachmentDoubt {
+export interface UnsettledAttachment {
   readonly address: string;
   readonly target: FileTarget;
   readonly attributes: Attributes;
@@ -34,7 +34,7 @@ export interface AttachmentDoubt {
 }
 
 /** Requests to attach one file, the first one included (RELIABILITY P9). */
-const mostPosts = 3;
+const maxPosts = 3;
 
 /**
  * Finds out whether a file is attached, without attaching it again (RELIABILITY, "Settling an attachment").
@@ -65,13 +65,16 @@ const mostPosts = 3;
  * did. That of a 409 is unknown until it is settled: whoever says "conflict" on the way may have passed the call on, and
  * a run that is stopped here must not leave it to the next one as refused.
  */
-export async function settleAttachment(context: SettleContext, doubt: AttachmentDoubt): Promise<ChangeEnd> {
-  let last: AttachmentDoubt["first"] = doubt.first;
+export async function settleAttachment(
+  context: SettleContext,
+  doubt: UnsettledAttachment,
+): Promise<ChangeEnd> {
+  let last: UnsettledAttachment["first"] = doubt.first;
   if (!mayBeAttached(last)) return last;
   // Only while no call of ours was lost: one that was may have attached the file.
   let isOurs = doubt.lostAt !== undefined;
-  for (let posts = 1; posts <= mostPosts; posts += 1) {
-    const found = await lookFor(context, { ...doubt, first: last });
+  for (let posts = 1; posts <= maxPosts; posts += 1) {
+    const found = await findAttachment(context, { ...doubt, first: last });
     if (found === "attached") {
       const { fileId } = doubt.target;
       isOurs ||= !isRefusedAsAttached(last);
@@ -82,7 +85,7 @@ export async function settleAttachment(context: SettleContext, doubt: Attachment
     if (isConflict(last)) return refuse(context, last);
     const lost = last.outcome === "unknown";
     const mayRepeat = lost || isRateLimited(last);
-    if (posts === mostPosts || !mayRepeat) return last;
+    if (posts === maxPosts || !mayRepeat) return last;
     const again = await attachOnceMore(context, { ...doubt, first: last });
     if (again.outcome === "done") return { outcome: "done", fileId: doubt.target.fileId };
     if (!isConflict(again) && (lost || !isRateLimited(again))) return again;
@@ -95,9 +98,9 @@ export async function settleAttachment(context: SettleContext, doubt: Attachment
  * A call that was lost may still arrive, so it takes two looks with time between them to say that it will not. A conflict
  * is mostly just what it says; so the first look at it is at once.
  */
-async function lookFor(
+async function findAttachment(
   context: SettleContext,
-  doubt: AttachmentDoubt,
+  doubt: UnsettledAttachment,
 ): Promise<"attached" | "not-attached" | "unclear"> {
   const { first, signal, budget } = doubt;
   const { clock } = context;
@@ -123,7 +126,11 @@ async function lookFor(
  */
 export async function settleByRepeating<T>(
   context: SettleContext,
-  { first, signal, budget }: Pick<AttachmentDoubt, "signal" | "budget"> & { readonly first: OperationEnd<T> },
+  {
+    first,
+    signal,
+    budget,
+  }: Pick<UnsettledAttachment, "signal" | "budget"> & { readonly first: OperationEnd<T> },
   repeat: () => Promise<OperationEnd<T>>,
 ): Promise<OperationEnd<T>> {
   if (first.outcome === "done" || first.failure.code !== "response-mismatch") return first;
@@ -145,29 +152,29 @@ async function waitToSettle(
 }
 
 /** Whether the file may be attached all the same, by this call or by another. */
-function mayBeAttached(end: AttachmentDoubt["first"]): boolean {
+function mayBeAttached(end: UnsettledAttachment["first"]): boolean {
   return end.outcome === "unknown" || end.failure.code === "invalid" || isRateLimited(end);
 }
 
-function isConflict({ failure }: AttachmentDoubt["first"]): boolean {
+function isConflict({ failure }: UnsettledAttachment["first"]): boolean {
   return failure.code === "conflict";
 }
 
 /** A 409 or 422: the file was attached before, unless the refusal has another cause. */
-function isRefusedAsAttached(end: AttachmentDoubt["first"]): boolean {
+function isRefusedAsAttached(end: UnsettledAttachment["first"]): boolean {
   return isConflict(end) || end.failure.code === "invalid";
 }
 
-function isRateLimited({ failure }: AttachmentDoubt["first"]): boolean {
+function isRateLimited({ failure }: UnsettledAttachment["first"]): boolean {
   return failure.code === "rate-limited";
 }
 
-async function refuse(context: SettleContext, conflict: AttachmentDoubt["first"]): Promise<ChangeEnd> {
+async function refuse(context: SettleContext, conflict: UnsettledAttachment["first"]): Promise<ChangeEnd> {
   await context.ledger.record(settled(conflict, "rejected"));
   return { ...conflict, outcome: "rejected" };
 }
 
-function confirm(context: SettleContext, doubt: AttachmentDoubt): Promise<Answer> {
+function confirm(context: SettleContext, doubt: UnsettledAttachment): Promise<Answer> {
   const { target, attributes, effect, first, signal, budget } = doubt;
   return runOperation(context, {
     address: doubt.address,
@@ -181,7 +188,7 @@ function confirm(context: SettleContext, doubt: AttachmentDoubt): Promise<Answer
   });
 }
 
-async function attachOnceMore(context: SettleContext, doubt: AttachmentDoubt): Promise<Answer> {
+async function attachOnceMore(context: SettleContext, doubt: UnsettledAttachment): Promise<Answer> {
   const { target, attributes, sha256, effect, first, signal, budget } = doubt;
   const digest = sha256 === undefined ? {} : { sha256 };
   await context.ledger.record(settled(first, "not_sent"));
@@ -198,7 +205,7 @@ async function attachOnceMore(context: SettleContext, doubt: AttachmentDoubt): P
 
 /** Only what is in doubt can be settled; a refusal is an outcome already. */
 function settled(
-  first: AttachmentDoubt["first"],
+  first: UnsettledAttachment["first"],
   outcome: "done" | "not_sent" | "rejected",
 ): readonly LedgerEffect[] {
   return first.outcome === "unknown" ? [{ type: "settled", operationId: first.operationId, outcome }] : [];

@@ -42,7 +42,7 @@ interface TrackerOptions {
 export function makeTracker({ clock, emit, stopped, budget, onRunFailure }: TrackerOptions): ChangeTracker {
   const started = new Map<Change, number>();
   const ended = new Set<Change>();
-  const totals = { done: 0, failed: 0, in_doubt: 0, skipped: 0, left: 0 };
+  const totals = { done: 0, failed: 0, in_doubt: 0, skipped: 0, deferred: 0 };
 
   let refused = 0;
 
@@ -101,13 +101,13 @@ interface Deferred {
   readonly because: RunLimit;
 }
 
-function columnOf(end: ChangeEnd | Deferred): "done" | "failed" | "in_doubt" | "skipped" | "left" {
+function columnOf(end: ChangeEnd | Deferred): "done" | "failed" | "in_doubt" | "skipped" | "deferred" {
   switch (end.outcome) {
     case "done":
     case "skipped":
       return end.outcome;
     case "deferred":
-      return "left";
+      return "deferred";
     case "unknown":
       return "in_doubt";
     case "rejected":

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import { durationAdvice, parseDuration } from "../model/duration.ts";
-import { CliError } from "./cli-error.ts";
-import type { ExitCode } from "./exit-code.ts";
-import type { ProcessInterrupts } from "./interrupts.ts";
-import type { AdjustableTerminal } from "./terminal.ts";
+import { CliError } from "./runtime/cli-error.ts";
+import type { ExitCode } from "./runtime/exit-code.ts";
+import type { ProcessInterrupts } from "./runtime/interrupts.ts";
+import type { AdjustableTerminal } from "./terminal/terminal.ts";
 
 /** What every command works with. */
 export interface Cli {

@@ -1,17 +1,17 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, join, parse, relative, resolve } from "node:path";
+import { isPostgresLocation, parsePostgresLocation } from "../ledger/postgres/postgres-location.ts";
 import type { Located } from "../manifest/located.ts";
 import { fileHint, messageOf, systemCodeOf } from "../model/errors.ts";
-import { type Place, placeAt } from "../model/position.ts";
+import { locationAt, type SourceLocation } from "../model/source-location.ts";
 import type { PolicyAction } from "../plan/policy.ts";
 import type { SafetyLimits } from "../plan/safety.ts";
 import type { ServiceProfile } from "../service/profile.ts";
-import { isPostgresLocation, parsePostgresLocation } from "../state/postgres/postgres-location.ts";
 import type { WorkspaceFlags } from "./cli.ts";
-import { CliError } from "./cli-error.ts";
 import type { ConfigFile, RemoteService } from "./config-schema.ts";
 import { configSchema, defaultRefresh, defaultRemote } from "./config-schema.ts";
-import { parseSettings } from "./parse-settings.ts";
+import { CliError } from "./runtime/cli-error.ts";
+import { parseSettings } from "./runtime/parse-settings.ts";
 
 /** The name that is looked for. */
 export const configName = "draftsync.yaml";
@@ -24,7 +24,7 @@ export interface Config {
   readonly workspace: string;
   readonly manifests: readonly string[];
   /** Where the file has each of `manifests`, relative to its folder; nothing for the default. */
-  readonly manifestPlaces: readonly (Place | undefined)[];
+  readonly manifestLocations: readonly (SourceLocation | undefined)[];
   readonly service: ServiceConfig;
   /** Of the ledger: an absolute path, or a postgres:// URL that may hold a password and is for `openLedger` alone. */
   readonly stateLocation: string;
@@ -66,7 +66,7 @@ export interface ServiceConfig {
 }
 
 /** Where a command was called from. */
-export interface ConfigSurroundings {
+export interface ConfigEnvironment {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
   readonly flags: WorkspaceFlags;
@@ -77,34 +77,34 @@ export interface ConfigSurroundings {
  * the environment before the file. Throws {@link CliError},
  * `DiagnosticsError`, and a `LedgerError` for a location that cannot be read.
  */
-export async function loadConfig(surroundings: ConfigSurroundings): Promise<Config> {
-  const { cwd, flags } = surroundings;
+export async function loadConfig(environment: ConfigEnvironment): Promise<Config> {
+  const { cwd, flags } = environment;
   const file = flags.config === undefined ? await findConfig(cwd) : resolve(cwd, flags.config);
   const bytes = await readConfig(file);
   const shown = relative(cwd, file) || file;
   const { value, root } = parseSettings({ file: shown, bytes, schema: configSchema });
   const patterns = root.get("manifests");
-  const manifestPlaces = value.manifests.map((_pattern, at) => placeOf(patterns?.get(at), file));
-  return Object.freeze({ ...compileConfig(value, file, surroundings), manifestPlaces });
+  const manifestLocations = value.manifests.map((_pattern, at) => locationOf(patterns?.get(at), file));
+  return Object.freeze({ ...compileConfig(value, file, environment), manifestLocations });
 }
 
-function placeOf(located: Located | undefined, file: string): Place | undefined {
-  return located === undefined ? undefined : placeAt(basename(file), located.position);
+function locationOf(located: Located | undefined, file: string): SourceLocation | undefined {
+  return located === undefined ? undefined : locationAt(basename(file), located.position);
 }
 
 /**
  * The config of a service of which only the address is known, from a flag or the environment; `undefined` when it is in
  * neither. Its file is not there.
  */
-export function assumeConfig(surroundings: ConfigSurroundings): Config | undefined {
-  const { cwd, env, flags } = surroundings;
+export function assumeConfig(environment: ConfigEnvironment): Config | undefined {
+  const { cwd, env, flags } = environment;
   const base_url = flags.baseUrl ?? (env.DRAFTSYNC_BASE_URL || undefined);
   if (base_url === undefined) return undefined;
   const content = configSchema.parse({ version: 1, workspace: "none", service: { base_url } });
-  return compileConfig(content, join(cwd, configName), surroundings);
+  return compileConfig(content, join(cwd, configName), environment);
 }
 
-function compileConfig(content: ConfigFile, file: string, { cwd, env, flags }: ConfigSurroundings): Config {
+function compileConfig(content: ConfigFile, file: string, { cwd, env, flags }: ConfigEnvironment): Config {
   const root = dirname(file);
   const baseUrl = flags.baseUrl ?? (env.DRAFTSYNC_BASE_URL || undefined);
   const state = flags.state ?? (env.DRAFTSYNC_STATE || undefined);
@@ -114,7 +114,7 @@ function compileConfig(content: ConfigFile, file: string, { cwd, env, flags }: C
     file,
     workspace: content.workspace,
     manifests: content.manifests,
-    manifestPlaces: [],
+    manifestLocations: [],
     service: compileService(content.service, baseUrl, root),
     stateLocation: state === undefined ? recordedLocation(content.state, root) : locate(state, cwd),
     refresh: compileRefresh(content.refresh),

@@ -1,17 +1,17 @@
 import { stat } from "node:fs/promises";
+import { allMigrations } from "../ledger/migrations/all-migrations.ts";
 import { DraftsyncError } from "../model/errors.ts";
 import type { Check, Problem } from "../model/examination.ts";
 import { makeCheck } from "../model/examination.ts";
-import { formatPlace } from "../model/position.ts";
+import { formatLocation } from "../model/source-location.ts";
 import { assertOwner } from "../plan/ownership.ts";
 import { isLoopback } from "../service/connections.ts";
-import { allMigrations } from "../state/migrations/all-migrations.ts";
-import { loadApiKey } from "./api-key.ts";
-import { loadAuthorities } from "./authorities.ts";
 import type { Cli } from "./cli.ts";
-import { DiagnosticsError } from "./cli-error.ts";
 import type { Config, ServiceConfig } from "./config.ts";
-import type { Workspace } from "./workspace.ts";
+import { loadApiKey } from "./runtime/api-key.ts";
+import { loadAuthorities } from "./runtime/authorities.ts";
+import { DiagnosticsError } from "./runtime/cli-error.ts";
+import type { Workspace } from "./runtime/workspace.ts";
 
 /** What can be said of Node.js. */
 export function checkNode(version = process.versions.node): Check {
@@ -23,7 +23,7 @@ export function checkNode(version = process.versions.node): Check {
 }
 
 /** What can be said of key, authorities and proxy before anything is sent. The key itself is in none of it. */
-export async function checkSurroundings({ service }: Config, { env }: Cli): Promise<readonly Check[]> {
+export async function checkEnvironment({ service }: Config, { env }: Cli): Promise<readonly Check[]> {
   return [await checkKey(service, env), await checkAuthorities(service, env), await checkProxy(service)];
 }
 
@@ -100,6 +100,6 @@ export function problemOf(error: unknown): Problem {
   const { code, message, hint } = error;
   if (!(error instanceof DiagnosticsError)) return { code, message, hint };
   const [first] = error.diagnostics.filter(({ severity }) => severity === "error");
-  const where = first?.place === undefined ? "" : `${formatPlace(first.place)}: `;
+  const where = first?.place === undefined ? "" : `${formatLocation(first.place)}: `;
   return { code, message: `${message}: ${where}${first?.message ?? ""}`, hint: first?.hint };
 }

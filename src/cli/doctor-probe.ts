@@ -12,15 +12,15 @@ import type { Examiner } from "../service/examination/examiner.ts";
 import { judgeProbes } from "../service/examination/judge-probes.ts";
 import type { ProbeStep } from "../service/examination/probe-steps.ts";
 import { nextProbe, probedFile, withValue } from "../service/examination/probe-steps.ts";
-import { approve } from "./approval.ts";
-import type { Operate } from "./by-hand.ts";
-import { inRun } from "./by-hand.ts";
 import type { Cli } from "./cli.ts";
 import { problemOf } from "./doctor-machine.ts";
-import type { ExitCode } from "./exit-code.ts";
-import { exitCode, exitCodeOf } from "./exit-code.ts";
-import { withLock } from "./with-lock.ts";
-import type { Workspace } from "./workspace.ts";
+import { approve } from "./runtime/approval.ts";
+import type { ExitCode } from "./runtime/exit-code.ts";
+import { exitCode, exitCodeOf } from "./runtime/exit-code.ts";
+import type { Operate } from "./runtime/single-call.ts";
+import { inRun } from "./runtime/single-call.ts";
+import { withLock } from "./runtime/with-lock.ts";
+import type { Workspace } from "./runtime/workspace.ts";
 
 /** What is probed, and with what. */
 export interface ProbeRequest {

@@ -9,20 +9,20 @@ import { formatWaiting } from "../report/progress-text.ts";
 import { type Examiner, mostLooks } from "../service/examination/examiner.ts";
 import { fittingSettings } from "../service/examination/fitting-settings.ts";
 import { judgeLooks } from "../service/examination/judge-looks.ts";
-import { assertApprovable } from "./approval.ts";
 import type { Cli } from "./cli.ts";
-import { CliError, DiagnosticsError } from "./cli-error.ts";
+import type { DoctorFlags } from "./commands/doctor.ts";
 import type { Config } from "./config.ts";
 import { assumeConfig, loadConfig } from "./config.ts";
-import type { DoctorFlags } from "./doctor.ts";
-import { checkLedger, checkNode, checkSurroundings, problemOf } from "./doctor-machine.ts";
+import { checkEnvironment, checkLedger, checkNode, problemOf } from "./doctor-machine.ts";
 import { probeDraft } from "./doctor-probe.ts";
-import type { ExitCode } from "./exit-code.ts";
-import { exitCode } from "./exit-code.ts";
-import { printJson } from "./print-json.ts";
-import { noteUntilTakenIn } from "./recovery.ts";
-import type { Workspace } from "./workspace.ts";
-import { inWorkspaceOf } from "./workspace.ts";
+import { assertApprovable } from "./runtime/approval.ts";
+import { CliError, DiagnosticsError } from "./runtime/cli-error.ts";
+import type { ExitCode } from "./runtime/exit-code.ts";
+import { exitCode } from "./runtime/exit-code.ts";
+import { warnWhileRecoveryPending } from "./runtime/recovery.ts";
+import type { Workspace } from "./runtime/workspace.ts";
+import { inWorkspaceOf } from "./runtime/workspace.ts";
+import { printJson } from "./terminal/print-json.ts";
 
 /** Examines the service that the flags name, and reports. The exit code is 1 when a check failed. */
 export async function runDoctor(cli: Cli, flags: DoctorFlags): Promise<void> {
@@ -36,7 +36,7 @@ export async function runDoctor(cli: Cli, flags: DoctorFlags): Promise<void> {
   }
   const { config } = found;
   if (target !== undefined && found.assumed) throw needsWorkspace();
-  if (!found.assumed) noteUntilTakenIn(cli, config);
+  if (!found.assumed) warnWhileRecoveryPending(cli, config);
   await inWorkspaceOf(cli, config, async (workspace) => {
     const alone = found.assumed && flags.state === undefined && !cli.env.DRAFTSYNC_STATE;
     const examined = await examine(cli, workspace, { flags, target, alone });
@@ -68,9 +68,9 @@ interface FoundConfig {
 }
 
 async function findConfig(cli: Cli, flags: DoctorFlags): Promise<FoundConfig> {
-  const surroundings = { cwd: cli.cwd, env: cli.env, flags };
+  const environment = { cwd: cli.cwd, env: cli.env, flags };
   try {
-    const config = await loadConfig(surroundings);
+    const config = await loadConfig(environment);
     const { file, workspace } = config;
     const finding = { code: "config-read", facts: { file, workspace } } as const;
     return { check: makeCheck("config", "ok", finding), config, assumed: false };
@@ -79,9 +79,7 @@ async function findConfig(cli: Cli, flags: DoctorFlags): Promise<FoundConfig> {
     if (error instanceof DiagnosticsError && flags.json !== true) throw error;
     const problem = problemOf(error);
     const config =
-      problem.code === "config-missing" && flags.config === undefined
-        ? assumeConfig(surroundings)
-        : undefined;
+      problem.code === "config-missing" && flags.config === undefined ? assumeConfig(environment) : undefined;
     if (config === undefined) {
       const finding = { code: "config-unusable", facts: { problem } } as const;
       return { check: makeCheck("config", "failed", finding), assumed: true };
@@ -104,18 +102,18 @@ interface Examined {
 }
 
 async function examine(cli: Cli, workspace: Workspace, options: ExamineOptions): Promise<Examined> {
-  const surroundings = await checkSurroundings(workspace.config, cli);
-  const ready = surroundings.every(({ status }) => status !== "failed");
+  const environment = await checkEnvironment(workspace.config, cli);
+  const ready = environment.every(({ status }) => status !== "failed");
   const ledger = options.alone
     ? makeCheck("ledger", "ok", { code: "ledger-none", facts: {} })
     : await checkLedger(workspace, ready ? "write" : "read");
-  const machine = [...surroundings, ledger];
+  const machine = [...environment, ledger];
   const draft = (because: Obstacle) => (options.target === undefined ? [] : allOf("draft", because));
   const standstill = (because: Obstacle): Examined => ({
     checks: [...machine, ...allOf("service", because), ...draft(because)],
     calls: 0,
   });
-  if (!ready) return standstill(surroundings[0]?.status === "failed" ? "key" : "options");
+  if (!ready) return standstill(environment[0]?.status === "failed" ? "key" : "options");
   if (ledger.status === "failed") return standstill("ledger");
   const opened = await openExaminer(cli, workspace, options.alone);
   if ("check" in opened) {

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { type ExitCode, exitCode } from "./exit-code.ts";
+import { type ExitCode, exitCode } from "./runtime/exit-code.ts";
 
 /**
  * What a code does to the command: the exit code that it ends with, `goes-on` for a warning or a note, or `depends` where

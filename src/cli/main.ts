@@ -21,7 +21,7 @@ async function start(args: readonly string[]): Promise<void> {
     });
     process.stdout.write(`${version}\n`);
   } else if (first === "__complete") {
-    const { answerShell } = await import("./complete.ts");
+    const { answerShell } = await import("./completion/complete.ts");
     await answerShell(args.slice(1), version);
   } else {
     const { run } = await import("./run.ts");

@@ -1,28 +1,28 @@
 import { Command } from "commander";
 import { nearest } from "../manifest/nearest.ts";
-import { defineApply } from "./apply.ts";
 import type { Cli, DefineCommand } from "./cli.ts";
 import { examples } from "./cli.ts";
-import { defineCompletion } from "./completion.ts";
-import { defineDoctor } from "./doctor.ts";
-import { defineDrift } from "./drift.ts";
-import { defineExplain } from "./explain.ts";
-import { defineHelp } from "./help.ts";
-import { defineHistory } from "./history.ts";
-import { defineImport } from "./import.ts";
-import { defineInit } from "./init.ts";
-import { defineLock } from "./lock.ts";
-import { withLogFlags } from "./log-flags.ts";
-import { definePlan } from "./plan.ts";
-import { defineProducts } from "./products.ts";
-import { defineReconcile } from "./reconcile.ts";
-import { defineResolve } from "./resolve.ts";
-import { defineSandbox } from "./sandbox.ts";
-import { defineSchema } from "./schema.ts";
-import { defineShow } from "./show.ts";
-import { defineState } from "./state.ts";
-import { defineUploads } from "./uploads.ts";
-import { defineValidate } from "./validate.ts";
+import { defineApply } from "./commands/apply.ts";
+import { defineCompletion } from "./commands/completion.ts";
+import { defineDoctor } from "./commands/doctor.ts";
+import { defineDrift } from "./commands/drift.ts";
+import { defineHistory } from "./commands/history.ts";
+import { defineImport } from "./commands/import.ts";
+import { defineInit } from "./commands/init.ts";
+import { defineLock } from "./commands/lock.ts";
+import { definePlan } from "./commands/plan.ts";
+import { defineProducts } from "./commands/products.ts";
+import { defineReconcile } from "./commands/reconcile.ts";
+import { defineResolve } from "./commands/resolve.ts";
+import { defineSandbox } from "./commands/sandbox.ts";
+import { defineSchema } from "./commands/schema.ts";
+import { defineShow } from "./commands/show.ts";
+import { defineState } from "./commands/state.ts";
+import { defineUploads } from "./commands/uploads.ts";
+import { defineValidate } from "./commands/validate.ts";
+import { defineExplain } from "./commands/explain.ts";
+import { defineHelp } from "./terminal/help.ts";
+import { withLogFlags } from "./terminal/log-flags.ts";
 
 const commands: Readonly<Record<string, DefineCommand>> = {
   init: defineInit,
@@ -59,7 +59,7 @@ export function makeProgram(cli: Cli, version: string, first?: string): Command 
     .configureOutput({
       writeOut: terminal.out,
       writeErr: (text) => terminal.log({ level: "error", text, code: "bad-usage" }),
-      outputError: (text) => tellUsage(terminal, correctSuggestion(text.trim(), first)),
+      outputError: (text) => printUsage(terminal, correctSuggestion(text.trim(), first)),
     })
     .showSuggestionAfterError(true)
     .configureHelp({ sortSubcommands: false, showGlobalOptions: true })
@@ -117,7 +117,7 @@ function correctSuggestion(text: string, first: string | undefined): string {
 }
 
 /** `text` is a sentence of commander, with its label. */
-function tellUsage({ log, paintErr }: Cli["terminal"], text: string): void {
+function printUsage({ log, paintErr }: Cli["terminal"], text: string): void {
   const hint = "`draftsync --help` lists the commands, `draftsync plan --help` the flags of one.";
   const message = text.replace(/^error: /, "");
   const label = paintErr("error", "error:");

@@ -1,11 +1,11 @@
 import type { Cli } from "./cli.ts";
-import { CliError } from "./cli-error.ts";
-import { endProcess } from "./end-process.ts";
-import { exitCode } from "./exit-code.ts";
-import { listenForInterrupts } from "./interrupts.ts";
 import { makeProgram } from "./program.ts";
-import { reportError } from "./report-error.ts";
-import { makeTerminal, type Terminal } from "./terminal.ts";
+import { CliError } from "./runtime/cli-error.ts";
+import { endProcess } from "./runtime/end-process.ts";
+import { exitCode } from "./runtime/exit-code.ts";
+import { listenForInterrupts } from "./runtime/interrupts.ts";
+import { reportError } from "./terminal/report-error.ts";
+import { makeTerminal, type Terminal } from "./terminal/terminal.ts";
 
 /** Runs a command line and sets the process's exit code. Never throws. */
 export async function run(args: readonly string[], version: string): Promise<void> {

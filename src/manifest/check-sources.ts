@@ -82,7 +82,7 @@ function equalContents(uses: readonly SourceUse[], textOf: TextOf): Diagnostic[]
     }
     const text = textOf(file);
     const { line } = text.place(other.span[0]);
-    const finding = {
+    const issue = {
       code: "same-content-twice",
       message: `The source ${quote(path)} has the same content as ${quote(other.path)} on line ${line}`,
       hint: "Keep one of the two entries, or change one of the files: a list holds a file once.",
@@ -90,7 +90,7 @@ function equalContents(uses: readonly SourceUse[], textOf: TextOf): Diagnostic[]
       span,
       related: other.span,
     };
-    return [text.diagnose(finding)];
+    return [text.diagnose(issue)];
   });
 }
 

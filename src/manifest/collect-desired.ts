@@ -1,11 +1,11 @@
 import { formatAddress } from "../model/address.ts";
 import type { Desired, DesiredAttachment, DesiredDraft, DesiredDuplicate } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
-import type { Place } from "../model/position.ts";
-import { formatPlace, placeAt, positionAt } from "../model/position.ts";
+import type { SourceLocation } from "../model/source-location.ts";
+import { formatLocation, locationAt, positionAt } from "../model/source-location.ts";
 import type { OpenAttachment, Page, PageDraft, PageDuplicate } from "./page.ts";
 import { quote } from "./quote.ts";
-import type { Finding, SourceText, Span } from "./source-text.ts";
+import type { SourceText, Span, YamlIssue } from "./source-text.ts";
 
 /** A local file that an attachment names. */
 export interface SourceUse {
@@ -28,8 +28,8 @@ export class DesiredCollector {
   readonly #textOf: TextOf;
   readonly #drafts: DesiredDraft[] = [];
   readonly #duplicates: DesiredDuplicate[] = [];
-  readonly #draftPlaces = new Map<number, Place>();
-  readonly #names = new Map<string, Place>();
+  readonly #draftPlaces = new Map<number, SourceLocation>();
+  readonly #names = new Map<string, SourceLocation>();
   readonly #fileIds = new Map<number, DesiredAttachment>();
 
   constructor(textOf: TextOf) {
@@ -54,14 +54,14 @@ export class DesiredCollector {
     if (first !== undefined) {
       this.#report(file, {
         code: "duplicate-draft",
-        message: `The draft ${draftId} is described already at ${formatPlace(first)}`,
+        message: `The draft ${draftId} is described already at ${formatLocation(first)}`,
         hint: "Keep one document for each draft, with all its files.",
         address: `drafts/${draftId}`,
         span,
       });
       return;
     }
-    this.#draftPlaces.set(draftId, placeAt(file, position));
+    this.#draftPlaces.set(draftId, locationAt(file, position));
     for (const [index, attachment] of attachments.entries()) {
       const { ref } = attachment.address;
       if (ref.by !== "file_id" && ref.by !== "source") continue;
@@ -89,11 +89,14 @@ export class DesiredCollector {
     const { draftId } = first.address;
     if (draftId === attachment.address.draftId) return;
     const { ref } = first.layout;
-    const place = placeAt(first.file, ref === undefined ? first.position : positionAt(first.position, ref));
+    const place = locationAt(
+      first.file,
+      ref === undefined ? first.position : positionAt(first.position, ref),
+    );
     this.#report(attachment.file, {
       severity: "warning",
       code: "file-in-two-drafts",
-      message: `The file ${fileId} is attached to draft ${draftId} as well, at ${formatPlace(place)}`,
+      message: `The file ${fileId} is attached to draft ${draftId} as well, at ${formatLocation(place)}`,
       hint: "Check that both drafts are meant to have it.",
       address: formatAddress(attachment.address),
       span,
@@ -106,20 +109,20 @@ export class DesiredCollector {
     const folded = name.normalize("NFKC");
     const first = this.#names.get(folded);
     if (first === undefined) {
-      this.#names.set(folded, placeAt(file, position));
+      this.#names.set(folded, locationAt(file, position));
       this.#duplicates.push(duplicate);
       return;
     }
     this.#report(file, {
       code: "duplicate-name",
-      message: `The name ${quote(name)} is taken already at ${formatPlace(first)}`,
+      message: `The name ${quote(name)} is taken already at ${formatLocation(first)}`,
       hint: "Give each duplicate a name of its own; the ledger knows it by this name.",
       address: formatAddress({ type: "duplicate", name }),
       span,
     });
   }
 
-  #report(file: string, finding: Finding): void {
-    this.diagnostics.push(this.#textOf(file).diagnose(finding));
+  #report(file: string, issue: YamlIssue): void {
+    this.diagnostics.push(this.#textOf(file).diagnose(issue));
   }
 }

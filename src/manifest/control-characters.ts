@@ -1,4 +1,4 @@
-import type { Finding, Span } from "./source-text.ts";
+import type { Span, YamlIssue } from "./source-text.ts";
 
 /** What YAML 1.2.2 §5.1 allows nowhere, and carriage returns that do not belong to a line end. */
 const forbidden = /(?![\t\n\r\x7f-\x9f])\p{Cc}|\r(?!\n)/u;
@@ -13,25 +13,25 @@ export function isQuotedOnly(text: string): boolean {
 
 /**
  * The text for the lexer, with U+FFFD in place of each forbidden character: some would pass for those that the lexer
- * puts between its lexemes. {@link unprintableFindings} has an error for each line with one.
+ * puts between its lexemes. {@link unprintableIssues} has an error for each line with one.
  */
 export function withoutControls(text: string): string {
   return text.replace(new RegExp(forbidden, "gu"), "\ufffd");
 }
 
 /** An error for each line with a character that YAML does not allow there. `quoted`: the quoted scalars, in order. */
-export function unprintableFindings(text: string, quoted: readonly Span[]): Finding[] {
-  const findings: Finding[] = [];
+export function unprintableIssues(text: string, quoted: readonly Span[]): YamlIssue[] {
+  const issues: YamlIssue[] = [];
   const either = new RegExp(`${forbidden.source}|${quotedOnly.source}`, "gu");
   for (let match = either.exec(text); match !== null; match = either.exec(text)) {
     const { 0: found, index } = match;
     if (isQuotedOnly(found) && isInside(index, quoted)) continue;
-    findings.push({ ...wordingOf(text.charCodeAt(index)), span: [index, index + 1] });
+    issues.push({ ...describeIssue(text.charCodeAt(index)), span: [index, index + 1] });
     const lineEnd = text.indexOf("\n", index);
     if (lineEnd < 0) break;
     either.lastIndex = lineEnd;
   }
-  return findings;
+  return issues;
 }
 
 /** Whether one of the spans, which are in order, holds an offset. */
@@ -46,7 +46,7 @@ function isInside(offset: number, spans: readonly Span[]): boolean {
   return (spans[low]?.[0] ?? Number.POSITIVE_INFINITY) <= offset;
 }
 
-function wordingOf(code: number): Omit<Finding, "span"> {
+function describeIssue(code: number): Omit<YamlIssue, "span"> {
   if (code === 0x0d) {
     return {
       code: "control-character",

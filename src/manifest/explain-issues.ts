@@ -7,7 +7,7 @@ import { nearest } from "./nearest.ts";
 import type { NodeValue } from "./node-values.ts";
 import { quote } from "./quote.ts";
 import { SchemaLookup } from "./schema-lookup.ts";
-import type { Finding } from "./source-text.ts";
+import type { YamlIssue } from "./source-text.ts";
 
 type Issue = z.core.$ZodIssue;
 
@@ -38,12 +38,12 @@ export interface Misfit {
  * Findings for all issues of a document, in words and at places of the user's text. No issue is passed over: one about
  * a value that could not be read, or a key that was misspelled, gives the finding about that.
  */
-export function explainIssues(misfit: Misfit): Finding[] {
+export function explainIssues(misfit: Misfit): YamlIssue[] {
   const issues = misfit.issues.flatMap((issue) => relevantBranch(issue));
   const unknownKeys = issues.flatMap((issue) => explainUnknownKeys(misfit, issue));
-  const misspelled = new Map<string, Map<string, Finding>>();
+  const misspelled = new Map<string, Map<string, YamlIssue>>();
   for (const { path, meant, finding } of unknownKeys) {
-    const known = misspelled.get(path) ?? new Map<string, Finding>();
+    const known = misspelled.get(path) ?? new Map<string, YamlIssue>();
     misspelled.set(path, known);
     if (meant !== undefined) known.set(meant, finding);
   }
@@ -55,12 +55,12 @@ export function explainIssues(misfit: Misfit): Finding[] {
 }
 
 /** By path of a mapping, the keys that its unknown keys were probably meant to be, with the finding about each. */
-type Misspelled = ReadonlyMap<string, ReadonlyMap<string, Finding>>;
+type Misspelled = ReadonlyMap<string, ReadonlyMap<string, YamlIssue>>;
 
 interface UnknownKey {
   readonly path: string;
   readonly meant?: string;
-  readonly finding: Finding;
+  readonly finding: YamlIssue;
 }
 
 function explainUnknownKeys({ schema, root }: Misfit, issue: Issue): UnknownKey[] {
@@ -80,7 +80,7 @@ function explainUnknownKeys({ schema, root }: Misfit, issue: Issue): UnknownKey[
   });
 }
 
-function explain(misfit: Misfit, issue: Issue, misspelled: Misspelled): Finding {
+function explain(misfit: Misfit, issue: Issue, misspelled: Misspelled): YamlIssue {
   const value = valueAt(misfit.content, issue.path);
   if (value.unreadable !== undefined) return value.unreadable;
   if (value.missing) return explainMissing(misfit, issue, misspelled);
@@ -118,7 +118,7 @@ function isMismatch(issue: Issue): boolean {
   return issue.code === "invalid_type" || issue.code === "invalid_value" || issue.code === "invalid_union";
 }
 
-function explainMissing(misfit: Misfit, issue: Issue, misspelled: Misspelled): Finding {
+function explainMissing(misfit: Misfit, issue: Issue, misspelled: Misspelled): YamlIssue {
   const path = issue.path.slice(0, -1);
   const name = String(issue.path.at(-1));
   const known =
@@ -190,7 +190,7 @@ function explainChoice(value: unknown, lookup: SchemaLookup, label: string) {
   };
 }
 
-function explainRule(misfit: Misfit, issue: Issue & { code: "custom" }, misspelled: Misspelled): Finding {
+function explainRule(misfit: Misfit, issue: Issue & { code: "custom" }, misspelled: Misspelled): YamlIssue {
   const params = ruleParams.safeParse(issue.params);
   const place = misfit.root.closest(issue.path);
   const message = issue.message.startsWith("{label}")
@@ -211,7 +211,7 @@ function knownReason(
     oneOf,
     misspelled,
   }: { readonly issue: Issue; readonly oneOf: readonly string[]; readonly misspelled: Misspelled },
-): Finding | undefined {
+): YamlIssue | undefined {
   const incomplete = content.incomplete.get(valueAt(content, issue.path).of);
   const meant = misspelled.get(pathId(issue.path));
   return incomplete ?? oneOf.map((name) => meant?.get(name)).find((finding) => finding !== undefined);
@@ -229,7 +229,7 @@ interface ValueAtPath {
   readonly of: unknown;
   readonly missing: boolean;
   /** Why it, or what holds it, could not be read. */
-  readonly unreadable?: Finding;
+  readonly unreadable?: YamlIssue;
 }
 
 function valueAt({ value: root, unreadable }: NodeValue, path: readonly PropertyKey[]): ValueAtPath {

@@ -3,7 +3,7 @@ import type { Located } from "./located.ts";
 import { nearest } from "./nearest.ts";
 import { quote, reveal } from "./quote.ts";
 import type { SchemaLookup } from "./schema-lookup.ts";
-import type { Finding } from "./source-text.ts";
+import type { YamlIssue } from "./source-text.ts";
 
 /** A value of a kind that its place does not allow. */
 export interface WrongType {
@@ -14,10 +14,10 @@ export interface WrongType {
   readonly label: string;
 }
 
-type Wording = Omit<Finding, "span">;
+type DescribeIssue = Omit<YamlIssue, "span">;
 
 /** Says what a value is, what it should be, and how to write it. */
-export function explainType(wrong: WrongType): Finding {
+export function explainType(wrong: WrongType): YamlIssue {
   const { value, lookup } = wrong;
   const wording =
     (value === null ? nothing(wrong) : undefined) ??
@@ -28,7 +28,7 @@ export function explainType(wrong: WrongType): Finding {
   return { ...wording, span: wrong.place.span };
 }
 
-function nothing(wrong: WrongType): Wording {
+function nothing(wrong: WrongType): DescribeIssue {
   const { lookup, label } = wrong;
   const written = wrong.place.written?.text ?? "";
   const message = written === "" ? `${label} has no value` : `${label} is ${written}, which is no value`;
@@ -44,7 +44,7 @@ function nothingHint(wrong: WrongType, lookup: SchemaLookup): string {
   return `Write ${lookup.expectation}; a key that is not needed is left out.`;
 }
 
-function notANumber(wrong: WrongType): Wording | undefined {
+function notANumber(wrong: WrongType): DescribeIssue | undefined {
   const { value, label, place } = wrong;
   const written = place.written;
   if (written === undefined) return undefined;
@@ -68,7 +68,7 @@ function notANumber(wrong: WrongType): Wording | undefined {
   return !written.quoted && /^[-+]?[0-9][0-9a-z_,.:]*$/i.test(value) ? oddNumber(wrong, text) : undefined;
 }
 
-function oddNumber({ label }: WrongType, text: string): Wording {
+function oddNumber({ label }: WrongType, text: string): DescribeIssue {
   return {
     code: "ambiguous-number",
     message: `${label} must be a whole number in plain decimal digits, and ${text} is not`,
@@ -76,7 +76,7 @@ function oddNumber({ label }: WrongType, text: string): Wording {
   };
 }
 
-function notABoolean(wrong: WrongType): Wording | undefined {
+function notABoolean(wrong: WrongType): DescribeIssue | undefined {
   const { value, label, place } = wrong;
   const text = place.written?.text ?? "";
   const yes = /^(?:y|yes|on|true|1)$/i.test(text);
@@ -91,7 +91,7 @@ function notABoolean(wrong: WrongType): Wording | undefined {
   };
 }
 
-function notText(wrong: WrongType): Wording | undefined {
+function notText(wrong: WrongType): DescribeIssue | undefined {
   const { value, label, place, lookup } = wrong;
   const text = reveal(place.written?.text ?? "");
   if (lookup.isDuration && (typeof value === "number" || typeof value === "symbol")) return noDuration(wrong);
@@ -105,7 +105,7 @@ function notText(wrong: WrongType): Wording | undefined {
 }
 
 /** Says how a duration is written, of a number or a text that is none. */
-export function noDuration(wrong: Pick<WrongType, "place" | "path" | "label">): Wording {
+export function noDuration(wrong: Pick<WrongType, "place" | "path" | "label">): DescribeIssue {
   const text = reveal(wrong.place.written?.text ?? "");
   return {
     code: "not-a-duration",
@@ -114,7 +114,7 @@ export function noDuration(wrong: Pick<WrongType, "place" | "path" | "label">): 
   };
 }
 
-function otherwise(wrong: WrongType): Wording {
+function otherwise(wrong: WrongType): DescribeIssue {
   const { value, lookup, label } = wrong;
   const meant = typeof value === "string" ? nearest(value, lookup.words) : undefined;
   const listWanted = lookup.allows("array") && typeof value === "object";

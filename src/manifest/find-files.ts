@@ -3,7 +3,7 @@ import { join, posix } from "node:path";
 import { glob } from "tinyglobby";
 import { compareText } from "../model/address.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
-import type { Place } from "../model/position.ts";
+import type { SourceLocation } from "../model/source-location.ts";
 import {
   allManifests,
   folderOf,
@@ -44,7 +44,7 @@ export interface FoundFiles {
 export async function findFiles(
   root: string,
   patterns: readonly string[],
-  places: readonly (Place | undefined)[] = [],
+  places: readonly (SourceLocation | undefined)[] = [],
 ): Promise<FoundFiles> {
   const outside = [...patterns.entries()].filter(([, pattern]) => leavesWorkspace(pattern));
   if (outside.length > 0) {
@@ -67,7 +67,7 @@ export async function findFiles(
 
 interface PlacedPattern {
   readonly pattern: string;
-  readonly place: Place | undefined;
+  readonly place: SourceLocation | undefined;
 }
 
 class FileSearch {

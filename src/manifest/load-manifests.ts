@@ -4,7 +4,7 @@ import type { Diagnostic } from "../model/diagnostic.ts";
 import { hasErrors } from "../model/diagnostic.ts";
 import type { NonEmpty } from "../model/non-empty.ts";
 import { nonEmpty } from "../model/non-empty.ts";
-import type { Place } from "../model/position.ts";
+import type { SourceLocation } from "../model/source-location.ts";
 import { checkSources } from "./check-sources.ts";
 import { DesiredCollector } from "./collect-desired.ts";
 import { decodeText } from "./decode-text.ts";
@@ -19,7 +19,7 @@ export interface LoadManifestsOptions extends ReadPagesOptions {
   /** Glob patterns relative to the workspace; one that starts with `!` excludes. */
   readonly patterns: readonly string[];
   /** Where the config has each pattern, for what is wrong with one. */
-  readonly patternPlaces?: readonly (Place | undefined)[];
+  readonly patternLocations?: readonly (SourceLocation | undefined)[];
   /** `hash`: local sources are read and have a `content`. `stat`: it is only checked that they exist. */
   readonly sources: "hash" | "stat";
 }
@@ -51,8 +51,8 @@ export type LoadedManifests =
  * ```
  */
 export async function loadManifests(options: LoadManifestsOptions): Promise<LoadedManifests> {
-  const { root, patterns, patternPlaces, sources, signal } = options;
-  const { files, diagnostics: found } = await findFiles(root, patterns, patternPlaces);
+  const { root, patterns, patternLocations, sources, signal } = options;
+  const { files, diagnostics: found } = await findFiles(root, patterns, patternLocations);
   const findChanged = noteVersions(root, files);
   const textOf = (file: string) => readText(root, file);
   const collector = new DesiredCollector(textOf);

@@ -1,4 +1,4 @@
-import type { Position } from "../model/position.ts";
+import type { Position } from "../model/source-location.ts";
 import { keyName, spanOf } from "./node-values.ts";
 import type { MapNode, PairNode, YamlNode } from "./nodes.ts";
 import { isNothing } from "./nodes.ts";

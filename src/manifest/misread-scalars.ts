@@ -1,5 +1,5 @@
 import type { ScalarNode, YamlNode } from "./nodes.ts";
-import type { Finding } from "./source-text.ts";
+import type { YamlIssue } from "./source-text.ts";
 
 /** The end of one entry and the start of the next, as in `{ file_id: 1 }, {`, or a line that starts with a bracket. */
 const entryInText = /(?:[}\]]\s*,|\n)\s*[{[]/;
@@ -12,13 +12,13 @@ const blockOfBlanks = /^[|>][-+]?[1-9][^\n]*\n[\r\n]* /;
  * entry takes the entries in between into its text; and the library drops the text of {@link blockOfBlanks}, which
  * YAML 1.2.2 §8.1.1.1 keeps. Depth is bounded by the parser.
  */
-export function misreadScalars(text: string, root: YamlNode): Finding[] {
-  const findings: Finding[] = [];
+export function misreadScalars(text: string, root: YamlNode): YamlIssue[] {
+  const issues: YamlIssue[] = [];
   const visit = (node: YamlNode | undefined, isInFlow: boolean): void => {
     switch (node?.kind) {
       case "scalar": {
-        const finding = misread(text, node, isInFlow);
-        if (finding !== undefined) findings.push(finding);
+        const issue = misread(text, node, isInFlow);
+        if (issue !== undefined) issues.push(issue);
         return;
       }
       case "map":
@@ -33,14 +33,14 @@ export function misreadScalars(text: string, root: YamlNode): Finding[] {
     }
   };
   visit(root, false);
-  return findings;
+  return issues;
 }
 
 function misread(
   text: string,
   { style, value, start, end }: ScalarNode,
   isInFlow: boolean,
-): Finding | undefined {
+): YamlIssue | undefined {
   if (style === "quoted" && isInFlow && entryInText.test(text.slice(start, end))) {
     return {
       code: "yaml-syntax",

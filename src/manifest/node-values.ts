@@ -1,7 +1,7 @@
 import { nearest } from "./nearest.ts";
 import type { AliasNode, ListNode, MapNode, PairNode, ScalarNode, YamlNode } from "./nodes.ts";
 import { quote, reveal } from "./quote.ts";
-import type { Finding, Span } from "./source-text.ts";
+import type { Span, YamlIssue } from "./source-text.ts";
 
 /** Aliases of one document may stand for this many values in all: far more than a manifest needs, few for a machine. */
 export const maxAliasedValues = 100_000;
@@ -12,18 +12,18 @@ export const maxAliasedValues = 100_000;
  * text, which every schema refuses. Values under aliases are shared, not copied.
  */
 export interface NodeValue {
-  /** Complete when there is no error in `findings`. */
+  /** Complete when there is no error in `issues`. */
   readonly value: unknown;
-  readonly findings: readonly Finding[];
+  readonly issues: readonly YamlIssue[];
   /** What each alias refers to. */
   readonly targets: ReadonlyMap<YamlNode, YamlNode>;
   /**
    * The symbols in place of values that could not be read, which every schema refuses, each with its error. All of
-   * them are in `findings`, too.
+   * them are in `issues`, too.
    */
-  readonly unreadable: ReadonlyMap<unknown, Finding>;
+  readonly unreadable: ReadonlyMap<unknown, YamlIssue>;
   /** Mappings of which a key could not be read, with the error: that a key is missing in them proves nothing. */
-  readonly incomplete: ReadonlyMap<unknown, Finding>;
+  readonly incomplete: ReadonlyMap<unknown, YamlIssue>;
 }
 
 /** Makes the plain value of a document's nodes. Depth is bounded by the parser, size by {@link maxAliasedValues}. */
@@ -31,7 +31,7 @@ export function makeValue(root: YamlNode): NodeValue {
   const maker = new ValueMaker();
   return {
     value: maker.make(root),
-    findings: maker.findings,
+    issues: maker.issues,
     targets: maker.targets,
     unreadable: maker.unreadable,
     incomplete: maker.incomplete,
@@ -55,10 +55,10 @@ interface Anchored {
 }
 
 class ValueMaker {
-  readonly findings: Finding[] = [];
+  readonly issues: YamlIssue[] = [];
   readonly targets = new Map<YamlNode, YamlNode>();
-  readonly unreadable = new Map<unknown, Finding>();
-  readonly incomplete = new Map<unknown, Finding>();
+  readonly unreadable = new Map<unknown, YamlIssue>();
+  readonly incomplete = new Map<unknown, YamlIssue>();
   readonly #anchors = new Map<string, Anchored>();
   #made = 0;
   #aliased = 0;
@@ -111,7 +111,7 @@ class ValueMaker {
   }
 
   #unknownAlias(alias: AliasNode): unknown {
-    const similar = this.findings.length < 50 ? nearest(alias.name, [...this.#anchors.keys()]) : undefined;
+    const similar = this.issues.length < 50 ? nearest(alias.name, [...this.#anchors.keys()]) : undefined;
     return this.#unreadable(alias, {
       code: "unknown-alias",
       message: `The alias *${reveal(alias.name)} has no anchor &${reveal(alias.name)} before it in this document`,
@@ -141,7 +141,7 @@ class ValueMaker {
       const key = this.#key(pair, seen);
       const value = pair.value === undefined ? null : this.make(pair.value);
       if (typeof key !== "string") {
-        this.findings.push(key);
+        this.issues.push(key);
         if (!this.incomplete.has(values)) this.incomplete.set(values, key);
       } else if (key === "__proto__") {
         // As an assignment it would set the prototype; as a defined property it is an unknown key like any other.
@@ -152,7 +152,7 @@ class ValueMaker {
   }
 
   /** The name of a pair's key, or why it cannot be used. */
-  #key(pair: PairNode, seen: Map<string, YamlNode>): string | Finding {
+  #key(pair: PairNode, seen: Map<string, YamlNode>): string | YamlIssue {
     const name = keyName(pair.key);
     if (pair.key === undefined || name === undefined) return unusableKey(pair);
     if (pair.key.anchor !== undefined) this.#anchors.set(pair.key.anchor, anchoredKey(pair.key, name));
@@ -198,16 +198,16 @@ class ValueMaker {
     });
   }
 
-  #unreadable(node: YamlNode, wording: Omit<Finding, "span">): symbol {
-    const finding = { ...wording, span: spanOf(node) };
-    const unreadable = Symbol(finding.code);
-    this.findings.push(finding);
-    this.unreadable.set(unreadable, finding);
+  #unreadable(node: YamlNode, wording: Omit<YamlIssue, "span">): symbol {
+    const issue = { ...wording, span: spanOf(node) };
+    const unreadable = Symbol(issue.code);
+    this.issues.push(issue);
+    this.unreadable.set(unreadable, issue);
     return unreadable;
   }
 }
 
-function unusableKey({ key }: PairNode): Finding {
+function unusableKey({ key }: PairNode): YamlIssue {
   const [start, end] = key === undefined ? [0, 0] : spanOf(key);
   return {
     code: "bad-key",
@@ -217,7 +217,7 @@ function unusableKey({ key }: PairNode): Finding {
   };
 }
 
-function mergeKey(key: YamlNode): Finding {
+function mergeKey(key: YamlNode): YamlIssue {
   return {
     code: "merge-key",
     message: 'The merge key "<<" is not part of YAML 1.2',

@@ -1,7 +1,7 @@
 import type { DesiredAttachment, DesiredDuplicate, SourceContent } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
-import type { Position } from "../model/position.ts";
 import type { FileKind } from "../model/resource.ts";
+import type { Position } from "../model/source-location.ts";
 import type { Span } from "./source-text.ts";
 
 /**

@@ -2,24 +2,24 @@ import type { CST, Document } from "yaml";
 import { Composer, isNode, Lexer, Parser, CST as Tokens } from "yaml";
 import type { NonEmpty } from "../model/non-empty.ts";
 import { nonEmpty } from "../model/non-empty.ts";
-import { isQuotedOnly, unprintableFindings, withoutControls } from "./control-characters.ts";
+import { isQuotedOnly, unprintableIssues, withoutControls } from "./control-characters.ts";
 import { misreadScalars } from "./misread-scalars.ts";
 import type { YamlNode } from "./nodes.ts";
 import { convertNode, isNothing } from "./nodes.ts";
 import { reveal } from "./quote.ts";
-import type { Finding, Span } from "./source-text.ts";
-import { syntaxFindings, unclosedQuote } from "./syntax-findings.ts";
+import type { Span, YamlIssue } from "./source-text.ts";
+import { syntaxIssues, unclosedQuote } from "./syntax-findings.ts";
 
 /** One document of a stream: its nodes, or the errors that keep it from being read. */
 export type ParsedDocument =
   | { readonly ok: true; readonly root: YamlNode }
-  | { readonly ok: false; readonly errors: NonEmpty<Finding> };
+  | { readonly ok: false; readonly errors: NonEmpty<YamlIssue> };
 
 /** The documents of a stream that have content, and the errors of the text itself. */
 export interface ParsedStream {
   readonly documents: readonly ParsedDocument[];
   /** With an error here, no document of the stream is complete. */
-  readonly findings: readonly Finding[];
+  readonly issues: readonly YamlIssue[];
 }
 
 /** Collections may be nested this deep. Manifests need four levels; the bound keeps hostile files off the stack. */
@@ -51,14 +51,14 @@ export function parseYaml(text: string): ParsedStream {
     const parsed = parseDocument(text, document);
     return parsed.ok && isEmpty(parsed.root) ? [] : [parsed];
   });
-  return { documents, findings: [...unprintableFindings(text, stream.quoted), ...stream.findings] };
+  return { documents, issues: [...unprintableIssues(text, stream.quoted), ...stream.issues] };
 }
 
 function parseDocument(text: string, document: Document): ParsedDocument {
   const { contents, errors, warnings } = document;
   // The stream reports every tag; what is under it can still be checked.
   const problems = nonEmpty([...errors, ...warnings].filter(({ code }) => code !== "TAG_RESOLVE_FAILED"));
-  if (problems !== undefined) return { ok: false, errors: syntaxFindings(text, document, problems) };
+  if (problems !== undefined) return { ok: false, errors: syntaxIssues(text, document, problems) };
   if (!isNode(contents)) return { ok: true, root: nothing };
   const root = convertNode(contents);
   const misread = nonEmpty(misreadScalars(text, root));
@@ -74,11 +74,11 @@ function isEmpty(root: YamlNode): boolean {
 
 /** Drives the library's lexer, parser and composer one lexeme at a time, so that depth and tags are seen on the way. */
 class Stream {
-  readonly findings: Finding[] = [];
+  readonly issues: YamlIssue[] = [];
   /** The quoted scalars, where the text has characters that only they may have. */
   readonly quoted: Span[] = [];
   /** Why the rest of the text was not read. */
-  cut: Finding | undefined;
+  cut: YamlIssue | undefined;
   readonly #text: string;
   readonly #hasQuotedOnly: boolean;
   readonly #parser = new Parser();
@@ -118,7 +118,7 @@ class Stream {
     // After the first one, quotes open where they are meant to close.
     if (!this.#isUnclosed && !isClosed(lexeme)) {
       this.#isUnclosed = true;
-      this.findings.push(unclosedQuote(offset));
+      this.issues.push(unclosedQuote(offset));
     }
     if (this.#hasQuotedOnly) this.quoted.push([offset, offset + lexeme.length]);
   }
@@ -137,7 +137,7 @@ class Stream {
   }
 
   #foundTag(tag: string): void {
-    this.findings.push({
+    this.issues.push({
       code: "yaml-tag",
       message: `The tag ${reveal(tag)} is not allowed: every value has the type it is written as`,
       hint: 'Remove the tag; to make a value text, put it in quotes: "2020".',
@@ -153,12 +153,12 @@ class Stream {
       hint: "A manifest needs four levels. Look for brackets or dashes that were repeated by mistake.",
       span: [offset - 1, offset],
     };
-    this.findings.push(this.cut);
+    this.issues.push(this.cut);
   }
 
   #isSupported({ offset, source }: CST.Directive): boolean {
     if (/^%YAML\s+1\.2\s*$/.test(source)) return true;
-    this.findings.push({
+    this.issues.push({
       code: "yaml-directive",
       message: `The directive ${reveal(source)} is not supported: files are read as YAML 1.2`,
       hint: "Remove the line.",
@@ -170,7 +170,7 @@ class Stream {
   /** What the library reports of no document. */
   #foundStreamErrors(): void {
     for (const { pos } of this.#composer.streamInfo().errors) {
-      this.findings.push({
+      this.issues.push({
         code: "yaml-syntax",
         message: "This text belongs to no document",
         hint: "Remove it, or start a document above it with ---.",
@@ -182,7 +182,7 @@ class Stream {
 
   #found({ offset, source }: CST.Directive, message: string): void {
     const span: Span = [offset, offset + source.length];
-    this.findings.push({ code: "yaml-syntax", message, hint: "Remove the line.", span });
+    this.issues.push({ code: "yaml-syntax", message, hint: "Remove the line.", span });
   }
 }
 

@@ -3,10 +3,10 @@ import type { AttachmentAddress, FileRef } from "../model/address.ts";
 import { formatAddress, formatFileRef } from "../model/address.ts";
 import type { Layout, ProductRef } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
-import type { Position } from "../model/position.ts";
-import { lineOf, offsetFrom } from "../model/position.ts";
 import type { AttributeName, Attributes, FileKind } from "../model/resource.ts";
 import { attributeNames, fileKinds, pickAttributes } from "../model/resource.ts";
+import type { Position } from "../model/source-location.ts";
+import { lineOf, offsetFrom } from "../model/source-location.ts";
 import { chooseDocument } from "./choose-document.ts";
 import type { Located } from "./located.ts";
 import type { DraftDocument, DuplicatesDocument } from "./manifest-schema.ts";
@@ -14,7 +14,7 @@ import { referenceNames } from "./manifest-schema.ts";
 import type { LooseSource, OpenAttachment, Page, PageDraft, PageDuplicate } from "./page.ts";
 import { quote } from "./quote.ts";
 import { readYaml } from "./read-yaml.ts";
-import type { Finding, SourceText, Span } from "./source-text.ts";
+import type { SourceText, Span, YamlIssue } from "./source-text.ts";
 
 type Entry = NonNullable<DraftDocument["product_files"] | DraftDocument["promotional_files"]>[number];
 
@@ -183,8 +183,8 @@ class PageMaker {
     return known;
   }
 
-  #report(finding: Finding): void {
-    this.#diagnostics.push(this.#text.diagnose(finding));
+  #report(issue: YamlIssue): void {
+    this.#diagnostics.push(this.#text.diagnose(issue));
   }
 }
 

@@ -35,14 +35,14 @@ const fewInARow = 16;
 const utf8 = new TextDecoder();
 
 /** Fewer manifests are read in the time that it takes to look after a cache, or to start a thread. */
-const fewestToKeep = 200;
+const minToKeep = 200;
 
 /** The page of each file, or why there is none, in their order. Rejects with the signal's reason when that is aborted. */
 export async function readPages(
   { cache, ...crew }: ReadPagesOptions,
   files: readonly string[],
 ): Promise<readonly (Page | Diagnostic)[]> {
-  if (files.length < fewestToKeep) return readFewPages(crew, files);
+  if (files.length < minToKeep) return readFewPages(crew, files);
   const { compareAll, makeAllPages } = await import("./page-crew.ts");
   const shelf = await openShelf(cache, files);
   const kept = shelf.kept;

@@ -8,7 +8,7 @@ import { Located } from "./located.ts";
 import { makeValue, spanOf } from "./node-values.ts";
 import type { ParsedDocument, ParsedStream } from "./parse-yaml.ts";
 import { parseYaml } from "./parse-yaml.ts";
-import type { Finding } from "./source-text.ts";
+import type { YamlIssue } from "./source-text.ts";
 import { SourceText } from "./source-text.ts";
 
 /** Why a document fits none of the schemas it could be meant for. `key`: the key the problem is about. */
@@ -42,16 +42,16 @@ export interface YamlDocument<T> {
 }
 
 /** All documents of a file, or at least one error. */
-export type YamlReading<T> = CompleteReading<T> | FailedReading<T>;
+export type ReadYaml<T> = CompleteDocument<T> | FailedDocument<T>;
 
-interface CompleteReading<T> {
+interface CompleteDocument<T> {
   readonly ok: true;
   readonly documents: readonly YamlDocument<T>[];
   /** The file's text, for diagnostics of the caller. */
   readonly source: SourceText;
 }
 
-interface FailedReading<T> {
+interface FailedDocument<T> {
   readonly ok: false;
   /** In the order of the text. */
   readonly errors: NonEmpty<Diagnostic>;
@@ -82,7 +82,7 @@ interface FailedReading<T> {
  * | null-value, quoted-number, ambiguous-number, number-out-of-range, unquoted-text, not-a-boolean, wrong-type, unknown-value, empty-text, empty-list, too-long, invalid-value | values |
  * | empty-file, second-document | documents |
  */
-export function readYaml<T>(options: ReadYamlOptions<T>): YamlReading<T> {
+export function readYaml<T>(options: ReadYamlOptions<T>): ReadYaml<T> {
   const decoded = decodeText(options.file, options.bytes);
   if (!decoded.ok) {
     const source = new SourceText(options.file, "");
@@ -90,7 +90,7 @@ export function readYaml<T>(options: ReadYamlOptions<T>): YamlReading<T> {
   }
   const { source } = decoded;
   const parsed = parseYaml(source.text);
-  const findings = [...parsed.findings, ...countFindings(parsed, options.documents ?? "many")];
+  const issues = [...parsed.issues, ...countIssues(parsed, options.documents ?? "many")];
   const documents: YamlDocument<T>[] = [];
   const misfits: Located[] = [];
   for (const document of parsed.documents) {
@@ -99,10 +99,10 @@ export function readYaml<T>(options: ReadYamlOptions<T>): YamlReading<T> {
       documents.push(read.document);
       continue;
     }
-    for (const error of read.errors) findings.push(error);
+    for (const error of read.errors) issues.push(error);
     if (read.misfit !== undefined) misfits.push(read.misfit);
   }
-  const errors = nonEmpty(distinct(findings));
+  const errors = nonEmpty(distinct(issues));
   if (errors === undefined) return { ok: true, documents, source };
   const [first, ...others] = errors;
   const diagnostics: NonEmpty<Diagnostic> = [
@@ -114,7 +114,7 @@ export function readYaml<T>(options: ReadYamlOptions<T>): YamlReading<T> {
 
 type ReadDocument<T> =
   | { readonly ok: true; readonly document: YamlDocument<T> }
-  | { readonly ok: false; readonly errors: NonEmpty<Finding>; readonly misfit?: Located };
+  | { readonly ok: false; readonly errors: NonEmpty<YamlIssue>; readonly misfit?: Located };
 
 function readDocument<T>(
   parsed: ParsedDocument,
@@ -128,13 +128,13 @@ function readDocument<T>(
   if ("code" in schema) {
     const { key, ...problem } = schema;
     const span = key === undefined ? root.span : (root.get(key)?.keySpan ?? root.span);
-    return { ok: false, errors: [{ ...problem, span }, ...content.findings] };
+    return { ok: false, errors: [{ ...problem, span }, ...content.issues] };
   }
   const result = schema.safeParse(content.value, { jitless: isLittle });
   const issues = result.success ? [] : explainIssues({ schema, issues: result.error.issues, content, root });
-  const errors = nonEmpty([...content.findings, ...issues]);
+  const errors = nonEmpty([...content.issues, ...issues]);
   if (errors !== undefined) return { ok: false, errors, misfit: root };
-  // Unreachable: a schema that refuses a value gives an issue, and every issue a finding.
+  // Unreachable: a schema that rejects a value reports a zod issue, and each becomes one of ours.
   if (!result.success) return { ok: false, errors: [{ ...unexplained, span: root.span }] };
   return { ok: true, document: { value: result.data, root } };
 }
@@ -145,8 +145,8 @@ const unexplained = {
   hint: "Compare it with the reference of manifests.",
 };
 
-function countFindings({ documents, findings }: ParsedStream, wanted: "one" | "many"): Finding[] {
-  if (documents.length === 0 && findings.length === 0) {
+function countIssues({ documents, issues }: ParsedStream, wanted: "one" | "many"): YamlIssue[] {
+  if (documents.length === 0 && issues.length === 0) {
     const hint =
       wanted === "one" ? "Write the settings into it." : "Write a document into it, or remove the file.";
     return [{ code: "empty-file", message: "The file is empty, or holds only comments", hint, span: [0, 0] }];
@@ -164,9 +164,9 @@ function countFindings({ documents, findings }: ParsedStream, wanted: "one" | "m
 }
 
 /** In the order of the text. An aliased value is checked at each of its uses: once is enough. */
-function distinct(findings: readonly Finding[]): Finding[] {
+function distinct(issues: readonly YamlIssue[]): YamlIssue[] {
   const seen = new Set<string>();
-  return [...findings]
+  return [...issues]
     .sort((a, b) => a.span[0] - b.span[0])
     .filter(({ code, span, message }) => {
       const id = `${code} ${span[0]} ${message}`;

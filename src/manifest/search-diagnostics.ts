@@ -1,11 +1,11 @@
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { fileHint, messageOf, systemCodeOf } from "../model/errors.ts";
-import type { Place } from "../model/position.ts";
+import type { SourceLocation } from "../model/source-location.ts";
 import { allManifests } from "./glob-pattern.ts";
 import { quote } from "./quote.ts";
 
 /** A pattern that names something outside of the workspace. */
-export function outsidePattern(pattern: string, place: Place | undefined): Diagnostic {
+export function outsidePattern(pattern: string, place: SourceLocation | undefined): Diagnostic {
   return {
     severity: "error",
     code: "pattern-outside-workspace",
@@ -50,7 +50,7 @@ function reasonOf(error: unknown): string {
 /** A pattern that matches nothing. `missing`: the folder that it starts with, where that does not exist. */
 export interface UnmatchedPattern {
   readonly pattern: string;
-  readonly place: Place | undefined;
+  readonly place: SourceLocation | undefined;
   readonly isLiteral: boolean;
   readonly isFolder: boolean;
   readonly missing: string | undefined;

@@ -1,12 +1,12 @@
 import type { Diagnostic, ExcerptLine, Severity } from "../model/diagnostic.ts";
-import type { Place, Position } from "../model/position.ts";
-import { packPosition, placeAt } from "../model/position.ts";
+import type { Position, SourceLocation } from "../model/source-location.ts";
+import { locationAt, packPosition } from "../model/source-location.ts";
 
 /** A stretch of a text: offsets in UTF-16 code units, the end not included. */
 export type Span = readonly [start: number, end: number];
 
 /** Something that is wrong at a stretch of a text; {@link SourceText.diagnose} makes a {@link Diagnostic} of it. */
-export interface Finding {
+export interface YamlIssue {
   /** `error` unless told. */
   readonly severity?: Severity;
   readonly code: string;
@@ -41,13 +41,13 @@ export class SourceText {
   }
 
   /** File, line and column of an offset. */
-  place(offset: number): Place {
-    return placeAt(this.file, this.position(offset));
+  place(offset: number): SourceLocation {
+    return locationAt(this.file, this.position(offset));
   }
 
-  /** The finding with its place and the lines it is about. */
-  diagnose(finding: Finding): Diagnostic {
-    const { severity = "error", code, message, hint, address, span, related } = finding;
+  /** The issue with its place and the lines it is about. */
+  diagnose(issue: YamlIssue): Diagnostic {
+    const { severity = "error", code, message, hint, address, span, related } = issue;
     return {
       severity,
       code,

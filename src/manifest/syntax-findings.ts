@@ -2,9 +2,9 @@ import type { Document, Node, YAMLError } from "yaml";
 import { isCollection, isScalar, visit } from "yaml";
 import type { NonEmpty } from "../model/non-empty.ts";
 import { quote } from "./quote.ts";
-import type { Finding, Span } from "./source-text.ts";
+import type { Span, YamlIssue } from "./source-text.ts";
 
-type Wording = Pick<Finding, "message" | "hint"> & Partial<Pick<Finding, "code" | "span">>;
+type DescribeIssue = Pick<YamlIssue, "message" | "hint"> & Partial<Pick<YamlIssue, "code" | "span">>;
 
 /** Lines with a syntax error that are reported of a document. */
 const maxLines = 20;
@@ -13,29 +13,33 @@ const maxLines = 20;
  * The parser's errors of a document in the words of a user, one a line and at most twenty: what follows the first
  * error is mostly its consequence.
  */
-export function syntaxFindings(
+export function syntaxIssues(
   text: string,
   document: Document,
   errors: NonEmpty<YAMLError>,
-): NonEmpty<Finding> {
+): NonEmpty<YamlIssue> {
   const [first, ...others] = [...errors].sort((a, b) => a.pos[0] - b.pos[0]);
-  const start = findingOf(text, document, first ?? errors[0]);
-  const findings = new Map([[lineStart(text, start.span), start]]);
+  const start = issueOf(text, document, first ?? errors[0]);
+  const issues = new Map([[lineStart(text, start.span), start]]);
   let lineEnd = lineEndOf(text, (first ?? errors[0]).pos);
   for (const error of others) {
     if (error.pos[0] < lineEnd) continue;
-    if (findings.size === maxLines) break;
+    if (issues.size === maxLines) break;
     lineEnd = lineEndOf(text, error.pos);
-    const finding = findingOf(text, document, error);
-    const line = lineStart(text, finding.span);
-    if (!findings.has(line)) findings.set(line, finding);
+    const issue = issueOf(text, document, error);
+    const line = lineStart(text, issue.span);
+    if (!issues.has(line)) issues.set(line, issue);
   }
-  const [, ...rest] = findings.values();
+  const [, ...rest] = issues.values();
   return [start, ...rest];
 }
 
-function findingOf(text: string, document: Document, error: YAMLError): Finding {
-  const { code = "yaml-syntax", span = trim(text, error.pos), ...rest } = wordingOf(text, document, error);
+function issueOf(text: string, document: Document, error: YAMLError): YamlIssue {
+  const {
+    code = "yaml-syntax",
+    span = trim(text, error.pos),
+    ...rest
+  } = describeIssue(text, document, error);
   return { code, span, ...rest };
 }
 
@@ -48,7 +52,7 @@ function lineEndOf(text: string, pos: Span): number {
   return newline < 0 ? text.length : newline;
 }
 
-function wordingOf(text: string, document: Document, error: YAMLError): Wording {
+function describeIssue(text: string, document: Document, error: YAMLError): DescribeIssue {
   switch (error.code) {
     case "TAB_AS_INDENT":
       return {
@@ -99,7 +103,7 @@ function wordingOf(text: string, document: Document, error: YAMLError): Wording 
   }
 }
 
-function colonInValue(text: string, error: YAMLError): Wording {
+function colonInValue(text: string, error: YAMLError): DescribeIssue {
   const span = lineFrom(text, error.pos[0]);
   if (!/:\s*$|:\s/.test(text.slice(...span))) {
     return {
@@ -115,7 +119,7 @@ function colonInValue(text: string, error: YAMLError): Wording {
   };
 }
 
-function badIndent(text: string, error: YAMLError): Wording {
+function badIndent(text: string, error: YAMLError): DescribeIssue {
   const what = error.message.startsWith("All sequence") ? "list entry" : "key";
   return {
     message: `This ${what} is not indented like the ones it belongs to`,
@@ -124,7 +128,7 @@ function badIndent(text: string, error: YAMLError): Wording {
   };
 }
 
-function missingCharacter(text: string, error: YAMLError): Wording {
+function missingCharacter(text: string, error: YAMLError): DescribeIssue {
   if (error.message.startsWith("Implicit map keys") || error.message.startsWith("Implicit keys")) {
     return notAPair(text, error);
   }
@@ -147,7 +151,7 @@ function missingCharacter(text: string, error: YAMLError): Wording {
   };
 }
 
-function notAPair(text: string, error: YAMLError): Wording {
+function notAPair(text: string, error: YAMLError): DescribeIssue {
   const span = lineFrom(text, error.pos[0]);
   const glued = /^([\w-]+):(\S.*)$/.exec(text.slice(...span));
   if (glued !== null) {
@@ -164,7 +168,7 @@ function notAPair(text: string, error: YAMLError): Wording {
   };
 }
 
-function unexpected(text: string, error: YAMLError): Wording {
+function unexpected(text: string, error: YAMLError): DescribeIssue {
   if (error.message.includes("block-seq-ind on same line")) {
     return {
       message: "A list cannot start on the line of its key",
@@ -180,7 +184,7 @@ function unexpected(text: string, error: YAMLError): Wording {
 }
 
 /** The error for a quote that starts at an offset and is never closed. */
-export function unclosedQuote(offset: number): Finding {
+export function unclosedQuote(offset: number): YamlIssue {
   return {
     code: "yaml-syntax",
     message: "This quote is never closed",
@@ -190,7 +194,7 @@ export function unclosedQuote(offset: number): Finding {
 }
 
 /** The library reports a missing quote where the text ends; users look for where it starts. */
-function missingQuote(document: Document, error: YAMLError): Wording | undefined {
+function missingQuote(document: Document, error: YAMLError): DescribeIssue | undefined {
   if (!error.message.startsWith("Missing closing")) return undefined;
   const start = lastStart(
     document,
@@ -200,7 +204,7 @@ function missingQuote(document: Document, error: YAMLError): Wording | undefined
   return start === undefined ? undefined : unclosedQuote(start);
 }
 
-function unclosedCollection(text: string, document: Document, error: YAMLError): Wording | undefined {
+function unclosedCollection(text: string, document: Document, error: YAMLError): DescribeIssue | undefined {
   const bracket = /end with a (.)$/.exec(error.message)?.[1];
   if (bracket === undefined) return undefined;
   const start = lastStart(

@@ -1,7 +1,7 @@
 import type { AttachmentAddress } from "./address.ts";
 import { formatAddress } from "./address.ts";
-import type { Position } from "./position.ts";
 import type { AttributeName, Attributes, FileKind } from "./resource.ts";
+import type { Position } from "./source-location.ts";
 
 /** What the manifests ask for. The order is that of the files; nothing downstream may depend on it. */
 export interface Desired {

@@ -1,4 +1,4 @@
-import type { Place } from "./position.ts";
+import type { SourceLocation } from "./source-location.ts";
 
 /** How much a diagnostic weighs: an `error` stops the command before any call. */
 export type Severity = "error" | "warning" | "info";
@@ -20,7 +20,7 @@ export interface Diagnostic {
   readonly message: string;
   readonly hint?: string;
   readonly address?: string;
-  readonly place?: Place;
+  readonly place?: SourceLocation;
   readonly excerpt?: readonly ExcerptLine[];
 }
 

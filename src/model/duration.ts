@@ -16,7 +16,7 @@ export function durationAdvice(text: string): string {
 }
 
 /** The longest duration that is accepted: ten years, far below where milliseconds lose precision. */
-const longestMs = 3650 * unitMs.d;
+const maxMs = 3650 * unitMs.d;
 
 /** Reads a duration such as `500ms`, `30s`, `1.5s`, `5m`, `2h` or `1d` into milliseconds; `undefined` when it is none. */
 export function parseDuration(text: string): number | undefined {
@@ -25,7 +25,7 @@ export function parseDuration(text: string): number | undefined {
   const unit = match[2];
   if (unit !== "ms" && unit !== "s" && unit !== "m" && unit !== "h" && unit !== "d") return undefined;
   const ms = Math.round(Number(match[1]) * unitMs[unit]);
-  return ms <= longestMs ? ms : undefined;
+  return ms <= maxMs ? ms : undefined;
 }
 
 /** Milliseconds as the shortest whole text that {@link parseDuration} reads back: `30s`, `1500ms`, `5m`. */

@@ -1,4 +1,4 @@
-import type { Place } from "./position.ts";
+import type { SourceLocation } from "./source-location.ts";
 
 /** What a {@link DraftsyncError} carries beside its message. */
 export interface ErrorDetails {
@@ -9,7 +9,7 @@ export interface ErrorDetails {
   /** What the user can do about it. */
   readonly hint?: string;
   /** Where in the user's files. */
-  readonly place?: Place;
+  readonly place?: SourceLocation;
   /** The request that failed: method and URL, without secrets. */
   readonly request?: { readonly method: string; readonly url: string };
   readonly cause?: unknown;
@@ -24,7 +24,7 @@ export class DraftsyncError extends Error {
   readonly code: string;
   readonly details: readonly string[];
   readonly hint: string | undefined;
-  readonly place: Place | undefined;
+  readonly place: SourceLocation | undefined;
   readonly request: { readonly method: string; readonly url: string } | undefined;
 
   constructor(message: string, details: ErrorDetails) {

@@ -20,7 +20,7 @@ export interface RunTotals {
   readonly in_doubt: number;
   readonly skipped: number;
   /** Deferred to the next run, because this one had reached its limit of calls or time. */
-  readonly left: number;
+  readonly deferred: number;
   /** Requests that were dispatched to the service, retries and polls included. */
   readonly calls: number;
 }

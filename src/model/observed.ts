@@ -4,7 +4,7 @@ import type { LedgerEffect, UploadList } from "./ports.ts";
 import type { Attributes, FileTarget } from "./resource.ts";
 
 /** One thing to look at, which takes one call. */
-export type Look =
+export type RefreshTarget =
   /** By probe: an update that names no attribute. */
   | { readonly type: "attachment"; readonly address: string; readonly target: FileTarget }
   | { readonly type: "product"; readonly address: string; readonly productId: number }
@@ -15,19 +15,22 @@ export type Look =
  * What a look found. A failed or partial look is `unreadable`, which is neither present nor absent: the ledger's word
  * stands, and nothing is created or deleted because of it.
  */
-export type Finding<T> =
+export type ReadResult<T> =
   | { readonly type: "present"; readonly value: T }
   | { readonly type: "absent" }
   | { readonly type: "unreadable"; readonly failure: CallFailure };
 
 /** A look and what it found. `at` is when the answer came, epoch milliseconds. */
-export type Sighting =
+export type Observation =
   /** The attributes are those that the answer told; a service may tell none. */
-  | (Extract<Look, { type: "attachment" }> & { readonly at: number; readonly finding: Finding<Attributes> })
-  | (Extract<Look, { type: "product" }> & { readonly at: number; readonly finding: Finding<null> })
-  | (Extract<Look, { type: "uploads" }> & {
+  | (Extract<RefreshTarget, { type: "attachment" }> & {
       readonly at: number;
-      readonly finding: Finding<UploadList>;
+      readonly read: ReadResult<Attributes>;
+    })
+  | (Extract<RefreshTarget, { type: "product" }> & { readonly at: number; readonly read: ReadResult<null> })
+  | (Extract<RefreshTarget, { type: "uploads" }> & {
+      readonly at: number;
+      readonly read: ReadResult<UploadList>;
     });
 
 /** How much is looked at: within the budget, or everything. */
@@ -43,11 +46,11 @@ export interface RefreshSummary {
   /** The most calls that were allowed; `null`: no limit. */
   readonly max_calls: number | null;
   /** Things of which an answer told something: attachments, products and uploads. */
-  readonly looked_at: number;
+  readonly checked: number;
   /** Things of which no answer told anything. */
   readonly unreadable: number;
   /** Things that were due and not looked at, because the budget had been used up. */
-  readonly left: number;
+  readonly deferred: number;
   /** Recorded attachments and products that this refresh did not check, for whatever reason. */
   readonly not_checked: number;
   /** The oldest confirmation of an attachment or product that the ledger still goes by; `null` when there is none. */

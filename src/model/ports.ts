@@ -20,7 +20,7 @@ export interface Interrupts {
   /** No call starts any more; those on their way are awaited. */
   readonly drain: AbortSignal;
   /** Calls on their way are cut off, and end `unknown`. */
-  readonly cutOff: AbortSignal;
+  readonly abortInFlight: AbortSignal;
 }
 
 /**
@@ -106,7 +106,7 @@ export interface DraftService {
   /** Requests dispatched so far in this process. */
   callCount(): number;
   /** Whether the service has returned a JSON:API document in this process. */
-  hasAnswered(): boolean;
+  hasResponded(): boolean;
 }
 
 /** The calls of the interface that only look. No method throws for what the service or the network does. */
@@ -117,10 +117,10 @@ export interface ServiceReader {
    */
   probe(target: FileTarget, options: ReadOptions): Promise<CallResult<Attributes>>;
   /** Ends with the failure `gone` when there is no such product. */
-  lookAtProduct(productId: number, options: ReadOptions): Promise<CallResult<null>>;
+  fetchProduct(productId: number, options: ReadOptions): Promise<CallResult<null>>;
   /** As many ids as fit into one call; an id that the list lacks takes a call of its own. */
-  lookAtUploads(uploadIds: readonly string[], options: ReadOptions): Promise<CallResult<UploadList>>;
-  /** Ids that fit into one call of {@link lookAtUploads}. */
+  fetchUploads(uploadIds: readonly string[], options: ReadOptions): Promise<CallResult<UploadList>>;
+  /** Ids that fit into one call of {@link fetchUploads}. */
   readonly uploadsPerCall: number;
 }
 
@@ -207,7 +207,7 @@ export type LedgerEffect =
   /** A recorded product was seen: its publications and duplicates have this provenance from now on. */
   | { readonly type: "product_confirmed"; readonly productId: number; readonly provenance: Provenance }
   /** A thing was looked at and not confirmed, so that others come first the next time. */
-  | { readonly type: "looked_at"; readonly resource: string; readonly at: number }
+  | { readonly type: "refreshed"; readonly resource: string; readonly at: number }
   | { readonly type: "protection"; readonly draftId: number; readonly protect: boolean }
   /** Also forgets that an object of this key waits to be registered. */
   | {

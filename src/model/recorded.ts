@@ -48,7 +48,7 @@ export interface Recorded {
   readonly uploads: readonly RecordedUpload[];
   readonly storedObjects: readonly RecordedObject[];
   /** Things that were looked at since they were last confirmed, and did not turn out to be as recorded. */
-  readonly looks: readonly RecordedLook[];
+  readonly refreshes: readonly RecordedRefresh[];
   /** Operations whose outcome is unknown, and those that a crash left between intent and outcome. */
   readonly inDoubt: readonly RecordedOperation[];
 }
@@ -77,7 +77,7 @@ export const emptyRecorded: Recorded = {
   duplicates: [],
   uploads: [],
   storedObjects: [],
-  looks: [],
+  refreshes: [],
   inDoubt: [],
 };
 
@@ -152,7 +152,7 @@ export interface RecordedObject {
 }
 
 /** When a thing was last looked at without being confirmed, epoch milliseconds. */
-export interface RecordedLook {
+export interface RecordedRefresh {
   /** Its path at the service: `drafts/48213/product_files/9900011`, `products/771300`. */
   readonly resource: string;
   readonly at: number;

@@ -7,6 +7,7 @@ import type { Observed } from "../model/observed.ts";
 import type { Plan, Summary } from "../model/plan.ts";
 import { planFormatVersion } from "../model/plan.ts";
 import type { Recorded } from "../model/recorded.ts";
+import { applyDrift } from "./apply-drift.ts";
 import { digestOf } from "./canonical-json.ts";
 import { countByList, removedDrafts } from "./declared.ts";
 import { diffAttachments } from "./diff-attachments.ts";
@@ -16,11 +17,10 @@ import { diffPublications } from "./diff-publications.ts";
 import { mergeDifferences } from "./differences.ts";
 import type { CallProfile, Rate } from "./estimate.ts";
 import { estimateCost, uploadsPerRead } from "./estimate.ts";
-import { layOver } from "./lay-over.ts";
+import { addObservations, markDrift } from "./mark-drift.ts";
 import { isNewLedger } from "./new-ledger.ts";
-import { nameDrift, withObservations } from "./observations.ts";
 import { basesOf } from "./recorded-digest.ts";
-import { holdBackUnprotected } from "./safety.ts";
+import { excludeUnprotected } from "./safety.ts";
 import { selectDrift, selectTargets } from "./targets.ts";
 
 /** Everything a plan depends on. */
@@ -46,17 +46,17 @@ export interface PlanInput {
  */
 export function buildPlan(input: PlanInput): Plan {
   const { desired, recorded, observed } = input;
-  const known = layOver(recorded, observed?.drift ?? []);
-  const all = holdBackUnprotected(
+  const known = applyDrift(recorded, observed?.drift ?? []);
+  const all = excludeUnprotected(
     mergeDifferences([
       diffProtection(desired, known),
-      nameDrift(diffAttachments(desired, known), observed?.drift ?? []),
+      markDrift(diffAttachments(desired, known), observed?.drift ?? []),
       diffPublications(desired, known),
       diffDuplicates(desired, known),
     ]),
   );
   const targets = input.targets ?? [];
-  const chosen = selectTargets(withObservations(all, observed), targets, observed?.drift);
+  const chosen = selectTargets(addObservations(all, observed), targets, observed?.drift);
   const changes = [...chosen.changes].sort((a, b) => compareText(a.address, b.address));
   const drift = selectDrift(observed?.drift ?? [], targets);
   const rest = {
@@ -65,7 +65,7 @@ export function buildPlan(input: PlanInput): Plan {
     base: {
       lineage: recorded.lineage,
       serial: recorded.serial,
-      resources: basesOf({ changes, drift }, { recorded, known: layOver(recorded, drift) }),
+      resources: basesOf({ changes, drift }, { recorded, known: applyDrift(recorded, drift) }),
     },
     service_origin: input.serviceOrigin,
     new_ledger: isNewLedger(recorded, input.serviceOrigin),

@@ -4,7 +4,6 @@ import type { AttachmentChange, AttachmentState, Change, Reason } from "../model
 import type { Desired, DesiredAttachment } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { lazily } from "../model/lazily.ts";
-import { placeAt } from "../model/position.ts";
 import type { Recorded, RecordedAttachment, RecordedOperation } from "../model/recorded.ts";
 import { confirmedState } from "../model/recorded.ts";
 import {
@@ -14,6 +13,7 @@ import {
   hasAttributes,
   pickAttributes,
 } from "../model/resource.ts";
+import { locationAt } from "../model/source-location.ts";
 import { makeUnmanagedTest } from "./declared.ts";
 import type { Differences } from "./differences.ts";
 import { blockingDoubts, inDoubtChange } from "./doubts.ts";
@@ -333,6 +333,6 @@ function sameFileTwice(
     message: `${address} is file ${fileId}, which ${holder} names already; its attributes are ignored`,
     hint: "Keep one of the two entries: a list holds a file once.",
     address,
-    place: placeAt(file, position),
+    place: locationAt(file, position),
   };
 }

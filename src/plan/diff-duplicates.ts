@@ -1,9 +1,9 @@
 import type { Change, DuplicateState } from "../model/change.ts";
 import type { Desired, DesiredDuplicate, ProductRef } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
-import { placeAt } from "../model/position.ts";
 import type { Recorded, RecordedDuplicate } from "../model/recorded.ts";
 import { publicationsInForce } from "../model/recorded.ts";
+import { locationAt } from "../model/source-location.ts";
 import type { Differences } from "./differences.ts";
 import { blockingDoubts, inDoubtChange } from "./doubts.ts";
 
@@ -77,7 +77,7 @@ function otherProduct(address: string, duplicate: DesiredDuplicate, known: Recor
     message: `${address} was made from product ${known.sourceProductId} and exists as product ${known.productId}; a copy cannot be made over`,
     hint: "Give the new copy a name of its own.",
     address,
-    place: placeAt(duplicate.file, duplicate.position),
+    place: locationAt(duplicate.file, duplicate.position),
   };
 }
 
@@ -100,6 +100,6 @@ function neverPublished(address: string, duplicate: DesiredDuplicate): Diagnosti
     message: `draft ${draftId} has no product to duplicate: it is not published and no manifest asks for it`,
     hint: `Add \`publish: true\` to draft ${draftId}, or name the product by its id.`,
     address,
-    place: placeAt(duplicate.file, duplicate.position),
+    place: locationAt(duplicate.file, duplicate.position),
   };
 }

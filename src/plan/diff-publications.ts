@@ -2,9 +2,9 @@ import { publicationAddress } from "../model/address.ts";
 import type { Change } from "../model/change.ts";
 import type { Desired, DesiredDraft } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
-import { placeAt } from "../model/position.ts";
 import type { Recorded, RecordedPublication } from "../model/recorded.ts";
 import { confirmedState, publicationsInForce } from "../model/recorded.ts";
+import { locationAt } from "../model/source-location.ts";
 import type { Differences } from "./differences.ts";
 import { blockingDoubts, inDoubtChange } from "./doubts.ts";
 
@@ -91,7 +91,7 @@ function publishWithoutFiles(address: string, draft: DesiredDraft): Diagnostic {
     message: `${address}: no file is attached to draft ${draft.draftId} when it is published`,
     hint: "Add its files to the manifest, or remove `publish` until they are there: publishing cannot be undone.",
     address,
-    place: placeAt(draft.file, draft.publish?.position ?? draft.position),
+    place: locationAt(draft.file, draft.publish?.position ?? draft.position),
   };
 }
 
@@ -102,7 +102,7 @@ function publishRemoved(address: string, draft: DesiredDraft, published: Recorde
     message: staysPublished(published),
     hint: "Nothing needs to be done. Write `publish: true` again to say that this is meant.",
     address,
-    place: placeAt(draft.file, draft.position),
+    place: locationAt(draft.file, draft.position),
   };
 }
 
@@ -118,6 +118,6 @@ function revisionLowered(
     message: `${address}: revision ${revision} is asked for, but revision ${published.revision} is published already (product ${published.productId})`,
     hint: `Write \`publish: { revision: ${published.revision} }\`, or a higher number to publish once more.`,
     address,
-    place: placeAt(draft.file, draft.publish?.position ?? draft.position),
+    place: locationAt(draft.file, draft.publish?.position ?? draft.position),
   };
 }

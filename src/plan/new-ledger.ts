@@ -17,7 +17,7 @@ export function isNewLedger({ isConfirmed }: Pick<Recorded, "isConfirmed">, serv
  */
 export function excludeIrreversible(plan: Plan): NarrowedPlan {
   const excluded = plan.changes.filter(({ action }) => action === "publish" || action === "duplicate");
-  if (excluded.length === 0) return { plan, heldBack: {} };
+  if (excluded.length === 0) return { plan, excluded: {} };
   const [first] = excluded;
   const warning: Diagnostic = {
     severity: "warning",
@@ -27,5 +27,5 @@ export function excludeIrreversible(plan: Plan): NarrowedPlan {
   };
   const leaving = new Set(excluded);
   const kept = plan.changes.filter((change) => !leaving.has(change));
-  return { plan: narrowPlan(plan, kept, [warning]), heldBack: countActions(excluded) };
+  return { plan: narrowPlan(plan, kept, [warning]), excluded: countActions(excluded) };
 }

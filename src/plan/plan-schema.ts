@@ -114,9 +114,9 @@ const refresh = z.strictObject({
   attachments: z.enum(["none", "probe"]),
   calls: count,
   max_calls: count.nullable(),
-  looked_at: count,
+  checked: count,
   unreadable: count,
-  left: count,
+  deferred: count,
   not_checked: count,
   oldest_unconfirmed: text.nullable(),
 });

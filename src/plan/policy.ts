@@ -23,13 +23,13 @@ export const policyActions = [
 export type PolicyAction = (typeof policyActions)[number];
 
 /** How many changes are held back, by what would have to be allowed. Only actions that occur are present. */
-export type HeldBack = Readonly<Partial<Record<PolicyAction, number>>>;
+export type ExcludedCounts = Readonly<Partial<Record<PolicyAction, number>>>;
 
 /** What a policy leaves of a plan. */
 export interface NarrowedPlan {
   /** Itself a plan: its summary, estimate and `plan_id` are of what is left. */
   readonly plan: Plan;
-  readonly heldBack: HeldBack;
+  readonly excluded: ExcludedCounts;
 }
 
 /**
@@ -40,28 +40,28 @@ export interface NarrowedPlan {
  * (`adopt`), keeping a draft's protection, and finding out about a doubt. Lifting a protection is allowed as `delete` is:
  * deleting is what it is for.
  */
-export function holdBackByPolicy(plan: Plan, allowed: ReadonlySet<PolicyAction>): NarrowedPlan {
+export function excludeByPolicy(plan: Plan, allowed: ReadonlySet<PolicyAction>): NarrowedPlan {
   const refused = plan.changes.filter((change) => {
     const action = neededFor(change);
     return action !== undefined && !allowed.has(action);
   });
-  const waiting = holdBackDependents(plan.changes, new Set(refused));
-  if (refused.length === 0) return { plan, heldBack: {} };
+  const waiting = excludeDependents(plan.changes, new Set(refused));
+  if (refused.length === 0) return { plan, excluded: {} };
   const held = new Set([...refused, ...waiting]);
   const changes = plan.changes.filter((change) => !held.has(change));
   const byPolicy = countActions(refused);
   const byOrder = countActions(waiting);
-  const warnings = [...tell(byPolicy, notAllowed), ...tell(byOrder, notAlone)];
+  const warnings = [...warningsFor(byPolicy, notAllowed), ...warningsFor(byOrder, notAlone)];
   return {
     plan: narrowPlan(plan, changes, warnings),
-    heldBack: countActions([...refused, ...waiting]),
+    excluded: countActions([...refused, ...waiting]),
   };
 }
 
 /** Leaves the deletes of drafts that are no longer declared out of a plan. Pure. A warning names the drafts. */
 export function excludeRemovedDrafts(plan: Plan): NarrowedPlan {
   const removed = new Set(plan.removed_drafts.map(({ address }) => address));
-  if (removed.size === 0) return { plan, heldBack: {} };
+  if (removed.size === 0) return { plan, excluded: {} };
   const excluded = plan.changes.filter(
     (change) => change.action === "delete" && removed.has(`drafts/${draftOf(change)}`),
   );
@@ -73,7 +73,7 @@ export function excludeRemovedDrafts(plan: Plan): NarrowedPlan {
     hint: "Delete them with `draftsync apply --remove-drafts`, stop managing them with `draftsync state rm`, or restore their documents.",
   };
   const kept = plan.changes.filter((change) => !leaving.has(change));
-  return { plan: narrowPlan(plan, kept, [warning]), heldBack: countActions(excluded) };
+  return { plan: narrowPlan(plan, kept, [warning]), excluded: countActions(excluded) };
 }
 
 /** The plan with these of its changes alone, and further diagnostics. */
@@ -111,7 +111,7 @@ function neededFor(change: Change): PolicyAction | undefined {
  * before all of it is attached, nothing is published before all of it is done, and "the product of draft D" cannot be
  * duplicated before it is published.
  */
-function holdBackDependents(changes: readonly Change[], refused: ReadonlySet<Change>): readonly Change[] {
+function excludeDependents(changes: readonly Change[], refused: ReadonlySet<Change>): readonly Change[] {
   const first = new Map<number, number>();
   for (const change of refused) {
     const draftId = draftOf(change);
@@ -160,7 +160,7 @@ function rankOf(change: Change): number {
 const ranks = { ledger: 0, attach: 1, detach: 2, publish: 3 } as const;
 
 /** How many changes there are of each action that a policy can allow. */
-export function countActions(changes: readonly Change[]): HeldBack {
+export function countActions(changes: readonly Change[]): ExcludedCounts {
   const counts = new Map<PolicyAction, number>();
   for (const change of changes) {
     const action = neededFor(change);
@@ -174,23 +174,23 @@ export function countActions(changes: readonly Change[]): HeldBack {
   );
 }
 
-type Told = (action: PolicyAction, count: number) => Diagnostic;
+type MakeWarning = (action: PolicyAction, count: number) => Diagnostic;
 
-function tell(counts: HeldBack, words: Told): Diagnostic[] {
+function warningsFor(counts: ExcludedCounts, makeWarning: MakeWarning): Diagnostic[] {
   return policyActions.flatMap((action) => {
     const count = counts[action];
-    return count === undefined ? [] : [words(action, count)];
+    return count === undefined ? [] : [makeWarning(action, count)];
   });
 }
 
-const notAllowed: Told = (action, count) => ({
+const notAllowed: MakeWarning = (action, count) => ({
   severity: "warning",
   code: "excluded-by-policy",
   message: `${changes(count)} held back: the policy does not allow ${action}`,
   hint: `Carry out what is left with \`draftsync apply\`, or add ${action} to reconcile.allow in draftsync.yaml.`,
 });
 
-const notAlone: Told = (action, count) => ({
+const notAlone: MakeWarning = (action, count) => ({
   severity: "warning",
   code: "excluded-with-dependency",
   message: `${changes(count)} held back with what must come before: ${action}`,

@@ -4,8 +4,8 @@ import { isDeletion, isProtectChange } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan, RemovedDraft } from "../model/plan.ts";
 import type { Recorded } from "../model/recorded.ts";
+import { applyDrift } from "./apply-drift.ts";
 import type { Differences } from "./differences.ts";
-import { layOver } from "./lay-over.ts";
 
 /** What a plan may do without being asked twice. */
 export interface SafetyLimits {
@@ -21,7 +21,7 @@ export interface SafetyLimits {
  * To be checked before the first write.
  */
 export function checkSafety(plan: Plan, recorded: Recorded, limits: SafetyLimits): Diagnostic[] {
-  const known = layOver(recorded, plan.drift ?? []);
+  const known = applyDrift(recorded, plan.drift ?? []);
   return [
     ...checkGone(plan, recorded, limits),
     ...checkRemoved(plan, limits),
@@ -115,7 +115,7 @@ function checkProtection(plan: Plan, recorded: Recorded): Diagnostic[] {
  * Lifting a draft's protection has to be applied before a deletion can be. In the plan that lifts it, the draft's
  * detaching changes, and the publication that must come after them, are held back and a warning says so.
  */
-export function holdBackUnprotected(all: Differences): Differences {
+export function excludeUnprotected(all: Differences): Differences {
   const lifted = new Set(
     all.changes.filter((change) => isProtectChange(change) && !change.after.protect).map(draftOf),
   );

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { messageOf } from "../model/errors.ts";
-import { inertJson } from "../model/inert-json.ts";
 import type { Plan } from "../model/plan.ts";
 import { planFormatVersion } from "../model/plan.ts";
 import { noLineage, type Recorded } from "../model/recorded.ts";
+import { sanitizeJson } from "../model/sanitize-json.ts";
 import { digestOf } from "./canonical-json.ts";
 import { PlanError } from "./plan-error.ts";
 import type { PlanHistory } from "./plan-progress.ts";
@@ -12,7 +12,7 @@ import { type Resumption, resumePlan } from "./resume.ts";
 
 /** The bytes of a saved plan: indented JSON with a final newline. */
 export function formatPlanFile(plan: Plan): string {
-  return `${inertJson(plan, 2)}\n`;
+  return `${sanitizeJson(plan, 2)}\n`;
 }
 
 /**

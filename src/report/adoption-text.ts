@@ -1,9 +1,9 @@
 import type { Desired } from "../model/desired.ts";
 import { attachmentsByAddress } from "../model/desired.ts";
-import type { Look, Sighting } from "../model/observed.ts";
-import { inertLine } from "./inert-text.ts";
+import type { Observation, RefreshTarget } from "../model/observed.ts";
 import type { Palette } from "./palette.ts";
 import { formatCount, plural } from "./quantities.ts";
+import { sanitizeLine } from "./sanitize-text.ts";
 
 /** What became of an import, by address. The lists are sorted as they were asked for. */
 export interface AdoptionView {
@@ -25,35 +25,35 @@ export interface AdoptionView {
 /** What the view is made from. */
 export interface AdoptionInput {
   readonly targets: {
-    readonly looks: readonly Extract<Look, { address: string }>[];
+    readonly targets: readonly Extract<RefreshTarget, { address: string }>[];
     readonly skipped: readonly string[];
   };
-  readonly sightings: readonly Sighting[];
+  readonly observations: readonly Observation[];
   readonly desired: Desired;
 }
 
-/** Sorts what was seen into what was adopted and what was not. Pure. */
-export function viewAdoptions({ targets, sightings, desired }: AdoptionInput): AdoptionView {
-  const seen = new Map(
-    sightings.flatMap((sighting) =>
-      sighting.type === "uploads" ? [] : [[sighting.address, sighting.finding] as const],
+/** Sorts what was observed into what was adopted and what was not. Pure. */
+export function viewAdoptions({ targets, observations, desired }: AdoptionInput): AdoptionView {
+  const observed = new Map(
+    observations.flatMap((observation) =>
+      observation.type === "uploads" ? [] : [[observation.address, observation.read] as const],
     ),
   );
   const asked = attachmentsByAddress(desired);
-  const found = targets.looks.map((look) => ({ look, finding: seen.get(look.address) }));
+  const found = targets.targets.map((target) => ({ target, read: observed.get(target.address) }));
   return {
     adopted: found
-      .filter(({ finding }) => finding?.type === "present")
-      .map(({ look }) => ({
-        address: look.address,
-        id: look.type === "attachment" ? look.target.fileId : look.productId,
-        in_manifest: look.type === "product" || asked.has(look.address),
+      .filter(({ read }) => read?.type === "present")
+      .map(({ target }) => ({
+        address: target.address,
+        id: target.type === "attachment" ? target.target.fileId : target.productId,
+        in_manifest: target.type === "product" || asked.has(target.address),
       })),
-    absent: found.filter(({ finding }) => finding?.type === "absent").map(({ look }) => look.address),
-    unreadable: found.flatMap(({ look, finding }) =>
-      finding?.type === "unreadable" ? [{ address: look.address, message: finding.failure.message }] : [],
+    absent: found.filter(({ read }) => read?.type === "absent").map(({ target }) => target.address),
+    unreadable: found.flatMap(({ target, read }) =>
+      read?.type === "unreadable" ? [{ address: target.address, message: read.failure.message }] : [],
     ),
-    left: found.filter(({ finding }) => finding === undefined).map(({ look }) => look.address),
+    left: found.filter(({ read }) => read === undefined).map(({ target }) => target.address),
     skipped: targets.skipped,
   };
 }
@@ -61,7 +61,7 @@ export function viewAdoptions({ targets, sightings, desired }: AdoptionInput): A
 /** The view for a terminal or a log. Ends with a line feed. */
 export function formatAdoptions(view: AdoptionView, calls: number, paint: Palette): string {
   const line = (symbol: string, address: string, note: string) =>
-    `${symbol.padStart(5)} ${inertLine(address)}${note === "" ? "" : paint("muted", `  (${inertLine(note)})`)}`;
+    `${symbol.padStart(5)} ${sanitizeLine(address)}${note === "" ? "" : paint("muted", `  (${sanitizeLine(note)})`)}`;
   const lines = [
     ...view.adopted.map(({ address, in_manifest }) =>
       line("=", address, in_manifest ? "" : "in no manifest: the next plan detaches it"),

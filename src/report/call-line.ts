@@ -1,7 +1,7 @@
 import type { Event } from "../model/event.ts";
 import type { LogEntry } from "../model/log.ts";
-import { inertLine } from "./inert-text.ts";
 import { formatMilliseconds } from "./quantities.ts";
+import { sanitizeLine } from "./sanitize-text.ts";
 
 /**
  * A call that has ended, for `--verbose`: `POST /api/drafts/1/product_files 201 in 180 ms`. What it carried is not told, and
@@ -11,7 +11,7 @@ export function formatCall(event: Event): LogEntry | undefined {
   const line = (request: string, facts: { method: string; status?: number; attempt: number; ms: number }) => {
     const { status, attempt, ms } = facts;
     const again = attempt === 1 ? "" : `, attempt ${attempt}`;
-    const message = inertLine(`${request} ${status ?? "no answer"} in ${formatMilliseconds(ms)}${again}`);
+    const message = sanitizeLine(`${request} ${status ?? "no answer"} in ${formatMilliseconds(ms)}${again}`);
     return { level: "debug", text: `${message}\n`, message, code: event.type, facts } as const;
   };
   switch (event.type) {

@@ -1,9 +1,9 @@
 import stringWidth from "fast-string-width";
 import type { Diagnostic, ExcerptLine, Severity } from "../model/diagnostic.ts";
 import type { DraftsyncError } from "../model/errors.ts";
-import { formatPlace } from "../model/position.ts";
-import { inertLine } from "./inert-text.ts";
+import { formatLocation } from "../model/source-location.ts";
 import type { Palette } from "./palette.ts";
+import { sanitizeLine } from "./sanitize-text.ts";
 
 /**
  * Diagnostics for a terminal, one block each, without a final line feed:
@@ -27,9 +27,9 @@ export function formatError(error: DraftsyncError, paint: Palette): string {
   const where =
     request === undefined
       ? ""
-      : `\n  ${paint("muted", "-->")} ${inertLine(`${request.method} ${request.url}`)}`;
+      : `\n  ${paint("muted", "-->")} ${sanitizeLine(`${request.method} ${request.url}`)}`;
   const diagnostic = { severity: "error", code, message, ...(place === undefined ? {} : { place }) } as const;
-  const lines = details.map((line) => `\n  ${inertLine(line)}`).join("");
+  const lines = details.map((line) => `\n  ${sanitizeLine(line)}`).join("");
   const text = `${formatDiagnostic(diagnostic, paint)}${where}${lines}`;
   return hint === undefined ? text : `${text}\n${hintLine(hint, paint)}`;
 }
@@ -37,11 +37,11 @@ export function formatError(error: DraftsyncError, paint: Palette): string {
 function formatDiagnostic(diagnostic: Diagnostic, paint: Palette): string {
   const { severity, code, message, place, address, excerpt = [], hint } = diagnostic;
   const lines = [
-    `${paint(severity, `${labels[severity]}:`)} ${inertLine(message)}  ${paint("muted", `[${code}]`)}`,
+    `${paint(severity, `${labels[severity]}:`)} ${sanitizeLine(message)}  ${paint("muted", `[${code}]`)}`,
   ];
-  if (place !== undefined) lines.push(`  ${paint("muted", "-->")} ${inertLine(formatPlace(place))}`);
+  if (place !== undefined) lines.push(`  ${paint("muted", "-->")} ${sanitizeLine(formatLocation(place))}`);
   else if (address !== undefined && !message.includes(address))
-    lines.push(`  ${paint("muted", "-->")} ${inertLine(address)}`);
+    lines.push(`  ${paint("muted", "-->")} ${sanitizeLine(address)}`);
   lines.push(...formatExcerpt(excerpt, paint));
   if (hint !== undefined) lines.push(hintLine(hint, paint));
   return lines.join("\n");
@@ -50,7 +50,7 @@ function formatDiagnostic(diagnostic: Diagnostic, paint: Palette): string {
 const labels: Readonly<Record<Severity, string>> = { error: "error", warning: "warning", info: "note" };
 
 function hintLine(hint: string, paint: Palette): string {
-  return `  ${paint("info", "hint:")} ${inertLine(hint)}`;
+  return `  ${paint("info", "hint:")} ${sanitizeLine(hint)}`;
 }
 
 function formatExcerpt(excerpt: readonly ExcerptLine[], paint: Palette): string[] {
@@ -59,11 +59,11 @@ function formatExcerpt(excerpt: readonly ExcerptLine[], paint: Palette): string[
   const bar = paint("muted", "|");
   const lines = [`${" ".repeat(width)} ${bar}`];
   for (const { line, text, mark } of excerpt) {
-    lines.push(`${paint("muted", String(line).padStart(width))} ${bar} ${inertLine(text)}`);
+    lines.push(`${paint("muted", String(line).padStart(width))} ${bar} ${sanitizeLine(text)}`);
     if (mark === undefined) continue;
     // Measured on what is shown, in columns: inert text is longer, and some characters are two columns wide.
-    const lead = " ".repeat(stringWidth(inertLine(text.slice(0, mark.column - 1))));
-    const marked = inertLine(text.slice(mark.column - 1, mark.column - 1 + mark.length));
+    const lead = " ".repeat(stringWidth(sanitizeLine(text.slice(0, mark.column - 1))));
+    const marked = sanitizeLine(text.slice(mark.column - 1, mark.column - 1 + mark.length));
     const length = Math.max(1, stringWidth(marked));
     lines.push(`${" ".repeat(width)} ${bar} ${lead}${paint("error", "^".repeat(length))}`);
   }

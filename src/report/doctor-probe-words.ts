@@ -103,12 +103,12 @@ export function list(attributes: Attributes): string {
   return parts.length === 0 ? "no attribute" : parts.join(", ");
 }
 
-const longestQuoted = 80;
+const maxQuotedLength = 80;
 
 function quote(value: string | boolean): string {
   const text = String(value);
-  return text.length > longestQuoted
-    ? `${JSON.stringify(text.slice(0, longestQuoted))}… (${plural(text.length, "character")})`
+  return text.length > maxQuotedLength
+    ? `${JSON.stringify(text.slice(0, maxQuotedLength))}… (${plural(text.length, "character")})`
     : JSON.stringify(value);
 }
 

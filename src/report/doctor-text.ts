@@ -4,9 +4,9 @@ import type { Attributes, FileTarget } from "../model/resource.ts";
 import { list } from "./doctor-probe-words.ts";
 import type { CheckView, ExaminationView } from "./doctor-view.ts";
 import { checkTitles } from "./doctor-words.ts";
-import { inertLine, inertText } from "./inert-text.ts";
 import type { Palette, Tone } from "./palette.ts";
 import { formatRate, plural } from "./quantities.ts";
+import { sanitizeLine, sanitizeText } from "./sanitize-text.ts";
 
 const headings: Readonly<Record<CheckGroup, string>> = {
   machine: "This machine",
@@ -57,7 +57,7 @@ export function formatExamination(view: ExaminationView, paint: Palette): string
 function formatGroup(view: ExaminationView, group: CheckGroup, paint: Palette): readonly string[] {
   const checks = view.checks.filter((check) => check.group === group);
   if (checks.length === 0) return [];
-  const service = group === "service" && view.service !== undefined ? `, ${inertLine(view.service)}` : "";
+  const service = group === "service" && view.service !== undefined ? `, ${sanitizeLine(view.service)}` : "";
   const rows = checks.map((check) => formatCheck(check, paint));
   return [`${paint("strong", `${headings[group]}${service}`)}\n${rows.join("")}`];
 }
@@ -66,10 +66,10 @@ function formatCheck({ name, status, seen, means, advice }: CheckView, paint: Pa
   const label = paint(tones[status], labels[status].padEnd(labelWidth));
   const margin = " ".repeat(2 + labelWidth + 2 + titleWidth + 2);
   const more = [
-    ...(means === undefined ? [] : [inertLine(means)]),
-    ...(advice === undefined ? [] : [`${paint("info", "→")} ${inertLine(advice)}`]),
+    ...(means === undefined ? [] : [sanitizeLine(means)]),
+    ...(advice === undefined ? [] : [`${paint("info", "→")} ${sanitizeLine(advice)}`]),
   ].map((line) => `${margin}${line}\n`);
-  return `  ${label}  ${checkTitles[name].padEnd(titleWidth)}  ${inertLine(seen)}\n${more.join("")}`;
+  return `  ${label}  ${checkTitles[name].padEnd(titleWidth)}  ${sanitizeLine(seen)}\n${more.join("")}`;
 }
 
 function formatSummary({ summary, calls }: ExaminationView, paint: Palette): string {
@@ -98,7 +98,7 @@ function formatRestore(restore: object): string {
 /** Texts from the service are quoted by YAML's own rules, and inert. */
 function indented(tree: object): string {
   const lines = stringify(tree).trimEnd().split("\n");
-  return lines.map((line) => (line === "" ? "\n" : `  ${inertText(line)}\n`)).join("");
+  return lines.map((line) => (line === "" ? "\n" : `  ${sanitizeText(line)}\n`)).join("");
 }
 
 /** What is said before the calls that only read. */
@@ -108,7 +108,7 @@ export function formatLookNotice(facts: {
   readonly rate: { readonly limit: number; readonly windowMs: number };
 }): string {
   const rate = formatRate(facts.rate.limit, facts.rate.windowMs);
-  return `Looking at ${inertLine(facts.service)}: at most ${plural(facts.calls, "call")} that only read, one after another, within ${rate}.\n\n`;
+  return `Looking at ${sanitizeLine(facts.service)}: at most ${plural(facts.calls, "call")} that only read, one after another, within ${rate}.\n\n`;
 }
 
 /** What is said before it is asked whether to probe. */
@@ -120,7 +120,7 @@ export function formatProbeNotice(
   const known =
     recorded === undefined
       ? "The ledger does not hold this file, so what it has at the service is not known here."
-      : `Recorded of it: ${inertLine(list(recorded))}.`;
+      : `Recorded of it: ${sanitizeLine(list(recorded))}.`;
   return `
 Two PATCH ${path}, then one PUT and one more PATCH, none of which names an attribute.
 A service that keeps to JSON:API changes nothing then and answers the file as it is. One that does not may clear

@@ -2,11 +2,11 @@ import { commentMarker } from "./comment-marker.ts";
 import type { DriftEntry, DriftReport } from "./drift-report.ts";
 import { describeLastCall } from "./drift-text.ts";
 import { viewDrift } from "./drift-view.ts";
-import { codeSpan, tableCell } from "./inert-markdown.ts";
 import { formatShortValue } from "./markdown-values.ts";
 import { formatCount } from "./quantities.ts";
 import { viewRefresh } from "./refresh-view.ts";
 import { Room } from "./room.ts";
+import { codeSpan, tableCell } from "./sanitize-markdown.ts";
 
 /** How a report is written as Markdown. */
 export interface DriftMarkdownOptions {

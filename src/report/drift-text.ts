@@ -1,11 +1,11 @@
 import type { DriftEntry, DriftReport, LastCall } from "./drift-report.ts";
 import { viewDrift } from "./drift-view.ts";
-import { inertLine } from "./inert-text.ts";
 import type { Palette } from "./palette.ts";
 import { formatDriftItem, formatRefresh } from "./plan-text.ts";
 import { describeAgo } from "./provenance-text.ts";
 import { plural } from "./quantities.ts";
 import { viewRefresh } from "./refresh-view.ts";
+import { sanitizeLine } from "./sanitize-text.ts";
 
 /** The report for a terminal or a log, at `now` (epoch milliseconds). Ends with a line feed. */
 export function formatDriftText(report: DriftReport, now: number, paint: Palette): string {
@@ -20,7 +20,7 @@ export function formatDriftText(report: DriftReport, now: number, paint: Palette
 }
 
 function formatEntry(entry: DriftEntry, now: number, paint: Palette): string {
-  const ours = paint("muted", `          ${inertLine(describeLastCall(entry.last_call, now))}`);
+  const ours = paint("muted", `          ${sanitizeLine(describeLastCall(entry.last_call, now))}`);
   return `${formatDriftItem(viewDrift(entry, now), paint)}\n${ours}`;
 }
 

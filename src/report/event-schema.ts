@@ -60,7 +60,7 @@ const totals = z
     failed: count,
     in_doubt: count,
     skipped: count,
-    left: count.describe("Deferred to the next run, because this one had reached its limit"),
+    deferred: count.describe("Deferred to the next run, because this one had reached its limit"),
     calls: count.describe("Requests to the service, retries and polls included"),
   })
   .readonly()
@@ -93,9 +93,9 @@ const shapes = {
     attachments: z.enum(["none", "probe"]),
     calls: count.describe("Retries included"),
     max_calls: count.nullable().describe("null: no limit"),
-    looked_at: count,
+    checked: count,
     unreadable: count,
-    left: count,
+    deferred: count,
     not_checked: count.describe("Recorded attachments and products that were not checked"),
     oldest_unconfirmed: text.nullable().describe("ISO 8601, UTC"),
     drift: count.describe("Things that are otherwise than recorded"),

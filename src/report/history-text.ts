@@ -1,8 +1,8 @@
 import stringWidth from "fast-string-width";
 import type { HistoryOperation, HistoryRun } from "./history-view.ts";
-import { inertLine } from "./inert-text.ts";
 import type { Palette, Tone } from "./palette.ts";
 import { formatCount, formatMilliseconds, plural } from "./quantities.ts";
+import { sanitizeLine } from "./sanitize-text.ts";
 
 /** Runs with their operations, oldest first; ends with a line feed unless there is none. */
 export function formatHistory(runs: readonly HistoryRun[], paint: Palette): string {
@@ -12,9 +12,9 @@ export function formatHistory(runs: readonly HistoryRun[], paint: Palette): stri
 function formatRun(run: HistoryRun, paint: Palette): string {
   const head = [
     paint("strong", timeOf(run.started_at)),
-    paint("strong", inertLine(run.command)),
+    paint("strong", sanitizeLine(run.command)),
     endOfRun(run),
-    paint("muted", inertLine(run.run_id)),
+    paint("muted", sanitizeLine(run.run_id)),
   ].join("  ");
   return [head, ...formatOperations(run.operations, paint)].join("\n");
 }
@@ -23,7 +23,7 @@ function formatRun(run: HistoryRun, paint: Palette): string {
 export function endOfRun(run: HistoryRun): string {
   if (run.finished_at === undefined) return "cut off, or under way";
   const took = Date.parse(run.finished_at) - Date.parse(run.started_at);
-  return `${inertLine((run.status ?? "ended").replaceAll("_", " "))}, ${countsOf(run.totals)}in ${formatMilliseconds(took)}`;
+  return `${sanitizeLine((run.status ?? "ended").replaceAll("_", " "))}, ${countsOf(run.totals)}in ${formatMilliseconds(took)}`;
 }
 
 /** `9 done, 1 failed, 21 calls, `: what the run reported of itself. */
@@ -36,7 +36,7 @@ function countsOf(totals: unknown): string {
     .map(([name, count]) =>
       name === "calls"
         ? plural(count, "call")
-        : `${formatCount(count)} ${inertLine(name.replaceAll("_", " "))}`,
+        : `${formatCount(count)} ${sanitizeLine(name.replaceAll("_", " "))}`,
     )
     .map((part) => `${part}, `)
     .join("");
@@ -51,10 +51,10 @@ export function formatOperations(
   paint: Palette,
   as: "time" | "date" = "time",
 ): readonly string[] {
-  const widths = operations.map(({ address }) => stringWidth(inertLine(address)));
+  const widths = operations.map(({ address }) => stringWidth(sanitizeLine(address)));
   const width = Math.min(72, Math.max(0, ...widths.slice(0, 10_000)));
   return operations.flatMap((operation) => {
-    const address = inertLine(operation.address);
+    const address = sanitizeLine(operation.address);
     const gap = " ".repeat(Math.max(0, width - stringWidth(address)));
     const { status, attempts = 1, started_at, finished_at } = operation;
     const facts = [
@@ -72,9 +72,9 @@ export function formatOperations(
 
 function notesOf({ failure, settled }: HistoryOperation, paint: Palette): readonly string[] {
   const notes = [];
-  if (failure !== undefined) notes.push(`${inertLine(failure.message)}  [${inertLine(failure.code)}]`);
+  if (failure !== undefined) notes.push(`${sanitizeLine(failure.message)}  [${sanitizeLine(failure.code)}]`);
   if (settled !== undefined) {
-    const by = settled.by === undefined ? "" : ` by operation ${inertLine(settled.by)}`;
+    const by = settled.by === undefined ? "" : ` by operation ${sanitizeLine(settled.by)}`;
     notes.push(`settled as ${settled.as.replaceAll("_", " ")} at ${timeOf(settled.at)}${by}`);
   }
   return notes.map((note) => `            ${paint("muted", note)}`);

@@ -1,10 +1,10 @@
 import stringWidth from "fast-string-width";
 import { fitColumns } from "./fit-columns.ts";
-import { inertLine } from "./inert-text.ts";
 import type { Palette } from "./palette.ts";
 import { formatWait } from "./progress-text.ts";
 import { formatBytes, formatCount, formatSeconds, plural } from "./quantities.ts";
 import type { Pace, RateBound, RunState, UploadState } from "./run-state.ts";
+import { sanitizeLine } from "./sanitize-text.ts";
 
 /** A line and how many columns it takes; `text` may hold colours beside. */
 export interface LiveLine {
@@ -24,16 +24,16 @@ export interface LiveDisplay {
 }
 
 /** Files that have a line of their own. */
-const mostUploads = 3;
+const maxUploads = 3;
 
 /** Of a bar, where there is room for a long one and where there is not. */
 const longBar = 20;
 const shortBar = 10;
 const roomForLongBar = 100;
 /** The shortest of which a part can be seen. */
-const shortestBar = 6;
+const minBarWidth = 6;
 /** What a bar leaves to a file's name and size at least; with less room there is no bar. */
-const fewestForFile = 40;
+const minForFile = 40;
 
 /**
  * How far a run is, in a few lines:
@@ -49,14 +49,14 @@ export function formatLive(
   { now, columns, paint }: { readonly now: number; readonly columns: number; readonly paint: Palette },
 ): readonly LiveLine[] {
   const plain = (text: string) => makeLiveLine({ text, columns, paint });
-  const uploads = state.uploads.slice(0, mostUploads);
-  const others = state.uploads.slice(mostUploads);
+  const uploads = state.uploads.slice(0, maxUploads);
+  const others = state.uploads.slice(maxUploads);
   const head = formatProgress(state, now);
   const pace = formatPaceAndWait(state, now);
   return [
     ...(head === "" ? [] : [makeLiveLine({ text: head, bar: barOf(state, head, columns), columns, paint })]),
     ...uploads.map((upload) => {
-      const bar = columns - barColumns(columns) < fewestForFile ? "" : barOfUpload(upload, columns);
+      const bar = columns - barColumns(columns) < minForFile ? "" : barOfUpload(upload, columns);
       return makeLiveLine({ text: formatUpload(upload), bar, columns, paint });
     }),
     ...(others.length === 0 ? [] : [plain(`and ${others.length} more: ${formatUpload(sumOf(others))}`)]),
@@ -130,7 +130,7 @@ function formatPace({ calls, windowMs }: Pace, { limit, windowMs: boundMs }: Rat
 }
 
 function formatUpload({ source, sent, total }: UploadState): string {
-  return `${formatBytes(sent)} of ${formatBytes(total)} ${inertLine(source)}`.trimEnd();
+  return `${formatBytes(sent)} of ${formatBytes(total)} ${sanitizeLine(source)}`.trimEnd();
 }
 
 function sumOf(uploads: readonly UploadState[]): UploadState {
@@ -150,7 +150,7 @@ function barOf(
   columns: number,
 ): string {
   const room = Math.min(barColumns(columns), columns - stringWidth(words) - 1);
-  if (room < shortestBar || phase === "idle") return "";
+  if (room < minBarWidth || phase === "idle") return "";
   return formatBar(phase === "looking" ? calls / Math.max(1, expected) : ended / Math.max(1, changes), room);
 }
 

@@ -1,8 +1,8 @@
 import type { HeldLock, LockState } from "../model/lock.ts";
 import { isoTime } from "../model/time.ts";
-import { inertLine } from "./inert-text.ts";
 import type { Palette } from "./palette.ts";
 import { formatMilliseconds } from "./quantities.ts";
+import { sanitizeLine } from "./sanitize-text.ts";
 
 /** A lock for scripts. Times are ISO 8601, UTC. The holder's members are absent when its record cannot be read. */
 export interface LockView {
@@ -34,7 +34,7 @@ export function viewLock({ id, token, holder, acquiredAt, expiresAt, state }: He
 export function describeHolder({ holder }: HeldLock): string {
   if (holder === undefined) return "an unknown process (its record cannot be read)";
   const { user, host, pid, command } = holder;
-  return inertLine(`${user} on ${host} (process ${pid}, ${command})`);
+  return sanitizeLine(`${user} on ${host} (process ${pid}, ${command})`);
 }
 
 /** How long it has been held: `held for 2 min`. */
@@ -58,7 +58,7 @@ export function describeState({ state, expiresAt, readAt }: HeldLock): string {
 
 /** The page of the holder's CI job. */
 export function describeJob({ holder }: HeldLock): string | undefined {
-  return holder?.url === undefined ? undefined : inertLine(holder.url);
+  return holder?.url === undefined ? undefined : sanitizeLine(holder.url);
 }
 
 /** A lock for people, some lines; ends with a line feed. */

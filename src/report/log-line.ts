@@ -1,12 +1,12 @@
-import { inertJson } from "../model/inert-json.ts";
 import type { LogEntry } from "../model/log.ts";
+import { sanitizeJson } from "../model/sanitize-json.ts";
 import { isoTime } from "../model/time.ts";
 
 /** How much is told. */
 export type Verbosity = "quiet" | "normal" | "verbose";
 
 /** Whether an entry is told: `quiet` leaves warnings, errors and results, `verbose` adds every call. */
-export function isTold({ level, isResult }: LogEntry, verbosity: Verbosity): boolean {
+export function isShown({ level, isResult }: LogEntry, verbosity: Verbosity): boolean {
   switch (level) {
     case "error":
     case "warning":
@@ -33,5 +33,5 @@ export function formatLogLine(entry: LogEntry, at: number, context: LogContext =
   if (message === "") return "";
   const { level, code, facts } = entry;
   const time = isoTime(at);
-  return `${inertJson({ time, level, message, ...(code === undefined ? {} : { code }), ...context, ...facts })}\n`;
+  return `${sanitizeJson({ time, level, message, ...(code === undefined ? {} : { code }), ...context, ...facts })}\n`;
 }

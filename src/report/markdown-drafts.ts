@@ -1,12 +1,12 @@
 import type { Action } from "../model/change.ts";
 import type { ChangeView } from "./change-view.ts";
-import { codeSpan, htmlCode, plainWords } from "./inert-markdown.ts";
 import type { TextDetail } from "./markdown-values.ts";
 import { formatValues, fullText, shortText } from "./markdown-values.ts";
 import type { CountView, GroupView } from "./plan-view.ts";
 import { countActions } from "./plan-view.ts";
 import type { Room } from "./room.ts";
 import { moreItems } from "./room.ts";
+import { codeSpan, htmlCode, plainWords } from "./sanitize-markdown.ts";
 
 /** How much a reviewer wants to know of a change. */
 const weights: Readonly<Record<Action, number>> = {

@@ -1,8 +1,8 @@
 import type { ValueView } from "./change-view.ts";
-import { codeSpan, headOf, htmlText, tailOf } from "./inert-markdown.ts";
 import { formatCount, plural } from "./quantities.ts";
+import { codeSpan, headOf, htmlText, tailOf } from "./sanitize-markdown.ts";
 import type { ShownLine } from "./shorten-text.ts";
-import { shortenNew, shortenUnchanged, showWhiteSpace, trimEnd } from "./shorten-text.ts";
+import { markWhitespace, shortenNew, shortenUnchanged, trimEnd } from "./shorten-text.ts";
 import type { SegmentLine } from "./word-diff.ts";
 import { splitLines } from "./word-diff.ts";
 
@@ -26,7 +26,7 @@ export const fullText: TextDetail = { context: 2, stretch: 120, longest: 2_000, 
 export const shortText: TextDetail = { context: 0, stretch: 20, longest: 120, newLines: 2, lines: 6 };
 
 /** Longer values are cut: a comment has no room for more. */
-const longestValue = 120;
+const maxValueLength = 120;
 
 /** The values of a change as items of a list below it, which is indented by two; each ends with a line feed. */
 export function formatValues(values: readonly ValueView[], detail: TextDetail): string {
@@ -43,10 +43,10 @@ export function formatShortValue(value: ValueView): string {
   const name = codeSpan(value.name);
   if (value.kind === "text") return `${name} was changed`;
   const { before, after } = value;
-  const shownAfter = after === undefined ? "" : ` ${codeSpan(after, longestValue)}`;
+  const shownAfter = after === undefined ? "" : ` ${codeSpan(after, maxValueLength)}`;
   return before === undefined
     ? `${name}${shownAfter}`
-    : `${name} ${codeSpan(before, longestValue)} →${shownAfter === "" ? " nothing" : shownAfter}`;
+    : `${name} ${codeSpan(before, maxValueLength)} →${shownAfter === "" ? " nothing" : shownAfter}`;
 }
 
 /**
@@ -55,7 +55,7 @@ export function formatShortValue(value: ValueView): string {
  * `del`, which they underline and strike through whatever the colours of the page.
  */
 function formatText({ name, segments, isNew }: ValueView & { kind: "text" }, detail: TextDetail): string {
-  const lines = splitLines(trimEnd(showWhiteSpace(segments)));
+  const lines = splitLines(trimEnd(markWhitespace(segments)));
   const shown = isNew ? shortenNew(lines, detail.newLines) : shortenUnchanged(lines, detail.context);
   const left = Math.max(0, shown.length - detail.lines);
   const items = shown.slice(0, detail.lines).map((line) => formatLine(line, isNew, detail));

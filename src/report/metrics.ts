@@ -1,19 +1,19 @@
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { Event } from "../model/event.ts";
-import type { RoundEnd } from "../model/round.ts";
-import { isSuccess, newsOf, roundStatuses } from "../model/round.ts";
+import type { ReconcileResult } from "../model/reconcile-result.ts";
+import { isSuccess, noticeOf, reconcileStatuses } from "../model/reconcile-result.ts";
 import { readSamples, type Sample } from "./carried-on.ts";
 import { routeOf } from "./route.ts";
 
 /** What a round was planned with. */
-export interface RoundBasis {
+export interface ReconcileBasis {
   readonly workspace: string;
   /** The bound: at most `limit` calls in any window of `windowMs`. */
   readonly rate: { readonly limit: number; readonly windowMs: number };
 }
 
 /** How far the ledger can be trusted. What is absent is not known, and has no metric. */
-export interface Confidence {
+export interface LedgerAge {
   /** How long ago the record was confirmed that was not confirmed for the longest, milliseconds. */
   readonly oldestUnconfirmedMs?: number;
   /** Records of which the service says something else. */
@@ -21,14 +21,14 @@ export interface Confidence {
 }
 
 /** Metrics of `reconcile` for Prometheus. Labels hold words of ours, methods, routes and statuses: nothing without bound. */
-export interface RoundMetrics {
+export interface ReconcileMetrics {
   /** Before a round. */
-  begin(basis: RoundBasis): void;
+  begin(basis: ReconcileBasis): void;
   /** Every event of a round. */
   count(event: Event): void;
-  tellConfidence(confidence: Confidence): void;
+  reportConfidence(confidence: LedgerAge): void;
   /** After a round. */
-  end(round: RoundEnd): void;
+  end(round: ReconcileResult): void;
   /** In the text format of Prometheus. */
   text(): Promise<string>;
 }
@@ -37,13 +37,13 @@ export interface RoundMetrics {
  * Makes the metrics. `former` is what an earlier process wrote: its counters and the time of its last success go on, so
  * that runs of a timer count as one process would.
  */
-export function makeRoundMetrics({
+export function makeReconcileMetrics({
   version,
   former = "",
 }: {
   version: string;
   former?: string;
-}): RoundMetrics {
+}): ReconcileMetrics {
   const registry = new Registry();
   const optional = (name: string, help: string, value: number | undefined) => {
     registry.removeSingleMetric(name);
@@ -74,9 +74,9 @@ export function makeRoundMetrics({
   };
 
   const build = labelled("draftsync_build_info", "Always 1; the version is in its label.", ["version"]);
-  const rounds = counter("draftsync_rounds_total", "Rounds that have ended, by how.", ["status"]);
+  const reconciles = counter("draftsync_rounds_total", "Rounds that have ended, by how.", ["status"]);
   const status = labelled("draftsync_round_status", "1 for how the last round ended.", ["status"]);
-  const lastRound = gauge("draftsync_last_round_timestamp_seconds", "When the last round ended.");
+  const lastResult = gauge("draftsync_last_round_timestamp_seconds", "When the last round ended.");
   const lastSuccess = gauge(
     "draftsync_last_success_timestamp_seconds",
     "When the last round ended that did all it was to do.",
@@ -88,7 +88,7 @@ export function makeRoundMetrics({
     "outcome",
   ]);
   const held = labelled(
-    "draftsync_held_back",
+    "draftsync_excluded",
     "Changes that the policy held back in the last round, by what it would have to allow.",
     ["action"],
   );
@@ -104,8 +104,8 @@ export function makeRoundMetrics({
   const latency = makeLatency();
 
   build.set({ version }, 1);
-  for (const each of roundStatuses) rounds.inc({ status: each }, 0);
-  let basis: RoundBasis = { workspace: "", rate: { limit: 0, windowMs: 0 } };
+  for (const each of reconcileStatuses) reconciles.inc({ status: each }, 0);
+  let basis: ReconcileBasis = { workspace: "", rate: { limit: 0, windowMs: 0 } };
   let isFirst = true;
 
   const carryOn = (workspace: string) => {
@@ -138,7 +138,7 @@ export function makeRoundMetrics({
       calls.inc({ method, endpoint: routeOf(path), status: String(answer) });
       latency.observe({ method, endpoint: routeOf(path), workspace: basis.workspace }, event.ms / 1000);
     },
-    tellConfidence({ oldestUnconfirmedMs, drift }) {
+    reportConfidence({ oldestUnconfirmedMs, drift }) {
       optional(
         "draftsync_oldest_unconfirmed_age_seconds",
         "How long ago the record was confirmed that was not confirmed for the longest.",
@@ -148,18 +148,18 @@ export function makeRoundMetrics({
     },
     end(round) {
       const endedAt = (round.startedAt + round.ms) / 1000;
-      rounds.inc({ status: round.status });
-      for (const each of roundStatuses) status.set({ status: each }, each === round.status ? 1 : 0);
-      lastRound.set(endedAt);
+      reconciles.inc({ status: round.status });
+      for (const each of reconcileStatuses) status.set({ status: each }, each === round.status ? 1 : 0);
+      lastResult.set(endedAt);
       took.set(round.ms / 1000);
       if (isSuccess(round)) lastSuccess.set(endedAt);
       if (round.status === "failing") inARow.set((inARow.get() ?? 0) + 1);
-      else if (newsOf(round) !== undefined) inARow.set(0);
+      else if (noticeOf(round) !== undefined) inARow.set(0);
       if (round.inDoubt !== undefined) inDoubt.set(round.inDoubt);
       use.set(shareOf(round, basis.rate));
-      if (round.heldBack === undefined) return;
+      if (round.excluded === undefined) return;
       held.reset();
-      for (const [action, count] of Object.entries(round.heldBack)) held.set({ action }, count);
+      for (const [action, count] of Object.entries(round.excluded)) held.set({ action }, count);
     },
     text: async () => `${await registry.metrics()}\n${await latency.text()}`,
   };
@@ -207,7 +207,10 @@ export function makeProcessMetrics(): () => Promise<string> {
 }
 
 /** Of what the bound had allowed for as long as the round took, a window at the least. */
-function shareOf({ totals, lookCalls = 0, ms }: RoundEnd, { limit, windowMs }: RoundBasis["rate"]): number {
-  const calls = (totals?.calls ?? 0) + lookCalls;
+function shareOf(
+  { totals, refreshCalls = 0, ms }: ReconcileResult,
+  { limit, windowMs }: ReconcileBasis["rate"],
+): number {
+  const calls = (totals?.calls ?? 0) + refreshCalls;
   return limit === 0 ? 0 : (calls * windowMs) / (limit * Math.max(ms, windowMs));
 }

@@ -2,7 +2,6 @@ import type { Diagnostic, Severity } from "../model/diagnostic.ts";
 import { commentMarker } from "./comment-marker.ts";
 import { formatDiagnostics } from "./diagnostic-text.ts";
 import type { DriftView } from "./drift-view.ts";
-import { codeSpan, cutText, htmlText, plainWords } from "./inert-markdown.ts";
 import { formatDrafts, listCounts } from "./markdown-drafts.ts";
 import { formatValues, shortText } from "./markdown-values.ts";
 import { makePalette } from "./palette.ts";
@@ -10,6 +9,7 @@ import { whyNoChanges } from "./plan-text.ts";
 import type { PlanView, RemovedView } from "./plan-view.ts";
 import { formatCount } from "./quantities.ts";
 import { moreItems, Room } from "./room.ts";
+import { codeSpan, cutText, htmlText, plainWords } from "./sanitize-markdown.ts";
 
 /** How a plan is written as Markdown. */
 export interface PlanMarkdownOptions {
@@ -23,7 +23,7 @@ export interface PlanMarkdownOptions {
 const leftOutChars = 1_000;
 
 /** What is longer than this in one diagnostic is cut. */
-const longestFinding = 2_000;
+const maxDiagnosticLength = 2_000;
 
 /** What stands around a section beside its heading and items: blank lines, tags, and the line that tells of the others. */
 const around = 80;
@@ -137,7 +137,7 @@ function formatFindings(heading: string, findings: readonly Diagnostic[], room: 
   return room.within(0.5, (part) => {
     const texts = findings.map((each) => {
       const text = formatDiagnostics([each], makePalette(false));
-      return `${htmlText(cutText(text, longestFinding))}\n`;
+      return `${htmlText(cutText(text, maxDiagnosticLength))}\n`;
     });
     const hasRoom = part.take(heading.length + around);
     const shown = hasRoom ? part.fit(texts) : [];

@@ -2,12 +2,12 @@ import type { ChangeView, ValueView } from "./change-view.ts";
 import { symbols } from "./change-view.ts";
 import { formatDiagnostics } from "./diagnostic-text.ts";
 import type { DriftView } from "./drift-view.ts";
-import { inertLine, inertText } from "./inert-text.ts";
 import type { Palette, Tone } from "./palette.ts";
 import type { CountView, GroupView, NewLedgerView, PlanView, RemovedView } from "./plan-view.ts";
 import { formatCount } from "./quantities.ts";
 import type { RefreshView } from "./refresh-view.ts";
-import { shortenNew, shortenUnchanged, showWhiteSpace, trimEnd } from "./shorten-text.ts";
+import { sanitizeLine, sanitizeText } from "./sanitize-text.ts";
+import { markWhitespace, shortenNew, shortenUnchanged, trimEnd } from "./shorten-text.ts";
 import type { Segment, SegmentLine } from "./word-diff.ts";
 import { splitLines } from "./word-diff.ts";
 
@@ -16,7 +16,7 @@ const newTextLines = 6;
 /** Unchanged lines kept around a changed one. */
 const contextLines = 1;
 
-/** The plan for a terminal or a log. Every text from outside is made inert. Ends with a line feed. */
+/** The plan for a terminal or a log. Every text from outside is sanitized. Ends with a line feed. */
 export function formatPlanText(view: PlanView, paint: Palette): string {
   const parts = [
     formatNewLedger(view.newLedger, paint),
@@ -52,10 +52,10 @@ function formatNewLedger(view: NewLedgerView | undefined, paint: Palette): strin
 /** Drafts that are no longer declared, each by its address; empty without any. */
 function formatRemoved(removed: RemovedView | undefined, paint: Palette): string {
   if (removed === undefined) return "";
-  const drafts = removed.drafts.map(({ address, files }) => `${inertLine(address)} (${files})`).join(", ");
+  const drafts = removed.drafts.map(({ address, files }) => `${sanitizeLine(address)} (${files})`).join(", ");
   const lines = [
     `${paint("warning", `${removed.headline}:`)} ${drafts}`,
-    `${removed.effect}. To keep them: ${inertLine(removed.command)}`,
+    `${removed.effect}. To keep them: ${sanitizeLine(removed.command)}`,
   ];
   return lines.join("\n");
 }
@@ -73,7 +73,7 @@ export function formatDriftItem(
   paint: Palette,
 ): string {
   const width = Math.max(0, ...values.map(({ name }) => name.length));
-  const head = `${paint(driftTones[type], symbol.padStart(5))} ${inertLine(address)}`;
+  const head = `${paint(driftTones[type], symbol.padStart(5))} ${sanitizeLine(address)}`;
   return [
     `${head}${paint("muted", `  (${note}; ${evidence})`)}`,
     ...values.flatMap((value) => formatValue(value, width, paint)),
@@ -89,7 +89,7 @@ const driftTones: Readonly<Record<DriftView["type"], Tone>> = {
 
 function formatGroup({ heading, changes }: GroupView, paint: Palette): string {
   const blocks = changes.map((change) => formatChange(change, paint));
-  return [paint("strong", inertLine(heading)), ...blocks].join("\n");
+  return [paint("strong", sanitizeLine(heading)), ...blocks].join("\n");
 }
 
 const tones: Readonly<Record<ChangeView["action"], Tone>> = {
@@ -108,8 +108,8 @@ const tones: Readonly<Record<ChangeView["action"], Tone>> = {
 function formatChange(change: ChangeView, paint: Palette): string {
   const tone = tones[change.action];
   const symbol = paint(tone, change.symbol.padStart(5));
-  const note = change.note === "" ? "" : paint("muted", `  (${inertLine(change.note)})`);
-  const label = change.label === "" ? "protection" : inertLine(change.label);
+  const note = change.note === "" ? "" : paint("muted", `  (${sanitizeLine(change.note)})`);
+  const label = change.label === "" ? "protection" : sanitizeLine(change.label);
   const width = Math.max(0, ...change.values.map(({ name }) => name.length));
   return [
     `${symbol} ${label}${note}`,
@@ -123,9 +123,9 @@ function formatValue(value: ValueView, width: number, paint: Palette): string[] 
   const name = value.name.padEnd(width);
   if (value.kind === "text") return formatText(value.segments, { name, isNew: value.isNew, paint });
   const { before, after } = value;
-  const shownAfter = after === undefined ? "" : paint("added", inertLine(after));
+  const shownAfter = after === undefined ? "" : paint("added", sanitizeLine(after));
   if (before === undefined) return [`${indent}${name}  ${shownAfter}`];
-  return [`${indent}${name}  ${paint("removed", inertLine(before))} ${paint("muted", "→")} ${shownAfter}`];
+  return [`${indent}${name}  ${paint("removed", sanitizeLine(before))} ${paint("muted", "→")} ${shownAfter}`];
 }
 
 interface TextOptions {
@@ -136,7 +136,7 @@ interface TextOptions {
 
 /** A text of one line stands beside its name; a longer one below it. */
 function formatText(segments: readonly Segment[], { name, isNew, paint }: TextOptions): string[] {
-  const lines = splitLines(trimEnd(showWhiteSpace(segments)));
+  const lines = splitLines(trimEnd(markWhitespace(segments)));
   const shown = isNew ? shortenNew(lines, newTextLines) : shortenUnchanged(lines, contextLines);
   const painted = shown.map((line) =>
     typeof line === "number"
@@ -155,11 +155,11 @@ function formatSegments(line: SegmentLine, isNew: boolean, paint: Palette): stri
   const marked = paint("added", "x") === "x";
   return line
     .map(({ op, text }) => {
-      const inert = inertText(text);
-      if (op === "same") return inert;
-      if (isNew) return paint("added", inert);
-      if (op === "added") return marked ? `{+${inert}+}` : paint("added", inert);
-      return marked ? `[-${inert}-]` : paint("removed", inert);
+      const sanitize = sanitizeText(text);
+      if (op === "same") return sanitize;
+      if (isNew) return paint("added", sanitize);
+      if (op === "added") return marked ? `{+${sanitize}+}` : paint("added", sanitize);
+      return marked ? `[-${sanitize}-]` : paint("removed", sanitize);
     })
     .join("");
 }
@@ -188,7 +188,7 @@ function formatSummary(view: PlanView, paint: Palette): string {
 function formatUnmanaged({ unmanaged }: PlanView, paint: Palette): string[] {
   if (unmanaged === undefined) return [];
   const { files, list, rest } = unmanaged;
-  return [`${paint("strong", "Not managed:")} ${files} in ${inertLine(list)}${rest}.`];
+  return [`${paint("strong", "Not managed:")} ${files} in ${sanitizeLine(list)}${rest}.`];
 }
 
 /** Why there is nothing to do, in a sentence. */
@@ -212,10 +212,10 @@ function formatCountView({ action, text }: CountView, paint: Palette): string {
 
 function formatIrreversible({ irreversible }: PlanView, paint: Palette): string {
   if (irreversible.length === 0) return "";
-  const width = Math.max(...irreversible.map(({ address }) => inertLine(address).length));
+  const width = Math.max(...irreversible.map(({ address }) => sanitizeLine(address).length));
   const lines = irreversible.map(
     ({ symbol, address, does }) =>
-      `${paint("final", symbol.padStart(5))} ${inertLine(address).padEnd(width)}  ${inertLine(does)}`,
+      `${paint("final", symbol.padStart(5))} ${sanitizeLine(address).padEnd(width)}  ${sanitizeLine(does)}`,
   );
   return [paint("final", "Cannot be undone:"), ...lines].join("\n");
 }
@@ -224,7 +224,7 @@ function formatDoubts({ doubts }: PlanView, paint: Palette): string {
   if (doubts.length === 0) return "";
   const lines = doubts.map(
     ({ address, ending }) =>
-      `${paint("warning", symbols.in_doubt.padStart(5))} ${inertLine(address)}\n          ${inertLine(ending)}`,
+      `${paint("warning", symbols.in_doubt.padStart(5))} ${sanitizeLine(address)}\n          ${sanitizeLine(ending)}`,
   );
   return [paint("warning", "In doubt:"), ...lines].join("\n");
 }

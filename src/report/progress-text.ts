@@ -1,17 +1,17 @@
 import { parseAddress } from "../model/address.ts";
 import type { Event } from "../model/event.ts";
 import type { ApiError, CallFailure } from "../model/outcome.ts";
-import type { Place } from "../model/position.ts";
-import { formatPlace } from "../model/position.ts";
+import type { SourceLocation } from "../model/source-location.ts";
+import { formatLocation } from "../model/source-location.ts";
 import { symbols } from "./change-view.ts";
 import { causeOf, type FailureGroup } from "./failure-groups.ts";
-import { inertLine } from "./inert-text.ts";
 import type { Palette, Tone } from "./palette.ts";
 import { formatCount, formatMilliseconds, formatSeconds, plural } from "./quantities.ts";
 import type { WaitState } from "./run-state.ts";
+import { sanitizeLine } from "./sanitize-text.ts";
 
 /** Finds the manifest line that an address, or one of its attributes, comes from. */
-export type PlaceFinder = (address: string, attribute?: string) => Place | undefined;
+export type LocationFinder = (address: string, attribute?: string) => SourceLocation | undefined;
 
 type Finished = Extract<Event, { type: "change_finished" }>;
 
@@ -30,7 +30,7 @@ const past: Readonly<Record<Finished["action"], string>> = {
 
 /** How a change ended, in one line. */
 export function formatFinished(event: Finished, paint: Palette): string {
-  const address = inertLine(event.address);
+  const address = sanitizeLine(event.address);
   const symbol = symbols[event.action].padStart(3);
   switch (event.outcome) {
     case "done": {
@@ -49,7 +49,7 @@ export function formatFinished(event: Finished, paint: Palette): string {
     case "unknown": {
       const isLeftOut = event.failure?.code === "maybe-published";
       const word = event.outcome === "unknown" ? "in doubt" : isLeftOut ? "left out" : "failed";
-      const cause = event.failure === undefined ? "" : `: ${inertLine(event.failure.message)}`;
+      const cause = event.failure === undefined ? "" : `: ${sanitizeLine(event.failure.message)}`;
       return `${paint("error", symbol)} ${address} ${paint("error", word)}${cause}`;
     }
   }
@@ -60,7 +60,9 @@ function reasonOf({ because = "" }: Finished): string {
   if (because === "interrupted") return "the run was interrupted";
   if (because === "stopped") return "the run stopped";
   const isAddress = parseAddress(because) !== undefined;
-  return isAddress ? `${inertLine(because)} did not succeed` : `the run stopped (${inertLine(because)})`;
+  return isAddress
+    ? `${sanitizeLine(because)} did not succeed`
+    : `the run stopped (${sanitizeLine(because)})`;
 }
 
 /**
@@ -78,13 +80,13 @@ function reasonOf({ because = "" }: Finished): string {
 export function formatFailureGroup(
   group: FailureGroup<CallFailure>,
   paint: Palette,
-  placeOf: PlaceFinder,
+  locationOf: LocationFinder,
 ): string {
   const { isDoubt, failure, count, addresses } = group;
   const label = isDoubt ? paint("warning", "in doubt:") : paint("error", "error:");
   const service = failure.errors.map((error) => `  ${paint("muted", "service:")} ${formatApiError(error)}`);
   const what = `${plural(count, "change")}${isDoubt ? "" : " failed"}`;
-  const named = addresses.map((address) => `    ${formatWhere(address, failure, placeOf)}`);
+  const named = addresses.map((address) => `    ${formatWhere(address, failure, locationOf)}`);
   const more = count - addresses.length;
   // A failure that stops the run is not about the changes that met it first.
   const affected =
@@ -96,10 +98,10 @@ export function formatFailureGroup(
           ...(more > 0 ? [`    and ${formatCount(more)} more; --verbose lists them`] : []),
         ];
   return [
-    `${label} ${inertLine(withoutDetail(failure))}  ${paint("muted", `[${failure.code}]`)}`,
+    `${label} ${sanitizeLine(withoutDetail(failure))}  ${paint("muted", `[${failure.code}]`)}`,
     ...service,
     ...affected,
-    ...(failure.hint === undefined ? [] : [`  ${paint("info", "hint:")} ${inertLine(hintFor(group))}`]),
+    ...(failure.hint === undefined ? [] : [`  ${paint("info", "hint:")} ${sanitizeLine(hintFor(group))}`]),
   ].join("\n");
 }
 
@@ -121,22 +123,22 @@ function withoutDetail(failure: CallFailure): string {
 }
 
 /** An address and the line of the manifest that holds it, or the value that the service's pointer names. */
-function formatWhere(address: string, { errors }: CallFailure, placeOf: PlaceFinder): string {
+function formatWhere(address: string, { errors }: CallFailure, locationOf: LocationFinder): string {
   const attributes = errors.flatMap(({ source }) => {
     const name = /^\/data\/attributes\/([^/]+)$/.exec(source?.pointer ?? "")?.[1];
     return name === undefined ? [] : [name];
   });
-  const place = placeOf(address, attributes[0]);
+  const place = locationOf(address, attributes[0]);
   return place === undefined
-    ? inertLine(address)
-    : `${inertLine(address)} (${inertLine(formatPlace(place))})`;
+    ? sanitizeLine(address)
+    : `${sanitizeLine(address)} (${sanitizeLine(formatLocation(place))})`;
 }
 
 /** A JSON:API error object. */
 function formatApiError({ title, detail, source }: ApiError): string {
   const text = [title, detail].filter((part) => part !== undefined && part !== "").join(": ");
   const pointer = source?.pointer;
-  return inertLine(pointer === undefined ? text : `${text} (${pointer})`);
+  return sanitizeLine(pointer === undefined ? text : `${text} (${pointer})`);
 }
 
 const waits: Readonly<Record<WaitState["reason"], string>> = {
@@ -179,7 +181,7 @@ export function formatRunFinished(
   { totals, ms, stopped }: Extract<Event, { type: "run_finished" }>,
   { paint, hasWritten }: { readonly paint: Palette; readonly hasWritten: boolean },
 ): string {
-  const { done, failed, in_doubt, skipped, left, calls } = totals;
+  const { done, failed, in_doubt, skipped, deferred, calls } = totals;
   const isNothing = !hasWritten && done + in_doubt === 0;
   const part = (tone: Tone, count: number, what: string) =>
     count === 0 ? [] : [paint(tone, `${formatCount(count)} ${what}`)];
@@ -187,7 +189,7 @@ export function formatRunFinished(
     ...part("error", failed, "failed"),
     ...part("warning", in_doubt, "in doubt"),
     ...part("warning", skipped, "skipped"),
-    ...part("warning", left, "left for the next run"),
+    ...part("warning", deferred, "left for the next run"),
   ];
   const isWhole = stopped === undefined && others.length === 0;
   const counts = isNothing && !isWhole ? others : [paint("added", `${formatCount(done)} done`), ...others];

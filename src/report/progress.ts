@@ -4,7 +4,7 @@ import type { CallFailure } from "../model/outcome.ts";
 import { causeOf, type FailureGroup, FailureGroups } from "./failure-groups.ts";
 import { formatLive, formatStatus, type LiveDisplay } from "./live-lines.ts";
 import type { Palette } from "./palette.ts";
-import type { PlaceFinder } from "./progress-text.ts";
+import type { LocationFinder } from "./progress-text.ts";
 import { formatFailureGroup, formatFinished, formatRunFinished, formatWaiting } from "./progress-text.ts";
 import { plural } from "./quantities.ts";
 import { type RateBound, RunState } from "./run-state.ts";
@@ -14,7 +14,7 @@ export interface ProgressOptions {
   /** Returns whether the entry is shown: `--quiet` leaves most of them out. */
   readonly log: (entry: LogEntry) => boolean;
   readonly paint: Palette;
-  readonly placeOf: PlaceFinder;
+  readonly locationOf: LocationFinder;
   /** Lines below the finished changes that are rewritten in place; without them the log has a line now and then. */
   readonly live: LiveDisplay | undefined;
   /** The configured bound on calls. */
@@ -47,14 +47,14 @@ const maxGroups = 10;
 
 /** Follows a run on a stream for people. */
 export function makeProgress(options: ProgressOptions): Progress {
-  const { log, paint, placeOf, live, now } = options;
+  const { log, paint, locationOf, live, now } = options;
   const state = new RunState(options.bound);
   const failures = new FailureGroups<CallFailure>();
   let stopTicking: (() => void) | undefined;
   let nextStatusAt = Number.POSITIVE_INFINITY;
 
   const draw = () => live?.show((columns) => formatLive(state, { now: now(), columns, paint }));
-  const tellStatus = () => {
+  const reportStatus = () => {
     if (now() < nextStatusAt) return;
     nextStatusAt = now() + nextStatusMs;
     const message = formatStatus(state, now());
@@ -63,7 +63,7 @@ export function makeProgress(options: ProgressOptions): Progress {
   const begin = () => {
     if (stopTicking !== undefined) return;
     nextStatusAt = now() + firstStatusMs;
-    stopTicking = live === undefined ? options.every(1000, tellStatus) : options.every(frameMs, draw);
+    stopTicking = live === undefined ? options.every(1000, reportStatus) : options.every(frameMs, draw);
     draw();
   };
   let isFirst = true;
@@ -74,7 +74,8 @@ export function makeProgress(options: ProgressOptions): Progress {
   const writeParagraph = (entry: LogEntry) => write(isFirst ? entry : { ...entry, text: `\n${entry.text}` });
   const reportFailures = () => {
     const groups = failures.take();
-    for (const group of groups.slice(0, maxGroups)) writeParagraph(describeGroup(group, { paint, placeOf }));
+    for (const group of groups.slice(0, maxGroups))
+      writeParagraph(describeGroup(group, { paint, locationOf }));
     const others = groups.slice(maxGroups);
     if (others.length > 0) writeParagraph(describeOthers(others, paint));
   };
@@ -100,13 +101,13 @@ export function makeProgress(options: ProgressOptions): Progress {
 
 function describeGroup(
   group: FailureGroup<CallFailure>,
-  { paint, placeOf }: Pick<ProgressOptions, "paint" | "placeOf">,
+  { paint, locationOf }: Pick<ProgressOptions, "paint" | "locationOf">,
 ): LogEntry {
   const { failure, isDoubt, count, addresses } = group;
   const { code, hint, errors } = failure;
   return {
     level: "error",
-    text: `${formatFailureGroup(group, paint, placeOf)}\n`,
+    text: `${formatFailureGroup(group, paint, locationOf)}\n`,
     message: causeOf(failure),
     code,
     facts: {

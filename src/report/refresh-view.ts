@@ -12,22 +12,22 @@ export interface RefreshView {
 
 /** How a refresh is shown at `now`, epoch milliseconds. Pure. */
 export function viewRefresh(refresh: RefreshSummary, now: number): RefreshView {
-  const { looked_at, unreadable, calls, not_checked, oldest_unconfirmed } = refresh;
-  const checked = `Checked ${plural(looked_at, "resource")} (${plural(calls, "API call")})`;
+  const { checked, unreadable, calls, not_checked, oldest_unconfirmed } = refresh;
+  const shown = `Checked ${plural(checked, "resource")} (${plural(calls, "API call")})`;
   const oldest = oldest_unconfirmed === null ? "" : `, oldest ${describeAge(oldest_unconfirmed, now)}`;
   const reasons = reasonsOf(refresh).join("; ");
   const isReported = not_checked > 0 && (reasons !== "" || not_checked > unreadable);
   const count = isReported ? `${formatCount(not_checked)} not checked${oldest}` : "";
   return {
-    checked: unreadable === 0 ? checked : `${checked}; ${formatCount(unreadable)} could not be read`,
+    checked: unreadable === 0 ? shown : `${shown}; ${formatCount(unreadable)} could not be read`,
     notChecked: [[count, reasons].filter((part) => part !== "").join(": ")].filter((line) => line !== ""),
   };
 }
 
-function reasonsOf({ max_calls, left, attachments }: RefreshSummary): string[] {
+function reasonsOf({ max_calls, deferred, attachments }: RefreshSummary): string[] {
   const budget = max_calls === null ? "interrupted" : `over the budget of ${plural(max_calls, "call")}`;
   return [
-    ...(left > 0 ? [`${budget}; ${formatCount(left)} left`] : []),
+    ...(deferred > 0 ? [`${budget}; ${formatCount(deferred)} left`] : []),
     ...(attachments === "none" ? ["files are only checked by probe (refresh.attachments: none)"] : []),
   ];
 }

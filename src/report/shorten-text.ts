@@ -26,7 +26,7 @@ export function shortenUnchanged(lines: readonly SegmentLine[], context: number)
 }
 
 /** When nothing but white space differs, it is made visible: line feeds as `⏎`, tabs as `⇥`, spaces as `·`. */
-export function showWhiteSpace(segments: readonly Segment[]): readonly Segment[] {
+export function markWhitespace(segments: readonly Segment[]): readonly Segment[] {
   const changed = segments.filter(({ op }) => op !== "same");
   if (changed.length === 0 || changed.some(({ text }) => text.trim() !== "")) return segments;
   return segments.map(({ op, text }) => {

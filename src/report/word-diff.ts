@@ -15,7 +15,7 @@ const largest = 100_000;
  * grows with the square of it: a minute for two
  * descriptions of 50,000 characters with nothing in common.
  */
-const mostChangedWords = 1_000;
+const maxChangedWords = 1_000;
 
 /**
  * The locale only matters for rules that no script of its own has; it is fixed so that every machine agrees. To load the
@@ -31,7 +31,7 @@ export function diffWords(before: string, after: string): readonly Segment[] {
   if (before === after) return [{ op: "same", text: after }];
   const isOneSided = before === "" || after === "";
   if (isOneSided || before.length + after.length > largest) return whole(before, after);
-  const changes = diffArrays(wordsOf(before), wordsOf(after), { maxEditLength: mostChangedWords });
+  const changes = diffArrays(wordsOf(before), wordsOf(after), { maxEditLength: maxChangedWords });
   if (changes === undefined) return whole(before, after);
   return changes.map(({ added, removed, value }) => ({
     op: added ? "added" : removed ? "removed" : "same",

@@ -1,63 +1,63 @@
 import { performance } from "node:perf_hooks";
 import { Hono, type MiddlewareHandler } from "hono";
-import { type ArrivalLog, readQuery, redactHeaders } from "./arrivals.ts";
+import { ApiError, apiError, renderApiError } from "./api-error.ts";
 import { addDraftPaths } from "./drafts.ts";
-import type { Env, World } from "./env.ts";
+import type { Env, SandboxContext } from "./env.ts";
 import { makeFaultGate, sendPastApp } from "./faults/gate.ts";
 import { makeGate, makeRateGate } from "./gate.ts";
 import { addProductPaths } from "./products.ts";
-import { Refusal, refuse, renderRefusal } from "./refusal.ts";
 import { BrokenOff } from "./request-body.ts";
+import { type RequestLog, readQuery, redactHeaders } from "./request-log.ts";
 import { isStorageRequest, makeStorage } from "./storage/routes.ts";
 import { addUploadPaths } from "./uploads.ts";
 
 /**
  * The whole server, without a socket:
  *
- *     request ── arrival noted ── rate bound (/api) ── fault ──┬── storage: S3 in path style below the bucket
+ *     request ── entry noted ── rate bound (/api) ── fault ──┬── storage: S3 in path style below the bucket
  *                                                              └── /api: key, version ── routes
- *     answer  ── arrival logged ── first byte
+ *     answer  ── entry logged ── first byte
  */
-export function makeApp(world: World, log: ArrivalLog): Hono<Env> {
-  const { rate, readings, faults } = world.settings;
+export function makeApp(sandbox: SandboxContext, log: RequestLog): Hono<Env> {
+  const { rate, behavior, faults } = sandbox.settings;
   const app = new Hono<Env>();
-  app.use(recordArrivals(log));
+  app.use(logRequests(log));
   if (rate !== undefined) app.use("/api/*", makeRateGate(rate));
-  if (faults !== undefined) app.use(makeFaultGate(world, faults));
-  app.use(makeStorage(world));
-  app.use("/api/*", makeGate(world.settings));
-  addUploadPaths(app, world);
-  addProductPaths(app, world);
-  addDraftPaths(app, world);
+  if (faults !== undefined) app.use(makeFaultGate(sandbox, faults));
+  app.use(makeStorage(sandbox));
+  app.use("/api/*", makeGate(sandbox.settings));
+  addUploadPaths(app, sandbox);
+  addProductPaths(app, sandbox);
+  addDraftPaths(app, sandbox);
   app.notFound((c) =>
-    renderRefusal(
-      refuse({
+    renderApiError(
+      apiError({
         status: 404,
         code: "no-such-path",
-        detail: `There is nothing at ${c.get("arrival").path}; the paths of the interface begin with /api.`,
+        detail: `There is nothing at ${c.get("entry").path}; the paths of the interface begin with /api.`,
       }),
-      readings,
+      behavior,
     ),
   );
   app.onError((error) => {
-    const refusal =
-      error instanceof Refusal
+    const shown =
+      error instanceof ApiError
         ? error
-        : refuse({ status: 500, code: "sandbox-failed", detail: `The sandbox failed: ${error.message}` });
-    return renderRefusal(refusal, readings);
+        : apiError({ status: 500, code: "sandbox-failed", detail: `The sandbox failed: ${error.message}` });
+    return renderApiError(shown, behavior);
   });
   return app;
 }
 
 /** Notes each request as it comes, and logs it when its answer is known and not yet sent. */
-function recordArrivals(log: ArrivalLog): MiddlewareHandler<Env> {
+function logRequests(log: RequestLog): MiddlewareHandler<Env> {
   let count = 0;
   return async (c, next) => {
     const { incoming } = c.env;
     const target = incoming.url ?? "/";
     const monotonic = performance.now();
     count += 1;
-    c.set("arrival", {
+    c.set("entry", {
       sequence: count,
       time: Date.now(),
       monotonic,
@@ -71,12 +71,12 @@ function recordArrivals(log: ArrivalLog): MiddlewareHandler<Env> {
       duration: 0,
     });
     await next();
-    const arrival = c.get("arrival");
+    const entry = c.get("entry");
     const sending = c.get("sending");
-    if (sending !== undefined) arrival.status = sending.status;
-    else arrival.status = c.error instanceof BrokenOff ? null : c.res.status;
-    arrival.duration = performance.now() - monotonic;
-    log.write(arrival);
+    if (sending !== undefined) entry.status = sending.status;
+    else entry.status = c.error instanceof BrokenOff ? null : c.res.status;
+    entry.duration = performance.now() - monotonic;
+    log.write(entry);
     await sendPastApp(c);
   };
 }

@@ -1,6 +1,6 @@
+import type { Behavior } from "./behavior.ts";
 import { FIRST_ATTACHMENT_ID } from "./id-ranges.ts";
 import { JSON_API } from "./media-types.ts";
-import type { Readings } from "./readings.ts";
 import type { Attachment } from "./store/attachments.ts";
 import type { Product } from "./store/products.ts";
 import type { StorageSession } from "./store/sessions.ts";
@@ -20,9 +20,9 @@ const FIELDS = {
 } as const;
 
 /** An attachment: its file id and every field, `null` where it was never set. */
-export function attachmentResource(attachment: Attachment, readings: Readings): Resource {
+export function attachmentResource(attachment: Attachment, behavior: Behavior): Resource {
   const fields = FIELDS[attachment.kind].map((name) => [name, attachment.attributes[name] ?? null]);
-  const id = readings.dataId === "file" ? attachment.fileId : FIRST_ATTACHMENT_ID + attachment.number;
+  const id = behavior.dataId === "file" ? attachment.fileId : FIRST_ATTACHMENT_ID + attachment.number;
   return {
     type: attachment.kind,
     id: String(id),
@@ -66,7 +66,7 @@ export function credentialResource(
 }
 
 /** A product, with the draft it came from where there is one. */
-export function productResource(product: Product, { relationships }: Readings): Resource {
+export function productResource(product: Product, { relationships }: Behavior): Resource {
   const draft = product.draftId === null ? null : { type: "draft", id: String(product.draftId) };
   return {
     type: "product",

@@ -1,5 +1,7 @@
 import type { Hono } from "hono";
 import type { z } from "zod";
+import { type ApiError, apiError } from "./api-error.ts";
+import type { Behavior } from "./behavior.ts";
 import {
   ProductFileCreate,
   ProductFileUpdate,
@@ -7,19 +9,12 @@ import {
   PromotionalFileUpdate,
 } from "./body-schemas.ts";
 import { answer, attachmentResource } from "./documents.ts";
-import type { Env, RequestContext, World } from "./env.ts";
+import type { Env, RequestContext, SandboxContext } from "./env.ts";
 import { existedBefore } from "./id-ranges.ts";
 import { readPathId } from "./path-ids.ts";
-import type { Readings } from "./readings.ts";
-import { type Refusal, refuse } from "./refusal.ts";
 import { readDocument, readUnusedBody } from "./request-body.ts";
 import { addPath } from "./routing.ts";
-import type {
-  Attachment,
-  AttachmentAttributes,
-  AttachmentKind,
-  AttachmentPlace,
-} from "./store/attachments.ts";
+import type { Attachment, AttachmentAttributes, AttachmentKey, AttachmentKind } from "./store/attachments.ts";
 import { viewUpload } from "./upload-status.ts";
 import { checkDocument } from "./violations.ts";
 
@@ -27,9 +22,9 @@ import { checkDocument } from "./violations.ts";
 interface FileKind {
   readonly kind: AttachmentKind;
   readonly path: string;
-  readCreate(document: unknown, readings: Readings): { fileId: number; attributes: AttachmentAttributes };
+  readCreate(document: unknown, behavior: Behavior): { fileId: number; attributes: AttachmentAttributes };
   /** `undefined`: the document names no attribute. */
-  readUpdate(document: unknown, readings: Readings): AttachmentAttributes | undefined;
+  readUpdate(document: unknown, behavior: Behavior): AttachmentAttributes | undefined;
 }
 
 const KINDS: readonly FileKind[] = [
@@ -58,12 +53,12 @@ function makeKind(rule: {
   return {
     kind: rule.kind,
     path: rule.path,
-    readCreate(document, readings) {
-      const { file_id: fileId, ...fields } = checkDocument(rule.create, document, readings).data.attributes;
+    readCreate(document, behavior) {
+      const { file_id: fileId, ...fields } = checkDocument(rule.create, document, behavior).data.attributes;
       return { fileId, attributes: present(fields) };
     },
-    readUpdate(document, readings) {
-      const attributes = present(checkDocument(rule.update, document, readings)?.data?.attributes ?? {});
+    readUpdate(document, behavior) {
+      const attributes = present(checkDocument(rule.update, document, behavior)?.data?.attributes ?? {});
       return Object.keys(attributes).length === 0 ? undefined : attributes;
     },
   };
@@ -77,27 +72,31 @@ function present(fields: Fields): AttachmentAttributes {
 }
 
 /** Puts the eight method-and-path pairs of draft files in place (document, 4.1 and 4.2). */
-export function addDraftPaths(app: Hono<Env>, world: World): void {
+export function addDraftPaths(app: Hono<Env>, sandbox: SandboxContext): void {
   for (const kind of KINDS) {
     const collection = `/api/drafts/:draft_id/${kind.path}`;
-    const update = (c: RequestContext) => updateAttachment(c, world, kind);
-    addPath(app, collection, { POST: (c) => createAttachment(c, world, kind) });
+    const update = (c: RequestContext) => updateAttachment(c, sandbox, kind);
+    addPath(app, collection, { POST: (c) => createAttachment(c, sandbox, kind) });
     addPath(app, `${collection}/:id`, {
       PATCH: update,
-      ...(world.settings.readings.put === "refused" ? {} : { PUT: update }),
-      DELETE: (c) => deleteAttachment(c, world, kind),
+      ...(sandbox.settings.behavior.put === "refused" ? {} : { PUT: update }),
+      DELETE: (c) => deleteAttachment(c, sandbox, kind),
     });
   }
 }
 
-async function createAttachment(c: RequestContext, world: World, kind: FileKind): Promise<Response> {
-  const { settings, store } = world;
+async function createAttachment(
+  c: RequestContext,
+  sandbox: SandboxContext,
+  kind: FileKind,
+): Promise<Response> {
+  const { settings, store } = sandbox;
   const draftId = readPathId(c, "draft_id");
   const document = await readDocument(c, settings);
-  checkDraft(world, draftId);
-  const { fileId, attributes } = kind.readCreate(document, settings.readings);
-  if (!fileExists(world, fileId)) {
-    throw refuse({
+  checkDraft(sandbox, draftId);
+  const { fileId, attributes } = kind.readCreate(document, settings.behavior);
+  if (!fileExists(sandbox, fileId)) {
+    throw apiError({
       status: 422,
       code: "no-such-file",
       detail: `There is no uploaded file ${fileId}.`,
@@ -105,16 +104,20 @@ async function createAttachment(c: RequestContext, world: World, kind: FileKind)
     });
   }
   const place = { draftId, kind: kind.kind, fileId };
-  const attachment = store.attachments.add(place, attributes) ?? attachAgain(world, place, attributes);
-  return answerAttachment(world, attachment, settings.readings.createStatus);
+  const attachment = store.attachments.add(place, attributes) ?? attachAgain(sandbox, place, attributes);
+  return respondWithAttachment(sandbox, attachment, settings.behavior.createStatus);
 }
 
-/** @throws Refusal 409 or 422, as the readings have it. */
-function attachAgain(world: World, place: AttachmentPlace, attributes: AttachmentAttributes): Attachment {
-  const reading = world.settings.readings.doubleAttach;
-  const attachment = reading === "accepted" ? world.store.attachments.change(place, attributes) : undefined;
+/** @throws ApiError 409 or 422, as the behavior settings say. */
+function attachAgain(
+  sandbox: SandboxContext,
+  place: AttachmentKey,
+  attributes: AttachmentAttributes,
+): Attachment {
+  const reading = sandbox.settings.behavior.doubleAttach;
+  const attachment = reading === "accepted" ? sandbox.store.attachments.change(place, attributes) : undefined;
   if (attachment !== undefined) return attachment;
-  throw refuse({
+  throw apiError({
     status: reading === "invalid" ? 422 : 409,
     code: "already-attached",
     detail: `File ${place.fileId} is attached to draft ${place.draftId} already.`,
@@ -122,25 +125,29 @@ function attachAgain(world: World, place: AttachmentPlace, attributes: Attachmen
   });
 }
 
-async function updateAttachment(c: RequestContext, world: World, kind: FileKind): Promise<Response> {
-  const { settings, store } = world;
-  const place = readPlace(c, kind);
+async function updateAttachment(
+  c: RequestContext,
+  sandbox: SandboxContext,
+  kind: FileKind,
+): Promise<Response> {
+  const { settings, store } = sandbox;
+  const place = readKey(c, kind);
   const document = await readDocument(c, settings);
-  checkDraft(world, place.draftId);
+  checkDraft(sandbox, place.draftId);
   const found = store.attachments.find(place);
   if (found === undefined) throw notAttached(place);
-  const attributes = kind.readUpdate(document, settings.readings);
-  if (attributes === undefined && settings.readings.probe === "rejected") {
-    throw refuse({
+  const attributes = kind.readUpdate(document, settings.behavior);
+  if (attributes === undefined && settings.behavior.probe === "rejected") {
+    throw apiError({
       status: 422,
       code: "nothing-to-update",
       detail: "An update must name at least one attribute.",
       source: { pointer: "" },
     });
   }
-  const attachment = carryOutUpdate(world, { found, attributes, method: c.env.incoming.method });
+  const attachment = applyUpdate(sandbox, { found, attributes, method: c.env.incoming.method });
   if (attachment === undefined) throw notAttached(place);
-  return answerAttachment(world, attachment, settings.readings.updateStatus);
+  return respondWithAttachment(sandbox, attachment, settings.behavior.updateStatus);
 }
 
 interface Update {
@@ -150,10 +157,10 @@ interface Update {
   readonly method: string | undefined;
 }
 
-/** As the readings have it. */
-function carryOutUpdate(world: World, { found, attributes, method }: Update): Attachment | undefined {
-  const { attachments } = world.store;
-  const { put, probe } = world.settings.readings;
+/** As the behavior settings say. */
+function applyUpdate(sandbox: SandboxContext, { found, attributes, method }: Update): Attachment | undefined {
+  const { attachments } = sandbox.store;
+  const { put, probe } = sandbox.settings.behavior;
   const replaces = method === "PUT" && put === "replaces";
   if (replaces || (attributes === undefined && probe === "clears")) {
     return attachments.replace(found, attributes ?? {});
@@ -161,25 +168,29 @@ function carryOutUpdate(world: World, { found, attributes, method }: Update): At
   return attributes === undefined ? found : attachments.change(found, attributes);
 }
 
-async function deleteAttachment(c: RequestContext, world: World, kind: FileKind): Promise<Response> {
-  const place = readPlace(c, kind);
-  await readUnusedBody(c, world.settings);
-  checkDraft(world, place.draftId);
-  if (!world.store.attachments.remove(place)) throw notAttached(place);
-  return answer(world.settings.readings.deleteStatus, { meta: {} });
+async function deleteAttachment(
+  c: RequestContext,
+  sandbox: SandboxContext,
+  kind: FileKind,
+): Promise<Response> {
+  const place = readKey(c, kind);
+  await readUnusedBody(c, sandbox.settings);
+  checkDraft(sandbox, place.draftId);
+  if (!sandbox.store.attachments.remove(place)) throw notAttached(place);
+  return answer(sandbox.settings.behavior.deleteStatus, { meta: {} });
 }
 
-function readPlace(c: RequestContext, kind: FileKind): AttachmentPlace {
+function readKey(c: RequestContext, kind: FileKind): AttachmentKey {
   return { draftId: readPathId(c, "draft_id"), kind: kind.kind, fileId: readPathId(c, "id") };
 }
 
-function answerAttachment(world: World, attachment: Attachment, status: number): Response {
-  return answer(status, { data: attachmentResource(attachment, world.settings.readings) });
+function respondWithAttachment(sandbox: SandboxContext, attachment: Attachment, status: number): Response {
+  return answer(status, { data: attachmentResource(attachment, sandbox.settings.behavior) });
 }
 
-function checkDraft(world: World, draftId: number): void {
-  if (draftExists(world, draftId)) return;
-  throw refuse({
+function checkDraft(sandbox: SandboxContext, draftId: number): void {
+  if (draftExists(sandbox, draftId)) return;
+  throw apiError({
     status: 404,
     code: "no-such-draft",
     detail: `There is no draft ${draftId}.`,
@@ -187,8 +198,8 @@ function checkDraft(world: World, draftId: number): void {
   });
 }
 
-function notAttached(place: AttachmentPlace): Refusal {
-  return refuse({
+function notAttached(place: AttachmentKey): ApiError {
+  return apiError({
     status: 404,
     code: "not-attached",
     detail: `File ${place.fileId} is not attached to draft ${place.draftId}.`,
@@ -197,14 +208,14 @@ function notAttached(place: AttachmentPlace): Refusal {
 }
 
 /** Whether there is a draft of that id. */
-export function draftExists(world: World, draftId: number): boolean {
-  const { drafts } = world.settings;
+export function draftExists(sandbox: SandboxContext, draftId: number): boolean {
+  const { drafts } = sandbox.settings;
   return drafts === "any" ? draftId > 0 : drafts.has(draftId);
 }
 
 /** A file existed before the sandbox, or an upload that succeeded made it. */
-function fileExists(world: World, fileId: number): boolean {
-  const { settings, store } = world;
+function fileExists(sandbox: SandboxContext, fileId: number): boolean {
+  const { settings, store } = sandbox;
   if (existedBefore(fileId, settings.files)) return true;
   const upload = store.uploads.findByFile(fileId);
   return upload !== undefined && viewUpload(upload, settings).status === "success";

@@ -1,8 +1,8 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
-import type { Arrival } from "./arrivals.ts";
 import type { Sending } from "./faults/gate.ts";
 import type { Settings } from "./options.ts";
+import type { RequestLogEntry } from "./request-log.ts";
 import type { Blobs } from "./storage/blobs.ts";
 import type { Store } from "./store/store.ts";
 
@@ -11,7 +11,7 @@ export interface Env {
   Bindings: HttpBindings;
   Variables: {
     /** Filled in on the way; written before the answer leaves. */
-    arrival: Arrival;
+    entry: RequestLogEntry;
     /** What a fault sends in place of the answer. */
     sending?: Sending;
   };
@@ -21,7 +21,7 @@ export interface Env {
 export type RequestContext = Context<Env>;
 
 /** Everything the routes work on. */
-export interface World {
+export interface SandboxContext {
   readonly settings: Settings;
   readonly store: Store;
   readonly blobs: Blobs;

@@ -1,10 +1,10 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { MiddlewareHandler } from "hono";
+import { type ApiError, apiError } from "./api-error.ts";
 import type { Env } from "./env.ts";
 import { JSON_API, parseAccept, VERSION, VERSION_PARAMETER } from "./media-types.ts";
 import type { Settings } from "./options.ts";
 import { makeRateWindow, type RateVerdict } from "./rate-window.ts";
-import { type Refusal, refuse } from "./refusal.ts";
 
 /**
  * The first check of every request to the service: the rate bound (429).
@@ -15,8 +15,8 @@ import { type Refusal, refuse } from "./refusal.ts";
 export function makeRateGate(bound: { limit: number; windowMs: number }): MiddlewareHandler<Env> {
   const window = makeRateWindow(bound);
   return async (c, next) => {
-    if (c.get("arrival").side === "storage") return next();
-    const verdict = window.arrive(c.get("arrival").monotonic);
+    if (c.get("entry").side === "storage") return next();
+    const verdict = window.arrive(c.get("entry").monotonic);
     const headers = rateHeaders(bound, verdict);
     if (!verdict.admitted) throw tooManyRequests(bound, verdict, headers);
     await next();
@@ -50,8 +50,8 @@ function tooManyRequests(
   bound: { limit: number; windowMs: number },
   verdict: RateVerdict,
   headers: Record<string, string>,
-): Refusal {
-  return refuse(
+): ApiError {
+  return apiError(
     {
       status: 429,
       code: "too-many-requests",
@@ -65,7 +65,7 @@ function tooManyRequests(
 function checkKey(header: string | undefined, key: string): void {
   const given = /^token +(\S+)$/i.exec(header ?? "")?.[1];
   if (given !== undefined && timingSafeEqual(digest(given), digest(key))) return;
-  throw refuse(
+  throw apiError(
     {
       status: 401,
       code: "unauthorized",
@@ -91,9 +91,9 @@ function checkVersion(header: string | undefined, settings: Settings): void {
   );
   const known = new Set([VERSION_PARAMETER, "q"]);
   const exact = versions.filter(({ parameters }) => [...parameters.keys()].every((name) => known.has(name)));
-  const accepted = settings.readings.mediaTypes === "strict" ? exact : versions;
+  const accepted = settings.behavior.mediaTypes === "strict" ? exact : versions;
   if (accepted.length > 0) return;
-  throw refuse({
+  throw apiError({
     status: 406,
     code: ranges.length > 0 ? "unknown-version" : "not-acceptable",
     detail: `The header Accept must be: ${JSON_API}; ${VERSION_PARAMETER}=${VERSION}.`,

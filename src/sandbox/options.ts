@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { Arrival } from "./arrivals.ts";
+import { type Behavior, BehaviorSchema } from "./behavior.ts";
 import type { FaultRules } from "./faults/rules.ts";
-import { type Readings, ReadingsSchema } from "./readings.ts";
+import type { RequestLogEntry } from "./request-log.ts";
 import { SandboxError } from "./sandbox-error.ts";
 
 /** What a sandbox is started with. Only `key` is needed. */
@@ -21,9 +21,9 @@ export interface SandboxOptions {
   /** At most `limit` arrivals in any window of `windowMs`; one more is answered 429. Absent: no bound. */
   rate?: { limit: number; windowMs: number } | undefined;
   /** NDJSON file that is appended to, or a sink. Absent: nothing is logged. */
-  log?: string | ((arrival: Arrival) => void);
+  log?: string | ((entry: RequestLogEntry) => void);
   /** The switches that differ from the defaults. */
-  readings?: Partial<Readings>;
+  behavior?: Partial<Behavior>;
   /** How long an upload is queued and then processed, half and half. Default 50; 0 ends it at once. */
   uploadProcessingMs?: number;
   /** How long storage credentials are good for. Default one hour. */
@@ -44,7 +44,7 @@ export interface Settings {
   readonly files: ReadonlySet<number> | "any";
   readonly products: ReadonlySet<number> | "any";
   readonly rate: { readonly limit: number; readonly windowMs: number } | undefined;
-  readonly readings: Readings;
+  readonly behavior: Behavior;
   readonly uploadProcessingMs: number;
   readonly credentialsLifetimeMs: number;
   readonly maxBodyBytes: number;
@@ -63,7 +63,7 @@ const OptionsSchema = z.object({
   files: ids,
   products: ids,
   rate: z.object({ limit: z.int().positive(), windowMs: z.number().positive() }).optional(),
-  readings: ReadingsSchema.prefault({}),
+  behavior: BehaviorSchema.prefault({}),
   uploadProcessingMs: z.number().nonnegative().default(50),
   credentialsLifetimeMs: z.number().nonnegative().default(3_600_000),
   maxBodyBytes: z.int().positive().default(1_048_576),
@@ -92,7 +92,7 @@ export function compileOptions(options: SandboxOptions): Settings {
     drafts: asSet(drafts),
     files: asSet(files),
     products:
-      products === "any" && rest.readings.unknownProducts === "missing" ? new Set<number>() : asSet(products),
+      products === "any" && rest.behavior.unknownProducts === "missing" ? new Set<number>() : asSet(products),
     faults: options.faults,
     now: options.now ?? Date.now,
   });

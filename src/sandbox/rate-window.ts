@@ -1,21 +1,21 @@
-/** What the window says about one arrival. */
+/** What the window says about one request. */
 export interface RateVerdict {
   readonly admitted: boolean;
   /** How many more arrivals would be admitted right now. */
   readonly remaining: number;
-  /** Milliseconds after which an arrival is admitted, if none comes before. 0 while `remaining` is positive. */
+  /** Milliseconds after which a request is admitted, if none comes before. 0 while `remaining` is positive. */
   readonly retryAfterMs: number;
 }
 
 /** A bound on arrivals over a true sliding window. */
 export interface RateWindow {
-  /** Counts an arrival at a monotonic time in milliseconds. Times never go back. */
+  /** Counts a request at a monotonic time in milliseconds. Times never go back. */
   arrive(at: number): RateVerdict;
 }
 
 /**
  * Bounds arrivals to `limit` in any half-open window of `windowMs`. Refused arrivals count as well, so a client
- * that keeps knocking stays out. The verdict depends on the arrival `limit` places back and on nothing else:
+ * that keeps knocking stays out. The verdict depends on the request `limit` places back and on nothing else:
  *
  *     limit 3    a . b c . . . d        d is admitted when d - a >= windowMs
  */

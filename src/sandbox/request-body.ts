@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
+import { apiError } from "./api-error.ts";
 import type { RequestContext } from "./env.ts";
 import { JSON_API, parseMediaType } from "./media-types.ts";
 import type { Settings } from "./options.ts";
-import { refuse } from "./refusal.ts";
 
 /** The connection ended before the request was whole. There is nobody left to answer. */
 export class BrokenOff extends Error {
@@ -35,22 +35,22 @@ export function hasBody(incoming: IncomingMessage): boolean {
 /**
  * Reads the JSON document of a request; `undefined` when it has no body.
  *
- * @throws Refusal 415 for another media type, 413 beyond the limit, 400 for what is not JSON in UTF-8.
+ * @throws ApiError 415 for another media type, 413 beyond the limit, 400 for what is not JSON in UTF-8.
  */
 export async function readDocument(c: RequestContext, settings: Settings): Promise<unknown> {
   const { incoming } = c.env;
   if (!hasBody(incoming)) return undefined;
   checkContentType(incoming.headers["content-type"], settings);
   const bytes = await readWithin(incoming, settings.maxBodyBytes);
-  const arrival = c.get("arrival");
+  const entry = c.get("entry");
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    arrival.body = text;
+    entry.body = text;
     const document: unknown = JSON.parse(text);
-    arrival.body = document;
+    entry.body = document;
     return document;
   } catch {
-    throw refuse({ status: 400, code: "malformed-json", detail: "The body is not JSON in UTF-8." });
+    throw apiError({ status: 400, code: "malformed-json", detail: "The body is not JSON in UTF-8." });
   }
 }
 
@@ -58,7 +58,7 @@ export async function readDocument(c: RequestContext, settings: Settings): Promi
 export async function readUnusedBody(c: RequestContext, settings: Settings): Promise<void> {
   if (!hasBody(c.env.incoming)) return;
   const bytes = await readWithin(c.env.incoming, settings.maxBodyBytes);
-  c.get("arrival").body = bytes.toString("utf8");
+  c.get("entry").body = bytes.toString("utf8");
 }
 
 /** Reads the body of a request that may be carried out later, when its connection is gone. For the log as well. */
@@ -68,9 +68,9 @@ export async function holdBody(c: RequestContext, settings: Settings): Promise<v
   held.set(c.env.incoming, bytes);
   const text = bytes.toString("utf8");
   try {
-    c.get("arrival").body = JSON.parse(text);
+    c.get("entry").body = JSON.parse(text);
   } catch {
-    c.get("arrival").body = text;
+    c.get("entry").body = text;
   }
 }
 
@@ -82,8 +82,8 @@ export async function drainBody(incoming: IncomingMessage): Promise<void> {
 function checkContentType(header: string | undefined, settings: Settings): void {
   const type = header === undefined ? undefined : parseMediaType(header);
   const refused = (detail: string) =>
-    refuse({ status: 415, code: "unsupported-media-type", detail, source: { header: "Content-Type" } });
-  const { mediaTypes } = settings.readings;
+    apiError({ status: 415, code: "unsupported-media-type", detail, source: { header: "Content-Type" } });
+  const { mediaTypes } = settings.behavior;
   if (mediaTypes === "lenient" && type?.name === "application/json") return;
   if (type?.name !== JSON_API) throw refused(`The body must be ${JSON_API}.`);
   if (mediaTypes === "strict" && type.parameters.size > 0) {
@@ -93,7 +93,7 @@ function checkContentType(header: string | undefined, settings: Settings): void 
 
 async function readWithin(incoming: IncomingMessage, limit: number): Promise<Buffer> {
   const tooLarge = () =>
-    refuse({
+    apiError({
       status: 413,
       code: "body-too-large",
       detail: `The body is larger than ${limit} bytes.`,

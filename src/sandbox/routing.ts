@@ -1,6 +1,6 @@
 import type { Hono } from "hono";
+import { apiError } from "./api-error.ts";
 import type { Env, RequestContext } from "./env.ts";
-import { refuse } from "./refusal.ts";
 
 /** What answers one method on a path. */
 export type Handler = (c: RequestContext) => Response | Promise<Response>;
@@ -13,7 +13,7 @@ export function addPath(app: Hono<Env>, path: string, methods: Methods): void {
   const allowed = Object.keys(methods).flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
   for (const [method, handler] of Object.entries(methods)) app.on(method, path, handler);
   app.all(path, (c) => {
-    throw refuse(
+    throw apiError(
       {
         status: 405,
         code: "method-not-allowed",

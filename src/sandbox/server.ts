@@ -2,17 +2,17 @@ import { setMaxListeners } from "node:events";
 import { createServer, type Server } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { makeApp } from "./app.ts";
-import { openArrivalLog } from "./arrivals.ts";
 import { compileOptions, type SandboxOptions } from "./options.ts";
+import { openRequestLog } from "./request-log.ts";
 import { SandboxError } from "./sandbox-error.ts";
 import { makeControl, type SandboxControl } from "./state.ts";
 import { openBlobs } from "./storage/blobs.ts";
 import { openStore } from "./store/store.ts";
 
-export type { Arrival, ArrivalFault } from "./arrivals.ts";
+export { type Behavior, BehaviorSchema } from "./behavior.ts";
 export { type FaultRules, FaultRulesSchema } from "./faults/rules.ts";
 export type { SandboxOptions } from "./options.ts";
-export { type Readings, ReadingsSchema } from "./readings.ts";
+export type { LoggedFault, RequestLogEntry } from "./request-log.ts";
 export { SandboxError } from "./sandbox-error.ts";
 export type { SandboxControl, SandboxState } from "./state.ts";
 
@@ -36,12 +36,12 @@ const KEEP_ALIVE_MS = 120_000;
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const settings = compileOptions(options);
-  const log = openArrivalLog(options.log);
+  const log = openRequestLog(options.log);
   const store = openStore(options.db);
   const closing = new AbortController();
   setMaxListeners(0, closing.signal);
-  const world = { settings, store, blobs: openBlobs(options.db), closing: closing.signal };
-  const { server, settled } = makeServer(makeApp(world, log));
+  const sandbox = { settings, store, blobs: openBlobs(options.db), closing: closing.signal };
+  const { server, settled } = makeServer(makeApp(sandbox, log));
   const release = () => {
     log.close();
     store.close();
@@ -55,7 +55,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   }
   let closed: Promise<void> | undefined;
   return {
-    ...makeControl(world),
+    ...makeControl(sandbox),
     url: `http://${HOST}:${port}`,
     port,
     close() {

@@ -1,7 +1,7 @@
-import type { World } from "./env.ts";
-import { lookUpProduct } from "./products.ts";
+import type { SandboxContext } from "./env.ts";
+import { readProduct } from "./products.ts";
 import { SandboxError } from "./sandbox-error.ts";
-import type { Attachment, AttachmentAttributes, AttachmentPlace } from "./store/attachments.ts";
+import type { Attachment, AttachmentAttributes, AttachmentKey } from "./store/attachments.ts";
 import type { Product } from "./store/products.ts";
 import { type UploadView, viewUpload } from "./upload-status.ts";
 
@@ -18,18 +18,18 @@ export interface SandboxState {
 export interface SandboxControl {
   state(): SandboxState;
   /** @throws SandboxError `already-attached`. */
-  attach(place: AttachmentPlace, attributes?: AttachmentAttributes): void;
+  attach(place: AttachmentKey, attributes?: AttachmentAttributes): void;
   /** Sets the named attributes. @throws SandboxError `not-attached`. */
-  edit(place: AttachmentPlace, attributes: AttachmentAttributes): void;
+  edit(place: AttachmentKey, attributes: AttachmentAttributes): void;
   /** @throws SandboxError `not-attached`. */
-  detach(place: AttachmentPlace): void;
+  detach(place: AttachmentKey): void;
   /** @throws SandboxError `no-such-product`. */
   removeProduct(id: number): void;
 }
 
 /** The control surface of a running sandbox. */
-export function makeControl(world: World): SandboxControl {
-  const { settings, store } = world;
+export function makeControl(sandbox: SandboxContext): SandboxControl {
+  const { settings, store } = sandbox;
   return {
     state: () => ({
       attachments: store.attachments.list(),
@@ -49,7 +49,7 @@ export function makeControl(world: World): SandboxControl {
       if (!store.attachments.remove(place)) throw notAttached(place);
     },
     removeProduct(id) {
-      if (lookUpProduct(world, id) === undefined) {
+      if (readProduct(sandbox, id) === undefined) {
         throw failed("no-such-product", `There is no product ${id}.`, "See state().products.");
       }
       store.products.remove(id);
@@ -57,11 +57,11 @@ export function makeControl(world: World): SandboxControl {
   };
 }
 
-function named(place: AttachmentPlace): string {
+function named(place: AttachmentKey): string {
   return `The ${place.kind} ${place.fileId} of draft ${place.draftId}`;
 }
 
-function notAttached(place: AttachmentPlace): SandboxError {
+function notAttached(place: AttachmentKey): SandboxError {
   return failed("not-attached", `${named(place)} is not attached.`, "See state().attachments.");
 }
 

@@ -1,20 +1,20 @@
 import type { z } from "zod";
-import type { Readings } from "./readings.ts";
-import { type Problem, Refusal } from "./refusal.ts";
+import { ApiError, type Problem } from "./api-error.ts";
+import type { Behavior } from "./behavior.ts";
 
 /**
  * Checks a request document against its payload table.
  *
- * Members that the table does not list are violations or left out, as the readings have it.
+ * Members that the table does not list are violations or left out, as the behavior settings say.
  *
- * @throws Refusal 422 with every violation. A pointer names the offending value; where a value is missing it names the
+ * @throws ApiError 422 with every violation. A pointer names the offending value; where a value is missing it names the
  * nearest part of the document that exists, since a pointer "MUST point to a value in the request document that exists"
  * (JSON:API 1.1, error objects), and the detail names what is missing.
  */
 export function checkDocument<Schema extends z.ZodType>(
   schema: Schema,
   document: unknown,
-  { unknownAttributes }: Pick<Readings, "unknownAttributes">,
+  { unknownAttributes }: Pick<Behavior, "unknownAttributes">,
 ): z.output<Schema> {
   const parsed = schema.safeParse(document);
   if (parsed.success) return parsed.data;
@@ -25,7 +25,7 @@ export function checkDocument<Schema extends z.ZodType>(
   }
   const [first, ...others] = parsed.error.issues.flatMap((issue) => problemsOf(issue, document));
   if (first === undefined) throw parsed.error;
-  throw new Refusal([first, ...others]);
+  throw new ApiError([first, ...others]);
 }
 
 /** A copy without the members that the schema does not know. */

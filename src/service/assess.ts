@@ -1,16 +1,16 @@
 import { errors } from "undici";
 import { messageOf, systemCodeOf } from "../model/errors.ts";
 import type { ApiError, CallFailure } from "../model/outcome.ts";
-import type { AnswerBody } from "./answer-body.ts";
-import { readAnswerBody } from "./answer-body.ts";
 import type { Call } from "./calls.ts";
-import type { Answer, Exchange } from "./exchange-handler.ts";
+import type { Exchange, HttpResponse } from "./exchange-handler.ts";
 import type { FailureCode } from "./failures.ts";
 import { codeOfStatus, describeFailure } from "./failures.ts";
 import { isErrorDocument, isJsonApiDocument, readErrors } from "./json-api.ts";
 import type { Redactor } from "./redact.ts";
+import type { ResponseBody } from "./response-body.ts";
+import { readResponseBody } from "./response-body.ts";
 import type { CallClass, Evidence, Verdict } from "./retry-policy.ts";
-import { judge } from "./retry-policy.ts";
+import { classify } from "./retry-policy.ts";
 
 /** One attempt, judged. `isDocument`: a JSON:API document came back, so the service itself was reached. A `value` is there whenever the outcome is `done`, a `failure` whenever it is not. */
 export type Attempt<T> = { readonly evidence: Evidence["type"]; readonly isDocument: boolean } & (
@@ -23,7 +23,7 @@ export type Attempt<T> = { readonly evidence: Evidence["type"]; readonly isDocum
 );
 
 /** What an exchange shows: the evidence that is judged, and the words for it. */
-interface Finding<T> {
+interface Assessment<T> {
   readonly evidence: Evidence;
   readonly code: FailureCode;
   readonly status?: number | undefined;
@@ -35,13 +35,19 @@ interface Finding<T> {
 
 /** Judges how an exchange ended: what it proves, whether to try again, what must stop. */
 export function assess<T>(exchange: Exchange, call: Call<T>, redactor: Redactor): Attempt<T> {
-  const body = exchange.type === "answer" ? readAnswerBody(exchange.answer, redactor) : undefined;
-  const finding = find(exchange, call, body);
-  const verdict = judge(call.callClass, finding.evidence);
-  const evidence = finding.evidence.type;
-  if (verdict.outcome === "done" && finding.value !== undefined && finding.status !== undefined) {
+  const body = exchange.type === "answer" ? readResponseBody(exchange.answer, redactor) : undefined;
+  const assessment = assessExchange(exchange, call, body);
+  const verdict = classify(call.callClass, assessment.evidence);
+  const evidence = assessment.evidence.type;
+  if (verdict.outcome === "done" && assessment.value !== undefined && assessment.status !== undefined) {
     const isDocument = body?.type === "json" && (call.callClass !== "detach" || isJsonApiDocument(body));
-    return { outcome: "done", status: finding.status, value: finding.value.value, evidence, isDocument };
+    return {
+      outcome: "done",
+      status: assessment.status,
+      value: assessment.value.value,
+      evidence,
+      isDocument,
+    };
   }
   return {
     // Without a value there is no proof.
@@ -50,21 +56,25 @@ export function assess<T>(exchange: Exchange, call: Call<T>, redactor: Redactor)
     evidence,
     isDocument: isJsonApiDocument(body),
     failure: describeFailure({
-      code: finding.code,
+      code: assessment.code,
       request: `${call.method} ${call.path}`,
       stops: verdict.stops,
-      detail: redactor.text(finding.detail ?? ""),
-      status: finding.status,
-      errors: finding.errors,
+      detail: redactor.text(assessment.detail ?? ""),
+      status: assessment.status,
+      errors: assessment.errors,
       doubt: doubtOf(call, verdict),
     }),
   };
 }
 
-function find<T>(exchange: Exchange, call: Call<T>, body: AnswerBody = { type: "empty" }): Finding<T> {
+function assessExchange<T>(
+  exchange: Exchange,
+  call: Call<T>,
+  body: ResponseBody = { type: "empty" },
+): Assessment<T> {
   switch (exchange.type) {
     case "not_sent":
-      return findNotSent(exchange.reason, exchange.error);
+      return assessNotSent(exchange.reason, exchange.error);
     case "lost":
       return {
         evidence: { type: "lost" },
@@ -73,7 +83,7 @@ function find<T>(exchange: Exchange, call: Call<T>, body: AnswerBody = { type: "
         detail: exchange.error?.message,
       };
     case "answer":
-      return findInAnswer(exchange.answer, call, body);
+      return assessResponse(exchange.answer, call, body);
   }
 }
 
@@ -82,38 +92,38 @@ const lostCodes = {
   broken: "connection-reset",
   too_large: "response-too-large",
   not_http: "not-http",
-  cut_off: "aborted-in-flight",
+  aborted: "aborted-in-flight",
 } as const;
 
 type NotSentReason = Extract<Exchange, { type: "not_sent" }>["reason"];
 
-function findNotSent(reason: NotSentReason, error: Error | undefined): Finding<never> {
+function assessNotSent(reason: NotSentReason, error: Error | undefined): Assessment<never> {
   if (reason === "interrupted") return { evidence: { type: "unreachable" }, code: "aborted" };
   const code = reason === "timeout" ? "connect-timeout" : codeOfConnectError(error);
   const type = code === "certificate-invalid" ? "certificate" : "unreachable";
   return { evidence: { type }, code, detail: error === undefined ? undefined : describeError(error) };
 }
 
-function findInAnswer<T>(answer: Answer, call: Call<T>, body: AnswerBody): Finding<T> {
+function assessResponse<T>(answer: HttpResponse, call: Call<T>, body: ResponseBody): Assessment<T> {
   const { status } = answer;
-  if (status >= 300) return findRefusal(answer, call, body);
+  if (status >= 300) return assessRefusal(answer, call, body);
   if (status === 204) {
     return { evidence: { type: "no_content" }, code: "empty-response", status, value: call.whenEmpty };
   }
   if (status !== 200 && status !== 201 && status !== 202) {
-    return findMalformed(status, "its status is none of this interface");
+    return assessMalformed(status, "its status is none of this interface");
   }
   if (body.type !== "json") {
     const saysEnough = body.type === "empty" && call.callClass === "detach" && status !== 202;
     if (saysEnough)
       return { evidence: { type: "valid" }, code: "empty-response", status, value: call.whenEmpty };
-    return findMalformed(status, call.secret === true ? "its body is not JSON" : problemOf(body));
+    return assessMalformed(status, call.secret === true ? "its body is not JSON" : problemOf(body));
   }
   const reading = call.read(body.document);
   switch (reading.type) {
     case "malformed":
       return {
-        ...findMalformed(status, reading.problem),
+        ...assessMalformed(status, reading.problem),
         errors: call.secret === true ? [] : readErrors(body.document),
       };
     case "without_id": {
@@ -129,24 +139,24 @@ function findInAnswer<T>(answer: Answer, call: Call<T>, body: AnswerBody): Findi
         detail: reading.problem,
       };
     case "valid":
-      return findValid(status, call, reading.value);
+      return assessValid(status, call, reading.value);
   }
 }
 
-function findValid<T>(status: number, call: Call<T>, value: T): Finding<T> {
+function assessValid<T>(status: number, call: Call<T>, value: T): Assessment<T> {
   const code = "accepted";
   if (status !== 202) return { evidence: { type: "valid" }, code, status, value: { value } };
   const detail = call.name === undefined ? undefined : `it names ${call.name(value)}`;
   return { evidence: { type: "accepted" }, code, status, detail, value: { value } };
 }
 
-function findMalformed(status: number, detail: string): Finding<never> {
+function assessMalformed(status: number, detail: string): Assessment<never> {
   if (status === 202) return { evidence: { type: "accepted_without_id" }, code: "accepted", status, detail };
   return { evidence: { type: "malformed" }, code: "malformed-response", status, detail };
 }
 
 /** The status decides, and for some calls whether the body is a JSON:API error document; its content only gives words. */
-function findRefusal<T>(answer: Answer, call: Call<T>, body: AnswerBody): Finding<T> {
+function assessRefusal<T>(answer: HttpResponse, call: Call<T>, body: ResponseBody): Assessment<T> {
   const { status } = answer;
   const isJsonApi = isErrorDocument(body);
   const errors = body.type === "json" ? readErrors(body.document) : [];
@@ -169,7 +179,7 @@ function findRefusal<T>(answer: Answer, call: Call<T>, body: AnswerBody): Findin
 }
 
 interface RefusalBody {
-  readonly body: AnswerBody;
+  readonly body: ResponseBody;
   readonly isJsonApi: boolean;
   readonly callClass: CallClass;
 }
@@ -184,13 +194,13 @@ function codeOfRefusal(status: number, { body, isJsonApi, callClass }: RefusalBo
   if (status >= 500 || status < 400 || isJsonApi) {
     return code === "gone" && callClass === "update" ? "not-attached" : code;
   }
-  if (callClass === "irrevocable" && code !== "conflict" && code !== "server-error")
+  if (callClass === "non_idempotent" && code !== "conflict" && code !== "server-error")
     return "unproven-refusal";
   const isPage = body.type === "text" && body.html;
   return code === "gone" || (isPage && code === "method-not-allowed") ? "wrong-base-url" : code;
 }
 
-function problemOf(body: Exclude<AnswerBody, { type: "json" }>): string {
+function problemOf(body: Exclude<ResponseBody, { type: "json" }>): string {
   switch (body.type) {
     case "empty":
       return "its body is empty";

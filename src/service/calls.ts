@@ -1,7 +1,7 @@
 import type { UploadStatus } from "../model/ports.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
 import { pickAttributes } from "../model/resource.ts";
-import type { ProductDetails, Reading, UploadCredentials } from "./documents.ts";
+import type { Parsed, ProductDetails, UploadCredentials } from "./documents.ts";
 import {
   attachDocument,
   publishDocument,
@@ -29,7 +29,7 @@ export interface Call<T> {
   /** A JSON:API document. */
   readonly body?: unknown;
   /** Reads the document of a 2xx answer. */
-  readonly read: (document: unknown) => Reading<T>;
+  readonly read: (document: unknown) => Parsed<T>;
   /** Names what an answer is about, for whoever has to look there what became of a call that was only accepted. */
   readonly name?: (value: T) => string;
   /** What an answer without a body stands for, when it stands for anything. */
@@ -101,7 +101,7 @@ export function publishCall(draftId: number, profile: ServiceProfile): Call<{ re
   return {
     method: "POST",
     path: "/api/products",
-    callClass: "irrevocable",
+    callClass: "non_idempotent",
     body: publishDocument(draftId, profile.types),
     read: (document) => readNewProduct(document, profile.types, draftId),
     name: nameProduct,
@@ -116,7 +116,7 @@ export function duplicateCall(
   return {
     method: "POST",
     path: `/api/products/${productId}/duplicate`,
-    callClass: "irrevocable",
+    callClass: "non_idempotent",
     read: (document) => readNewProduct(document, profile.types),
     name: nameProduct,
   };
@@ -138,7 +138,7 @@ export function getProductCall(
 }
 
 /** GET /api/products/:id, to know whether it is there. */
-export function lookAtProductCall(productId: number, profile: ServiceProfile): Call<null> {
+export function fetchProductCall(productId: number, profile: ServiceProfile): Call<null> {
   return {
     method: "GET",
     path: `/api/products/${productId}`,

@@ -45,7 +45,7 @@ export function uploadDocument(uploadKey: string, types: Types): unknown {
 }
 
 /** What a document says: a value, a value whose resource has no id, one that names another resource, or nothing of this interface. */
-export type Reading<T> =
+export type Parsed<T> =
   | { readonly type: "valid"; readonly value: T }
   | { readonly type: "without_id"; readonly value: T | undefined }
   | { readonly type: "another"; readonly problem: string }
@@ -98,12 +98,12 @@ export interface UploadCredentials {
 }
 
 /** Reads the resource of an answer to a call about one file. Its id is not trusted to be the file id. */
-export function readFile(document: unknown, target: FileTarget, types: Types): Reading<Attributes> {
+export function readFile(document: unknown, target: FileTarget, types: Types): Parsed<Attributes> {
   return readAttributes(document, { target, types, whenNull: undefined });
 }
 
 /** {@link readFile} of an answer to a probe. A text that is `null` has none: it is told as `""`. */
-export function readProbedFile(document: unknown, target: AskedFile, types: Types): Reading<Attributes> {
+export function readProbedFile(document: unknown, target: AskedFile, types: Types): Parsed<Attributes> {
   return readAttributes(document, { target, types, whenNull: "" });
 }
 
@@ -117,7 +117,7 @@ interface FileReading {
   readonly whenNull: string | undefined;
 }
 
-function readAttributes(document: unknown, { target, types, whenNull }: FileReading): Reading<Attributes> {
+function readAttributes(document: unknown, { target, types, whenNull }: FileReading): Parsed<Attributes> {
   const { kind } = target;
   const reading = readResource(document, typeOfFile(kind, types));
   if (reading.type === "malformed") return reading;
@@ -140,7 +140,7 @@ function isOther(named: string, asked: number | undefined): boolean {
 const detachedSchema = z.looseObject({ data: z.unknown().optional(), errors: z.never().optional() });
 
 /** Reads the answer to a detachment, which need not say more than that it is none of an error (JSON:API §Deleting). */
-export function readDetached(document: unknown, target: FileTarget, types: Types): Reading<undefined> {
+export function readDetached(document: unknown, target: FileTarget, types: Types): Parsed<undefined> {
   const parsed = detachedSchema.safeParse(document);
   if (!parsed.success) return malformed("it is no document, or one of errors");
   if (parsed.data.data == null) return { type: "valid", value: undefined };
@@ -158,7 +158,7 @@ export function readNewProduct(
   document: unknown,
   types: Types,
   draftId?: number,
-): Reading<{ readonly productId: number }> {
+): Parsed<{ readonly productId: number }> {
   const reading = readProduct(document, types);
   if (reading.type !== "valid") return reading;
   const problem = draftId === undefined ? undefined : namesAnother(reading.value, { draftId });
@@ -191,7 +191,7 @@ function namesAnother(
 }
 
 /** Reads a product and what was included with it. */
-export function readProduct(document: unknown, types: Types): Reading<ProductDetails> {
+export function readProduct(document: unknown, types: Types): Parsed<ProductDetails> {
   const reading = readResource(document, types.product);
   if (reading.type === "malformed") return reading;
   const included = compoundSchema.safeParse(document);
@@ -223,7 +223,7 @@ const uploadAttributesSchema = z.looseObject({
 });
 
 /** Reads one upload. A status that is missing is pending: it says nothing about failure. */
-export function readUpload(document: unknown, types: Types): Reading<UploadStatus> {
+export function readUpload(document: unknown, types: Types): Parsed<UploadStatus> {
   const reading = readResource(document, types.upload);
   if (reading.type === "malformed") return reading;
   if (reading.type === "without_id") return { type: "without_id", value: undefined };
@@ -245,7 +245,7 @@ export function readUpload(document: unknown, types: Types): Reading<UploadStatu
 }
 
 /** Reads a list of uploads. It may lack some that were asked for; that says nothing about them. */
-export function readUploads(document: unknown, types: Types): Reading<readonly UploadStatus[]> {
+export function readUploads(document: unknown, types: Types): Parsed<readonly UploadStatus[]> {
   const list = listSchema.safeParse(document);
   if (!list.success) return malformed("`data` is not a list");
   const uploads: UploadStatus[] = [];
@@ -275,7 +275,7 @@ const credentialAttributesSchema = z.looseObject({
 });
 
 /** Reads upload credentials. A problem names the members that are wrong, never their values. */
-export function readCredentials(document: unknown, types: Types): Reading<UploadCredentials> {
+export function readCredentials(document: unknown, types: Types): Parsed<UploadCredentials> {
   const reading = readResource(document, types.upload_credential);
   if (reading.type === "malformed") return reading;
   const parsed = credentialAttributesSchema.safeParse(reading.value.attributes);
@@ -297,7 +297,7 @@ export function readCredentials(document: unknown, types: Types): Reading<Upload
   return { type: "valid", value };
 }
 
-type Malformed = Extract<Reading<unknown>, { type: "malformed" }>;
+type Malformed = Extract<Parsed<unknown>, { type: "malformed" }>;
 
 /** Reads the one resource of a document, which must be of that type. */
 export function readResource(

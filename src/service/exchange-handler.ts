@@ -5,14 +5,14 @@ import { systemCodeOf } from "../model/errors.ts";
 import type { HeaderLookup } from "./rate-hints.ts";
 
 /** A complete answer. The body is as it came, content coding included. */
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
   readonly header: HeaderLookup;
   readonly body: Buffer;
 }
 
 /** Why no complete answer came. */
-export type LostReason = "timeout" | "broken" | "too_large" | "not_http" | "cut_off";
+export type LostReason = "timeout" | "broken" | "too_large" | "not_http" | "aborted";
 
 /** How an exchange ended, by evidence: what decides is whether a byte of the request may have been written. */
 export type Exchange =
@@ -29,10 +29,10 @@ export type Exchange =
       readonly error: Error | undefined;
       readonly status: number | undefined;
     }
-  | { readonly type: "answer"; readonly answer: Answer };
+  | { readonly type: "answer"; readonly answer: HttpResponse };
 
 /** Answers of this interface are a few kilobytes; 10 MiB is room enough for a list of uploads. */
-export const longestAnswer = 10 * 1024 * 1024;
+export const maxResponseBytes = 10 * 1024 * 1024;
 
 /** What makes an exchange end before undici ends it. */
 class ExchangeStopped extends Error {}
@@ -86,13 +86,13 @@ export class ExchangeHandler implements Dispatcher.DispatchHandler {
     if (status < 200) return;
     this.#status = status;
     this.#headers = headers;
-    if (Number(headers["content-length"] ?? 0) > longestAnswer) this.#lose("too_large");
+    if (Number(headers["content-length"] ?? 0) > maxResponseBytes) this.#lose("too_large");
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#settled) return;
     this.#length += chunk.length;
-    if (this.#length > longestAnswer) this.#lose("too_large");
+    if (this.#length > maxResponseBytes) this.#lose("too_large");
     else this.#chunks.push(chunk);
   }
 
@@ -130,9 +130,9 @@ export class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   /** Ends the exchange at once. */
-  cutOff(): void {
+  abortInFlight(): void {
     if (this.#controller === undefined) this.drain();
-    else this.#lose("cut_off");
+    else this.#lose("aborted");
   }
 
   #onDeadline(): void {

@@ -6,15 +6,15 @@ import { wait } from "../model/wait.ts";
 import type { Attempt } from "./assess.ts";
 import { assess } from "./assess.ts";
 import type { Call } from "./calls.ts";
-import type { Answer, Exchange } from "./exchange-handler.ts";
+import type { Exchange, HttpResponse } from "./exchange-handler.ts";
 import { describeFailure } from "./failures.ts";
-import type { GatePause } from "./gate.ts";
-import { failureOf, overBudget } from "./not-started.ts";
+import { callBudgetExhausted, failureOf } from "./not-started.ts";
 import { Permits } from "./permits.ts";
 import { readRateHints } from "./rate-hints.ts";
 import type { RateSlots, Slot } from "./rate-limiter.ts";
 import type { Redactor } from "./redact.ts";
-import { backoffMs, mostAttempts, RetryBudget } from "./retry-policy.ts";
+import { backoffMs, maxAttempts, RetryBudget } from "./retry-policy.ts";
+import type { Pause } from "./slow-start.ts";
 import type { HttpRequest, Transport } from "./transport.ts";
 
 /** What an {@link Executor} works with. Times in milliseconds. */
@@ -32,7 +32,7 @@ export interface ExecutorParts {
   /** Numbers in [0, 1), for jitter. */
   readonly random: () => number;
   /** Whether the service has returned a JSON:API document before. */
-  readonly hasAnswered: boolean;
+  readonly hasResponded: boolean;
 }
 
 /** The circumstances of one call. A reading call has no `beforeSend`, and may have a budget. */
@@ -47,7 +47,7 @@ export interface ExecuteOptions extends ReadOptions {
 }
 
 /** A call on its way through the executor. */
-interface Passage<T> {
+interface CallContext<T> {
   readonly call: Call<T>;
   readonly options: ExecuteOptions;
   /** The one that is made, from 1. */
@@ -58,14 +58,14 @@ interface Passage<T> {
 
 type Failed<T> = Extract<CallResult<T>, { failure: CallFailure }>;
 
-type Step<T> =
+type StepResult<T> =
   /** `pauseMs`: how long the service wants this call to wait before it is sent again. */
   | { readonly type: "attempted"; readonly attempt: Attempt<T>; readonly pauseMs: number }
   | { readonly type: "held"; readonly failure: CallFailure };
 
 /** A refusal without a word about how long doubles the pause, from one second up to this. */
-const longestUnaskedPauseMs = 30_000;
-const shortestUnaskedPauseMs = 1_000;
+const maxUnaskedPauseMs = 30_000;
+const minUnaskedPauseMs = 1_000;
 
 /**
  * From so many connections on, more calls are prepared than are under way: some are journaled while others have the connections.
@@ -80,7 +80,7 @@ const preparedPerConnection = 4;
  * ```
  *   preparation ─> rate slot ─> journal (first attempt only) ─> connection ─> dispatch ─> judge ─> release the slot
  *        ^                                                                                  │
- *        └──── backoff, or the gate ──── attempts < 3 and retry budget <── may be sent again ┘
+ *        └──── backoff, or slow start ──── attempts < 3 and retry budget <── may be sent again ┘
  * ```
  */
 export class Executor {
@@ -97,7 +97,7 @@ export class Executor {
   constructor(parts: ExecutorParts) {
     this.#parts = parts;
     const { concurrency } = parts;
-    this.#hasAnswered = parts.hasAnswered;
+    this.#hasAnswered = parts.hasResponded;
     const ahead = concurrency >= manyConnections ? preparedPerConnection : 1;
     this.#preparation = new Permits(concurrency * ahead);
     this.#connections = new Permits(concurrency);
@@ -109,19 +109,19 @@ export class Executor {
   }
 
   /** Whether the service has returned a JSON:API document: what answers there is the service, not a portal or proxy. */
-  get hasAnswered(): boolean {
+  get hasResponded(): boolean {
     return this.#hasAnswered;
   }
 
   /** Rejects only when `beforeSend` does; then nothing was sent. */
   async execute<T>(call: Call<T>, options: ExecuteOptions): Promise<CallResult<T>> {
-    const passage: Passage<T> = { call, options, attempt: 1, journal: options.beforeSend };
+    const context: CallContext<T> = { call, options, attempt: 1, journal: options.beforeSend };
     let last: Failed<T> | undefined;
     this.#budget.countCall();
-    for (; ; passage.attempt += 1) {
-      const step = await this.#step(passage, last);
+    for (; ; context.attempt += 1) {
+      const step = await this.#step(context, last);
       if (step.type === "held") return last ?? { outcome: "not_sent", failure: step.failure, attempts: 0 };
-      const attempts = passage.attempt;
+      const attempts = context.attempt;
       const { attempt, pauseMs } = step;
       if (attempt.outcome === "done") {
         const { outcome, status, value } = attempt;
@@ -129,10 +129,10 @@ export class Executor {
       }
       last = combine(call, last, { outcome: attempt.outcome, failure: attempt.failure, attempts });
       if (pauseMs > this.#parts.maxWaitMs) return this.#stopForPause(call, { last, pauseMs });
-      if (attempt.retry && attempts === mostAttempts && attempt.evidence === "unreachable")
+      if (attempt.retry && attempts === maxAttempts && attempt.evidence === "unreachable")
         return stopRun(last);
-      if (!attempt.retry || attempts === mostAttempts || options.once || !this.#budget.take()) return last;
-      // A refused call waits at the gate; anything else backs off.
+      if (!attempt.retry || attempts === maxAttempts || options.once || !this.#budget.take()) return last;
+      // A refused call waits at slow start; anything else backs off.
       if (attempt.outcome !== "rejected" && !(await this.#backOff(attempts, options.signal))) return last;
     }
   }
@@ -162,17 +162,17 @@ export class Executor {
     this.#parts.slots.close();
   }
 
-  async #step<T>(passage: Passage<T>, last: Failed<T> | undefined): Promise<Step<T>> {
-    const { call, options } = passage;
+  async #step<T>(context: CallContext<T>, last: Failed<T> | undefined): Promise<StepResult<T>> {
+    const { call, options } = context;
     await this.#preparation.take();
     try {
-      if (options.budget?.take() === false) return { type: "held", failure: overBudget(call) };
+      if (options.budget?.take() === false) return { type: "held", failure: callBudgetExhausted(call) };
       const signal = waitingSignal(options, last);
       for (;;) {
         const grant = await this.#parts.slots.acquire(signal);
         if (grant.type !== "slot")
           return { type: "held", failure: failureOf(grant, call, this.#parts.clock.now()) };
-        const step = await this.#useSlot(passage, { slot: grant.slot, signal });
+        const step = await this.#useSlot(context, { slot: grant.slot, signal });
         if (step !== undefined) return step;
       }
     } finally {
@@ -182,20 +182,20 @@ export class Executor {
 
   /**
    * The journal is written while the slot is held, so that a crash leaves few calls in doubt; and what only a person could
-   * settle is written down when nothing is left to come but the dispatch. `undefined` when nothing was sent, since the gate has
+   * settle is written down when nothing is left to come but the dispatch. `undefined` when nothing was sent, since slow start has
    * closed meanwhile: the slot is given back then.
    */
   async #useSlot<T>(
-    passage: Passage<T>,
+    context: CallContext<T>,
     { slot, signal }: { readonly slot: Slot; readonly signal: AbortSignal },
-  ): Promise<Step<T> | undefined> {
-    const isStoredLast = passage.call.callClass === "irrevocable";
-    if (!isStoredLast) await store(passage, slot);
+  ): Promise<StepResult<T> | undefined> {
+    const isStoredLast = context.call.callClass === "non_idempotent";
+    if (!isStoredLast) await store(context, slot);
     await this.#connections.take();
     try {
-      if (isStoredLast) await store(passage, slot);
+      if (isStoredLast) await store(context, slot);
       if (!signal.aborted && !this.#draining && this.#parts.slots.isOpen())
-        return await this.#send(passage, slot);
+        return await this.#send(context, slot);
       slot.cancel();
       return undefined;
     } finally {
@@ -203,21 +203,21 @@ export class Executor {
     }
   }
 
-  async #send<T>({ call, options, attempt }: Passage<T>, slot: Slot): Promise<Step<T>> {
+  async #send<T>({ call, options, attempt }: CallContext<T>, slot: Slot): Promise<StepResult<T>> {
     const { clock, transport, emit, redactor, settleDelayMs } = this.#parts;
     const startedAt = clock.monotonic();
     this.#dispatched += 1;
     const exchange = await transport.exchange(requestOf(call));
     options.onExchange?.(exchange, clock.monotonic() - startedAt);
-    const judged = assess(exchange, call, redactor);
-    this.#noteAnswer(judged);
-    // Before the slot and the connection are free: the next call must find the gate closed.
+    const assessed = assess(exchange, call, redactor);
+    this.#noteAnswer(assessed);
+    // Before the slot and the connection are free: the next call must find slow start closed.
     const pauseMs = exchange.type === "answer" ? this.#takeHints(exchange.answer) : 0;
     slot.release({
       holdMs: exchange.type === "lost" ? settleDelayMs : 0,
       succeeded: exchange.type === "answer" && exchange.answer.status < 400,
     });
-    const status = judged.outcome === "done" ? judged.status : judged.failure.status;
+    const status = assessed.outcome === "done" ? assessed.status : assessed.failure.status;
     emit({
       type: "call_finished",
       at: clock.now(),
@@ -225,11 +225,11 @@ export class Executor {
       path: call.path,
       ...(options.address === undefined ? {} : { address: options.address }),
       attempt,
-      outcome: judged.outcome,
+      outcome: assessed.outcome,
       ...(status === undefined ? {} : { status }),
       ms: Math.round(clock.monotonic() - startedAt),
     });
-    return { type: "attempted", attempt: judged, pauseMs };
+    return { type: "attempted", attempt: assessed, pauseMs };
   }
 
   #noteAnswer({ isDocument, evidence }: Attempt<unknown>): void {
@@ -238,8 +238,8 @@ export class Executor {
     if (evidence === "another" || evidence === "malformed") this.#parts.transport.renewConnections();
   }
 
-  /** Hands the service's word about pace to the gate. Returns how long a call that was refused has to wait. */
-  #takeHints(answer: Answer): number {
+  /** Hands the service's word about pace to slow start. Returns how long a call that was refused has to wait. */
+  #takeHints(answer: HttpResponse): number {
     const { slots, clock, maxWaitMs } = this.#parts;
     const hints = readRateHints(answer.header, clock.now());
     for (const policy of hints.policies) slots.tighten(policy);
@@ -258,10 +258,10 @@ export class Executor {
   }
 
   #unaskedPauseMs(): number {
-    return Math.min(longestUnaskedPauseMs, shortestUnaskedPauseMs * 2 ** this.#refusals);
+    return Math.min(maxUnaskedPauseMs, minUnaskedPauseMs * 2 ** this.#refusals);
   }
 
-  #pause(pause: GatePause): void {
+  #pause(pause: Pause): void {
     if (!this.#parts.slots.pause(pause)) return;
     this.#parts.emit({
       type: "waiting",
@@ -286,8 +286,8 @@ function waitingSignal<T>({ signal, budget }: ExecuteOptions, last: Failed<T> | 
 }
 
 /** Once for all attempts. */
-async function store<T>(passage: Passage<T>, slot: Slot): Promise<void> {
-  const { journal, call } = passage;
+async function store<T>(context: CallContext<T>, slot: Slot): Promise<void> {
+  const { journal, call } = context;
   if (journal === undefined) return;
   try {
     await journal({ method: call.method, path: call.path });
@@ -295,7 +295,7 @@ async function store<T>(passage: Passage<T>, slot: Slot): Promise<void> {
     slot.cancel();
     throw error;
   }
-  passage.journal = undefined;
+  context.journal = undefined;
 }
 
 function requestOf(
@@ -306,7 +306,7 @@ function requestOf(
     path: call.path,
     ...call.headers,
     ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
-    ownConnection: call.callClass === "irrevocable",
+    ownConnection: call.callClass === "non_idempotent",
   };
 }
 

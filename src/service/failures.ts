@@ -66,7 +66,7 @@ const doubtHints: Readonly<Record<Exclude<CallClass, "read">, string>> = {
   attach:
     "The file may be attached. Run the command again: it checks that first, and attaches nothing twice.",
   register: "Run the command again: it registers the upload again, which is safe.",
-  irrevocable:
+  non_idempotent:
     "It may have taken effect, and is never sent again. Look for the product at the service, then run " +
     "`draftsync resolve ADDRESS --product-id ID`, or with `--not-done` if there is none.",
 };
@@ -228,7 +228,7 @@ export function describeFailure(facts: FailureFacts): CallFailure {
 function hintOf({ code, doubt }: FailureFacts): string {
   const { hint } = sentences[code];
   if (doubt === undefined) return hint ?? runAgain;
-  if (doubt === "irrevocable" || hint === undefined) return doubtHints[doubt];
+  if (doubt === "non_idempotent" || hint === undefined) return doubtHints[doubt];
   return `${hint} ${doubtHints[doubt]}`;
 }
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ApiError } from "../model/outcome.ts";
-import type { AnswerBody } from "./answer-body.ts";
+import type { ResponseBody } from "./response-body.ts";
 
 const textSchema = z
   .union([z.string(), z.number().transform(String)])
@@ -48,11 +48,11 @@ const documentSchema = z.union([
 ]);
 
 /** The media type and an `errors` array of objects (JSON:API §Error Objects). */
-export function isErrorDocument(body: AnswerBody): boolean {
+export function isErrorDocument(body: ResponseBody): boolean {
   return body.type === "json" && body.isJsonApi && errorDocumentSchema.safeParse(body.document).success;
 }
 
 /** The media type and one of the members that every document has (JSON:API §Top Level). */
-export function isJsonApiDocument(body: AnswerBody | undefined): boolean {
+export function isJsonApiDocument(body: ResponseBody | undefined): boolean {
   return body?.type === "json" && body.isJsonApi && documentSchema.safeParse(body.document).success;
 }

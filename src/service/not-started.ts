@@ -27,6 +27,6 @@ export function failureOf(
 }
 
 /** A call that its budget does not allow. */
-export function overBudget({ method, path }: RequestLine): CallFailure {
+export function callBudgetExhausted({ method, path }: RequestLine): CallFailure {
   return describeFailure({ code: "call-budget-exhausted", request: `${method} ${path}`, stops: "operation" });
 }

@@ -11,8 +11,8 @@ import { type ConnectionOptions, openAgent } from "./connections.ts";
 import type { Redactor } from "./redact.ts";
 import type { OpenSource } from "./source-file.ts";
 import { openSource, SourceError } from "./source-file.ts";
-import { tellStorageCalls } from "./storage-calls.ts";
-import { placeStorage, type StoragePlace, type StorageRules } from "./storage-place.ts";
+import { reportStorageCalls } from "./storage-calls.ts";
+import { locateStorage, type StorageLocation, type StorageRules } from "./storage-location.ts";
 import { type AskCredentials, StorageSession } from "./storage-session.ts";
 import { failWhenStalled, StorageStalledError } from "./storage-stall.ts";
 
@@ -39,7 +39,7 @@ export interface OpenObjectStorage extends ObjectStorage {
 
 /** Up to this size one PutObject, above it a multipart upload of parts of this size or larger. */
 const partSize = 8 * 1024 * 1024;
-const mostParts = 10_000;
+const maxParts = 10_000;
 /** Parts of one file under way at a time, and files: together they bound the memory. */
 const partsAtOnce = 2;
 const filesAtOnce = 4;
@@ -57,7 +57,7 @@ export function openObjectStorage(parts: ObjectStorageParts): OpenObjectStorage 
   const limit = pLimit(filesAtOnce);
   const clients = new Map<string, Promise<S3Client>>();
 
-  const clientFor = (place: AllowedPlace): Promise<S3Client> => {
+  const clientFor = (place: AllowedLocation): Promise<S3Client> => {
     const name = JSON.stringify([place.endpoint, place.region]);
     const known = clients.get(name) ?? openClient(place, parts, session);
     clients.set(name, known);
@@ -68,7 +68,7 @@ export function openObjectStorage(parts: ObjectStorageParts): OpenObjectStorage 
     if (signal.aborted || budget?.signal?.aborted) return failed("not_sent", abortedFailure(file));
     const credentials = await session.credentials({ signal, budget });
     if (credentials.outcome !== "done") return credentials;
-    const storage = placeStorage(credentials.value, parts.rules);
+    const storage = locateStorage(credentials.value, parts.rules);
     if (storage.type === "refused") return failed("rejected", foreignFailure(file, storage));
     const progress = progressOf(parts, file);
     const ended = <E extends { readonly outcome: StoreOutcome }>(end: E): E => {
@@ -86,7 +86,7 @@ export function openObjectStorage(parts: ObjectStorageParts): OpenObjectStorage 
         key: uploadKey,
         file,
         signal,
-        cutOff: parts.interrupts?.cutOff,
+        abortInFlight: parts.interrupts?.abortInFlight,
         emit: progress.sent,
       };
       progress.sent(0);
@@ -109,7 +109,7 @@ export function openObjectStorage(parts: ObjectStorageParts): OpenObjectStorage 
   };
 }
 
-interface Place {
+interface UploadLocation {
   readonly client: S3Client;
   readonly bucket: string;
   readonly key: string;
@@ -117,15 +117,15 @@ interface Place {
   /** Takes no further bytes, and removes the parts that were stored. */
   readonly signal: AbortSignal;
   /** Waits for nothing any more. */
-  readonly cutOff: AbortSignal | undefined;
+  readonly abortInFlight: AbortSignal | undefined;
   readonly emit: (sent: number) => void;
 }
 
-type AllowedPlace = Extract<StoragePlace, { type: "allowed" }>;
+type AllowedLocation = Extract<StorageLocation, { type: "allowed" }>;
 
 /** The SDK is large: it is loaded by the first upload, not by every command. */
 async function openClient(
-  { endpoint, region }: AllowedPlace,
+  { endpoint, region }: AllowedLocation,
   { rules, connections, clock, emit, timeoutMs }: ObjectStorageParts,
   session: StorageSession,
 ): Promise<S3Client> {
@@ -145,7 +145,7 @@ async function openClient(
       socketTimeout: timeoutMs,
       ...(agent === undefined ? {} : { httpsAgent: agent, httpAgent: agent }),
     },
-    // Where bytes may go is decided by `placeStorage` alone.
+    // Where bytes may go is decided by `locateStorage` alone.
     followRegionRedirects: false,
     // Called again by the SDK before the expiration, so that a long upload outlives its first credentials.
     credentials: async () => {
@@ -160,7 +160,7 @@ async function openClient(
       };
     },
   });
-  tellStorageCalls(client, { clock, emit });
+  reportStorageCalls(client, { clock, emit });
   failWhenStalled(client, timeoutMs);
   return client;
 }
@@ -177,7 +177,7 @@ class CredentialsError extends DraftsyncError {
 }
 
 /** The whole file is in memory, and known to be the planned one, before its first byte leaves. */
-async function putWhole(source: OpenSource, place: Place): Promise<void> {
+async function putWhole(source: OpenSource, place: UploadLocation): Promise<void> {
   const { PutObjectCommand } = await import("@aws-sdk/client-s3");
   const body = await source.readAll();
   const command = new PutObjectCommand({
@@ -194,7 +194,7 @@ async function putWhole(source: OpenSource, place: Place): Promise<void> {
  * The last bytes are given out only when the whole has proven to be the planned file, so that an upload of anything
  * else can never be completed; it is aborted and its parts are removed.
  */
-async function putInParts(source: OpenSource, place: Place): Promise<void> {
+async function putInParts(source: OpenSource, place: UploadLocation): Promise<void> {
   const { Upload } = await import("@aws-sdk/lib-storage");
   let stopped: unknown;
   const chunks = async function* () {
@@ -212,10 +212,10 @@ async function putInParts(source: OpenSource, place: Place): Promise<void> {
   const upload = new Upload({
     client: place.client,
     params: { Bucket: place.bucket, Key: place.key, Body: body, ContentLength: place.file.size },
-    partSize: Math.max(partSize, Math.ceil(place.file.size / mostParts)),
+    partSize: Math.max(partSize, Math.ceil(place.file.size / maxParts)),
     queueSize: partsAtOnce,
   });
-  const leave = onAbort(place.cutOff, () => void upload.abort());
+  const leave = onAbort(place.abortInFlight, () => void upload.abort());
   upload.on("httpUploadProgress", ({ loaded }) => place.emit(loaded ?? 0));
   try {
     await upload.done();
@@ -304,7 +304,7 @@ function describe(error: unknown): string {
 
 function foreignFailure(
   file: StoredSource,
-  { problem, hint }: Extract<StoragePlace, { type: "refused" }>,
+  { problem, hint }: Extract<StorageLocation, { type: "refused" }>,
 ): CallFailure {
   return {
     code: "storage-host-not-allowed",

@@ -2,13 +2,13 @@ import { onAbort } from "../model/on-abort.ts";
 import { systemProcesses } from "../model/process.ts";
 import type { SlotStore } from "../model/slots.ts";
 import { Executor } from "./executor.ts";
-import { Gate } from "./gate.ts";
 import type { ServiceOptions } from "./options.ts";
 import { checkOptions } from "./options.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import type { Redactor } from "./redact.ts";
 import { makeRedactor } from "./redact.ts";
 import type { SlotSharing } from "./slot-claim.ts";
+import { SlowStart } from "./slow-start.ts";
 import { openTransport } from "./transport.ts";
 import { userAgent } from "./user-agent.ts";
 
@@ -27,11 +27,11 @@ export interface Circumstances {
   /** Numbers in [0, 1), for the backoff. */
   readonly random: () => number;
   /** Whether the service has returned a JSON:API document before. */
-  readonly hasAnswered: boolean;
+  readonly hasResponded: boolean;
 }
 
 /** A run begins without any response. */
-export const atStart: Circumstances = { random: Math.random, hasAnswered: false };
+export const atStart: Circumstances = { random: Math.random, hasResponded: false };
 
 /**
  * Puts transport, rate bound and executor together; nothing is sent yet. Throws `ServiceOptionsError` and `ConnectionOptionsError` for options it cannot work with.
@@ -53,11 +53,11 @@ export function openExecutor(options: ServiceOptions, circumstances: Circumstanc
   });
   const slots = new RateLimiter({
     bound: options.rate,
-    gate: new Gate(options.rate.limit),
+    slowStart: new SlowStart(options.rate.limit),
     clock,
     maxWaitMs: profile.max_wait,
     ...(options.slots === undefined ? {} : { sharing: shareThrough(options.slots, options) }),
-    onHeldBack: (reason, ms) => emit({ type: "waiting", at: clock.now(), reason, ms: Math.ceil(ms) }),
+    onDelayed: (reason, ms) => emit({ type: "waiting", at: clock.now(), reason, ms: Math.ceil(ms) }),
     onAnnounced: ({ limit, windowMs }) =>
       emit({ type: "bound_announced", at: clock.now(), limit, window_ms: windowMs }),
   });

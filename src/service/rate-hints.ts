@@ -14,10 +14,10 @@ export interface RateHints {
 }
 
 /** A wait that is longer says no more than this one: a year. */
-const longestMs = 365 * 86_400_000;
+const maxMs = 365 * 86_400_000;
 
 /** More policies than this are no policies of a service that means well. */
-const mostPolicies = 4;
+const maxPolicies = 4;
 
 /** Seconds above this are a point in time (epoch seconds), not a span. */
 const firstEpochSecond = 1_000_000_000;
@@ -49,7 +49,7 @@ export function readRateHints(header: HeaderLookup, now: number): RateHints {
 function readRetryAfter(text: string | undefined, serverNow: number): number | undefined {
   const waits = (text?.match(retryAfterElement) ?? []).flatMap((element) => {
     const seconds = readNumber(element);
-    if (seconds !== undefined) return [Math.min(seconds * 1000, longestMs)];
+    if (seconds !== undefined) return [Math.min(seconds * 1000, maxMs)];
     // The oldest form names no zone; all of them are in GMT.
     const date = httpDate.test(element.trim())
       ? Date.parse(element.replace(/(GMT)?\s*$/, " GMT"))
@@ -108,8 +108,8 @@ function readPolicies(text: string | undefined): RateBound[] {
       limit: readNumber(item.parameters.get("q") ?? item.name) ?? 0,
       windowMs: (readNumber(item.parameters.get("w")) ?? 0) * 1000,
     }))
-    .filter(({ limit, windowMs }) => limit >= 1 && windowMs > 0 && windowMs <= longestMs)
-    .slice(0, mostPolicies);
+    .filter(({ limit, windowMs }) => limit >= 1 && windowMs > 0 && windowMs <= maxMs)
+    .slice(0, maxPolicies);
 }
 
 /** `name;key=value;key="value"`, or `key=value` alone: that one is in `bare`. */
@@ -142,5 +142,5 @@ function readNumber(text: string | undefined): number | undefined {
 }
 
 function clamp(ms: number): number {
-  return Math.min(longestMs, Math.max(0, ms));
+  return Math.min(maxMs, Math.max(0, ms));
 }

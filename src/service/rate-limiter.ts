@@ -1,10 +1,10 @@
 import { onAbort } from "../model/on-abort.ts";
 import type { Clock } from "../model/ports.ts";
-import type { Gate, GatePause } from "./gate.ts";
 import type { RateBound } from "./rate-window.ts";
 import { RateWindow } from "./rate-window.ts";
 import type { SlotHolder, SlotSharing } from "./slot-claim.ts";
 import { SlotClaim } from "./slot-claim.ts";
+import type { Pause, SlowStart } from "./slow-start.ts";
 
 /** The right to send one call. Exactly one of its methods is to be called, once. */
 export interface Slot {
@@ -28,10 +28,10 @@ export type Grant =
 export interface RateSlots {
   /** Waits for a slot, first come first served. */
   acquire(signal: AbortSignal): Promise<Grant>;
-  /** Whether a slot that was granted may be used at this moment: the gate may have closed since. */
+  /** Whether a slot that was granted may be used at this moment: slow start may have closed since. */
   isOpen(): boolean;
   /** Holds back every call; true when that is longer than before. */
-  pause(pause: GatePause): boolean;
+  pause(pause: Pause): boolean;
   /** Keeps a bound that the service has announced, beside the configured one. */
   tighten(announced: RateBound): void;
   /** Ends all waiting. */
@@ -47,13 +47,13 @@ interface Waiter {
 /** Arguments of {@link RateLimiter}. `maxWaitMs`: the longest pause that calls wait for. */
 export interface RateLimiterOptions {
   readonly bound: RateBound;
-  readonly gate: Gate;
+  readonly slowStart: SlowStart;
   readonly clock: Clock;
   readonly maxWaitMs: number;
   /** With whom the bound is shared; absent: it is this process's alone. */
   readonly sharing?: SlotSharing;
   /** Calls are held back for the sake of others: one of them was asked to wait, or they have all the slots. */
-  readonly onHeldBack?: (reason: "retry_after" | "shared_bound", ms: number) => void;
+  readonly onDelayed?: (reason: "retry_after" | "shared_bound", ms: number) => void;
   /** The service has announced a bound that it had not announced before. */
   readonly onAnnounced?: (bound: RateBound) => void;
 }
@@ -68,10 +68,10 @@ const marginMs = 1;
 const pauseSlackMs = 100;
 
 /** Bounds the service may announce: enough for a second, a minute, an hour and a day. */
-const mostPolicies = 4;
+const maxPolicies = 4;
 
 /** `setTimeout` fires at once beyond this. */
-const longestTimerMs = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 
 /** A window of the service's own: its limit may change with every answer, so it is passed as a capacity. */
 interface Policy {
@@ -80,17 +80,17 @@ interface Policy {
 }
 
 /**
- * {@link RateWindow}, {@link Gate} and this process's part of the bound ({@link SlotClaim}), with timers and a queue
+ * {@link RateWindow}, {@link SlowStart} and this process's part of the bound ({@link SlotClaim}), with timers and a queue
  * around them. Quotas that the service announces are windows beside the configured one; a call needs a slot in each.
  */
 export class RateLimiter implements RateSlots {
   readonly #window: RateWindow;
   readonly #policies = new Map<number, Policy>();
-  readonly #gate: Gate;
+  readonly #gate: SlowStart;
   readonly #clock: Clock;
   readonly #maxWaitMs: number;
   readonly #claim: SlotClaim | undefined;
-  readonly #onHeldBack: NonNullable<RateLimiterOptions["onHeldBack"]>;
+  readonly #onHeldBack: NonNullable<RateLimiterOptions["onDelayed"]>;
   readonly #onAnnounced: NonNullable<RateLimiterOptions["onAnnounced"]>;
   /** In order of arrival; a set, so that one that gives up leaves at once. */
   readonly #waiters = new Set<Waiter>();
@@ -99,10 +99,10 @@ export class RateLimiter implements RateSlots {
 
   constructor(options: RateLimiterOptions) {
     this.#window = openWindow(options.bound.limit, options.bound.windowMs);
-    this.#gate = options.gate;
+    this.#gate = options.slowStart;
     this.#clock = options.clock;
     this.#maxWaitMs = options.maxWaitMs;
-    this.#onHeldBack = options.onHeldBack ?? (() => {});
+    this.#onHeldBack = options.onDelayed ?? (() => {});
     this.#onAnnounced = options.onAnnounced ?? (() => {});
     this.#claim = options.sharing && new SlotClaim(options.sharing, { ...options, holder: this.#holder() });
   }
@@ -130,7 +130,7 @@ export class RateLimiter implements RateSlots {
     return this.#gate.waitMs(this.#clock.monotonic()) === 0 && this.#claim?.isValid() !== false;
   }
 
-  pause(pause: GatePause): boolean {
+  pause(pause: Pause): boolean {
     const longer = this.#gate.pause(this.#clock.monotonic(), pause);
     if (longer) this.#claim?.pause(pause.ms);
     this.#pump();
@@ -147,7 +147,7 @@ export class RateLimiter implements RateSlots {
     }
     const window = openWindow(Number.MAX_SAFE_INTEGER, announced.windowMs);
     this.#policies.set(announced.windowMs, { limit: announced.limit, window });
-    if (this.#policies.size > mostPolicies) this.#forgetLoosest();
+    if (this.#policies.size > maxPolicies) this.#forgetLoosest();
   }
 
   #forgetLoosest(): void {
@@ -185,7 +185,7 @@ export class RateLimiter implements RateSlots {
     };
   }
 
-  /** Serves the waiters in order for as long as the rule and the gate allow, then sets a timer for the next one. */
+  /** Serves the waiters in order for as long as the rule and slow start allow, then sets a timer for the next one. */
   #pump(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -199,7 +199,7 @@ export class RateLimiter implements RateSlots {
 
   #pumpIn(ms: number | undefined): void {
     if (ms === undefined) return;
-    this.#timer = setTimeout(() => this.#pump(), Math.min(longestTimerMs, Math.floor(ms) + 1));
+    this.#timer = setTimeout(() => this.#pump(), Math.min(maxTimerMs, Math.floor(ms) + 1));
   }
 
   /** What the next call has to wait for; for nothing when it may be sent now. */

@@ -8,14 +8,14 @@ export interface Redactor {
 const placeholder = "[redacted]";
 
 /** Shorter texts are no secrets, and taking them out would garble every message. */
-const shortestSecret = 4;
+const minSecretLength = 4;
 
 /**
  * Makes a {@link Redactor} for one secret, in the forms in which it could be read back: as it is, percent-encoded,
  * Base64 and hex.
  */
 export function makeRedactor(secret: string): Redactor {
-  const forms = secret.length < shortestSecret ? [] : [...formsOf(secret)];
+  const forms = secret.length < minSecretLength ? [] : [...formsOf(secret)];
   const text = (input: string): string =>
     forms.reduce((redacted, form) => redacted.replaceAll(form, placeholder), input);
   const copy = (value: unknown): unknown => {

@@ -10,9 +10,9 @@ import type { CallFailure, Outcome } from "../model/outcome.ts";
  * | detach | DELETE of an attachment | yes |
  * | attach | POST of an attachment | no: what became of it is found out by an update |
  * | register | POST of an upload, and of credentials | yes: at worst an upload that nothing uses |
- * | irrevocable | publish, duplicate | only when no byte of it was written, or the service itself refused it |
+ * | non_idempotent | publish, duplicate | only when no byte of it was written, or the service itself refused it |
  */
-export type CallClass = "read" | "update" | "detach" | "attach" | "register" | "irrevocable";
+export type CallClass = "read" | "update" | "detach" | "attach" | "register" | "non_idempotent";
 
 /** What one attempt left behind, as far as the policy tells it apart. */
 export type Evidence =
@@ -96,7 +96,7 @@ const table: Readonly<Record<Row, Readonly<Record<CallClass, Cell>>>> = {
 };
 
 /** The table of RELIABILITY.md, "What a failure means": one pure function over data. */
-export function judge(callClass: CallClass, evidence: Evidence): Verdict {
+export function classify(callClass: CallClass, evidence: Evidence): Verdict {
   const name = evidence.type === "status" ? rowOfStatus(evidence.status) : evidence.type;
   const cell = table[name][callClass];
   if (!("other" in cell)) return cell;
@@ -104,7 +104,7 @@ export function judge(callClass: CallClass, evidence: Evidence): Verdict {
 }
 
 /** Attempts of one call, the first included. */
-export const mostAttempts = 3;
+export const maxAttempts = 3;
 
 /**
  * At most 10 retries, and one more for every ten calls: when the service fails as a whole, retries must not be what
@@ -130,15 +130,15 @@ export class RetryBudget {
 const freeRetries = 10;
 const callsPerRetry = 10;
 
-const shortestBackoffMs = 500;
-const longestBackoffMs = 10_000;
+const minBackoffMs = 500;
+const maxBackoffMs = 10_000;
 
 /**
  * Exponential backoff with full jitter: anything from 0 to 500 ms before the second attempt, to 1 s before the third,
  * never above 10 s. `random` gives numbers in [0, 1).
  */
 export function backoffMs(attempt: number, random: () => number): number {
-  return Math.floor(random() * Math.min(longestBackoffMs, shortestBackoffMs * 2 ** (attempt - 1)));
+  return Math.floor(random() * Math.min(maxBackoffMs, minBackoffMs * 2 ** (attempt - 1)));
 }
 
 function row(
@@ -147,9 +147,9 @@ function row(
   detach: Cell,
   attach: Cell,
   register: Cell,
-  irrevocable: Cell,
+  non_idempotent: Cell,
 ): Readonly<Record<CallClass, Cell>> {
-  return { read, update, detach, attach, register, irrevocable };
+  return { read, update, detach, attach, register, non_idempotent };
 }
 
 /** A redirect is never followed, and like a status outside the table it proves nothing about what happened before it. */

@@ -1,6 +1,6 @@
 import type { CallFailure, CallResult } from "../model/outcome.ts";
 import type { ReadOptions } from "../model/ports.ts";
-import { getUploadCall, lookAtProductCall } from "./calls.ts";
+import { fetchProductCall, getUploadCall } from "./calls.ts";
 import type { Executor } from "./executor.ts";
 import { describeFailure } from "./failures.ts";
 import type { ServiceProfile } from "./profile.ts";
@@ -44,14 +44,14 @@ export class ServiceCheck {
     { signal, budget }: ReadOptions,
     send: () => Promise<CallResult<T>>,
   ): Promise<CallResult<T>> {
-    while (!this.#executor.hasAnswered) {
+    while (!this.#executor.hasResponded) {
       const others = this.#reading;
       const read = await (others ?? this.#begin(call.productId, { signal, budget }));
       if (read.outcome === "done") break;
       const { failure } = read;
       // The caller that started the read was stopped; this one was not, and reads again.
       if (others !== undefined && failure.code === "aborted" && !signal.aborted) continue;
-      if (this.#executor.hasAnswered && failure.stops !== "run") break;
+      if (this.#executor.hasResponded && failure.stops !== "run") break;
       return { outcome: "not_sent", failure: failureOf(call, failure), attempts: 0 };
     }
     return send();
@@ -61,7 +61,7 @@ export class ServiceCheck {
     const read: Promise<CallResult<unknown>> =
       productId === undefined
         ? this.#executor.execute(getUploadCall(anyUploadId, this.#profile), options)
-        : this.#executor.execute(lookAtProductCall(productId, this.#profile), options);
+        : this.#executor.execute(fetchProductCall(productId, this.#profile), options);
     this.#reading = read.finally(() => {
       this.#reading = undefined;
     });

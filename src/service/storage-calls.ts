@@ -2,7 +2,7 @@ import type { S3Client } from "@aws-sdk/client-s3";
 import type { EventSink } from "../model/event.ts";
 import type { Clock } from "../model/ports.ts";
 
-/** What {@link tellStorageCalls} works with. */
+/** What {@link reportStorageCalls} works with. */
 export interface StorageCallParts {
   readonly clock: Clock;
   readonly emit: EventSink;
@@ -12,7 +12,7 @@ export interface StorageCallParts {
  * Has a client tell each request that it sends, retries apart: method, bucket, key, status and time. What is in its query,
  * headers and body stays untold; that is where signatures, tokens and the user's bytes are.
  */
-export function tellStorageCalls(client: S3Client, { clock, emit }: StorageCallParts): void {
+export function reportStorageCalls(client: S3Client, { clock, emit }: StorageCallParts): void {
   client.middlewareStack.add(
     (next) => async (args) => {
       const startedAt = clock.monotonic();
@@ -38,7 +38,7 @@ export function tellStorageCalls(client: S3Client, { clock, emit }: StorageCallP
       }
     },
     // The innermost step: after signing and retries, before the answer is read.
-    { step: "deserialize", priority: "low", name: "tellStorageCalls" },
+    { step: "deserialize", priority: "low", name: "reportStorageCalls" },
   );
 }
 

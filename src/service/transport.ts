@@ -45,7 +45,7 @@ export interface Transport {
 /** The version of the interface (service-interface.md §9). */
 export const acceptedVersion = "application/vnd.api+json; com.service.api.version=1";
 
-const longestConnectMs = 10_000;
+const maxConnectMs = 10_000;
 
 /**
  * Opens a transport over HTTP/1.1: one request a connection at a time, no redirects, no retries, no cookies, and the
@@ -58,7 +58,7 @@ export function openTransport(options: TransportOptions): Transport {
     openDispatcher(options.baseUrl, {
       ...options,
       pipelining,
-      connectTimeoutMs: Math.min(options.timeoutMs, longestConnectMs),
+      connectTimeoutMs: Math.min(options.timeoutMs, maxConnectMs),
     });
   let kept = open(1);
   const retired = new Set<typeof kept>();
@@ -71,13 +71,13 @@ export function openTransport(options: TransportOptions): Transport {
   };
 
   const underWay = new Roster<ExchangeHandler>();
-  const { drain, cutOff } = options.interrupts ?? {};
+  const { drain, abortInFlight } = options.interrupts ?? {};
   const leave = [
     onAbort(drain, () => {
       for (const handler of underWay.members()) handler.drain();
     }),
-    onAbort(cutOff, () => {
-      for (const handler of underWay.members()) handler.cutOff();
+    onAbort(abortInFlight, () => {
+      for (const handler of underWay.members()) handler.abortInFlight();
     }),
   ];
 

@@ -15,7 +15,7 @@ export interface UploadPollerParts {
   readonly readOne: (uploadId: string, options: ReadOptions) => Promise<CallResult<UploadStatus>>;
   readonly pageSize: number;
   readonly firstIntervalMs: number;
-  readonly longestIntervalMs: number;
+  readonly maxIntervalMs: number;
   readonly deadlineMs: number;
   readonly clock: Clock;
   readonly emit: EventSink;
@@ -244,7 +244,7 @@ export class UploadPoller {
   }
 
   #reschedule(waiter: Waiter): void {
-    waiter.intervalMs = Math.min(waiter.intervalMs * 2, this.#parts.longestIntervalMs);
+    waiter.intervalMs = Math.min(waiter.intervalMs * 2, this.#parts.maxIntervalMs);
     waiter.dueAt = this.#parts.clock.monotonic() + waiter.intervalMs;
   }
 }

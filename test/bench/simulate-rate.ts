@@ -1,6 +1,7 @@
 // The executor's rate limiter under a clock that only goes forward when nothing is left to do: hours in seconds.
-import { Gate } from "../../src/service/gate.ts";
+
 import { RateLimiter } from "../../src/service/rate-limiter.ts";
+import { SlowStart } from "../../src/service/slow-start.ts";
 
 interface Timer {
   readonly at: number;
@@ -94,7 +95,7 @@ export async function simulateRate({
     const clock = { now: () => now, monotonic: () => now };
     const limiter = new RateLimiter({
       bound: { limit, windowMs },
-      gate: new Gate(limit),
+      slowStart: new SlowStart(limit),
       clock,
       maxWaitMs: 60_000,
     });

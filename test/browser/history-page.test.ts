@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { loadPageAssets } from "../../src/cli/page-assets.ts";
+import { loadPageAssets } from "../../src/cli/terminal/page-assets.ts";
 import type { HistoryRun } from "../../src/report/history-view.ts";
 import { formatHistoryPage } from "../../src/report/html/history-page.ts";
 import { auditPage, openViewer, type Viewer } from "./support/chromium.ts";
@@ -56,7 +56,7 @@ describe("the page of a run", () => {
   });
 
   test("tells changes from calls, and says on top what is not done", async () => {
-    const totals = { done: 330, failed: 0, in_doubt: 0, skipped: 4670, left: 0, calls: 330 };
+    const totals = { done: 330, failed: 0, in_doubt: 0, skipped: 4670, deferred: 0, calls: 330 };
     const { page } = await viewer.view(await pageOf(makeRun({ status: "interrupted", totals })));
     expect(await page.locator(".tile").allTextContents()).toEqual(["330 done", "4,670 skipped"]);
     expect(await page.locator(".facts").textContent()).toContain("interrupted, 330 done, 4,670 skipped");
@@ -68,7 +68,7 @@ describe("the page of a run", () => {
   test.each([
     ["stopped", "A failure stopped it."],
     ["in_doubt", "Something is in doubt."],
-    ["left", "It stopped at its limit of calls or time."],
+    ["deferred", "It stopped at its limit of calls or time."],
   ])("says on top that it is %s", async (status, sentence) => {
     const { page } = await viewer.view(await pageOf(makeRun({ status })));
     expect(await page.locator(".callout.warning").textContent()).toContain(sentence);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { loadPageAssets } from "../../src/cli/page-assets.ts";
+import { loadPageAssets } from "../../src/cli/terminal/page-assets.ts";
 import type { Plan } from "../../src/model/plan.ts";
 import { formatHistoryPage } from "../../src/report/html/history-page.ts";
 import { openViewer, type Viewer } from "./support/chromium.ts";

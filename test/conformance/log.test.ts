@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PutObjectCommand } from "@aws-sdk/client-s3";
 import { afterAll, describe, expect, test } from "vitest";
-import { type Arrival, startSandbox } from "../../src/sandbox/server.ts";
+import { type RequestLogEntry, startSandbox } from "../../src/sandbox/server.ts";
 import { JSON_API, KEY } from "./support/call.ts";
 import { makeS3, openSession } from "./support/storage.ts";
 import { useSandbox } from "./support/use-sandbox.ts";
@@ -90,7 +90,7 @@ describe("the log file", () => {
 });
 
 test("a request that breaks off inside its body is in the log without a status, and does nothing", async () => {
-  const log = new EventEmitter<{ arrival: [Arrival] }>();
+  const log = new EventEmitter<{ arrival: [RequestLogEntry] }>();
   const arrived = once(log, "arrival");
   const sandbox = await startSandbox({ key: KEY, log: (arrival) => log.emit("arrival", arrival) });
   const socket = connect(sandbox.port, "127.0.0.1");

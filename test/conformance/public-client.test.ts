@@ -30,9 +30,9 @@ const publish = post(
 );
 
 describe("the public Go client", () => {
-  const { send, sandbox } = useSandbox({ readings: { mediaTypes: "lenient", unknownAttributes: "ignored" } });
+  const { send, sandbox } = useSandbox({ behavior: { mediaTypes: "lenient", unknownAttributes: "ignored" } });
 
-  test("uploads, attaches and publishes with the lenient readings", async () => {
+  test("uploads, attaches and publishes with the lenient behavior", async () => {
     const credentials = resourceOf(await send(post("/api/uploads/credentials")));
     expect(credentials).toMatchObject({ type: "upload_credential", id: expect.any(String) });
     const key = "incoming/serpent.fbx";
@@ -71,7 +71,7 @@ describe("the public Go client", () => {
   });
 });
 
-describe("without the lenient readings", () => {
+describe("without the lenient behavior", () => {
   const { send } = useSandbox();
 
   test("a body in application/json gets 415", async () => {
@@ -85,8 +85,8 @@ describe("without the lenient readings", () => {
 });
 
 describe("products", () => {
-  const missing = useSandbox({ readings: { unknownProducts: "missing" } });
-  const omitting = useSandbox({ readings: { relationships: "omitted" } });
+  const missing = useSandbox({ behavior: { unknownProducts: "missing" } });
+  const omitting = useSandbox({ behavior: { relationships: "omitted" } });
 
   test("unknownProducts=missing: an unknown id is 404, a published product is found", async () => {
     const { send } = missing;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { PutObjectCommand } from "@aws-sdk/client-s3";
 import { describe, expect, test } from "vitest";
-import type { Arrival } from "../../src/sandbox/server.ts";
+import type { RequestLogEntry } from "../../src/sandbox/server.ts";
 import { call, errorsOf, JSON_API, KEY } from "./support/call.ts";
 import { makeS3, openSession } from "./support/storage.ts";
 import { useSandbox } from "./support/use-sandbox.ts";
@@ -9,7 +9,7 @@ import { useSandbox } from "./support/use-sandbox.ts";
 const get = { method: "GET", path: "/api/products/5" };
 
 /** How many arrivals lie in the window that ends with each one, itself included. */
-function windowsOf(arrivals: readonly Arrival[], windowMs: number): number[] {
+function windowsOf(arrivals: readonly RequestLogEntry[], windowMs: number): number[] {
   return arrivals.map(
     (last) =>
       arrivals.filter(({ monotonic }) => monotonic <= last.monotonic && last.monotonic - monotonic < windowMs)
@@ -18,7 +18,7 @@ function windowsOf(arrivals: readonly Arrival[], windowMs: number): number[] {
 }
 
 describe("a bound of 5 in 200 ms", () => {
-  const log: Arrival[] = [];
+  const log: RequestLogEntry[] = [];
   const { send } = useSandbox({ rate: { limit: 5, windowMs: 200 }, log: (arrival) => log.push(arrival) });
 
   test("every arrival beyond 5 in any sliding window is answered 429, and no other", async () => {

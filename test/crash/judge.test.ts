@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { StoredOperation } from "../../src/model/history.ts";
-import type { Arrival } from "../../src/sandbox/arrivals.ts";
+import type { RequestLogEntry } from "../../src/sandbox/request-log.ts";
 import type { SandboxState } from "../../src/sandbox/state.ts";
 import { type Evidence, judge } from "./support/judge.ts";
 import { desired } from "./support/scenario.ts";
@@ -8,7 +8,7 @@ import { desired } from "./support/scenario.ts";
 /** A judge who finds nothing wrong with a forgery would find nothing wrong with the tool. */
 
 let sequence = 0;
-const arrival = (method: string, path: string, body: unknown, status: number | null): Arrival => ({
+const arrival = (method: string, path: string, body: unknown, status: number | null): RequestLogEntry => ({
   sequence: ++sequence,
   time: 0,
   monotonic: 0,

@@ -233,9 +233,9 @@ describe("by hand", () => {
 });
 
 describe("sandbox", () => {
-  test("serves until it is interrupted, with the readings that are asked for", async () => {
+  test("serves until it is interrupted, with the behavior that is asked for", async () => {
     const running = startDraftsync(
-      ["sandbox", "--port", "0", "--key", "k1", "--drafts", "7", "--reading", "updateStatus=204"],
+      ["sandbox", "--port", "0", "--key", "k1", "--drafts", "7", "--behavior", "updateStatus=204"],
       {
         cwd: folder.path,
       },
@@ -253,7 +253,7 @@ describe("sandbox", () => {
   });
 
   test("a reading that does not exist is refused", async () => {
-    const { code, stderr } = await run("sandbox", "--reading", "colour=blue");
+    const { code, stderr } = await run("sandbox", "--behavior", "colour=blue");
     expect(code).toBe(1);
     expect(stderr).toContain("colour");
   });

@@ -2,13 +2,13 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import type { Arrival } from "../../src/sandbox/server.ts";
+import type { RequestLogEntry } from "../../src/sandbox/server.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { makeFolder } from "../support/cli.ts";
 import { repository } from "../support/source-files.ts";
 
 test("the compiled library sends calls within the bound that its ledger keeps", async () => {
-  const arrivals: Arrival[] = [];
+  const arrivals: RequestLogEntry[] = [];
   const key = "canary-key-5b1d";
   const sandbox = await startSandbox({ key, log: (arrival) => void arrivals.push(arrival) });
   const folder = await makeFolder();

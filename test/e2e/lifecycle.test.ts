@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Arrival, Sandbox } from "../../src/sandbox/server.ts";
+import type { RequestLogEntry, Sandbox } from "../../src/sandbox/server.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import type { Folder } from "../support/cli.ts";
 import { draftsync, makeFolder } from "../support/cli.ts";
@@ -8,7 +8,7 @@ import { formatWire } from "../support/wire.ts";
 const key = "canary-key-5f1c";
 let sandbox: Sandbox;
 let folder: Folder;
-let arrivals: Arrival[] = [];
+let arrivals: RequestLogEntry[] = [];
 
 const config = (url: string) => `
 version: 1

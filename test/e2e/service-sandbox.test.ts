@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { WriteOptions } from "../../src/model/ports.ts";
 import { systemClock } from "../../src/model/ports.ts";
-import type { Arrival, SandboxOptions } from "../../src/sandbox/server.ts";
+import type { RequestLogEntry, SandboxOptions } from "../../src/sandbox/server.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import type { ServiceOptions } from "../../src/service/open-service.ts";
 import { openService } from "../../src/service/open-service.ts";
@@ -29,7 +29,7 @@ async function setUp({
   service: serviceOptions = {},
   profile = {},
 }: Setup = {}) {
-  const arrivals: Arrival[] = [];
+  const arrivals: RequestLogEntry[] = [];
   const root = await mkdtemp(join(tmpdir(), "draftsync-e2e-"));
   closers.push(() => rm(root, { recursive: true, force: true }));
   const sandbox = await startSandbox({
@@ -159,8 +159,8 @@ describe("the client at the sandbox", () => {
   it("outlives credentials that expire in the middle of a large upload", async () => {
     // Time passes by the parts that arrive: five of 20 s, while the first credentials are good for 90 s.
     let later = 0;
-    const arrivals: Arrival[] = [];
-    const log = (arrival: Arrival) => {
+    const arrivals: RequestLogEntry[] = [];
+    const log = (arrival: RequestLogEntry) => {
       arrivals.push(arrival);
       if (arrival.side === "storage" && arrival.method === "PUT") later += 20_000;
     };
@@ -199,8 +199,8 @@ describe("the client at the sandbox", () => {
     ["bodies on delete", { createStatus: 200, deleteStatus: 200 }],
     ["strict media types", { mediaTypes: "strict" }],
     ["lenient media types", { mediaTypes: "lenient" }],
-  ] as const)("works with a service that has %s", async (_name, readings) => {
-    const { service } = await setUp({ sandbox: { readings } });
+  ] as const)("works with a service that has %s", async (_name, behavior) => {
+    const { service } = await setUp({ sandbox: { behavior } });
     const target = { draftId: 48213, kind: "promotional_files", fileId: 9900044 } as const;
     const value = { description: "d" };
     expect(await service.attach(target, value, write)).toMatchObject({ outcome: "done", value });
@@ -209,7 +209,7 @@ describe("the client at the sandbox", () => {
   });
 
   it("publishes and reads a product at a service that omits relationships", async () => {
-    const { service } = await setUp({ sandbox: { readings: { relationships: "omitted" } } });
+    const { service } = await setUp({ sandbox: { behavior: { relationships: "omitted" } } });
     const published = await service.publish(48213, write);
     expect(published).toMatchObject({ outcome: "done" });
     const productId = published.outcome === "done" ? published.value.productId : 0;
@@ -217,7 +217,7 @@ describe("the client at the sandbox", () => {
   });
 
   it("does not find a product that the service does not know", async () => {
-    const { service } = await setUp({ sandbox: { readings: { unknownProducts: "missing" } } });
+    const { service } = await setUp({ sandbox: { behavior: { unknownProducts: "missing" } } });
     expect(await service.getProduct(771200, [], signal)).toMatchObject({
       outcome: "rejected",
       failure: { code: "gone" },

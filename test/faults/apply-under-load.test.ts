@@ -1,8 +1,8 @@
 import { readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { systemClock } from "../../src/model/ports.ts";
-import { openLedger } from "../../src/state/open-ledger.ts";
 import { draftsync } from "../support/cli.ts";
 import { useWorkspace } from "../support/workspace.ts";
 
@@ -96,7 +96,7 @@ test.runIf(process.platform === "linux")("a thread has a connection of its own",
 });
 
 test("a disk that is full in the middle of it: what was sent and not recorded is in recovery files", async () => {
-  const ended = await draftsync(apply, { ...options(), longestFile: 400 });
+  const ended = await draftsync(apply, { ...options(), maxFileBytes: 400 });
   expect([3, 4]).toContain(ended.code);
   expect(proxy.seen.length).toBeGreaterThan(0);
   expect(await unknownRequests()).toEqual([]);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Arrival, Readings, Sandbox, SandboxOptions } from "../../src/sandbox/server.ts";
+import type { Behavior, RequestLogEntry, Sandbox, SandboxOptions } from "../../src/sandbox/server.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { draftsync, type Folder, makeFolder } from "../support/cli.ts";
 import { examine, usual, usualDraft } from "../support/doctor.ts";
@@ -11,7 +11,7 @@ const probing = ["--draft", "48213", "--file", "9900011", "--auto-approve"];
 
 let folder: Folder;
 let sandbox: Sandbox;
-let arrivals: Arrival[];
+let arrivals: RequestLogEntry[];
 
 beforeEach(async () => {
   arrivals = [];
@@ -107,7 +107,7 @@ describe("a service as the document has it", () => {
 });
 
 describe("each other reading is seen as what it is", () => {
-  const rows: { reading: Partial<Readings>; finds: Record<string, string>; calls: number; code?: number }[] =
+  const rows: { reading: Partial<Behavior>; finds: Record<string, string>; calls: number; code?: number }[] =
     [
       { reading: { dataId: "other" }, finds: { data_id: "ok data-id-is-other" }, calls: 10 },
       { reading: { updateStatus: 204 }, finds: { probe: "not_known probe-untold" }, calls: 7 },
@@ -123,7 +123,7 @@ describe("each other reading is seen as what it is", () => {
       },
     ];
   test.each(rows)("$reading", async ({ reading, finds, calls, code = 0 }) => {
-    await start({ readings: reading });
+    await start({ behavior: reading });
     const ended = await run(probing);
     const unchecked = Object.fromEntries(
       Object.entries(ended.found).filter(([, finding]) => finding === "not_checked not-checked"),
@@ -134,12 +134,12 @@ describe("each other reading is seen as what it is", () => {
   });
 
   test("a list of uploads that is not taken: the setting that fits", async () => {
-    await start({ readings: { uploadsQuery: "ids" } });
+    await start({ behavior: { uploadsQuery: "ids" } });
     expect((await run()).view.settings).toEqual({ profile: { uploads_query: null } });
   });
 
   test("a parameter that is named in the config is the one that is tried", async () => {
-    await start({ readings: { uploadsQuery: "ids" } }, ", profile: { uploads_query: ids }");
+    await start({ behavior: { uploadsQuery: "ids" } }, ", profile: { uploads_query: ids }");
     const { found, view } = await run();
     expect(found).toMatchObject(usual);
     expect(view.settings).toEqual({ profile: { uploads_query: "ids" } });
@@ -152,7 +152,7 @@ describe("each other reading is seen as what it is", () => {
 
   test("strict media types against a content_type with parameters: without them", async () => {
     const given = ', profile: { content_type: "application/vnd.api+json; charset=utf-8" }';
-    await start({ readings: { mediaTypes: "strict" } }, given);
+    await start({ behavior: { mediaTypes: "strict" } }, given);
     const { found, view } = await run();
     expect(found.media_types).toBe("warning media-types-in-the-way");
     expect(view.settings).toEqual({ profile: { content_type: "application/vnd.api+json" } });
@@ -176,14 +176,14 @@ describe("each other reading is seen as what it is", () => {
 
 describe("a service where looking does harm", () => {
   test("the first probe clears the file, and nothing is recorded of it: told as that, and no second one", async () => {
-    await start({ readings: { probe: "clears" } });
+    await start({ behavior: { probe: "clears" } });
     const { code, found, view } = await run(probing);
     expect({ code, probe: found.probe }).toEqual({ code: 1, probe: "failed probe-shows-nothing" });
     expect({ calls: view.calls, held: held() }).toEqual({ calls: 7, held: {} });
   });
 
   test("the first probe clears a recorded file: failed, and the next apply puts everything back", async () => {
-    await start({ readings: { probe: "clears", doubleAttach: "accepted" } });
+    await start({ behavior: { probe: "clears", doubleAttach: "accepted" } });
     const options = { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } };
     expect((await draftsync(["apply", "--auto-approve"], options)).code).toBe(0);
     const { code, found, view, stderr } = await run(probing);
@@ -196,7 +196,7 @@ describe("a service where looking does harm", () => {
   });
 
   test("PUT takes everything away: failed, told with what was there, and PATCH is the setting", async () => {
-    await start({ readings: { put: "replaces" } }, ", profile: { update_method: PUT }");
+    await start({ behavior: { put: "replaces" } }, ", profile: { update_method: PUT }");
     const { code, found, view } = await run(probing);
     expect(found).toMatchObject({ probe: "ok probe-harmless", update_method: "failed method-put-changes" });
     expect({ code, held: held() }).toEqual({ code: 1, held: {} });
@@ -216,7 +216,7 @@ describe("probing is asked for", () => {
 
   test("while somebody else writes it is not done, and the rest is", async () => {
     await start();
-    const { openLedger } = await import("../../src/state/open-ledger.ts");
+    const { openLedger } = await import("../../src/ledger/open-ledger.ts");
     const { systemClock } = await import("../../src/model/ports.ts");
     const ledger = await openLedger({ location: `${folder.path}/.draftsync/state.db`, clock: systemClock });
     const lease = await ledger.acquireLock({ holder: { user: "ann", host: "h", pid: 1, command: "apply" } });

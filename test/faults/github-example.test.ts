@@ -117,9 +117,9 @@ describe("the workflow of examples/github", () => {
 
   test("refuses a stale plan, tells what is left, and carries that out when it is run again", async () => {
     await propose(1, "aaa");
-    const byHand = ["apply", "--auto-approve", "--target", "drafts/48214"];
+    const singleCall = ["apply", "--auto-approve", "--target", "drafts/48214"];
     const env = { ...example.env, ...protectedSecrets };
-    expect(await draftsync(byHand, { cwd: example.path, env })).toMatchObject({ code: 0 });
+    expect(await draftsync(singleCall, { cwd: example.path, env })).toMatchObject({ code: 0 });
     const before = writes();
     const merged = await merge(2, "aaa");
     expect(failedStep(merged.apply)).toMatchObject({

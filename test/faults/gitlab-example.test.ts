@@ -278,10 +278,10 @@ describe.skipIf(note !== "")(`the pipeline of examples/gitlab${note}`, () => {
   test("refuses a stale plan, comments with the remaining changes, and applies them when a person starts it", async () => {
     const { folder } = await run("plan", "request");
     merge(await readFile(`${folder}/plan.json`, "utf8"));
-    const byHand = ["apply", "--auto-approve", "--target", "drafts/48214"];
+    const singleCall = ["apply", "--auto-approve", "--target", "drafts/48214"];
     const { DRAFTSYNC_STATE_PASSWORD: PGPASSWORD = "", ...own } = scopes["draftsync/*"];
     const env = { ...example.env, ...own, PGPASSWORD };
-    expect((await draftsync(byHand, { cwd: example.path, env })).code).toBe(0);
+    expect((await draftsync(singleCall, { cwd: example.path, env })).code).toBe(0);
     const refused = await runAll(["find", "apply"], "merge");
     expect(refused.code, refused.stderr).toBe(6);
     expect(attached()).toBe(1);

@@ -7,7 +7,7 @@ import { draftsync, startDraftsync } from "../support/cli.ts";
 import { skipNote } from "../support/shells.ts";
 import { readText } from "../support/source-files.ts";
 import { skipNoteUnreachable } from "../support/unprivileged.ts";
-import { freshSchema } from "../unit/state/samples.ts";
+import { freshSchema } from "../unit/ledger/samples.ts";
 import { type Example, runProgram, startExample } from "./support/example.ts";
 
 const timeout = 60_000;

@@ -15,7 +15,7 @@ const { sandbox, proxy, folder, options } = useWorkspace({
 
 interface Circumstances {
   readonly env?: Readonly<Record<string, string>>;
-  readonly longestFile?: number;
+  readonly maxFileBytes?: number;
 }
 
 const run = (args: readonly string[], { env, ...more }: Circumstances = {}) =>
@@ -47,15 +47,15 @@ async function applyFirstFile(): Promise<void> {
 describe("a disk that is full", () => {
   test("before the intent: nothing is sent, and a later apply does it all", async () => {
     await applyFirstFile();
-    const ended = await apply({ longestFile: 24 });
+    const ended = await apply({ maxFileBytes: 24 });
     expect(ended).toMatchObject({ code: 1, stderr: expect.stringMatching(/\[ledger-[a-z-]+\]/) });
     expect(proxy.seen).toEqual([]);
     await expectMadeGood(ended);
   });
 
-  test.each([90, 120])("after %i KiB: nothing that was sent is lost, or sent twice", async (longestFile) => {
+  test.each([90, 120])("after %i KiB: nothing that was sent is lost, or sent twice", async (maxFileBytes) => {
     await applyFirstFile();
-    const ended = await apply({ longestFile });
+    const ended = await apply({ maxFileBytes });
     // 1: nothing was changed; 3: what was done is recorded; 4: some of it waits in recovery files.
     expect([1, 3, 4]).toContain(ended.code);
     expect(ended.code === 1).toBe(proxy.seen.length === 0);

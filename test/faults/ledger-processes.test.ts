@@ -6,11 +6,11 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { isPostgresLocation } from "../../src/ledger/postgres/postgres-location.ts";
+import { openSqlite } from "../../src/ledger/sqlite/sqlite-database.ts";
 import { systemClock } from "../../src/model/ports.ts";
-import { isPostgresLocation } from "../../src/state/postgres/postgres-location.ts";
-import { openSqlite } from "../../src/state/sqlite/sqlite-database.ts";
-import { lockRequest } from "../unit/state/ledger-lock-suite.ts";
-import { databases, openForTest } from "../unit/state/samples.ts";
+import { lockRequest } from "../unit/ledger/ledger-lock-suite.ts";
+import { databases, openForTest } from "../unit/ledger/samples.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 let built = "";

@@ -2,15 +2,15 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "libsql";
 import { describe, expect, onTestFinished, test } from "vitest";
+import type { LedgerReader } from "../../src/ledger/ledger-reader.ts";
+import { openLedgerReader, type ReaderOptions } from "../../src/ledger/open-ledger.ts";
 import { type Clock, systemClock } from "../../src/model/ports.ts";
-import type { LedgerReader } from "../../src/state/ledger-reader.ts";
-import { openLedgerReader, type ReaderOptions } from "../../src/state/open-ledger.ts";
-import { describeSqliteReader, fileIds, filledFile } from "../unit/state/ledger-reader-suite.ts";
-import { attached, attachOperation, hurriedClock, sampleRun } from "../unit/state/ledger-values.ts";
-import { freshFolder, openForTest } from "../unit/state/samples.ts";
+import { describeSqliteReader, fileIds, filledFile } from "../unit/ledger/ledger-reader-suite.ts";
+import { attached, attachOperation, hurriedClock, sampleRun } from "../unit/ledger/ledger-values.ts";
+import { freshFolder, openForTest } from "../unit/ledger/samples.ts";
 import { scriptOf } from "./support/thread-script.ts";
 
-const compiled = new URL("../../dist/state/sqlite/reading-worker.cjs", import.meta.url);
+const compiled = new URL("../../dist/ledger/sqlite/reading-worker.cjs", import.meta.url);
 
 /** The thread reads every ledger, however small. */
 const openOnThread = (options: ReaderOptions, script = compiled): Promise<LedgerReader> =>

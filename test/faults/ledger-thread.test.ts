@@ -2,18 +2,18 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import Database from "libsql";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { openLedger, type StateStore } from "../../src/ledger/open-ledger.ts";
 import { type Clock, systemClock } from "../../src/model/ports.ts";
 import { type ProcessTable, systemProcesses } from "../../src/model/process.ts";
-import { openLedger, type StateStore } from "../../src/state/open-ledger.ts";
-import { describeLedgerJournal } from "../unit/state/ledger-journal-suite.ts";
-import { describeLedgerLock } from "../unit/state/ledger-lock-suite.ts";
-import { describeLedgerState } from "../unit/state/ledger-state-suite.ts";
-import { describeLedger } from "../unit/state/ledger-suite.ts";
-import { attached, attachOperation, hurriedClock, sampleRun } from "../unit/state/ledger-values.ts";
-import { freshFolder, lockPlace } from "../unit/state/samples.ts";
+import { describeLedgerJournal } from "../unit/ledger/ledger-journal-suite.ts";
+import { describeLedgerLock } from "../unit/ledger/ledger-lock-suite.ts";
+import { describeLedgerState } from "../unit/ledger/ledger-state-suite.ts";
+import { describeLedger } from "../unit/ledger/ledger-suite.ts";
+import { attached, attachOperation, hurriedClock, sampleRun } from "../unit/ledger/ledger-values.ts";
+import { freshFolder, lockPlace } from "../unit/ledger/samples.ts";
 import { scriptOf } from "./support/thread-script.ts";
 
-const compiled = new URL("../../dist/state/sqlite/commit-worker.cjs", import.meta.url);
+const compiled = new URL("../../dist/ledger/sqlite/commit-worker.cjs", import.meta.url);
 
 /** Every change goes to the thread, however small. */
 async function openOnThread(

@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import { main, startProcess } from "../support/cli.ts";
 import { holdAnswers } from "../support/faulty-proxy.ts";
 import { useWorkspace } from "../support/workspace.ts";
-import { passing } from "../unit/state/ledger-lock-suite.ts";
-import { executeIn, freshSchema } from "../unit/state/samples.ts";
+import { passing } from "../unit/ledger/ledger-lock-suite.ts";
+import { executeIn, freshSchema } from "../unit/ledger/samples.ts";
 
 const { proxy, folder, options, run, apply, start, holdApply } = useWorkspace({
   files: { "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }, { file_id: 2 }]\n" },

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { useWorkspace } from "../support/workspace.ts";
-import { lockRequest, onMachine } from "../unit/state/ledger-lock-suite.ts";
-import { lockPlace } from "../unit/state/samples.ts";
+import { lockRequest, onMachine } from "../unit/ledger/ledger-lock-suite.ts";
+import { lockPlace } from "../unit/ledger/samples.ts";
 
 const { proxy, folder, config, run, start, apply, holdApply } = useWorkspace({
   files: {

@@ -2,8 +2,8 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { useWorkspace } from "../support/workspace.ts";
-import { lockRequest, onMachine, passing } from "../unit/state/ledger-lock-suite.ts";
-import { lockPlace } from "../unit/state/samples.ts";
+import { lockRequest, onMachine, passing } from "../unit/ledger/ledger-lock-suite.ts";
+import { lockPlace } from "../unit/ledger/samples.ts";
 
 const jobUrl = "https://ci.example/shop/-/jobs/17";
 

@@ -2,8 +2,8 @@ import { createServer } from "node:net";
 import pg from "pg";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { listenLocally } from "../support/listen.ts";
-import { attached, attachOperation, hurriedClock, sampleRun } from "../unit/state/ledger-values.ts";
-import { askServer, freshRole, freshSchema, openForTest, schemaOf } from "../unit/state/samples.ts";
+import { attached, attachOperation, hurriedClock, sampleRun } from "../unit/ledger/ledger-values.ts";
+import { askServer, freshRole, freshSchema, openForTest, schemaOf } from "../unit/ledger/samples.ts";
 import { type ClientMessage, type Fault, startPostgresProxy } from "./support/postgres-proxy.ts";
 
 /** The fault for the first message that fits, and none for the rest. */
@@ -141,7 +141,7 @@ test("a server that has gone is waited for once, however many changes there are 
   for (let fileId = 2; fileId <= 6; fileId += 1) {
     await expect(ledger.record([attached(fileId)])).rejects.toMatchObject({ code: "ledger-unreachable" });
   }
-  // One wait of 10 s, and a few readings for each of the others.
+  // One wait of 10 s, and a few reads for each of the others.
   expect(clock.monotonic() - since).toBeLessThan(30_000);
   proxy.choose = () => "pass";
   await ledger.record([attached(7)]);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Folder } from "../support/cli.ts";
 import { draftsync, makeFolder } from "../support/cli.ts";
-import { freshRole, freshSchema, rolePassword } from "../unit/state/samples.ts";
+import { freshRole, freshSchema, rolePassword } from "../unit/ledger/samples.ts";
 
 let folder: Folder;
 let location: string;

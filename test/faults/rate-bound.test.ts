@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import type { Arrival, Sandbox } from "../../src/sandbox/server.ts";
+import type { RequestLogEntry, Sandbox } from "../../src/sandbox/server.ts";
 import { FaultRulesSchema, startSandbox } from "../../src/sandbox/server.ts";
 import type { Folder } from "../support/cli.ts";
 import { draftsync, makeFolder } from "../support/cli.ts";
@@ -13,11 +13,11 @@ const limit = 7;
 const windowMs = 250;
 let sandbox: Sandbox;
 let folder: Folder;
-const arrivals: Arrival[] = [];
+const arrivals: RequestLogEntry[] = [];
 let onArrival = () => {};
 
 beforeAll(async () => {
-  const log = (arrival: Arrival) => {
+  const log = (arrival: RequestLogEntry) => {
     arrivals.push(arrival);
     onArrival();
   };

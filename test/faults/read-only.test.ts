@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { draftsync } from "../support/cli.ts";
 import { NOBODY, skipNoteUnreachable } from "../support/unprivileged.ts";
 import { useWorkspace } from "../support/workspace.ts";
-import { freshRole, freshSchema } from "../unit/state/samples.ts";
+import { freshRole, freshSchema } from "../unit/ledger/samples.ts";
 
 /** As root, permissions count for nobody: the reader is another user then. */
 const reader = process.getuid?.() === 0 ? NOBODY : undefined;

@@ -41,8 +41,8 @@ describe("the webhook is told", () => {
     await rounds(1, 2);
     expect(told()).toEqual([
       ["ok", "failing"],
-      ["failing", "held_back"],
-      ["held_back", "ok"],
+      ["failing", "excluded"],
+      ["excluded", "ok"],
     ]);
     expect(codes).toEqual([0, 0, 1, 1, 1, 0, 0, 0, 0]);
     const [first] = webhook.notices;
@@ -101,7 +101,7 @@ describe("the webhook is told", () => {
     webhook.status = 200;
     expect((await round()).stderr).not.toContain("warning: the webhook");
     await round();
-    expect(told()).toEqual(Array.from({ length: 3 }, () => [undefined, "held_back"]));
+    expect(told()).toEqual(Array.from({ length: 3 }, () => [undefined, "excluded"]));
     expect(webhook.notices.every(({ path }) => path === `/services/${secret}`)).toBe(true);
   });
 

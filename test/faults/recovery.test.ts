@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { draftsync } from "../support/cli.ts";
 import { holdAnswers } from "../support/faulty-proxy.ts";
 import { useWorkspace } from "../support/workspace.ts";
-import { executeIn, freshSchema } from "../unit/state/samples.ts";
+import { executeIn, freshSchema } from "../unit/ledger/samples.ts";
 import { startPostgresProxy } from "./support/postgres-proxy.ts";
 
 const key = "canary-key-5c1e";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { stringify } from "yaml";
 import { FAULTS } from "../../src/sandbox/faults/catalogue.ts";
-import type { Arrival, SandboxState } from "../../src/sandbox/server.ts";
+import type { RequestLogEntry, SandboxState } from "../../src/sandbox/server.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import type { Ended, Folder, Running } from "../support/cli.ts";
 import { draftsync, makeFolder, startDraftsync } from "../support/cli.ts";
@@ -63,7 +63,7 @@ const mostApplies = 60;
 describe("a rehearsal of every fault", () => {
   let folder: Folder;
   let sandbox: Running;
-  let arrivals: Arrival[];
+  let arrivals: RequestLogEntry[];
   let state: SandboxState;
   const applies: Ended[] = [];
 
@@ -80,7 +80,7 @@ describe("a rehearsal of every fault", () => {
         "faults.yaml",
         "--processing",
         "0ms",
-        "--reading",
+        "--behavior",
         "doubleAttach=accepted",
       ]),
       options,
@@ -149,7 +149,7 @@ service:
   test("nothing was published twice, and nothing in doubt was sent again", () => {
     const published = state.products.map(({ draftId }) => draftId);
     expect(new Set(published).size).toBe(published.length);
-    const perDraft = new Map<string, Arrival[]>();
+    const perDraft = new Map<string, RequestLogEntry[]>();
     for (const arrival of arrivals.filter(({ path }) => path === "/api/products")) {
       const draft = JSON.stringify(arrival.body);
       perDraft.set(draft, [...(perDraft.get(draft) ?? []), arrival]);
@@ -168,12 +168,12 @@ service:
   });
 });
 
-function tookEffect({ status, fault }: Arrival): boolean {
+function tookEffect({ status, fault }: RequestLogEntry): boolean {
   if (fault === undefined) return status !== null && status < 300;
   return fault.effect === "after" || (fault.answered !== null && fault.answered < 300);
 }
 
 /** A complete refusal that leaves no doubt: 3xx and 4xx, but for 408 and 409. */
-function wasRefused({ status }: Arrival): boolean {
+function wasRefused({ status }: RequestLogEntry): boolean {
   return status !== null && status >= 300 && status < 500 && status !== 408 && status !== 409;
 }

@@ -43,7 +43,7 @@ test("drift says how many resources it did not check", async () => {
     /Checked 1 resource \(1 API call\)\.\n1 not checked, .*: over the budget of 1 call; 1 left\./,
   );
   const report = JSON.parse((await run("drift", "--format", "json")).stdout);
-  expect(report.refresh).toMatchObject({ looked_at: 1, not_checked: 1 });
+  expect(report.refresh).toMatchObject({ checked: 1, not_checked: 1 });
   expect((await run("drift", "--format", "markdown")).stdout).toMatch(/1 not checked/);
 });
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Arrival, Sandbox } from "../../src/sandbox/server.ts";
+import type { RequestLogEntry, Sandbox } from "../../src/sandbox/server.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { callByHand } from "../support/by-hand.ts";
 import type { Folder } from "../support/cli.ts";
 import { draftsync, makeFolder } from "../support/cli.ts";
 
 const key = "canary-key-d41f";
-const arrivals: Arrival[] = [];
+const arrivals: RequestLogEntry[] = [];
 let sandbox: Sandbox;
 let folder: Folder;
 
@@ -14,14 +14,14 @@ const run = (...args: string[]) =>
   draftsync(args, { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key, DRAFTSYNC_BASE_URL: sandbox.url } });
 
 /** What arrives while the work is done. */
-async function arriving(work: () => Promise<unknown>): Promise<readonly Arrival[]> {
+async function arriving(work: () => Promise<unknown>): Promise<readonly RequestLogEntry[]> {
   const before = arrivals.length;
   await work();
   return arrivals.slice(before);
 }
 
 /** Somebody else changes the draft. */
-const byHand = (method: string, path: string, attributes?: object) =>
+const singleCall = (method: string, path: string, attributes?: object) =>
   callByHand(sandbox, key, { method, path, ...(attributes === undefined ? {} : { attributes }) });
 
 const files = "drafts/1/product_files";
@@ -74,8 +74,8 @@ describe("drift", () => {
   });
 
   test("tells what somebody else changed, and which call of ours was the last there", async () => {
-    expect(await byHand("PATCH", `/api/${files}/11`, { renderer: "`|@all" })).toBe(200);
-    expect(await byHand("DELETE", `/api/${files}/12`)).toBe(204);
+    expect(await singleCall("PATCH", `/api/${files}/11`, { renderer: "`|@all" })).toBe(200);
+    expect(await singleCall("DELETE", `/api/${files}/12`)).toBe(204);
     const { code, stdout } = await run("drift", "--format", "json");
     expect(code).toBe(2);
     const report = JSON.parse(stdout);
@@ -90,7 +90,7 @@ describe("drift", () => {
     expect(report).toMatchObject({
       format_version: 1,
       workspace: "w",
-      refresh: { mode: "budget", attachments: "probe", calls: 5, looked_at: 5, left: 0 },
+      refresh: { mode: "budget", attachments: "probe", calls: 5, checked: 5, deferred: 0 },
       drift: [
         {
           address: `${files}/11`,
@@ -138,7 +138,7 @@ describe("drift", () => {
 
 describe("import", () => {
   test("adopts what is there, with its attributes, and changes nothing at the service", async () => {
-    await byHand("POST", `/api/${files}`, { file_id: 14, file_format: "fbx" });
+    await singleCall("POST", `/api/${files}`, { file_id: 14, file_format: "fbx" });
     const seen = await arriving(async () => {
       const { code, stdout } = await run("import", `${files}/14`, `${files}/11`, `${files}/12`);
       expect(code).toBe(3);

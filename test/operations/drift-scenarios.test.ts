@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Arrival, Sandbox } from "../../src/sandbox/server.ts";
+import type { RequestLogEntry, Sandbox } from "../../src/sandbox/server.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { callByHand, probes, writes } from "../support/by-hand.ts";
 import type { Folder } from "../support/cli.ts";
@@ -7,13 +7,13 @@ import { draftsync, makeFolder } from "../support/cli.ts";
 import { parseEvents } from "../support/events.ts";
 
 const key = "canary-key-0b5e";
-let arrivals: Arrival[] = [];
+let arrivals: RequestLogEntry[] = [];
 let sandbox: Sandbox;
 let folder: Folder;
 
 const run = (...args: string[]) =>
   draftsync(args, { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key, DRAFTSYNC_BASE_URL: sandbox.url } });
-const byHand = async (method: string, path: string, attributes?: object) => {
+const singleCall = async (method: string, path: string, attributes?: object) => {
   const call = { method, path: `/api/${path}`, ...(attributes === undefined ? {} : { attributes }) };
   expect(await callByHand(sandbox, key, call)).toBeLessThan(300);
 };
@@ -89,11 +89,11 @@ afterEach(async () => {
 /** An attribute edited, a file detached, files attached by hand, a product gone. */
 async function changeBehindTheBack(): Promise<void> {
   await folder.write({ "manifests/a.yaml": [ours, second, third].join("---\n") });
-  await byHand("PATCH", "drafts/1/product_files/11", { renderer: "vray" });
-  await byHand("DELETE", "drafts/1/product_files/12");
-  await byHand("PATCH", "drafts/1/promotional_files/21", { description: "" });
-  await byHand("POST", "drafts/3/product_files", { file_id: 41, renderer: "arnold" });
-  await byHand("POST", "drafts/3/product_files", { file_id: 42, renderer: "vray" });
+  await singleCall("PATCH", "drafts/1/product_files/11", { renderer: "vray" });
+  await singleCall("DELETE", "drafts/1/product_files/12");
+  await singleCall("PATCH", "drafts/1/promotional_files/21", { description: "" });
+  await singleCall("POST", "drafts/3/product_files", { file_id: 41, renderer: "arnold" });
+  await singleCall("POST", "drafts/3/product_files", { file_id: 42, renderer: "vray" });
   const [product] = sandbox.state().products;
   sandbox.removeProduct(product?.id ?? 0);
   arrivals = [];
@@ -158,7 +158,7 @@ describe("what somebody else changed", () => {
     const plan = await planned("--out", "plan.json");
     expect(plan).toMatchObject({ code: 0, drift: seen, changes: remedies, diagnostics: ["product-gone"] });
     // Five files of ours and one product, and three of the draft that is not ours yet.
-    expect(plan.refresh).toMatchObject({ calls: 9, looked_at: 9, unreadable: 0, left: 0, max_calls: 500 });
+    expect(plan.refresh).toMatchObject({ calls: 9, checked: 9, unreadable: 0, deferred: 0, max_calls: 500 });
     expect(writes(arrivals)).toEqual([]);
     expect(probes(arrivals)).toHaveLength(8);
 
@@ -208,8 +208,8 @@ describe("what somebody else changed", () => {
   });
 
   test("is taken in without a call where it is as desired; in a draft of ours only a full look finds it", async () => {
-    await byHand("PATCH", "drafts/1/product_files/11", { renderer: "vray" });
-    await byHand("POST", "drafts/1/product_files", { file_id: 14 });
+    await singleCall("PATCH", "drafts/1/product_files/11", { renderer: "vray" });
+    await singleCall("POST", "drafts/1/product_files", { file_id: 14 });
     const wished = ours.replace("arnold", "vray").replace("promotional", "  - { file_id: 14 }\npromotional");
     await folder.write({ "manifests/a.yaml": `${wished}---\n${second}` });
     const near = await planned();
@@ -229,14 +229,14 @@ describe("what somebody else changed", () => {
     expect(full).toMatchObject({
       drift: [],
       changes: [],
-      refresh: { mode: "full", max_calls: null, left: 0 },
+      refresh: { mode: "full", max_calls: null, deferred: 0 },
     });
   });
 
   test("at the targets alone is put right, the rest the next time; a target may be in no manifest", async () => {
     await folder.write({ "manifests/a.yaml": ours });
-    await byHand("PATCH", "drafts/1/product_files/11", { renderer: "vray" });
-    await byHand("DELETE", "drafts/2/product_files/31");
+    await singleCall("PATCH", "drafts/1/product_files/11", { renderer: "vray" });
+    await singleCall("DELETE", "drafts/2/product_files/31");
     arrivals = [];
     const { code, stderr } = await run("apply", "--auto-approve", "--target", "drafts/2");
     expect({ code, stderr }).toMatchObject({ code: 0 });
@@ -271,7 +271,7 @@ describe("unattended", () => {
     await changeBehindTheBack();
     expect(await reconcile()).toMatchObject({ code: 0 });
     expect(writes(arrivals)).toEqual(remedyWrites.filter((line) => line.startsWith("POST")));
-    expect(await metrics()).toContain('draftsync_held_back{action="update",workspace="w"} 3\n');
+    expect(await metrics()).toContain('draftsync_excluded{action="update",workspace="w"} 3\n');
     expect(await recorded()).toEqual(
       expect.arrayContaining([
         'drafts/1/product_files/11 {"renderer":"vray"} probe',

@@ -2,13 +2,13 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import type { Cli } from "../../src/cli/cli.ts";
-import { noInterrupts } from "../../src/cli/interrupts.ts";
-import { runOnce } from "../../src/cli/reconcile/once.ts";
+import { reconcileOnce } from "../../src/cli/reconcile/once.ts";
+import { noInterrupts } from "../../src/cli/runtime/interrupts.ts";
+import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { systemClock } from "../../src/model/ports.ts";
 import { makePalette } from "../../src/report/palette.ts";
-import type { Arrival, Sandbox } from "../../src/sandbox/server.ts";
+import type { RequestLogEntry, Sandbox } from "../../src/sandbox/server.ts";
 import { FaultRulesSchema, startSandbox } from "../../src/sandbox/server.ts";
-import { openLedger } from "../../src/state/open-ledger.ts";
 import { probes, writes } from "../support/by-hand.ts";
 import type { Folder } from "../support/cli.ts";
 import { draftsync, makeFolder } from "../support/cli.ts";
@@ -17,7 +17,7 @@ import { recordedFile } from "../support/planning.ts";
 const key = "canary-key-7a31";
 const maxCalls = 7;
 const runs = 20;
-let arrivals: Arrival[] = [];
+let arrivals: RequestLogEntry[] = [];
 let sandbox: Sandbox;
 let folder: Folder;
 
@@ -101,7 +101,7 @@ async function reconcile() {
       code = exitCode;
     },
   };
-  await runOnce(cli, { json: true, refresh: "budget" });
+  await reconcileOnce(cli, { json: true, refresh: "budget" });
   const events: { readonly type: string }[] = told
     .trim()
     .split("\n")
@@ -125,7 +125,7 @@ test("20 scheduled runs within a budget of 7 calls look at each of 100 files, th
         stdout: expect.stringContaining("over the budget of 7 calls; 93 left"),
       });
     } else {
-      expect(await reconcile()).toMatchObject({ code: 0, looking: { calls: 7, looked_at: 7, left: 93 } });
+      expect(await reconcile()).toMatchObject({ code: 0, looking: { calls: 7, checked: 7, deferred: 93 } });
     }
     chunks.push(probes(arrivals.slice(before)));
   }

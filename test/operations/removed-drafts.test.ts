@@ -92,7 +92,7 @@ describe("drafts that are no longer declared", () => {
     expect(code).toBe(0);
     expect(stdout).toContain("2 drafts are no longer declared: drafts/2, drafts/3; their files stay");
     expect(await folder.read("metrics.prom")).toMatch(
-      /^draftsync_held_back\{.*action="removed_drafts".*\} 3$/m,
+      /^draftsync_excluded\{.*action="removed_drafts".*\} 3$/m,
     );
     expect(attached()).toEqual([10, 11, 20, 21, 30]);
   });

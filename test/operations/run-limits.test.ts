@@ -37,7 +37,7 @@ test("every deferred change has its event, and the totals count it", async () =>
   expect(finished.at(-1)).toMatchObject({ outcome: "deferred", because: "max_calls" });
   expect(events.at(-1)).toMatchObject({
     stopped: "max_calls",
-    totals: { done: 4, failed: 0, skipped: 0, left: 147, calls: 4 },
+    totals: { done: 4, failed: 0, skipped: 0, deferred: 147, calls: 4 },
   });
 });
 
@@ -63,7 +63,7 @@ test("--until stops between two operations of one draft, and does not wait for t
   expect(parseEvents(ended.stdout).at(-1)).toMatchObject({
     type: "run_finished",
     stopped: "until",
-    totals: { done: 10, failed: 0, skipped: 0, left: 141 },
+    totals: { done: 10, failed: 0, skipped: 0, deferred: 141 },
   });
 });
 

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { draftsync, makeFolder } from "../support/cli.ts";
 import { checkPage } from "../support/page.ts";
-import { freshSchema } from "../unit/state/samples.ts";
+import { freshSchema } from "../unit/ledger/samples.ts";
 
 const key = "canary-key-90f6";
 

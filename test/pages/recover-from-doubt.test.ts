@@ -1,10 +1,10 @@
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import type { StateStore } from "../../src/ledger/open-ledger.ts";
+import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { systemClock } from "../../src/model/ports.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
-import type { StateStore } from "../../src/state/open-ledger.ts";
-import { openLedger } from "../../src/state/open-ledger.ts";
 import { makeFolder, startDraftsync } from "../support/cli.ts";
 import { holdAnswers, startFaultyProxy } from "../support/faulty-proxy.ts";
 import { checkPage } from "../support/page.ts";

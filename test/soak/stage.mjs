@@ -29,7 +29,7 @@ export const pick = (list) => list[Math.floor(random() * list.length)];
 export const violations = [];
 /** How often each command ended so: `apply 0`. */
 export const exits = new Map();
-/** What the processes may know of the surroundings. */
+/** What the processes may know of the environment. */
 export const env = { PATH: process.env.PATH, HOME: root, TMPDIR: temporary, DRAFTSYNC_API_KEY: key };
 
 /** Processes that are under way. They end with this one, however it ends. */

@@ -3,7 +3,7 @@ import { posix } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { FAULTS } from "../../src/sandbox/faults/catalogue.ts";
-import { FaultRulesSchema, ReadingsSchema } from "../../src/sandbox/server.ts";
+import { BehaviorSchema, FaultRulesSchema } from "../../src/sandbox/server.ts";
 import { nameOf, PAIRS } from "../conformance/support/interface.ts";
 import { filesBelow, readText, repository } from "../support/source-files.ts";
 
@@ -76,11 +76,11 @@ describe("docs/sandbox.md", () => {
   });
 
   test("has every reading, and no other", () => {
-    expect(namesOf("Readings")).toEqual(Object.keys(ReadingsSchema.shape));
+    expect(namesOf("Behavior")).toEqual(Object.keys(BehaviorSchema.shape));
   });
 
   test("has every option of the command", () => {
-    const options = [...readText("src/cli/sandbox.ts").matchAll(/\.option\(\s*"(--[a-z]+)/g)];
+    const options = [...readText("src/cli/commands/sandbox.ts").matchAll(/\.option\(\s*"(--[a-z]+)/g)];
     expect(namesOf("Options").map((option) => option?.split(" ")[0])).toEqual(
       options.map(([, name]) => name),
     );

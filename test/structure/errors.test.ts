@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { parseErrorDocs } from "../../src/cli/error-docs.ts";
-import { fixedExitCode } from "../../src/cli/exit-code.ts";
+import { fixedExitCode } from "../../src/cli/runtime/exit-code.ts";
 import { commandNames, wordsOf } from "../support/command-names.ts";
 import { codesInSources, isInSources } from "../support/error-codes.ts";
 import { readText } from "../support/source-files.ts";

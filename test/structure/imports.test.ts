@@ -51,8 +51,8 @@ describe("the import rule", () => {
 
 describe("the drivers of the ledger", () => {
   test.each([
-    { driver: "libsql", adapter: "src/state/sqlite/" },
-    { driver: "pg", adapter: "src/state/postgres/" },
+    { driver: "libsql", adapter: "src/ledger/sqlite/" },
+    { driver: "pg", adapter: "src/ledger/postgres/" },
   ])("$driver is loaded only where $adapter is asked for", ({ driver, adapter }) => {
     const importers = filesBelow("src", ".ts").filter(
       ({ path, text }) => new RegExp(`from "${driver}"`).test(text) && !path.startsWith("src/sandbox/"),

@@ -61,9 +61,9 @@ describe("examples/kubernetes", () => {
         : [],
     );
     // The secret is a picture, and the monitor needs the operator: both are for the reader to add.
-    const byHand = [`${deploy}/secret.example.yaml`, `${deploy}/service/pod-monitor.yaml`];
+    const singleCall = [`${deploy}/secret.example.yaml`, `${deploy}/service/pod-monitor.yaml`];
     const wanted = objects.filter(({ object }) => object.kind !== "Kustomization").map(({ path }) => path);
-    expect([...new Set(listed), ...byHand].sort()).toEqual([...wanted, `${deploy}/common`].sort());
+    expect([...new Set(listed), ...singleCall].sort()).toEqual([...wanted, `${deploy}/common`].sort());
   });
 
   test.each(["cronjob/cronjob.yaml", "service/deployment.yaml"])(

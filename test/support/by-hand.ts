@@ -1,4 +1,4 @@
-import type { Arrival, Sandbox } from "../../src/sandbox/server.ts";
+import type { RequestLogEntry, Sandbox } from "../../src/sandbox/server.ts";
 
 /** Somebody else calls the service with the key; the status of the answer. `path` begins with `/api/`. */
 export async function callByHand(
@@ -24,7 +24,7 @@ export async function callByHand(
 }
 
 /** `METHOD path attributes` of calls that are to change something: a probe names no attribute. */
-export function writes(arrivals: readonly Arrival[]): string[] {
+export function writes(arrivals: readonly RequestLogEntry[]): string[] {
   return arrivals
     .filter(({ method, body }) => method !== "GET" && !isProbe(method, body))
     .map(({ method, path, body }) => `${method} ${path} ${JSON.stringify(attributesOf(body) ?? {})}`)
@@ -32,7 +32,7 @@ export function writes(arrivals: readonly Arrival[]): string[] {
 }
 
 /** Paths of the probes, in the order of arrival. */
-export function probes(arrivals: readonly Arrival[]): string[] {
+export function probes(arrivals: readonly RequestLogEntry[]): string[] {
   return arrivals.filter(({ method, body }) => isProbe(method, body)).map(({ path }) => path);
 }
 

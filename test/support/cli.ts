@@ -34,7 +34,7 @@ export interface RunOptions {
   /** Whether every apply confirms the ledger, as a person would once; true when absent. */
   readonly confirmsLedger?: boolean;
   /** KiB that a file may grow to: writes beyond it fail, as on a disk that is full. */
-  readonly longestFile?: number;
+  readonly maxFileBytes?: number;
 }
 
 /** The real binary. */
@@ -42,10 +42,10 @@ export const main = `${repository}dist/cli/main.js`;
 
 /** Starts the real binary, with no terminal. */
 export function startDraftsync(given: readonly string[], options: RunOptions): Running {
-  const { longestFile, confirmsLedger = true } = options;
+  const { maxFileBytes, confirmsLedger = true } = options;
   const args = given[0] === "apply" && confirmsLedger ? [...given, "--new-ledger"] : given;
   const command = [process.execPath, main, ...args];
-  if (longestFile !== undefined) command.unshift("bash", "-c", `ulimit -f ${longestFile}; exec "$0" "$@"`);
+  if (maxFileBytes !== undefined) command.unshift("bash", "-c", `ulimit -f ${maxFileBytes}; exec "$0" "$@"`);
   return watch(startProcess(command, options), args);
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { noInterrupts } from "../../src/cli/interrupts.ts";
 import { makeProgram } from "../../src/cli/program.ts";
-import { makeTerminal } from "../../src/cli/terminal.ts";
+import { noInterrupts } from "../../src/cli/runtime/interrupts.ts";
+import { makeTerminal } from "../../src/cli/terminal/terminal.ts";
 
 /** One for all: each listens to the streams of the process. */
 const unused = makeTerminal({});

@@ -4,12 +4,12 @@ import { z } from "zod";
 import { loadManifests } from "../../src/manifest/load-manifests.ts";
 import { parseAddress } from "../../src/model/address.ts";
 import type { Desired } from "../../src/model/desired.ts";
-import type { Observed, Sighting } from "../../src/model/observed.ts";
+import type { Observation, Observed } from "../../src/model/observed.ts";
 import type { Recorded, RecordedAttachment } from "../../src/model/recorded.ts";
 import { pickAttributes } from "../../src/model/resource.ts";
-import { interpret } from "../../src/observe/interpret.ts";
 import { buildPlan } from "../../src/plan/build-plan.ts";
 import { checkSafety } from "../../src/plan/safety.ts";
+import { detectDrift } from "../../src/refresh/detect-drift.ts";
 import { makeFolder } from "./cli.ts";
 import { complete } from "./complete.ts";
 import { callProfile, recordedWith } from "./planning.ts";
@@ -114,8 +114,8 @@ function observedOf({ observed }: Scenario, desired: Desired, recorded: Recorded
     errors: [],
     stops: "operation",
   } as const;
-  const sightings = [
-    ...Object.entries(observed.attachments).map(([text, told]): Sighting => {
+  const observations = [
+    ...Object.entries(observed.attachments).map(([text, told]): Observation => {
       const address = parseAddress(text);
       if (address?.type !== "attachment") throw new Error(`${text} is no attachment`);
       const { draftId, kind, ref } = address;
@@ -128,31 +128,31 @@ function observedOf({ observed }: Scenario, desired: Desired, recorded: Recorded
         target: { draftId, kind, fileId },
         at: lookedAt,
       } as const;
-      if (told === "unreadable") return { ...look, finding: { type: told, failure } };
-      if (told === "absent") return { ...look, finding: { type: told } };
+      if (told === "unreadable") return { ...look, read: { type: told, failure } };
+      if (told === "absent") return { ...look, read: { type: told } };
       const { file_id: _, ...attributes } = told;
-      return { ...look, finding: { type: "present", value: pickAttributes(kind, attributes) } };
+      return { ...look, read: { type: "present", value: pickAttributes(kind, attributes) } };
     }),
-    ...Object.entries(observed.products).map(([productId, told]): Sighting => {
+    ...Object.entries(observed.products).map(([productId, told]): Observation => {
       const look = {
         type: "product",
         address: productAddress(Number(productId), recorded),
         productId: Number(productId),
         at: lookedAt,
       } as const;
-      if (told === "unreadable") return { ...look, finding: { type: told, failure } };
-      return { ...look, finding: told === "absent" ? { type: told } : { type: told, value: null } };
+      if (told === "unreadable") return { ...look, read: { type: told, failure } };
+      return { ...look, read: told === "absent" ? { type: told } : { type: told, value: null } };
     }),
   ];
-  const found = interpret({ sightings, desired, recorded, settleDelayMs: 30_000 });
+  const found = detectDrift({ observations, desired, recorded, settleDelayMs: 30_000 });
   const summary = {
     mode: "full",
     attachments: "probe",
-    calls: sightings.length,
+    calls: observations.length,
     max_calls: null,
-    looked_at: sightings.length - found.unreadable.length,
+    checked: observations.length - found.unreadable.length,
     unreadable: found.unreadable.length,
-    left: 0,
+    deferred: 0,
     not_checked: found.unreadable.length,
     oldest_unconfirmed: null,
   } as const;

@@ -26,7 +26,7 @@ const schemaNode = z.object({
 
 type SchemaNode = z.output<typeof schemaNode>;
 
-interface Place {
+interface SourceLocation {
   readonly path: string;
   readonly node: SchemaNode;
   readonly required: boolean;
@@ -49,7 +49,7 @@ function settingsOf(node: SchemaNode, prefix: string, level: number): string[] {
   );
 }
 
-function settingOf({ path, node, required, level }: Place): string[] {
+function settingOf({ path, node, required, level }: SourceLocation): string[] {
   const facts = [
     typeOf(node),
     ...(required ? ["required"] : []),

@@ -1,12 +1,12 @@
 import { z } from "zod";
-import type { Arrival } from "../../src/sandbox/server.ts";
+import type { RequestLogEntry } from "../../src/sandbox/server.ts";
 
 /**
  * Requests as they stood on the wire, one block each, for comparison with a written list. What differs from run to
  * run (ports, dates, signatures) is replaced by a word; storage requests keep their line only. Those of one subject
  * stand together, in the order in which they came; between subjects that are worked on side by side there is none.
  */
-export function formatWire(arrivals: readonly Arrival[]): string {
+export function formatWire(arrivals: readonly RequestLogEntry[]): string {
   const subjects = new Map<string, string[]>();
   for (const arrival of arrivals) {
     const subject = subjectOf(arrival);
@@ -26,7 +26,7 @@ const ProductBody = z.object({
 });
 
 /** What is worked on: a draft, a product that is duplicated, an object that was in storage before, or the sources. */
-function subjectOf({ path, body }: Arrival): string {
+function subjectOf({ path, body }: RequestLogEntry): string {
   const [, draft] = /^\/api\/drafts\/(\d+)\//.exec(path) ?? [];
   if (draft !== undefined) return `draft ${draft}`;
   if (path === "/api/products") return `draft ${ProductBody.parse(body).data.relationships.draft.data.id}`;
@@ -35,7 +35,7 @@ function subjectOf({ path, body }: Arrival): string {
   return key === undefined || key.startsWith("uploads/") ? "sources" : key;
 }
 
-function formatArrival({ method, path, query, headers, body, status, side }: Arrival): string {
+function formatArrival({ method, path, query, headers, body, status, side }: RequestLogEntry): string {
   const search = Object.entries(query).map(([name, value]) => `${name}=${String(value)}`);
   const line = `${method} ${path}${search.length === 0 ? "" : `?${search.join("&")}`}`;
   if (side === "storage") return `${line}  (storage)\n-> ${status}\n`;

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, expect } from "vitest";
+import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { systemClock } from "../../src/model/ports.ts";
-import type { Arrival, Sandbox, SandboxOptions } from "../../src/sandbox/server.ts";
+import type { RequestLogEntry, Sandbox, SandboxOptions } from "../../src/sandbox/server.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
-import { openLedger } from "../../src/state/open-ledger.ts";
 import type { Ended, Folder, Running, RunOptions } from "./cli.ts";
 import { draftsync, makeFolder, startDraftsync } from "./cli.ts";
 import type { FaultyProxy } from "./faulty-proxy.ts";
@@ -34,7 +34,7 @@ export interface Workspace {
   readonly proxy: Pick<FaultyProxy, "seen" | "choose">;
   readonly folder: Omit<Folder, "dispose">;
   /** What came to the sandbox; a test may empty it. */
-  readonly arrivals: Arrival[];
+  readonly arrivals: RequestLogEntry[];
   /** The file `draftsync.yaml`, with these sections instead of those of the settings. */
   config(sections?: string): { readonly "draftsync.yaml": string };
   /** Where commands run, and with what: the key, and `env`. */
@@ -56,7 +56,7 @@ const usualService = { rate: "{ limit: 1000, window: 1s }", profile: "{ settle_d
 /** A workspace on disk whose service is a sandbox behind a proxy that makes faults: a new one for each test of the file. */
 export function useWorkspace(settings: Settings): Workspace {
   const { key = "canary-key-5ba1" } = settings.sandbox ?? {};
-  const arrivals: Arrival[] = [];
+  const arrivals: RequestLogEntry[] = [];
   const running: Running[] = [];
   let parts: { sandbox: Sandbox; proxy: FaultyProxy; folder: Folder } | undefined;
 
@@ -79,7 +79,7 @@ export function useWorkspace(settings: Settings): Workspace {
 
   beforeEach(async () => {
     arrivals.length = 0;
-    const log = (arrival: Arrival) => void arrivals.push(arrival);
+    const log = (arrival: RequestLogEntry) => void arrivals.push(arrival);
     const sandbox = await startSandbox({ ...settings.sandbox, key, log });
     const proxy = await startFaultyProxy(sandbox.url);
     parts = { sandbox, proxy, folder: await makeFolder({ ...configFor(proxy.url), ...settings.files }) };

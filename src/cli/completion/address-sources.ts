@@ -1,12 +1,12 @@
+import { isPostgresLocation } from "../../ledger/postgres/postgres-location.ts";
 import { formatAddress, publicationAddress } from "../../model/address.ts";
 import { systemClock } from "../../model/ports.ts";
-import { isPostgresLocation } from "../../state/postgres/postgres-location.ts";
 import type { Cli } from "../cli.ts";
 import type { Config } from "../config.ts";
 import type { Understood } from "./command-words.ts";
 
 /** Bytes of manifests that are read, which somebody who types can wait for. The ledger knows what is left out, once applied. */
-const mostManifestBytes = 48 * 1024;
+const maxManifestBytes = 48 * 1024;
 
 /**
  * Addresses of the workspace for a command line: what is in doubt for `resolve`, what is recorded for `state` and
@@ -36,7 +36,7 @@ async function readRecorded(
   which: "all" | "in_doubt",
 ): Promise<readonly string[]> {
   if (isPostgresLocation(location)) return [];
-  const { openLedgerReader } = await import("../../state/open-ledger.ts");
+  const { openLedgerReader } = await import("../../ledger/open-ledger.ts");
   const reader = await openLedgerReader({ location, clock: systemClock, outdated: "leave" });
   try {
     const recorded = await reader.load();
@@ -55,5 +55,5 @@ async function readRecorded(
 
 async function readDesired({ root, manifests }: Config): Promise<readonly string[]> {
   const { listAddresses } = await import("../../manifest/list-addresses.ts");
-  return listAddresses({ root, patterns: manifests, maxBytes: mostManifestBytes });
+  return listAddresses({ root, patterns: manifests, maxBytes: maxManifestBytes });
 }

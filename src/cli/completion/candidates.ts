@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { fileKinds } from "../../model/resource.ts";
-import { inertLine } from "../../report/inert-text.ts";
+import { sanitizeLine } from "../../report/sanitize-text.ts";
 import { type Understood, understand } from "./command-words.ts";
 
 /** One way to go on. */
@@ -30,7 +30,7 @@ export interface CompletionSources {
 const nothing: Completion = { kind: "words", candidates: [] };
 
 /** With more, addresses are completed a step at a time, up to the next slash. */
-const mostAtOnce = 100;
+const maxConcurrent = 100;
 
 /** What can stand at the cursor; `words` are those after the program's name, the last one is at the cursor. */
 export async function complete(
@@ -108,20 +108,21 @@ function fitting(candidates: readonly Candidate[], typed: string, before = ""): 
   const fit = candidates.filter(({ value }) => value.startsWith(typed));
   return {
     kind: "words",
-    candidates: fit.map(({ value, about }) => ({ value: before + value, about: inertLine(about) })),
+    candidates: fit.map(({ value, about }) => ({ value: before + value, about: sanitizeLine(about) })),
   };
 }
 
 /** A name that could act on the terminal is not offered; it can still be typed. */
 function isPlain(value: string): boolean {
-  return inertLine(value) === value;
+  return sanitizeLine(value) === value;
 }
 
 function stepwise(addresses: readonly string[], typed: string, before: string): Completion {
   const fit = [...new Set(addresses)]
     .filter((address) => address.startsWith(typed) && isPlain(address))
     .sort();
-  if (fit.length <= mostAtOnce) return { kind: "words", candidates: plain(fit.map((each) => before + each)) };
+  if (fit.length <= maxConcurrent)
+    return { kind: "words", candidates: plain(fit.map((each) => before + each)) };
   const steps = new Set(fit.map((address) => stepOf(address, common(fit))));
   const kind = [...steps].some((step) => step.endsWith("/")) ? "nospace" : "words";
   return { kind, candidates: plain([...steps].map((each) => before + each)) };

@@ -2,8 +2,8 @@ import { parseDuration } from "../../model/duration.ts";
 import type { RefreshMode } from "../../model/observed.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { WriterFlags } from "../cli.ts";
-import { CliError } from "../cli-error.ts";
-import { type LimitFlags, parseUntil } from "../run-limits.ts";
+import { CliError } from "../runtime/cli-error.ts";
+import { type LimitFlags, parseUntil } from "../runtime/run-limits.ts";
 
 /** The flags of `draftsync reconcile`. */
 export interface ReconcileFlags extends WriterFlags {

@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { messageOf } from "../../model/errors.ts";
-import { CliError } from "../cli-error.ts";
+import { CliError } from "../runtime/cli-error.ts";
 
 /** Where the server listens. */
 export interface ListenAddress {

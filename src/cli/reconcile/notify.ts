@@ -1,12 +1,18 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { formatNotice, type Notice, newsOf, parseNotice, type RoundEnd } from "../../model/round.ts";
-import { makeNotification } from "../../report/round-text.ts";
+import {
+  formatNotice,
+  type Notice,
+  noticeOf,
+  parseNotice,
+  type ReconcileResult,
+} from "../../model/reconcile-result.ts";
+import { makeNotification } from "../../report/reconcile-text.ts";
 import type { Cli } from "../cli.ts";
 import type { Config } from "../config.ts";
-import { recoveryFilesOf } from "../recovery.ts";
-import { inWorkspaceOf } from "../workspace.ts";
-import { ofAnother } from "./round.ts";
+import { recoveryFilesOf } from "../runtime/recovery.ts";
+import { inWorkspaceOf } from "../runtime/workspace.ts";
+import { ofAnother } from "./reconcile.ts";
 import { postToWebhook } from "./webhook.ts";
 
 /**
@@ -20,16 +26,16 @@ export async function notifyOfChange(
     config,
     webhook,
     end,
-  }: { readonly config: Config; readonly webhook: URL | undefined; readonly end: RoundEnd },
+  }: { readonly config: Config; readonly webhook: URL | undefined; readonly end: ReconcileResult },
 ): Promise<void> {
-  const notice = newsOf(end);
+  const notice = noticeOf(end);
   if (webhook === undefined || notice === undefined) return;
   // A ledger of another workspace has that one's notice. While outcomes wait to be taken in, none is made where one is missing.
   const isOwn = end.code !== ofAnother && recoveryFilesOf(config).list().length === 0;
   const former = await exchange(cli, { config, isOwn, notice });
   if (former === undefined ? notice.status === "ok" : formatNotice(former) === formatNotice(notice)) return;
   const notification = makeNotification(end, notice, former);
-  const signal = cli.interrupts.cutOff;
+  const signal = cli.interrupts.abortInFlight;
   const failure = await postToWebhook(webhook, { notification, config, signal });
   if (failure === undefined) return;
   cli.terminal.log({ level: "warning", text: `warning: ${failure}\n`, code: "webhook-failed" });

@@ -1,23 +1,23 @@
 import { resolve } from "node:path";
-import { makeRoundMetrics } from "../../report/metrics.ts";
+import { makeReconcileMetrics } from "../../report/metrics.ts";
 import { packageVersion } from "../../service/user-agent.ts";
 import type { Cli } from "../cli.ts";
 import { loadConfig } from "../config.ts";
 import { limitFlagsOf, type ReconcileFlags, refreshOf } from "./flags.ts";
 import { readMetricsFile, writeMetricsFile } from "./metrics-file.ts";
 import { notifyOfChange } from "./notify.ts";
-import { runRound } from "./round.ts";
+import { reconcile } from "./reconcile.ts";
 import { loadWebhook } from "./webhook.ts";
 
 /** One round, with the exit code that an apply would have. */
-export async function runOnce(cli: Cli, flags: ReconcileFlags): Promise<void> {
+export async function reconcileOnce(cli: Cli, flags: ReconcileFlags): Promise<void> {
   const config = await loadConfig({ cwd: cli.cwd, env: cli.env, flags });
   const webhook = await loadWebhook(config, cli.env);
   const file = flags.metricsFile === undefined ? undefined : resolve(cli.cwd, flags.metricsFile);
   const former = file === undefined ? "" : await readMetricsFile(file);
-  const metrics = makeRoundMetrics({ version: packageVersion(), former });
+  const metrics = makeReconcileMetrics({ version: packageVersion(), former });
   const { json } = flags;
-  const { end, exitCode, error } = await runRound(cli, {
+  const { end, exitCode, error } = await reconcile(cli, {
     config,
     limits: limitFlagsOf(flags),
     lockTimeout: flags.lockTimeout,

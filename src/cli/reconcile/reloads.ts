@@ -1,7 +1,7 @@
 import { wait } from "../../model/wait.ts";
 
 /** The longest wait that a timer takes, milliseconds. */
-const longestTimerMs = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 
 /** SIGHUP, as long as the process stays. */
 export interface Reloads {
@@ -31,7 +31,7 @@ export function listenForReloads(): Reloads {
       if (came) return;
       const woken = new AbortController();
       wake = () => woken.abort();
-      await wait(Math.min(ms, longestTimerMs), signal, woken.signal);
+      await wait(Math.min(ms, maxTimerMs), signal, woken.signal);
     },
     stop: () => void process.off("SIGHUP", onSignal),
   };

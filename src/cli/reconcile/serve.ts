@@ -1,21 +1,21 @@
 import { resolve } from "node:path";
 import type { LogEntry } from "../../model/log.ts";
 import { systemClock } from "../../model/ports.ts";
-import { isSuccess, type RoundEnd } from "../../model/round.ts";
-import { makeProcessMetrics, makeRoundMetrics, type RoundMetrics } from "../../report/metrics.ts";
-import { describeRound } from "../../report/round-text.ts";
+import { isSuccess, type ReconcileResult } from "../../model/reconcile-result.ts";
+import { makeProcessMetrics, makeReconcileMetrics, type ReconcileMetrics } from "../../report/metrics.ts";
+import { describeReconcile } from "../../report/reconcile-text.ts";
 import { packageVersion } from "../../service/user-agent.ts";
 import type { Cli } from "../cli.ts";
 import { type Config, loadConfig } from "../config.ts";
-import { exitCode } from "../exit-code.ts";
-import { reportError } from "../report-error.ts";
+import { exitCode } from "../runtime/exit-code.ts";
+import { reportError } from "../terminal/report-error.ts";
+import { ChangeFilter } from "./change-filter.ts";
 import { limitFlagsOf, type ReconcileFlags, refreshOf } from "./flags.ts";
 import { type HealthServer, parseListenAddress, startHealthServer } from "./health-server.ts";
 import { readMetricsFile, writeMetricsFile } from "./metrics-file.ts";
-import { News } from "./news.ts";
 import { notifyOfChange } from "./notify.ts";
+import { reconcile } from "./reconcile.ts";
 import { listenForReloads } from "./reloads.ts";
-import { runRound } from "./round.ts";
 import { isReady, waitForNext } from "./schedule.ts";
 import { loadWebhook } from "./webhook.ts";
 
@@ -39,9 +39,9 @@ export async function serve(cli: Cli, flags: ServeFlags): Promise<void> {
   let settings = await loadSettings(cli, flags);
   const file = flags.metricsFile === undefined ? undefined : resolve(cwd, flags.metricsFile);
   const former = file === undefined ? "" : await readMetricsFile(file);
-  const metrics = makeRoundMetrics({ version: packageVersion(), former });
+  const metrics = makeReconcileMetrics({ version: packageVersion(), former });
   const rhythm = new Rhythm(flags.interval);
-  const news = new News();
+  const news = new ChangeFilter();
   const ownRuns = new Set<string>();
   const server = listen === undefined ? undefined : await startHealth(listen, { metrics, rhythm });
   if (server !== undefined) terminal.err(`listening on ${server.url}\n`);
@@ -53,7 +53,7 @@ export async function serve(cli: Cli, flags: ServeFlags): Promise<void> {
       if (isAsked) settings = await reload(cli, { flags, settings });
       const { config, webhook } = settings;
       const limits = limitFlagsOf(flags);
-      const { end, error } = await runRound(cli, {
+      const { end, error } = await reconcile(cli, {
         config,
         limits,
         lockTimeout: flags.lockTimeout,
@@ -71,14 +71,14 @@ export async function serve(cli: Cli, flags: ServeFlags): Promise<void> {
       if (file !== undefined) await writeFile(cli, { file, metrics, news });
       await notifyOfChange(cli, { config, webhook, end });
       const next = signal.aborted ? {} : { nextAt: systemClock.now() + waitMs };
-      terminal.log(describeRound(end, next));
+      terminal.log(describeReconcile(end, next));
       await reloads.wait(waitMs, signal);
     }
   } finally {
     reloads.stop();
     await server?.close();
   }
-  cli.end(interrupts.cutOff.aborted ? exitCode.interrupted : exitCode.done);
+  cli.end(interrupts.abortInFlight.aborted ? exitCode.interrupted : exitCode.done);
 }
 
 /** How rounds follow each other. */
@@ -93,7 +93,7 @@ class Rhythm {
   }
 
   /** Takes in a round that has just ended; returns how long to wait for the next one, milliseconds. */
-  ended(end: RoundEnd): number {
+  ended(end: ReconcileResult): number {
     this.#lastTookMs = end.ms;
     if (isSuccess(end)) this.#succeededAt = systemClock.monotonic();
     return waitForNext({ intervalMs: this.#intervalMs, tookMs: end.ms, random: Math.random() });
@@ -136,7 +136,7 @@ async function reload(
 
 async function startHealth(
   listen: { readonly host: string; readonly port: number },
-  { metrics, rhythm }: { readonly metrics: RoundMetrics; readonly rhythm: Rhythm },
+  { metrics, rhythm }: { readonly metrics: ReconcileMetrics; readonly rhythm: Rhythm },
 ): Promise<HealthServer> {
   const processMetrics = makeProcessMetrics();
   return startHealthServer(listen, {
@@ -146,7 +146,7 @@ async function startHealth(
 }
 
 /** In full the first time, and after another one; the line of the round names its code each time. */
-function showError({ terminal }: Cli, news: News, error: unknown): void {
+function showError({ terminal }: Cli, news: ChangeFilter, error: unknown): void {
   const entries: LogEntry[] = [];
   const { paintErr } = terminal;
   reportError(error, { log: (entry) => entries.push(entry) > 0, paintErr });
@@ -155,7 +155,11 @@ function showError({ terminal }: Cli, news: News, error: unknown): void {
 
 async function writeFile(
   { terminal }: Cli,
-  { file, metrics, news }: { readonly file: string; readonly metrics: RoundMetrics; readonly news: News },
+  {
+    file,
+    metrics,
+    news,
+  }: { readonly file: string; readonly metrics: ReconcileMetrics; readonly news: ChangeFilter },
 ): Promise<void> {
   const failure = (await writeMetricsFile(file, await metrics.text())) ?? "";
   if (news.isNew("metrics file", failure)) {

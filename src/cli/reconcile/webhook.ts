@@ -1,10 +1,10 @@
 import { systemCodeOf } from "../../model/errors.ts";
-import type { Notification } from "../../report/round-text.ts";
+import type { Notification } from "../../report/reconcile-text.ts";
 import { isLoopback, openDispatcher } from "../../service/connections.ts";
-import { loadAuthorities } from "../authorities.ts";
-import { CliError } from "../cli-error.ts";
 import type { Config } from "../config.ts";
-import { readGiven } from "../read-given.ts";
+import { loadAuthorities } from "../runtime/authorities.ts";
+import { CliError } from "../runtime/cli-error.ts";
+import { readGiven } from "../runtime/read-input-file.ts";
 
 /** Of the whole exchange, milliseconds. */
 const timeoutMs = 10_000;

@@ -1,5 +1,5 @@
 import type { Diagnostic } from "../../model/diagnostic.ts";
-import { formatPlace } from "../../model/position.ts";
+import { formatLocation } from "../../model/source-location.ts";
 import { isoTime } from "../../model/time.ts";
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
@@ -22,7 +22,7 @@ function formatDiagnostic({
   excerpt = [],
   hint,
 }: Diagnostic): Markup {
-  const where = place === undefined ? address : formatPlace(place);
+  const where = place === undefined ? address : formatLocation(place);
   const lines = excerpt.map(({ line, text }) => `${line} | ${text}`).join("\n");
   return html`<li><strong>${severity === "info" ? "note" : severity}:</strong> ${message} <span class="note">[${code}]</span>${where !== undefined && html` <code>${where}</code>`}${lines !== "" && html`<pre tabindex="0">${lines}</pre>`}${hint !== undefined && html` <span class="note">${hint}</span>`}</li>`;
 }

@@ -38,18 +38,18 @@ export interface Item {
 }
 
 /** Lists up to this long are open from the start. */
-const mostOpen = 40;
+const maxOpen = 40;
 /**
  * Past this many items the bodies are kept as data, and the script puts them in when an entry is opened: to build the
  * elements of 20,000 entries that nobody looks at takes a browser seconds.
  */
-const mostWhole = 1_000;
+const maxWhole = 1_000;
 
 /** The list with its controls, which show once the page's script has taken them over. */
 export function formatItemList({ title, noun, facets, groups }: ItemList): Markup {
   const items = groups.flatMap((group) => group.items);
-  const isLazy = items.length > mostWhole;
-  const isOpen = items.length <= mostOpen;
+  const isLazy = items.length > maxWhole;
+  const isOpen = items.length <= maxOpen;
   const bodies: string[] = [];
   const formatItem = ({ facet, draft, head, body }: Item) => {
     const isLate = isLazy && body !== undefined;

@@ -1,5 +1,5 @@
-import { inertJson } from "../../model/inert-json.ts";
-import { inertText } from "../inert-text.ts";
+import { sanitizeJson } from "../../model/sanitize-json.ts";
+import { sanitizeText } from "../sanitize-text.ts";
 
 let wrap: (text: string) => Markup;
 
@@ -50,7 +50,7 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 function escapeText(text: string): string {
-  return inertText(text).replace(/[&<>"']/g, (char) => entities[char] ?? char);
+  return sanitizeText(text).replace(/[&<>"']/g, (char) => entities[char] ?? char);
 }
 
 /**
@@ -58,7 +58,7 @@ function escapeText(text: string): string {
  * (HTML §4.12.1.3: `<!--`, `<script`, `</script`), is written with an escape of JSON; every other `<` stays, for its size.
  */
 export function dataBlock(id: string, value: unknown): Markup {
-  const json = inertJson(value)
+  const json = sanitizeJson(value)
     .replaceAll("</", "<\\/")
     .replace(/<(?=!|script)/gi, "\\u003c");
   return wrap(`<script type="application/json" id="${escapeText(id)}">${json}</script>`);

@@ -83,7 +83,7 @@ const changeEndings = [
   { name: "failed", id: "rejected", label: "failed" },
   { name: "in_doubt", id: "unknown", label: "in doubt" },
   { name: "skipped", id: "skipped", label: "skipped" },
-  { name: "left", id: "left", label: "left for the next run" },
+  { name: "deferred", id: "deferred", label: "left for the next run" },
 ] as const;
 
 function totalOf({ totals }: HistoryRun, name: string): number {
@@ -100,7 +100,7 @@ const warnings: ReadonlyMap<string, { readonly what: string; readonly advice: st
     "failed",
     { what: "Something failed.", advice: "The calls below say why; what is left stands in the next plan." },
   ],
-  ["left", { what: "It stopped at its limit of calls or time.", advice: "The next run goes on." }],
+  ["deferred", { what: "It stopped at its limit of calls or time.", advice: "The next run goes on." }],
   [
     "in_doubt",
     {

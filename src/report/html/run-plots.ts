@@ -25,7 +25,7 @@ const { width, height, left, right, top, bottom } = plotSize;
 const base = height - bottom;
 const stretches = 170;
 /** Marks past this many cannot be told apart, and make a page slow. */
-const mostMarks = 3_000;
+const maxMarks = 3_000;
 
 function elapsedScale({ start, end }: RunSpan) {
   return scaleLinear([0, Math.max(1, end - start) / 1000], [left, width - right]);
@@ -143,7 +143,7 @@ export function plotLatency(operations: readonly HistoryOperation[]): Markup | u
 export function plotOperations(span: RunSpan): Markup | undefined {
   const { operations, start } = span;
   if (operations.length === 0) return undefined;
-  const shown = operations.slice(0, mostMarks);
+  const shown = operations.slice(0, maxMarks);
   const lanes = findLanes(shown, { start, end: span.end - start });
   const count = Math.max(...lanes.map(({ lane }) => lane)) + 1;
   const tall = top + bottom + Math.max(60, count * 20);
@@ -158,7 +158,7 @@ export function plotOperations(span: RunSpan): Markup | undefined {
   const rest =
     left_ === 0
       ? ""
-      : ` The first ${formatCount(mostMarks)} are drawn; ${formatCount(left_)} are in the list below alone.`;
+      : ` The first ${formatCount(maxMarks)} are drawn; ${formatCount(left_)} are in the list below alone.`;
   return formatPlot({
     id: "operations",
     title: "Calls over time",

@@ -1,6 +1,6 @@
 import type { ValueView } from "../change-view.ts";
 import { formatCount } from "../quantities.ts";
-import { showWhiteSpace } from "../shorten-text.ts";
+import { markWhitespace } from "../shorten-text.ts";
 import type { Segment } from "../word-diff.ts";
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
@@ -29,7 +29,7 @@ function formatText({ name, segments, isNew }: Extract<ValueView, { kind: "text"
     const text = segments.map((segment) => segment.text).join("");
     return html`<table class="text new"><thead><tr><th scope="col">${name}</th></tr></thead><tbody><tr><td><ins>${text.replace(/\n$/, "")}</ins></td></tr></tbody></table>`;
   }
-  const rows = pairLines(showWhiteSpace(segments));
+  const rows = pairLines(markWhitespace(segments));
   return html`<table class="text"><caption>${name}</caption><thead><tr><th scope="col">Before</th><th scope="col">After</th></tr></thead>${fold(rows).map(formatStretch)}</table>`;
 }
 

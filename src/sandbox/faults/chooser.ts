@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Arrival } from "../arrivals.ts";
+import type { RequestLogEntry } from "../request-log.ts";
 import { type Effect, FAULTS } from "./catalogue.ts";
 import type { FaultRule, FaultRules } from "./rules.ts";
 
@@ -12,7 +12,9 @@ export interface ChosenFault {
 }
 
 /** Chooses the fault of a call, or none. To be asked once for each call, in the order of arrival. */
-export type FaultChooser = (call: Pick<Arrival, "side" | "method" | "path">) => ChosenFault | undefined;
+export type FaultChooser = (
+  call: Pick<RequestLogEntry, "side" | "method" | "path">,
+) => ChosenFault | undefined;
 
 /**
  * Makes a chooser. Every rule counts all calls that fit it, whatever other rules do with them, and draws a number of

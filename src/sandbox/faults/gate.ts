@@ -1,14 +1,14 @@
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { MiddlewareHandler, Next } from "hono";
-import type { Env, RequestContext, World } from "../env.ts";
+import type { Env, RequestContext, SandboxContext } from "../env.ts";
 import { BrokenOff, drainBody, holdBody } from "../request-body.ts";
-import { ANSWERS } from "./answers.ts";
 import { isWireFault, type WireFault } from "./catalogue.ts";
 import { type ChosenFault, type FaultChooser, makeFaultChooser } from "./chooser.ts";
+import { ANSWERS } from "./responses.ts";
 import type { FaultRules } from "./rules.ts";
 import { statusSeen, type WholeAnswer, WIRES, wait } from "./wire.ts";
 
-/** Bytes that are sent past the answer of the app, once the arrival is in the log. */
+/** Bytes that are sent past the answer of the app, once the entry is in the log. */
 export interface Sending {
   readonly status: number | null;
   send(): Promise<void>;
@@ -24,19 +24,19 @@ const HOLD_MS = 600_000;
  *     choose ──► effect before: carry out ──► the fault ──► effect after: wait, carry out
  *        └ none: the request is taken in and goes no further
  */
-export function makeFaultGate(world: World, rules: FaultRules): MiddlewareHandler<Env> {
+export function makeFaultGate(sandbox: SandboxContext, rules: FaultRules): MiddlewareHandler<Env> {
   const choose: FaultChooser = makeFaultChooser(rules);
   return async (c, next) => {
-    const arrival = c.get("arrival");
-    const chosen = choose(arrival);
+    const entry = c.get("entry");
+    const chosen = choose(entry);
     if (chosen === undefined) return next();
-    if (chosen.rule.fault === "delay") return delay({ c, world, chosen, next });
+    if (chosen.rule.fault === "delay") return delay({ c, sandbox, chosen, next });
     if (chosen.effect === "before") await next();
-    else await takeIn(c, world);
+    else await takeIn(c, sandbox);
     if (c.error instanceof BrokenOff) return;
     const answered = chosen.effect === "before" ? c.res : undefined;
     mark(c, chosen, answered?.status ?? null);
-    await play({ c, world, chosen, next, answered });
+    await play({ c, sandbox, chosen, next, answered });
   };
 }
 
@@ -51,74 +51,74 @@ export async function sendPastApp(c: RequestContext): Promise<void> {
 
 interface Play {
   readonly c: RequestContext;
-  readonly world: World;
+  readonly sandbox: SandboxContext;
   readonly chosen: ChosenFault;
   readonly next: Next;
   readonly answered?: Response | undefined;
 }
 
 function mark(c: RequestContext, { rule, number, effect }: ChosenFault, answered: number | null): void {
-  c.get("arrival").fault = { rule: number, name: rule.fault, effect, answered };
+  c.get("entry").fault = { rule: number, name: rule.fault, effect, answered };
 }
 
-async function delay({ c, world, chosen, next }: Play): Promise<void> {
+async function delay({ c, sandbox, chosen, next }: Play): Promise<void> {
   const ms = chosen.rule.for ?? DELAY_MS;
-  if (chosen.effect === "after") await wait(ms, world.closing);
+  if (chosen.effect === "after") await wait(ms, sandbox.closing);
   await next();
   mark(c, chosen, c.res.status);
-  if (chosen.effect === "before") await wait(ms, world.closing);
+  if (chosen.effect === "before") await wait(ms, sandbox.closing);
 }
 
 async function play(scene: Play): Promise<void> {
-  const { c, world, chosen, answered } = scene;
+  const { c, sandbox, chosen, answered } = scene;
   const { rule, effect } = chosen;
   const { fault } = rule;
   if (isWireFault(fault)) return playOnWire(scene, fault);
   if (fault === "delay") return;
-  const response = await ANSWERS[fault]({ c, settings: world.settings, rule, answered });
+  const response = await ANSWERS[fault]({ c, settings: sandbox.settings, rule, answered });
   if (response === undefined) {
-    delete c.get("arrival").fault;
+    delete c.get("entry").fault;
     return;
   }
-  if (effect === "after") return answerThenCarryOut(scene, await wholeOf(response));
+  if (effect === "after") return respondThenApply(scene, await wholeOf(response));
   c.res = undefined;
   c.res = response;
 }
 
 async function playOnWire(scene: Play, fault: WireFault): Promise<void> {
-  const { c, world, chosen } = scene;
+  const { c, sandbox, chosen } = scene;
   const answered = scene.answered === undefined ? undefined : await wholeOf(scene.answered);
   const { outgoing } = c.env;
   const holdMs = chosen.rule.for ?? HOLD_MS;
   c.set("sending", {
     status: statusSeen(fault, answered),
     send: async () => {
-      await WIRES[fault]({ outgoing, answered, holdMs, closing: world.closing });
-      await carryOutLate(scene);
+      await WIRES[fault]({ outgoing, answered, holdMs, closing: sandbox.closing });
+      await applyLate(scene);
     },
   });
 }
 
-function answerThenCarryOut(scene: Play, { status, headers, body }: WholeAnswer): void {
+function respondThenApply(scene: Play, { status, headers, body }: WholeAnswer): void {
   const { outgoing } = scene.c.env;
   scene.c.set("sending", {
     status,
     send: async () => {
       outgoing.writeHead(status, headers).end(body);
-      await carryOutLate(scene);
+      await applyLate(scene);
     },
   });
 }
 
-async function carryOutLate({ chosen, world, next }: Play): Promise<void> {
+async function applyLate({ chosen, sandbox, next }: Play): Promise<void> {
   if (chosen.effect !== "after") return;
-  await wait(chosen.rule.late ?? LATE_MS, world.closing);
-  if (!world.closing.aborted) await next();
+  await wait(chosen.rule.late ?? LATE_MS, sandbox.closing);
+  if (!sandbox.closing.aborted) await next();
 }
 
 /** Takes the request in as a server does that will not, or not yet, carry it out. */
-async function takeIn(c: RequestContext, { settings }: World): Promise<void> {
-  if (c.get("arrival").side === "storage") await drainBody(c.env.incoming);
+async function takeIn(c: RequestContext, { settings }: SandboxContext): Promise<void> {
+  if (c.get("entry").side === "storage") await drainBody(c.env.incoming);
   else await holdBody(c, settings);
 }
 

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import type { RequestContext, World } from "../env.ts";
+import type { RequestContext, SandboxContext } from "../env.ts";
 import { chunksOf } from "../request-body.ts";
 import type { OpenMultipart, StoredPart } from "./object-table.ts";
 import { receiveBytes } from "./objects.ts";
@@ -15,11 +15,11 @@ const MAX_COMPLETE_BYTES = 4 * 1024 ** 2;
 const NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/";
 
 /** CreateMultipartUpload. */
-export function createMultipart(c: RequestContext, world: World, key: string): Response {
+export function createMultipart(c: RequestContext, sandbox: SandboxContext, key: string): Response {
   const uploadId = randomUUID();
   const contentType = c.env.incoming.headers["content-type"] ?? "application/octet-stream";
-  world.store.objects.openMultipart({ uploadId, key, contentType });
-  return answerXml({
+  sandbox.store.objects.openMultipart({ uploadId, key, contentType });
+  return respondWithXml({
     InitiateMultipartUploadResult: {
       "@_xmlns": NAMESPACE,
       Bucket: BUCKET,
@@ -32,17 +32,17 @@ export function createMultipart(c: RequestContext, world: World, key: string): R
 /** UploadPart: a number that was used is replaced. */
 export async function uploadPart(
   c: RequestContext,
-  world: World,
+  sandbox: SandboxContext,
   part: { key: string; uploadId: string; number: string },
 ): Promise<Response> {
   const number = Number(part.number);
   if (!/^[1-9]\d*$/.test(part.number) || number > MAX_PART_NUMBER) {
     throw new StorageError("InvalidArgument", `The part number must be from 1 to ${MAX_PART_NUMBER}.`);
   }
-  findUpload(world, part);
-  const { blob, etag, size } = await receiveBytes(c, world);
-  const unused = world.store.objects.putPart(part.uploadId, { number, etag, size, blob });
-  await world.blobs.remove(unused ?? [blob]);
+  findUpload(sandbox, part);
+  const { blob, etag, size } = await receiveBytes(c, sandbox);
+  const unused = sandbox.store.objects.putPart(part.uploadId, { number, etag, size, blob });
+  await sandbox.blobs.remove(unused ?? [blob]);
   if (unused === undefined) throw noSuchUpload();
   return new Response(null, { status: 200, headers: { etag: `"${etag}"` } });
 }
@@ -50,25 +50,25 @@ export async function uploadPart(
 /** CompleteMultipartUpload: the object is made of the named parts; no byte is copied. */
 export async function completeMultipart(
   c: RequestContext,
-  world: World,
+  sandbox: SandboxContext,
   upload: { key: string; uploadId: string },
 ): Promise<Response> {
-  const { contentType } = findUpload(world, upload);
+  const { contentType } = findUpload(sandbox, upload);
   const named = parseCompleteMultipart(await readText(c));
   if (named === undefined) throw new StorageError("MalformedXML", "The body is no CompleteMultipartUpload.");
-  const parts = chooseParts(named, world.store.objects.parts(upload.uploadId));
+  const parts = chooseParts(named, sandbox.store.objects.parts(upload.uploadId));
   const etag = multipartEtag(parts);
-  const unused = world.store.objects.complete(upload.uploadId, {
+  const unused = sandbox.store.objects.complete(upload.uploadId, {
     key: upload.key,
     etag,
     size: parts.reduce((sum, part) => sum + part.size, 0),
     contentType,
-    modifiedAt: Math.trunc(world.settings.now()),
+    modifiedAt: Math.trunc(sandbox.settings.now()),
     blobs: parts.map((part) => part.blob),
   });
   if (unused === undefined) throw noSuchUpload();
-  await world.blobs.remove(unused);
-  return answerXml({
+  await sandbox.blobs.remove(unused);
+  return respondWithXml({
     CompleteMultipartUploadResult: {
       "@_xmlns": NAMESPACE,
       Location: `http://${c.env.incoming.headers.host}/${BUCKET}/${encodeURI(upload.key)}`,
@@ -81,16 +81,16 @@ export async function completeMultipart(
 
 /** AbortMultipartUpload. */
 export async function abortMultipart(
-  world: World,
+  sandbox: SandboxContext,
   upload: { key: string; uploadId: string },
 ): Promise<Response> {
-  findUpload(world, upload);
-  await world.blobs.remove(world.store.objects.abort(upload.uploadId));
+  findUpload(sandbox, upload);
+  await sandbox.blobs.remove(sandbox.store.objects.abort(upload.uploadId));
   return new Response(null, { status: 204 });
 }
 
-function findUpload(world: World, upload: { key: string; uploadId: string }): OpenMultipart {
-  const found = world.store.objects.findMultipart(upload.uploadId);
+function findUpload(sandbox: SandboxContext, upload: { key: string; uploadId: string }): OpenMultipart {
+  const found = sandbox.store.objects.findMultipart(upload.uploadId);
   if (found === undefined || found.key !== upload.key) throw noSuchUpload();
   return found;
 }
@@ -137,6 +137,6 @@ async function readText(c: RequestContext): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-function answerXml(document: object): Response {
+function respondWithXml(document: object): Response {
   return new Response(buildXml(document), { status: 200, headers: { "content-type": "application/xml" } });
 }

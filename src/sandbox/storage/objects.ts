@@ -1,30 +1,30 @@
 import { createHash } from "node:crypto";
-import type { RequestContext, World } from "../env.ts";
+import type { RequestContext, SandboxContext } from "../env.ts";
 import { chunksOf } from "../request-body.ts";
 import { bytesWithin, readRange } from "./range.ts";
 import { StorageError } from "./storage-error.ts";
 
 /** PutObject: keeps the bytes, then replaces the object in one step. */
-export async function putObject(c: RequestContext, world: World, key: string): Promise<Response> {
+export async function putObject(c: RequestContext, sandbox: SandboxContext, key: string): Promise<Response> {
   const { headers } = c.env.incoming;
   if (headers["x-amz-copy-source"] !== undefined) {
     throw new StorageError("NotImplemented", "This storage does not copy objects.");
   }
-  const { blob, etag, size } = await receiveBytes(c, world);
-  const unused = world.store.objects.put({
+  const { blob, etag, size } = await receiveBytes(c, sandbox);
+  const unused = sandbox.store.objects.put({
     key,
     etag,
     size,
     contentType: headers["content-type"] ?? "application/octet-stream",
-    modifiedAt: Math.trunc(world.settings.now()),
+    modifiedAt: Math.trunc(sandbox.settings.now()),
     blobs: [blob],
   });
-  await world.blobs.remove(unused);
+  await sandbox.blobs.remove(unused);
   return new Response(null, { status: 200, headers: { etag: `"${etag}"` } });
 }
 
 /** Stores the body of a request as a blob; the ETag is its MD5. */
-export async function receiveBytes(c: RequestContext, { blobs }: World) {
+export async function receiveBytes(c: RequestContext, { blobs }: SandboxContext) {
   const { incoming } = c.env;
   refuseChunks(incoming.headers);
   const md5 = createHash("md5");
@@ -52,8 +52,8 @@ function refuseChunks(headers: RequestContext["env"]["incoming"]["headers"]): vo
 }
 
 /** GetObject and HeadObject, with one range of bytes (RFC 9110 §14). */
-export function getObject(c: RequestContext, world: World, key: string): Response {
-  const object = world.store.objects.find(key);
+export function getObject(c: RequestContext, sandbox: SandboxContext, key: string): Response {
+  const object = sandbox.store.objects.find(key);
   if (object === undefined) throw new StorageError("NoSuchKey", "There is no object of that key.");
   const { headers: given, method } = c.env.incoming;
   const etag = `"${object.etag}"`;
@@ -75,10 +75,10 @@ export function getObject(c: RequestContext, world: World, key: string): Respons
   };
   const status = range === undefined ? 200 : 206;
   if (method === "HEAD") return new Response(null, { status, headers });
-  const bytes = bytesWithin(allBytes(world, object.blobs), { first, last });
+  const bytes = bytesWithin(allBytes(sandbox, object.blobs), { first, last });
   return new Response(ReadableStream.from(bytes), { status, headers });
 }
 
-async function* allBytes(world: World, blobs: readonly string[]): AsyncGenerator<Uint8Array> {
-  for (const blob of blobs) yield* world.blobs.read(blob);
+async function* allBytes(sandbox: SandboxContext, blobs: readonly string[]): AsyncGenerator<Uint8Array> {
+  for (const blob of blobs) yield* sandbox.blobs.read(blob);
 }

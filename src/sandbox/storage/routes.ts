@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { MiddlewareHandler } from "hono";
-import type { Env, RequestContext, World } from "../env.ts";
+import type { Env, RequestContext, SandboxContext } from "../env.ts";
 import { BrokenOff } from "../request-body.ts";
 import type { StorageSession } from "../store/sessions.ts";
 import { abortMultipart, completeMultipart, createMultipart, uploadPart } from "./multipart.ts";
@@ -22,11 +22,11 @@ export function isStorageRequest(incoming: IncomingMessage): boolean {
  * Answers storage requests, an S3-compatible subset in path style: PutObject, GetObject, HeadObject and the four
  * calls of a multipart upload. Lets every other request pass.
  */
-export function makeStorage(world: World): MiddlewareHandler<Env> {
+export function makeStorage(sandbox: SandboxContext): MiddlewareHandler<Env> {
   return async (c, next) => {
     if (!isStorageRequest(c.env.incoming)) return next();
     try {
-      return await answerStorage(c, world);
+      return await respondToStorage(c, sandbox);
     } catch (error) {
       if (error instanceof BrokenOff) throw error;
       const refused =
@@ -44,27 +44,27 @@ export function makeStorage(world: World): MiddlewareHandler<Env> {
   };
 }
 
-async function answerStorage(c: RequestContext, world: World): Promise<Response> {
+async function respondToStorage(c: RequestContext, sandbox: SandboxContext): Promise<Response> {
   const { incoming } = c.env;
   const method = incoming.method ?? "";
   const path = pathOf(incoming);
   const query = queryOf(incoming);
-  const session = sessionOf(incoming, world);
+  const session = sessionOf(incoming, sandbox);
   const key = keyOf(path);
   if (!key.startsWith(session.keyPrefix)) {
     throw new StorageError("AccessDenied", `The session is good for keys below ${session.keyPrefix} only.`);
   }
   const { uploadId, partNumber, uploads } = query;
   if (uploadId === undefined) {
-    if (method === "PUT" && partNumber === undefined) return putObject(c, world, key);
-    if (method === "GET" || method === "HEAD") return getObject(c, world, key);
-    if (method === "POST" && uploads !== undefined) return createMultipart(c, world, key);
+    if (method === "PUT" && partNumber === undefined) return putObject(c, sandbox, key);
+    if (method === "GET" || method === "HEAD") return getObject(c, sandbox, key);
+    if (method === "POST" && uploads !== undefined) return createMultipart(c, sandbox, key);
   } else {
     if (method === "PUT" && partNumber !== undefined) {
-      return uploadPart(c, world, { key, uploadId, number: partNumber });
+      return uploadPart(c, sandbox, { key, uploadId, number: partNumber });
     }
-    if (method === "POST") return completeMultipart(c, world, { key, uploadId });
-    if (method === "DELETE") return abortMultipart(world, { key, uploadId });
+    if (method === "POST") return completeMultipart(c, sandbox, { key, uploadId });
+    if (method === "DELETE") return abortMultipart(sandbox, { key, uploadId });
   }
   throw new StorageError("NotImplemented", `This storage has no such operation: ${method} ${incoming.url}`);
 }
@@ -75,7 +75,7 @@ async function answerStorage(c: RequestContext, world: World): Promise<Response>
  *
  * @throws StorageError in S3's terms.
  */
-function sessionOf({ headers }: IncomingMessage, { store, settings }: World): StorageSession {
+function sessionOf({ headers }: IncomingMessage, { store, settings }: SandboxContext): StorageSession {
   const [, accessKey] = /^AWS4-HMAC-SHA256 +Credential=([^/\s,]+)\//.exec(headers.authorization ?? "") ?? [];
   if (accessKey === undefined) throw new StorageError("AccessDenied", "The request is not signed.");
   const session = store.sessions.find(accessKey);

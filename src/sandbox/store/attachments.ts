@@ -9,14 +9,14 @@ export type AttachmentKind = "product_file" | "promotional_file";
 export type AttachmentAttributes = Readonly<Record<string, string | boolean>>;
 
 /** The place of an attachment. A file is attached at most once to a draft as one kind. */
-export interface AttachmentPlace {
+export interface AttachmentKey {
   readonly draftId: number;
   readonly kind: AttachmentKind;
   readonly fileId: number;
 }
 
 /** A file attached to a draft. */
-export interface Attachment extends AttachmentPlace {
+export interface Attachment extends AttachmentKey {
   /** Counts attachments; never used twice. */
   readonly number: number;
   readonly attributes: AttachmentAttributes;
@@ -25,14 +25,14 @@ export interface Attachment extends AttachmentPlace {
 /** The files attached to drafts. */
 export interface Attachments {
   /** Attaches, or answers `undefined` when it is attached. */
-  add(place: AttachmentPlace, attributes: AttachmentAttributes): Attachment | undefined;
-  find(place: AttachmentPlace): Attachment | undefined;
+  add(place: AttachmentKey, attributes: AttachmentAttributes): Attachment | undefined;
+  find(place: AttachmentKey): Attachment | undefined;
   /** Sets the named attributes and leaves the others; `undefined` when it is not attached. */
-  change(place: AttachmentPlace, attributes: AttachmentAttributes): Attachment | undefined;
+  change(place: AttachmentKey, attributes: AttachmentAttributes): Attachment | undefined;
   /** Sets the named attributes and takes the others away; `undefined` when it is not attached. */
-  replace(place: AttachmentPlace, attributes: AttachmentAttributes): Attachment | undefined;
+  replace(place: AttachmentKey, attributes: AttachmentAttributes): Attachment | undefined;
   /** Whether there was anything to detach. */
-  remove(place: AttachmentPlace): boolean;
+  remove(place: AttachmentKey): boolean;
   /** What is attached to one draft, or to all of them, in the order of attaching. */
   list(draftId?: number): Attachment[];
 }
@@ -84,7 +84,7 @@ export function openAttachments(database: SqliteDatabase): Attachments {
     `SELECT ${COLUMNS} FROM attachment WHERE draft_id = ? ORDER BY number`,
     AttachmentRow,
   );
-  const key = (place: AttachmentPlace) => [place.draftId, place.kind, place.fileId];
+  const key = (place: AttachmentKey) => [place.draftId, place.kind, place.fileId];
   return {
     add: (place, attributes) => insert(...key(place), JSON.stringify(attributes)),
     find: (place) => select(...key(place)),

@@ -24,7 +24,7 @@ export function judgeRate(answers: readonly AnswerLook[], bound: Bound): Check {
   const headers = seenHeaders(answers);
   const refused = answers.find(({ status }) => status === 429 || status === 425);
   const announced = strictest(answers.flatMap(({ header, at }) => readRateHints(header, at).policies));
-  if (announced !== undefined && mostIn(bound, announced.windowMs) > announced.limit) {
+  if (announced !== undefined && maxInWindow(bound, announced.windowMs) > announced.limit) {
     const facts = { bound, announced, headers };
     const { limit, windowMs } = announced;
     const setting = {
@@ -58,7 +58,7 @@ function strictest(policies: readonly Bound[]): Bound | undefined {
 }
 
 /** How many calls the bound lets into a window of another length. */
-function mostIn({ limit, windowMs }: Bound, otherMs: number): number {
+function maxInWindow({ limit, windowMs }: Bound, otherMs: number): number {
   return Math.ceil(otherMs / windowMs) * limit;
 }
 

@@ -1,11 +1,11 @@
 import { systemCodeOf } from "../../model/errors.ts";
 import type { Problem } from "../../model/examination.ts";
 import type { CallResult } from "../../model/outcome.ts";
-import type { AnswerBody } from "../answer-body.ts";
-import { readAnswerBody } from "../answer-body.ts";
 import type { Exchange } from "../exchange-handler.ts";
 import type { HeaderLookup } from "../rate-hints.ts";
 import type { Redactor } from "../redact.ts";
+import type { ResponseBody } from "../response-body.ts";
+import { readResponseBody } from "../response-body.ts";
 
 /** What came of one call, as it was seen. Nothing in it holds the access key. */
 export type Look = AnswerLook | FailedLook;
@@ -17,7 +17,7 @@ export interface AnswerLook {
   readonly request: string;
   readonly status: number;
   readonly header: HeaderLookup;
-  readonly body: AnswerBody;
+  readonly body: ResponseBody;
   /** From dispatch to the last byte. */
   readonly ms: number;
   /** Wall clock when it was complete, epoch milliseconds. */
@@ -60,7 +60,7 @@ export function makeLook({ request, exchange, result, redactor, at }: LookParts)
         const value = header(name);
         return value === undefined ? undefined : redactor.text(value);
       },
-      body: readAnswerBody(ended.answer, redactor),
+      body: readResponseBody(ended.answer, redactor),
       ms: exchange.ms,
       at,
       problem,

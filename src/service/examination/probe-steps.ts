@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Attributes, FileKind } from "../../model/resource.ts";
 import { attributeNames } from "../../model/resource.ts";
-import type { Reading } from "../documents.ts";
+import type { Parsed } from "../documents.ts";
 import { readProbedFile, readResource } from "../documents.ts";
 import type { Look } from "./look.ts";
 
@@ -25,7 +25,7 @@ export interface ProbedFile {
 const typeSchema = z.object({ data: z.object({ type: z.string() }) });
 
 /** Reads the answer to a probe; the name of its type may be another than the one that is set. */
-export function readProbed(document: unknown, kind: FileKind): Reading<Attributes> {
+export function readProbed(document: unknown, kind: FileKind): Parsed<Attributes> {
   const type = typeSchema.safeParse(document).data?.data.type ?? "";
   return readProbedFile(document, { kind }, { ...anyType, product_file: type, promotional_file: type });
 }

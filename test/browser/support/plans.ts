@@ -1,4 +1,4 @@
-import { loadPageAssets } from "../../../src/cli/page-assets.ts";
+import { loadPageAssets } from "../../../src/cli/terminal/page-assets.ts";
 import type { Plan } from "../../../src/model/plan.ts";
 import { buildPlan } from "../../../src/plan/build-plan.ts";
 import type { Thumbnail } from "../../../src/report/html/plan-page.ts";

@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { StoredOperation } from "../../../src/model/history.ts";
-import type { Arrival } from "../../../src/sandbox/arrivals.ts";
+import type { RequestLogEntry } from "../../../src/sandbox/request-log.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/server.ts";
 import { type Folder, makeFolder } from "../../support/cli.ts";
 import { type BytePoint, type KillProxy, startKillProxy } from "./kill-proxy.ts";
@@ -31,7 +31,7 @@ export interface Life {
   readonly folder: string;
   readonly ledger: LedgerPlace;
   readonly url: string;
-  readonly arrivals: Arrival[];
+  readonly arrivals: RequestLogEntry[];
   readonly sandbox: Sandbox;
   close(): Promise<void>;
 }
@@ -59,7 +59,7 @@ export async function startCrashWorld({ apply, databaseUrl }: CrashWorldOptions)
   const proxy = await startKillProxy();
   const origin: Folder = await makeFolder({ "draftsync.yaml": config(proxy.url), ...before });
   const start = async (folder: string, ledger: LedgerPlace): Promise<Life> => {
-    const arrivals: Arrival[] = [];
+    const arrivals: RequestLogEntry[] = [];
     const sandbox = await startSandbox({
       key,
       db: join(folder, "server", "sandbox.db"),

@@ -1,13 +1,13 @@
 import Database from "libsql";
 import { applyPlan } from "../../../src/apply/apply-plan.ts";
 import { resolutionEffects } from "../../../src/apply/resolution.ts";
+import type { StateStore } from "../../../src/ledger/open-ledger.ts";
 import { loadManifests } from "../../../src/manifest/load-manifests.ts";
 import type { Plan } from "../../../src/model/plan.ts";
 import { systemClock } from "../../../src/model/ports.ts";
 import { buildPlan } from "../../../src/plan/build-plan.ts";
 import { openService } from "../../../src/service/open-service.ts";
 import { serviceProfileSchema } from "../../../src/service/profile.ts";
-import type { StateStore } from "../../../src/state/open-ledger.ts";
 import { complete } from "../../support/complete.ts";
 import { forgetfulKeeper } from "../../support/keeper.ts";
 import { key, type Life } from "./crash-world.ts";
@@ -104,7 +104,7 @@ async function applyOnce(life: Life, ledger: StateStore, stop: AbortSignal): Pro
   const profile = profileFor(life.url);
   const options = { baseUrl: life.url, apiKey: key, rate, concurrency: 1, timeoutMs: 5000, profile };
   const emit = () => {};
-  const interrupts = { drain: stop, cutOff: stop };
+  const interrupts = { drain: stop, abortInFlight: stop };
   const service = openService({ ...options, clock: systemClock, emit, root: life.folder, interrupts });
   try {
     const run = { plan, ledger, service, storage: service.storage, clock: systemClock, emit, signal: stop };

@@ -1,16 +1,16 @@
 import type { StoredOperation } from "../../../src/model/history.ts";
-import type { Arrival } from "../../../src/sandbox/arrivals.ts";
+import type { RequestLogEntry } from "../../../src/sandbox/request-log.ts";
 import type { SandboxState } from "../../../src/sandbox/state.ts";
 import { desired } from "./scenario.ts";
 
 /** What is known of one kill and the runs after it. */
 export interface Evidence {
   /** What the server saw of the run that was killed, in order. */
-  readonly killed: readonly Arrival[];
+  readonly killed: readonly RequestLogEntry[];
   /** What it saw of the next run, before a person said anything. */
-  readonly rerun: readonly Arrival[];
+  readonly rerun: readonly RequestLogEntry[];
   /** What it saw after a person had said what became of the calls in doubt. */
-  readonly afterWord: readonly Arrival[];
+  readonly afterWord: readonly RequestLogEntry[];
   /** The operations of the killed run, as the ledger held them between the two. */
   readonly operations: readonly StoredOperation[];
   /** The addresses of which a person said that they were not done. */
@@ -23,7 +23,7 @@ export interface Evidence {
 export function judge({ operations, notDone, state, ...seen }: Evidence): readonly string[] {
   const [killed, rerun, afterWord] = [seen.killed, seen.rerun, seen.afterWord].map((arrivals) =>
     arrivals.filter(({ side, method, path }) => side === "service" && isWrite(method, path)),
-  ) as [Arrival[], Arrival[], Arrival[]];
+  ) as [RequestLogEntry[], RequestLogEntry[], RequestLogEntry[]];
   const later = [...rerun, ...afterWord];
   return [
     ...killed
@@ -37,7 +37,7 @@ export function judge({ operations, notDone, state, ...seen }: Evidence): readon
       const allowed = notDone.includes(operation.address) ? 1 : 0;
       const [unasked, asked] = [rerun, afterWord].map((part) =>
         part.filter((each) => isOf(operation, each)),
-      ) as [Arrival[], Arrival[]];
+      ) as [RequestLogEntry[], RequestLogEntry[]];
       return [...unasked, ...asked.slice(allowed)].map(
         (arrival) => `sent a second time, and nothing was proven: ${nameOf(arrival)}`,
       );
@@ -57,14 +57,14 @@ function isLost({ kind, outcome }: StoredOperation): boolean {
 }
 
 /** Whether a request was announced by an operation. Of a request that broke off, the body may be missing. */
-function isIntentOf(operation: StoredOperation, arrival: Arrival): boolean {
+function isIntentOf(operation: StoredOperation, arrival: RequestLogEntry): boolean {
   if (arrival.status !== null) return isOf(operation, arrival);
   const { method, path, outcome } = operation;
   return method === arrival.method && path === arrival.path && outcome === undefined;
 }
 
 /** The operation that a request belongs to: by method, path, and the file or draft where the path names none. */
-function isOf(operation: StoredOperation, arrival: Arrival): boolean {
+function isOf(operation: StoredOperation, arrival: RequestLogEntry): boolean {
   if (operation.method !== arrival.method || operation.path !== arrival.path) return false;
   const body = JSON.stringify(arrival.body ?? {});
   switch (operation.kind) {
@@ -78,7 +78,7 @@ function isOf(operation: StoredOperation, arrival: Arrival): boolean {
 }
 
 /** Files that were posted once more after the server had attached them. */
-function attachedTwice(writes: readonly Arrival[]): readonly string[] {
+function attachedTwice(writes: readonly RequestLogEntry[]): readonly string[] {
   const attached = new Set<string>();
   const problems: string[] = [];
   for (const arrival of writes) {
@@ -110,6 +110,6 @@ function compare({ attachments, products }: SandboxState): readonly string[] {
   ];
 }
 
-function nameOf({ method, path, body, status }: Arrival): string {
+function nameOf({ method, path, body, status }: RequestLogEntry): string {
   return `${method} ${path} ${JSON.stringify(body)} (${status})`;
 }

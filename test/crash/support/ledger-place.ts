@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { openLedger, type StateStore } from "../../../src/ledger/open-ledger.ts";
 import { systemClock } from "../../../src/model/ports.ts";
-import { openLedger, type StateStore } from "../../../src/state/open-ledger.ts";
-import { askServer } from "../../unit/state/samples.ts";
+import { askServer } from "../../unit/ledger/samples.ts";
 
 /** Where the ledger of one life is. */
 export interface LedgerPlace {

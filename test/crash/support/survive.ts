@@ -1,4 +1,4 @@
-import type { Arrival } from "../../../src/sandbox/arrivals.ts";
+import type { RequestLogEntry } from "../../../src/sandbox/request-log.ts";
 import { type CrashWorld, type Life, rate } from "./crash-world.ts";
 import { judge } from "./judge.ts";
 import { withLedger } from "./ledger-place.ts";
@@ -69,7 +69,7 @@ function productOf(life: Life, address: string): number | undefined {
     )?.id;
 }
 
-function tooMany(arrivals: readonly Arrival[]): readonly string[] {
+function tooMany(arrivals: readonly RequestLogEntry[]): readonly string[] {
   const times = arrivals
     .filter(({ side }) => side === "service")
     .map(({ monotonic }) => monotonic)

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { cp, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Arrival, Sandbox } from "../../../src/sandbox/server.ts";
+import type { RequestLogEntry, Sandbox } from "../../../src/sandbox/server.ts";
 import { startSandbox } from "../../../src/sandbox/server.ts";
 import { expectNoKey } from "../../support/canary.ts";
 import type { Ended, Folder } from "../../support/cli.ts";
@@ -15,7 +15,7 @@ export interface Example {
   /** The copy of the repository. */
   readonly path: string;
   readonly sandbox: Sandbox;
-  readonly arrivals: readonly Arrival[];
+  readonly arrivals: readonly RequestLogEntry[];
   /** Key and address of the service, and an npm without a network. */
   readonly env: Readonly<Record<string, string>>;
   close(): Promise<void>;
@@ -70,7 +70,7 @@ async function prepareInstallation(): Promise<Readonly<Record<string, Buffer>>> 
 /** Starts an example of `examples/` next to a sandbox with nothing in it. */
 export async function startExample(name: string): Promise<Example> {
   const key = "canary-key-9b1d";
-  const arrivals: Arrival[] = [];
+  const arrivals: RequestLogEntry[] = [];
   const sandbox = await startSandbox({
     key,
     uploadProcessingMs: 0,

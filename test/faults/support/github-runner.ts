@@ -95,8 +95,8 @@ interface JobSurroundings {
   readonly needs: object;
 }
 
-async function runJob(job: Job, surroundings: JobSurroundings): Promise<JobEnd> {
-  const { example, github, trigger, needs } = surroundings;
+async function runJob(job: Job, environment: JobSurroundings): Promise<JobEnd> {
+  const { example, github, trigger, needs } = environment;
   const cwd = await mkdtemp(join(example.folder.path, "job-"));
   const path: string[] = [];
   const steps: Record<string, { outcome: string; outputs: Record<string, string> }> = {};
@@ -109,8 +109,8 @@ async function runJob(job: Job, surroundings: JobSurroundings): Promise<JobEnd> 
     let outcome = "skipped";
     let outputs: Record<string, string> = {};
     if (isMet(step.if, context, { good: !bad, bad })) {
-      const variables = fill({ ...surroundings.env, ...job.env, ...step.env }, context);
-      for (const name of secretNames({ ...surroundings.env, ...job.env, ...step.env })) given.add(name);
+      const variables = fill({ ...environment.env, ...job.env, ...step.env }, context);
+      for (const name of secretNames({ ...environment.env, ...job.env, ...step.env })) given.add(name);
       if (step.run === undefined) {
         const code = await useAction(step, fill(step.with, context), { cwd, github, trigger, example });
         outcome = code === 0 ? "success" : "failure";

@@ -1,10 +1,10 @@
 import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
+import { LedgerError } from "../../../src/ledger/ledger-error.ts";
+import { openLedger } from "../../../src/ledger/open-ledger.ts";
 import { messageOf } from "../../../src/model/errors.ts";
 import { systemClock } from "../../../src/model/ports.ts";
-import { LedgerError } from "../../../src/state/ledger-error.ts";
-import { openLedger } from "../../../src/state/open-ledger.ts";
-import { attached, attachOperation, sampleRun } from "../../unit/state/ledger-values.ts";
+import { attached, attachOperation, sampleRun } from "../../unit/ledger/ledger-values.ts";
 
 /**
  * What a test starts as a process of its own: `open LOCATION` prints the lineage; `work LOCATION` begins and finishes

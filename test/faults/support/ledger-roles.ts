@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
 import { readText } from "../../support/source-files.ts";
-import { askServer, freshSchema, rolePassword, schemaOf } from "../../unit/state/samples.ts";
+import { askServer, freshSchema, rolePassword, schemaOf } from "../../unit/ledger/samples.ts";
 
 /** Locations of one ledger: as a role that writes it, and as one that may only select. */
 export interface LedgerRoles {

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openLedger } from "../../../src/state/open-ledger.ts";
+import { openLedger } from "../../../src/ledger/open-ledger.ts";
 
 let made: Promise<string> | undefined;
 

@@ -1,7 +1,7 @@
+import type { StateStore } from "../../../src/ledger/open-ledger.ts";
 import type { Plan } from "../../../src/model/plan.ts";
 import type { Recorded } from "../../../src/model/recorded.ts";
 import { formatPlanFile } from "../../../src/plan/saved-plan.ts";
-import type { StateStore } from "../../../src/state/open-ledger.ts";
 
 /** Whether a saved plan must be refused; `either` where the model does not know. */
 export type Expected = "fresh" | "stale" | "either";

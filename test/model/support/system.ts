@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { applyPlan } from "../../../src/apply/apply-plan.ts";
 import { resolutionEffects } from "../../../src/apply/resolution.ts";
+import { openLedger, type StateStore } from "../../../src/ledger/open-ledger.ts";
 import { isBlocked } from "../../../src/model/change.ts";
 import { DraftsyncError } from "../../../src/model/errors.ts";
 import type { Plan } from "../../../src/model/plan.ts";
@@ -16,7 +17,6 @@ import type { Sandbox } from "../../../src/sandbox/server.ts";
 import { startSandbox } from "../../../src/sandbox/server.ts";
 import { assembleService } from "../../../src/service/open-service.ts";
 import { serviceProfileSchema } from "../../../src/service/profile.ts";
-import { openLedger, type StateStore } from "../../../src/state/open-ledger.ts";
 import { forgetfulKeeper } from "../../support/keeper.ts";
 import { emptyLedger } from "./empty-ledger.ts";
 import { Manifests, reversed } from "./manifests.ts";
@@ -236,7 +236,7 @@ export class System {
         emit: () => {},
         root: this.#root,
       },
-      { random: () => 0, hasAnswered: false },
+      { random: () => 0, hasResponded: false },
     );
     try {
       const { totals, stopped } = await applyPlan({

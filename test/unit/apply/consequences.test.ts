@@ -148,7 +148,7 @@ const refusedAs = (action: string) => `rejected 1, then ${action} 1`;
 
 const inDoubt = "unknown 1, then in_doubt 0";
 
-const irrevocable = (action: string) => ({
+const non_idempotent = (action: string) => ({
   ...Object.fromEntries(names.map((name) => [name, inDoubt])),
   "429, JSON:API": "done 2",
   "403, JSON:API": refusedAs(action),
@@ -246,8 +246,8 @@ const table: readonly (readonly [keyof typeof kinds, Readonly<Record<string, str
       "of another draft": "done 2",
     },
   ],
-  ["publish", irrevocable("publish")],
-  ["duplicate", { ...irrevocable("duplicate"), "of another draft": "done 1" }],
+  ["publish", non_idempotent("publish")],
+  ["duplicate", { ...non_idempotent("duplicate"), "of another draft": "done 1" }],
 ];
 
 test.each(table)(

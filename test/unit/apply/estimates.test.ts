@@ -63,7 +63,7 @@ const settings: Readonly<Record<keyof typeof serviceProfileSchema.shape, readonl
   storage: [{ profile: { storage: { force_path_style: true } } }],
   uploads_query: [
     { profile: { uploads_query: null } },
-    { profile: { uploads_query: "ids" }, sandbox: { readings: { uploadsQuery: "ids" } } },
+    { profile: { uploads_query: "ids" }, sandbox: { behavior: { uploadsQuery: "ids" } } },
   ],
   uploads_page: [1, 2, 4, 1000].map((uploads_page) => ({ profile: { uploads_page } })),
   product_include: [{ profile: { product_include: ["draft"] } }],
@@ -91,7 +91,7 @@ describe("the calls of the estimate", () => {
       const { calls } = (await world.plan()).estimate;
       const ended = await world.apply(undefined, { maxCalls: calls.min });
       expect(ended).not.toHaveProperty("stopped");
-      expect(ended.totals).toMatchObject({ failed: 0, skipped: 0, in_doubt: 0, left: 0 });
+      expect(ended.totals).toMatchObject({ failed: 0, skipped: 0, in_doubt: 0, deferred: 0 });
       const made = callsOf(world);
       expect(made).toBeLessThanOrEqual(calls.min);
       // Uploads of several drafts may share a read, and a document of one draft may spare another the first read.

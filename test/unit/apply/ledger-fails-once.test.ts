@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { LedgerError } from "../../../src/state/ledger-error.ts";
+import { LedgerError } from "../../../src/ledger/ledger-error.ts";
 import { startWorld, type World } from "../../support/world.ts";
 
 let world: World;

@@ -2,12 +2,12 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { runOperation } from "../../../src/apply/operation.ts";
 import { OutcomesNotRecordedError } from "../../../src/apply/unrecorded.ts";
+import { openLedger, type StateStore } from "../../../src/ledger/open-ledger.ts";
 import type { CallResult } from "../../../src/model/outcome.ts";
 import { systemClock } from "../../../src/model/ports.ts";
 import type { UnrecordedOutcome } from "../../../src/model/recovery.ts";
-import { openLedger, type StateStore } from "../../../src/state/open-ledger.ts";
-import { attached, lostAnswer, sampleRun } from "../state/ledger-values.ts";
-import { freshFolder } from "../state/samples.ts";
+import { attached, lostAnswer, sampleRun } from "../ledger/ledger-values.ts";
+import { freshFolder } from "../ledger/samples.ts";
 
 let ledger: StateStore;
 /** What the keeper was told, in order. */

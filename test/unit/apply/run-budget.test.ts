@@ -13,7 +13,11 @@ test("starts what fits exactly, and a smaller operation after one that does not 
     true,
     false,
   ]);
-  expect(budget).toMatchObject({ reached: "max_calls", isSpent: true, shortfall: { needed: 1, left: 0 } });
+  expect(budget).toMatchObject({
+    reached: "max_calls",
+    isSpent: true,
+    shortfall: { needed: 1, left: 0 },
+  });
 });
 
 test("counts every further call of an operation, and never refuses one", () => {

@@ -1,15 +1,15 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { settleDoubt } from "../../../src/apply/attachment-change.ts";
-import type { AttachmentDoubt, SettleContext } from "../../../src/apply/settle.ts";
+import type { SettleContext, UnsettledAttachment } from "../../../src/apply/settle.ts";
 import { settleAttachment } from "../../../src/apply/settle.ts";
+import { openLedger, type StateStore } from "../../../src/ledger/open-ledger.ts";
 import type { CallFailure, CallResult } from "../../../src/model/outcome.ts";
 import { systemClock, type WriteOptions } from "../../../src/model/ports.ts";
 import type { Attributes } from "../../../src/model/resource.ts";
-import { openLedger, type StateStore } from "../../../src/state/open-ledger.ts";
 import { forgetfulKeeper } from "../../support/keeper.ts";
-import { attached, attachOperation, lostAnswer, sampleRun } from "../state/ledger-values.ts";
-import { freshFolder } from "../state/samples.ts";
+import { attached, attachOperation, lostAnswer, sampleRun } from "../ledger/ledger-values.ts";
+import { freshFolder } from "../ledger/samples.ts";
 
 /** Much longer than the delay after a lost call. */
 const callMs = 60_000;
@@ -63,7 +63,7 @@ function runWith(ofAttachments: readonly CallFailure[]): SettleContext {
 const conflict: CallFailure = { ...lostAnswer, code: "conflict" };
 
 /** An attachment that has just ended like this, in the ledger too. */
-async function justEnded(failure: CallFailure): Promise<AttachmentDoubt> {
+async function justEnded(failure: CallFailure): Promise<UnsettledAttachment> {
   await ledger.begin(operation);
   await ledger.finish(operation.id, { outcome: "unknown", attempts: 1, failure }, []);
   return {

@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { WorkspaceFlags } from "../../../src/cli/cli.ts";
-import { DiagnosticsError } from "../../../src/cli/cli-error.ts";
 import { loadConfig } from "../../../src/cli/config.ts";
+import { DiagnosticsError } from "../../../src/cli/runtime/cli-error.ts";
 import { DraftsyncError } from "../../../src/model/errors.ts";
 import type { Folder } from "../../support/cli.ts";
 import { makeFolder } from "../../support/cli.ts";

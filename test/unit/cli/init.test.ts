@@ -1,7 +1,7 @@
 import { readdir, symlink } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { noInterrupts } from "../../../src/cli/interrupts.ts";
 import { makeProgram } from "../../../src/cli/program.ts";
+import { noInterrupts } from "../../../src/cli/runtime/interrupts.ts";
 import type { Folder } from "../../support/cli.ts";
 import { makeFolder } from "../../support/cli.ts";
 

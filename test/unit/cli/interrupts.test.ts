@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { listenForInterrupts } from "../../../src/cli/interrupts.ts";
+import { listenForInterrupts } from "../../../src/cli/runtime/interrupts.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -8,29 +8,33 @@ afterEach(() => void vi.useRealTimers());
 function listen() {
   const signals = new EventEmitter();
   const said: string[] = [];
-  const exits: (number | "left")[] = [];
+  const exits: (number | "deferred")[] = [];
   const interrupts = listenForInterrupts({
     signals,
     say: (text) => void said.push(text.trim()),
     exit: (code) => void exits.push(code),
-    leave: () => void exits.push("left"),
+    leave: () => void exits.push("deferred"),
   });
-  const state = () => ({ drain: interrupts.drain.aborted, cutOff: interrupts.cutOff.aborted, exits });
+  const state = () => ({
+    drain: interrupts.drain.aborted,
+    abortInFlight: interrupts.abortInFlight.aborted,
+    exits,
+  });
   return { signals, said, interrupts, state };
 }
 
 describe.each(["SIGINT", "SIGTERM"])("%s", (signal) => {
   test("once: drains at once, cuts off after 5 s, and ends the process before 7 s", () => {
     const { signals, state, said } = listen();
-    expect(state()).toEqual({ drain: false, cutOff: false, exits: [] });
+    expect(state()).toEqual({ drain: false, abortInFlight: false, exits: [] });
     signals.emit(signal);
-    expect(state()).toEqual({ drain: true, cutOff: false, exits: [] });
+    expect(state()).toEqual({ drain: true, abortInFlight: false, exits: [] });
     vi.advanceTimersByTime(4_999);
-    expect(state()).toEqual({ drain: true, cutOff: false, exits: [] });
+    expect(state()).toEqual({ drain: true, abortInFlight: false, exits: [] });
     vi.advanceTimersByTime(1);
-    expect(state()).toEqual({ drain: true, cutOff: true, exits: [] });
+    expect(state()).toEqual({ drain: true, abortInFlight: true, exits: [] });
     vi.advanceTimersByTime(1_999);
-    expect(state()).toEqual({ drain: true, cutOff: true, exits: [130] });
+    expect(state()).toEqual({ drain: true, abortInFlight: true, exits: [130] });
     expect(said).toEqual([
       expect.stringMatching(/^Waiting up to 5 s/),
       expect.stringMatching(/did not end within 5 s/),
@@ -42,7 +46,7 @@ describe.each(["SIGINT", "SIGTERM"])("%s", (signal) => {
     signals.emit(signal);
     vi.advanceTimersByTime(1_000);
     signals.emit(signal);
-    expect(state()).toEqual({ drain: true, cutOff: true, exits: [] });
+    expect(state()).toEqual({ drain: true, abortInFlight: true, exits: [] });
     vi.advanceTimersByTime(1_999);
     expect(state().exits).toEqual([]);
     vi.advanceTimersByTime(1);
@@ -64,19 +68,19 @@ describe("SIGHUP", () => {
   test("interrupts once, however often it comes", () => {
     const { signals, state, said } = listen();
     signals.emit("SIGHUP");
-    expect(state()).toEqual({ drain: true, cutOff: false, exits: [] });
+    expect(state()).toEqual({ drain: true, abortInFlight: false, exits: [] });
     signals.emit("SIGHUP");
-    expect(state()).toEqual({ drain: true, cutOff: false, exits: [] });
+    expect(state()).toEqual({ drain: true, abortInFlight: false, exits: [] });
     expect(said).toEqual([expect.stringMatching(/^Waiting up to 5 s/)]);
     signals.emit("SIGTERM");
-    expect(state()).toEqual({ drain: true, cutOff: true, exits: [] });
+    expect(state()).toEqual({ drain: true, abortInFlight: true, exits: [] });
   });
 
   test("is the command's own once that says so", () => {
     const { signals, interrupts, state } = listen();
     interrupts.spareHangup();
     signals.emit("SIGHUP");
-    expect(state()).toEqual({ drain: false, cutOff: false, exits: [] });
+    expect(state()).toEqual({ drain: false, abortInFlight: false, exits: [] });
     expect(signals.listenerCount("SIGHUP")).toBe(0);
   });
 });
@@ -101,7 +105,7 @@ describe("a command that has ended", () => {
     vi.advanceTimersByTime(6_499);
     expect(state().exits).toEqual([]);
     vi.advanceTimersByTime(1);
-    expect(state().exits).toEqual(["left"]);
+    expect(state().exits).toEqual(["deferred"]);
     expect(said).toEqual([expect.stringMatching(/^Waiting up to 5 s/)]);
   });
 
@@ -110,6 +114,6 @@ describe("a command that has ended", () => {
     for (const signal of before) signals.emit(signal);
     interrupts.commandEnded();
     signals.emit("SIGTERM");
-    expect(state().exits).toEqual(["left"]);
+    expect(state().exits).toEqual(["deferred"]);
   });
 });

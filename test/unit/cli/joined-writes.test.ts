@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { JoinedWrites } from "../../../src/cli/joined-writes.ts";
+import { JoinedWrites } from "../../../src/cli/terminal/joined-writes.ts";
 
 function open() {
   const written: string[] = [];

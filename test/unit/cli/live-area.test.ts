@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import xterm from "@xterm/headless";
 import { expect, test } from "vitest";
-import { LiveArea } from "../../../src/cli/live-area.ts";
+import { LiveArea } from "../../../src/cli/terminal/live-area.ts";
 import type { LiveLines } from "../../../src/report/live-lines.ts";
 
 /** A live area on an emulated terminal, in a process that takes note of its signals. */

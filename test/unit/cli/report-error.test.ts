@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { CliError, DiagnosticsError } from "../../../src/cli/cli-error.ts";
-import { reportError } from "../../../src/cli/report-error.ts";
+import { CliError, DiagnosticsError } from "../../../src/cli/runtime/cli-error.ts";
+import { reportError } from "../../../src/cli/terminal/report-error.ts";
 import type { Diagnostic } from "../../../src/model/diagnostic.ts";
 
 function report(error: unknown, isLive: boolean) {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseUntil } from "../../../src/cli/run-limits.ts";
+import { parseUntil } from "../../../src/cli/runtime/run-limits.ts";
 
 const now = new Date(2026, 10, 21, 18, 30).getTime();
 const minutes = 60_000;

@@ -19,11 +19,11 @@ function composed(text: string): YamlNode[] | undefined {
 
 /** Reads a text: the nodes of all documents, which are the library's, or errors. */
 function check(text: string): readonly YamlNode[] | undefined {
-  const { documents, findings } = parseYaml(text);
+  const { documents, issues } = parseYaml(text);
   const roots = documents.flatMap((document) => (document.ok ? [document.root] : []));
-  const errors = [...findings, ...documents.flatMap((document) => (document.ok ? [] : document.errors))];
+  const errors = [...issues, ...documents.flatMap((document) => (document.ok ? [] : document.errors))];
   for (const root of roots) {
-    const { unreadable, incomplete, findings: mistakes } = makeValue(root);
+    const { unreadable, incomplete, issues: mistakes } = makeValue(root);
     for (const finding of [...unreadable.values(), ...incomplete.values()])
       expect(mistakes).toContain(finding);
   }
@@ -109,7 +109,7 @@ describe("every text arrives unchanged in every style, or is an error where YAML
         }
         const [root] = roots ?? [];
         expect(root && makeValue(root)).toMatchObject({
-          findings: [],
+          issues: [],
           value: { root: Object.fromEntries(written.map(({ value }, at) => [`k${at}`, value])), last: 1 },
         });
       }),

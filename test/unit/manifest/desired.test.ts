@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { formatAddress } from "../../../src/model/address.ts";
-import { formatPlace, placeAt, positionAt } from "../../../src/model/position.ts";
+import { formatLocation, locationAt, positionAt } from "../../../src/model/source-location.ts";
 import { complete } from "../../support/complete.ts";
 import { load } from "./support.ts";
 
@@ -42,7 +42,7 @@ test("a manifest becomes drafts and duplicates with the place of every value", a
   expect(diagnostics).toEqual([]);
   expect(files).toEqual(["m/a.yaml"]);
   const [dragon, second, third] = desired.drafts;
-  const at = (position = 0) => formatPlace(placeAt("m/a.yaml", position)).slice("m/a.yaml:".length);
+  const at = (position = 0) => formatLocation(locationAt("m/a.yaml", position)).slice("m/a.yaml:".length);
 
   expect(dragon).toMatchObject({ draftId: 48213, protect: true, file: "m/a.yaml", publish: { revision: 2 } });
   expect(at(dragon?.position)).toBe("2:8");

@@ -16,7 +16,7 @@ describe("onAbort", () => {
   it("does not call one that has left", () => {
     const controller = new AbortController();
     const called: string[] = [];
-    const leave = onAbort(controller.signal, () => called.push("left"));
+    const leave = onAbort(controller.signal, () => called.push("deferred"));
     onAbort(controller.signal, () => called.push("stayed"));
     leave();
     controller.abort();
@@ -26,7 +26,7 @@ describe("onAbort", () => {
   it("leaves no listener at the signal when the last has left, and listens again for the next", () => {
     const controller = new AbortController();
     const called: string[] = [];
-    const leave = [1, 2].map(() => onAbort(controller.signal, () => called.push("left")));
+    const leave = [1, 2].map(() => onAbort(controller.signal, () => called.push("deferred")));
     leave[0]?.();
     expect(getEventListeners(controller.signal, "abort")).toHaveLength(1);
     leave[1]?.();

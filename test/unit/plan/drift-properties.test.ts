@@ -2,18 +2,18 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { driftEffects } from "../../../src/apply/record-drift.ts";
+import { openLedger } from "../../../src/ledger/open-ledger.ts";
 import type { Change } from "../../../src/model/change.ts";
 import type { Desired } from "../../../src/model/desired.ts";
 import type { Drift } from "../../../src/model/drift.ts";
-import type { Finding, Look, Observed, Sighting } from "../../../src/model/observed.ts";
+import type { Observation, Observed, ReadResult, RefreshTarget } from "../../../src/model/observed.ts";
 import type { Clock, LedgerEffect, NewOperation } from "../../../src/model/ports.ts";
 import type { Recorded } from "../../../src/model/recorded.ts";
 import type { Attributes } from "../../../src/model/resource.ts";
-import { chooseLooks } from "../../../src/observe/choose-looks.ts";
-import { interpret } from "../../../src/observe/interpret.ts";
-import { layOver } from "../../../src/plan/lay-over.ts";
+import { applyDrift } from "../../../src/plan/apply-drift.ts";
 import { makeFileIdFinder } from "../../../src/plan/recorded-index.ts";
-import { openLedger } from "../../../src/state/open-ledger.ts";
+import { detectDrift } from "../../../src/refresh/detect-drift.ts";
+import { selectTargets } from "../../../src/refresh/select-targets.ts";
 import {
   desiredWith,
   draftWith,
@@ -24,7 +24,7 @@ import {
   wantedFile,
   wantedSource,
 } from "../../support/planning.ts";
-import { freshFolder } from "../state/samples.ts";
+import { freshFolder } from "../ledger/samples.ts";
 
 const lookedAt = Date.UTC(2026, 0, 5);
 const fileId = fc.integer({ min: 1, max: 5 });
@@ -124,7 +124,7 @@ const desiredStates: fc.Arbitrary<Desired> = fc
 
 const findings = fc.infiniteStream(
   fc.oneof(
-    { weight: 3, arbitrary: attributes.map((value): Finding<Attributes> => ({ type: "present", value })) },
+    { weight: 3, arbitrary: attributes.map((value): ReadResult<Attributes> => ({ type: "present", value })) },
     fc.constant({ type: "absent" } as const),
     fc.constant({
       type: "unreadable",
@@ -134,8 +134,8 @@ const findings = fc.infiniteStream(
 );
 
 /** What is seen when everything is looked at, and what the service says is chance. */
-function observe(desired: Desired, recorded: Recorded, next: () => Finding<Attributes>): Observed {
-  const { looks } = chooseLooks({
+function observe(desired: Desired, recorded: Recorded, next: () => ReadResult<Attributes>): Observed {
+  const { targets } = selectTargets({
     desired,
     recorded,
     policy: { mode: "full", attachments: "probe", maxCalls: 0, maxAgeMs: 0 },
@@ -143,21 +143,21 @@ function observe(desired: Desired, recorded: Recorded, next: () => Finding<Attri
     uploadsPerCall: 50,
     fileIdOf: makeFileIdFinder(recorded),
   });
-  const sightings = looks.map((look) => sightingOf(look, next()));
-  const summary = refreshSummary({ calls: looks.length, looked_at: looks.length });
-  return { summary, ...interpret({ sightings, desired, recorded, settleDelayMs: 1 }) };
+  const observations = targets.map((target) => sightingOf(target, next()));
+  const summary = refreshSummary({ calls: targets.length, checked: targets.length });
+  return { summary, ...detectDrift({ observations, desired, recorded, settleDelayMs: 1 }) };
 }
 
-function sightingOf(look: Look, finding: Finding<Attributes>): Sighting {
+function sightingOf(target: RefreshTarget, read: ReadResult<Attributes>): Observation {
   const at = lookedAt;
-  if (look.type === "attachment") return { ...look, at, finding };
-  if (look.type === "product") {
-    return { ...look, at, finding: finding.type === "present" ? { type: "present", value: null } : finding };
+  if (target.type === "attachment") return { ...target, at, read };
+  if (target.type === "product") {
+    return { ...target, at, read: read.type === "present" ? { type: "present", value: null } : read };
   }
   return {
-    ...look,
+    ...target,
     at,
-    finding: finding.type === "present" ? { type: "present", value: { uploads: [], missing: [] } } : finding,
+    read: read.type === "present" ? { type: "present", value: { uploads: [], missing: [] } } : read,
   };
 }
 
@@ -210,7 +210,7 @@ describe("a plan over what was observed", () => {
           const taken = await ledger.load();
           await ledger.close();
           drifted += observed.drift.length;
-          expect(sorted(layOver(recorded, observed.drift))).toEqual(sorted(taken));
+          expect(sorted(applyDrift(recorded, observed.drift))).toEqual(sorted(taken));
           expect(changesOf(plan.changes)).toEqual(planOf(desired, taken).changes);
         },
       ),
@@ -234,15 +234,17 @@ describe("what is laid over the ledger", () => {
 
   test("is the record itself without drift", () => {
     const recorded = recordedWith({ attachments: [formerly] });
-    expect(layOver(recorded, [])).toBe(recorded);
+    expect(applyDrift(recorded, [])).toBe(recorded);
   });
 
   test("gives a file that was found its address; the file that had it is detached by its own", () => {
     const recorded = recordedWith({ attachments: [formerly] });
-    expect(layOver(recorded, [found]).attachments.map(({ address, fileId: id }) => [id, address])).toEqual([
-      [1, "drafts/1/product_files/1"],
-      [2, "drafts/1/product_files/source:a"],
-    ]);
+    expect(applyDrift(recorded, [found]).attachments.map(({ address, fileId: id }) => [id, address])).toEqual(
+      [
+        [1, "drafts/1/product_files/1"],
+        [2, "drafts/1/product_files/source:a"],
+      ],
+    );
     const observed: Observed = {
       summary: refreshSummary(),
       drift: [found],
@@ -268,7 +270,9 @@ describe("what is laid over the ledger", () => {
       observed_at: found.observed_at,
     };
     const recorded = recordedWith({ attachments: [formerly] });
-    expect(sorted(layOver(recorded, [found, changed]))).toEqual(sorted(layOver(recorded, [changed, found])));
+    expect(sorted(applyDrift(recorded, [found, changed]))).toEqual(
+      sorted(applyDrift(recorded, [changed, found])),
+    );
     expect(driftEffects([found, changed])).toEqual(driftEffects([changed, found]));
   });
 });

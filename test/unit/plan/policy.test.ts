@@ -4,7 +4,7 @@ import type { Change } from "../../../src/model/change.ts";
 import type { Recorded } from "../../../src/model/recorded.ts";
 import { digestOf } from "../../../src/plan/canonical-json.ts";
 import { estimateCost } from "../../../src/plan/estimate.ts";
-import { holdBackByPolicy, type PolicyAction, policyActions } from "../../../src/plan/policy.ts";
+import { excludeByPolicy, type PolicyAction, policyActions } from "../../../src/plan/policy.ts";
 import {
   desiredWith,
   draftWith,
@@ -54,7 +54,7 @@ const recorded: Recorded = recordedWith({
 });
 const plan = planOf(desired, recorded);
 const namesOf = (changes: readonly Change[]) => changes.map(({ action, address }) => `${action} ${address}`);
-const narrow = (...allowed: PolicyAction[]) => holdBackByPolicy(plan, new Set(allowed));
+const narrow = (...allowed: PolicyAction[]) => excludeByPolicy(plan, new Set(allowed));
 
 const needed = (change: Change): PolicyAction | undefined => {
   if (change.action === "in_doubt" || change.action === "adopt") return undefined;
@@ -65,12 +65,12 @@ const needed = (change: Change): PolicyAction | undefined => {
 
 describe("a policy", () => {
   test("that allows everything leaves the plan as it is", () => {
-    expect(narrow(...policyActions)).toEqual({ plan, heldBack: {} });
+    expect(narrow(...policyActions)).toEqual({ plan, excluded: {} });
     expect(plan.changes).toHaveLength(15);
   });
 
   test("of create and update holds back the rest, a warning each action, and what waits for it", () => {
-    const { plan: left, heldBack } = narrow("create", "update");
+    const { plan: left, excluded } = narrow("create", "update");
     expect(namesOf(left.changes)).toEqual(
       [
         "update drafts/1/product_files/2",
@@ -79,7 +79,7 @@ describe("a policy", () => {
         "create drafts/4/product_files/1",
       ].sort((a, b) => ((a.split(" ")[1] ?? "") < (b.split(" ")[1] ?? "") ? -1 : 1)),
     );
-    expect(heldBack).toEqual({ replace: 1, delete: 2, publish: 4, duplicate: 3, forget: 1 });
+    expect(excluded).toEqual({ replace: 1, delete: 2, publish: 4, duplicate: 3, forget: 1 });
     expect(left.diagnostics.map(({ code, message }) => `${code}: ${message}`)).toEqual([
       "excluded-by-policy: 1 change is held back: the policy does not allow forget",
       "excluded-by-policy: 1 change is held back: the policy does not allow replace",
@@ -93,7 +93,7 @@ describe("a policy", () => {
   });
 
   test("that allows publishing publishes only drafts of which nothing is held back", () => {
-    const { plan: left, heldBack } = narrow("create", "update", "replace", "publish", "duplicate");
+    const { plan: left, excluded } = narrow("create", "update", "replace", "publish", "duplicate");
     const published = left.changes.filter(({ action }) => action === "publish");
     expect(namesOf(published)).toEqual(["publish drafts/2/product", "publish drafts/3/product"]);
     // Of what is to be published first, nothing can be duplicated; what is published already can.
@@ -101,7 +101,7 @@ describe("a policy", () => {
       "duplicate duplicates/of-three",
       "duplicate duplicates/plain",
     ]);
-    expect(heldBack).toEqual({ delete: 2, publish: 2, duplicate: 1, forget: 1 });
+    expect(excluded).toEqual({ delete: 2, publish: 2, duplicate: 1, forget: 1 });
     expect(left.diagnostics.map(({ message }) => message)).toContain(
       "2 changes are held back with what must come before: publish",
     );
@@ -150,7 +150,7 @@ describe("a policy", () => {
       "in_doubt drafts/1/product_files/1",
       "adopt drafts/2/product_files/7",
     ]);
-    expect(holdBackByPolicy(all, new Set())).toEqual({ plan: all, heldBack: {} });
+    expect(excludeByPolicy(all, new Set())).toEqual({ plan: all, excluded: {} });
   });
 });
 
@@ -160,12 +160,12 @@ describe("what a policy leaves", () => {
   test("holds nothing that is not allowed, is itself a plan, and says how much is missing", () => {
     fc.assert(
       fc.property(policies, (allowed) => {
-        const { plan: left, heldBack } = holdBackByPolicy(plan, allowed);
+        const { plan: left, excluded } = excludeByPolicy(plan, allowed);
         for (const change of left.changes) {
           const action = needed(change);
           expect(action === undefined || allowed.has(action), change.address).toBe(true);
         }
-        const held = Object.values(heldBack).reduce((sum, count) => sum + count, 0);
+        const held = Object.values(excluded).reduce((sum, count) => sum + count, 0);
         expect(left.changes.length + held).toBe(plan.changes.length);
         const { plan_id, ...rest } = left;
         expect(plan_id).toBe(digestOf(rest));
@@ -174,7 +174,7 @@ describe("what a policy leaves", () => {
         );
         const { noop: _unchanged, ...summary } = left.summary;
         expect(Object.values(summary).reduce((sum, count) => sum + count, 0)).toBe(left.changes.length);
-        expect(holdBackByPolicy(left, allowed).plan.changes).toEqual(left.changes);
+        expect(excludeByPolicy(left, allowed).plan.changes).toEqual(left.changes);
       }),
     );
   });
@@ -182,7 +182,7 @@ describe("what a policy leaves", () => {
   test("publishes no draft, and duplicates no product of it, without all of the draft's other changes", () => {
     fc.assert(
       fc.property(policies, (allowed) => {
-        const left = new Set(namesOf(holdBackByPolicy(plan, allowed).plan.changes));
+        const left = new Set(namesOf(excludeByPolicy(plan, allowed).plan.changes));
         const missing = plan.changes.filter((change) => !left.has(`${change.action} ${change.address}`));
         for (const id of [1, 2, 3, 4]) {
           const lacks = missing.some(({ address }) => `${address}/`.startsWith(`drafts/${id}/`));
@@ -196,7 +196,7 @@ describe("what a policy leaves", () => {
   test("detaches nothing from a draft to which something is still to be attached", () => {
     fc.assert(
       fc.property(policies, (allowed) => {
-        const left = new Set(namesOf(holdBackByPolicy(plan, allowed).plan.changes));
+        const left = new Set(namesOf(excludeByPolicy(plan, allowed).plan.changes));
         if (!left.has("create drafts/1/product_files/1") || !left.has("update drafts/1/product_files/2")) {
           expect([...left].filter((name) => /^(delete|replace) drafts\/1\//.test(name))).toEqual([]);
         }

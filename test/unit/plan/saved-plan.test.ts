@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { DraftsyncError } from "../../../src/model/errors.ts";
-import type { Finding, Observed, Sighting } from "../../../src/model/observed.ts";
+import type { Observation, Observed, ReadResult } from "../../../src/model/observed.ts";
 import type { Plan } from "../../../src/model/plan.ts";
 import type { Attributes } from "../../../src/model/resource.ts";
-import { interpret } from "../../../src/observe/interpret.ts";
 import { assertFresh, formatPlanFile, parsePlanFile, sourcesOf } from "../../../src/plan/saved-plan.ts";
+import { detectDrift } from "../../../src/refresh/detect-drift.ts";
 import {
   desiredWith,
   draftWith,
@@ -67,17 +67,17 @@ const desired = desiredWith({
 });
 
 const lookedAt = Date.UTC(2026, 0, 5);
-const sighted = (fileId: number, finding: Finding<Attributes>): Sighting => {
+const sighted = (fileId: number, read: ReadResult<Attributes>): Observation => {
   const { draftId, kind, address } = recordedFile(1, fileId);
-  return { type: "attachment", address, target: { draftId, kind, fileId }, at: lookedAt, finding };
+  return { type: "attachment", address, target: { draftId, kind, fileId }, at: lookedAt, read };
 };
 const failure = { code: "timeout", message: "m", errors: [], stops: "operation" } as const;
 
 /** A drift of every type, and something that could not be read. */
 const observed: Observed = {
   summary: refreshSummary({ mode: "budget", max_calls: 500, unreadable: 1 }),
-  ...interpret({
-    sightings: [
+  ...detectDrift({
+    observations: [
       sighted(1, { type: "present", value: { is_native: true } }),
       sighted(2, { type: "present", value: { renderer: "c" } }),
       sighted(4, { type: "unreadable", failure }),
@@ -87,7 +87,7 @@ const observed: Observed = {
         address: "drafts/1/product",
         productId: 9,
         at: lookedAt,
-        finding: { type: "absent" },
+        read: { type: "absent" },
       },
     ],
     desired,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { LogLevel } from "../../../src/model/log.ts";
 import { formatCall } from "../../../src/report/call-line.ts";
-import { formatLogLine, isTold } from "../../../src/report/log-line.ts";
+import { formatLogLine, isShown } from "../../../src/report/log-line.ts";
 
 const at = Date.UTC(2026, 10, 21, 9, 15);
 
@@ -34,11 +34,11 @@ describe("a line of JSON", () => {
 test("quiet leaves warnings, errors and results; verbose adds the calls", () => {
   const levels: readonly LogLevel[] = ["error", "warning", "info", "debug"];
   const told = (verbosity: "quiet" | "normal" | "verbose") =>
-    levels.filter((level) => isTold({ level, text: "" }, verbosity));
+    levels.filter((level) => isShown({ level, text: "" }, verbosity));
   expect(told("quiet")).toEqual(["error", "warning"]);
   expect(told("normal")).toEqual(["error", "warning", "info"]);
   expect(told("verbose")).toEqual(levels);
-  expect(isTold({ level: "info", text: "", isResult: true }, "quiet")).toBe(true);
+  expect(isShown({ level: "info", text: "", isResult: true }, "quiet")).toBe(true);
 });
 
 describe("a call", () => {

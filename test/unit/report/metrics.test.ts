@@ -1,11 +1,15 @@
 import { describe, expect, test } from "vitest";
 import type { Event } from "../../../src/model/event.ts";
-import type { RoundEnd, RoundStatus } from "../../../src/model/round.ts";
-import { makeProcessMetrics, makeRoundMetrics, type RoundMetrics } from "../../../src/report/metrics.ts";
+import type { ReconcileResult, ReconcileStatus } from "../../../src/model/reconcile-result.ts";
+import {
+  makeProcessMetrics,
+  makeReconcileMetrics,
+  type ReconcileMetrics,
+} from "../../../src/report/metrics.ts";
 import { routeOf } from "../../../src/report/route.ts";
 
 const basis = { workspace: "studio-a", rate: { limit: 10, windowMs: 1_000 } };
-const totals = { done: 1, failed: 0, in_doubt: 0, skipped: 0, left: 0, calls: 4 };
+const totals = { done: 1, failed: 0, in_doubt: 0, skipped: 0, deferred: 0, calls: 4 };
 
 const call = (method: string, path: string, status?: number, ms = 1): Event => ({
   type: "call_finished",
@@ -25,7 +29,7 @@ const change = (action: "create" | "update", outcome: "done" | "unknown"): Event
   outcome,
   ms: 1,
 });
-const round = (status: RoundStatus, parts: Partial<RoundEnd> = {}): RoundEnd => ({
+const round = (status: ReconcileStatus, parts: Partial<ReconcileResult> = {}): ReconcileResult => ({
   status,
   workspace: "studio-a",
   startedAt: 1_000_000,
@@ -33,14 +37,14 @@ const round = (status: RoundStatus, parts: Partial<RoundEnd> = {}): RoundEnd => 
   ...parts,
 });
 
-function begin(former?: string): RoundMetrics {
-  const metrics = makeRoundMetrics({ version: "1.2.3", ...(former === undefined ? {} : { former }) });
+function begin(former?: string): ReconcileMetrics {
+  const metrics = makeReconcileMetrics({ version: "1.2.3", ...(former === undefined ? {} : { former }) });
   metrics.begin(basis);
   return metrics;
 }
 
 /** Samples that are not 0, without the label that all have. */
-async function samplesOf(metrics: RoundMetrics): Promise<string[]> {
+async function samplesOf(metrics: ReconcileMetrics): Promise<string[]> {
   const lines = (await metrics.text()).split("\n").filter((line) => /^\w/.test(line) && !line.endsWith(" 0"));
   for (const line of lines) expect(line).toContain('workspace="studio-a"');
   return lines.map((line) => line.replace(/,?workspace="studio-a"/, "").replace("{}", ""));
@@ -55,7 +59,7 @@ describe("the metrics of reconcile", () => {
     metrics.count(call("POST", "/api/products"));
     metrics.count(change("create", "done"));
     metrics.count(change("update", "unknown"));
-    metrics.end(round("in_doubt", { totals, inDoubt: 1, heldBack: { delete: 3 } }));
+    metrics.end(round("in_doubt", { totals, inDoubt: 1, excluded: { delete: 3 } }));
     const samples = (await samplesOf(metrics)).filter((line) => !line.includes("_duration_seconds_"));
     expect(samples.sort()).toEqual([
       'draftsync_build_info{version="1.2.3"} 1',
@@ -64,7 +68,7 @@ describe("the metrics of reconcile", () => {
       'draftsync_calls_total{method="POST",endpoint="/api/products",status="none"} 1',
       'draftsync_changes_total{action="create",outcome="done"} 1',
       'draftsync_changes_total{action="update",outcome="unknown"} 1',
-      'draftsync_held_back{action="delete"} 3',
+      'draftsync_excluded{action="delete"} 3',
       "draftsync_in_doubt 1",
       "draftsync_last_round_duration_seconds 2",
       "draftsync_last_round_timestamp_seconds 1002",
@@ -76,10 +80,10 @@ describe("the metrics of reconcile", () => {
     ]);
   });
 
-  test.each<[RoundStatus, boolean, number]>([
+  test.each<[ReconcileStatus, boolean, number]>([
     ["ok", true, 0],
-    ["held_back", true, 0],
-    ["left", true, 0],
+    ["excluded", true, 0],
+    ["deferred", true, 0],
     ["standby", true, 1],
     ["stalled", false, 0],
     ["in_doubt", false, 0],
@@ -101,16 +105,16 @@ describe("the metrics of reconcile", () => {
 
   test("show what is held back no longer than it is, and doubt for as long as nothing else is known", async () => {
     const metrics = begin();
-    metrics.end(round("in_doubt", { heldBack: { delete: 3 }, inDoubt: 2 }));
+    metrics.end(round("in_doubt", { excluded: { delete: 3 }, inDoubt: 2 }));
     metrics.end(round("failing"));
-    expect(await samplesOf(metrics)).toContain('draftsync_held_back{action="delete"} 3');
+    expect(await samplesOf(metrics)).toContain('draftsync_excluded{action="delete"} 3');
     expect(await samplesOf(metrics)).toContain("draftsync_in_doubt 2");
-    metrics.end(round("ok", { heldBack: {}, inDoubt: 0 }));
+    metrics.end(round("ok", { excluded: {}, inDoubt: 0 }));
     expect((await samplesOf(metrics)).filter((line) => /held_back\{action|in_doubt /.test(line))).toEqual([]);
   });
 
   test("are absent before the first round has ended, except counters and settings", async () => {
-    const text = await makeRoundMetrics({ version: "1.2.3" }).text();
+    const text = await makeReconcileMetrics({ version: "1.2.3" }).text();
     const names = new Set([...text.matchAll(/^(\w+)[{ ]/gm)].map(([, name]) => name));
     expect([...names].sort()).toEqual(["draftsync_build_info", "draftsync_rounds_total"]);
     const begun = begin();
@@ -145,12 +149,12 @@ describe("the metrics of reconcile", () => {
   test("have none for what is not known", async () => {
     const metrics = begin();
     expect(await metrics.text()).not.toMatch(/drift|unconfirmed/);
-    metrics.tellConfidence({ oldestUnconfirmedMs: 90_500, drift: 0 });
+    metrics.reportConfidence({ oldestUnconfirmedMs: 90_500, drift: 0 });
     expect(await metrics.text()).toContain('draftsync_drift{workspace="studio-a"} 0\n');
     expect(await metrics.text()).toContain(
       'draftsync_oldest_unconfirmed_age_seconds{workspace="studio-a"} 90.5\n',
     );
-    metrics.tellConfidence({});
+    metrics.reportConfidence({});
     expect(await metrics.text()).not.toMatch(/drift|unconfirmed/);
   });
 
@@ -175,7 +179,7 @@ describe("the metrics of reconcile", () => {
     const third = begin(await second.text());
     third.end(round("failing"));
     expect(await samplesOf(third)).toContain("draftsync_failures_in_a_row 2");
-    const other = makeRoundMetrics({ version: "1.2.3", former: await first.text() });
+    const other = makeReconcileMetrics({ version: "1.2.3", former: await first.text() });
     other.begin({ ...basis, workspace: "studio-b" });
     expect(await other.text()).not.toContain("} 1002");
   });

@@ -120,7 +120,7 @@ describe("a plan as Markdown", () => {
       }),
       recordedWith({
         attachments: files.map((fileId) => ({
-          ...recordedFile(1, fileId, { attributes: { description: text("left") } }),
+          ...recordedFile(1, fileId, { attributes: { description: text("deferred") } }),
           kind,
           address: `drafts/1/promotional_files/${fileId}`,
         })),

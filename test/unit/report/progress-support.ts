@@ -1,11 +1,11 @@
 import type { Event } from "../../../src/model/event.ts";
 import type { LogEntry } from "../../../src/model/log.ts";
 import type { LiveLines } from "../../../src/report/live-lines.ts";
-import { isTold } from "../../../src/report/log-line.ts";
+import { isShown } from "../../../src/report/log-line.ts";
 import { makePalette } from "../../../src/report/palette.ts";
 import { makeProgress } from "../../../src/report/progress.ts";
 
-export const totals = { done: 1, failed: 1, in_doubt: 1, left: 0, skipped: 1, calls: 7 };
+export const totals = { done: 1, failed: 1, in_doubt: 1, deferred: 0, skipped: 1, calls: 7 };
 const failure = {
   code: "validation-failed",
   message: "the service refused it",
@@ -105,10 +105,10 @@ export function follow({
   const progress = makeProgress({
     log: (entry) => {
       entries.push(entry);
-      return isTold(entry, "normal");
+      return isShown(entry, "normal");
     },
     paint: makePalette(false),
-    placeOf: (address, attribute) =>
+    locationOf: (address, attribute) =>
       attribute === "file_format" && address === "drafts/1/product_files/2"
         ? { file: "a.yaml", line: 3, column: 18 }
         : undefined,
@@ -148,7 +148,7 @@ export function follow({
     widths: (columns: number) => render?.(columns).map(({ width }) => width),
     bars: (columns = 79) => render?.(columns).map(({ text }) => (text.match(/█/g) ?? []).length),
     entries,
-    log: () => entries.map((entry) => (isTold(entry, "normal") ? entry.text : "")).join(""),
+    log: () => entries.map((entry) => (isShown(entry, "normal") ? entry.text : "")).join(""),
     verbose: () => entries.map(({ text }) => text).join(""),
   };
 }

@@ -58,7 +58,7 @@ describe("in a log", () => {
       ms: 0,
       because,
     });
-    const counts = { done: 1, failed: 0, in_doubt: 0, left: 0, skipped: 4670, calls: 1 };
+    const counts = { done: 1, failed: 0, in_doubt: 0, deferred: 0, skipped: 4670, calls: 1 };
     emit(started, call, attached, notBegun("interrupted"), notBegun("unauthorized"));
     emit({ type: "run_finished", at: 900, run_id: "r", totals: counts, ms: 46_000, stopped: "interrupted" });
     expect(log()).toBe(
@@ -72,7 +72,7 @@ describe("in a log", () => {
   const refused: Event = { ...call, outcome: "rejected", status: 401 };
   const credentials: Event = { ...call, path: "/shop/api/uploads/credentials" };
   const end = (counts: Partial<typeof totals>): Event => {
-    const none = { done: 0, failed: 0, in_doubt: 0, left: 0, skipped: 0, calls: 6 };
+    const none = { done: 0, failed: 0, in_doubt: 0, deferred: 0, skipped: 0, calls: 6 };
     return { type: "run_finished", at: 900, run_id: "r", totals: { ...none, ...counts }, ms: 100 };
   };
 
@@ -84,7 +84,7 @@ describe("in a log", () => {
       "Nothing was applied: 6 failed, 1 skipped.",
     ],
     ["only credentials came", [credentials], { failed: 1 }, "Nothing was applied: 1 failed."],
-    ["nothing fitted into the limit", [], { left: 3 }, "Nothing was applied: 3 left for the next run."],
+    ["nothing fitted into the limit", [], { deferred: 3 }, "Nothing was applied: 3 left for the next run."],
     ["a change failed halfway", [call, refused], { failed: 1 }, "Applied in part: 0 done, 1 failed."],
     ["a call is in doubt", [refused], { in_doubt: 1 }, "Applied in part: 0 done, 1 in doubt."],
   ] as const)("the last line is true when %s", (_name, events, counts, line) => {
@@ -218,7 +218,7 @@ describe("on a terminal", () => {
       max_calls: null,
       oldest_unconfirmed: null,
     } as const;
-    const counts = { calls: 40, looked_at: 40, unreadable: 0, left: 0, not_checked: 0, drift: 0 };
+    const counts = { calls: 40, checked: 40, unreadable: 0, deferred: 0, not_checked: 0, drift: 0 };
     emit({ type: "refresh_finished", at: 0, ...summary, ...counts });
     expect(shown()).toBeUndefined();
   });

@@ -20,11 +20,16 @@ const commands = {
   update: "Run the command again: it sends the update again, which is safe.",
   detach: "Run the command again: it sends the delete again, which is safe.",
   attach: "Run the command again: it checks that first, and attaches nothing twice.",
-  irrevocable: "then run `draftsync resolve ADDRESS --product-id ID`, or with `--not-done` if there is none.",
+  non_idempotent:
+    "then run `draftsync resolve ADDRESS --product-id ID`, or with `--not-done` if there is none.",
 } as const;
 
 const cells = Object.entries(replies).flatMap(([name, reply]) =>
-  (["update", "detach", "attach", "irrevocable"] as const).map((callClass) => ({ name, reply, callClass })),
+  (["update", "detach", "attach", "non_idempotent"] as const).map((callClass) => ({
+    name,
+    reply,
+    callClass,
+  })),
 );
 
 describe("a call in doubt", () => {

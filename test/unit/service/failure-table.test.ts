@@ -28,7 +28,7 @@ const neither = (name: string, reply: Row["reply"], code: string, publish = code
     `unknown ${publish} 1`,
   );
 
-const types = { read: "product", irrevocable: "product", register: "upload" } as const;
+const types = { read: "product", non_idempotent: "product", register: "upload" } as const;
 const about = (callClass: Parameters<Row["reply"]>[0], names: object) =>
   answer(200, {
     data: { type: new Map(Object.entries(types)).get(callClass) ?? "product_file", id: "5", ...names },
@@ -171,7 +171,7 @@ const rows: readonly Row[] = [
     (callClass) => {
       const type = {
         read: "product",
-        irrevocable: "product",
+        non_idempotent: "product",
         register: "upload",
         update: "",
         detach: "",

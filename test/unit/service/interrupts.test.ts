@@ -13,11 +13,11 @@ import {
 import { answer } from "./support/raw-server.ts";
 
 function makeInterrupts() {
-  const [drain, cutOff] = [new AbortController(), new AbortController()];
+  const [drain, abortInFlight] = [new AbortController(), new AbortController()];
   return {
-    interrupts: { drain: drain.signal, cutOff: cutOff.signal },
+    interrupts: { drain: drain.signal, abortInFlight: abortInFlight.signal },
     drain: () => drain.abort(),
-    cutOff: () => cutOff.abort(),
+    abortInFlight: () => abortInFlight.abort(),
   };
 }
 
@@ -25,7 +25,7 @@ function makeInterrupts() {
 async function startSilent(overrides: Parameters<typeof openForTest>[1] = {}) {
   const waiting: ((socket: Socket) => void)[] = [];
   const sockets: Socket[] = [];
-  const { interrupts, drain, cutOff } = makeInterrupts();
+  const { interrupts, drain, abortInFlight } = makeInterrupts();
   const { service, server, events } = await startHarness(
     () => (socket) => {
       const next = waiting.shift();
@@ -40,7 +40,7 @@ async function startSilent(overrides: Parameters<typeof openForTest>[1] = {}) {
       if (socket === undefined) waiting.push(resolve);
       else resolve(socket);
     });
-  return { service, server, events, arrived, drain, cutOff };
+  return { service, server, events, arrived, drain, abortInFlight };
 }
 
 describe("the first interrupt", () => {
@@ -103,7 +103,7 @@ describe("the first interrupt", () => {
 
 describe("the second interrupt", () => {
   it("cuts off the calls on their way: it is unknown what became of them, and they are not repeated", async () => {
-    const { service, server, arrived, drain, cutOff } = await startSilent();
+    const { service, server, arrived, drain, abortInFlight } = await startSilent();
     const calls = [
       service.publish(1, write()),
       service.update(target, {}, write()),
@@ -114,7 +114,7 @@ describe("the second interrupt", () => {
     drain();
     // An answer that has begun is no answer yet.
     sockets[0]?.write(answer(201, productDocument()).slice(0, -5));
-    cutOff();
+    abortInFlight();
     for (const call of calls) {
       expect(await call).toMatchObject({
         outcome: "unknown",
@@ -127,9 +127,9 @@ describe("the second interrupt", () => {
   });
 
   it("comes with the first when a service is opened after both", async () => {
-    const { interrupts, drain, cutOff } = makeInterrupts();
+    const { interrupts, drain, abortInFlight } = makeInterrupts();
     drain();
-    cutOff();
+    abortInFlight();
     const { service, server } = await startHarness(() => answer(204), { interrupts });
     expect(await service.detach(target, write())).toMatchObject({
       failure: { code: "aborted" },

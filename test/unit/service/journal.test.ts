@@ -117,7 +117,7 @@ describe("beforeSend", () => {
     });
   });
 
-  it("is waited for again at the gate when that closes while the intent is stored", async () => {
+  it("is waited for again at the slowStart when that closes while the intent is stored", async () => {
     const { service, server } = await startHarness((_request, index) =>
       index === 0 ? answer(429, undefined, { "Retry-After": "0.3" }) : answer(204),
     );

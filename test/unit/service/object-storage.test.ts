@@ -200,7 +200,7 @@ describe("storing a source", () => {
   });
 
   it("waits for nothing any more when it is cut off", async () => {
-    const [drain, cutOff] = [new AbortController(), new AbortController()];
+    const [drain, abortInFlight] = [new AbortController(), new AbortController()];
     let arrived = () => {};
     const stalled = new Promise<void>((resolve) => {
       arrived = resolve;
@@ -211,12 +211,12 @@ describe("storing a source", () => {
         arrived();
         return "stall";
       },
-      interrupts: { drain: drain.signal, cutOff: cutOff.signal },
+      interrupts: { drain: drain.signal, abortInFlight: abortInFlight.signal },
     });
     const putting = service.storage.put(await planSource(root, "large.bin", large), drain.signal);
     await stalled;
     drain.abort();
-    cutOff.abort();
+    abortInFlight.abort();
     expect(await putting).toMatchObject({ outcome: "not_sent", failure: { code: "aborted" } });
     expect(storage.objects.size).toBe(0);
   });

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { SlotPause, SlotTable } from "../../../src/model/slots.ts";
-import { Gate } from "../../../src/service/gate.ts";
 import {
   type Grant,
   RateLimiter,
@@ -8,6 +7,7 @@ import {
   type Slot,
 } from "../../../src/service/rate-limiter.ts";
 import type { SlotSharing } from "../../../src/service/slot-claim.ts";
+import { SlowStart } from "../../../src/service/slow-start.ts";
 import { noSignal } from "./support/harness.ts";
 
 beforeEach(() => {
@@ -22,7 +22,12 @@ const clock = { now: () => now, monotonic: () => now };
 
 function makeLimiter(options: Partial<RateLimiterOptions> & Pick<RateLimiterOptions, "bound">): RateLimiter {
   now = 0;
-  return new RateLimiter({ gate: new Gate(options.bound.limit), clock, maxWaitMs: 60_000, ...options });
+  return new RateLimiter({
+    slowStart: new SlowStart(options.bound.limit),
+    clock,
+    maxWaitMs: 60_000,
+    ...options,
+  });
 }
 
 async function pass(ms: number): Promise<void> {
@@ -213,7 +218,7 @@ describe("a bound that the service announces", () => {
 });
 
 describe("with others", () => {
-  const heldBack: unknown[] = [];
+  const excluded: unknown[] = [];
   let table: SlotTable = { shares: [] };
   let turns = 0;
   /** No turn ends. */
@@ -233,19 +238,19 @@ describe("with others", () => {
     timeoutMs: 100,
   };
   const join = (pause?: SlotPause) => {
-    heldBack.length = 0;
+    excluded.length = 0;
     turns = 0;
     hangs = false;
     table = pause === undefined ? { shares: [] } : { shares: [], pause };
-    const onHeldBack = (...what: unknown[]) => void heldBack.push(what);
-    return makeLimiter({ bound: { limit: 4, windowMs: 1 }, sharing, onHeldBack });
+    const onDelayed = (...what: unknown[]) => void excluded.push(what);
+    return makeLimiter({ bound: { limit: 4, windowMs: 1 }, sharing, onDelayed });
   };
 
   it("a pause that another was asked for holds back, and all may start at once after it", async () => {
     const limiter = join({ setAt: 0, ms: 1_000 });
     const asked = [ask(limiter), ask(limiter), ask(limiter)];
     await pass(0);
-    expect(heldBack).toEqual([["retry_after", 1_000]]);
+    expect(excluded).toEqual([["retry_after", 1_000]]);
     expect(limiter.isOpen()).toBe(false);
     await pass(1_002);
     await pass(0);
@@ -261,7 +266,7 @@ describe("with others", () => {
     limiter.pause({ ms: 1_000, refused: false });
     ask(limiter);
     await pass(0);
-    expect(heldBack).toHaveLength(times);
+    expect(excluded).toHaveLength(times);
     await limiter.leave();
   });
 

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/model/ports.ts";
-import { Gate } from "../../../src/service/gate.ts";
 import type { Grant, Slot } from "../../../src/service/rate-limiter.ts";
 import { RateLimiter } from "../../../src/service/rate-limiter.ts";
+import { SlowStart } from "../../../src/service/slow-start.ts";
 import { noSignal, startHarness, target, write } from "./support/harness.ts";
 import { answer } from "./support/raw-server.ts";
 
 function makeLimiter(limit: number, windowMs: number, maxWaitMs = 60_000): RateLimiter {
   return new RateLimiter({
     bound: { limit, windowMs },
-    gate: new Gate(limit),
+    slowStart: new SlowStart(limit),
     clock: systemClock,
     maxWaitMs,
   });

@@ -140,12 +140,12 @@ describe("the requests of the interface", () => {
     expect(server.requests).toHaveLength(1);
     const [request] = server.requests;
     const method = line.split(" ")[0];
-    const irrevocable = line === "POST /api/products" || line.endsWith("/duplicate");
+    const non_idempotent = line === "POST /api/products" || line.endsWith("/duplicate");
     expect(`${request?.method} ${request?.path}`).toBe(line);
     expect(request?.body).toBe(body ?? "");
     expect(request?.headers).toEqual([
       ["host", new URL(server.url).host],
-      ["connection", irrevocable ? "close" : "keep-alive"],
+      ["connection", non_idempotent ? "close" : "keep-alive"],
       ["Accept", "application/vnd.api+json; com.service.api.version=1"],
       ["Authorization", `Token ${apiKey}`],
       ["User-Agent", userAgent()],

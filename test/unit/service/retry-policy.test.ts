@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CallClass, Evidence } from "../../../src/service/retry-policy.ts";
-import { backoffMs, judge, RetryBudget } from "../../../src/service/retry-policy.ts";
+import { backoffMs, classify, RetryBudget } from "../../../src/service/retry-policy.ts";
 
-const classes = ["read", "update", "detach", "attach", "register", "irrevocable"] as const;
+const classes = ["read", "update", "detach", "attach", "register", "non_idempotent"] as const;
 
 const status = (code: number, isJsonApi = true): Evidence => ({ type: "status", status: code, isJsonApi });
 
@@ -72,9 +72,9 @@ const cells = table.flatMap(([name, evidence, row]) =>
   classes.map((callClass, index) => ({ name, evidence, callClass, expected: row[index] ?? "" })),
 );
 
-describe("judge", () => {
+describe("classify", () => {
   it.each(cells)("$name on $callClass is $expected", ({ evidence, callClass, expected }) => {
-    const { outcome, retry, stops } = judge(callClass, evidence);
+    const { outcome, retry, stops } = classify(callClass, evidence);
     expect(`${outcome}${retry ? "+" : ""}${stops === "operation" ? "" : ` ${stops}`}`).toBe(expected);
   });
 
@@ -86,16 +86,20 @@ describe("judge", () => {
       fc.constantFrom(...table.map(([, evidence]) => evidence)),
     );
     fc.assert(
-      fc.property(anyEvidence, fc.constantFrom<CallClass>("irrevocable", "attach"), (evidence, callClass) => {
-        const verdict = judge(callClass, evidence);
-        const isRefused =
-          evidence.type === "status" && evidence.isJsonApi && [425, 429].includes(evidence.status);
-        const mayRepeat = verdict.outcome === "not_sent" || (callClass === "irrevocable" && isRefused);
-        expect(verdict.retry).toBe(verdict.retry && mayRepeat);
-        if (callClass === "irrevocable" && verdict.outcome === "rejected") {
-          expect(evidence).toMatchObject({ type: "status", isJsonApi: true });
-        }
-      }),
+      fc.property(
+        anyEvidence,
+        fc.constantFrom<CallClass>("non_idempotent", "attach"),
+        (evidence, callClass) => {
+          const verdict = classify(callClass, evidence);
+          const isRefused =
+            evidence.type === "status" && evidence.isJsonApi && [425, 429].includes(evidence.status);
+          const mayRepeat = verdict.outcome === "not_sent" || (callClass === "non_idempotent" && isRefused);
+          expect(verdict.retry).toBe(verdict.retry && mayRepeat);
+          if (callClass === "non_idempotent" && verdict.outcome === "rejected") {
+            expect(evidence).toMatchObject({ type: "status", isJsonApi: true });
+          }
+        },
+      ),
     );
   });
 });

@@ -98,7 +98,7 @@ describe("a bound that processes share", () => {
     const done = next.send(1);
     await vi.advanceTimersByTimeAsync(5_000);
     expect(next.sent).toBe(0);
-    expect(next.heldBack).toEqual([{ reason: "shared_bound", ms: expect.closeTo(4_100, -3) }]);
+    expect(next.excluded).toEqual([{ reason: "shared_bound", ms: expect.closeTo(4_100, -3) }]);
     await vi.advanceTimersByTimeAsync(400);
     await done;
     expect(next.sent).toBe(1);
@@ -197,8 +197,8 @@ describe("a pause that the service asks one process for", () => {
     const done = Promise.all([other.send(1), later.send(1)]);
     await vi.advanceTimersByTimeAsync(18_000);
     expect([other.sent, later.sent]).toEqual([1, 0]);
-    expect(later.heldBack).toEqual([{ reason: "retry_after", ms: expect.closeTo(18_500, -2) }]);
-    expect(asked.heldBack).toEqual([]);
+    expect(later.excluded).toEqual([{ reason: "retry_after", ms: expect.closeTo(18_500, -2) }]);
+    expect(asked.excluded).toEqual([]);
     await vi.advanceTimersByTimeAsync(1_500);
     await done;
     expect([other.sent, later.sent]).toEqual([2, 1]);

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { FAULTS } from "../../../../src/sandbox/faults/catalogue.ts";
-import type { Arrival, Sandbox } from "../../../../src/sandbox/server.ts";
+import type { RequestLogEntry, Sandbox } from "../../../../src/sandbox/server.ts";
 import { FaultRulesSchema, startSandbox } from "../../../../src/sandbox/server.ts";
 import { attach, cases, clock, credentials, key } from "./cases.ts";
 import { sendRaw } from "./raw-client.ts";
 
 /** A sandbox with one rule; `arrivals` is its log. */
-async function startFaulty(rule: object, arrivals: Arrival[] = []): Promise<Sandbox> {
+async function startFaulty(rule: object, arrivals: RequestLogEntry[] = []): Promise<Sandbox> {
   const faults = FaultRulesSchema.parse({ rules: [rule] });
   return startSandbox({ key, faults, now: () => clock, log: (arrival) => arrivals.push(arrival) });
 }
@@ -19,7 +19,7 @@ describe("each fault, on the wire", () => {
   test.each(cases)(
     "$fault: $name",
     async ({ fault, rule, request = attach, end, status, head, body, attached }) => {
-      const arrivals: Arrival[] = [];
+      const arrivals: RequestLogEntry[] = [];
       const sandbox = await startFaulty({ fault, ...rule }, arrivals);
       try {
         const received = await sendRaw(sandbox.port, { key, ...request });
@@ -40,7 +40,7 @@ describe("each fault, on the wire", () => {
 
 describe("the log", () => {
   test("tells the fault, and what was answered without it", async () => {
-    const arrivals: Arrival[] = [];
+    const arrivals: RequestLogEntry[] = [];
     const sandbox = await startFaulty({ fault: "reset", effect: "before" }, arrivals);
     await sendRaw(sandbox.port, { key, ...attach });
     await sendRaw(sandbox.port, { key, ...attach });
@@ -56,7 +56,7 @@ describe("the log", () => {
   });
 
   test("holds the body of what was not carried out", async () => {
-    const arrivals: Arrival[] = [];
+    const arrivals: RequestLogEntry[] = [];
     const sandbox = await startFaulty({ fault: "reset" }, arrivals);
     await sendRaw(sandbox.port, { key, ...attach });
     await sandbox.close();
@@ -64,7 +64,7 @@ describe("the log", () => {
   });
 
   test("says nothing of a fault that the answer had no place for", async () => {
-    const arrivals: Arrival[] = [];
+    const arrivals: RequestLogEntry[] = [];
     const sandbox = await startFaulty({ fault: "no-id" }, arrivals);
     const received = await sendRaw(sandbox.port, { key, method: "GET", path: "/api/uploads/none" });
     await sandbox.close();
@@ -106,7 +106,7 @@ describe("object storage", () => {
       rule: { status: 503 },
     },
   ])("$fault, and a call of the service is not counted", async ({ fault, end, text, rule }) => {
-    const arrivals: Arrival[] = [];
+    const arrivals: RequestLogEntry[] = [];
     const sandbox = await startFaulty({ fault, when: { side: "storage" }, ...rule }, arrivals);
     const bucket = JSON.parse((await sendRaw(sandbox.port, { key, ...credentials })).body).data.attributes
       .bucket;

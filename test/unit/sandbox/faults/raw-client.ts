@@ -6,7 +6,7 @@ export interface Received {
   readonly text: string;
   readonly head: string;
   readonly body: string;
-  readonly end: "closed" | "reset" | "left";
+  readonly end: "closed" | "reset" | "deferred";
 }
 
 /** A request; a body that is no string is sent as JSON. */
@@ -41,7 +41,7 @@ export function sendRaw(port: number, request: RawRequest): Promise<Received> {
     socket.on("data", (chunk: string) => {
       received += chunk;
       if (until !== undefined && received.includes(until)) {
-        end = "left";
+        end = "deferred";
         socket.destroy();
       }
     });

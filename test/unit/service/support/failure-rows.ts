@@ -15,7 +15,7 @@ import type { Reply } from "./raw-server.ts";
 import { answer } from "./raw-server.ts";
 
 /** The columns of the table, in its order. */
-export const classes = ["read", "update", "detach", "attach", "register", "irrevocable"] as const;
+export const classes = ["read", "update", "detach", "attach", "register", "non_idempotent"] as const;
 
 /** A call of each class. */
 export const sends: Record<CallClass, (service: Service) => Promise<CallResult<unknown>>> = {
@@ -24,7 +24,7 @@ export const sends: Record<CallClass, (service: Service) => Promise<CallResult<u
   detach: (service) => service.detach(target, write()),
   attach: (service) => service.attach(target, { file_format: "fbx" }, write()),
   register: (service) => service.createUpload("in/a", write()),
-  irrevocable: (service) => service.publish(48213, write()),
+  non_idempotent: (service) => service.publish(48213, write()),
 };
 
 /** A valid answer to a call of each class. */
@@ -34,7 +34,7 @@ export const valid: Record<CallClass, object> = {
   detach: { meta: {} },
   attach: fileDocument(),
   register: { data: uploadResource("up1", "queued") },
-  irrevocable: productDocument(),
+  non_idempotent: productDocument(),
 };
 
 /** A refusal by the service: JSON:API's media type comes from `answer`. */
@@ -55,8 +55,8 @@ export interface Row {
 
 /** A {@link Row}, its cells in the order of {@link classes}. */
 export function row(name: string, reply: Row["reply"], ...cells: [Cell, Cell, Cell, Cell, Cell, Cell]): Row {
-  const [read, update, detach, attach, register, irrevocable] = cells;
-  return { name, reply, cells: { read, update, detach, attach, register, irrevocable } };
+  const [read, update, detach, attach, register, non_idempotent] = cells;
+  return { name, reply, cells: { read, update, detach, attach, register, non_idempotent } };
 }
 
 /** A {@link Row} that means the same to every call. */
@@ -99,7 +99,7 @@ export function executeTable(name: string, rows: readonly Row[]): void {
       expect(summarize(result, requests)).toBe(expected === "again" ? "done 2" : expected);
       expect(result.attempts).toBe(requests);
       expect(service.callCount()).toBe(server.requests.length);
-      expect(server.requests.length - requests).toBe(callClass === "irrevocable" ? 1 : 0);
+      expect(server.requests.length - requests).toBe(callClass === "non_idempotent" ? 1 : 0);
       expect(events.filter((event) => event.type === "call_finished")).toHaveLength(server.requests.length);
     });
   });

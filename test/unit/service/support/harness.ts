@@ -70,8 +70,8 @@ export async function startHarness(
 
 /** A service without backoff, closed after the test. */
 export function openForTest(baseUrl: string, overrides: Overrides = {}): Service {
-  const hasAnswered = overrides.isUnknown !== true;
-  const service = assembleService(optionsFor(baseUrl, overrides), { random: () => 0, hasAnswered });
+  const hasResponded = overrides.isUnknown !== true;
+  const service = assembleService(optionsFor(baseUrl, overrides), { random: () => 0, hasResponded });
   closeAfterTest(() => service.close());
   return service;
 }

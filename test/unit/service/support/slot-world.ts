@@ -1,8 +1,8 @@
 import type { ProcessIdentity } from "../../../../src/model/process.ts";
 import type { SlotStore, SlotTable } from "../../../../src/model/slots.ts";
-import { Gate } from "../../../../src/service/gate.ts";
 import { RateLimiter } from "../../../../src/service/rate-limiter.ts";
 import type { RateBound } from "../../../../src/service/rate-window.ts";
+import { SlowStart } from "../../../../src/service/slow-start.ts";
 
 /** A store in memory whose transactions take a while, one after the other. */
 export class MemorySlots implements SlotStore {
@@ -102,7 +102,7 @@ export class SlotWorld {
 export class SlotWorldProcess {
   readonly limiter: RateLimiter;
   /** What it was told to wait for. */
-  readonly heldBack: { readonly reason: string; readonly ms: number }[] = [];
+  readonly excluded: { readonly reason: string; readonly ms: number }[] = [];
   sent = 0;
   /** The wall clock of this process is ahead by so much, milliseconds. */
   wallOffset = 0;
@@ -138,7 +138,7 @@ export class SlotWorldProcess {
     };
     this.limiter = new RateLimiter({
       bound,
-      gate: new Gate(bound.limit),
+      slowStart: new SlowStart(bound.limit),
       clock: {
         now: () => Date.now() + this.wallOffset,
         monotonic: () => performance.now(),
@@ -151,7 +151,7 @@ export class SlotWorldProcess {
         holdMs,
         timeoutMs: 100,
       },
-      onHeldBack: (reason, ms) => void this.heldBack.push({ reason, ms }),
+      onDelayed: (reason, ms) => void this.excluded.push({ reason, ms }),
     });
   }
 

@@ -1,0 +1,248 @@
+import { isBlocked } from "../../model/change.ts";
+import type { EventSink } from "../../model/event.ts";
+import type { Plan } from "../../model/plan.ts";
+import type { Recorded } from "../../model/recorded.ts";
+import type { LocationFinder } from "../../report/progress-text.ts";
+import type { Cli, DefineCommand, WriterFlags } from "../cli.ts";
+import { collect, examples, withWriterFlags } from "../cli.ts";
+import { approve } from "../runtime/approval.ts";
+import { CliError } from "../runtime/cli-error.ts";
+import { exitCode, exitCodeOf } from "../runtime/exit-code.ts";
+import { checkPlan, describeProgress } from "../runtime/fresh-plan.ts";
+import { confirmLedger, consentToPublish, endWithConsent } from "../runtime/new-ledger.ts";
+import { type RefreshFlags, refreshModeOf, refreshOption } from "../runtime/refresh.ts";
+import { type LimitFlags, limitsOf, warnOfTooFewCalls, withLimitFlags } from "../runtime/run-limits.ts";
+import { announce, exitCodeOfRun, runPlan } from "../runtime/run-plan.ts";
+import type { Workspace } from "../runtime/workspace.ts";
+import { showPlan } from "../terminal/plan-format.ts";
+import { printDiagnostics } from "../terminal/report-error.ts";
+import { openReporter } from "../terminal/reporter.ts";
+import { showPlanSummary } from "./plan.ts";
+import { loadSavedPlan } from "./show.ts";
+
+interface ApplyFlags extends WriterFlags, LimitFlags, RefreshFlags {
+  readonly autoApprove?: boolean;
+  readonly json?: boolean;
+  readonly target?: readonly string[];
+  readonly maxDeletes?: number;
+  readonly removeDrafts?: boolean;
+  readonly newLedger?: boolean;
+}
+
+/** `draftsync apply` */
+export const defineApply: DefineCommand = (program, cli) => {
+  withLimitFlags(withWriterFlags(program.command("apply")))
+    .summary("carry out the difference")
+    .description(
+      "Carries out a saved plan, or makes one and asks. Every call's intent is stored before it leaves and its " +
+        "outcome before it is reported, so that it can be interrupted and run again at any time.",
+    )
+    .argument("[plan]", "file that `draftsync plan --out` wrote")
+    .option("--auto-approve", "do not ask; needed where nobody can be asked")
+    .option("--json", "write events to standard output, one JSON object a line")
+    .option("--target <address>", "only this address and what is below it (may be repeated)", collect)
+    .addOption(refreshOption())
+    .option("--max-deletes <percent>", "detach up to this share of the recorded files", parsePercent)
+    .option("--new-ledger", "confirm once that nothing was published before this ledger")
+    .option("--remove-drafts", "delete the files of drafts that are no longer declared")
+    .addHelpText(
+      "after",
+      examples(
+        "draftsync apply                             plan, ask, carry out",
+        "draftsync apply plan.json --auto-approve    exactly the plan that was reviewed, in a pipeline",
+        "draftsync apply --target drafts/48213       one draft only",
+        "draftsync apply --new-ledger                 nothing was published before this ledger",
+        "draftsync apply --auto-approve --until 6:00 stop at 6:00; the next run continues",
+      ),
+    )
+    .action((file: string | undefined, flags: ApplyFlags) => runApply(cli, file, flags));
+};
+
+function parsePercent(text: string): number {
+  const percent = Number(text);
+  if (text.trim() !== "" && percent >= 0 && percent <= 100) return percent;
+  throw new CliError(`--max-deletes takes a number from 0 to 100, not ${text}`, {
+    code: "invalid-flag",
+    hint: "Write it like --max-deletes 60.",
+  });
+}
+
+async function runApply(cli: Cli, file: string | undefined, flags: ApplyFlags): Promise<void> {
+  const { inWorkspace } = await import("../runtime/workspace.ts");
+  const { withLock } = await import("../runtime/with-lock.ts");
+  await inWorkspace(cli, flags, (workspace) =>
+    // Before the ledger is read: nobody may change what the plan is made from, or checked against.
+    withLock(cli, { workspace, command: "apply", waitMs: flags.lockTimeout }, () =>
+      applyLocked(cli, workspace, { file, flags }),
+    ),
+  );
+}
+
+async function applyLocked(
+  cli: Cli,
+  workspace: Workspace,
+  { file, flags }: { file: string | undefined; flags: ApplyFlags },
+): Promise<void> {
+  const prepared =
+    file === undefined
+      ? await prepare(cli, workspace, flags)
+      : await prepareSaved(cli, workspace, { file, flags });
+  const { whole, locationOf } = prepared;
+  // What keeps the service from being called, such as a missing key, is reported before a plan that nobody can apply.
+  if (!prepared.plan.changes.every(isBlocked)) await workspace.connect(() => {});
+  const isReviewed = file !== undefined && (flags.autoApprove === true || !cli.terminal.interactive);
+  await present(cli, prepared, { isReviewed, flags });
+  if (await refuse(cli, workspace, { ...prepared, flags, removedDrafts: consentTo(cli, file, flags) }))
+    return cli.end(exitCode.refused);
+  const consent = await consentToPublish(cli, prepared, flags);
+  const { plan } = consent;
+  const isNothing = plan.changes.every(isBlocked);
+  // What was seen to be otherwise than recorded is no decision of anybody: the ledger takes it in without a question.
+  if (isNothing && (plan.drift ?? []).length === 0) {
+    if (consent.confirms) await confirmLedger(workspace);
+    return endWithConsent(cli, consent, plan.changes.length > 0 ? exitCode.inDoubt : exitCode.done);
+  }
+  const progress = await openReporter(cli, { config: workspace.config, json: flags.json, locationOf });
+  let anyDone = false;
+  const emit: EventSink = (event) => {
+    anyDone ||= event.type === "change_finished" && event.outcome === "done";
+    progress.emit(event);
+  };
+  try {
+    const service = await workspace.connect(emit);
+    const approved = await approve(cli, {
+      given: isNothing || flags.autoApprove,
+      question: questionFor(plan),
+      to: "to apply",
+      declined: "Not applied; nothing was changed.",
+    });
+    if (cli.signal.aborted) return cli.end(exitCode.interrupted);
+    if (!approved) return cli.end(exitCode.error);
+    const limits = limitsOf(flags, service.callCount());
+    // The question may have been open for hours.
+    await checkPlan(workspace, whole);
+    if (consent.confirms) await confirmLedger(workspace);
+    cli.terminal.err("\n");
+    const result = await runPlan(cli, workspace, { plan, limits, service, emit, command: "apply" });
+    warnOfTooFewCalls(cli, result, flags);
+    endWithConsent(cli, consent, exitCodeOfRun(result));
+  } catch (error) {
+    // A ledger that fails half way: what was done before is recorded, so it is not that nothing was changed.
+    if (anyDone && exitCodeOf(error) === exitCode.error) cli.end(exitCode.failed);
+    throw error;
+  } finally {
+    progress.stop();
+  }
+}
+
+/** Shows what is going to be applied: the changes before a question, the totals of a saved plan without one. */
+async function present(
+  cli: Cli,
+  { plan: left, recorded, progress }: Prepared,
+  { isReviewed, flags }: { readonly isReviewed: boolean; readonly flags: ApplyFlags },
+): Promise<void> {
+  const { json, newLedger } = flags;
+  const { isNewLedger } = await import("../../plan/new-ledger.ts");
+  const plan = { ...left, new_ledger: !newLedger && isNewLedger(recorded, left.service_origin) };
+  if (json) announce(cli, plan);
+  if (progress !== undefined)
+    cli.terminal.log({ level: "info", text: `${progress}\n`, isResult: json !== true });
+  if (json || (progress !== undefined && plan.changes.length === 0)) return;
+  await (isReviewed ? showPlanSummary(cli, plan) : showPlan(cli, plan, { format: "text" }));
+}
+
+interface Prepared {
+  /** What is left to apply. */
+  readonly plan: Plan;
+  /** As it was made: what is checked again before the first call. */
+  readonly whole: Plan;
+  /** What earlier runs of a saved plan did. */
+  readonly progress?: string;
+  readonly recorded: Recorded;
+  readonly locationOf: LocationFinder;
+}
+
+async function prepare(cli: Cli, workspace: Workspace, flags: ApplyFlags): Promise<Prepared> {
+  const { makeLocationFinder, makePlan } = await import("../runtime/planning.ts");
+  const refresh = refreshModeOf(flags, workspace.config);
+  const progress = await openReporter(cli, { config: workspace.config, json: flags.json });
+  const { plan, recorded, desired } = await makePlan(cli, workspace, {
+    targets: flags.target ?? [],
+    ...(refresh === undefined ? {} : { refresh, underLock: true }),
+    limits: limitsOf(flags),
+    emit: progress.emit,
+  }).finally(progress.stop);
+  return { plan, whole: plan, recorded, locationOf: makeLocationFinder(desired) };
+}
+
+/** A saved plan is applied as it was reviewed or not at all: nothing it is about may have changed, but by itself. */
+async function prepareSaved(
+  cli: Cli,
+  workspace: Workspace,
+  { file, flags }: { file: string; flags: ApplyFlags },
+): Promise<Prepared> {
+  const unfit =
+    flags.target !== undefined ? "--target" : flags.refresh !== undefined ? "--refresh" : undefined;
+  if (unfit !== undefined) {
+    throw new CliError(`a saved plan is applied as it is: ${unfit} has no say in it`, {
+      code: "invalid-flag",
+      hint: `Give ${unfit} to \`draftsync plan --out FILE\`.`,
+    });
+  }
+  const whole = await loadSavedPlan(cli, file);
+  const { assertSourcesUnchanged } = await import("../runtime/plan-sources.ts");
+  const checked = await checkPlan(workspace, whole);
+  await assertSourcesUnchanged(whole, workspace.config.root);
+  const progress = describeProgress(checked);
+  const { plan, recorded } = checked;
+  return {
+    plan,
+    whole,
+    recorded,
+    locationOf: () => undefined,
+    ...(progress === undefined ? {} : { progress }),
+  };
+}
+
+/**
+ * Whether a person consents to deleting the files of drafts that are no longer declared: by a saved plan, which contains the
+ * deletes, by a flag, or by answering the question that names them.
+ */
+function consentTo(
+  { terminal }: Cli,
+  file: string | undefined,
+  { removeDrafts, autoApprove }: ApplyFlags,
+): "delete" | undefined {
+  const isAsked = terminal.interactive && !autoApprove;
+  return file !== undefined || removeDrafts || isAsked ? "delete" : undefined;
+}
+
+function questionFor({ removed_drafts: removed }: Plan): string {
+  if (removed.length === 0) return "\nCarry out these changes?";
+  const drafts = removed.length === 1 ? "1 draft" : `${removed.length} drafts`;
+  return `\nCarry out these changes, and delete the files of ${drafts} no longer declared?`;
+}
+
+interface Refusing {
+  readonly plan: Plan;
+  readonly recorded: Recorded;
+  readonly flags: ApplyFlags;
+  /** Absent: as the config says. */
+  readonly removedDrafts: "delete" | undefined;
+}
+
+async function refuse(
+  { terminal }: Cli,
+  { config }: Workspace,
+  { plan, recorded, flags, removedDrafts }: Refusing,
+): Promise<boolean> {
+  const { checkSafety } = await import("../../plan/safety.ts");
+  const { maxDeletes } = config.safety;
+  const refusals = checkSafety(plan, recorded, {
+    maxDeletes: { ...maxDeletes, percent: flags.maxDeletes ?? maxDeletes.percent },
+    removedDrafts: removedDrafts ?? config.safety.removedDrafts,
+  });
+  if (refusals.length === 0) return false;
+  printDiagnostics(terminal, "Refused; nothing was changed.", refusals);
+  return true;
+}

@@ -1,0 +1,133 @@
+import { Option } from "commander";
+import type { LedgerReader } from "../../ledger/ledger-reader.ts";
+import type { Drift } from "../../model/drift.ts";
+import type { RefreshMode, RefreshSummary } from "../../model/observed.ts";
+import { systemClock } from "../../model/ports.ts";
+import type { Recorded } from "../../model/recorded.ts";
+import type { DriftReport } from "../../report/drift-report.ts";
+import { markdownChars } from "../../report/plan-markdown-size.ts";
+import { plural } from "../../report/quantities.ts";
+import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
+import { collect, examples, withWorkspaceFlags } from "../cli.ts";
+import { CliError } from "../runtime/cli-error.ts";
+import { exitCode } from "../runtime/exit-code.ts";
+import { checkFormatFlags, type FormatFlags, withFormatFlags } from "../terminal/plan-format.ts";
+import { printJson } from "../terminal/print-json.ts";
+import { printDiagnostics } from "../terminal/report-error.ts";
+import { openReporter } from "../terminal/reporter.ts";
+
+interface DriftFlags extends WorkspaceFlags, FormatFlags<"text" | "json" | "markdown"> {
+  readonly refresh: RefreshMode;
+  readonly probe?: boolean;
+  readonly target?: readonly string[];
+}
+
+/** `draftsync drift` */
+export const defineDrift: DefineCommand = (program, cli) => {
+  withFormatFlags(withWorkspaceFlags(program.command("drift")), ["text", "json", "markdown"])
+    .summary("show changes made outside draftsync")
+    .description(
+      "Compares the service with the ledger. Changes nothing, at the service or in the ledger: products and uploads are " +
+        "read, and files are probed with --probe, or when the config says `refresh: { attachments: probe }`. " +
+        "Ends with 2 when something differs, and with 1 when nothing was checked.",
+    )
+    .addOption(
+      new Option("--refresh <mode>", "how much is looked at: as refresh.max_calls allows, or everything")
+        .choices(["budget", "full"])
+        .default("budget"),
+    )
+    .option("--probe", "also check files, by an update without attributes (one call a file)")
+    .option("--target <address>", "only this address and what is below it (may be repeated)", collect)
+    .addHelpText(
+      "after",
+      examples(
+        "draftsync drift --probe",
+        "draftsync drift --refresh full --format markdown > drift.md",
+        "draftsync drift --format json | jq -r '.drift[].address'",
+      ),
+    )
+    .action((flags: DriftFlags) => runDrift(cli, flags));
+};
+
+async function runDrift(cli: Cli, flags: DriftFlags): Promise<void> {
+  const { inWorkspace } = await import("../runtime/workspace.ts");
+  const { makePlan } = await import("../runtime/planning.ts");
+  checkFormatFlags(flags);
+  await inWorkspace(cli, flags, async (workspace) => {
+    const progress = await openReporter(cli, { config: workspace.config });
+    const { plan, recorded } = await makePlan(cli, workspace, {
+      targets: flags.target ?? [],
+      refresh: flags.refresh,
+      ...(flags.probe ? { attachments: "probe" } : {}),
+      emit: progress.emit,
+    }).finally(progress.stop);
+    const { workspace: name, service_origin, refresh, drift = [], diagnostics } = plan;
+    if (refresh === undefined) throw new TypeError("a plan that was refreshed tells of it");
+    const { makeDriftReport } = await import("../../report/drift-report.ts");
+    const unreadable = diagnostics.filter(({ code }) => code === "not-readable");
+    if (unreadable.length > 0) printDiagnostics(cli.terminal, "", unreadable);
+    if (drift.length === 0) assertCompared(refresh, recorded);
+    const own = await ownCalls(await workspace.reader(), drift);
+    const report = makeDriftReport({ workspace: name, service_origin, refresh }, drift, own);
+    await show(cli, report, flags);
+    if (drift.length > 0) cli.end(exitCode.changes);
+  });
+}
+
+/** A report that nothing was compared for would read like "no drift". Throws {@link CliError} `nothing-checked`. */
+function assertCompared(
+  { checked, unreadable, not_checked, attachments }: RefreshSummary,
+  { attachments: files, publications, duplicates }: Recorded,
+): void {
+  const refused = (reason: string, hint: string) =>
+    new CliError(`drift checked nothing: ${reason}`, { code: "nothing-checked", hint });
+  if (files.length + publications.length + duplicates.length === 0) {
+    throw refused(
+      "the ledger records nothing to compare",
+      "Run `draftsync apply` first, or adopt existing files with `draftsync import --all`.",
+    );
+  }
+  if (checked > 0) return;
+  if (unreadable > 0) {
+    throw refused("the service could not be read", "Fix what the warning above reports, then run it again.");
+  }
+  const recorded = `${plural(not_checked, "resource")} recorded`;
+  if (attachments === "none") {
+    throw refused(
+      `${recorded}, and files are checked only by probe`,
+      "Run `draftsync drift --probe`, or set `refresh: { attachments: probe }` in draftsync.yaml.",
+    );
+  }
+  throw refused(
+    `${recorded}, none due within refresh.max_age and refresh.max_calls`,
+    "Run `draftsync drift --refresh full` to check all of them.",
+  );
+}
+
+async function ownCalls(ledger: LedgerReader, drift: readonly Drift[]) {
+  if (drift.length === 0) return { operations: [], runs: [] };
+  const addresses = new Set(drift.map(({ address }) => address));
+  const operations = await ledger.operations();
+  return {
+    operations: operations.filter(({ address }) => addresses.has(address)),
+    runs: await ledger.runs(),
+  };
+}
+
+async function show(cli: Cli, report: DriftReport, { format, maxChars }: DriftFlags): Promise<void> {
+  const { terminal } = cli;
+  switch (format) {
+    case "json":
+      return printJson(cli, report);
+    case "markdown": {
+      const { formatDriftMarkdown } = await import("../../report/drift-markdown.ts");
+      return terminal.out(
+        formatDriftMarkdown(report, { now: systemClock.now(), maxChars: maxChars ?? markdownChars }),
+      );
+    }
+    case "text": {
+      const { formatDriftText } = await import("../../report/drift-text.ts");
+      return terminal.out(formatDriftText(report, systemClock.now(), terminal.paintOut));
+    }
+  }
+}

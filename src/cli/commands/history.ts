@@ -1,0 +1,99 @@
+import { Option } from "commander";
+import { parseDuration } from "../../model/duration.ts";
+import { systemClock } from "../../model/ports.ts";
+import type { HistoryFilter } from "../../report/history-view.ts";
+import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
+import { examples, withWorkspaceFlags } from "../cli.ts";
+import { CliError } from "../runtime/cli-error.ts";
+import { readScope } from "../runtime/read-scope.ts";
+import { printJson } from "../terminal/print-json.ts";
+
+interface HistoryFlags extends WorkspaceFlags {
+  readonly run?: string;
+  readonly since?: number;
+  readonly outcome?: string;
+  readonly limit: number;
+  readonly json?: boolean;
+  readonly html?: boolean;
+}
+
+/** `draftsync history` */
+export const defineHistory: DefineCommand = (program, cli) => {
+  withWorkspaceFlags(program.command("history"))
+    .summary("what was sent, when, and what became of it")
+    .description("Shows runs and the writing calls of each, oldest first, as the ledger keeps them.")
+    .argument("[address]", "only operations on this address and below it")
+    .option("--run <id>", "only this run; the beginning of its id will do")
+    .option("--since <time>", "only runs since: 7d (ago), or 2026-11-21T18:30:00Z", (text) =>
+      parseSince(text, systemClock.now()),
+    )
+    .addOption(
+      new Option("--outcome <outcome>", "only operations that ended so").choices([
+        "done",
+        "rejected",
+        "not_sent",
+        "unknown",
+      ]),
+    )
+    .option("--limit <n>", "the newest so many runs", parseLimit, 20)
+    .addOption(new Option("--json", "as JSON").conflicts("html"))
+    .option("--html", "as one page for a browser, with plots; with --run, of how that run went")
+    .addHelpText(
+      "after",
+      examples(
+        "draftsync history",
+        "draftsync history drafts/48213 --since 7d",
+        "draftsync history --run 4f1c --html > run.html",
+        "draftsync history --outcome rejected --json | jq .runs",
+      ),
+    )
+    .action((address: string | undefined, flags: HistoryFlags) => runHistory(cli, address, flags));
+};
+
+async function runHistory(cli: Cli, address: string | undefined, flags: HistoryFlags): Promise<void> {
+  const { readLedger } = await import("../runtime/read-ledger.ts");
+  const { viewHistory } = await import("../../report/history-view.ts");
+  const { run, since, outcome, limit } = flags;
+  const filter: HistoryFilter = {
+    limit,
+    ...(address === undefined ? {} : { scope: readScope(address) }),
+    ...(run === undefined ? {} : { run }),
+    ...(since === undefined ? {} : { since }),
+    ...(outcome === undefined ? {} : { outcome }),
+  };
+  const { runs, config } = await readLedger(cli, flags, async (ledger, config) => ({
+    runs: viewHistory({ runs: await ledger.runs(), operations: await ledger.operations() }, filter),
+    config,
+  }));
+  if (flags.json) return printJson(cli, { format_version: 1, runs });
+  if (flags.html) {
+    const { formatHistoryPage } = await import("../../report/html/history-page.ts");
+    const { loadPageAssets } = await import("../terminal/page-assets.ts");
+    const input = { workspace: config.workspace, runs, bound: config.service.rate, now: systemClock.now() };
+    return cli.terminal.out(formatHistoryPage(input, await loadPageAssets()));
+  }
+  const { formatHistory } = await import("../../report/history-text.ts");
+  cli.terminal.out(formatHistory(runs, cli.terminal.paintOut));
+  if (runs.length > 0) return;
+  const isNarrow = [flags.run, flags.since, flags.outcome, address].some((each) => each !== undefined);
+  cli.terminal.err(isNarrow ? "Nothing of that is in the history.\n" : "There is no run yet.\n");
+}
+
+function parseLimit(text: string): number {
+  if (/^\d{1,9}$/.test(text) && Number(text) > 0) return Number(text);
+  throw new CliError(`--limit takes a whole number above 0, not ${text}`, {
+    code: "invalid-flag",
+    hint: "Write it like --limit 50.",
+  });
+}
+
+function parseSince(text: string, now: number): number {
+  const ago = parseDuration(text);
+  if (ago !== undefined) return now - ago;
+  const at = /^\d{4}-\d{2}-\d{2}(T.*)?$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(at)) return at;
+  throw new CliError(`--since takes a duration or a point in time, not ${text}`, {
+    code: "invalid-flag",
+    hint: "Write it like --since 7d, --since 2026-11-21, or --since 2026-11-21T18:30:00Z.",
+  });
+}

@@ -1,0 +1,150 @@
+import { Option } from "commander";
+import type { Cli, DefineCommand } from "../cli.ts";
+import { examples } from "../cli.ts";
+import type { InitAnswers } from "../init/answers.ts";
+import { type Pipeline, pipelines } from "../init/pipeline.ts";
+import type { FileContent } from "../init/write.ts";
+import { CliError } from "../runtime/cli-error.ts";
+
+interface InitFlags {
+  readonly workspace?: string;
+  readonly baseUrl?: string;
+  readonly draft?: string;
+  readonly pipeline?: Pipeline;
+  readonly package?: string;
+  readonly force?: boolean;
+}
+
+/** `draftsync init` */
+export const defineInit: DefineCommand = (program, cli) => {
+  program
+    .command("init")
+    .summary("write a config and a first manifest")
+    .description(
+      "Writes draftsync.yaml, a first manifest, the JSON Schemas of both for editors, and .gitignore. --pipeline adds a pipeline, " +
+        "and --package what lets `npm ci` install draftsync: the packed file, package.json and its lockfile. In a folder that has " +
+        "a draftsync.yaml these two write their own files only. On a terminal init asks for missing values.",
+    )
+    .argument("[folder]", "where to", ".")
+    .option("--workspace <name>", "name of the workspace (default: that of the folder)")
+    .option("--base-url <url>", "address of the service, or `sandbox` (default: sandbox)")
+    .option("--draft <id>", "id of the first draft (default: 1)")
+    .addOption(
+      new Option("--pipeline <system>", "also write the pipeline for it (default: none)").choices(pipelines),
+    )
+    .option(
+      "--package <file or commit>",
+      "the draftsync that `npm ci` installs, which a pipeline needs: a file that `npm pack` wrote, or github:OWNER/REPOSITORY#COMMIT",
+    )
+    .option("--force", "write over files that are there")
+    .addHelpText(
+      "after",
+      examples(
+        "draftsync init",
+        "draftsync init shop --workspace shop --base-url https://api.example.com --draft 48213",
+        "draftsync init --pipeline github --package ./draftsync-0.1.0.tgz",
+      ),
+    )
+    .action((folder: string, flags: InitFlags) => runInit(cli, folder, flags));
+};
+
+async function runInit(cli: Cli, folder: string, flags: InitFlags): Promise<void> {
+  const { basename, join, resolve } = await import("node:path");
+  const { existsSync } = await import("node:fs");
+  const { askForAnswers, askForPackage } = await import("../init/answers.ts");
+  const { ignoredIn, workspaceFiles } = await import("../init/files.ts");
+  const { pipelineFile } = await import("../init/pipeline.ts");
+  const { writeAll } = await import("../init/write.ts");
+  const root = resolve(cli.cwd, folder);
+  const name = safeName(basename(root));
+  const given = { workspace: flags.workspace, service: flags.baseUrl, draft: flags.draft };
+  const isAddition = flags.package !== undefined || (flags.pipeline ?? "none") !== "none";
+  const answers =
+    isAddition && !flags.force && existsSync(join(root, "draftsync.yaml"))
+      ? undefined
+      : await askForAnswers(cli, { ...given, pipeline: flags.pipeline }, name);
+  const pipeline = answers?.pipeline ?? flags.pipeline ?? "none";
+  const needsPackage = flags.package !== undefined || pipeline !== "none";
+  const spec = needsPackage ? await askForPackage(cli, flags.package) : undefined;
+  const files = {
+    ...(answers === undefined ? {} : workspaceFiles(answers)),
+    ...(await pipelineFile(pipeline)),
+  };
+  await refuseOverwriting(root, files, flags);
+  const ignored = await ignoredIn(root, needsPackage);
+  const written = {
+    ...files,
+    ...(spec === undefined ? {} : await preparePackage(cli, { root, name, spec })),
+    ...(ignored === undefined ? {} : { ".gitignore": ignored }),
+  };
+  await writeAll(root, written);
+  for (const file of Object.keys(written)) cli.terminal.err(`wrote ${join(folder, file)}\n`);
+  cli.terminal.err(
+    `${answers === undefined ? "" : nextSteps(folder, answers)}${spec === undefined ? "" : packageSteps(pipeline)}`,
+  );
+}
+
+async function preparePackage(
+  cli: Cli,
+  options: { readonly root: string; readonly name: string; readonly spec: string },
+): Promise<Readonly<Record<string, FileContent>>> {
+  const { packageFiles } = await import("../init/package.ts");
+  cli.terminal.err(`npm resolves ${options.spec} and its dependencies …\n`);
+  return packageFiles(cli, options);
+}
+
+function nextSteps(folder: string, { service }: InitAnswers): string {
+  const local = service === "sandbox";
+  const steps = [
+    ...(folder === "." ? [] : [`cd ${folder}`]),
+    ...(local ? [] : ["export DRAFTSYNC_API_KEY=…   # the access key of the service"]),
+    local
+      ? "draftsync validate          # checks manifests/first-draft.yaml; make it yours"
+      : "draftsync doctor            # checks address, key and limits",
+    "draftsync plan              # what would change, and what it costs",
+    "draftsync apply             # carries it out, after asking",
+  ];
+  return `\nNext:\n${steps.map((step) => `  ${step}\n`).join("")}`;
+}
+
+function packageSteps(pipeline: Pipeline): string {
+  const settings =
+    pipeline === "none"
+      ? ""
+      : "The pipeline needs a ledger in PostgreSQL and secrets: the top of its file lists them. ";
+  return `\n${settings}Commit all of these files to the root\nof the repository; \`npm ci\` and \`npx --no draftsync\` then run the same draftsync on every machine.\n`;
+}
+
+/** A folder's name as a workspace's. */
+function safeName(name: string): string {
+  return (
+    name
+      .toLowerCase()
+      .replace(/[^a-z0-9._-]+/g, "-")
+      .replace(/^[^a-z0-9]+/, "")
+      .slice(0, 63) || "workspace"
+  );
+}
+
+/** A file with the same content is no obstacle. */
+async function refuseOverwriting(
+  root: string,
+  files: Readonly<Record<string, string>>,
+  { force }: InitFlags,
+): Promise<void> {
+  const { lstat, readFile } = await import("node:fs/promises");
+  const { join } = await import("node:path");
+  if (force) return;
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(root, name);
+    const exists = await lstat(path).then(
+      () => true,
+      () => false,
+    );
+    if (!exists || (await readFile(path, "utf8").catch(() => undefined)) === text) continue;
+    throw new CliError(`${path} exists already; nothing was written`, {
+      code: "already-initialised",
+      hint: "Choose another folder, or add --force to overwrite it.",
+    });
+  }
+}

@@ -1,0 +1,90 @@
+import type { HeldLock } from "../../model/lock.ts";
+import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
+import { examples, withWorkspaceFlags } from "../cli.ts";
+import { approve } from "../runtime/approval.ts";
+import { CliError } from "../runtime/cli-error.ts";
+import { exitCode } from "../runtime/exit-code.ts";
+import { printJson } from "../terminal/print-json.ts";
+
+interface StatusFlags extends WorkspaceFlags {
+  readonly json?: boolean;
+}
+
+interface ReleaseFlags extends WorkspaceFlags {
+  readonly autoApprove?: boolean;
+}
+
+/** `draftsync lock status|release` */
+export const defineLock: DefineCommand = (program, cli) => {
+  const lock = program
+    .command("lock")
+    .summary("the lock of the workspace")
+    .description(
+      "One command writes at a time: it holds the lock while it runs. When its process has ended on this machine, the " +
+        "next writer takes the lock over at once; a holder on another machine or in another container loses it when it " +
+        "was not heard of for a minute.",
+    );
+  withWorkspaceFlags(lock.command("status"))
+    .summary("show who holds the lock")
+    .description("Shows who holds the lock, since when, and whether its process runs. Takes no lock itself.")
+    .option("--json", "as JSON")
+    .addHelpText("after", examples("draftsync lock status", "draftsync lock status --json | jq .lock.url"))
+    .action((flags: StatusFlags) => runStatus(cli, flags));
+  withWorkspaceFlags(lock.command("release"))
+    .summary("take the lock from a holder that is gone")
+    .description(
+      "Takes the lock away. If its holder runs after all it can record nothing more, so what it has sent and not yet " +
+        "recorded is in doubt: let it end by itself if you can.",
+    )
+    .argument("<id>", "the lock's id, as `lock status` shows it")
+    .option("--auto-approve", "do not ask; needed where nobody can be asked")
+    .addHelpText("after", examples("draftsync lock release 0b9f6c1e-5a42-4c0e-9a37-5d3e8f1c2b60"))
+    .action((id: string, flags: ReleaseFlags) => runRelease(cli, id, flags));
+};
+
+async function runStatus(cli: Cli, flags: StatusFlags): Promise<void> {
+  const { readLedger } = await import("../runtime/read-ledger.ts");
+  const { formatLock, viewLock } = await import("../../report/lock-text.ts");
+  const { terminal } = cli;
+  const lock = await readLedger(cli, flags, (ledger) => ledger.heldLock());
+  if (flags.json) {
+    const view = lock === undefined ? null : viewLock(lock);
+    return printJson(cli, { format_version: 1, lock: view });
+  }
+  terminal.out(lock === undefined ? "Not locked.\n" : formatLock(lock, terminal.paintOut));
+}
+
+async function runRelease(cli: Cli, id: string, flags: ReleaseFlags): Promise<void> {
+  const { inWorkspace } = await import("../runtime/workspace.ts");
+  const { formatLock } = await import("../../report/lock-text.ts");
+  await inWorkspace(cli, flags, async (workspace) => {
+    const lock = await (await workspace.reader()).heldLock();
+    if (lock === undefined) throw notHeld(id);
+    if (lock.id !== id) throw heldAsAnother(id, lock);
+    const approved = await approve(cli, {
+      given: flags.autoApprove,
+      before: formatLock(lock, cli.terminal.paintErr),
+      question: "Take it from them? What they have sent and not recorded is then in doubt.",
+      to: "to release the lock",
+      declined: "Not released.",
+    });
+    if (!approved) return cli.end(exitCode.error);
+    // Somebody else may have got it while the question was open: that one is not taken away.
+    if (!(await (await workspace.ledger()).releaseLock(id))) throw notHeld(id);
+    cli.terminal.err("Released.\n");
+  });
+}
+
+function notHeld(id: string): CliError {
+  return new CliError(`the lock ${id} is not held any more; nothing was changed`, {
+    code: "lock-not-held",
+    hint: "`draftsync lock status` shows whether another one is.",
+  });
+}
+
+function heldAsAnother(id: string, lock: HeldLock): CliError {
+  return new CliError(`the lock that is held is ${lock.id}, not ${id}; nothing was changed`, {
+    code: "lock-not-held",
+    hint: "`draftsync lock status` shows who holds it.",
+  });
+}

@@ -1,0 +1,103 @@
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { messageOf } from "../../model/errors.ts";
+import type { Plan } from "../../model/plan.ts";
+import { systemClock } from "../../model/ports.ts";
+import { untilText } from "../../model/time.ts";
+import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
+import { collect, examples, withWorkspaceFlags } from "../cli.ts";
+import { CliError } from "../runtime/cli-error.ts";
+import { exitCode } from "../runtime/exit-code.ts";
+import { type RefreshFlags, refreshModeOf, refreshOption } from "../runtime/refresh.ts";
+import type { Workspace } from "../runtime/workspace.ts";
+import type { FormatFlags } from "../terminal/plan-format.ts";
+import { checkFormatFlags, showPlan, withFormatFlags } from "../terminal/plan-format.ts";
+import { printDiagnostics } from "../terminal/report-error.ts";
+import { openReporter } from "../terminal/reporter.ts";
+
+interface PlanFlags extends WorkspaceFlags, RefreshFlags, FormatFlags {
+  readonly out?: string;
+  readonly detailedExitcode?: boolean;
+  readonly target?: readonly string[];
+}
+
+/** `draftsync plan` */
+export const definePlan: DefineCommand = (program, cli) => {
+  withFormatFlags(withWorkspaceFlags(program.command("plan")))
+    .summary("show the difference between the manifests and what is there")
+    .description(
+      "Shows what apply would do and what it would cost. Goes by the ledger; with --refresh, or `refresh` in the config, " +
+        "the service is looked at before, which changes nothing there or in the ledger.",
+    )
+    .option("--out <file>", "save the plan, to be applied exactly as reviewed")
+    .option("--detailed-exitcode", "end with 2 when there are changes")
+    .option("--target <address>", "only this address and what is below it (may be repeated)", collect)
+    .addOption(refreshOption())
+    .addHelpText(
+      "after",
+      examples(
+        "draftsync plan",
+        "draftsync plan --out plan.json && draftsync apply plan.json",
+        "draftsync plan --target drafts/48213 --format json | jq .summary",
+        "draftsync plan --format markdown > plan.md   a comment for the pull request",
+        "draftsync plan --format html > plan.html    a page for a browser, in one file",
+        "draftsync plan --refresh full               look at everything that can be looked at",
+      ),
+    )
+    .action((flags: PlanFlags) => runPlan(cli, flags));
+};
+
+async function runPlan(cli: Cli, flags: PlanFlags): Promise<void> {
+  const { inWorkspace } = await import("../runtime/workspace.ts");
+  const { makePlan } = await import("../runtime/planning.ts");
+  const { checkSafety } = await import("../../plan/safety.ts");
+  checkFormatFlags(flags);
+  await inWorkspace(cli, flags, async (workspace) => {
+    const refresh = refreshModeOf(flags, workspace.config);
+    const progress = await openReporter(cli, { config: workspace.config });
+    const { plan, recorded } = await makePlan(cli, workspace, {
+      targets: flags.target ?? [],
+      ...(refresh === undefined ? {} : { refresh }),
+      emit: progress.emit,
+    }).finally(progress.stop);
+    // A saved plan is consent to the deletes it shows, so they are no reason to refuse it.
+    const refusals = checkSafety(plan, recorded, { ...workspace.config.safety, removedDrafts: "delete" });
+    await showPlan(cli, plan, { ...flags, refusals, root: workspace.config.root });
+    await notePause(cli, workspace);
+    if (flags.out !== undefined) await savePlan(cli, plan, flags.out);
+    if (refusals.length > 0) printDiagnostics(cli.terminal, "Apply will refuse this plan:", refusals);
+    if (flags.detailedExitcode && plan.changes.length > 0) cli.end(exitCode.changes);
+  });
+}
+
+/** Writes what a plan comes to; for one whose changes were reviewed before. */
+export async function showPlanSummary({ terminal }: Cli, plan: Plan): Promise<void> {
+  const { viewPlan } = await import("../../report/plan-view.ts");
+  const { formatPlanSummary } = await import("../../report/plan-text.ts");
+  terminal.out(formatPlanSummary(viewPlan(plan, systemClock.now()), terminal.paintOut));
+}
+
+/** Says until when the service has asked for no calls: an apply waits or stops until then. */
+async function notePause({ terminal }: Cli, workspace: Workspace): Promise<void> {
+  const pausedMs = await (await workspace.reader()).pausedMs();
+  if (pausedMs === 0) return;
+  const until = untilText(systemClock.now() + pausedMs);
+  const isTooLong = pausedMs > workspace.config.service.profile.max_wait;
+  const then = isTooLong ? "run apply after that" : "apply waits for it";
+  const text = `note: the service asks for no calls ${until}; ${then}\n`;
+  terminal.log({ level: "info", text, code: "calls-paused" });
+}
+
+async function savePlan({ terminal, cwd }: Cli, plan: Plan, out: string): Promise<void> {
+  const { formatPlanFile } = await import("../../plan/saved-plan.ts");
+  try {
+    await writeFile(resolve(cwd, out), formatPlanFile(plan), { mode: 0o600 });
+  } catch (error) {
+    throw new CliError(`the plan cannot be saved: ${messageOf(error)}`, {
+      code: "plan-not-saved",
+      hint: "Name a file in a folder that exists and can be written to.",
+      cause: error,
+    });
+  }
+  terminal.err(`Saved. To carry out exactly this plan: draftsync apply ${out}\n`);
+}

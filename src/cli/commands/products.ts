@@ -1,0 +1,73 @@
+import type { Cli, DefineCommand, WorkspaceFlags, WriterFlags } from "../cli.ts";
+import { examples, withWorkspaceFlags, withWriterFlags } from "../cli.ts";
+import { approve } from "../runtime/approval.ts";
+import { exitCode } from "../runtime/exit-code.ts";
+import { parseProductId } from "../runtime/product-id.ts";
+import { printJson } from "../terminal/print-json.ts";
+
+interface GetFlags extends WorkspaceFlags {
+  readonly include?: string;
+}
+
+interface DuplicateFlags extends WriterFlags {
+  readonly autoApprove?: boolean;
+}
+
+/** `draftsync products get|duplicate` */
+export const defineProducts: DefineCommand = (program, cli) => {
+  const products = program
+    .command("products")
+    .summary("products, by hand")
+    .description("The calls of the interface that concern products. Results are JSON.");
+  withWorkspaceFlags(products.command("get"))
+    .summary("read a product")
+    .description("Reads a product, with the relations that --include names.")
+    .argument("<id>", "product id", parseProductId)
+    .option("--include <relations>", "relations to include, with commas (default: those of the config)")
+    .addHelpText(
+      "after",
+      examples("draftsync products get 771200", "draftsync products get 771200 --include draft"),
+    )
+    .action((id: number, flags: GetFlags) => runGet(cli, id, flags));
+  withWriterFlags(products.command("duplicate"))
+    .summary("duplicate a product; cannot be undone")
+    .description(
+      "Makes a copy of a product. There is no call that takes it back, and none that tells whether a lost one took effect, " +
+        "so it is asked for first. A copy that should be kept in a manifest is better written under `duplicates:`.",
+    )
+    .argument("<id>", "product id", parseProductId)
+    .option("--auto-approve", "do not ask; needed where nobody can be asked")
+    .addHelpText("after", examples("draftsync products duplicate 771200"))
+    .action((id: number, flags: DuplicateFlags) => runDuplicate(cli, id, flags));
+};
+
+async function runGet(cli: Cli, id: number, flags: GetFlags): Promise<void> {
+  const { singleCall, expectDone } = await import("../runtime/single-call.ts");
+  await singleCall(cli, flags, async ({ workspace, service }) => {
+    const include = flags.include?.split(",").map((name) => name.trim());
+    const relations = include ?? workspace.config.service.profile.product_include;
+    const { productId, ...rest } = expectDone(await service.getProduct(id, relations, cli.signal));
+    printJson(cli, { product_id: productId, ...rest });
+  });
+}
+
+async function runDuplicate(cli: Cli, id: number, flags: DuplicateFlags): Promise<void> {
+  const { singleWrite } = await import("../runtime/single-call.ts");
+  await singleWrite(cli, { flags, command: "products duplicate" }, async ({ service, write }) => {
+    const approved = await approve(cli, {
+      given: flags.autoApprove,
+      question: `Duplicate product ${id}? This cannot be undone.`,
+      to: "to duplicate",
+      declined: "Not duplicated.",
+    });
+    if (!approved) return cli.end(exitCode.error);
+    const { productId } = await write({
+      address: `products/${id}/duplicate`,
+      kind: "duplicate",
+      intent: { productId: id },
+      call: (options) => service.duplicate(id, options),
+      effects: () => [],
+    });
+    printJson(cli, { product_id: productId, copy_of: id });
+  });
+}

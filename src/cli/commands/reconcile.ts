@@ -1,0 +1,51 @@
+import type { Cli, DefineCommand } from "../cli.ts";
+import { examples, parseDurationFlag, withWriterFlags } from "../cli.ts";
+import { limitFlagsOf, type ReconcileFlags } from "../reconcile/flags.ts";
+import { CliError } from "../runtime/cli-error.ts";
+import { refreshOption } from "../runtime/refresh.ts";
+import { parseMaxCalls } from "../runtime/run-limits.ts";
+
+const parseInterval = parseDurationFlag("--interval", "15m", { ms: 1000, text: "a second" });
+
+/** `draftsync reconcile` */
+export const defineReconcile: DefineCommand = (program, cli) => {
+  withWriterFlags(program.command("reconcile"))
+    .summary("plan and carry out what policy allows; once, or as a service")
+    .description(
+      "Looks at the service within refresh.max_calls, plans, holds back what reconcile.allow does not list (create and update, unless told), and carries out the rest " +
+        "without asking. Once, for a timer; or with --interval as a service, until it is told to end (SIGTERM). A service " +
+        "reads its config again on SIGHUP.",
+    )
+    .option("--interval <duration>", "stay, and begin a round so often", parseInterval)
+    .option("--listen <address>", "with --interval: serve /healthz, /readyz and /metrics at host:port")
+    .option("--metrics-file <file>", "write metrics for a textfile collector after each round")
+    .option("--max-calls <n>", "stop each run before exceeding this many API calls", parseMaxCalls)
+    .option("--until <time>", "start no operation after this time: 18:30, or 45m after the start of each run")
+    .addOption(refreshOption().default("budget"))
+    .option("--json", "write events to standard output, one JSON object a line")
+    .addHelpText(
+      "after",
+      examples(
+        "draftsync reconcile                          one round, for cron, systemd or a Kubernetes CronJob",
+        "draftsync reconcile --metrics-file /var/lib/node_exporter/draftsync.prom",
+        "draftsync reconcile --interval 15m --listen 127.0.0.1:9090",
+      ),
+    )
+    .action((flags: ReconcileFlags) => runReconcile(cli, flags));
+};
+
+async function runReconcile(cli: Cli, flags: ReconcileFlags): Promise<void> {
+  limitFlagsOf(flags);
+  if (flags.interval !== undefined) {
+    const { serve } = await import("../reconcile/serve.ts");
+    return serve(cli, { ...flags, interval: flags.interval });
+  }
+  if (flags.listen !== undefined) {
+    throw new CliError("--listen is for a process that stays, and there is no --interval", {
+      code: "invalid-flag",
+      hint: "Add --interval 15m, or write a file for a textfile collector with --metrics-file.",
+    });
+  }
+  const { reconcileOnce } = await import("../reconcile/once.ts");
+  await reconcileOnce(cli, flags);
+}

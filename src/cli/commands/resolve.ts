@@ -1,0 +1,180 @@
+import type { Resolution } from "../../apply/resolution.ts";
+import { normalAddress, parseId } from "../../model/address.ts";
+import type { RecordedOperation } from "../../model/recorded.ts";
+import { isoTime } from "../../model/time.ts";
+import type { Cli, DefineCommand, WriterFlags } from "../cli.ts";
+import { examples, withWriterFlags } from "../cli.ts";
+import { CliError } from "../runtime/cli-error.ts";
+import { parseProductId } from "../runtime/product-id.ts";
+import type { Workspace } from "../runtime/workspace.ts";
+
+interface ResolveFlags extends WriterFlags {
+  readonly productId?: number;
+  readonly done?: boolean;
+  readonly notDone?: boolean;
+}
+
+/** `draftsync resolve` */
+export const defineResolve: DefineCommand = (program, cli) => {
+  withWriterFlags(program.command("resolve"))
+    .summary("settle what is in doubt")
+    .description(
+      "Tells the ledger what became of a call whose answer was lost. RefreshTarget at the service first: what is said here is " +
+        "believed. A product id is checked with the service. What was not done is planned again. With --product-id, also " +
+        "records a publication or duplicate that was made before this ledger.",
+    )
+    .argument("<address>", "as the plan shows it, with `?`; or a product made before this ledger")
+    .option("--product-id <id>", "it took effect, and made this product", parseProductId)
+    .option("--done", "it took effect")
+    .option("--not-done", "it did not take effect")
+    .addHelpText(
+      "after",
+      examples(
+        "draftsync resolve drafts/48213/product --product-id 771200",
+        "draftsync resolve drafts/48213/product --not-done",
+        "draftsync resolve drafts/48213/product_files/9900011 --done",
+      ),
+    )
+    .action((address: string, flags: ResolveFlags) => runResolve(cli, address, flags));
+};
+
+async function runResolve(cli: Cli, given: string, flags: ResolveFlags): Promise<void> {
+  const address = normalAddress(given);
+  const { inWorkspace } = await import("../runtime/workspace.ts");
+  const { withLock } = await import("../runtime/with-lock.ts");
+  const { resolutionEffects } = await import("../../apply/resolution.ts");
+  const { systemClock } = await import("../../model/ports.ts");
+  const settle = async (workspace: Workspace) => {
+    const ledger = await workspace.ledger();
+    const operations = (await ledger.load()).inDoubt.filter((operation) => operation.address === address);
+    const [operation] = operations;
+    if (operation === undefined) return recordEarlier(cli, workspace, { address, flags });
+    const resolution = flagged(flags) ?? (await ask(cli, operation));
+    // Everything is worked out, and the product looked at, before the first of it is recorded.
+    const effects = operations.flatMap((each) => resolutionEffects(each, resolution, systemClock.now()));
+    if (resolution.type === "product") {
+      const draftId = operation.kind === "publish" ? operation.intent.draftId : undefined;
+      await checkProduct(cli, workspace, { draftId, productId: resolution.productId });
+    }
+    await ledger.record(effects);
+    cli.terminal.err(`${address} is settled: ${told(resolution)}.\n`);
+  };
+  await inWorkspace(cli, flags, (workspace) =>
+    withLock(cli, { workspace, command: "resolve", waitMs: flags.lockTimeout }, () => settle(workspace)),
+  );
+}
+
+/** Records a publication or duplicate that was made before this ledger: no operation of it is in doubt. */
+async function recordEarlier(
+  cli: Cli,
+  workspace: Workspace,
+  { address, flags }: { readonly address: string; readonly flags: ResolveFlags },
+): Promise<void> {
+  const resolution = flagged(flags);
+  if (resolution?.type !== "product") throw nothingInDoubt(address);
+  const { loadDesired } = await import("../runtime/planning.ts");
+  const { earlierProductEffect } = await import("../../apply/earlier-product.ts");
+  const { systemClock } = await import("../../model/ports.ts");
+  const ledger = await workspace.ledger();
+  const { desired } = await loadDesired(cli, workspace.config, "stat");
+  const { productId } = resolution;
+  const provenance = { by: "person", at: systemClock.now() } as const;
+  const recorded = await ledger.load();
+  const effect = earlierProductEffect({ address, productId, desired, recorded, provenance });
+  const draftId = effect.type === "published" ? effect.draftId : undefined;
+  await checkProduct(cli, workspace, { draftId, productId });
+  await ledger.record([effect]);
+  cli.terminal.err(`${address} is recorded as product ${productId}, made before this ledger.\n`);
+}
+
+function nothingInDoubt(address: string): CliError {
+  return new CliError(`nothing is in doubt at ${address}`, {
+    code: "nothing-in-doubt",
+    hint: "`draftsync plan` shows with `?` what is in doubt. To record a product made before this ledger: --product-id ID.",
+  });
+}
+
+/** What the flags say; `undefined` when they say nothing. */
+function flagged({ productId, done, notDone }: ResolveFlags): Resolution | undefined {
+  const said = [productId !== undefined, done === true, notDone === true].filter(Boolean).length;
+  if (said > 1) {
+    throw new CliError("--product-id, --done and --not-done exclude each other", {
+      code: "invalid-flag",
+      hint: "Say one of them.",
+    });
+  }
+  if (productId !== undefined) return { type: "product", productId };
+  if (done) return { type: "done" };
+  return notDone ? { type: "not_done" } : undefined;
+}
+
+async function ask({ terminal, signal }: Cli, operation: RecordedOperation): Promise<Resolution> {
+  if (!terminal.interactive) {
+    throw new CliError("it must be said what became of it: --product-id ID, --done or --not-done", {
+      code: "resolution-needed",
+      hint: "`draftsync resolve --help` has examples.",
+    });
+  }
+  const product = operation.kind === "publish" || operation.kind === "duplicate";
+  const { sanitizeLine } = await import("../../report/sanitize-text.ts");
+  const request = sanitizeLine(`${operation.method} ${operation.path}`);
+  const text = `${request} was sent at ${isoTime(operation.startedAt)}.\n`;
+  terminal.log({ level: "info", text, isResult: true });
+  const answer = await terminal.ask(
+    product ? "Id of the product that it made, or `no` if it made none: " : "Did it take effect? [yes/no]: ",
+    signal,
+  );
+  const word = answer?.trim() ?? "";
+  if (word === "no") return { type: "not_done" };
+  const productId = product ? parseId(word) : undefined;
+  if (productId !== undefined) return { type: "product", productId };
+  if (!product && word === "yes") return { type: "done" };
+  throw new CliError("nothing was settled", {
+    code: "resolution-needed",
+    hint: product ? "Answer with a product id, or `no`." : "Answer `yes` or `no`.",
+  });
+}
+
+/** The product must exist, which binds the ledger; and when the service tells which draft it is of, it must be this one. */
+async function checkProduct(
+  cli: Cli,
+  workspace: Workspace,
+  { draftId, productId }: { draftId: number | undefined; productId: number },
+): Promise<void> {
+  const { expectDone } = await import("../runtime/single-call.ts");
+  const service = await workspace.connect(() => {});
+  const product = expectDone(await service.getProduct(productId, undefined, cli.signal));
+  const told = draftOf(product);
+  if (draftId === undefined || told === undefined || told === String(draftId)) {
+    const { service: settings, workspace: name } = workspace.config;
+    return (await workspace.ledger()).bind({ origin: settings.origin, workspace: name });
+  }
+  throw new CliError(
+    `product ${productId} is of draft ${told}, not of draft ${draftId}; nothing was settled`,
+    {
+      code: "product-of-another-draft",
+      hint: "Check the product id at the service again.",
+    },
+  );
+}
+
+function draftOf({ relationships }: { readonly relationships?: unknown }): string | undefined {
+  const draft = memberOf(memberOf(memberOf(relationships, "draft"), "data"), "id");
+  return typeof draft === "string" ? draft : undefined;
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null) return undefined;
+  return Object.entries(value).find(([key]) => key === name)?.[1];
+}
+
+function told(resolution: Resolution): string {
+  switch (resolution.type) {
+    case "product":
+      return `it made product ${resolution.productId}`;
+    case "done":
+      return "it took effect";
+    case "not_done":
+      return "it did not take effect, and will be planned again";
+  }
+}

@@ -1,0 +1,152 @@
+import { InvalidArgumentError } from "commander";
+import { parseId } from "../../model/address.ts";
+import { parseDuration } from "../../model/duration.ts";
+import type { FaultRules, SandboxOptions } from "../../sandbox/server.ts";
+import type { Cli, DefineCommand } from "../cli.ts";
+import { collect, examples, parseDurationFlag } from "../cli.ts";
+import { sandboxKey } from "../runtime/api-key.ts";
+import { CliError } from "../runtime/cli-error.ts";
+import { readGiven } from "../runtime/read-input-file.ts";
+
+interface SandboxFlags {
+  readonly port: number;
+  readonly key: string;
+  readonly db?: string;
+  readonly drafts?: number[];
+  readonly rate?: { readonly limit: number; readonly windowMs: number };
+  readonly log?: string;
+  readonly behavior?: readonly string[];
+  readonly processing: number;
+  readonly faults?: string;
+}
+
+/** `draftsync sandbox` */
+export const defineSandbox: DefineCommand = (program, cli) => {
+  program
+    .command("sandbox")
+    .summary("run the whole service on this machine")
+    .description(
+      "Runs the whole interface as a local server, with object storage for uploads, until it is interrupted. " +
+        "`--behavior` settles what the interface leaves open: dataId=file|other, createStatus=201|204, " +
+        "updateStatus=200|204, deleteStatus=204|200, uploadStatus=201|204, productStatus=201|204, " +
+        "probe=allowed|rejected|clears, put=same|replaces|refused, doubleAttach=conflict|invalid|accepted, errors=jsonapi|problem, " +
+        "mediaTypes=jsonapi|strict|lenient, unknownAttributes=refused|ignored, relationships=present|omitted, " +
+        "unknownProducts=found|missing, uploadsQuery=filter[id].",
+    )
+    .option("--port <number>", "port on 127.0.0.1; 0 takes a free one", parsePort, 4010)
+    .option("--key <key>", "access key that is accepted", sandboxKey)
+    .option("--db <file>", "keep everything in this SQLite file (default: in memory)")
+    .option("--drafts <ids>", "ids of the drafts that exist, with commas (default: every id)", parseIds)
+    .option(
+      "--rate <limit/window>",
+      "answer 429 to more calls than this, such as 10/1s (default: no bound)",
+      parseRate,
+    )
+    .option("--log <file>", "append every arrival to this file, one JSON object a line")
+    .option("--behavior <name=value>", "change how the sandbox behaves (may be repeated)", collect)
+    .option(
+      "--processing <duration>",
+      "how long an upload is processed",
+      parseDurationFlag("--processing", "500ms"),
+      50,
+    )
+    .option(
+      "--faults <file>",
+      "fail on demand: a YAML file of rules, see docs/sandbox.md (default: no faults)",
+    )
+    .addHelpText(
+      "after",
+      examples(
+        "draftsync sandbox --db sandbox.db --rate 10/1s",
+        "DRAFTSYNC_API_KEY=sandbox-key draftsync plan --base-url http://127.0.0.1:4010",
+        "draftsync sandbox --behavior dataId=other --behavior updateStatus=204",
+        "draftsync sandbox --faults faults.yaml --log arrivals.ndjson",
+      ),
+    )
+    .action((flags: SandboxFlags) => runSandbox(cli, flags));
+};
+
+async function runSandbox({ cwd, terminal, signal }: Cli, flags: SandboxFlags): Promise<void> {
+  const { resolve } = await import("node:path");
+  const { plural } = await import("../../report/quantities.ts");
+  const { startSandbox, BehaviorSchema } = await import("../../sandbox/server.ts");
+  const behavior = BehaviorSchema.safeParse(Object.fromEntries((flags.behavior ?? []).map(splitBehavior)));
+  if (!behavior.success) {
+    const problems = behavior.error.issues
+      .map(({ path, message }) => [...path, message].join(": "))
+      .join("; ");
+    throw new CliError(`--behavior: ${problems}`, {
+      code: "invalid-flag",
+      hint: "`draftsync sandbox --help` lists the settings and their values.",
+    });
+  }
+  const { db, log, drafts, rate } = flags;
+  const faults = flags.faults === undefined ? undefined : await loadFaults(cwd, flags.faults);
+  const options: SandboxOptions = {
+    port: flags.port,
+    key: flags.key,
+    behavior: behavior.data,
+    uploadProcessingMs: flags.processing,
+    ...(db === undefined ? {} : { db: resolve(cwd, db) }),
+    ...(log === undefined ? {} : { log: resolve(cwd, log) }),
+    ...(drafts === undefined ? {} : { drafts }),
+    ...(rate === undefined ? {} : { rate }),
+    ...(faults === undefined ? {} : { faults }),
+  };
+  const sandbox = await startSandbox(options);
+  terminal.out(`${sandbox.url}\n`);
+  terminal.err(
+    `The sandbox listens. In another terminal:\n` +
+      `  DRAFTSYNC_API_KEY=${flags.key} draftsync plan --base-url ${sandbox.url}\n` +
+      (faults === undefined
+        ? ""
+        : `It fails by ${plural(faults.rules.length, "rule")}, seed ${faults.seed}.\n`) +
+      `Interrupt it (Ctrl-C) to end it.\n`,
+  );
+  await new Promise<void>((done) => {
+    if (signal.aborted) done();
+    else signal.addEventListener("abort", () => done(), { once: true });
+  });
+  await sandbox.close();
+}
+
+async function loadFaults(cwd: string, file: string): Promise<FaultRules> {
+  const { resolve } = await import("node:path");
+  const { FaultRulesSchema } = await import("../../sandbox/server.ts");
+  const { parseSettings } = await import("../runtime/parse-settings.ts");
+  const bytes = await readGiven(resolve(cwd, file), {
+    what: `the fault rules ${file}`,
+    code: "faults-unreadable",
+    hint: "Check the path after --faults and the permissions of the file.",
+  });
+  return parseSettings({ file, bytes, schema: FaultRulesSchema }).value;
+}
+
+function splitBehavior(text: string): [string, string] {
+  const equals = text.indexOf("=");
+  return equals < 0 ? [text, ""] : [text.slice(0, equals), text.slice(equals + 1)];
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= 65_535) return port;
+  throw new InvalidArgumentError("A port is a number from 0 to 65535.");
+}
+
+function parseIds(text: string): number[] {
+  return text.split(",").map((part) => {
+    const id = parseId(part.trim());
+    if (id === undefined) throw new InvalidArgumentError(`${part} is no id; write them like 48213,48214.`);
+    return id;
+  });
+}
+
+function parseRate(text: string): { limit: number; windowMs: number } {
+  const [count = "", window = ""] = text.split("/");
+  const windowMs = parseDuration(/^\d/.test(window) ? window : `1${window}`);
+  const limit = parseId(count);
+  if (limit === undefined || windowMs === undefined || windowMs === 0) {
+    throw new InvalidArgumentError("Write it like 10/1s or 600/1m.");
+  }
+  return { limit, windowMs };
+}

@@ -1,0 +1,43 @@
+import { resolve } from "node:path";
+import type { Plan } from "../../model/plan.ts";
+import type { Cli, DefineCommand } from "../cli.ts";
+import { examples } from "../cli.ts";
+import { readGiven } from "../runtime/read-input-file.ts";
+import type { FormatFlags } from "../terminal/plan-format.ts";
+import { checkFormatFlags, showPlan, withFormatFlags } from "../terminal/plan-format.ts";
+
+/** `draftsync show` */
+export const defineShow: DefineCommand = (program, cli) => {
+  withFormatFlags(program.command("show"))
+    .summary("show a saved plan again")
+    .description(
+      "Shows a saved plan. Needs no config, no ledger and no network; as a page (--format html) it has the pictures that are still as planned.",
+    )
+    .argument("<plan>", "file that `draftsync plan --out` wrote")
+    .addHelpText(
+      "after",
+      examples(
+        "draftsync show plan.json",
+        "draftsync show plan.json --format json | jq .estimate",
+        "draftsync show plan.json --format markdown | gh pr comment --body-file -",
+        "draftsync show plan.json --format html > plan.html",
+      ),
+    )
+    .action(async (file: string, flags: FormatFlags) => {
+      checkFormatFlags(flags);
+      const { findRoot } = await import("../config.ts");
+      const root = await findRoot(cli.cwd);
+      await showPlan(cli, await loadSavedPlan(cli, file), { ...flags, root });
+    });
+};
+
+/** Reads a saved plan. Throws `CliError` `plan-missing`, and what `parsePlanFile` throws. */
+export async function loadSavedPlan({ cwd }: Cli, file: string): Promise<Plan> {
+  const { parsePlanFile } = await import("../../plan/saved-plan.ts");
+  const bytes = await readGiven(resolve(cwd, file), {
+    what: "the saved plan",
+    code: "plan-missing",
+    hint: "Write one with `draftsync plan --out FILE`.",
+  });
+  return parsePlanFile(bytes.toString("utf8"), file);
+}

@@ -1,0 +1,172 @@
+import type { Command } from "commander";
+import type { Address } from "../../model/address.ts";
+import { formatAddress, normalAddress, parseAddress, publicationAddress } from "../../model/address.ts";
+import type { LedgerEffect } from "../../model/ports.ts";
+import { systemClock } from "../../model/ports.ts";
+import type { Recorded } from "../../model/recorded.ts";
+import { isInScope } from "../../model/scope.ts";
+import type { Cli, WriterFlags } from "../cli.ts";
+import { examples, withWriterFlags } from "../cli.ts";
+import { approve } from "../runtime/approval.ts";
+import { CliError } from "../runtime/cli-error.ts";
+import { exitCode } from "../runtime/exit-code.ts";
+import type { Workspace } from "../runtime/workspace.ts";
+
+interface EditFlags extends WriterFlags {
+  readonly autoApprove?: boolean;
+}
+
+/** `draftsync state rm` and `draftsync state mv`: change what is recorded, and nothing at the service. */
+export function defineEdits(state: Command, cli: Cli): void {
+  withWriterFlags(state.command("rm"))
+    .summary("forget what is recorded; nothing happens at the service")
+    .description(
+      "Drops attachments and duplicates from the ledger, or a draft with all its files: draftsync then no longer manages " +
+        "them. Everything stays attached at the service; when a manifest still declares a file, the next apply finds it " +
+        "attached and adopts it. Publications stay recorded, so that none is repeated.",
+    )
+    .argument("<address...>", "as `state list` shows them, or drafts")
+    .option("--auto-approve", "do not ask; needed where nobody can be asked")
+    .addHelpText(
+      "after",
+      examples("draftsync state rm drafts/48213/product_files/9900011", "draftsync state rm drafts/48213"),
+    )
+    .action((addresses: string[], flags: EditFlags) => runRemove(cli, addresses, flags));
+  withWriterFlags(state.command("mv"))
+    .summary("record an attachment under another address")
+    .description(
+      "For a file that the manifests name another way, such as by its source instead of its id. Draft and collection " +
+        "stay the same; whatever had the address moves to its file id.",
+    )
+    .argument("<from>", "the address it is recorded under")
+    .argument("<to>", "its new address")
+    .addHelpText(
+      "after",
+      examples(
+        "draftsync state mv drafts/48213/product_files/9900011 drafts/48213/product_files/source:files/dragon.blend",
+      ),
+    )
+    .action((from: string, to: string, flags: EditFlags) => runMove(cli, { from, to, flags }));
+}
+
+async function runRemove(cli: Cli, addresses: readonly string[], flags: EditFlags): Promise<void> {
+  await edit(cli, flags, "state rm", async (recorded) => {
+    const effects = addresses.flatMap((address) => removalOf(address, recorded));
+    const approved = await approve(cli, {
+      given: flags.autoApprove,
+      question: `Forget ${addresses.length === 1 ? addresses[0] : `these ${addresses.length}`}? Nothing is detached at the service.`,
+      to: "to forget what is recorded",
+      declined: "Nothing was forgotten.",
+    });
+    if (approved)
+      return { effects, said: `Forgotten: ${addresses.join(", ")}. Nothing happened at the service.` };
+    cli.end(cli.signal.aborted ? exitCode.interrupted : exitCode.error);
+    return undefined;
+  });
+}
+
+function removalOf(given: string, recorded: Recorded): readonly LedgerEffect[] {
+  const address = normalAddress(given);
+  const { attachments, duplicates, publications, inDoubt } = recorded;
+  const parsed = parseAddress(address);
+  if (parsed?.type === "draft") return draftRemoval(parsed, recorded);
+  if (inDoubt.some((operation) => operation.address === address)) {
+    throw refusal(`${address} is in doubt`, settleFirst(address));
+  }
+  const attachment = attachments.find((each) => each.address === address);
+  if (attachment !== undefined) return [{ type: "detached", target: attachment }];
+  if (parsed?.type === "duplicate" && duplicates.some(({ name }) => name === parsed.name)) {
+    return [{ type: "duplicate_forgotten", name: parsed.name }];
+  }
+  if (publications.some(({ draftId }) => address === publicationAddress(draftId))) {
+    throw refusal(
+      `${address} is published, and would be published again when that was forgotten`,
+      "To publish once more, raise `publish.revision` in the manifest.",
+    );
+  }
+  throw unknown(address);
+}
+
+/** Every file of the draft and its protection. */
+function draftRemoval(
+  draft: Extract<Address, { type: "draft" }>,
+  { attachments, protectedDrafts, inDoubt }: Recorded,
+): readonly LedgerEffect[] {
+  const { draftId } = draft;
+  const open = inDoubt.find(({ address }) => isInScope(address, draft));
+  if (open !== undefined) {
+    throw refusal(`${open.address} is in doubt`, settleFirst(open.address));
+  }
+  const files = attachments.filter((attachment) => attachment.draftId === draftId);
+  if (files.length === 0) throw unknown(formatAddress(draft));
+  return [
+    ...files.map((target): LedgerEffect => ({ type: "detached", target })),
+    ...(protectedDrafts.has(draftId) ? [{ type: "protection", draftId, protect: false } as const] : []),
+  ];
+}
+
+async function runMove(
+  cli: Cli,
+  { from, to, flags }: { readonly from: string; readonly to: string; readonly flags: EditFlags },
+): Promise<void> {
+  await edit(cli, flags, "state mv", async ({ attachments, inDoubt }) => {
+    const attachment = attachments.find(({ address }) => address === from);
+    if (attachment === undefined) throw unknown(from);
+    if (inDoubt.some(({ address }) => address === from || address === to)) {
+      throw refusal(`${from} or ${to} is in doubt`, "Settle it first; `draftsync plan` shows it with `?`.");
+    }
+    return {
+      effects: [{ type: "readdressed", target: attachment, address: to }],
+      said: `${from} is recorded as ${to}.`,
+    };
+  });
+}
+
+interface Edit {
+  readonly effects: readonly LedgerEffect[];
+  readonly said: string;
+}
+
+/** Under the lock, and in the history as a run without calls. */
+async function edit(
+  cli: Cli,
+  flags: EditFlags,
+  command: string,
+  decide: (recorded: Recorded) => Promise<Edit | undefined>,
+): Promise<void> {
+  const { inWorkspace } = await import("../runtime/workspace.ts");
+  const { withLock } = await import("../runtime/with-lock.ts");
+  await inWorkspace(cli, flags, (workspace) =>
+    withLock(cli, { workspace, command, waitMs: flags.lockTimeout }, async () => {
+      const decided = await decide(await (await workspace.ledger()).load());
+      if (decided === undefined) return;
+      await (await workspace.ledger()).record(decided.effects);
+      await recordEdit(workspace, command, decided.effects.length);
+      cli.terminal.err(`${decided.said}\n`);
+    }),
+  );
+}
+
+/** Records a change of the ledger in its history: `done` records were changed, and nothing was sent. */
+export async function recordEdit(workspace: Workspace, command: string, done: number): Promise<void> {
+  const { newRunId } = await import("../../apply/context.ts");
+  const ledger = await workspace.ledger();
+  const id = newRunId();
+  await ledger.startRun({ id, command, planId: "", startedAt: systemClock.now() });
+  await ledger.finishRun(id, { totals: { done, calls: 0 }, status: "done" });
+}
+
+function settleFirst(address: string): string {
+  return `Settle it first: draftsync resolve ${address} --done|--not-done`;
+}
+
+function refusal(message: string, hint: string): CliError {
+  return new CliError(message, { code: "not-editable", hint });
+}
+
+function unknown(address: string): CliError {
+  return new CliError(`nothing is recorded at ${address}`, {
+    code: "address-unknown",
+    hint: "`draftsync state list` shows every address.",
+  });
+}

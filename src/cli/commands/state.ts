@@ -1,0 +1,145 @@
+import { resolve } from "node:path";
+import type { LedgerReader } from "../../ledger/ledger-reader.ts";
+import { isInScope } from "../../model/scope.ts";
+import type { StateEntry } from "../../report/state-view.ts";
+import type { Cli, DefineCommand, WorkspaceFlags, WriterFlags } from "../cli.ts";
+import { examples, withWorkspaceFlags, withWriterFlags } from "../cli.ts";
+import { CliError } from "../runtime/cli-error.ts";
+import { readGiven } from "../runtime/read-input-file.ts";
+import { readScope } from "../runtime/read-scope.ts";
+import { printJson } from "../terminal/print-json.ts";
+import { defineEdits } from "./state-edit.ts";
+import { defineRebind } from "./state-rebind.ts";
+import { defineRecover } from "./state-recover.ts";
+
+interface StateFlags extends WorkspaceFlags {
+  readonly json?: boolean;
+}
+
+/** `draftsync state list|show|rm|mv|rebind|export|import|recover` */
+export const defineState: DefineCommand = (program, cli) => {
+  const state = program
+    .command("state")
+    .summary("look into the ledger, and mend it")
+    .description("The ledger holds what draftsync did and was told. It is not what the service holds now.");
+  withWorkspaceFlags(state.command("list"))
+    .summary("list everything that is recorded")
+    .description(
+      "Lists every attachment, publication, duplicate and upload that is recorded, sorted by address: who confirmed it, and when.",
+    )
+    .argument("[address]", "only this address and what is below it")
+    .option("--json", "as JSON")
+    .addHelpText("after", examples("draftsync state list", "draftsync state list drafts/48213 --json"))
+    .action((address: string | undefined, flags: StateFlags) => runList(cli, address, flags));
+  withWorkspaceFlags(state.command("show"))
+    .summary("show what is recorded of an address, and how it came to be")
+    .description("Shows what is recorded of an address, and every writing call that was sent for it.")
+    .argument("<address>", "as `state list` and plans show it")
+    .option("--json", "as JSON")
+    .addHelpText("after", examples("draftsync state show drafts/48213/product_files/9900011"))
+    .action((address: string, flags: StateFlags) => runShow(cli, address, flags));
+  defineEdits(state, cli);
+  defineRebind(state, cli);
+  withWorkspaceFlags(state.command("export"))
+    .summary("write the whole ledger as JSON")
+    .description(
+      "Writes the whole ledger to standard output, as `state import` takes it: a backup, or the way to another place. Holds no key.",
+    )
+    .addHelpText("after", examples("draftsync state export > ledger-backup.json"))
+    .action((flags: StateFlags) => runExport(cli, flags));
+  withWriterFlags(state.command("import"))
+    .summary("take over what `state export` wrote")
+    .description(
+      "Fills a new ledger with all that another one held, in SQLite or PostgreSQL. It is the same ledger in another " +
+        "place: go on with one of the two alone.",
+    )
+    .argument("<file>", "what `state export` wrote; - for standard input")
+    .addHelpText(
+      "after",
+      examples(
+        "draftsync state import ledger-backup.json",
+        "draftsync state export | draftsync state import - --state postgres://team@db.example.com/draftsync",
+      ),
+    )
+    .action((file: string, flags: WriterFlags) => runImport(cli, file, flags));
+  defineRecover(state, cli);
+};
+
+async function entriesOf(
+  ledger: LedgerReader,
+  isShown: (entry: StateEntry) => boolean,
+): Promise<readonly StateEntry[]> {
+  const { listEntries } = await import("../../report/state-view.ts");
+  return listEntries(await ledger.load()).filter(isShown);
+}
+
+async function runList(cli: Cli, within: string | undefined, flags: StateFlags): Promise<void> {
+  const { readLedger } = await import("../runtime/read-ledger.ts");
+  const scope = within === undefined ? undefined : readScope(within);
+  const shown = await readLedger(cli, flags, (ledger) =>
+    entriesOf(ledger, ({ address }) => scope === undefined || isInScope(address, scope)),
+  );
+  if (flags.json) return printJson(cli, { format_version: 1, entries: shown });
+  const { formatEntryList } = await import("../../report/state-text.ts");
+  cli.terminal.out(formatEntryList(shown, cli.terminal.paintOut));
+  if (shown.length === 0) cli.terminal.err("Nothing is recorded.\n");
+}
+
+async function runShow(cli: Cli, address: string, flags: StateFlags): Promise<void> {
+  const { readLedger } = await import("../runtime/read-ledger.ts");
+  const { viewOperation } = await import("../../report/history-view.ts");
+  const { shown, operations } = await readLedger(cli, flags, async (ledger) => ({
+    shown: await entriesOf(ledger, (entry) => entry.address === address),
+    operations: (await ledger.operations({ address })).map(viewOperation),
+  }));
+  if (shown.length === 0 && operations.length === 0) {
+    throw new CliError(`nothing is recorded at ${address}`, {
+      code: "address-unknown",
+      hint: "`draftsync state list` shows every address.",
+    });
+  }
+  if (flags.json) return printJson(cli, { format_version: 1, entries: shown, operations });
+  const { formatEntry } = await import("../../report/state-text.ts");
+  const { formatOperations } = await import("../../report/history-text.ts");
+  const paint = cli.terminal.paintOut;
+  const parts = shown.map((entry) => formatEntry(entry, paint));
+  if (shown.length === 0) parts.push("Nothing is recorded any more.");
+  if (operations.length > 0) parts.push(formatOperations(operations, paint, "date").join("\n"));
+  cli.terminal.out(`${parts.join("\n\n")}\n`);
+}
+
+async function runExport(cli: Cli, flags: StateFlags): Promise<void> {
+  const { readLedger } = await import("../runtime/read-ledger.ts");
+  const { exportDocument } = await import("../../ledger/export-document.ts");
+  const exported = await readLedger(cli, flags, (ledger) => ledger.export());
+  printJson(cli, exportDocument(exported));
+}
+
+async function runImport(cli: Cli, file: string, flags: WriterFlags): Promise<void> {
+  const { inWorkspace } = await import("../runtime/workspace.ts");
+  const { withLock } = await import("../runtime/with-lock.ts");
+  const { keptOf } = await import("../runtime/recovery.ts");
+  const { parseExport } = await import("../../ledger/parse-export.ts");
+  const exported = parseExport(await readExport(cli, file), file === "-" ? "standard input" : file);
+  await inWorkspace(cli, flags, async (workspace) => {
+    // Outcomes that were kept of the imported ledger are taken in after it; those of another one are in the way.
+    const recovers = keptOf(workspace.config).every(({ lineage }) => lineage === exported.lineage);
+    const options = { workspace, command: "state import", recovers, waitMs: flags.lockTimeout };
+    await withLock(cli, options, async () => (await workspace.ledger()).import(exported));
+    const { attachments, publications, operations } = exported;
+    cli.terminal.err(
+      `Imported: ${attachments.length} attachments, ${publications.length} publications, ` +
+        `${operations.length} operations.\n`,
+    );
+  });
+}
+
+async function readExport(cli: Cli, file: string): Promise<string> {
+  if (file === "-") return cli.terminal.readAll();
+  const bytes = await readGiven(resolve(cli.cwd, file), {
+    what: file,
+    code: "import-unreadable",
+    hint: "Name the file that `draftsync state export` was written to, or - for standard input.",
+  });
+  return bytes.toString("utf8");
+}

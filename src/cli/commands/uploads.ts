@@ -1,0 +1,174 @@
+import type { UploadList, UploadStatus } from "../../model/ports.ts";
+import { isoTime } from "../../model/time.ts";
+import type { UploadCredentials } from "../../service/documents.ts";
+import type { Cli, DefineCommand, WorkspaceFlags, WriterFlags } from "../cli.ts";
+import { examples, withWorkspaceFlags, withWriterFlags } from "../cli.ts";
+import { CliError } from "../runtime/cli-error.ts";
+import { exitCode } from "../runtime/exit-code.ts";
+import type { Workspace } from "../runtime/workspace.ts";
+import { printJson } from "../terminal/print-json.ts";
+
+interface CreateFlags extends WriterFlags {
+  readonly key?: string;
+  readonly wait?: boolean;
+}
+
+/** `draftsync uploads credentials|create|get|list` */
+export const defineUploads: DefineCommand = (program, cli) => {
+  const uploads = program
+    .command("uploads")
+    .summary("uploads, by hand")
+    .description("The calls of the interface that concern uploads. Results are JSON.");
+  withWorkspaceFlags(uploads.command("credentials"))
+    .summary("ask for storage credentials")
+    .description(
+      "Asks for credentials of the object storage. Secrets are left out unless they are asked for.",
+    )
+    .option("--show-secrets", "print the secret key and the session token too")
+    .addHelpText("after", examples("draftsync uploads credentials"))
+    .action((flags: WorkspaceFlags & { showSecrets?: boolean }) => runCredentials(cli, flags));
+  withWriterFlags(uploads.command("create"))
+    .summary("upload a file, or register one that is in storage")
+    .description(
+      "Puts a local file into the object storage and registers it as an upload; or registers an object that is there already.",
+    )
+    .argument("[file]", "local file below the workspace")
+    .option("--key <upload_key>", "register this object instead of a local file")
+    .option("--wait", "wait until the service has processed it")
+    .addHelpText(
+      "after",
+      examples(
+        "draftsync uploads create files/dragon.glb --wait",
+        "draftsync uploads create --key incoming/turntable.mp4",
+      ),
+    )
+    .action((file: string | undefined, flags: CreateFlags) => runCreate(cli, file, flags));
+  withWorkspaceFlags(uploads.command("get"))
+    .summary("read one upload")
+    .description("Reads an upload: its key, its status, and the id of its file once it is processed.")
+    .argument("<id>", "upload id")
+    .addHelpText("after", examples("draftsync uploads get up_17"))
+    .action((id: string, flags: WorkspaceFlags) => runGet(cli, id, flags));
+  withWorkspaceFlags(uploads.command("list"))
+    .summary("read several uploads")
+    .description("Reads uploads, many of them by one call: the status of each, and the id of its file.")
+    .argument("[ids...]", "upload ids (default: those in the ledger)")
+    .addHelpText("after", examples("draftsync uploads list", "draftsync uploads list up_17 up_18"))
+    .action((ids: string[], flags: WorkspaceFlags) => runList(cli, ids, flags));
+};
+
+function uploadJson({ uploadId, uploadKey, rawStatus, message, fileId }: UploadStatus) {
+  return { upload_id: uploadId, upload_key: uploadKey, status: rawStatus, message, file_id: fileId };
+}
+
+/** Secrets only when they were asked for; times as everywhere, ISO 8601. */
+function credentialsJson(credentials: UploadCredentials, showsSecrets: boolean) {
+  const { keyPrefix, bucket, region, accessKey, secretKey, sessionToken, expiresAt, endpoint } = credentials;
+  return {
+    key_prefix: keyPrefix,
+    bucket,
+    region,
+    access_key: accessKey,
+    secret_key: showsSecrets ? secretKey : "(hidden)",
+    session_token: showsSecrets || sessionToken === undefined ? sessionToken : "(hidden)",
+    expiration: expiresAt === undefined ? undefined : isoTime(expiresAt),
+    endpoint,
+  };
+}
+
+async function runCredentials(cli: Cli, flags: WorkspaceFlags & { showSecrets?: boolean }): Promise<void> {
+  const { singleCall, expectDone } = await import("../runtime/single-call.ts");
+  await singleCall(cli, flags, async ({ service }) => {
+    const credentials = expectDone(await service.credentials(cli.signal));
+    printJson(cli, credentialsJson(credentials, flags.showSecrets ?? false));
+  });
+}
+
+async function runCreate(cli: Cli, file: string | undefined, flags: CreateFlags): Promise<void> {
+  if ((file === undefined) === (flags.key === undefined)) {
+    throw new CliError("uploads create takes either a file or --key, not both and not neither", {
+      code: "invalid-flag",
+      hint: "`draftsync uploads create --help` shows both.",
+    });
+  }
+  const { expectDone, singleWrite } = await import("../runtime/single-call.ts");
+  const { registrationEffects, uploadEndEffects } = await import("../../apply/uploads.ts");
+  await singleWrite(cli, { flags, command: "uploads create" }, async ({ workspace, service, write }) => {
+    const local = file === undefined ? undefined : await localFile(cli, workspace.config.root, file);
+    const key =
+      flags.key ??
+      (local === undefined ? "" : expectDone(await service.storage.put(local, cli.signal)).uploadKey);
+    const upload = await write({
+      address: local === undefined ? `uploads/upload_key:${key}` : `uploads/${local.source}`,
+      kind: "upload",
+      intent: { uploadKey: key },
+      call: (options) => service.createUpload(key, options),
+      effects: (answer) =>
+        answer.outcome === "done"
+          ? registrationEffects(answer.value, { key, content: local ?? {}, at: Date.now() })
+          : [],
+    });
+    if (!flags.wait) return printJson(cli, uploadJson(upload));
+    const ended = expectDone(await service.awaitUpload(upload.uploadId, cli.signal));
+    await (await workspace.ledger()).record(uploadEndEffects(ended));
+    printJson(cli, uploadJson(ended));
+  });
+}
+
+async function localFile(cli: Cli, root: string, file: string) {
+  const { relative, resolve, sep } = await import("node:path");
+  const { realpath } = await import("node:fs/promises");
+  const { messageOf } = await import("../../model/errors.ts");
+  const { hashFile } = await import("../../manifest/hash-file.ts");
+  try {
+    const path = await realpath(resolve(cli.cwd, file));
+    const source = relative(await realpath(root), path)
+      .split(sep)
+      .join("/");
+    return { source, ...(await hashFile(path)) };
+  } catch (error) {
+    throw new CliError(`${file} cannot be read: ${messageOf(error)}`, {
+      code: "source-unreadable",
+      hint: "Name a regular file below the folder of draftsync.yaml.",
+      cause: error,
+    });
+  }
+}
+
+async function runGet(cli: Cli, id: string, flags: WorkspaceFlags): Promise<void> {
+  const { singleCall, expectDone } = await import("../runtime/single-call.ts");
+  await singleCall(cli, flags, async ({ service }) =>
+    printJson(cli, uploadJson(expectDone(await service.getUpload(id, cli.signal)))),
+  );
+}
+
+async function runList(cli: Cli, ids: readonly string[], flags: WorkspaceFlags): Promise<void> {
+  const { singleCall, expectDone } = await import("../runtime/single-call.ts");
+  await singleCall(cli, flags, async ({ workspace, service }) => {
+    const known = ids.length > 0 ? ids : await recordedIds(workspace);
+    if (known.length === 0) return printJson(cli, []);
+    const { uploads, missing } = expectDone(await service.getUploads(known, cli.signal));
+    printJson(cli, uploads.map(uploadJson));
+    if (missing.length === 0) return;
+    const { reportError } = await import("../terminal/report-error.ts");
+    reportError(missingUploads(missing, known.length), cli.terminal);
+    cli.end(uploads.length > 0 ? exitCode.failed : exitCode.error);
+  });
+}
+
+const maxNamedUploads = 10;
+
+function missingUploads(missing: UploadList["missing"], asked: number): CliError {
+  const names = missing.slice(0, maxNamedUploads).map(({ uploadId }) => uploadId);
+  const more = missing.length > names.length ? ` and ${missing.length - names.length} more` : "";
+  const of = asked === 1 ? "upload" : `${missing.length} of ${asked} uploads`;
+  return new CliError(`the service does not return ${of}: ${names.join(", ")}${more}`, {
+    code: "uploads-missing",
+    hint: missing[0]?.failure.message ?? "",
+  });
+}
+
+async function recordedIds(workspace: Workspace): Promise<readonly string[]> {
+  const { uploads } = await (await workspace.reader()).load();
+  return uploads.map(({ uploadId }) => uploadId);
+}

@@ -1,0 +1,35 @@
+import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
+import { examples, withWorkspaceFlags } from "../cli.ts";
+import { printDiagnostics } from "../terminal/report-error.ts";
+
+/** `draftsync validate` */
+export const defineValidate: DefineCommand = (program, cli) => {
+  withWorkspaceFlags(program.command("validate"))
+    .summary("read and check the manifests")
+    .description(
+      "Reads every manifest and reports everything that is wrong at once. Uses no network and no ledger.",
+    )
+    .addHelpText("after", examples("draftsync validate", "draftsync validate --config shop/draftsync.yaml"))
+    .action((flags: WorkspaceFlags) => runValidate(cli, flags));
+};
+
+async function runValidate(cli: Cli, flags: WorkspaceFlags): Promise<void> {
+  const { loadConfig } = await import("../config.ts");
+  const { loadDesired } = await import("../runtime/planning.ts");
+  const { plural } = await import("../../report/quantities.ts");
+  const { cwd, env, terminal } = cli;
+  const config = await loadConfig({ cwd, env, flags });
+  const { desired, diagnostics, files } = await loadDesired(cli, config, "stat");
+  if (diagnostics.length > 0) {
+    printDiagnostics(terminal, undefined, diagnostics);
+    terminal.err("\n");
+  }
+  const attachments = desired.drafts.reduce((sum, draft) => sum + draft.attachments.length, 0);
+  const counts = [
+    plural(files.length, "manifest"),
+    plural(desired.drafts.length, "draft"),
+    plural(attachments, "attachment"),
+    plural(desired.duplicates.length, "duplicate"),
+  ];
+  terminal.out(`${terminal.paintOut("added", "Valid:")} ${counts.join(", ")}.\n`);
+}

@@ -1,0 +1,135 @@
+import { parseId } from "../../model/address.ts";
+import type { Cli } from "../cli.ts";
+import { configSchema } from "../config-schema.ts";
+import { CliError } from "../runtime/cli-error.ts";
+import { reportError } from "../terminal/report-error.ts";
+import { packageHint, refusePackage } from "./package.ts";
+import { type Pipeline, pipelines } from "./pipeline.ts";
+
+/** What `init` writes its files from. */
+export interface InitAnswers {
+  readonly workspace: string;
+  /** An address, or `sandbox`. */
+  readonly service: string;
+  readonly draft: string;
+  readonly pipeline: Pipeline;
+}
+
+type Asked = Exclude<keyof InitAnswers, "pipeline">;
+
+interface Question {
+  readonly text: string;
+  /** The answer where none is given, and where no terminal can ask; absent: there is none to offer. */
+  readonly otherwise?: string;
+  /** Why the answer will not do. */
+  readonly refuse: (answer: string) => CliError | undefined;
+}
+
+/**
+ * What was given, and the answers to what was not. Everything that was given is checked before the first question, and
+ * each answer before the next one: an answer that will not do is asked for again. Throws {@link CliError} for what
+ * was given and will not do, and `stopped` when the answers end.
+ */
+export async function askForAnswers(
+  cli: Cli,
+  given: Readonly<Record<Asked, string | undefined>> & { readonly pipeline: Pipeline | undefined },
+  name: string,
+): Promise<InitAnswers> {
+  const questions = questionsFor(name);
+  for (const key of ["workspace", "service", "draft"] as const) {
+    const answer = given[key];
+    const refused = answer === undefined ? undefined : questions[key].refuse(answer);
+    if (refused !== undefined) throw refused;
+  }
+  return {
+    workspace: given.workspace ?? (await ask(cli, questions.workspace)),
+    service: given.service ?? (await ask(cli, questions.service)),
+    draft: given.draft ?? (await ask(cli, questions.draft)),
+    pipeline: given.pipeline ?? (await askForPipeline(cli)),
+  };
+}
+
+/**
+ * The package that a pipeline installs: the given one, or an answer. Throws {@link CliError} `package-missing` where no
+ * terminal can ask: there is no name in a registry to fall back on.
+ */
+export async function askForPackage(cli: Cli, given: string | undefined): Promise<string> {
+  const refused = given === undefined ? undefined : refusePackage(given);
+  if (refused !== undefined) throw refused;
+  if (given !== undefined) return given;
+  if (!cli.terminal.interactive) {
+    throw new CliError("--pipeline needs --package: the draftsync that the pipeline installs", {
+      code: "package-missing",
+      hint: packageHint,
+    });
+  }
+  return ask(cli, { text: "Packed draftsync to install (.tgz), or a git commit", refuse: refusePackage });
+}
+
+async function askForPipeline(cli: Cli): Promise<Pipeline> {
+  const find = (answer: string) => pipelines.find((system) => system === answer.toLowerCase());
+  const answer = await ask(cli, {
+    text: "Pipeline to write: github, gitlab or none",
+    otherwise: "none",
+    refuse: (said) =>
+      find(said) === undefined
+        ? new CliError(`${said} is no system that a pipeline can be written for`, {
+            code: "invalid-flag",
+            hint: `Answer ${pipelines.join(", ")}.`,
+          })
+        : undefined,
+  });
+  return find(answer) ?? "none";
+}
+
+async function ask({ terminal, signal }: Cli, question: Question): Promise<string> {
+  const { text, otherwise = "", refuse } = question;
+  if (!terminal.interactive) return otherwise;
+  for (;;) {
+    const offer = otherwise === "" ? "" : ` [${otherwise}]`;
+    const said = await terminal.ask(`${text}${offer}: `, signal);
+    if (said === undefined) throw new CliError("stopped; nothing was written", { code: "stopped" });
+    const answer = said.trim() || otherwise;
+    const refused = refuse(answer);
+    if (refused === undefined) return answer;
+    reportError(refused, terminal);
+  }
+}
+
+function questionsFor(name: string): Readonly<Record<Asked, Question>> {
+  return {
+    workspace: {
+      text: "Name of the workspace",
+      otherwise: name,
+      refuse: (answer) =>
+        configSchema.shape.workspace.safeParse(answer).success
+          ? undefined
+          : new CliError(`${answer} is no name for a workspace`, {
+              code: "invalid-flag",
+              hint: "Use lower-case letters, digits, dots, dashes and underscores, 63 at most.",
+            }),
+    },
+    service: {
+      text: "Address of the service, or `sandbox` for one on this machine",
+      otherwise: "sandbox",
+      refuse: (answer) =>
+        answer === "sandbox" || /^https?:\/\/\S+$/.test(answer)
+          ? undefined
+          : new CliError(`${answer} is not an http or https URL`, {
+              code: "base-url-invalid",
+              hint: "Write it like https://api.example.com, or say `sandbox`.",
+            }),
+    },
+    draft: {
+      text: "Id of the first draft",
+      otherwise: "1",
+      refuse: (answer) =>
+        parseId(answer) === undefined
+          ? new CliError(`${answer} is no draft id`, {
+              code: "invalid-flag",
+              hint: "A draft id is a plain number, such as 48213.",
+            })
+          : undefined,
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { manifestJsonSchema } from "../../manifest/json-schema.ts";
+import { messageOf, systemCodeOf } from "../../model/errors.ts";
+import { configJsonSchema } from "../config-schema.ts";
+import { CliError } from "../runtime/cli-error.ts";
+import type { InitAnswers } from "./answers.ts";
+
+/** The files of a workspace by their names in it; not `.gitignore`, which may be there. */
+export function workspaceFiles(answers: InitAnswers): Readonly<Record<string, string>> {
+  return {
+    "draftsync.yaml": configText(answers),
+    "draftsync.schema.json": jsonText(configJsonSchema()),
+    "manifests/first-draft.yaml": manifestText(answers),
+    "manifests/manifest.schema.json": jsonText(manifestJsonSchema()),
+  };
+}
+
+/** Files that do not belong in a commit: the ledger of this machine, recovery files, and saved plans, which apply once. */
+const ignored = [".draftsync/", "plan.json", "plan.md"];
+
+/**
+ * The text of `.gitignore` with what it lacks added at its end; `undefined` when it lacks nothing. `installs`: npm
+ * installs draftsync here. Throws {@link CliError}.
+ */
+export async function ignoredIn(root: string, installs: boolean): Promise<string | undefined> {
+  const path = join(root, ".gitignore");
+  const before = await readFile(path, "utf8").catch((error: unknown) => {
+    if (systemCodeOf(error) === "ENOENT") return "";
+    throw new CliError(`${path} cannot be read: ${messageOf(error)}`, {
+      code: "not-written",
+      hint: "Make it a file that can be read and written; nothing was written.",
+      cause: error,
+    });
+  });
+  const lines = new Set(before.split(/\r?\n/).map((line) => line.trim()));
+  const wanted = installs ? [...ignored, "plan.html", "node_modules/"] : ignored;
+  const lacking = wanted.filter((line) => !lines.has(line) && !lines.has(`/${line}`));
+  if (lacking.length === 0) return undefined;
+  const joint = before === "" || before.endsWith("\n") ? "" : "\n";
+  return `${before}${joint}${lacking.map((line) => `${line}\n`).join("")}`;
+}
+
+function configText({ workspace, service, pipeline }: InitAnswers): string {
+  const where =
+    service === "sandbox"
+      ? "service: sandbox   # a service on this machine, kept beside the ledger; later: { base_url: https://… }\n"
+      : `service:\n  base_url: ${JSON.stringify(service)}\n  rate: { limit: 10, window: 1s }   # at most this many calls in any window\n`;
+  const shared =
+    pipeline === "none"
+      ? ""
+      : "# The ledger of one machine. The pipeline has DRAFTSYNC_STATE, which comes before this: apply by hand with the same.\n";
+  return `# yaml-language-server: $schema=draftsync.schema.json
+# The access key comes from DRAFTSYNC_API_KEY, never from this file.
+version: 1
+workspace: ${workspace}
+manifests: ["manifests/**/*.{yaml,yml}"]
+${where}${shared}state: .draftsync/state.db
+`;
+}
+
+function manifestText({ draft }: InitAnswers): string {
+  return `# yaml-language-server: $schema=manifest.schema.json
+draft: ${draft}
+product_files:
+  - file_id: 9900011        # a file that is uploaded already; or source: files/dragon.blend
+    file_format: fbx
+    format_version: "2020"  # versions are texts: quote them
+    is_native: false
+promotional_files:
+  - file_id: 9900044
+    description: |
+      What a buyer should know, in as many lines as it takes.
+# publish: true             # publishes a product from the draft; it cannot be undone
+`;
+}
+
+function jsonText(value: object): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}

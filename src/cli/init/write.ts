@@ -1,0 +1,42 @@
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { messageOf, systemCodeOf } from "../../model/errors.ts";
+import { CliError } from "../runtime/cli-error.ts";
+
+/** The content of a file that `init` writes. */
+export type FileContent = string | Uint8Array;
+
+/**
+ * Writes files below a folder, all of them or none: when one cannot be written, those before it are as they were, and
+ * folders that were made for them are gone. Throws {@link CliError} `not-written`.
+ */
+export async function writeAll(root: string, files: Readonly<Record<string, FileContent>>): Promise<void> {
+  const undo: (() => Promise<void>)[] = [];
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(root, name);
+    try {
+      const before = await readIfThere(path);
+      const made = await mkdir(dirname(path), { recursive: true });
+      if (made !== undefined) undo.unshift(() => rm(made, { recursive: true, force: true }));
+      undo.unshift(() => (before === undefined ? rm(path, { force: true }) : writeFile(path, before)));
+      await writeFile(path, text);
+    } catch (error) {
+      // What cannot be put back either is told by the error that led here.
+      for (const step of undo) await step().catch(() => {});
+      throw new CliError(`${path} cannot be written: ${messageOf(error)}`, {
+        code: "not-written",
+        hint: "Choose a folder that can be written to.",
+        cause: error,
+      });
+    }
+  }
+}
+
+async function readIfThere(path: string): Promise<Buffer | undefined> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if (systemCodeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}

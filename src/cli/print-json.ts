@@ -1,7 +1,0 @@
-import { inertJson } from "../model/inert-json.ts";
-import type { Cli } from "./cli.ts";
-
-/** Writes a result as indented JSON, in which no text takes effect on a terminal. */
-export function printJson({ terminal }: Cli, value: unknown): void {
-  terminal.out(`${inertJson(value, 2)}\n`);
-}

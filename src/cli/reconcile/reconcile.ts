@@ -1,0 +1,342 @@
+import { newRunId } from "../../apply/context.ts";
+import type { StateStore } from "../../ledger/open-ledger.ts";
+import { isBlocked } from "../../model/change.ts";
+import { DraftsyncError } from "../../model/errors.ts";
+import type { EventSink } from "../../model/event.ts";
+import type { RefreshMode } from "../../model/observed.ts";
+import type { Plan } from "../../model/plan.ts";
+import { systemClock } from "../../model/ports.ts";
+import type { ReconcileResult, ReconcileStatus } from "../../model/reconcile-result.ts";
+import type { Recorded } from "../../model/recorded.ts";
+import { excludeIrreversible, isNewLedger } from "../../plan/new-ledger.ts";
+import { excludeByPolicy, excludeRemovedDrafts } from "../../plan/policy.ts";
+import { checkSafety } from "../../plan/safety.ts";
+import { formatDiagnostics } from "../../report/diagnostic-text.ts";
+import type { ReconcileMetrics } from "../../report/metrics.ts";
+import { formatPlanText } from "../../report/plan-text.ts";
+import { viewPlan } from "../../report/plan-view.ts";
+import type { Cli } from "../cli.ts";
+import type { Config } from "../config.ts";
+import { type ExitCode, exitCode, exitCodeOf } from "../runtime/exit-code.ts";
+import { makeLocationFinder, makePlan, type PlannedState } from "../runtime/planning.ts";
+import { type LimitFlags, limitsOf, warnOfTooFewCalls } from "../runtime/run-limits.ts";
+import { announce, exitCodeOfRun, runPlan } from "../runtime/run-plan.ts";
+import { withLock } from "../runtime/with-lock.ts";
+import { inWorkspaceOf, type Workspace } from "../runtime/workspace.ts";
+import { printDiagnostics } from "../terminal/report-error.ts";
+import { openReporter } from "../terminal/reporter.ts";
+import type { ChangeFilter } from "./change-filter.ts";
+import { ledgerAgeOf, ReconcileTally } from "./tally.ts";
+
+/** What a round is carried out with. */
+export interface ReconcileRequest {
+  readonly config: Config;
+  readonly limits: LimitFlags;
+  /** How long it waits for the lock, milliseconds; absent: as the config says. */
+  readonly lockTimeout: number | undefined;
+  /** How much of the service is looked at before; absent: nothing. */
+  readonly refresh: RefreshMode | undefined;
+  /** Events to standard output, one JSON object a line. */
+  readonly json: boolean | undefined;
+  readonly metrics: ReconcileMetrics;
+  /** Of a service: what has not changed since its last round is not shown again. */
+  readonly news?: ChangeFilter;
+  /** Of a service that may be one of several: absent when the round is to run whatever the others did. */
+  readonly replicas?: Replicas;
+}
+
+/** How a replica knows what the others did. */
+export interface Replicas {
+  readonly intervalMs: number;
+  /** Ids of the runs of this process. */
+  readonly ownRuns: ReadonlySet<string>;
+}
+
+/** Another replica's round counts for so much of an interval: a little less, since rounds wait for locks. */
+const standbyShare = 0.9;
+
+/** A round that has ended, and what a command ends with after it. */
+export interface EndedReconcile {
+  readonly end: ReconcileResult;
+  readonly exitCode: ExitCode;
+  /** What ended it; not shown yet. */
+  readonly error?: unknown;
+}
+
+/** The name of the command in the ledger, in its lock and its history. */
+const command = "reconcile";
+
+/** The code of the error that says that the ledger belongs to another workspace, or another service. */
+export const ofAnother = "ledger-owner-mismatch";
+
+/** Runs that had nothing to send are forgotten after a week, milliseconds: a run a minute is half a million a year. */
+const keepQuietMs = 7 * 86_400_000;
+
+/**
+ * One round: waits for the lock, plans, holds back what the policy does not allow, checks safety, carries out what is left,
+ * and records that in the ledger's history, also when there was nothing to do. Never throws.
+ */
+export async function reconcile(cli: Cli, request: ReconcileRequest): Promise<EndedReconcile> {
+  const { config, metrics } = request;
+  const startedAt = systemClock.now();
+  const since = systemClock.monotonic();
+  const tally = new ReconcileTally();
+  metrics.begin({ workspace: config.workspace, rate: config.service.rate });
+  const ended = (round: LockedResult, error?: unknown): EndedReconcile => {
+    const { exitCode: code, ...rest } = round;
+    const ms = Math.round(systemClock.monotonic() - since);
+    const end = { ...rest, workspace: config.workspace, startedAt, ms };
+    metrics.end(end);
+    return { end, exitCode: code, ...(error === undefined ? {} : { error }) };
+  };
+  try {
+    return ended(
+      await inWorkspaceOf(cli, config, (workspace) =>
+        withLock(
+          cli,
+          { workspace, command, waitMs: request.lockTimeout ?? config.reconcile.lockWaitMs },
+          () => reconcileLocked(cli, workspace, { request, tally }),
+        ),
+      ),
+    );
+  } catch (error) {
+    return ended(resultOfError(error, tally), error);
+  }
+}
+
+type LockedResult = Omit<ReconcileResult, "workspace" | "startedAt" | "ms"> & { readonly exitCode: ExitCode };
+
+interface Tools {
+  readonly request: ReconcileRequest;
+  readonly tally: ReconcileTally;
+}
+
+async function reconcileLocked(
+  cli: Cli,
+  workspace: Workspace,
+  { request, tally }: Tools,
+): Promise<LockedResult> {
+  const { config, metrics } = request;
+  const ledger = await workspace.ledger();
+  if (await isStandby(cli, workspace, { request, tally }))
+    return { status: "standby", exitCode: exitCode.done, ...tally.details() };
+  const planned = await recordingFailure(ledger, "", () => planLocked(cli, workspace, { request, tally }));
+  metrics.reportConfidence(ledgerAgeOf(planned));
+  const { plan, excluded, isNewLedger } = narrow(planned, config);
+  tally.plan(plan);
+  // What keeps the service from being called, such as a missing key, is reported before a plan that nobody can apply.
+  await recordingFailure(ledger, plan.plan_id, () => workspace.connect(() => {}));
+  showPlan(cli, plan, request);
+  const { recorded } = planned;
+  if (refuse(cli, { plan, recorded, request })) {
+    tally.runId = await note(ledger, { planId: plan.plan_id, status: "refused" });
+    return { status: "refused", exitCode: exitCode.refused, excluded, ...tally.details() };
+  }
+  const round = await applyWithin(cli, workspace, {
+    request,
+    tally,
+    planned: { ...planned, plan },
+    excluded,
+  });
+  await ledger.forgetQuietRuns({ command, before: systemClock.now() - keepQuietMs });
+  return isNewLedger && round.exitCode === exitCode.done
+    ? { ...round, status: "new_ledger", exitCode: exitCode.refused }
+    : round;
+}
+
+/** Changes that a round leaves out, by what would have to be allowed: an action of the policy, or `removed_drafts`. */
+type Exclusions = Readonly<Record<string, number>>;
+
+interface NarrowedPlanAndStatus {
+  readonly plan: Plan;
+  readonly excluded: Exclusions;
+  /** Publishes or duplicates were left out, because no person confirmed the ledger. */
+  readonly isNewLedger: boolean;
+}
+
+/** No person is asked here: what needs one is excluded, then what the policy does not allow. */
+function narrow(
+  { plan: whole, recorded }: PlannedState,
+  { safety, reconcile, service }: Config,
+): NarrowedPlanAndStatus {
+  const consented =
+    safety.removedDrafts === "delete" ? { plan: whole, excluded: {} } : excludeRemovedDrafts(whole);
+  const allowed = excludeByPolicy(consented.plan, reconcile.allow);
+  const known = isNewLedger(recorded, service.origin)
+    ? excludeIrreversible(allowed.plan)
+    : { plan: allowed.plan, excluded: {} };
+  const removed = Object.values(consented.excluded).reduce((sum, count) => sum + count, 0);
+  return {
+    plan: known.plan,
+    excluded: {
+      ...allowed.excluded,
+      ...known.excluded,
+      ...(removed > 0 ? { removed_drafts: removed } : {}),
+    },
+    isNewLedger: Object.keys(known.excluded).length > 0,
+  };
+}
+
+/**
+ * Whether another replica has reconciled the workspace within the interval, and nothing is left to do by its ledger and these
+ * manifests: then the service need not be read again. The lock is held, so no other round is under way.
+ */
+async function isStandby(cli: Cli, workspace: Workspace, { request, tally }: Tools): Promise<boolean> {
+  const { replicas, config } = request;
+  if (replicas === undefined) return false;
+  const since = systemClock.now() - standbyShare * replicas.intervalMs;
+  const recent = await (await workspace.ledger()).runs({ command, since });
+  const others = recent.filter(({ id, status }) => status === "done" && !replicas.ownRuns.has(id));
+  if (others.length === 0) return false;
+  const { refresh: _none, ...rest } = request;
+  const unrefreshed = { request: { ...rest, refresh: undefined }, tally: new ReconcileTally() };
+  const { plan } = narrow(await planLocked(cli, workspace, unrefreshed), config);
+  if (plan.changes.length > 0) return false;
+  tally.plan(plan);
+  return true;
+}
+
+/** Looks at the service, as far as the budget goes, and plans; what was confirmed is in the ledger then. */
+async function planLocked(
+  cli: Cli,
+  workspace: Workspace,
+  { request: { json, metrics, refresh, limits }, tally }: Tools,
+): Promise<PlannedState> {
+  const reporter = await openReporter(cli, { config: workspace.config, json });
+  const emit: EventSink = (event) => {
+    tally.event(event);
+    metrics.count(event);
+    reporter.emit(event);
+  };
+  const refreshing = refresh === undefined ? {} : { refresh, underLock: true };
+  return makePlan(cli, workspace, { targets: [], ...refreshing, limits: limitsOf(limits), emit }).finally(
+    reporter.stop,
+  );
+}
+
+interface Applying extends Tools {
+  readonly planned: PlannedState;
+  readonly excluded: Exclusions;
+}
+
+async function applyWithin(
+  cli: Cli,
+  workspace: Workspace,
+  { request, tally, planned, excluded }: Applying,
+): Promise<LockedResult> {
+  const { plan, desired } = planned;
+  const { json, metrics, news } = request;
+  const reporter = await openReporter(cli, {
+    config: workspace.config,
+    json,
+    locationOf: makeLocationFinder(desired),
+  });
+  // The line of a service's round says the same, and of nothing there is nothing to say.
+  const isSilent = !json && (news !== undefined || plan.changes.every(isBlocked));
+  const emit: EventSink = (event) => {
+    tally.event(event);
+    metrics.count(event);
+    if (!isSilent || event.type !== "run_finished") reporter.emit(event);
+  };
+  try {
+    const ledger = await workspace.ledger();
+    const service = await recordingFailure(ledger, plan.plan_id, () => workspace.connect(emit));
+    const limits = limitsOf(request.limits, service.callCount());
+    const result = await runPlan(cli, workspace, { plan, limits, service, emit, command });
+    warnOfTooFewCalls(cli, result, request.limits);
+    const { totals } = result;
+    const code = exitCodeOfRun(result);
+    const ends = statusOf(code, excluded);
+    const status = ends === "deferred" && !tally.progressed ? "stalled" : ends;
+    const failed = typeof result.stopped === "object" ? { code: result.stopped.code } : {};
+    return { status, exitCode: code, totals, excluded, ...tally.details(), ...failed };
+  } finally {
+    reporter.stop();
+  }
+}
+
+function statusOf(code: ExitCode, excluded: Exclusions): ReconcileStatus {
+  switch (code) {
+    case exitCode.done:
+      return Object.keys(excluded).length > 0 ? "excluded" : "ok";
+    case exitCode.deferred:
+      return "deferred";
+    case exitCode.refused:
+      return "refused";
+    case exitCode.inDoubt:
+      return "in_doubt";
+    case exitCode.interrupted:
+      return "interrupted";
+    default:
+      return "failing";
+  }
+}
+
+/** Of a round that an error ended. */
+function resultOfError(error: unknown, tally: ReconcileTally): LockedResult {
+  const code = error instanceof DraftsyncError ? error.code : "defect";
+  const ends = exitCodeOf(error);
+  // What was done before is recorded, so it is not that nothing was changed.
+  const exit = tally.anyDone && ends === exitCode.error ? exitCode.failed : ends;
+  const status = code === "lock-held" ? "locked" : statusOf(exit, {});
+  return { status, exitCode: exit, code, ...tally.run() };
+}
+
+function showPlan(cli: Cli, plan: Plan, { json, news }: ReconcileRequest): void {
+  if (json) {
+    announce(cli, plan);
+    return;
+  }
+  if (news !== undefined && !news.isNew("plan", substanceOf(plan))) return;
+  cli.terminal.out(formatPlanText(viewPlan(plan, systemClock.now()), cli.terminal.paintOut));
+}
+
+/** What makes a plan worth showing again: all but times. Empty when there is nothing to show. */
+function substanceOf({ changes, diagnostics, drift = [] }: Plan): string {
+  if (changes.length + diagnostics.length + drift.length === 0) return "";
+  const what = [
+    ...drift.map(({ address, type, after }) => ({ address, type, after })),
+    ...changes.map(({ confirmed: _, ...change }) => change),
+    ...diagnostics,
+  ];
+  return JSON.stringify(what);
+}
+
+function refuse(
+  { terminal }: Cli,
+  {
+    plan,
+    recorded,
+    request,
+  }: { readonly plan: Plan; readonly recorded: Recorded; readonly request: ReconcileRequest },
+): boolean {
+  const { config, news } = request;
+  const refusals = checkSafety(plan, recorded, config.safety);
+  const text = formatDiagnostics(refusals, terminal.paintErr);
+  const isNew = news === undefined || news.isNew("refusals", text);
+  if (refusals.length > 0 && isNew) printDiagnostics(terminal, "Refused; nothing was changed.", refusals);
+  return refusals.length > 0;
+}
+
+/** Work before the run begins: that it failed is recorded, too. */
+async function recordingFailure<T>(ledger: StateStore, planId: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    // A ledger that fails cannot note it either, and one of another workspace has no place for it.
+    const code = error instanceof DraftsyncError ? error.code : undefined;
+    if (code !== ofAnother) await note(ledger, { planId, status: "error" }).catch(() => {});
+    throw error;
+  }
+}
+
+/** Records a round that came to no run; the id of its record. */
+async function note(
+  ledger: StateStore,
+  { planId, status }: { readonly planId: string; readonly status: string },
+): Promise<string> {
+  const id = newRunId();
+  await ledger.startRun({ id, command, planId, startedAt: systemClock.now() });
+  await ledger.finishRun(id, { totals: {}, status });
+  return id;
+}

@@ -1,0 +1,34 @@
+import type { ServiceConfig } from "../config.ts";
+import { CliError } from "./cli-error.ts";
+import { readGiven } from "./read-input-file.ts";
+
+/** The key of the embedded sandbox: it guards nothing. */
+export const sandboxKey = "sandbox-key";
+
+/**
+ * The access key: `DRAFTSYNC_API_KEY`, or the file that the config names. Never from YAML or the command line, where
+ * others could read it. Throws {@link CliError} `api-key-missing` or `api-key-file`.
+ */
+export async function loadApiKey({ apiKeyFile }: ServiceConfig, env: NodeJS.ProcessEnv): Promise<string> {
+  const key =
+    env.DRAFTSYNC_API_KEY?.trim() || (apiKeyFile === undefined ? "" : await readKeyFile(apiKeyFile));
+  if (key !== "") return key;
+  throw new CliError(
+    apiKeyFile === undefined
+      ? "no access key: DRAFTSYNC_API_KEY is not set"
+      : `no access key: ${apiKeyFile} is empty`,
+    {
+      code: "api-key-missing",
+      hint: "Set DRAFTSYNC_API_KEY to the service's access key, or name a file that holds it in service.api_key_file.",
+    },
+  );
+}
+
+async function readKeyFile(file: string): Promise<string> {
+  const bytes = await readGiven(file, {
+    what: "the access key file",
+    code: "api-key-file",
+    hint: "Check service.api_key_file, or set DRAFTSYNC_API_KEY instead.",
+  });
+  return bytes.toString("utf8").trim();
+}

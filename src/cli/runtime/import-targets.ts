@@ -1,0 +1,145 @@
+import type { Address } from "../../model/address.ts";
+import { formatAddress, parseAddress, parseId } from "../../model/address.ts";
+import type { Desired, DesiredAttachment } from "../../model/desired.ts";
+import { attachmentsByAddress } from "../../model/desired.ts";
+import type { Recorded } from "../../model/recorded.ts";
+import { publicationsInForce } from "../../model/recorded.ts";
+import type { AdoptionTarget } from "../../refresh/adopt.ts";
+import { sourceOf } from "../../refresh/adopt.ts";
+import { CliError } from "./cli-error.ts";
+
+/** What the words on the command line are read with. */
+export interface ImportEnvironment {
+  readonly desired: Desired;
+  readonly recorded: Recorded;
+  /** The file id of a desired attachment, as far as it is known before anything is uploaded. */
+  readonly fileIdOf: (attachment: DesiredAttachment) => number | undefined;
+}
+
+/** What to fetch, and addresses that cannot be fetched because their file id is unknown. */
+export interface ImportTargets {
+  readonly targets: readonly AdoptionTarget[];
+  readonly skipped: readonly string[];
+}
+
+/** Every desired attachment. Those that are still to be uploaded are skipped. */
+export function allTargets({ desired, fileIdOf }: ImportEnvironment): ImportTargets {
+  const targets: AdoptionTarget[] = [];
+  const skipped: string[] = [];
+  for (const attachment of desired.drafts.flatMap(({ attachments }) => attachments)) {
+    const { draftId, kind } = attachment.address;
+    const address = formatAddress(attachment.address);
+    const fileId = fileIdOf(attachment);
+    if (fileId === undefined) skipped.push(address);
+    else targets.push({ type: "attachment", address, target: { draftId, kind, fileId } });
+  }
+  return { targets, skipped };
+}
+
+/**
+ * Reads words such as `drafts/48213/product_files/9900011` and `drafts/48213/product=771200`.
+ *
+ * @throws CliError with every word that cannot be meant.
+ */
+export function namedTargets(words: readonly string[], environment: ImportEnvironment): ImportTargets {
+  const index: Index = {
+    ...environment,
+    asked: attachmentsByAddress(environment.desired),
+    recordedIds: new Map(environment.recorded.attachments.map(({ address, fileId }) => [address, fileId])),
+  };
+  const problems: string[] = [];
+  const targets = [...new Set(words)].flatMap((word): AdoptionTarget[] => {
+    const target = readWord(word, index);
+    if (typeof target !== "string") return [target];
+    problems.push(target);
+    return [];
+  });
+  if (problems.length > 0) {
+    throw new CliError(problems.join("\n       "), {
+      code: "import-target-invalid",
+      hint: "Write an address as `draftsync plan` shows it; with the id after `=` where the address does not hold it: drafts/48213/product=771200.",
+    });
+  }
+  return { targets, skipped: [] };
+}
+
+interface Index extends ImportEnvironment {
+  /** By address. */
+  readonly asked: ReadonlyMap<string, DesiredAttachment>;
+  /** File ids by address. */
+  readonly recordedIds: ReadonlyMap<string, number>;
+}
+
+/** The target that an argument names, or what is wrong with it. */
+function readWord(word: string, index: Index): AdoptionTarget | string {
+  const equals = /^(?<text>.*)=(?<id>[^=/]*)$/s.exec(word)?.groups;
+  const exact = parseAddress(word);
+  // A file's name may hold an equals sign too.
+  const isExact = exact !== undefined && index.asked.has(formatAddress(exact));
+  const text = isExact || equals?.text === undefined ? word : equals.text;
+  const id = isExact || equals?.id === undefined ? undefined : parseId(equals.id);
+  if (text !== word && id === undefined) return `${word}: what stands after \`=\` is not an id`;
+  const address = parseAddress(text);
+  switch (address?.type) {
+    case "attachment":
+      return readAttachment(address, id, index);
+    case "publication":
+    case "duplicate":
+      return readProduct(address, id, index);
+    case "draft":
+    case "upload":
+    case undefined:
+      return `${text}: this is not the address of a file, a publication or a duplicate`;
+  }
+}
+
+function readAttachment(
+  address: Extract<Address, { type: "attachment" }>,
+  given: number | undefined,
+  { asked, recordedIds, fileIdOf }: Index,
+): AdoptionTarget | string {
+  const { draftId, kind, ref } = address;
+  const text = formatAddress(address);
+  if (ref.by === "file_id") {
+    if (given !== undefined && given !== ref.fileId) return `${text}: it holds another id than ${given}`;
+    return { type: "attachment", address: text, target: { draftId, kind, fileId: ref.fileId } };
+  }
+  const attachment = asked.get(text);
+  if (attachment === undefined) return `${text}: no manifest asks for it; name it by its file id`;
+  const fileId = given ?? recordedIds.get(text) ?? fileIdOf(attachment);
+  if (fileId === undefined) return `${text}: its file id is not known; write ${text}=FILE_ID`;
+  return { type: "attachment", address: text, target: { draftId, kind, fileId } };
+}
+
+function readProduct(
+  address: Extract<Address, { type: "publication" | "duplicate" }>,
+  given: number | undefined,
+  { desired, recorded }: ImportEnvironment,
+): AdoptionTarget | string {
+  const text = formatAddress(address);
+  const known = recordedProduct(address, recorded);
+  if (known !== undefined) {
+    if (given !== undefined && given !== known) return `${text}: recorded as product ${known} already`;
+    return { type: "product", address: text, productId: known };
+  }
+  if (given === undefined) return `${text}: write the id of the product, ${text}=PRODUCT_ID`;
+  if (address.type === "publication") {
+    const draft = desired.drafts.find(({ draftId }) => draftId === address.draftId);
+    if (draft?.publish === undefined) return `${text}: no manifest asks for a publication of this draft`;
+  } else {
+    const copy = desired.duplicates.find(({ name }) => name === address.name);
+    if (copy === undefined) return `${text}: no manifest asks for this duplicate`;
+    if (sourceOf(copy, recorded) === undefined)
+      return `${text}: the product it is a copy of is not known; import the publication of its draft first`;
+  }
+  return { type: "product", address: text, productId: given };
+}
+
+function recordedProduct(
+  address: Extract<Address, { type: "publication" | "duplicate" }>,
+  recorded: Recorded,
+): number | undefined {
+  if (address.type === "duplicate")
+    return recorded.duplicates.find(({ name }) => name === address.name)?.productId;
+  return publicationsInForce(recorded).get(address.draftId)?.productId;
+}

@@ -1,0 +1,19 @@
+import type { z } from "zod";
+import { readYaml, type YamlDocument } from "../../manifest/read-yaml.ts";
+import { DiagnosticsError } from "./cli-error.ts";
+
+/**
+ * Parses a YAML file of one document; `file` is for messages. `root` has the places of its values. Throws
+ * {@link DiagnosticsError} with every mistake.
+ */
+export function parseSettings<T>(given: {
+  readonly file: string;
+  readonly bytes: Uint8Array;
+  readonly schema: z.ZodType<T>;
+}): YamlDocument<T> {
+  const read = readYaml({ ...given, documents: "one", isLittle: true });
+  if (!read.ok) throw new DiagnosticsError(read.errors);
+  const [document] = read.documents;
+  if (document === undefined) throw new Error("a file of one document has one");
+  return document;
+}

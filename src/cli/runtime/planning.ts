@@ -1,0 +1,178 @@
+import type { RunLimits } from "../../apply/run-budget.ts";
+import { loadManifests } from "../../manifest/load-manifests.ts";
+import { publicationAddress } from "../../model/address.ts";
+import type { Desired, Layout } from "../../model/desired.ts";
+import { attachmentsByAddress } from "../../model/desired.ts";
+import type { Diagnostic } from "../../model/diagnostic.ts";
+import { hasErrors } from "../../model/diagnostic.ts";
+import type { EventSink } from "../../model/event.ts";
+import type { Observed, RefreshMode } from "../../model/observed.ts";
+import type { Plan } from "../../model/plan.ts";
+import type { Recorded } from "../../model/recorded.ts";
+import type { AttributeName } from "../../model/resource.ts";
+import { attributeNames } from "../../model/resource.ts";
+import type { Position, SourceLocation } from "../../model/source-location.ts";
+import { locationAt, positionAt } from "../../model/source-location.ts";
+import { buildPlan } from "../../plan/build-plan.ts";
+import { assertOwner } from "../../plan/ownership.ts";
+import type { LocationFinder } from "../../report/progress-text.ts";
+import type { Cli } from "../cli.ts";
+import type { Config } from "../config.ts";
+import { DiagnosticsError, interruptedWhile } from "./cli-error.ts";
+import { parseCacheOptions } from "./parse-cache-options.ts";
+import { refuseWhileRecoveryPending } from "./recovery.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** What the manifests ask for, and the warnings they gave rise to. */
+export interface DesiredState {
+  readonly desired: Desired;
+  readonly diagnostics: readonly Diagnostic[];
+  readonly files: readonly string[];
+}
+
+/**
+ * Reads the manifests. Throws {@link DiagnosticsError} with everything that was found when any of it is an error, and
+ * {@link CliError} `aborted` after an interrupt.
+ */
+export async function loadDesired(
+  { env, signal }: Pick<Cli, "env" | "signal">,
+  config: Config,
+  sources: "hash" | "stat",
+): Promise<DesiredState> {
+  const loaded = await loadManifests({
+    root: config.root,
+    patterns: config.manifests,
+    patternLocations: config.manifestLocations,
+    sources,
+    signal,
+    ...parseCacheOptions(config.root, env),
+  }).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+    throw interruptedWhile("the manifests were read");
+  });
+  if (!loaded.ok) throw new DiagnosticsError(loaded.diagnostics);
+  return loaded;
+}
+
+/** A plan and what it was made from. */
+export interface PlannedState {
+  readonly plan: Plan;
+  readonly recorded: Recorded;
+  readonly desired: Desired;
+}
+
+/** How a plan is to be made. */
+export interface PlanRequest {
+  readonly targets: readonly string[];
+  /** How much is looked at before; absent: nothing. */
+  readonly refresh?: RefreshMode;
+  /** Whether attachments are checked, instead of what the config says. */
+  readonly attachments?: "none" | "probe";
+  /** Those of the command, of which a refresh may take a part. */
+  readonly limits?: RunLimits;
+  /** The lock is held: what was confirmed by looking enters the ledger. */
+  readonly underLock?: boolean;
+  /** What happens meanwhile. */
+  readonly emit: EventSink;
+}
+
+/**
+ * Manifests -> desired, ledger -> recorded, service -> observed, all three -> plan. Throws {@link DiagnosticsError},
+ * and `CliError` `recovery-pending` while what the ledger holds is not all that was done, or when the service that
+ * was to be looked at cannot be worked with.
+ */
+export async function makePlan(
+  cli: Pick<Cli, "env" | "signal">,
+  workspace: Workspace,
+  request: PlanRequest,
+): Promise<PlannedState> {
+  const { config } = workspace;
+  refuseWhileRecoveryPending(config);
+  // Of a large workspace each takes a while, and most of it on other threads.
+  const [read, loaded] = await Promise.allSettled([loadDesired(cli, config, "hash"), load(workspace)]);
+  const { desired, diagnostics } = settledValue(read);
+  const { recorded, observed } = await observeService(cli, workspace, {
+    desired,
+    recorded: settledValue(loaded),
+    request,
+  });
+  const { targets } = request;
+  const plan = buildPlan({
+    workspace: config.workspace,
+    serviceOrigin: config.service.origin,
+    desired,
+    recorded,
+    ...(observed === undefined ? {} : { observed }),
+    rate: config.service.rate,
+    profile: config.service.profile,
+    diagnostics,
+    targets,
+  });
+  if (hasErrors(plan.diagnostics)) throw new DiagnosticsError(plan.diagnostics);
+  return { plan, recorded, desired };
+}
+
+function settledValue<T>(result: PromiseSettledResult<T>): T {
+  if (result.status === "fulfilled") return result.value;
+  throw result.reason;
+}
+
+async function load(workspace: Workspace): Promise<Recorded> {
+  return (await workspace.reader()).load();
+}
+
+/** What is recorded, and observed when that is asked for; with what was confirmed already in the ledger. */
+async function observeService(
+  cli: Pick<Cli, "signal">,
+  workspace: Workspace,
+  {
+    desired,
+    recorded,
+    request,
+  }: { readonly desired: Desired; readonly recorded: Recorded; readonly request: PlanRequest },
+): Promise<{ readonly recorded: Recorded; readonly observed?: Observed }> {
+  const { config } = workspace;
+  const owner = { origin: config.service.origin, workspace: config.workspace };
+  assertOwner(recorded, owner);
+  if (request.refresh === undefined) return { recorded };
+  const { refresh } = await import("./refresh.ts");
+  const { refresh: mode, underLock, ...rest } = request;
+  const observed = await refresh(cli, workspace, { mode, desired, recorded, ...rest });
+  if (!underLock || observed.confirmations.length === 0) return { recorded, observed };
+  const ledger = await workspace.ledger();
+  // A target that was only tried is no response that was accepted.
+  if (observed.confirmations.some(({ type }) => type !== "refreshed")) await ledger.bind(owner);
+  await ledger.record(observed.confirmations);
+  return { recorded: await ledger.load(), observed };
+}
+
+/** Leads from an address, and an attribute's name, to the manifest line that wrote it. */
+export function makeLocationFinder(desired: Desired): LocationFinder {
+  const attachments = attachmentsByAddress(desired);
+  const others = new Map<string, SourceLocation>([
+    ...desired.drafts.map(
+      ({ draftId, file, position, publish }) =>
+        [publicationAddress(draftId), locationAt(file, publish?.position ?? position)] as const,
+    ),
+    ...desired.duplicates.map(
+      ({ name, file, position }) => [`duplicates/${name}`, locationAt(file, position)] as const,
+    ),
+  ]);
+  return (address, attribute) => {
+    const attachment = attachments.get(address);
+    if (attachment === undefined) return others.get(address);
+    const { file, position, layout } = attachment;
+    const offset = attribute === undefined ? undefined : offsetOf(layout, attribute);
+    return locationAt(file, offset === undefined ? position : positionAt(position, offset));
+  };
+}
+
+function offsetOf(layout: Layout, attribute: string): Position | undefined {
+  if (attribute === "file_id") return layout.ref;
+  const names: readonly AttributeName[] = [
+    ...attributeNames.product_files,
+    ...attributeNames.promotional_files,
+  ];
+  const name = names.find((known) => known === attribute);
+  return name === undefined ? undefined : layout[name];
+}

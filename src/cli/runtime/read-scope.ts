@@ -1,0 +1,13 @@
+import type { AddressScope } from "../../model/scope.ts";
+import { parseScope } from "../../model/scope.ts";
+import { CliError } from "./cli-error.ts";
+
+/** The scope that an argument names. Throws {@link CliError} `address-unknown` when it is none. */
+export function readScope(text: string): AddressScope {
+  const scope = parseScope(text);
+  if (scope !== undefined) return scope;
+  throw new CliError(`${JSON.stringify(text)} is not an address`, {
+    code: "address-unknown",
+    hint: "Write an address as `draftsync state list` shows it, or a draft such as drafts/48213.",
+  });
+}

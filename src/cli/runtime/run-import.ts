@@ -1,0 +1,131 @@
+import { resolve } from "node:path";
+import { newRunId } from "../../apply/context.ts";
+import type { Observation } from "../../model/observed.ts";
+import { systemClock } from "../../model/ports.ts";
+import { assertOwner } from "../../plan/ownership.ts";
+import { makeFileIdFinder } from "../../plan/recorded-index.ts";
+import { adoptionEffects } from "../../refresh/adopt.ts";
+import { fetchTargets } from "../../refresh/fetch-targets.ts";
+import { formatAdoptions, viewAdoptions } from "../../report/adoption-text.ts";
+import type { Cli, WriterFlags } from "../cli.ts";
+import { printJson } from "../terminal/print-json.ts";
+import { openReporter } from "../terminal/reporter.ts";
+import { CliError } from "./cli-error.ts";
+import { exitCode } from "./exit-code.ts";
+import type { ImportEnvironment, ImportTargets } from "./import-targets.ts";
+import { allTargets, namedTargets } from "./import-targets.ts";
+import { loadDesired } from "./planning.ts";
+import { readGiven } from "./read-input-file.ts";
+import { withLock } from "./with-lock.ts";
+import type { Workspace } from "./workspace.ts";
+import { inWorkspace } from "./workspace.ts";
+
+/** Flags of `draftsync import`. */
+export interface ImportFlags extends WriterFlags {
+  readonly all?: boolean;
+  readonly file?: string;
+  readonly json?: boolean;
+}
+
+/** Adopts what the words, the file or `--all` name. */
+export async function runImport(cli: Cli, words: readonly string[], flags: ImportFlags): Promise<void> {
+  const named = flags.file === undefined ? words : [...words, ...(await readWords(cli, flags.file))];
+  if (flags.all === true ? named.length > 0 : named.length === 0) {
+    throw new CliError(
+      flags.all ? "--all takes no addresses beside it" : "nothing was named that could be imported",
+      { code: "invalid-flag", hint: "Name addresses, a --file of them, or --all." },
+    );
+  }
+  await inWorkspace(cli, flags, (workspace) =>
+    withLock(cli, { workspace, command: "import", waitMs: flags.lockTimeout }, () =>
+      importLocked(cli, workspace, { named, flags }),
+    ),
+  );
+}
+
+/** One address a line; empty lines and those that begin with `#` are left out. */
+async function readWords(cli: Cli, file: string): Promise<string[]> {
+  const bytes = await readGiven(resolve(cli.cwd, file), {
+    what: "the list of addresses",
+    code: "import-file-unreadable",
+    hint: "Name a text file with one address a line.",
+  });
+  return bytes
+    .toString("utf8")
+    .replace(/^\ufeff/, "")
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !line.startsWith("#"));
+}
+
+async function importLocked(
+  cli: Cli,
+  workspace: Workspace,
+  { named, flags }: { readonly named: readonly string[]; readonly flags: ImportFlags },
+): Promise<void> {
+  const { config } = workspace;
+  const { desired } = await loadDesired(cli, config, "hash");
+  const ledger = await workspace.ledger();
+  const recorded = await ledger.load();
+  const owner = { origin: config.service.origin, workspace: config.workspace };
+  assertOwner(recorded, owner);
+  const environment: ImportEnvironment = { desired, recorded, fileIdOf: makeFileIdFinder(recorded) };
+  const targets = flags.all ? allTargets(environment) : namedTargets(named, environment);
+  const { observations, calls, stopped } = await fetchAll(cli, workspace, targets);
+  const effects = adoptionEffects({ observations, desired, recorded });
+  const view = viewAdoptions({ targets, observations, desired });
+  const { adopted, absent, unreadable, left } = view;
+  const failed = absent.length + unreadable.length;
+  const runId = newRunId();
+  if (adopted.length > 0) await ledger.bind(owner);
+  await ledger.startRun({ id: runId, command: "import", planId: "", startedAt: systemClock.now() });
+  await ledger.record(effects);
+  const totals = {
+    done: adopted.length,
+    failed,
+    in_doubt: 0,
+    skipped: view.skipped.length,
+    deferred: left.length,
+    calls,
+  };
+  await ledger.finishRun(runId, { totals, status: failed + left.length > 0 ? "failed" : "done" });
+  if (flags.json) printJson(cli, { format_version: 1, calls, ...view });
+  else cli.terminal.out(formatAdoptions(view, calls, cli.terminal.paintOut));
+  if (stopped !== undefined) {
+    throw new CliError(stopped.message, {
+      code: stopped.code,
+      ...(stopped.hint === undefined ? {} : { hint: stopped.hint }),
+    });
+  }
+  if (cli.signal.aborted) cli.end(exitCode.interrupted);
+  else if (failed > 0) cli.end(adopted.length > 0 ? exitCode.failed : exitCode.error);
+}
+
+interface FetchedResources {
+  readonly observations: readonly Observation[];
+  readonly calls: number;
+  readonly stopped?: { readonly code: string; readonly message: string; readonly hint?: string };
+}
+
+async function fetchAll(
+  cli: Cli,
+  workspace: Workspace,
+  { targets }: ImportTargets,
+): Promise<FetchedResources> {
+  const progress = await openReporter(cli, { config: workspace.config });
+  try {
+    const service = await workspace.connect(progress.emit);
+    const at = systemClock.now();
+    progress.emit({ type: "refresh_started", format_version: 1, at, calls: targets.length });
+    return await fetchTargets({
+      targets,
+      reader: service,
+      maxCalls: Number.POSITIVE_INFINITY,
+      concurrency: workspace.config.service.concurrency,
+      clock: systemClock,
+      signal: cli.signal,
+    });
+  } finally {
+    progress.stop();
+  }
+}

@@ -1,0 +1,89 @@
+import type { Command } from "commander";
+import type { ApplyResult } from "../../apply/apply-plan.ts";
+import type { RunLimits } from "../../apply/run-budget.ts";
+import { parseDuration } from "../../model/duration.ts";
+import { systemClock } from "../../model/ports.ts";
+import type { Cli } from "../cli.ts";
+import { CliError } from "./cli-error.ts";
+
+/** Flags that say how far a run may go. `until` is in epoch milliseconds. */
+export interface LimitFlags {
+  readonly maxCalls?: number;
+  readonly until?: number;
+}
+
+/** Adds `--max-calls` and `--until`. */
+export function withLimitFlags(command: Command): Command {
+  return command
+    .option("--max-calls <n>", "stop before exceeding this many API calls", parseMaxCalls)
+    .option(
+      "--until <time>",
+      "start no operation after this time: 18:30, 2026-11-21T18:30:00Z, or 45m (from now)",
+      (text) => parseUntil(text, systemClock.now()),
+    );
+}
+
+/** The limits that were given, less the calls that were `spent` before. */
+export function limitsOf({ maxCalls, until }: LimitFlags, spent = 0): RunLimits {
+  return {
+    ...(maxCalls === undefined ? {} : { maxCalls: maxCalls - spent }),
+    ...(until === undefined ? {} : { until }),
+  };
+}
+
+/** Warns when a limit was too small for any operation: runs with the same limit would never end. */
+export function warnOfTooFewCalls(
+  { terminal }: Cli,
+  { shortfall, totals }: ApplyResult,
+  { maxCalls = 0 }: LimitFlags,
+): void {
+  if (shortfall === undefined || totals.calls > 0) return;
+  const { needed, left } = shortfall;
+  const used = maxCalls - left;
+  const spent = used > 0 ? `the refresh used ${used}, ` : "";
+  const text =
+    `warning: --max-calls ${maxCalls} is too small: ${spent}${left} left, and the next operation takes ${needed}.\n` +
+    `  Use --max-calls ${used > 0 ? 2 * needed : needed} or more.\n`;
+  terminal.log({ level: "warning", text, code: "max-calls-too-few" });
+}
+
+/** Reads `--max-calls`. Throws {@link CliError} `invalid-flag`. */
+export function parseMaxCalls(text: string): number {
+  if (/^\d{1,15}$/.test(text) && Number(text) > 0) return Number(text);
+  throw new CliError(`--max-calls takes a whole number above 0, not ${text}`, {
+    code: "invalid-flag",
+    hint: "Write it like --max-calls 500.",
+  });
+}
+
+/**
+ * A point in time, epoch milliseconds: of the day (`18:30` in local time, tomorrow's when today's has passed), of
+ * ISO 8601 with its zone, or a duration from now.
+ *
+ * @throws CliError `invalid-flag` for anything else, and for a time that has passed.
+ */
+export function parseUntil(text: string, now: number): number {
+  const at = clockTime(text, now) ?? parseIsoTime(text) ?? (parseDuration(text) ?? Number.NaN) + now;
+  if (at > now) return at;
+  throw new CliError(
+    Number.isNaN(at) ? `--until takes a time, not ${text}` : `--until ${text} has passed already`,
+    {
+      code: "invalid-flag",
+      hint: "Write a time of the day (18:30), a point in time with its zone (2026-11-21T18:30:00Z), or a duration (45m).",
+    },
+  );
+}
+
+function clockTime(text: string, now: number): number | undefined {
+  const match = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text);
+  if (match === null) return undefined;
+  const at = new Date(now);
+  at.setHours(Number(match[1]), Number(match[2]), 0, 0);
+  if (at.getTime() <= now) at.setDate(at.getDate() + 1);
+  return at.getTime();
+}
+
+function parseIsoTime(text: string): number | undefined {
+  const shape = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/;
+  return shape.test(text) ? Date.parse(text) : undefined;
+}

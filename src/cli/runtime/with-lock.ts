@@ -1,0 +1,130 @@
+import { hostname, userInfo } from "node:os";
+import { LockHeldError } from "../../ledger/ledger-error.ts";
+import { messageOf } from "../../model/errors.ts";
+import type { LockHolder } from "../../model/lock.ts";
+import type { Lease } from "../../model/ports.ts";
+import { systemClock } from "../../model/ports.ts";
+import { wait } from "../../model/wait.ts";
+import { makeLiveLine } from "../../report/live-lines.ts";
+import { describeAge, describeHolder, describeJob, describeState } from "../../report/lock-text.ts";
+import { formatMilliseconds, formatSeconds } from "../../report/quantities.ts";
+import type { Cli } from "../cli.ts";
+import { ciJobUrl } from "./ci-job.ts";
+import { CliError, interruptedWhile } from "./cli-error.ts";
+import { refuseWhileRecoveryPending } from "./recovery.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** What holds the lock, and for which command. */
+export interface LockOptions {
+  readonly workspace: Workspace;
+  /** As it is typed, without arguments. */
+  readonly command: string;
+  /** Kept outcomes are in nobody's way: `state recover`, and an import of the ledger that they belong to. */
+  readonly recovers?: boolean;
+  /** Locks of runs that have failed: model/ports.ts, `LockRequest`. */
+  readonly takeOver?: readonly string[];
+  /** How long to wait for another holder, milliseconds; not at all when absent. */
+  readonly waitMs?: number | undefined;
+}
+
+/** How often a lock that somebody else holds is asked for, milliseconds. */
+const askEveryMs = 500;
+
+/**
+ * Runs `work` as the only writer of the workspace, and gives the lock back however it ends. Throws {@link CliError}
+ * `lock-held` when somebody else is writing, `recovery-pending` while outcomes are kept outside the ledger, and
+ * `aborted` when it is interrupted while it waits.
+ */
+export async function withLock<T>(
+  cli: Cli,
+  { workspace, command, recovers = false, takeOver = [], waitMs = 0 }: LockOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  // Before a ledger is made where one is missing, and again when whoever held the lock has ended.
+  if (!recovers) refuseWhileRecoveryPending(workspace.config);
+  const store = await workspace.ledger();
+  const holder = describeThisProcess(cli, command);
+  const asking = acquire(cli, { ask: () => store.acquireLock({ holder, takeOver }), waitMs });
+  const lease = await asking.finally(() => cli.terminal.live?.hide());
+  reportTakeover(cli, lease);
+  try {
+    if (!recovers) refuseWhileRecoveryPending(workspace.config);
+    return await work();
+  } finally {
+    await lease.release().catch((error: unknown) => {
+      const text = `The lock was not released (the next command takes it over): ${messageOf(error)}\n`;
+      cli.terminal.log({ level: "warning", text, code: "lock-not-released" });
+    });
+  }
+}
+
+async function acquire(
+  { signal, terminal }: Cli,
+  { ask, waitMs }: { readonly ask: () => Promise<Lease>; readonly waitMs: number },
+): Promise<Lease> {
+  let until: number | undefined;
+  let shown: string | undefined;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof LockHeldError)) throw error;
+      const now = systemClock.monotonic();
+      until ??= now + waitMs;
+      const leftMs = until - now;
+      if (leftMs <= 0) throw explainHeld(error, waitMs);
+      const who = describeHolder(error.lock);
+      if (who !== shown && terminal.live === undefined) {
+        const job = describeJob(error.lock);
+        terminal.err(
+          `waiting up to ${formatMilliseconds(leftMs)} for the lock of ${who}${job === undefined ? "" : `, ${job}`}\n`,
+        );
+      }
+      shown = who;
+      const waiting = `waiting for the lock of ${who}, ${formatSeconds(leftMs / 1000)} at most`;
+      terminal.live?.show((columns) => [makeLiveLine({ text: waiting, columns, paint: terminal.paintErr })]);
+      if (!(await wait(Math.min(leftMs, askEveryMs), signal))) throw interruptedWhile("waiting for the lock");
+    }
+  }
+}
+
+function describeThisProcess({ env }: Cli, command: string): LockHolder {
+  const url = ciJobUrl(env);
+  return {
+    user: userName(env),
+    host: hostname(),
+    pid: process.pid,
+    command,
+    ...(url === undefined ? {} : { url }),
+  };
+}
+
+/** A container may run under a number that no user has. */
+function userName(env: NodeJS.ProcessEnv): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return env.USER || env.USERNAME || `user ${process.getuid?.() ?? "unknown"}`;
+  }
+}
+
+function explainHeld(error: LockHeldError, waitMs: number): CliError {
+  const { lock, code } = error;
+  const job = describeJob(lock);
+  const who = `${describeHolder(lock)}, ${describeAge(lock)}`;
+  const what = waitMs > 0 ? "timed out waiting for the lock of" : "the workspace is locked by";
+  const wait = `wait for it with --lock-timeout 10m (${describeState(lock)})`;
+  const hint = job === undefined ? wait.replace("w", "W") : `See ${job} , or ${wait}`;
+  return new CliError(`${what} ${who}; nothing was changed`, {
+    code,
+    hint: `${hint}. Only if it is gone for good: draftsync lock release ${lock.id}`,
+    cause: error,
+  });
+}
+
+function reportTakeover({ terminal }: Cli, { tookOver }: Lease): void {
+  if (tookOver === undefined) return;
+  const job = describeJob(tookOver);
+  const who = `${describeHolder(tookOver)}${job === undefined ? "" : `, ${job}`}`;
+  terminal.err(`note: took over the lock of ${who}: ${describeState(tookOver)}\n`);
+}

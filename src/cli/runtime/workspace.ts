@@ -1,0 +1,196 @@
+import { join } from "node:path";
+import type { LedgerReader } from "../../ledger/ledger-reader.ts";
+import type { StateStore } from "../../ledger/open-ledger.ts";
+import type { EventSink } from "../../model/event.ts";
+import { systemClock } from "../../model/ports.ts";
+import type { SlotStore } from "../../model/slots.ts";
+import { assertOwner } from "../../plan/ownership.ts";
+import { formatCall } from "../../report/call-line.ts";
+import type { Examiner } from "../../service/examination/examiner.ts";
+import type { Service } from "../../service/open-service.ts";
+import type { ServiceOptions } from "../../service/options.ts";
+import type { Cli, WorkspaceFlags } from "../cli.ts";
+import type { Config } from "../config.ts";
+import { loadConfig } from "../config.ts";
+import { loadApiKey, sandboxKey } from "./api-key.ts";
+import { loadAuthorities } from "./authorities.ts";
+
+/** A config with its ledger and its service, each opened when it is first asked for. */
+export interface Workspace {
+  readonly config: Config;
+  /** To write; makes one, and says so, where there is none. */
+  ledger(): Promise<StateStore>;
+  /** To read; makes none, and needs no right to write. Says so where there is none. */
+  reader(): Promise<LedgerReader>;
+  /**
+   * Opens the client, and starts the sandbox when that is the service. Nothing is sent yet. It is opened once: a later
+   * call gives the same one, whose events go to the new `emit`. Throws `ledger-owner-mismatch` where the ledger is bound to
+   * another service: a change of the config alone never sends the key to a new address.
+   */
+  connect(emit: EventSink): Promise<Service>;
+  /** The same to look at the service. `alone`: there is no ledger to share the rate bound by. */
+  examine(emit: EventSink, how: { readonly alone: boolean }): Promise<Examiner>;
+  /** Has something closed with the rest, before what was opened earlier. */
+  keep(resource: Closable): void;
+}
+
+interface Closable {
+  close(): Promise<void>;
+}
+
+/** Runs a command in its workspace and closes what was opened, last first, however the command ends. */
+export async function inWorkspace<T>(
+  cli: Cli,
+  flags: WorkspaceFlags,
+  work: (workspace: Workspace) => Promise<T>,
+): Promise<T> {
+  return inWorkspaceOf(cli, await loadConfig({ cwd: cli.cwd, env: cli.env, flags }), work);
+}
+
+/** {@link inWorkspace} with a config that was loaded before. */
+export async function inWorkspaceOf<T>(
+  cli: Cli,
+  config: Config,
+  work: (workspace: Workspace) => Promise<T>,
+): Promise<T> {
+  cli.terminal.adjust({ context: { workspace: config.workspace } });
+  const opened: (() => Promise<void>)[] = [];
+  const keep = <R extends Closable>(resource: R): R => {
+    opened.unshift(() => resource.close());
+    return resource;
+  };
+  let sink: EventSink = () => {};
+  const onWaiting = (ms: number) =>
+    sink({ type: "waiting", at: systemClock.now(), reason: "ledger", ms: Math.ceil(ms) });
+  let store: StateStore | undefined;
+  const ledger = async () => {
+    if (store === undefined) {
+      store = keep(await openLedgerOf(config, onWaiting));
+      if (store.isNew) cli.terminal.err(`There was no ledger; a new one is at ${store.location}\n\n`);
+    }
+    return store;
+  };
+  const ownLedger = async () => {
+    const opened = await ledger();
+    assertOwner(await opened.owner(), { origin: config.service.origin, workspace: config.workspace });
+    return opened;
+  };
+  let reading: LedgerReader | undefined;
+  const reader = async () => {
+    if (store !== undefined) return store;
+    if (reading === undefined) {
+      const { openLedgerReader } = await import("../../ledger/open-ledger.ts");
+      reading = keep(
+        await openLedgerReader({ location: config.stateLocation, clock: systemClock, readingThread }),
+      );
+      if (reading.isMissing) cli.terminal.err(`note: there is no ledger at ${reading.location} yet\n\n`);
+    }
+    return reading;
+  };
+  let service: Service | undefined;
+  const connectOnce = async (emit: EventSink) => {
+    sink = emit;
+    if (service !== undefined) return service;
+    const { openService } = await import("../../service/open-service.ts");
+    const told = telling(cli, (event) => sink(event));
+    const connection = { cli, emit: told, keep, slots: await ownLedger() };
+    service = keep(openService(await serviceOptions(config, connection)));
+    return service;
+  };
+  try {
+    return await work({
+      config,
+      ledger,
+      reader,
+      connect: connectOnce,
+      examine: async (emit, { alone }) => {
+        const { openExaminer } = await import("../../service/examination/examiner.ts");
+        const shared = alone ? {} : { slots: await ownLedger() };
+        return keep(
+          openExaminer(await serviceOptions(config, { cli, emit: telling(cli, emit), keep, ...shared })),
+        );
+      },
+      keep,
+    });
+  } finally {
+    for (const close of opened) await close();
+  }
+}
+
+/** Every call of every command comes by here: it is told to who wants that. */
+function telling({ terminal }: Cli, emit: EventSink): EventSink {
+  return (event) => {
+    const call = terminal.isVerbose ? formatCall(event) : undefined;
+    if (call !== undefined) terminal.log(call);
+    emit(event);
+  };
+}
+
+/** There are no scripts for threads in the sources, which are not compiled. */
+const isCompiled = !import.meta.url.endsWith(".ts");
+
+/** Fewer changes at once are committed sooner than a thread is started. */
+const commitThread = isCompiled
+  ? { script: new URL("../state/sqlite/commit-worker.cjs", import.meta.url), crowd: 24 }
+  : undefined;
+
+/** A smaller ledger is read sooner than a thread is started. */
+const readingThread = isCompiled
+  ? { script: new URL("../state/sqlite/reading-worker.cjs", import.meta.url), leastBytes: 8_000_000 }
+  : undefined;
+
+async function openLedgerOf(config: Config, onWaiting: (ms: number) => void): Promise<StateStore> {
+  const { openLedger } = await import("../../ledger/open-ledger.ts");
+  return openLedger({ location: config.stateLocation, clock: systemClock, onWaiting, commitThread });
+}
+
+interface Connection {
+  readonly cli: Cli;
+  readonly emit: EventSink;
+  /** The ledger: the rate bound is kept by all who share it. */
+  readonly slots?: SlotStore;
+  readonly keep: <R extends Closable>(resource: R) => R;
+}
+
+async function serviceOptions(
+  { service, root }: Config,
+  { cli, emit, slots, keep }: Connection,
+): Promise<ServiceOptions> {
+  const { getProxyForUrl } = await import("proxy-from-env");
+  const apiKey = service.baseUrl === undefined ? sandboxKey : await loadApiKey(service, cli.env);
+  const authorities = service.caFile === undefined ? [] : [await loadAuthorities(service.caFile)];
+  const baseUrl = service.baseUrl ?? keep(await startEmbeddedSandbox(root, service.rate)).url;
+  const { rate, concurrency, timeoutMs, profile, allowHttp } = service;
+  if (allowHttp && baseUrl.startsWith("http:")) {
+    const text = `warning: ${new URL(baseUrl).origin} is not https: everyone on the way can read the key\n`;
+    cli.terminal.log({ level: "warning", text, code: "base-url-not-https" });
+  }
+  return {
+    baseUrl,
+    apiKey,
+    rate,
+    ...(slots === undefined ? {} : { slots }),
+    concurrency,
+    timeoutMs,
+    profile,
+    clock: systemClock,
+    emit,
+    root,
+    interrupts: cli.interrupts,
+    allowHttp,
+    proxyFor: (url) => getProxyForUrl(url),
+    authorities,
+  };
+}
+
+/** Holds the client to the very bound it is told to keep. */
+async function startEmbeddedSandbox(root: string, rate: { limit: number; windowMs: number }) {
+  const { startSandbox } = await import("../../sandbox/server.ts");
+  const folder = join(root, ".draftsync");
+  return startSandbox({
+    key: sandboxKey,
+    db: join(folder, "sandbox.db"),
+    log: join(folder, "sandbox.ndjson"),
+    rate,
+  });
+}

@@ -1,0 +1,18 @@
+import type { Diagnostic } from "../../model/diagnostic.ts";
+import type { Plan } from "../../model/plan.ts";
+import { systemClock } from "../../model/ports.ts";
+import { formatPlanPage } from "../../report/html/plan-page.ts";
+import { viewPlan } from "../../report/plan-view.ts";
+import { loadPageAssets } from "./page-assets.ts";
+import { loadThumbnails } from "./plan-images.ts";
+
+/** A plan as one HTML page, with the pictures that are found below `root`, the absolute folder of its workspace. */
+export async function makePlanPage(
+  plan: Plan,
+  { root, refusals }: { readonly root: string | undefined; readonly refusals: readonly Diagnostic[] },
+): Promise<string> {
+  const now = systemClock.now();
+  const thumbnails = await loadThumbnails(plan, root);
+  const view = viewPlan(plan, now);
+  return formatPlanPage({ view, planId: plan.plan_id, now, thumbnails, refusals }, await loadPageAssets());
+}

@@ -1,0 +1,46 @@
+import type { EventSink } from "../../model/event.ts";
+import { systemClock } from "../../model/ports.ts";
+import { sanitizeJson } from "../../model/sanitize-json.ts";
+import type { Progress } from "../../report/progress.ts";
+import type { LocationFinder } from "../../report/progress-text.ts";
+import type { Cli } from "../cli.ts";
+import type { Config } from "../config.ts";
+
+/** How a command's calls are followed: as JSON on standard output, or in words on standard error. */
+export interface ReporterOptions {
+  readonly config: Config;
+  readonly json?: boolean | undefined;
+  readonly locationOf?: LocationFinder;
+}
+
+/** Opens what shows the events of a command. `stop` is to be called on every way out. */
+export async function openReporter(
+  { terminal }: Cli,
+  { config, json, locationOf = () => undefined }: ReporterOptions,
+): Promise<Progress> {
+  // One JSON object a line.
+  if (json) return { emit: (event) => terminal.out(`${sanitizeJson(event)}\n`), stop: () => {} };
+  const { makeProgress } = await import("../../report/progress.ts");
+  const progress = makeProgress({
+    log: (entry) => terminal.log(entry),
+    paint: terminal.paintErr,
+    locationOf,
+    live: terminal.live,
+    bound: config.service.rate,
+    now: () => systemClock.monotonic(),
+    every: repeat,
+  });
+  const { workspace } = config;
+  const emit: EventSink = (event) => {
+    if (event.type === "run_started") terminal.adjust({ context: { workspace, run_id: event.run_id } });
+    progress.emit(event);
+    if (event.type === "run_finished") terminal.adjust({ context: { workspace } });
+  };
+  return { emit, stop: progress.stop };
+}
+
+/** Keeps no process alive. */
+function repeat(ms: number, work: () => void): () => void {
+  const timer = setInterval(work, ms).unref();
+  return () => clearInterval(timer);
+}

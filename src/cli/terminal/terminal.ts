@@ -1,0 +1,137 @@
+import { createInterface } from "node:readline/promises";
+import { text } from "node:stream/consumers";
+import type { LogEntry } from "../../model/log.ts";
+import { systemClock } from "../../model/ports.ts";
+import type { LiveDisplay } from "../../report/live-lines.ts";
+import { formatLogLine, isShown, type LogContext, type Verbosity } from "../../report/log-line.ts";
+import type { Palette } from "../../report/palette.ts";
+import { makePalette } from "../../report/palette.ts";
+import { exitCodeWithoutOutput } from "../runtime/exit-code.ts";
+import { LiveArea, type LiveStream } from "./live-area.ts";
+import { openStandardStreams } from "./standard-streams.ts";
+
+/** The only way to the process's streams: results go to `out`, everything else to standard error. */
+export interface Terminal {
+  out(text: string): void;
+  /** Tells something on standard error, as much and in the form that the user wants it. */
+  log(entry: LogEntry): boolean;
+  /** Whether entries of the level `debug` are told. */
+  readonly isVerbose: boolean;
+  /** {@link Terminal.log} of a text that is merely good to know. */
+  err(text: string): void;
+  readonly paintOut: Palette;
+  readonly paintErr: Palette;
+  /** Whether a person can be asked: both standard input and standard error are terminals, and no log is wanted. */
+  readonly interactive: boolean;
+  /** Lines on standard error that are rewritten in place; absent where that cannot be, or is not wanted. */
+  readonly live?: LiveDisplay | undefined;
+  /** Of standard output, when it is a terminal. */
+  readonly columns?: number | undefined;
+  /** Everything that comes on standard input. */
+  readAll(): Promise<string>;
+  /** Asks on standard error; `undefined` when the input ends or the question is interrupted. */
+  ask(question: string, signal: AbortSignal): Promise<string | undefined>;
+}
+
+/** What the flags of every command say of standard error. */
+export interface LogSettings {
+  readonly verbosity: Verbosity;
+  readonly format: "text" | "json";
+  readonly context: LogContext;
+}
+
+/** A {@link Terminal} that flags may change. */
+export interface AdjustableTerminal extends Terminal {
+  adjust(settings: Partial<LogSettings>): void;
+}
+
+/** The process's streams. Colour follows https://no-color.org, FORCE_COLOR, and whether the stream is a terminal. */
+export function makeTerminal(env: NodeJS.ProcessEnv): AdjustableTerminal {
+  const { stdout, stderr } = process;
+  let settings: LogSettings = { verbosity: "normal", format: "text", context: {} };
+  let isOutputLost = false;
+  const { out, err } = openStandardStreams(({ message }) => {
+    isOutputLost = true;
+    const text = `error: the output cannot be written: ${message}\n`;
+    log({ level: "error", text, code: "output-unwritable" });
+  });
+  process.once("exit", (code) => {
+    if (isOutputLost) process.exitCode = exitCodeWithoutOutput(code);
+  });
+  const area = new LiveArea(liveStream(stderr, err), process);
+  const log = (entry: LogEntry) => {
+    if (!isShown(entry, settings.verbosity)) return false;
+    const text =
+      settings.format === "json" ? formatLogLine(entry, systemClock.now(), settings.context) : entry.text;
+    if (text !== "") area.above(text);
+    return text !== "";
+  };
+  const painted = makePalette(wantsColour(env, stderr.isTTY));
+  const plain = makePalette(false);
+  const canBeLive = stderr.isTTY === true && env.TERM !== "dumb" && !isSet(env.CI);
+  return {
+    out: (text) => (stdout.isTTY === true ? area.aside(() => out(text)) : out(text)),
+    log,
+    get isVerbose() {
+      return settings.verbosity === "verbose";
+    },
+    err: (text) => log({ level: "info", text }),
+    paintOut: makePalette(wantsColour(env, stdout.isTTY)),
+    get paintErr() {
+      return settings.format === "json" ? plain : painted;
+    },
+    get interactive() {
+      return process.stdin.isTTY === true && stderr.isTTY === true && settings.format === "text";
+    },
+    get live() {
+      const isWanted = settings.format === "text" && settings.verbosity !== "quiet";
+      return canBeLive && isWanted ? area : undefined;
+    },
+    get columns() {
+      return stdout.columns;
+    },
+    readAll: () => text(process.stdin),
+    ask: async (question, signal) => {
+      area.hide();
+      const lines = createInterface({ input: process.stdin, output: stderr });
+      const ended = new AbortController();
+      lines.once("close", () => ended.abort());
+      try {
+        return await lines.question(question, { signal: AbortSignal.any([signal, ended.signal]) });
+      } catch {
+        err("\n");
+        return undefined;
+      } finally {
+        lines.close();
+      }
+    },
+    adjust: (changes) => {
+      settings = { ...settings, ...changes };
+    },
+  };
+}
+
+function liveStream(stream: NodeJS.WriteStream, write: (text: string) => void): LiveStream {
+  return {
+    write,
+    get columns() {
+      return stream.columns;
+    },
+    get rows() {
+      return stream.rows;
+    },
+    on: (event, listener) => stream.on(event, listener),
+    off: (event, listener) => stream.off(event, listener),
+  };
+}
+
+/** As CI systems say that they are one: `CI` is set, and not to `false`. */
+function isSet(value: string | undefined): boolean {
+  return value !== undefined && value !== "" && value !== "false" && value !== "0";
+}
+
+function wantsColour(env: NodeJS.ProcessEnv, isTerminal: boolean | undefined): boolean {
+  if (env.NO_COLOR !== undefined && env.NO_COLOR !== "") return false;
+  if (env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== "") return env.FORCE_COLOR !== "0";
+  return isTerminal === true && env.TERM !== "dumb";
+}

@@ -1,0 +1,77 @@
+import type { Clock } from "../../model/ports.ts";
+import { CommitInDoubt } from "./postgres-dialect.ts";
+import { isLost } from "./postgres-failure.ts";
+
+/** How long a server that does not answer is waited for, milliseconds: one wait for all changes together. */
+export const busyTimeoutMs = 10_000;
+
+/** The same for a commit without an answer: longer than the server keeps the lock of a silent client. */
+export const inDoubtTimeoutMs = 20_000;
+
+/** A change that is not stored after so long is waited for, milliseconds. */
+const slowMs = 2_000;
+
+/** While the server is lost, or when it was waited for long enough, a connection is given so long, milliseconds. */
+const minConnectMs = 1_000;
+
+/**
+ * The time that a server is lost, from the beginning of the first attempt that failed until one succeeds. All changes of a
+ * ledger share one wait: a run that has many of them to store ends as soon as a run that has one.
+ */
+export class Outage {
+  readonly #clock: Clock;
+  readonly #onWaiting: (ms: number) => void;
+  #since: number | undefined;
+  #isReported = false;
+
+  constructor(clock: Clock, onWaiting: (ms: number) => void = () => {}) {
+    this.#clock = clock;
+    this.#onWaiting = onWaiting;
+  }
+
+  /** When it began, by the monotonic clock; `undefined` while the server answers. */
+  get since(): number | undefined {
+    return this.#since;
+  }
+
+  /** How long to wait for a connection, milliseconds; `undefined`: as long as usual. */
+  connectMs(): number | undefined {
+    if (this.#since === undefined) return undefined;
+    return Math.max(minConnectMs, this.#since + busyTimeoutMs - this.#clock.monotonic());
+  }
+
+  /** Makes one attempt, and notes whether it lost the server. A slow change is reported while it goes on. */
+  async watch<T>(isChange: boolean, attempt: () => Promise<T>): Promise<T> {
+    const startedAt = this.#clock.monotonic();
+    const slow = isChange ? setTimeout(() => this.#report(busyTimeoutMs - slowMs), slowMs) : undefined;
+    try {
+      const result = await attempt();
+      this.#end();
+      return result;
+    } catch (error) {
+      const isInDoubt = error instanceof CommitInDoubt;
+      if (!isInDoubt && !isLost(error)) this.#end();
+      else this.#begin(startedAt, isInDoubt ? inDoubtTimeoutMs : busyTimeoutMs);
+      throw error;
+    } finally {
+      clearTimeout(slow);
+    }
+  }
+
+  #begin(startedAt: number, forMs: number): void {
+    this.#since ??= startedAt;
+    const leftMs = this.#since + forMs - this.#clock.monotonic();
+    if (leftMs > 0) this.#report(leftMs);
+  }
+
+  #end(): void {
+    this.#since = undefined;
+    this.#isReported = false;
+  }
+
+  #report(ms: number): void {
+    if (this.#isReported) return;
+    this.#isReported = true;
+    this.#onWaiting(ms);
+  }
+}

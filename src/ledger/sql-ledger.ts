@@ -1,0 +1,317 @@
+import { sql } from "kysely";
+import type { StoredOperation, StoredRun } from "../model/history.ts";
+import type { HeldLock } from "../model/lock.ts";
+import type {
+  Clock,
+  Lease,
+  Ledger,
+  LedgerEffect,
+  LedgerOwner,
+  LockRequest,
+  LockStore,
+  NewOperation,
+  OperationResult,
+  RunRecord,
+} from "../model/ports.ts";
+import { type ProcessTable, systemProcesses } from "../model/process.ts";
+import { belongsTo, type Recorded, type RecordedOwner } from "../model/recorded.ts";
+import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
+import type { SlotStore, SlotTable } from "../model/slots.ts";
+import { type EffectSteps, makeEffectSteps } from "./effects.ts";
+import { type OperationFilter, type RunFilter, readInDoubt, readOperations, readRuns } from "./history.ts";
+import { importLedger } from "./import-ledger.ts";
+import { type Journal, makeJournal } from "./journal.ts";
+import type { LedgerDatabase } from "./ledger-database.ts";
+import { LedgerError } from "./ledger-error.ts";
+import { type LedgerExport, makeExport } from "./ledger-export.ts";
+import type { LedgerReader } from "./ledger-reader.ts";
+import { RecordReader } from "./read-records.ts";
+import { exchangeNotice, forgetQuietRuns } from "./reconcile-runs.ts";
+import type { LedgerQueries } from "./schema.ts";
+import { compileStep } from "./step.ts";
+import { StoredRow } from "./stored-row.ts";
+import { StoredSlots } from "./stored-slots.ts";
+import { makeTakeIn, type TakeIn } from "./take-in.ts";
+import { WorkspaceLock } from "./workspace-lock.ts";
+import { WriteQueue } from "./write-queue.ts";
+
+/** What a {@link SqlLedger} works with. */
+export interface SqlLedgerParts {
+  readonly clock: Clock;
+  /** By which a lock's holder on this machine is judged; the machine's when absent. */
+  readonly processes?: ProcessTable | undefined;
+  /** Whether there was none before it was opened. */
+  readonly isNew?: boolean;
+}
+
+/**
+ * The ledger in a database whose schema is there.
+ *
+ * `serial` rises by one with every transaction that holds the beginning or the end of an operation, or an effect:
+ * each of them changes what {@link Recorded} shows, a begun operation being in doubt until it ends. Calls that were
+ * committed together share one rise. Runs do not raise it: no plan is built from them. Neither does the binding to a
+ * service: a plan names its service itself. An import brings its own.
+ */
+export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
+  readonly #database: LedgerDatabase;
+  readonly #queue: WriteQueue;
+  readonly #journal: Journal;
+  readonly #effectSteps: EffectSteps;
+  readonly #takeIn: TakeIn;
+  readonly #lock: WorkspaceLock;
+  readonly #slots: StoredSlots;
+
+  readonly isMissing = false;
+  /** Whether there was none before it was opened. */
+  readonly isNew: boolean;
+
+  constructor(
+    database: LedgerDatabase,
+    { clock, processes = systemProcesses, isNew = false }: SqlLedgerParts,
+  ) {
+    this.isNew = isNew;
+    this.#database = database;
+    this.#journal = makeJournal(database.queries, clock);
+    this.#effectSteps = makeEffectSteps(database.queries, this.#journal);
+    this.#takeIn = makeTakeIn({
+      journal: this.#journal,
+      effectSteps: this.#effectSteps,
+      location: database.location,
+    });
+    this.#slots = new StoredSlots(database);
+    this.#lock = new WorkspaceLock(database, {
+      processes,
+      commitNothing: () => this.#queue.add({ shown: false, steps: [] }),
+    });
+    this.#queue = new WriteQueue(database, {
+      fence: () => this.#lock.fence(),
+      lost: () => this.#lock.lost(),
+      raiseSerial: compileRise(database.queries)({}),
+    });
+  }
+
+  get location(): string {
+    return this.#database.location;
+  }
+
+  async load(): Promise<Recorded> {
+    return this.#read((queries) => this.#recorded(queries));
+  }
+
+  async owner(): Promise<RecordedOwner> {
+    return this.#read(async (queries) => ownerOf(await readMeta(queries, this.location)));
+  }
+
+  async lineage(): Promise<string> {
+    return this.#read(async (queries) => (await readMeta(queries, this.location)).text("lineage"));
+  }
+
+  async assertOwner(owner: LedgerOwner): Promise<void> {
+    assertSameOwner(await this.owner(), owner, this.location);
+  }
+
+  async rebind(owner: LedgerOwner): Promise<void> {
+    await this.#queue.add({
+      shown: false,
+      apply: async (queries) => {
+        const bound = queries.updateTable("meta").where("service_origin", "is not", null);
+        await bound.set({ service_origin: owner.origin }).execute();
+        await bind(queries, owner, this.location);
+      },
+    });
+  }
+
+  async bind(owner: LedgerOwner): Promise<void> {
+    await this.#queue.add({ shown: false, apply: (queries) => bind(queries, owner, this.location) });
+  }
+
+  async confirm(at: number): Promise<void> {
+    await this.#queue.add({
+      shown: false,
+      apply: async (queries) => {
+        await queries
+          .updateTable("meta")
+          .set({ confirmed_at: at })
+          .where("confirmed_at", "is", null)
+          .execute();
+      },
+    });
+  }
+
+  async startRun(run: RunRecord): Promise<void> {
+    await this.#queue.add({ shown: false, steps: [this.#journal.startRun(run)] });
+  }
+
+  async finishRun(
+    runId: string,
+    result: { readonly totals: unknown; readonly status: string },
+  ): Promise<void> {
+    await this.#queue.add({ shown: false, steps: [this.#journal.finishRun(runId, result)] });
+  }
+
+  async begin(operation: NewOperation): Promise<void> {
+    await this.#queue.add({ shown: true, steps: [this.#journal.begin(operation)] });
+  }
+
+  async finish(
+    operationId: string,
+    result: OperationResult,
+    effects: readonly LedgerEffect[],
+  ): Promise<void> {
+    const steps = [this.#journal.finish(operationId, result)];
+    for (const effect of effects) steps.push(...this.#effectSteps(effect, operationId));
+    if (result.outcome === "done") steps.push(this.#journal.supersede(operationId));
+    await this.#queue.add({ shown: true, steps });
+  }
+
+  async record(effects: readonly LedgerEffect[]): Promise<void> {
+    if (effects.length === 0) return this.#queue.refuseIfClosed();
+    await this.#queue.add({ shown: true, steps: effects.flatMap((effect) => this.#effectSteps(effect)) });
+  }
+
+  async takeIn(kept: KeptOutcome, preference?: Preference): Promise<TakenIn> {
+    let taken: TakenIn = { type: "known" };
+    await this.#queue.add({
+      shown: true,
+      apply: async (queries) => {
+        taken = await this.#takeIn(queries, kept, preference);
+      },
+    });
+    return taken;
+  }
+
+  async acquireLock(request: LockRequest): Promise<Lease> {
+    this.#queue.refuseIfClosed();
+    return this.#lock.acquire(request);
+  }
+
+  async heldLock(): Promise<HeldLock | undefined> {
+    return this.#read((queries) => this.#lock.read(queries));
+  }
+
+  async pausedMs(): Promise<number> {
+    return this.#read((queries) => this.#slots.pausedMs(queries));
+  }
+
+  async releaseLock(id: string): Promise<boolean> {
+    this.#queue.refuseIfClosed();
+    return this.#lock.releaseByForce(id);
+  }
+
+  async updateSlots(decide: (table: SlotTable, now: number) => SlotTable): Promise<SlotTable> {
+    this.#queue.refuseIfClosed();
+    return this.#slots.update(decide);
+  }
+
+  async exchangeNotice(status: string | undefined): Promise<string | undefined> {
+    this.#queue.refuseIfClosed();
+    return this.#database.transaction("write", (queries) => exchangeNotice(queries, status));
+  }
+
+  async forgetQuietRuns(of: { readonly command: string; readonly before: number }): Promise<number> {
+    let forgotten = 0;
+    await this.#queue.add({
+      shown: false,
+      apply: async (queries) => {
+        forgotten = await forgetQuietRuns(queries, of);
+      },
+    });
+    return forgotten;
+  }
+
+  async export(): Promise<LedgerExport> {
+    return this.#read(async (queries) =>
+      makeExport(await this.#recorded(queries), {
+        operations: await readOperations(queries, this.location, {}),
+        runs: await readRuns(queries, this.location, {}),
+        confirmedAt: (await readMeta(queries, this.location)).optionalInteger("confirmed_at"),
+      }),
+    );
+  }
+
+  async import(exported: LedgerExport): Promise<void> {
+    await this.#queue.add({
+      shown: false,
+      apply: (queries) => importLedger(queries, exported, this.location),
+    });
+  }
+
+  async operations(filter: OperationFilter = {}): Promise<StoredOperation[]> {
+    return this.#read((queries) => readOperations(queries, this.location, filter));
+  }
+
+  async runs(filter: RunFilter = {}): Promise<StoredRun[]> {
+    return this.#read((queries) => readRuns(queries, this.location, filter));
+  }
+
+  async close(): Promise<void> {
+    this.#lock.stop();
+    await this.#queue.close();
+    await this.#database.close();
+  }
+
+  async #read<T>(work: (queries: LedgerQueries) => Promise<T>): Promise<T> {
+    this.#queue.refuseIfClosed();
+    return this.#database.transaction("read", work);
+  }
+
+  async #recorded(queries: LedgerQueries): Promise<Recorded> {
+    const meta = await readMeta(queries, this.location);
+    const reader = new RecordReader(this.#database, queries);
+    return {
+      lineage: meta.text("lineage"),
+      serial: meta.integer("serial"),
+      ...ownerOf(meta),
+      isConfirmed: meta.optionalInteger("confirmed_at") !== undefined,
+      protectedDrafts: new Set(await reader.protectedDrafts()),
+      attachments: await reader.attachments(),
+      publications: await reader.publications(),
+      duplicates: await reader.duplicates(),
+      uploads: await reader.uploads(),
+      storedObjects: await reader.storedObjects(),
+      refreshes: await reader.refreshes(),
+      inDoubt: await readInDoubt(queries, this.location),
+    };
+  }
+}
+
+async function readMeta(queries: LedgerQueries, location: string): Promise<StoredRow> {
+  const columns = ["id", "lineage", "serial", "service_origin", "workspace", "confirmed_at"] as const;
+  const row = await queries.selectFrom("meta").select(columns).executeTakeFirst();
+  const values = columns.map((column) => row?.[column]);
+  return new StoredRow({ location, table: "meta", columns, keyLength: 1 }, values);
+}
+
+function ownerOf(meta: StoredRow): RecordedOwner {
+  const serviceOrigin = meta.optionalText("service_origin");
+  const workspace = meta.optionalText("workspace");
+  return {
+    ...(serviceOrigin === undefined ? {} : { serviceOrigin }),
+    ...(workspace === undefined ? {} : { workspace }),
+  };
+}
+
+function compileRise(db: LedgerQueries) {
+  return compileStep(() => db.updateTable("meta").set({ serial: sql<number>`serial + 1` }));
+}
+
+async function bind(queries: LedgerQueries, owner: LedgerOwner, location: string): Promise<void> {
+  await queries
+    .updateTable("meta")
+    .set({ service_origin: owner.origin, workspace: owner.workspace })
+    .where("service_origin", "is", null)
+    .execute();
+  assertSameOwner(ownerOf(await readMeta(queries, location)), owner, location);
+}
+
+function assertSameOwner(recorded: RecordedOwner, owner: LedgerOwner, location: string): void {
+  if (belongsTo(recorded, owner)) return;
+  const { serviceOrigin, workspace } = recorded;
+  throw new LedgerError(
+    "ledger-owner-mismatch",
+    `The ledger ${location} belongs to workspace ${workspace} at ${serviceOrigin}, not to ${owner.workspace} at ${owner.origin}.`,
+    {
+      hint: "Correct the address or the workspace in the config. If the service has moved to a new address: `draftsync state rebind`.",
+    },
+  );
+}

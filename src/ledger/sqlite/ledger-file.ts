@@ -1,0 +1,158 @@
+import { accessSync, closeSync, constants, mkdirSync, openSync, statSync } from "node:fs";
+import { dirname, isAbsolute } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { systemCodeOf } from "../../model/errors.ts";
+import type { Clock } from "../../model/ports.ts";
+import { LedgerError } from "../ledger-error.ts";
+
+/** How long another process may take from making the file to writing its first page, milliseconds. */
+const busyTimeoutMs = 5_000;
+
+/**
+ * Makes sure that there is a file to open: a new one with mode 0600, in folders made with 0700. SQLite gives the
+ * files that it puts beside it (-wal, -shm) the mode of the file. One that exists keeps its mode.
+ *
+ * An empty file is refused unless another process is just making it: it may be what is left of a ledger, and to
+ * take it for a new one would be to forget everything.
+ */
+export async function prepareFile(location: string, clock: Clock): Promise<void> {
+  if (!isAbsolute(location)) throw notAFile(location, "is not an absolute path");
+  mkdirSync(dirname(location), { recursive: true, mode: 0o700 });
+  if (!create(location)) await awaitContent(location, clock);
+}
+
+/** Whether there is a file to read; makes none. An empty one is refused as {@link prepareFile} does. */
+export async function findFile(location: string, clock: Clock): Promise<boolean> {
+  if (!isAbsolute(location)) throw notAFile(location, "is not an absolute path");
+  if (identify(location) === undefined) return false;
+  await awaitContent(location, clock);
+  return true;
+}
+
+async function awaitContent(location: string, clock: Clock): Promise<void> {
+  const deadline = clock.monotonic() + busyTimeoutMs;
+  for (;;) {
+    const found = statSync(location);
+    if (!found.isFile())
+      throw notAFile(location, found.isDirectory() ? "is a folder" : "is not a regular file");
+    if (found.size > 0) return;
+    if (clock.monotonic() >= deadline) throw emptyFile(location);
+    await pause(20);
+  }
+}
+
+/** A file that nobody was writing to, as it was then. */
+export interface StillFile {
+  readonly device: bigint;
+  readonly inode: bigint;
+  readonly size: bigint;
+  /** Nanoseconds. */
+  readonly changedAt: bigint;
+}
+
+/**
+ * Describes a file that can be read without the two files that SQLite keeps beside one in use (-wal, -shm), because
+ * nobody has it open and all that was committed is in it. `undefined` when that cannot be said.
+ */
+export function describeStill(location: string): StillFile | undefined {
+  return identify(`${location}-shm`) === undefined ? stillFileOf(location) : undefined;
+}
+
+/** Throws `ledger-busy` when the file has been written to since it was described. */
+export function assertStill(location: string, before: StillFile): void {
+  const now = stillFileOf(location);
+  const same =
+    now !== undefined &&
+    now.device === before.device &&
+    now.inode === before.inode &&
+    now.size === before.size &&
+    now.changedAt === before.changedAt;
+  if (same) return;
+  throw new LedgerError("ledger-busy", `The ledger ${location} was changed while it was being read.`, {
+    hint: "Run again.",
+  });
+}
+
+function stillFileOf(location: string): StillFile | undefined {
+  const log = statSync(`${location}-wal`, { throwIfNoEntry: false });
+  if (log !== undefined && log.size > 0) return undefined;
+  const found = statSync(location, { bigint: true, throwIfNoEntry: false });
+  if (found === undefined) return undefined;
+  return { device: found.dev, inode: found.ino, size: found.size, changedAt: found.ctimeNs };
+}
+
+/** Bytes of the file with what was committed and is still beside it. */
+export function sizeOf(location: string): number {
+  const files = [location, `${location}-wal`];
+  return files.reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0);
+}
+
+/** Whether this user may write the file, and make others beside it. */
+export function isWritable(location: string): boolean {
+  try {
+    accessSync(location, constants.W_OK);
+    accessSync(dirname(location), constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Which file a path leads to (stat(2)). */
+export interface FileIdentity {
+  readonly device: bigint;
+  readonly inode: bigint;
+}
+
+/** A file as another thread is told of it. */
+export interface OpenedFile {
+  readonly location: string;
+  /** As it was found when the ledger was opened: no other is read or written to. */
+  readonly file: FileIdentity | undefined;
+}
+
+/** `undefined` when there is none. */
+export function identify(location: string): FileIdentity | undefined {
+  const found = statSync(location, { bigint: true, throwIfNoEntry: false });
+  return found === undefined ? undefined : { device: found.dev, inode: found.ino };
+}
+
+/** Throws `ledger-replaced` unless `location` still leads to the file that was `opened`; `then` is what came of it. */
+export function assertSameFile(
+  location: string,
+  opened: FileIdentity | undefined,
+  then = "the change was not made",
+): void {
+  const found = identify(location);
+  if (found !== undefined && found.device === opened?.device && found.inode === opened.inode) return;
+  const says =
+    found === undefined
+      ? "was removed while it was in use"
+      : "was replaced by another file while it was in use";
+  throw new LedgerError("ledger-replaced", `The ledger ${location} ${says}; ${then}.`, {
+    hint: "Put the file back from a backup (or `draftsync state import` an export of it) while no draftsync is running.",
+  });
+}
+
+function create(location: string): boolean {
+  try {
+    // Only ever a file that nobody has open: closing one drops this process's locks on it (fcntl(2)).
+    closeSync(openSync(location, "wx", 0o600));
+    return true;
+  } catch (error) {
+    if (systemCodeOf(error) === "EEXIST") return false;
+    throw error;
+  }
+}
+
+function notAFile(location: string, says: string): LedgerError {
+  return new LedgerError("ledger-unreadable", `The ledger ${location} ${says}.`, {
+    hint: "Set `state` in draftsync.yaml (or DRAFTSYNC_STATE) to the path of a file.",
+  });
+}
+
+function emptyFile(location: string): LedgerError {
+  return new LedgerError("ledger-corrupt", `The ledger ${location} is an empty file.`, {
+    hint: "If it was in use before, restore it from a backup. If it never was, delete the file and run again.",
+  });
+}

@@ -1,0 +1,109 @@
+import type { RunTotals } from "./event.ts";
+
+/**
+ * How a round of `reconcile` ended.
+ *
+ * | status | says |
+ * |---|---|
+ * | ok | everything is as desired |
+ * | excluded | everything that the policy allows is as desired |
+ * | deferred | it stopped at its limit of calls or time; the next one goes on |
+ * | stalled | it stopped at its limit before it could change anything: the next one will, too |
+ * | standby | another replica has just reconciled the workspace, and nothing is left to do |
+ * | failing | something failed, or the round could not be carried out at all |
+ * | in_doubt | something is in doubt, or waits in a recovery file: for a person |
+ * | refused | a safety limit refused the plan: for a person |
+ * | new_ledger | everything but publishes and duplicates is as desired: a person has to confirm the ledger |
+ * | locked | somebody else held the lock for longer than the round waits |
+ * | interrupted | the process was told to end |
+ */
+export const reconcileStatuses = [
+  "ok",
+  "excluded",
+  "deferred",
+  "stalled",
+  "standby",
+  "failing",
+  "in_doubt",
+  "refused",
+  "new_ledger",
+  "locked",
+  "interrupted",
+] as const;
+
+/** One of {@link reconcileStatuses}. */
+export type ReconcileStatus = (typeof reconcileStatuses)[number];
+
+/** A round that has ended. Holds no text from outside. */
+export interface ReconcileResult {
+  readonly status: ReconcileStatus;
+  readonly workspace: string;
+  /** Epoch milliseconds. */
+  readonly startedAt: number;
+  /** How long it took, the wait for the lock included, milliseconds. */
+  readonly ms: number;
+  /** Of its run; absent when nothing was begun. */
+  readonly totals?: RunTotals;
+  /** Changes that the policy holds back, by what would have to be allowed. */
+  readonly excluded?: Readonly<Record<string, number>>;
+  /** Changes in doubt at its end; absent when that is not known. */
+  readonly inDoubt?: number;
+  /** Things that were seen to be otherwise than recorded; absent when nothing was looked at. */
+  readonly drift?: number;
+  /** Requests that looking at the service took; they are not in `totals`. */
+  readonly refreshCalls?: number;
+  /** Of the error that ended it; stable, kebab-case. */
+  readonly code?: string;
+  /** Its run in the ledger's history; absent when none was recorded. */
+  readonly runId?: string;
+}
+
+/** Whether a round did all that it was to do: the service and the ledger work, and nothing waits for a person. */
+export function isSuccess({ status }: Pick<ReconcileResult, "status">): boolean {
+  return status === "ok" || status === "excluded" || status === "deferred" || status === "standby";
+}
+
+/** What operators know of a workspace: the status of its last reconcile run and, of a failing one, the reason. */
+export interface Notice {
+  readonly status: ReconcileStatus;
+  /** Stable, kebab-case; absent when single operations failed. */
+  readonly reason?: string;
+}
+
+/** Outages alternate between these codes; they are one reason, so that it is reported once. */
+const unreachableCodes: ReadonlySet<string> = new Set([
+  "connection-refused",
+  "name-not-found",
+  "connect-timeout",
+  "unreachable",
+  "timeout",
+  "connection-reset",
+  "aborted-in-flight",
+  "not-http",
+  "server-error",
+  "empty-response",
+]);
+
+/**
+ * What operators are told of a round; `undefined` when it says nothing about the workspace. That the next round goes on is
+ * no news: `deferred` counts as `ok`.
+ */
+export function noticeOf({ status, code }: Pick<ReconcileResult, "status" | "code">): Notice | undefined {
+  if (status === "locked" || status === "interrupted" || status === "standby") return undefined;
+  if (status === "deferred") return { status: "ok" };
+  if (status !== "failing" || code === undefined) return { status };
+  return { status, reason: unreachableCodes.has(code) ? "unreachable" : code };
+}
+
+/** A notice as the ledger stores it: `failing unauthorized`. */
+export function formatNotice({ status, reason }: Notice): string {
+  return reason === undefined ? status : `${status} ${reason}`;
+}
+
+/** Reads {@link formatNotice}; `undefined` for anything else. */
+export function parseNotice(text: string | undefined): Notice | undefined {
+  const [word, reason] = (text ?? "").split(" ");
+  const status = reconcileStatuses.find((each) => each === word);
+  if (status === undefined) return undefined;
+  return reason === undefined ? { status } : { status, reason };
+}

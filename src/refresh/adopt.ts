@@ -1,0 +1,98 @@
+import { publicationAddress } from "../model/address.ts";
+import type { Desired, DesiredAttachment, DesiredDuplicate } from "../model/desired.ts";
+import { attachmentsByAddress } from "../model/desired.ts";
+import type { Observation, RefreshTarget } from "../model/observed.ts";
+import type { LedgerEffect } from "../model/ports.ts";
+import type { Recorded } from "../model/recorded.ts";
+import { publicationsInForce } from "../model/recorded.ts";
+import { fileResource } from "../model/resource.ts";
+import { type FileIndex, indexFiles } from "./file-index.ts";
+import { mergeAttributes } from "./merge-attributes.ts";
+
+/** A resource to adopt if the service has it. */
+export type AdoptionTarget = Extract<RefreshTarget, { type: "attachment" | "product" }>;
+
+/** Input of {@link adoptionEffects}. */
+export interface AdoptInput {
+  readonly observations: readonly Observation[];
+  readonly desired: Desired;
+  readonly recorded: Recorded;
+}
+
+/**
+ * Ledger effects of an import: each resource the service has is recorded as imported, with the attributes that the
+ * service returned, and a doubtful attachment of it is settled. Resources that were not found have no effect. Pure.
+ */
+export function adoptionEffects({ observations, desired, recorded }: AdoptInput): readonly LedgerEffect[] {
+  const attachments = attachmentsByAddress(desired);
+  const files = indexFiles(recorded);
+  const effectsOf = (observation: Observation): readonly LedgerEffect[] => {
+    if (observation.read.type !== "present") return [];
+    switch (observation.type) {
+      case "attachment":
+        return adoptFile(observation, attachments.get(observation.address), files);
+      case "product":
+        return adoptProduct(observation, desired, recorded);
+      case "uploads":
+        return [];
+    }
+  };
+  return observations.flatMap(effectsOf);
+}
+
+function adoptFile(
+  { address, target, at, read }: Extract<Observation, { type: "attachment" }>,
+  attachment: DesiredAttachment | undefined,
+  { records, doubts }: FileIndex,
+): LedgerEffect[] {
+  const returned = read.type === "present" ? read.value : {};
+  const resource = fileResource(target);
+  const known = records.get(resource);
+  const sha256 = attachment?.content?.sha256 ?? known?.sha256;
+  const attaching = (doubts.get(resource) ?? []).filter(({ kind }) => kind === "attach");
+  return [
+    {
+      type: "attached",
+      attachment: {
+        ...target,
+        address,
+        attributes: mergeAttributes(target.kind, known?.attributes ?? {}, returned),
+        ...(sha256 === undefined ? {} : { sha256 }),
+        provenance: { by: "import", at },
+      },
+    },
+    ...attaching.map(({ id }): LedgerEffect => ({ type: "settled", operationId: id, outcome: "done" })),
+  ];
+}
+
+function adoptProduct(
+  { address, productId, at }: Extract<Observation, { type: "product" }>,
+  desired: Desired,
+  recorded: Recorded,
+): LedgerEffect[] {
+  const provenance = { by: "import", at } as const;
+  const known = [...recorded.publications, ...recorded.duplicates];
+  if (known.some((each) => each.productId === productId)) {
+    return [{ type: "product_confirmed", productId, provenance }];
+  }
+  const copy = desired.duplicates.find(({ name }) => address === `duplicates/${name}`);
+  if (copy !== undefined) {
+    const sourceProductId = sourceOf(copy, recorded);
+    if (sourceProductId === undefined) return [];
+    return [
+      { type: "duplicated", name: copy.name, from: copy.product, sourceProductId, productId, provenance },
+    ];
+  }
+  const draft = desired.drafts.find(({ draftId }) => address === publicationAddress(draftId));
+  if (draft?.publish === undefined) return [];
+  return [
+    { type: "published", draftId: draft.draftId, revision: draft.publish.revision, productId, provenance },
+  ];
+}
+
+/** The product that a copy was made from; `undefined` while its draft has none. */
+export function sourceOf({ product }: DesiredDuplicate, recorded: Recorded): number | undefined {
+  return product.by === "product_id"
+    ? product.productId
+    : publicationsInForce(recorded).get(product.draftId)?.productId;
+}

@@ -1,0 +1,304 @@
+import { compareText } from "../model/address.ts";
+import { orderState } from "../model/attachment-state.ts";
+import type { AttachmentState } from "../model/change.ts";
+import type { Desired, DesiredAttachment } from "../model/desired.ts";
+import { attachmentsByAddress } from "../model/desired.ts";
+import type { Drift } from "../model/drift.ts";
+import type { Observation, Observed } from "../model/observed.ts";
+import type { LedgerEffect } from "../model/ports.ts";
+import type { Provenance, Recorded, RecordedAttachment, RecordedOperation } from "../model/recorded.ts";
+import { confirmedState } from "../model/recorded.ts";
+import type { Attributes } from "../model/resource.ts";
+import { attributeNames, fileResource, productResource } from "../model/resource.ts";
+import { isoTime } from "../model/time.ts";
+import { neverMade } from "./fetch-targets.ts";
+import { type FileIndex, indexFiles } from "./file-index.ts";
+import { mergeAttributes } from "./merge-attributes.ts";
+
+/** Input of {@link detectDrift}. */
+export interface DetectDriftInput {
+  readonly observations: readonly Observation[];
+  readonly desired: Desired;
+  readonly recorded: Recorded;
+  /** How long a lost call may still take effect, milliseconds; an earlier observation proves nothing about it. */
+  readonly settleDelayMs: number;
+}
+
+/** What the observations show. */
+export type DetectedDrift = Pick<Observed, "drift" | "confirmations" | "unreadable">;
+
+type FileObservation = Extract<Observation, { type: "attachment" }>;
+type Part = Partial<DetectedDrift>;
+
+/**
+ * Compares observations with the ledger. Pure.
+ *
+ * | observed | recorded | in doubt, for long enough | neither |
+ * |---|---|---|---|
+ * | present, as recorded | confirmed | the doubt is settled by the observation | found |
+ * | present, a managed attribute differs | changed | the same | found |
+ * | absent | gone | a detachment took effect; of an attachment it proves nothing | – |
+ * | unreadable | the ledger stays as it is | the same | – |
+ *
+ * An update in doubt is settled only by a response that returns every attribute of the update. A difference is drift; the
+ * ledger records it when the plan that shows it is applied. An attribute that no manifest manages is not drift: its new
+ * value is recorded at once.
+ */
+export function detectDrift(input: DetectDriftInput): DetectedDrift {
+  const index = indexInput(input);
+  const parts = input.observations.map((observation) => driftOf(observation, index));
+  return {
+    drift: parts.flatMap(({ drift = [] }) => drift).sort(inOrder),
+    confirmations: parts.flatMap(({ confirmations = [] }) => confirmations),
+    unreadable: parts
+      .flatMap(({ unreadable = [] }) => unreadable)
+      .sort((a, b) => compareText(a.address, b.address)),
+  };
+}
+
+/** By address. One address may have several drifts: a product of each revision, or one file replaced by another. */
+function inOrder(a: Drift, b: Drift): number {
+  return (
+    compareText(a.address, b.address) ||
+    compareText(a.type, b.type) ||
+    (a.type === "product_gone" && b.type === "product_gone" ? a.before.product_id - b.before.product_id : 0)
+  );
+}
+
+interface Index extends FileIndex {
+  readonly desired: ReadonlyMap<string, DesiredAttachment>;
+  readonly recorded: Recorded;
+  readonly settleDelayMs: number;
+}
+
+function indexInput({ desired, recorded, settleDelayMs }: DetectDriftInput): Index {
+  return {
+    ...indexFiles(recorded),
+    desired: attachmentsByAddress(desired),
+    recorded,
+    settleDelayMs,
+  };
+}
+
+function driftOf(observation: Observation, index: Index): Part {
+  switch (observation.type) {
+    case "attachment":
+      return driftOfFile(observation, index);
+    case "product":
+      return driftOfProduct(observation, index);
+    case "uploads":
+      return driftOfUploads(observation);
+  }
+}
+
+function driftOfFile(observation: FileObservation, index: Index): Part {
+  const { address, target, at, read } = observation;
+  const resource = fileResource(target);
+  const refreshed: LedgerEffect = { type: "refreshed", resource, at };
+  const record = index.records.get(resource);
+  const doubts = index.doubts.get(resource) ?? [];
+  const noted = record === undefined ? [] : [refreshed];
+  if (read.type === "unreadable") {
+    return { confirmations: noted, unreadable: [{ address, failure: read.failure }] };
+  }
+  if (doubts.length > 0)
+    return driftOfDoubtful(observation, { record, doubts, index }) ?? { confirmations: noted };
+  if (read.type === "present") {
+    return record === undefined
+      ? found(observation, index, read.value)
+      : compare(observation, record, { index, returned: read.value });
+  }
+  return record === undefined ? {} : { drift: [gone(record, at)], confirmations: [refreshed] };
+}
+
+function gone(record: RecordedAttachment, at: number): Drift {
+  return {
+    address: record.address,
+    type: "gone",
+    before: stateOf(record),
+    after: null,
+    attributes: [],
+    confirmed: confirmedState(record.provenance),
+    observed_at: isoTime(at),
+  };
+}
+
+/** A file that is attached and not recorded matters only if a manifest declares it. */
+function found({ address, target, at }: FileObservation, { desired }: Index, returned: Attributes): Part {
+  const attachment = desired.get(address);
+  if (attachment === undefined) return {};
+  const { content } = attachment;
+  const { ref } = attachment.address;
+  const after = orderState({
+    file_id: target.fileId,
+    ...(ref.by === "source" ? { source: ref.source } : {}),
+    ...(content === undefined ? {} : { sha256: content.sha256 }),
+    ...mergeAttributes(target.kind, {}, returned),
+  });
+  const drift: Drift = {
+    address,
+    type: "found",
+    before: null,
+    after,
+    attributes: attributeNames[target.kind].filter((name) => after[name] !== undefined),
+    confirmed: null,
+    observed_at: isoTime(at),
+  };
+  return { drift: [drift] };
+}
+
+/** Only attributes that are known on both sides and managed can differ; a service may return none. */
+function compare(
+  { target, at }: FileObservation,
+  record: RecordedAttachment,
+  { index, returned }: { readonly index: Index; readonly returned: Attributes },
+): Part {
+  const attachment = index.desired.get(record.address) ?? index.desired.get(fileResource(target));
+  const managed = attachment?.attributes ?? record.attributes;
+  const { attributes: known, provenance } = record;
+  const differing = attributeNames[target.kind].filter((name) => {
+    const [seen, recorded] = [returned[name], known[name]];
+    return managed[name] !== undefined && seen !== undefined && recorded !== undefined && seen !== recorded;
+  });
+  const attributes = mergeAttributes(target.kind, known, returned);
+  if (differing.length === 0) {
+    const confirmed = { ...record, attributes, provenance: { by: "probe", at } as const };
+    return { confirmations: [{ type: "rerecorded", attachment: confirmed }] };
+  }
+  const drift: Drift = {
+    address: record.address,
+    type: "changed",
+    before: stateOf(record),
+    after: stateOf({ ...record, attributes }),
+    attributes: differing,
+    confirmed: confirmedState(provenance),
+    observed_at: isoTime(at),
+  };
+  return { drift: [drift], confirmations: [{ type: "refreshed", resource: fileResource(target), at }] };
+}
+
+interface Doubtful {
+  readonly record: RecordedAttachment | undefined;
+  readonly doubts: readonly RecordedOperation[];
+  readonly index: Index;
+}
+
+/** `undefined` while the observation proves nothing: the next apply settles it. */
+function driftOfDoubtful(
+  observation: FileObservation,
+  { record, doubts, index }: Doubtful,
+): Part | undefined {
+  const { target, at, read } = observation;
+  const isPresent = read.type === "present";
+  const returned = read.type === "present" ? read.value : {};
+  const provenance: Provenance = { by: "probe", at };
+  const attach = doubts.find(({ kind }) => kind === "attach");
+  // A lost call that is still in flight may change the resource after this observation.
+  const others = doubts.filter(({ kind }) => kind !== "attach");
+  if (others.some(({ startedAt, finishedAt = startedAt }) => at < finishedAt + index.settleDelayMs)) {
+    return undefined;
+  }
+  if (isPresent && others.some((doubt) => !returnsAll(returned, doubt))) return undefined;
+  if (attach !== undefined) {
+    if (!isPresent) return undefined;
+    const { sha256 } = attach.intent;
+    const attachment = {
+      ...target,
+      address: attach.address,
+      attributes: mergeAttributes(target.kind, {}, returned),
+      ...(sha256 === undefined ? {} : { sha256 }),
+      provenance,
+    };
+    return {
+      confirmations: [
+        { type: "attached", attachment },
+        ...doubts.map((doubt) => settled(doubt, returned, isPresent)),
+      ],
+    };
+  }
+  const settlements = others.map((doubt) => settled(doubt, returned, isPresent));
+  if (record === undefined) return { confirmations: settlements };
+  if (!isPresent) {
+    // Removed outside draftsync, unless our own detach took effect.
+    return others.some(({ kind }) => kind === "detach")
+      ? { confirmations: [{ type: "detached", target }, ...settlements] }
+      : { drift: [gone(record, at)], confirmations: settlements };
+  }
+  const attributes = mergeAttributes(target.kind, record.attributes, returned);
+  return {
+    confirmations: [
+      { type: "rerecorded", attachment: { ...record, attributes, provenance } },
+      ...settlements,
+    ],
+  };
+}
+
+/** Whether a response has every attribute that an operation set. */
+function returnsAll(returned: Attributes, { kind, intent }: RecordedOperation): boolean {
+  const names = new Set(Object.keys(returned));
+  return kind !== "update" || Object.keys(intent.attributes ?? {}).every((name) => names.has(name));
+}
+
+function settled(
+  { id, kind, intent }: RecordedOperation,
+  returned: Attributes,
+  isPresent: boolean,
+): LedgerEffect {
+  const wished = Object.entries(intent.attributes ?? {});
+  const seen = new Map(Object.entries(returned));
+  const tookEffect =
+    kind === "detach"
+      ? !isPresent
+      : isPresent && (kind === "attach" || wished.every(([name, value]) => seen.get(name) === value));
+  return { type: "settled", operationId: id, outcome: tookEffect ? "done" : "not_sent" };
+}
+
+function driftOfProduct(observation: Extract<Observation, { type: "product" }>, { recorded }: Index): Part {
+  const { address, productId, at, read } = observation;
+  const refreshed: LedgerEffect = { type: "refreshed", resource: productResource(productId), at };
+  switch (read.type) {
+    case "present":
+      return { confirmations: [{ type: "product_confirmed", productId, provenance: { by: "get", at } }] };
+    case "unreadable":
+      return { confirmations: [refreshed], unreadable: [{ address, failure: read.failure }] };
+    case "absent": {
+      const known = [...recorded.publications, ...recorded.duplicates].find(
+        (product) => product.productId === productId,
+      );
+      const gone: Drift = {
+        address,
+        type: "product_gone",
+        before: { product_id: productId },
+        after: null,
+        attributes: [],
+        confirmed: known === undefined ? null : confirmedState(known.provenance),
+        observed_at: isoTime(at),
+      };
+      return { drift: [gone], confirmations: [refreshed] };
+    }
+  }
+}
+
+/** An upload that could not be read counts as neither ended nor gone. */
+function driftOfUploads({ uploadIds, read }: Extract<Observation, { type: "uploads" }>): Part {
+  if (read.type === "absent") return {};
+  if (read.type === "unreadable") {
+    return { unreadable: uploadIds.map((id) => ({ address: `uploads/${id}`, failure: read.failure })) };
+  }
+  return {
+    unreadable: read.value.missing
+      .filter(({ failure }) => !neverMade.has(failure.code))
+      .map(({ uploadId, failure }) => ({ address: `uploads/${uploadId}`, failure })),
+    confirmations: read.value.uploads
+      .filter(({ uploadId }) => uploadIds.includes(uploadId))
+      .flatMap(({ uploadId, status, fileId }): LedgerEffect[] =>
+        status === "pending"
+          ? []
+          : [{ type: "upload_ended", uploadId, status, ...(fileId === undefined ? {} : { fileId }) }],
+      ),
+  };
+}
+
+function stateOf({ fileId, sha256, attributes }: RecordedAttachment): AttachmentState {
+  return orderState({ file_id: fileId, ...(sha256 === undefined ? {} : { sha256 }), ...attributes });
+}

@@ -1,0 +1,110 @@
+import pLimit from "p-limit";
+import type { Observation, ReadResult, RefreshTarget } from "../model/observed.ts";
+import type { CallFailure, CallResult } from "../model/outcome.ts";
+import type { Clock, ReadOptions, ServiceReader } from "../model/ports.ts";
+
+/** Options of {@link fetchTargets}. */
+export interface FetchTargetsOptions {
+  readonly targets: readonly RefreshTarget[];
+  readonly reader: ServiceReader;
+  /** The most requests that may be dispatched; retries count. */
+  readonly maxCalls: number;
+  /** Requests in flight at the same time. */
+  readonly concurrency: number;
+  readonly clock: Clock;
+  /** The user's interrupt: no request starts after it; those in flight are awaited. */
+  readonly signal: AbortSignal;
+}
+
+/** The result of {@link fetchTargets}. A target without an observation was not requested. */
+export interface FetchTargetsResult {
+  readonly observations: readonly Observation[];
+  readonly calls: number;
+  /** Present when the service is unusable as a whole, such as when it rejects the key. */
+  readonly stopped?: CallFailure;
+}
+
+/** Codes of failures that mean no request was sent. */
+export const neverMade: ReadonlySet<string> = new Set(["call-budget-exhausted", "aborted"]);
+
+/** Fetches targets in order until the budget is used up. Never throws for a failure of the service or the network. */
+export async function fetchTargets(options: FetchTargetsOptions): Promise<FetchTargetsResult> {
+  const { targets, maxCalls, concurrency, clock } = options;
+  const halt = new AbortController();
+  const signal = AbortSignal.any([options.signal, halt.signal]);
+  let left = maxCalls;
+  const budget = {
+    take: () => {
+      left -= 1;
+      return left >= 0;
+    },
+  };
+  const limit = pLimit(concurrency);
+  const observations: Observation[] = [];
+  let calls = 0;
+  let stopped: CallFailure | undefined;
+
+  await Promise.all(
+    targets.map((target) =>
+      limit(async () => {
+        if (left <= 0 || signal.aborted) return;
+        const { observation, attempts, failure } = await fetchTarget(target, options.reader, {
+          signal,
+          budget,
+        });
+        calls += attempts;
+        if (failure?.stops === "run" && !neverMade.has(failure.code)) {
+          stopped ??= failure;
+          halt.abort();
+        }
+        if (observation !== undefined) observations.push(observation(clock.now()));
+      }),
+    ),
+  );
+  return { observations, calls, ...(stopped === undefined ? {} : { stopped }) };
+}
+
+interface FetchedTarget {
+  /** Absent when no request was sent. */
+  readonly observation?: (at: number) => Observation;
+  readonly attempts: number;
+  readonly failure?: CallFailure;
+}
+
+async function fetchTarget(
+  target: RefreshTarget,
+  reader: ServiceReader,
+  options: ReadOptions,
+): Promise<FetchedTarget> {
+  switch (target.type) {
+    case "attachment": {
+      const result = await reader.probe(target.target, options);
+      return fetched(result, "not-attached", (read, at) => ({ ...target, at, read }));
+    }
+    case "product": {
+      const result = await reader.fetchProduct(target.productId, options);
+      return fetched(result, "gone", (read, at) => ({ ...target, at, read }));
+    }
+    case "uploads": {
+      const result = await reader.fetchUploads(target.uploadIds, options);
+      return fetched(result, undefined, (read, at) => ({ ...target, at, read }));
+    }
+  }
+}
+
+/** `absence` is the failure code that means the resource does not exist. */
+function fetched<T>(
+  result: CallResult<T>,
+  absence: string | undefined,
+  make: (read: ReadResult<T>, at: number) => Observation,
+): FetchedTarget {
+  const { attempts } = result;
+  if (result.outcome === "done") {
+    const read: ReadResult<T> = { type: "present", value: result.value };
+    return { attempts, observation: (at) => make(read, at) };
+  }
+  const { failure } = result;
+  if (neverMade.has(failure.code)) return { attempts, failure };
+  const read: ReadResult<T> = failure.code === absence ? { type: "absent" } : { type: "unreadable", failure };
+  return { attempts, failure, observation: (at) => make(read, at) };
+}

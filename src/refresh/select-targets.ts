@@ -1,0 +1,235 @@
+import { compareText, formatAddress, publicationAddress } from "../model/address.ts";
+import type { Desired, DesiredAttachment } from "../model/desired.ts";
+import type { Observation, RefreshMode, RefreshTarget } from "../model/observed.ts";
+import type { Recorded } from "../model/recorded.ts";
+import { publicationsInForce } from "../model/recorded.ts";
+import { fileResource, productResource } from "../model/resource.ts";
+import { isInScope, parseScope } from "../model/scope.ts";
+import { targetOf } from "./file-index.ts";
+
+/** What a refresh may fetch, and how much. */
+export interface RefreshPolicy {
+  readonly mode: RefreshMode;
+  /** `none`: attachments are not probed. */
+  readonly attachments: "none" | "probe";
+  /** Calls that a refresh may take in the mode `budget`. */
+  readonly maxCalls: number;
+  /** Records confirmed more recently than this are not fetched in the mode `budget`; milliseconds. */
+  readonly maxAgeMs: number;
+  /** Only resources at or below these addresses are fetched; absent or empty: all. */
+  readonly targets?: readonly string[];
+}
+
+/** Input of {@link selectTargets}. */
+export interface SelectTargetsInput {
+  readonly desired: Desired;
+  readonly recorded: Recorded;
+  readonly policy: RefreshPolicy;
+  /** Epoch milliseconds. */
+  readonly now: number;
+  /** Upload ids that fit into one call. */
+  readonly uploadsPerCall: number;
+  /** The file id of a desired attachment, if it is known before the upload. */
+  readonly fileIdOf: (attachment: DesiredAttachment) => number | undefined;
+}
+
+/** The targets in order, and the number of due resources that did not fit. */
+export interface TargetSelection {
+  readonly targets: readonly RefreshTarget[];
+  readonly deferred: number;
+}
+
+/**
+ * Selects the resources to fetch. Pure.
+ *
+ * ```
+ *   1  what is in doubt            files of operations without an outcome; uploads that have not ended
+ *   2  what may be there already   desired files without a record, in drafts of which nothing is recorded
+ *   3  the longest unconfirmed     recorded files and products, by when they were confirmed or fetched last
+ * ```
+ *
+ * Attachments are included only if they may be probed. The mode `full` has no limit, and includes desired files without a
+ * record in every draft.
+ */
+export function selectTargets(input: SelectTargetsInput): TargetSelection {
+  const { policy } = input;
+  const due = withoutRepetition([
+    ...(policy.attachments === "probe" ? doubtfulFiles(input.recorded) : []),
+    ...pendingUploads(input),
+    ...(policy.attachments === "probe" ? unrecordedFiles(input) : []),
+    ...oldestFirst(input),
+  ]).filter(targetFilter(policy));
+  const targets = policy.mode === "full" ? due : due.slice(0, policy.maxCalls);
+  return { targets, deferred: countResources(due) - countResources(targets) };
+}
+
+/** Uploads have no address that `--target` could name: they are included only without targets. */
+function targetFilter({ targets = [] }: RefreshPolicy): (target: RefreshTarget) => boolean {
+  if (targets.length === 0) return () => true;
+  const scopes = targets.flatMap((target) => parseScope(target) ?? []);
+  return (target) => target.type !== "uploads" && scopes.some((scope) => isInScope(target.address, scope));
+}
+
+/** The number of resources in targets: a list of uploads counts each upload. */
+export function countResources(targets: readonly RefreshTarget[]): number {
+  return targets.reduce((sum, target) => sum + (target.type === "uploads" ? target.uploadIds.length : 1), 0);
+}
+
+/** The number of recorded attachments and products in scope that have no readable observation. */
+export function countUnchecked(
+  recorded: Recorded,
+  observations: readonly Observation[],
+  policy: RefreshPolicy,
+): number {
+  const checked = new Set(observations.filter(({ read }) => read.type !== "unreadable").map(nameOf));
+  const known = [...recordedFiles(recorded), ...recordedProducts(recorded)].map(({ target }) => target);
+  return withoutRepetition(known.filter(targetFilter(policy))).filter(
+    (target) => !checked.has(nameOf(target)),
+  ).length;
+}
+
+function doubtfulFiles({ inDoubt }: Recorded): RefreshTarget[] {
+  return [...inDoubt]
+    .sort((a, b) => a.startedAt - b.startedAt || compareText(a.id, b.id))
+    .flatMap((operation) => {
+      const target = targetOf(operation);
+      return target === undefined
+        ? []
+        : [{ type: "attachment", address: operation.address, target } as const];
+    });
+}
+
+/** Only uploads that a desired attachment needs. */
+function pendingUploads({ desired, recorded, uploadsPerCall }: SelectTargetsInput): RefreshTarget[] {
+  const wanted = new Set(desired.drafts.flatMap(({ attachments }) => attachments.map(uploadNameOf)));
+  const ids = recorded.uploads
+    .filter(({ status }) => status === "pending")
+    .filter(
+      ({ uploadId, uploadKey, source, sha256 }) =>
+        wanted.has(`upload_id ${uploadId}`) ||
+        wanted.has(source === undefined ? `upload_key ${uploadKey}` : `source ${sha256} ${source}`),
+    )
+    .map(({ uploadId }) => uploadId)
+    .sort(compareText);
+  const pages: RefreshTarget[] = [];
+  for (let start = 0; start < ids.length; start += uploadsPerCall) {
+    pages.push({ type: "uploads", uploadIds: ids.slice(start, start + uploadsPerCall) });
+  }
+  return pages;
+}
+
+function uploadNameOf({ address: { ref }, content }: DesiredAttachment): string {
+  switch (ref.by) {
+    case "file_id":
+      return "";
+    case "source":
+      return `source ${content?.sha256} ${ref.source}`;
+    case "upload_id":
+      return `upload_id ${ref.uploadId}`;
+    case "upload_key":
+      return `upload_key ${ref.uploadKey}`;
+  }
+}
+
+/** Files that may have been attached before the draft was managed. */
+function unrecordedFiles({ desired, recorded, policy, fileIdOf }: SelectTargetsInput): RefreshTarget[] {
+  const ours = new Set([
+    ...recorded.attachments.map(({ draftId }) => draftId),
+    ...recorded.publications.map(({ draftId }) => draftId),
+  ]);
+  const known = new Set(recorded.attachments.map((attachment) => fileResource(attachment)));
+  return desired.drafts
+    .filter(({ draftId }) => policy.mode === "full" || !ours.has(draftId))
+    .flatMap(({ attachments }) =>
+      attachments.flatMap((attachment): RefreshTarget[] => {
+        const fileId = fileIdOf(attachment);
+        if (fileId === undefined) return [];
+        const { draftId, kind } = attachment.address;
+        const target = { draftId, kind, fileId };
+        if (known.has(fileResource(target))) return [];
+        return [{ type: "attachment", address: formatAddress(attachment.address), target }];
+      }),
+    )
+    .sort(byName);
+}
+
+interface Aged {
+  readonly target: RefreshTarget;
+  readonly confirmedAt: number;
+}
+
+function oldestFirst({ recorded, policy, now }: SelectTargetsInput): RefreshTarget[] {
+  const refreshedAt = new Map(recorded.refreshes.map(({ resource, at }) => [resource, at]));
+  const things: Aged[] = [
+    ...(policy.attachments === "probe" ? recordedFiles(recorded) : []),
+    ...recordedProducts(recorded),
+  ];
+  const isDue = ({ confirmedAt }: Aged) => {
+    const age = now - confirmedAt;
+    // A confirmation in the future comes from a wrong clock: its age is unknown.
+    return policy.mode === "full" || age >= policy.maxAgeMs || age < 0;
+  };
+  return things
+    .filter(isDue)
+    .map(({ target, confirmedAt }) => {
+      return { target, at: Math.max(confirmedAt, refreshedAt.get(nameOf(target)) ?? 0) };
+    })
+    .sort((a, b) => a.at - b.at || byName(a.target, b.target))
+    .map(({ target }) => target);
+}
+
+function recordedFiles({ attachments }: Recorded): Aged[] {
+  return attachments.map(({ draftId, kind, fileId, address, provenance }) => ({
+    target: { type: "attachment", address, target: { draftId, kind, fileId } },
+    confirmedAt: provenance.at,
+  }));
+}
+
+/** Each current product, once per address; products of earlier revisions are not checked. */
+function recordedProducts(recorded: Recorded): Aged[] {
+  const all = [
+    ...[...publicationsInForce(recorded).values()].map(({ draftId, productId, provenance }) => ({
+      address: publicationAddress(draftId),
+      productId,
+      provenance,
+    })),
+    ...recorded.duplicates.map(({ name, productId, provenance }) => ({
+      address: `duplicates/${name}`,
+      productId,
+      provenance,
+    })),
+  ];
+  return all.map(({ address, productId, provenance }) => ({
+    target: { type: "product", address, productId },
+    confirmedAt: provenance.at,
+  }));
+}
+
+/** A resource may have several addresses: it is fetched under the first. */
+function byName(a: RefreshTarget, b: RefreshTarget): number {
+  return compareText(nameOf(a), nameOf(b)) || compareText(addressOf(a), addressOf(b));
+}
+
+function addressOf(target: RefreshTarget): string {
+  return target.type === "uploads" ? "" : target.address;
+}
+
+function withoutRepetition(targets: readonly RefreshTarget[]): RefreshTarget[] {
+  const first = new Map<string, RefreshTarget>();
+  for (const target of targets) {
+    const name = nameOf(target);
+    if (!first.has(name)) first.set(name, target);
+  }
+  return [...first.values()];
+}
+
+function nameOf(target: RefreshTarget): string {
+  switch (target.type) {
+    case "attachment":
+      return fileResource(target.target);
+    case "product":
+      return productResource(target.productId);
+    case "uploads":
+      return `uploads/${target.uploadIds.join(",")}`;
+  }
+}

@@ -1,0 +1,84 @@
+import { isUtf8 } from "node:buffer";
+import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
+import type { HttpResponse } from "./exchange-handler.ts";
+import { maxResponseBytes } from "./exchange-handler.ts";
+import type { Redactor } from "./redact.ts";
+
+/** The body of an answer. Anything that is JSON is read as JSON; `isJsonApi` says whether the media type is JSON:API's. */
+export type ResponseBody =
+  | { readonly type: "empty" }
+  | { readonly type: "json"; readonly document: unknown; readonly isJsonApi: boolean }
+  /** Not JSON: its first 200 characters, white space run together. */
+  | { readonly type: "text"; readonly excerpt: string; readonly html: boolean }
+  /** Not even text. */
+  | { readonly type: "unreadable"; readonly problem: string };
+
+const excerptLength = 200;
+
+/** Documents of this interface have some ten levels; what is made of a document must not run out of stack. */
+const deepest = 100;
+
+const decoders: ReadonlyMap<string, (body: Buffer) => Buffer> = new Map([
+  ["identity", (body) => body],
+  ["gzip", (body) => gunzipSync(body, { maxOutputLength: maxResponseBytes })],
+  ["x-gzip", (body) => gunzipSync(body, { maxOutputLength: maxResponseBytes })],
+  ["deflate", (body) => inflateSync(body, { maxOutputLength: maxResponseBytes })],
+  ["br", (body) => brotliDecompressSync(body, { maxOutputLength: maxResponseBytes })],
+]);
+
+/**
+ * Reads the body of an answer, secrets taken out. No coding is asked for, but a server may use one all the same
+ * (RFC 9110 §12.5.3).
+ */
+export function readResponseBody(answer: HttpResponse, redactor: Redactor): ResponseBody {
+  const decoded = decode(answer);
+  if (decoded.type === "unreadable") return decoded;
+  if (!/\S/.test(decoded.text)) return { type: "empty" };
+  const mediaType = answer.header("content-type") ?? "";
+  try {
+    const document: unknown = JSON.parse(decoded.text);
+    // Each level opens and closes: most answers are too short to be looked through.
+    return decoded.text.length > 2 * deepest && isDeeperThan(document, deepest)
+      ? { type: "unreadable", problem: `its body has more than ${deepest} levels` }
+      : { type: "json", document: redactor.json(document, decoded.text), isJsonApi: isJsonApi(mediaType) };
+  } catch {
+    const excerpt = redactor.text(decoded.text).replace(/\s+/g, " ").trim().slice(0, excerptLength);
+    return {
+      type: "text",
+      excerpt,
+      html: /html/i.test(mediaType) || /^<(!doctype html|html)/i.test(excerpt),
+    };
+  }
+}
+
+/** By the media type alone (JSON:API §Content Negotiation); parameters are ignored. */
+function isJsonApi(mediaType: string): boolean {
+  return /^\s*application\/vnd\.api\+json\s*(;|$)/i.test(mediaType);
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (levels === 0) return true;
+  return Object.values(value).some((member) => isDeeperThan(member, levels - 1));
+}
+
+type Decoded =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "unreadable"; readonly problem: string };
+
+function decode(answer: HttpResponse): Decoded {
+  const coding = (answer.header("content-encoding") ?? "identity").trim().toLowerCase();
+  const decoder = decoders.get(coding);
+  if (decoder === undefined) return { type: "unreadable", problem: "its content coding is not known" };
+  try {
+    const bytes = answer.body.length === 0 ? answer.body : decoder(answer.body);
+    return isUtf8(bytes) ? { type: "text", text: bytes.toString().replace(/^\ufeff/, "") } : noText;
+  } catch {
+    return noText;
+  }
+}
+
+const noText = {
+  type: "unreadable",
+  problem: "its body is not UTF-8 text, or not in the content coding it names",
+} as const;

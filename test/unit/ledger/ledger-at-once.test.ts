@@ -1,0 +1,45 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { openLedger } from "../../../src/ledger/open-ledger.ts";
+import { systemClock } from "../../../src/model/ports.ts";
+import { attached, attachOperation, sampleRun } from "./ledger-values.ts";
+import { databases, openForTest } from "./samples.ts";
+
+describe.each(databases)("$name", ({ locate }) => {
+  test("twelve who open a new ledger in the same moment share it", async () => {
+    const location = locate();
+    const opened = await Promise.allSettled(
+      Array.from({ length: 12 }, () => openLedger({ location, clock: systemClock })),
+    );
+    const ledgers = opened.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+    onTestFinished(() => Promise.all(ledgers.map((ledger) => ledger.close())).then(() => {}));
+    expect(opened.filter(({ status }) => status === "rejected")).toEqual([]);
+    const lineages = await Promise.all(ledgers.map(async (ledger) => (await ledger.load()).lineage));
+    expect(new Set(lineages).size).toBe(1);
+  });
+
+  test("writers that contradict each other take turns", async () => {
+    const location = locate();
+    const writers = await Promise.all([1, 2, 3, 4, 5, 6].map(() => openForTest(location)));
+    const address = "drafts/7/product_files/source:a.blend";
+    const rounds = Array.from({ length: 10 }, (_, round) => round);
+    await Promise.all(
+      writers.map(async (writer, index) => {
+        for (const round of rounds) await writer.record([attached(round * 10 + index + 1, { address })]);
+      }),
+    );
+    const { attachments, serial } = await openForTest(location).then((ledger) => ledger.load());
+    expect(serial).toBe(60);
+    expect(attachments).toHaveLength(60);
+    expect(attachments.filter((each) => each.address === address)).toHaveLength(1);
+  });
+
+  test("operations of the same moment come in the same order from every database", async () => {
+    const ledger = await openForTest(locate(), { now: () => 1_700_000_000_000, monotonic: () => 0 });
+    await ledger.startRun(sampleRun);
+    const ids = ["b", "é", "B", "a", "Z", "\u{1f600}", "\uff00"];
+    for (const [index, id] of ids.entries()) await ledger.begin(attachOperation(id, index + 1));
+    const sorted = ["B", "Z", "a", "b", "é", "\u{1f600}", "\uff00"];
+    expect((await ledger.operations()).map(({ id }) => id)).toEqual(sorted);
+    expect((await ledger.load()).inDoubt.map(({ id }) => id)).toEqual(sorted);
+  });
+});

@@ -1,0 +1,154 @@
+import { describe, expect, test } from "vitest";
+import type { StateStore } from "../../../src/ledger/open-ledger.ts";
+import { type LedgerUnderTest, published } from "./ledger-suite.ts";
+import { attached, attachment, attachOperation, lostAnswer, sampleRun } from "./ledger-values.ts";
+
+const done = { outcome: "done", status: 201, attempts: 1 } as const;
+const unknown = { outcome: "unknown", status: 504, attempts: 2, failure: lostAnswer } as const;
+
+/** What every ledger knows of operations and runs. */
+export function describeLedgerJournal(name: string, make: () => Promise<LedgerUnderTest>): void {
+  describe(`${name}: operations`, () => {
+    test("an operation is in doubt from its beginning until it ends", async () => {
+      const { ledger } = await make();
+      await ledger.startRun(sampleRun);
+      await ledger.begin(attachOperation("op"));
+      const begun = (await ledger.load()).inDoubt;
+      expect(begun).toEqual([{ ...attachOperation("op"), startedAt: expect.any(Number) }]);
+      await ledger.finish("op", done, [attached(1)]);
+      expect(await ledger.load()).toMatchObject({ inDoubt: [], attachments: [attachment(1)] });
+    });
+
+    test("one of unknown outcome stays in doubt, with the reason, until it is settled", async () => {
+      const { ledger } = await make();
+      await ledger.startRun(sampleRun);
+      await ledger.begin(attachOperation("op"));
+      await ledger.finish("op", unknown, []);
+      const [doubt] = (await ledger.load()).inDoubt;
+      expect(doubt).toMatchObject({ id: "op", detail: lostAnswer.message, finishedAt: expect.any(Number) });
+      await ledger.record([{ type: "settled", operationId: "op", outcome: "not_sent" }]);
+      expect((await ledger.load()).inDoubt).toEqual([]);
+      expect(await ledger.operations()).toMatchObject([
+        {
+          id: "op",
+          outcome: "unknown",
+          status: 504,
+          attempts: 2,
+          failure: lostAnswer,
+          settled: { as: "not_sent" },
+        },
+      ]);
+      const again = ledger.record([{ type: "settled", operationId: "op", outcome: "done" }]);
+      await expect(again).rejects.toMatchObject({ code: "ledger-conflict" });
+    });
+
+    test("the operation that proves what became of another is kept with it", async () => {
+      const { ledger } = await make();
+      await ledger.startRun(sampleRun);
+      await ledger.begin(attachOperation("lost"));
+      await ledger.begin({ ...attachOperation("probe"), kind: "update", method: "PATCH" });
+      await ledger.finish("probe", done, [{ type: "settled", operationId: "lost", outcome: "done" }]);
+      expect((await ledger.load()).inDoubt).toEqual([]);
+      const [lost] = await ledger.operations();
+      expect(lost?.settled).toEqual({ as: "done", by: "probe", at: expect.any(Number) });
+    });
+
+    test("success does over earlier updates, detachments and uploads at the address, and nothing else", async () => {
+      const { ledger } = await make();
+      await ledger.startRun(sampleRun);
+      const kinds = ["attach", "update", "detach", "publish", "duplicate", "upload"] as const;
+      for (const kind of kinds) {
+        await ledger.begin({ ...attachOperation(kind), kind });
+        await ledger.finish(kind, unknown, []);
+      }
+      await ledger.begin({ ...attachOperation("elsewhere", 2), kind: "update" });
+      await ledger.begin({ ...attachOperation("crashed"), kind: "update" });
+      await ledger.begin(attachOperation("failed"));
+      await ledger.finish("failed", { outcome: "rejected", status: 422, attempts: 1 }, []);
+      expect((await ledger.load()).inDoubt).toHaveLength(8);
+      await ledger.begin(attachOperation("last"));
+      await ledger.finish("last", done, []);
+      const left = (await ledger.load()).inDoubt.map(({ id }) => id).sort();
+      expect(left).toEqual(["attach", "duplicate", "elsewhere", "publish"]);
+      const settled = (await ledger.operations()).filter((operation) => operation.settled !== undefined);
+      expect(settled.map(({ id }) => id).sort()).toEqual(["crashed", "detach", "update", "upload"]);
+      expect(settled.every((operation) => operation.settled?.as === "superseded")).toBe(true);
+      expect(settled.every((operation) => operation.settled?.by === "last")).toBe(true);
+    });
+
+    const impossible: readonly [string, (ledger: StateStore) => Promise<void>, string?][] = [
+      ["begun twice", (ledger) => ledger.begin(attachOperation("op"))],
+      [
+        "begun in a run that never started",
+        (ledger) => ledger.begin({ ...attachOperation("x"), runId: "none" }),
+      ],
+      [
+        "ended without a beginning",
+        (ledger) => ledger.finish("none", done, [attached(1)]),
+        "Operation none was never begun, or has ended.",
+      ],
+      [
+        "settled that is not in doubt",
+        (ledger) => ledger.record([{ type: "settled", operationId: "none", outcome: "not_sent" }]),
+        "Operation none is not in doubt.",
+      ],
+      [
+        "ended with an impossible effect",
+        (ledger) => ledger.finish("op", done, [attached(1), published(1), published(1)]),
+      ],
+    ];
+    test.each(impossible)(
+      "an operation %s is refused, and nothing follows",
+      async (_, change, message = "") => {
+        const { ledger } = await make();
+        await ledger.startRun(sampleRun);
+        await ledger.begin(attachOperation("op"));
+        const before = await ledger.export();
+        await expect(change(ledger)).rejects.toMatchObject({
+          code: "ledger-conflict",
+          message: expect.stringContaining(message),
+        });
+        expect(await ledger.export()).toEqual(before);
+      },
+    );
+
+    test("an operation ends once", async () => {
+      const { ledger } = await make();
+      await ledger.startRun(sampleRun);
+      await ledger.begin(attachOperation("op"));
+      await ledger.finish("op", done, []);
+      await expect(ledger.finish("op", unknown, [])).rejects.toMatchObject({ code: "ledger-conflict" });
+      expect((await ledger.load()).inDoubt).toEqual([]);
+    });
+
+    test("runs and operations are found by what they belong to", async () => {
+      const { ledger } = await make();
+      await ledger.startRun(sampleRun);
+      await ledger.startRun({
+        id: "run-2",
+        command: "reconcile",
+        planId: "plan-2",
+        startedAt: sampleRun.startedAt + 1,
+      });
+      await ledger.finishRun("run-1", { totals: { done: 1, calls: 3 }, status: "done" });
+      await ledger.begin(attachOperation("one", 1));
+      await ledger.begin({ ...attachOperation("two", 2), runId: "run-2" });
+      const ids = (found: readonly { readonly id: string }[]) => found.map(({ id }) => id);
+      expect(ids(await ledger.operations())).toEqual(["one", "two"]);
+      expect(ids(await ledger.operations({ runId: "run-2" }))).toEqual(["two"]);
+      expect(ids(await ledger.operations({ address: "drafts/7/product_files/1" }))).toEqual(["one"]);
+      expect(ids(await ledger.operations({ runId: "run-2", address: "drafts/7/product_files/1" }))).toEqual(
+        [],
+      );
+      expect(ids(await ledger.runs({ planId: "plan-2" }))).toEqual(["run-2"]);
+      expect(await ledger.runs({ id: "run-1" })).toEqual([
+        { ...sampleRun, finishedAt: expect.any(Number), status: "done", totals: { done: 1, calls: 3 } },
+      ]);
+      const again = ledger.finishRun("run-1", { totals: null, status: "done" });
+      await expect(again).rejects.toMatchObject({
+        code: "ledger-conflict",
+        message: "Run run-1 was never started, or has ended.",
+      });
+    });
+  });
+}

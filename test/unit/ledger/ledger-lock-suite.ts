@@ -1,0 +1,262 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import type { StateStore } from "../../../src/ledger/open-ledger.ts";
+import type { LockHolder } from "../../../src/model/lock.ts";
+import type { LockRequest } from "../../../src/model/ports.ts";
+import { type ProcessTable, systemProcesses } from "../../../src/model/process.ts";
+import { attached, attachOperation, sampleRun } from "./ledger-values.ts";
+
+/** One ledger. */
+export interface LockPlace {
+  /** Opens it, each time as another process would. Closed after the test. */
+  open(processes?: ProcessTable): Promise<StateStore>;
+  /** Runs a statement on the table `leases`. */
+  execute(statement: string): Promise<void>;
+}
+
+/** Longer than any test: no heartbeat unless the test asks for one. */
+const never = 1_000_000_000;
+
+/** A minute's lease for a process of this name, without a heartbeat. */
+export function lockRequest(user: string, other: Partial<LockRequest> = {}): LockRequest {
+  const holder: LockHolder = { user, host: "build-7", pid: 4211, command: "apply" };
+  return { holder, leaseMs: 60_000, heartbeatMs: never, ...other };
+}
+
+/** A process on a machine of its own: no other can judge it, and it can judge no other. */
+export function onMachine(boot: string): ProcessTable {
+  return { self: { boot, namespace: "", pid: 7, startedAt: "1" }, isAlive: () => undefined };
+}
+
+/** A process of this number on one machine, where those that are in `dead` have ended. */
+function onThisMachine(pid: number, dead: ReadonlySet<number>): ProcessTable {
+  const { boot, namespace } = systemProcesses.self;
+  return {
+    self: { boot, namespace, pid, startedAt: "1" },
+    isAlive: (other) => (other.boot === boot ? !dead.has(other.pid) : undefined),
+  };
+}
+
+/** Statements that let time pass for the row of the lock. */
+export const passing = {
+  wall: (ms: number) =>
+    `update leases set expires_at = expires_at - ${ms}, acquired_at = acquired_at - ${ms}`,
+  all: (ms: number) =>
+    `update leases set expires_at = expires_at - ${ms}, acquired_at = acquired_at - ${ms}, lease_until = lease_until - ${ms}`,
+};
+
+const lost = { name: "LedgerError", code: "lock-lost" };
+const day = 86_400_000;
+
+/** The lock of a ledger, in every database. */
+export function describeLedgerLock(name: string, make: () => LockPlace): void {
+  describe(`${name}: the lock`, () => {
+    afterEach(() => void vi.useRealTimers());
+
+    /** Two processes on machines of their own. */
+    async function makeTwo() {
+      const { open, execute } = make();
+      const ann = await open(onMachine("ann's"));
+      const bob = await open(onMachine("bob's"));
+      return { ann, bob, pass: (ms: number) => execute(passing.all(ms)), open };
+    }
+
+    test("is held by one at a time, and names its holder", async () => {
+      const { ann, bob } = await makeTwo();
+      expect(await bob.heldLock()).toBeUndefined();
+      const url = "https://ci.example/jobs/17";
+      const request = lockRequest("ann\n\u001b[31m \u0000 😀");
+      const lease = await ann.acquireLock({ ...request, holder: { ...request.holder, url } });
+      const held = await bob.heldLock();
+      expect(held).toMatchObject({
+        id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        token: 1,
+        holder: { ...request.holder, url },
+        process: onMachine("ann's").self,
+        state: "leased",
+      });
+      expect((held?.expiresAt ?? 0) - (held?.acquiredAt ?? 0)).toBe(60_000);
+      expect(lease.lock).toMatchObject({ id: held?.id, token: 1, state: "running" });
+      expect(lease.tookOver).toBeUndefined();
+      await expect(bob.acquireLock(lockRequest("bob"))).rejects.toMatchObject({
+        code: "lock-held",
+        lock: { id: held?.id },
+        hint: expect.stringContaining(`lock release ${held?.id}`),
+      });
+      await expect(ann.acquireLock(lockRequest("ann"))).rejects.toMatchObject({ code: "lock-held" });
+      await lease.release();
+      expect(await bob.heldLock()).toBeUndefined();
+      expect((await bob.acquireLock(lockRequest("bob"))).lock).toMatchObject({ token: 2 });
+    });
+
+    test("is given to one of many that ask at the same time", async () => {
+      const { open } = make();
+      const stores = await Promise.all(Array.from({ length: 8 }, () => open()));
+      const ends = await Promise.allSettled(
+        stores.map((store, at) => store.acquireLock(lockRequest(`u${at}`))),
+      );
+      expect(ends.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+      expect(await stores[0]?.heldLock()).toMatchObject({ token: 1 });
+    });
+
+    test("is no state: neither it nor its release raises the serial or is exported", async () => {
+      const { ann } = await makeTwo();
+      const before = await ann.export();
+      const lease = await ann.acquireLock(lockRequest("ann"));
+      await lease.renew();
+      await lease.release();
+      expect(await ann.export()).toEqual(before);
+    });
+
+    test("is renewed by every commit", async () => {
+      const { ann, bob, pass } = await makeTwo();
+      await ann.acquireLock(lockRequest("ann"));
+      for (let fileId = 1; fileId <= 3; fileId += 1) {
+        await pass(59_000);
+        await ann.record([attached(fileId)]);
+      }
+      expect(await bob.heldLock()).toMatchObject({ token: 1, state: "leased" });
+    });
+
+    test("is renewed by the heartbeat, until it is released", async () => {
+      vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+      const { ann, bob, pass } = await makeTwo();
+      const lease = await ann.acquireLock(lockRequest("ann", { heartbeatMs: 20_000 }));
+      for (let beat = 1; beat <= 3; beat += 1) {
+        await pass(day);
+        expect((await bob.heldLock())?.state).toBe("expired");
+        const beaten = async () => {
+          vi.advanceTimersByTime(20_000);
+          return (await bob.heldLock())?.state;
+        };
+        await expect.poll(beaten, { timeout: 30_000 }).toBe("leased");
+      }
+      await lease.release();
+      expect(vi.getTimerCount()).toBe(0);
+    });
+
+    test("of another machine is taken over once its lease has ended, and its holder can commit nothing more", async () => {
+      const { ann, bob, pass } = await makeTwo();
+      const lease = await ann.acquireLock(lockRequest("ann"));
+      await ann.startRun(sampleRun);
+      await ann.begin(attachOperation("op"));
+      const before = await bob.export();
+      await pass(60_000);
+      const taken = await bob.acquireLock(lockRequest("bob"));
+      expect(taken).toMatchObject({
+        lock: { token: 2 },
+        tookOver: { id: lease.lock.id, holder: { user: "ann" }, state: "expired" },
+      });
+      const finished = ann.finish("op", { outcome: "done", attempts: 1 }, [attached(1)]);
+      await expect(finished).rejects.toMatchObject({ ...lost, message: expect.stringContaining("bob") });
+      const writes = [
+        () => ann.begin(attachOperation("other", 2)),
+        () => ann.record([attached(3)]),
+        () => ann.bind({ origin: "https://elsewhere.example", workspace: "w" }),
+        () => ann.finishRun(sampleRun.id, { totals: {}, status: "done" }),
+        () => ann.startRun({ ...sampleRun, id: "run-2" }),
+        () => lease.renew(),
+      ];
+      for (const write of writes) await expect(write()).rejects.toMatchObject(lost);
+      await lease.release();
+      expect(await bob.export()).toEqual(before);
+      expect(await bob.heldLock()).toMatchObject({ id: taken.lock.id, token: 2 });
+      await bob.record([attached(4)]);
+    });
+
+    test("is still held when its lease has ended and no other took it over", async () => {
+      const { ann, bob, pass } = await makeTwo();
+      const lease = await ann.acquireLock(lockRequest("ann"));
+      await pass(day);
+      await ann.record([attached(1)]);
+      expect(await bob.heldLock()).toMatchObject({ id: lease.lock.id, token: 1, state: "leased" });
+      await expect(bob.acquireLock(lockRequest("bob"))).rejects.toMatchObject({ code: "lock-held" });
+    });
+
+    test("of a process on this machine is taken over when the process has ended, and never by the clock", async () => {
+      const { open, execute } = make();
+      const dead = new Set<number>();
+      const ann = await open(onThisMachine(1, dead));
+      const bob = await open(onThisMachine(2, dead));
+      await ann.acquireLock(lockRequest("ann"));
+      for (const ms of [day, -2 * day]) {
+        await execute(passing.all(ms));
+        await expect(bob.acquireLock(lockRequest("bob"))).rejects.toMatchObject({
+          code: "lock-held",
+          lock: { state: "running" },
+        });
+      }
+      await ann.record([attached(1)]);
+      dead.add(1);
+      const taken = await bob.acquireLock(lockRequest("bob"));
+      expect(taken).toMatchObject({ lock: { token: 2 }, tookOver: { state: "ended" } });
+      await expect(ann.record([attached(2)])).rejects.toMatchObject(lost);
+    });
+
+    test("of a failed run is taken over before its lease ends, unless its process runs", async () => {
+      const { ann, bob, open } = await makeTwo();
+      const { lock } = await ann.acquireLock(lockRequest("ann"));
+      const other = lockRequest("bob", { takeOver: ["another"] });
+      await expect(bob.acquireLock(other)).rejects.toMatchObject({ code: "lock-held" });
+      const taken = await bob.acquireLock(lockRequest("bob", { takeOver: [lock.id] }));
+      expect(taken).toMatchObject({ lock: { token: 2 }, tookOver: { id: lock.id } });
+      const neighbor = await open({
+        self: { ...onMachine("bob's").self, pid: 8 },
+        isAlive: () => true,
+      });
+      const again = lockRequest("carl", { takeOver: [taken.lock.id] });
+      await expect(neighbor.acquireLock(again)).rejects.toMatchObject({ code: "lock-held" });
+    });
+
+    test.each([
+      ["cut off", `'{"user":"ann"'`],
+      ["of another kind", `'[1,2]'`],
+      ["without its process", `'{"user":"ann","host":"h","pid":1,"command":"apply"}'`],
+    ])("whose holder's record is %s goes by its lease", async (_what, json) => {
+      const { open, execute } = make();
+      const ann = await open();
+      const bob = await open(onMachine("bob's"));
+      await ann.acquireLock(lockRequest("ann"));
+      await execute(`update leases set holder = ${json}`);
+      expect(await bob.heldLock()).toMatchObject({ token: 1, state: "leased" });
+      await expect(bob.acquireLock(lockRequest("bob"))).rejects.toMatchObject({ code: "lock-held" });
+      await ann.record([attached(1)]);
+      await execute(passing.all(60_000));
+      expect((await bob.acquireLock(lockRequest("bob"))).tookOver).toMatchObject({ state: "expired" });
+    });
+
+    test("is released by force only by its id", async () => {
+      const { ann, bob } = await makeTwo();
+      const lease = await ann.acquireLock(lockRequest("ann"));
+      expect(await bob.releaseLock("another")).toBe(false);
+      expect(await bob.heldLock()).toMatchObject({ id: lease.lock.id });
+      expect(await bob.releaseLock(lease.lock.id)).toBe(true);
+      expect(await bob.heldLock()).toBeUndefined();
+      expect(await bob.releaseLock(lease.lock.id)).toBe(false);
+      await expect(ann.record([attached(1)])).rejects.toMatchObject({
+        ...lost,
+        message: expect.stringContaining("released by force"),
+      });
+      expect((await bob.load()).attachments).toEqual([]);
+    });
+
+    test("lost in the middle of a group of changes fails all of them", async () => {
+      const { ann, bob } = await makeTwo();
+      const lease = await ann.acquireLock(lockRequest("ann"));
+      await bob.releaseLock(lease.lock.id);
+      const ends = await Promise.allSettled([1, 2, 3].map((fileId) => ann.record([attached(fileId)])));
+      expect(ends).toMatchObject([{ reason: lost }, { reason: lost }, { reason: lost }]);
+      expect((await bob.load()).serial).toBe(0);
+    });
+
+    test("of a store that was closed without releasing it is free at once for its own process", async () => {
+      const { open } = make();
+      const gone = await open();
+      const bob = await open();
+      const { lock } = await gone.acquireLock(lockRequest("gone"));
+      await expect(bob.acquireLock(lockRequest("bob"))).rejects.toMatchObject({ code: "lock-held" });
+      await gone.close();
+      const taken = await bob.acquireLock(lockRequest("bob"));
+      expect(taken.tookOver).toMatchObject({ id: lock.id, state: "ended" });
+    });
+  });
+}

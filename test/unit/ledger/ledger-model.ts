@@ -1,0 +1,171 @@
+import { compareText } from "../../../src/model/address.ts";
+import type { LedgerEffect } from "../../../src/model/ports.ts";
+import type {
+  Recorded,
+  RecordedAttachment,
+  RecordedDuplicate,
+  RecordedObject,
+  RecordedPublication,
+  RecordedUpload,
+} from "../../../src/model/recorded.ts";
+
+interface Records {
+  readonly protectedDrafts: Set<number>;
+  readonly attachments: Map<string, RecordedAttachment>;
+  readonly publications: Map<string, RecordedPublication>;
+  readonly duplicates: Map<string, RecordedDuplicate>;
+  readonly uploads: Map<string, RecordedUpload>;
+  readonly storedObjects: Map<string, RecordedObject>;
+  readonly refreshes: Map<string, number>;
+}
+
+/** A ledger in memory, as simple as it can be: what the real ones are measured against. */
+export class LedgerModel {
+  #serial = 0;
+  #records: Records = {
+    protectedDrafts: new Set(),
+    attachments: new Map(),
+    publications: new Map(),
+    duplicates: new Map(),
+    uploads: new Map(),
+    storedObjects: new Map(),
+    refreshes: new Map(),
+  };
+
+  /** All of the effects, or `false` and none of them. */
+  record(effects: readonly LedgerEffect[]): boolean {
+    const records = structuredClone(this.#records);
+    if (!effects.every((effect) => apply(records, effect))) return false;
+    this.#records = records;
+    this.#serial += 1;
+    return true;
+  }
+
+  recorded(): Omit<Recorded, "lineage"> {
+    const { protectedDrafts, attachments, publications, duplicates, uploads, storedObjects, refreshes } =
+      this.#records;
+    return {
+      serial: this.#serial,
+      isConfirmed: false,
+      protectedDrafts,
+      attachments: [...attachments.values()].sort((a, b) => compareText(a.address, b.address)),
+      publications: [...publications.values()].sort(
+        (a, b) => a.draftId - b.draftId || a.revision - b.revision,
+      ),
+      duplicates: [...duplicates.values()].sort((a, b) => compareText(a.name, b.name)),
+      uploads: [...uploads.values()].sort((a, b) => compareText(a.uploadId, b.uploadId)),
+      storedObjects: [...storedObjects.values()].sort((a, b) => compareText(a.uploadKey, b.uploadKey)),
+      refreshes: [...refreshes]
+        .map(([resource, at]) => ({ resource, at }))
+        .sort((a, b) => compareText(a.resource, b.resource)),
+      inDoubt: [],
+    };
+  }
+}
+
+type FileKey = Pick<RecordedAttachment, "draftId" | "kind" | "fileId">;
+
+const keyOf = ({ draftId, kind, fileId }: FileKey) => `drafts/${draftId}/${kind}/${fileId}`;
+
+/** `false` when the effect cannot be. */
+function apply(records: Records, effect: LedgerEffect): boolean {
+  switch (effect.type) {
+    case "attached":
+      place(records, effect.attachment, { isAttached: true, replaces: effect.replaces });
+      return true;
+    case "rerecorded":
+      if (!records.attachments.has(keyOf(effect.attachment))) return false;
+      place(records, effect.attachment);
+      return true;
+    case "readdressed": {
+      const known = records.attachments.get(keyOf(effect.target));
+      if (known === undefined) return false;
+      const { address, sha256 } = effect;
+      const { replaced: _, ...kept } = known;
+      place(records, { ...kept, address, ...(sha256 === undefined ? {} : { sha256 }) });
+      return true;
+    }
+    case "detached":
+      records.attachments.delete(keyOf(effect.target));
+      records.refreshes.delete(keyOf(effect.target));
+      return true;
+    case "published": {
+      const { type: _, ...publication } = effect;
+      return addNew(records.publications, `${effect.draftId} ${effect.revision}`, publication);
+    }
+    case "duplicated": {
+      const { type: _, ...duplicate } = effect;
+      return addNew(records.duplicates, effect.name, duplicate);
+    }
+    case "duplicate_forgotten":
+      records.duplicates.delete(effect.name);
+      return true;
+    case "product_confirmed": {
+      const { productId, provenance } = effect;
+      for (const [key, each] of records.publications) {
+        if (each.productId === productId) records.publications.set(key, { ...each, provenance });
+      }
+      for (const [key, each] of records.duplicates) {
+        if (each.productId === productId) records.duplicates.set(key, { ...each, provenance });
+      }
+      return true;
+    }
+    case "refreshed":
+      records.refreshes.set(effect.resource, effect.at);
+      return true;
+    case "protection":
+      if (effect.protect) records.protectedDrafts.add(effect.draftId);
+      else records.protectedDrafts.delete(effect.draftId);
+      return true;
+    case "object_stored": {
+      const { type: _, ...object } = effect;
+      records.storedObjects.set(effect.uploadKey, object);
+      return true;
+    }
+    case "object_forgotten":
+      records.storedObjects.delete(effect.uploadKey);
+      return true;
+    case "upload_registered": {
+      const { type: _, ...upload } = effect;
+      records.storedObjects.delete(effect.uploadKey);
+      records.uploads.set(effect.uploadId, { ...upload, status: "pending" });
+      return true;
+    }
+    case "upload_ended": {
+      const { type: _, ...end } = effect;
+      const upload = records.uploads.get(effect.uploadId);
+      if (upload !== undefined) records.uploads.set(effect.uploadId, { ...upload, ...end });
+      return true;
+    }
+    case "settled":
+      return false;
+  }
+}
+
+interface Placing {
+  readonly isAttached?: boolean;
+  readonly replaces?: number | undefined;
+}
+
+/**
+ * The record that has the address, and the one that is replaced, go back to their numeric addresses. What a new attachment
+ * takes the place of is still to be detached.
+ */
+function place(
+  { attachments }: Records,
+  attachment: RecordedAttachment,
+  { isAttached = false, replaces }: Placing = {},
+): void {
+  for (const [key, other] of attachments) {
+    const isReplaced = replaces !== undefined && key === keyOf({ ...attachment, fileId: replaces });
+    if (!isReplaced && other.address !== attachment.address) continue;
+    attachments.set(key, { ...other, address: key, ...(isAttached ? { replaced: true } : {}) });
+  }
+  attachments.set(keyOf(attachment), attachment);
+}
+
+function addNew<T>(map: Map<string, T>, key: string, value: T): boolean {
+  if (map.has(key)) return false;
+  map.set(key, value);
+  return true;
+}

@@ -1,0 +1,90 @@
+import { copyFileSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { sql } from "kysely";
+import Database from "libsql";
+import { expect, onTestFinished, test } from "vitest";
+import { migrate } from "../../../src/ledger/migrate.ts";
+import { allMigrations } from "../../../src/ledger/migrations/all-migrations.ts";
+import { SqlLedger } from "../../../src/ledger/sql-ledger.ts";
+import { openSqlite } from "../../../src/ledger/sqlite/sqlite-database.ts";
+import { systemClock } from "../../../src/model/ports.ts";
+import { attached, attachOperation, hurriedClock, sampleRun } from "./ledger-values.ts";
+import { freshFolder, openForTest } from "./samples.ts";
+
+/** Another program that holds the write lock of a ledger until it is told to let go. */
+function holdLock(location: string): { release(): void } {
+  const database = new Database(location);
+  onTestFinished(() => void database.close());
+  database.exec("begin immediate");
+  return { release: () => void database.exec("rollback") };
+}
+
+test("a ledger that is locked for too long refuses, and works again once it is free", async () => {
+  const location = join(freshFolder(), "state.db");
+  const ledger = await openForTest(location, hurriedClock());
+  await ledger.record([attached(1)]);
+  const lock = holdLock(location);
+  const refused = await Promise.allSettled([ledger.record([attached(2)]), ledger.record([attached(3)])]);
+  expect(refused).toMatchObject([
+    { reason: { code: "ledger-busy", hint: expect.stringContaining("Wait") } },
+    { reason: { code: "ledger-busy" } },
+  ]);
+  expect((await ledger.load()).attachments).toHaveLength(1);
+  lock.release();
+  await ledger.record([attached(4)]);
+  expect((await ledger.load()).attachments.map(({ fileId }) => fileId)).toEqual([1, 4]);
+});
+
+test("a change waits for the lock without holding up the process, and is made once", async () => {
+  const location = join(freshFolder(), "state.db");
+  const ledger = await openForTest(location);
+  await ledger.startRun(sampleRun);
+  const lock = holdLock(location);
+  const begun = ledger.begin(attachOperation("op"));
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+  lock.release();
+  await begun;
+  expect(await ledger.load()).toMatchObject({ serial: 1, inDoubt: [{ id: "op" }] });
+});
+
+test("a full disk fails the change that does not fit, and loses nothing", async () => {
+  const location = join(freshFolder(), "state.db");
+  const database = await openSqlite({ location, clock: systemClock });
+  await migrate(database, { migrations: allMigrations, clock: systemClock });
+  const ledger = new SqlLedger(database, { clock: systemClock });
+  onTestFinished(() => ledger.close());
+  await ledger.record([attached(1)]);
+  const [size] = (await sql<{ page_count: number }>`pragma page_count`.execute(database.queries)).rows;
+  await sql`pragma max_page_count = ${sql.lit((size?.page_count ?? 0) + 1)}`.execute(database.queries);
+  const tooMuch = Array.from({ length: 500 }, (_, index) => attached(index + 100));
+  const [big, small] = await Promise.allSettled([ledger.record(tooMuch), ledger.record([attached(2)])]);
+  expect(big).toMatchObject({ reason: { code: "ledger-disk-full", hint: expect.stringContaining("space") } });
+  expect(small.status).toBe("fulfilled");
+  expect((await ledger.load()).attachments.map(({ fileId }) => fileId)).toEqual([1, 2]);
+});
+
+test.each([
+  { name: "removed", replace: (location: string) => rmSync(location), says: "was removed" },
+  {
+    name: "replaced by a copy of itself",
+    replace: (location: string) => {
+      copyFileSync(location, `${location}.copy`);
+      renameSync(`${location}.copy`, location);
+    },
+    says: "was replaced",
+  },
+])(
+  "a ledger that is $name while it is open refuses every change, and may be read",
+  async ({ replace, says }) => {
+    const location = join(freshFolder(), "state.db");
+    const ledger = await openForTest(location);
+    await ledger.record([attached(1)]);
+    replace(location);
+    const changes = await Promise.allSettled([ledger.record([attached(2)]), ledger.record([attached(3)])]);
+    const refusal = { reason: { code: "ledger-replaced", message: expect.stringContaining(says) } };
+    expect(changes).toMatchObject([refusal, refusal]);
+    const holder = { user: "ann", host: "build-7", pid: 1, command: "apply" };
+    await expect(ledger.acquireLock({ holder })).rejects.toMatchObject({ code: "ledger-replaced" });
+    expect((await ledger.load()).attachments).toHaveLength(1);
+  },
+);

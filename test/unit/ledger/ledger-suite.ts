@@ -1,0 +1,307 @@
+import { describe, expect, test } from "vitest";
+import type { StateStore } from "../../../src/ledger/open-ledger.ts";
+import type { LedgerEffect } from "../../../src/model/ports.ts";
+import { attached, attachment } from "./ledger-values.ts";
+
+/** A new, empty ledger, and the same one opened once more. Both are closed by whoever made them. */
+export interface LedgerUnderTest {
+  readonly ledger: StateStore;
+  reopen(): Promise<StateStore>;
+}
+
+const at = 1_700_000_000_456;
+
+/** What every ledger keeps, whatever database it lives in. */
+export function describeLedger(name: string, make: () => Promise<LedgerUnderTest>): void {
+  describe(`${name}: records`, () => {
+    test("a new ledger is empty, with a lineage of its own", async () => {
+      const [one, other] = [await make(), await make()];
+      const recorded = await one.ledger.load();
+      expect(recorded).toEqual({
+        lineage: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        serial: 0,
+        isConfirmed: false,
+        protectedDrafts: new Set(),
+        attachments: [],
+        publications: [],
+        duplicates: [],
+        uploads: [],
+        storedObjects: [],
+        refreshes: [],
+        inDoubt: [],
+      });
+      expect((await other.ledger.load()).lineage).not.toBe(recorded.lineage);
+      expect((await (await one.reopen()).load()).lineage).toBe(recorded.lineage);
+    });
+
+    test("a confirmation is kept, exported, and raises no serial", async () => {
+      const { ledger, reopen } = await make();
+      await ledger.confirm(at);
+      await ledger.confirm(at + 1);
+      expect(await (await reopen()).load()).toMatchObject({ isConfirmed: true, serial: 0 });
+      expect(await ledger.export()).toMatchObject({ confirmed_at: at });
+    });
+
+    test("everything that is recorded is there when the ledger is opened again", async () => {
+      const { ledger, reopen } = await make();
+      const effects: LedgerEffect[] = [
+        attached(2 ** 53 - 1, {
+          address: "drafts/7/product_files/source:modèles/дракон 😀.blend",
+          attributes: { file_format: "blender", renderer: "", is_native: false },
+          sha256: "ab".repeat(32),
+          provenance: { by: "probe", at },
+        }),
+        attached(2, {
+          kind: "promotional_files",
+          address: "drafts/7/promotional_files/2",
+          attributes: { description: "line\nnext \u0000 \ud800 end" },
+        }),
+        { type: "published", draftId: 7, revision: 1, productId: 70, provenance: { by: "post", at } },
+        { type: "published", draftId: 7, revision: 2, productId: 71, provenance: { by: "person", at } },
+        duplicated("by-id", { by: "product_id", productId: 71 }),
+        duplicated("by-draft", { by: "draft", draftId: 7 }),
+        { type: "protection", draftId: 8, protect: true },
+        {
+          type: "upload_registered",
+          uploadId: "u1",
+          uploadKey: "in/a",
+          source: "a.obj",
+          sha256: "cd",
+          size: 9,
+          at,
+        },
+        { type: "upload_registered", uploadId: "u2", uploadKey: "in/b", at },
+        { type: "object_stored", uploadKey: "in/c", source: "c.obj", sha256: "ef", size: 2 ** 40, at },
+        { type: "upload_ended", uploadId: "u2", status: "success", fileId: 99 },
+        { type: "product_confirmed", productId: 71, provenance: { by: "get", at } },
+        { type: "refreshed", resource: "drafts/7/promotional_files/2", at },
+        { type: "refreshed", resource: "products/70", at: 1 },
+        { type: "refreshed", resource: "products/70", at: 2 },
+      ];
+      await ledger.record(effects);
+      const { lineage, ...recorded } = await (await reopen()).load();
+      expect(lineage).toBe((await ledger.load()).lineage);
+      expect(recorded).toEqual({
+        serial: 1,
+        isConfirmed: false,
+        protectedDrafts: new Set([8]),
+        attachments: [
+          attachment(2 ** 53 - 1, {
+            address: "drafts/7/product_files/source:modèles/дракон 😀.blend",
+            attributes: { file_format: "blender", renderer: "", is_native: false },
+            sha256: "ab".repeat(32),
+            provenance: { by: "probe", at },
+          }),
+          attachment(2, {
+            kind: "promotional_files",
+            address: "drafts/7/promotional_files/2",
+            attributes: { description: "line\nnext \u0000 \ud800 end" },
+          }),
+        ],
+        publications: [
+          { draftId: 7, revision: 1, productId: 70, provenance: { by: "post", at } },
+          { draftId: 7, revision: 2, productId: 71, provenance: { by: "get", at } },
+        ],
+        duplicates: [
+          recordedDuplicate("by-draft", { by: "draft", draftId: 7 }),
+          recordedDuplicate("by-id", { by: "product_id", productId: 71 }),
+        ],
+        uploads: [
+          {
+            uploadId: "u1",
+            uploadKey: "in/a",
+            source: "a.obj",
+            sha256: "cd",
+            size: 9,
+            status: "pending",
+            at,
+          },
+          { uploadId: "u2", uploadKey: "in/b", status: "success", fileId: 99, at },
+        ],
+        storedObjects: [{ uploadKey: "in/c", source: "c.obj", sha256: "ef", size: 2 ** 40, at }],
+        refreshes: [
+          { resource: "drafts/7/promotional_files/2", at },
+          { resource: "products/70", at: 2 },
+        ],
+        inDoubt: [],
+      });
+    });
+
+    test("attachments come sorted by address, by code unit", async () => {
+      const { ledger } = await make();
+      const names = ["b", "\u{1f600}", "\uff00", "B", "é", "a/10", "a/9"];
+      await ledger.record(
+        names.map((each, index) => attached(index + 1, { address: `drafts/7/product_files/source:${each}` })),
+      );
+      const addresses = (await ledger.load()).attachments.map(({ address }) => address.split("source:")[1]);
+      expect(addresses).toEqual(["B", "a/10", "a/9", "b", "é", "\u{1f600}", "\uff00"]);
+    });
+
+    test("more rows than one page of the database holds are all there", async () => {
+      const { ledger } = await make();
+      const ids = Array.from({ length: 2_500 }, (_, index) => index + 1);
+      await ledger.record(ids.map((id) => attached(id)));
+      await ledger.record([
+        { type: "detached", target: { draftId: 7, kind: "product_files", fileId: 1_000 } },
+      ]);
+      const loaded = (await ledger.load()).attachments.map(({ fileId }) => fileId).sort((a, b) => a - b);
+      expect(loaded).toEqual(ids.filter((id) => id !== 1_000));
+    });
+  });
+
+  describe(`${name}: effects`, () => {
+    const source = "drafts/7/product_files/source:a.blend";
+
+    test("a replacement moves the replaced record to its numeric address", async () => {
+      const { ledger } = await make();
+      await ledger.record([attached(1, { address: source, sha256: "one" })]);
+      await ledger.record([
+        { type: "attached", attachment: attachment(2, { address: source }), replaces: 1 },
+      ]);
+      expect((await ledger.load()).attachments).toEqual([
+        attachment(1, { sha256: "one", replaced: true }),
+        attachment(2, { address: source }),
+      ]);
+      await ledger.record([{ type: "readdressed", target: attachment(1), address: attachment(1).address }]);
+      expect((await ledger.load()).attachments[0]).toEqual(attachment(1, { sha256: "one" }));
+    });
+
+    test("a replaced record under another address moves all the same", async () => {
+      const { ledger } = await make();
+      const elsewhere = "drafts/7/product_files/upload_key:in/a";
+      await ledger.record([attached(1, { address: elsewhere })]);
+      await ledger.record([
+        { type: "attached", attachment: attachment(2, { address: source }), replaces: 1 },
+      ]);
+      expect((await ledger.load()).attachments).toEqual([
+        attachment(1, { replaced: true }),
+        attachment(2, { address: source }),
+      ]);
+    });
+
+    test("two records may swap their addresses", async () => {
+      const { ledger } = await make();
+      const other = "drafts/7/product_files/source:b.blend";
+      await ledger.record([attached(1, { address: source }), attached(2, { address: other })]);
+      await ledger.record([{ type: "rerecorded", attachment: attachment(1, { address: other }) }]);
+      expect((await ledger.load()).attachments).toEqual([attachment(2), attachment(1, { address: other })]);
+      await ledger.record([{ type: "rerecorded", attachment: attachment(2, { address: source }) }]);
+      expect((await ledger.load()).attachments).toEqual([
+        attachment(2, { address: source }),
+        attachment(1, { address: other }),
+      ]);
+    });
+
+    test.each(["attached", "rerecorded"] as const)("%s replaces the whole record", async (type) => {
+      const { ledger } = await make();
+      await ledger.record([
+        attached(1, { attributes: { file_format: "fbx", renderer: "arnold" }, sha256: "s" }),
+      ]);
+      const changed = attachment(1, { attributes: { renderer: "cycles" }, provenance: { by: "patch", at } });
+      await ledger.record([{ type, attachment: changed }]);
+      expect((await ledger.load()).attachments).toEqual([changed]);
+    });
+
+    test("protection is set and lifted, any number of times", async () => {
+      const { ledger } = await make();
+      const protect = (wanted: boolean): LedgerEffect => ({
+        type: "protection",
+        draftId: 7,
+        protect: wanted,
+      });
+      await ledger.record([protect(true), protect(true)]);
+      expect((await ledger.load()).protectedDrafts).toEqual(new Set([7]));
+      await ledger.record([protect(false), protect(false)]);
+      expect((await ledger.load()).protectedDrafts).toEqual(new Set());
+    });
+
+    test("a duplicate is forgotten, and may be made again", async () => {
+      const { ledger } = await make();
+      const from = { by: "draft", draftId: 7 } as const;
+      await ledger.record([duplicated("d", from), { type: "duplicate_forgotten", name: "d" }]);
+      expect((await ledger.load()).duplicates).toEqual([]);
+      await ledger.record([duplicated("d", from)]);
+      expect((await ledger.load()).duplicates).toEqual([recordedDuplicate("d", from)]);
+    });
+
+    const nothing: readonly LedgerEffect[] = [
+      { type: "detached", target: { draftId: 7, kind: "product_files", fileId: 5 } },
+      { type: "duplicate_forgotten", name: "d" },
+      { type: "upload_ended", uploadId: "u", status: "failed" },
+    ];
+    test.each(nothing)("$type of what is not there does nothing", async (effect) => {
+      const { ledger } = await make();
+      await ledger.record([effect]);
+      expect(await ledger.load()).toMatchObject({ attachments: [], duplicates: [], uploads: [] });
+    });
+
+    const refused: readonly [string, string, LedgerEffect[]][] = [
+      ["a record that is not there", "ledger-conflict", [{ type: "rerecorded", attachment: attachment(9) }]],
+      ["a revision twice", "ledger-conflict", [published(1), published(1)]],
+      [
+        "a duplicate twice",
+        "ledger-conflict",
+        [duplicated("d", { by: "draft", draftId: 1 }), duplicated("d", { by: "draft", draftId: 1 })],
+      ],
+      [
+        "an operation that is not in doubt",
+        "ledger-conflict",
+        [{ type: "settled", operationId: "none", outcome: "done" }],
+      ],
+      [
+        "another file's numeric address",
+        "ledger-invalid-value",
+        [attached(1, { address: "drafts/7/product_files/2" })],
+      ],
+      [
+        "another draft's address",
+        "ledger-invalid-value",
+        [attached(1, { address: "drafts/8/product_files/1" })],
+      ],
+      [
+        "its own address, of a draft that cannot be",
+        "ledger-invalid-value",
+        [attached(1, { draftId: 0, address: "drafts/0/product_files/1" })],
+      ],
+      [
+        "an id that is no whole number",
+        "ledger-invalid-value",
+        [{ type: "protection", draftId: 1.5, protect: true }],
+      ],
+      ["a name with NUL", "ledger-invalid-value", [duplicated("a\0b", { by: "draft", draftId: 1 })]],
+      [
+        "a name with half a character",
+        "ledger-invalid-value",
+        [duplicated("a\ud83d", { by: "draft", draftId: 1 })],
+      ],
+    ];
+    test.each(refused)("%s is refused (%s), with all that came with it", async (_, code, effects) => {
+      const { ledger } = await make();
+      await expect(ledger.record([attached(5), ...effects])).rejects.toMatchObject({
+        name: "LedgerError",
+        code,
+      });
+      expect(await ledger.load()).toMatchObject({
+        serial: 0,
+        attachments: [],
+        publications: [],
+        duplicates: [],
+      });
+    });
+  });
+}
+
+/** The effect of having published draft 7. */
+export function published(revision: number): LedgerEffect {
+  return { type: "published", draftId: 7, revision, productId: 70, provenance: { by: "post", at } };
+}
+
+type Duplicated = Extract<LedgerEffect, { type: "duplicated" }>;
+
+function duplicated(name: string, from: Duplicated["from"]): Duplicated {
+  return { type: "duplicated", ...recordedDuplicate(name, from) };
+}
+
+function recordedDuplicate(name: string, from: Duplicated["from"]) {
+  return { name, from, sourceProductId: 71, productId: 72, provenance: { by: "post", at } } as const;
+}

@@ -1,0 +1,175 @@
+import { describe, expect, test } from "vitest";
+import type { StateStore } from "../../../src/ledger/open-ledger.ts";
+import type { LedgerEffect, NewOperation } from "../../../src/model/ports.ts";
+import type { KeptOutcome } from "../../../src/model/recovery.ts";
+import type { LedgerUnderTest } from "./ledger-suite.ts";
+import { attached, attachment, attachOperation, lostAnswer, sampleRun } from "./ledger-values.ts";
+
+const done = { outcome: "done", status: 201, attempts: 1 } as const;
+const refused = { outcome: "rejected", status: 422, attempts: 1, failure: lostAnswer } as const;
+const unknown = { outcome: "unknown", status: 504, attempts: 2, failure: lostAnswer } as const;
+
+const publishOperation: NewOperation = {
+  ...attachOperation("op"),
+  address: "drafts/7/product",
+  kind: "publish",
+  path: "/api/products",
+  intent: { draftId: 7, revision: 1 },
+};
+
+function kept(other: Partial<KeptOutcome> = {}): KeptOutcome {
+  return {
+    lineage: "any",
+    owner: { origin: "https://api.example.com", workspace: "w" },
+    command: "apply",
+    keptAt: 1_700_000_000_999,
+    operation: attachOperation("op"),
+    result: done,
+    effects: [attached(1)],
+    ...other,
+  };
+}
+
+const publication = (productId: number): LedgerEffect => ({
+  type: "published",
+  draftId: 7,
+  revision: 1,
+  productId,
+  provenance: { by: "post", at: 1 },
+});
+
+async function begin(ledger: StateStore, operation = attachOperation("op")): Promise<void> {
+  await ledger.startRun(sampleRun);
+  await ledger.begin(operation);
+}
+
+const settle = (ledger: StateStore, outcome: "done" | "not_sent") =>
+  ledger.record([{ type: "settled", operationId: "op", outcome }]);
+
+/** How every ledger takes in what it failed to record before. */
+export function describeLedgerTakeIn(name: string, make: () => Promise<LedgerUnderTest>): void {
+  describe(`${name}: outcomes that were kept`, () => {
+    test("end the operation as it would have ended, and only once", async () => {
+      const { ledger } = await make();
+      await begin(ledger);
+      await ledger.begin({ ...attachOperation("earlier"), kind: "update" });
+      expect(await ledger.takeIn(kept())).toEqual({ type: "recorded" });
+      expect(await ledger.load()).toMatchObject({ inDoubt: [], attachments: [attachment(1)] });
+      await ledger.record([attached(1, { attributes: { file_format: "obj" } })]);
+      expect(await ledger.takeIn(kept())).toEqual({ type: "known" });
+      expect((await ledger.load()).attachments).toMatchObject([{ attributes: { file_format: "obj" } }]);
+      const ends = (await ledger.operations()).map(({ id, outcome, settled }) => [id, outcome, settled?.as]);
+      expect(ends.sort()).toEqual([
+        ["earlier", undefined, "superseded"],
+        ["op", "done", undefined],
+      ]);
+    });
+
+    test("are taken in by a ledger that is older than the call, its run included", async () => {
+      const { ledger } = await make();
+      const effects: LedgerEffect[] = [
+        { type: "rerecorded", attachment: attachment(1) },
+        { type: "settled", operationId: "never-heard-of", outcome: "done" },
+      ];
+      const update = kept({ operation: { ...attachOperation("op"), kind: "update" }, effects });
+      expect(await ledger.takeIn(update)).toEqual({ type: "recorded" });
+      expect(
+        await ledger.takeIn(kept({ operation: attachOperation("next", 2), effects: [attached(2)] })),
+      ).toEqual({
+        type: "recorded",
+      });
+      expect((await ledger.load()).attachments).toEqual([attachment(1), attachment(2)]);
+      expect(await ledger.runs()).toMatchObject([{ id: sampleRun.id, command: "apply" }]);
+      expect(await ledger.takeIn(update)).toEqual({ type: "known" });
+    });
+
+    test("an unknown one stays in doubt; a refusal ends it", async () => {
+      const { ledger } = await make();
+      await begin(ledger);
+      await ledger.begin(attachOperation("other", 2));
+      await ledger.takeIn(kept({ result: unknown, effects: [] }));
+      await ledger.takeIn(kept({ operation: attachOperation("other", 2), result: refused, effects: [] }));
+      expect((await ledger.load()).inDoubt).toMatchObject([{ id: "op", detail: lostAnswer.message }]);
+    });
+
+    test("that agree with how it was settled add nothing: it may have been changed since", async () => {
+      const { ledger } = await make();
+      await begin(ledger);
+      await settle(ledger, "done");
+      await ledger.record([attached(1, { attributes: { file_format: "obj" } })]);
+      expect(await ledger.takeIn(kept())).toEqual({ type: "known" });
+      expect((await ledger.load()).attachments).toMatchObject([{ attributes: { file_format: "obj" } }]);
+      expect(await ledger.operations()).toMatchObject([{ outcome: "done", settled: { as: "done" } }]);
+    });
+
+    test.each([
+      { settled: "not_sent", result: done, left: [attachment(1)] },
+      { settled: "done", result: refused, left: [] },
+    ] as const)(
+      "$result.outcome against settled as $settled is a conflict",
+      async ({ settled, result, left }) => {
+        const { ledger } = await make();
+        await begin(ledger);
+        await settle(ledger, settled);
+        const outcome = kept({ result, effects: result.outcome === "done" ? [attached(1)] : [] });
+        const before = await ledger.operations();
+        expect(await ledger.takeIn(outcome)).toEqual({
+          type: "conflict",
+          ledger: expect.stringContaining(`settled as ${settled}`),
+        });
+        expect(await ledger.operations()).toEqual(before);
+        expect((await ledger.load()).attachments).toEqual([]);
+        expect(await ledger.takeIn(outcome, "outcome")).toEqual({ type: "recorded" });
+        expect((await ledger.load()).attachments).toEqual(left);
+        expect(await ledger.operations()).toMatchObject([{ outcome: result.outcome }]);
+        expect((await ledger.operations())[0]?.settled).toBeUndefined();
+      },
+    );
+
+    test("a conflict that is decided for the ledger keeps both in the history", async () => {
+      const { ledger } = await make();
+      await begin(ledger);
+      await settle(ledger, "not_sent");
+      expect(await ledger.takeIn(kept(), "ledger")).toEqual({ type: "noted" });
+      expect(await ledger.load()).toMatchObject({ attachments: [], inDoubt: [] });
+      expect(await ledger.operations()).toMatchObject([{ outcome: "done", settled: { as: "not_sent" } }]);
+      expect(await ledger.takeIn(kept())).toEqual({ type: "known" });
+    });
+
+    test("another product of the same publication is a conflict; the same one is not", async () => {
+      const { ledger } = await make();
+      await begin(ledger, publishOperation);
+      await ledger.record([publication(5), { type: "settled", operationId: "op", outcome: "done" }]);
+      const outcome = kept({ operation: publishOperation, effects: [publication(6)], productId: 6 });
+      expect(await ledger.takeIn(outcome)).toEqual({
+        type: "conflict",
+        ledger: expect.stringContaining("product 5"),
+      });
+      expect((await ledger.load()).publications).toMatchObject([{ productId: 5 }]);
+      const same = { ...outcome, effects: [publication(5)] };
+      expect(await ledger.takeIn({ ...same, operation: { ...publishOperation, id: "restored" } })).toEqual({
+        type: "recorded",
+      });
+      expect(await ledger.takeIn(outcome, "outcome")).toEqual({ type: "recorded" });
+      expect((await ledger.load()).publications).toMatchObject([{ productId: 6 }]);
+    });
+
+    test("one that has ended otherwise is a conflict, whatever is preferred, until the ledger is", async () => {
+      const { ledger } = await make();
+      await begin(ledger);
+      await ledger.finish("op", refused, []);
+      for (const preference of [undefined, "outcome"] as const) {
+        expect(await ledger.takeIn(kept(), preference)).toMatchObject({ type: "conflict" });
+      }
+      expect(await ledger.takeIn(kept(), "ledger")).toEqual({ type: "known" });
+    });
+
+    test("what the ledger cannot hold is refused whole", async () => {
+      const { ledger } = await make();
+      await begin(ledger);
+      const wrong = kept({ effects: [attached(1), { type: "protection", draftId: 1.5, protect: true }] });
+      await expect(ledger.takeIn(wrong)).rejects.toMatchObject({ code: "ledger-invalid-value" });
+      expect(await ledger.load()).toMatchObject({ attachments: [], inDoubt: [{ id: "op" }] });
+    });
+  });
+}

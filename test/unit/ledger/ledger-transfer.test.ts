@@ -1,0 +1,223 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { exportDocument } from "../../../src/ledger/export-document.ts";
+import { openLedger, type StateStore } from "../../../src/ledger/open-ledger.ts";
+import { parseExport } from "../../../src/ledger/parse-export.ts";
+import { type LedgerEffect, systemClock } from "../../../src/model/ports.ts";
+import { anyEffect } from "./ledger-arbitraries.ts";
+import { attached, attachOperation, lostAnswer, sampleRun } from "./ledger-values.ts";
+import { databases, openForTest } from "./samples.ts";
+
+const ways = databases.flatMap((from) =>
+  databases.map((to) => ({ from, to, way: `${from.name} to ${to.name}` })),
+);
+
+const operation = fc.record({
+  kind: fc.constantFrom("attach", "update", "detach", "publish", "duplicate", "upload"),
+  fileId: fc.integer({ min: 1, max: 3 }),
+  end: fc.constantFrom("none", "done", "rejected", "not_sent", "unknown", "settled"),
+  text: fc.string({ unit: "binary" }),
+});
+
+const history = fc.record({
+  origin: fc.option(fc.webUrl(), { nil: undefined }),
+  effects: fc.array(anyEffect, { maxLength: 12 }),
+  operations: fc.array(operation, { maxLength: 8 }),
+  totals: fc.option(fc.jsonValue(), { nil: undefined }),
+});
+
+/** A ledger that has lived through it. */
+async function live(ledger: StateStore, past: typeof history extends fc.Arbitrary<infer T> ? T : never) {
+  if (past.origin !== undefined) await ledger.bind({ origin: past.origin, workspace: "w" });
+  for (const effect of past.effects) await ledger.record([effect]).catch(() => {});
+  await ledger.startRun(sampleRun);
+  for (const [index, { kind, fileId, end, text }] of past.operations.entries()) {
+    const id = `op-${index}`;
+    const { intent, ...rest } = attachOperation(id, fileId);
+    await ledger.begin({ ...rest, kind, intent: { ...intent, name: text } });
+    if (end === "none") continue;
+    const failure = { ...lostAnswer, message: text };
+    const outcome = end === "settled" ? "unknown" : end;
+    await ledger.finish(id, { outcome, attempts: 1, ...(outcome === "done" ? {} : { failure }) }, []);
+    // One that was superseded since is not in doubt any more.
+    if (end === "settled")
+      await ledger.record([{ type: "settled", operationId: id, outcome: "rejected" }]).catch(() => {});
+  }
+  if (past.totals !== undefined) await ledger.finishRun("run-1", { totals: past.totals, status: "done" });
+}
+
+test.each(ways)(
+  "$way: nothing is lost on the way, and the copy lives on",
+  async ({ from, to }) => {
+    await fc.assert(
+      fc.asyncProperty(history, async (past) => {
+        const source = await openLedger({ location: from.locate(), clock: systemClock });
+        await live(source, past);
+        const text = JSON.stringify(exportDocument(await source.export()), null, 2);
+        const recorded = await source.load();
+        await source.close();
+        const copy = await openLedger({ location: to.locate(), clock: systemClock });
+        await copy.import(parseExport(text, "export"));
+        expect(JSON.stringify(exportDocument(await copy.export()), null, 2)).toBe(text);
+        expect(await copy.load()).toEqual(recorded);
+        await copy.record([attached(9)]);
+        expect((await copy.load()).serial).toBe(recorded.serial + 1);
+        await copy.close();
+      }),
+      { numRuns: 6 },
+    );
+  },
+  60_000,
+);
+
+test.each(ways)("$way: more rows than one statement takes arrive", async ({ from, to }) => {
+  const source = await openForTest(from.locate());
+  await source.startRun(sampleRun);
+  await source.record(Array.from({ length: 1_201 }, (_, index) => attached(index + 1)));
+  const exported = await source.export();
+  const copy = await openForTest(to.locate());
+  await copy.import(exported);
+  expect(await copy.export()).toEqual(exported);
+});
+
+describe.each(databases)("into $name", ({ locate }) => {
+  const uses: readonly [string, (ledger: StateStore) => Promise<void>][] = [
+    ["has a record", (ledger) => ledger.record([attached(1)])],
+    ["had one", (ledger) => ledger.record([{ type: "duplicate_forgotten", name: "d" }])],
+    ["is bound to a service", (ledger) => ledger.bind({ origin: "https://a.example", workspace: "w" })],
+    ["knows a run", (ledger) => ledger.startRun(sampleRun)],
+  ];
+  test.each(uses)("a ledger that %s refuses, and stays as it is", async (_, use) => {
+    const ledger = await openForTest(locate());
+    const exported = await (await openForTest(locate())).export();
+    await use(ledger);
+    const before = await ledger.export();
+    await expect(ledger.import(exported)).rejects.toMatchObject({
+      code: "ledger-not-empty",
+      hint: expect.stringContaining("--state"),
+    });
+    expect(await ledger.export()).toEqual(before);
+  });
+
+  test("what contradicts itself is refused whole", async () => {
+    const source = await openForTest(locate());
+    await source.record([attached(1)]);
+    const exported = await source.export();
+    const ledger = await openForTest(locate());
+    const before = await ledger.export();
+    const twice = { ...exported, attachments: [...exported.attachments, ...exported.attachments] };
+    await expect(ledger.import(twice)).rejects.toMatchObject({ code: "ledger-conflict" });
+    const stray = exported.attachments.map((each) => ({ ...each, address: "drafts/8/product_files/1" }));
+    await expect(ledger.import({ ...exported, attachments: stray })).rejects.toMatchObject({
+      code: "ledger-invalid-value",
+    });
+    expect(await ledger.export()).toEqual(before);
+  });
+});
+
+describe("an export is read", () => {
+  const provenance = { by: "post", at: 1 } as const;
+  const everyKind: readonly LedgerEffect[] = [
+    { type: "published", draftId: 7, revision: 1, productId: 70, provenance },
+    {
+      type: "duplicated",
+      name: "copy",
+      from: { by: "draft", draftId: 7 },
+      sourceProductId: 70,
+      productId: 71,
+      provenance,
+    },
+    { type: "upload_registered", uploadId: "u", uploadKey: "in/a", at: 1 },
+    { type: "upload_ended", uploadId: "u", status: "success", fileId: 9 },
+    { type: "object_stored", uploadKey: "in/b", source: "b", sha256: "cd", size: 1, at: 1 },
+    { type: "refreshed", resource: "products/70", at: 1 },
+  ];
+  const empty = {
+    format_version: 3,
+    lineage: "l",
+    serial: 0,
+    service_origin: null,
+    workspace: null,
+    confirmed_at: 7,
+    protected_drafts: [7],
+    attachments: [],
+    publications: [],
+    duplicates: [],
+    uploads: [],
+    stored_objects: [],
+    refreshes: [],
+    operations: [],
+    runs: [],
+  };
+
+  test("as it was written", () => {
+    expect(exportDocument(parseExport(JSON.stringify(empty), "x.json"))).toEqual(empty);
+  });
+
+  test("with every name in snake_case", async () => {
+    const ledger = await openForTest(databases[0]?.locate() ?? "");
+    await ledger.record([attached(1), ...everyKind]);
+    await ledger.startRun(sampleRun);
+    await ledger.begin(attachOperation("op-1"));
+    await ledger.finish("op-1", { outcome: "unknown", attempts: 1, failure: lostAnswer }, []);
+    await ledger.record([{ type: "settled", operationId: "op-1", outcome: "done" }]);
+    await ledger.finishRun(sampleRun.id, { totals: { done: 1 }, status: "done" });
+    const text = JSON.stringify(exportDocument(await ledger.export()));
+    expect(text.match(/"[a-z]+[A-Z]\w*":/g)).toBeNull();
+    for (const name of ["source_product_id", "upload_key", "file_kind", "plan_id", "finished_at"])
+      expect(text).toContain(`"${name}":`);
+  });
+
+  test("of the version before, with its own names", () => {
+    const attachment = { draftId: 7, kind: "product_files", fileId: 1, address: "drafts/7/product_files/1" };
+    const confirmed = { attributes: {}, provenance: { by: "post", at: 1 } };
+    const operation = { ...attachOperation("op-1"), startedAt: 1 };
+    const { stored_objects: _, refreshes: __, confirmed_at: ___, ...rest } = empty;
+    const before = {
+      ...rest,
+      format_version: 1,
+      attachments: [{ ...attachment, ...confirmed }],
+      operations: [operation],
+      runs: [sampleRun],
+    };
+    expect(parseExport(JSON.stringify(before), "x.json")).toMatchObject({
+      confirmed_at: null,
+      attachments: [attachment],
+      stored_objects: [],
+      refreshes: [],
+      operations: [operation],
+      runs: [sampleRun],
+    });
+  });
+
+  test.each([
+    ["no JSON", "{", /x\.json is not JSON/],
+    ["a plan", '{"workspace":"w"}', /x\.json is not an export/],
+    ["nothing", "null", /not an export/],
+    [
+      "a later format",
+      JSON.stringify({ format_version: 4 }),
+      /format version 4; this draftsync reads versions up to 3/,
+    ],
+    ["a part that is missing", JSON.stringify({ ...empty, runs: undefined }), /damaged at runs/],
+    ["a part that is unknown", JSON.stringify({ ...empty, more: 1 }), /more/],
+    [
+      "a wrong value of a record",
+      JSON.stringify({ ...empty, runs: [{ id: "r", command: "apply", plan_id: "p", started_at: "now" }] }),
+      /damaged at runs\.0\.started_at/,
+    ],
+    [
+      "a wrong value",
+      JSON.stringify({ ...empty, protected_drafts: [7, "8"] }),
+      /damaged at protected_drafts\.1/,
+    ],
+  ])("and %s is refused", (_, text, message) => {
+    expect(() => parseExport(text, "x.json")).toThrow(
+      expect.objectContaining({
+        code: "ledger-import-invalid",
+        message: expect.stringMatching(message),
+        hint: expect.any(String),
+      }),
+    );
+  });
+});

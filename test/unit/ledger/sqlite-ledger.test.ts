@@ -1,0 +1,43 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { describeLedgerJournal } from "./ledger-journal-suite.ts";
+import { describeLedgerLock, lockRequest, onMachine, passing } from "./ledger-lock-suite.ts";
+import { describeLedgerRounds } from "./ledger-reconcile-suite.ts";
+import { describeLedgerSlots } from "./ledger-slots-suite.ts";
+import { describeLedgerState } from "./ledger-state-suite.ts";
+import { describeLedger } from "./ledger-suite.ts";
+import { describeLedgerTakeIn } from "./ledger-take-in-suite.ts";
+import { freshFolder, lockPlace, openForTest } from "./samples.ts";
+
+async function makeSqlite() {
+  const location = join(freshFolder(), "state.db");
+  return { ledger: await openForTest(location), reopen: () => openForTest(location) };
+}
+
+describeLedger("SQLite", makeSqlite);
+describeLedgerJournal("SQLite", makeSqlite);
+describeLedgerState("SQLite", makeSqlite);
+describeLedgerRounds("SQLite", makeSqlite);
+describeLedgerTakeIn("SQLite", makeSqlite);
+
+describeLedgerLock("SQLite", () => lockPlace(join(freshFolder(), "state.db")));
+describeLedgerSlots("SQLite", async () => {
+  const location = join(freshFolder(), "state.db");
+  return () => openForTest(location);
+});
+
+test("a lease goes by the clock of the boot, which no one can set", async () => {
+  const { open, execute } = lockPlace(join(freshFolder(), "state.db"));
+  const container = (namespace: string) => ({
+    self: { boot: "this boot", namespace, pid: 7 },
+    isAlive: () => undefined,
+  });
+  const ann = await open(container("one"));
+  const bob = await open(container("two"));
+  await ann.acquireLock(lockRequest("ann"));
+  await execute(passing.wall(86_400_000));
+  await expect(bob.acquireLock(lockRequest("bob"))).rejects.toMatchObject({ code: "lock-held" });
+  // A copy of the file on another machine, or the same machine after a restart, has another clock.
+  const later = await open(onMachine("another boot"));
+  expect(await later.heldLock()).toMatchObject({ state: "expired" });
+});

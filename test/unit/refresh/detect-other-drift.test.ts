@@ -1,0 +1,93 @@
+import { describe, expect, test } from "vitest";
+import type { Observation, ReadResult } from "../../../src/model/observed.ts";
+import { detectDrift } from "../../../src/refresh/detect-drift.ts";
+import { desiredWith, recordedWith } from "../../support/planning.ts";
+import { duplicateAt, failure, publicationAt, summarize, uploadOf } from "./support.ts";
+
+const settleDelayMs = 1000;
+const at = 5000;
+const unreadable = { type: "unreadable", failure } as const;
+const absent = { type: "absent" } as const;
+
+describe("a product", () => {
+  const seen = (read: ReadResult<null>) =>
+    detectDrift({
+      observations: [{ type: "product", address: "drafts/1/product", productId: 9, at, read }],
+      desired: desiredWith(),
+      recorded: recordedWith({
+        publications: [publicationAt(1, 9, 10)],
+        duplicates: [duplicateAt("copy", 9, 20)],
+      }),
+      settleDelayMs,
+    });
+
+  test("that is there is confirmed wherever it is recorded, by one effect", () => {
+    const confirmed = { type: "product_confirmed", productId: 9, provenance: { by: "get", at } };
+    expect(seen({ type: "present", value: null })).toEqual({
+      drift: [],
+      confirmations: [confirmed],
+      unreadable: [],
+    });
+  });
+
+  test("that is not there is gone once, and stays recorded", () => {
+    const found = seen(absent);
+    expect(found.drift).toMatchObject([{ type: "product_gone", before: { product_id: 9 } }]);
+    expect(found.confirmations).toEqual([{ type: "refreshed", resource: "products/9", at }]);
+  });
+
+  test("that could not be read is neither", () => {
+    const found = seen(unreadable);
+    expect(summarize(found)).toEqual(["refreshed", "unreadable"]);
+    expect(found.unreadable).toEqual([{ address: "drafts/1/product", failure }]);
+  });
+});
+
+describe("uploads", () => {
+  const seen = (read: Extract<Observation, { type: "uploads" }>["read"]) =>
+    detectDrift({
+      observations: [{ type: "uploads", uploadIds: ["u", "v", "w"], at, read }],
+      desired: desiredWith(),
+      recorded: recordedWith({ uploads: [uploadOf("u"), uploadOf("v"), uploadOf("w")] }),
+      settleDelayMs,
+    });
+
+  test("that have ended are noted; one that is pending, not returned or not asked for is not", () => {
+    const found = seen({
+      type: "present",
+      value: {
+        uploads: [
+          { uploadId: "u", status: "success", rawStatus: "success", fileId: 5 },
+          { uploadId: "v", status: "failed", rawStatus: "broken" },
+          { uploadId: "x", status: "success", rawStatus: "success", fileId: 6 },
+        ],
+        missing: [],
+      },
+    });
+    expect(found).toEqual({
+      drift: [],
+      confirmations: [
+        { type: "upload_ended", uploadId: "u", status: "success", fileId: 5 },
+        { type: "upload_ended", uploadId: "v", status: "failed" },
+      ],
+      unreadable: [],
+    });
+    const missing = [
+      { uploadId: "v", failure },
+      { uploadId: "w", failure: { ...failure, code: "call-budget-exhausted" } },
+    ];
+    expect(seen({ type: "present", value: { uploads: [], missing } }).unreadable).toEqual([
+      { address: "uploads/v", failure },
+    ]);
+    const pending = { uploadId: "w", status: "pending", rawStatus: "queued" } as const;
+    expect(seen({ type: "present", value: { uploads: [pending], missing: [] } }).confirmations).toEqual([]);
+  });
+
+  test("that could not be read are each unreadable", () => {
+    expect(seen(unreadable).unreadable.map((item) => item.address)).toEqual([
+      "uploads/u",
+      "uploads/v",
+      "uploads/w",
+    ]);
+  });
+});

@@ -1,0 +1,307 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { RefreshTarget } from "../../../src/model/observed.ts";
+import type { SelectTargetsInput } from "../../../src/refresh/select-targets.ts";
+import { countResources, selectTargets } from "../../../src/refresh/select-targets.ts";
+import { desiredWith, draftWith, recordedWith, wantedFile, wantedSource } from "../../support/planning.ts";
+import {
+  anyInput,
+  desiredFiles,
+  doubtOf,
+  duplicateAt,
+  fileAt,
+  inputOf,
+  lookName,
+  now,
+  policyOf,
+  publicationAt,
+  shuffled,
+  uploadOf,
+} from "./support.ts";
+
+const wish = desiredWith({
+  drafts: [
+    draftWith(1, { attachments: [wantedFile(1, 1), wantedFile(1, 9)] }),
+    draftWith(2, { attachments: [wantedFile(2, 22), wantedFile(2, 21)] }),
+  ],
+});
+
+interface Case {
+  readonly name: string;
+  readonly input: Partial<SelectTargetsInput>;
+  readonly targets: readonly string[];
+  readonly deferred?: number;
+}
+
+const held = recordedWith({ attachments: [fileAt(1, 1, 50), fileAt(1, 2, 40), fileAt(1, 3, 60)] });
+
+const cases: readonly Case[] = [
+  { name: "nothing", input: {}, targets: [] },
+  {
+    name: "only what is at the targets, or below them",
+    input: {
+      recorded: {
+        ...held,
+        publications: [publicationAt(1, 101, 10)],
+        attachments: [...held.attachments, fileAt(10, 1, 1)],
+      },
+      policy: policyOf({ targets: ["drafts/1/product_files/3", "drafts/1/product"] }),
+    },
+    targets: ["product 101", "1/3"],
+  },
+  {
+    name: "of several revisions the one in force",
+    input: {
+      recorded: recordedWith({
+        publications: [{ ...publicationAt(1, 102, 10), revision: 2 }, publicationAt(1, 101, 5)],
+      }),
+    },
+    targets: ["product 102"],
+  },
+  { name: "the longest unconfirmed first", input: { recorded: held }, targets: ["1/2", "1/1", "1/3"] },
+  {
+    name: "files confirmed at the same time by their path",
+    input: { recorded: recordedWith({ attachments: [fileAt(1, 3, 5), fileAt(1, 10, 5), fileAt(1, 2, 5)] }) },
+    targets: ["1/10", "1/2", "1/3"],
+  },
+  {
+    name: "what was looked at in vain after the others",
+    input: { recorded: { ...held, refreshes: [{ resource: "drafts/1/product_files/2", at: 55 }] } },
+    targets: ["1/1", "1/2", "1/3"],
+  },
+  {
+    name: "a target before the last confirmation as none",
+    input: { recorded: { ...held, refreshes: [{ resource: "drafts/1/product_files/3", at: 10 }] } },
+    targets: ["1/2", "1/1", "1/3"],
+  },
+  {
+    name: "doubts before all, the oldest first, and no file twice",
+    input: {
+      recorded: {
+        ...held,
+        inDoubt: [
+          doubtOf("update", [1, 3], { startedAt: 9 }),
+          doubtOf("attach", [5, 5], { startedAt: 8 }),
+          doubtOf("detach", [1, 3], { startedAt: 7 }),
+        ],
+      },
+    },
+    targets: ["1/3", "5/5", "1/2", "1/1"],
+  },
+  {
+    name: "no doubt about a product, which no target can settle",
+    input: {
+      recorded: recordedWith({
+        inDoubt: [doubtOf("publish", [1, 1], { intent: { draftId: 1, revision: 1 } })],
+      }),
+    },
+    targets: [],
+  },
+  {
+    name: "desired files without a record, in drafts that are not ours yet",
+    input: { desired: wish, recorded: held },
+    targets: ["2/21", "2/22", "1/2", "1/1", "1/3"],
+  },
+  {
+    name: "none of a draft from which a product was published",
+    input: { desired: wish, recorded: recordedWith({ publications: [publicationAt(2, 7, 1)] }) },
+    targets: ["1/1", "1/9", "product 7"],
+  },
+  {
+    name: "with everything, those in drafts of ours too",
+    input: { desired: wish, recorded: held, policy: policyOf({ mode: "full" }) },
+    targets: ["1/9", "2/21", "2/22", "1/2", "1/1", "1/3"],
+  },
+  {
+    name: "a source whose upload has given its file, and none that is not uploaded",
+    input: {
+      desired: desiredWith({
+        drafts: [draftWith(3, { attachments: [wantedSource(3, "a", "s1"), wantedSource(3, "b", "s2")] })],
+      }),
+      recorded: recordedWith({
+        uploads: [uploadOf("u", { source: "a", sha256: "s1", status: "success", fileId: 33 })],
+      }),
+    },
+    targets: ["3/33"],
+  },
+  {
+    name: "uploads that a desired file waits for, as many as fit into a call",
+    input: {
+      desired: desiredWith({
+        drafts: [
+          draftWith(3, { attachments: ["a", "b", "c"].map((source) => wantedSource(3, source, "s")) }),
+        ],
+      }),
+      recorded: recordedWith({
+        uploads: [
+          uploadOf("w", { source: "c", sha256: "s" }),
+          uploadOf("u", { source: "a", sha256: "s" }),
+          uploadOf("v", { source: "b", sha256: "s" }),
+          uploadOf("of other content", { source: "a", sha256: "t" }),
+          uploadOf("of no manifest", { source: "d", sha256: "s" }),
+          uploadOf("ended", { source: "a", sha256: "s", status: "failed" }),
+        ],
+      }),
+    },
+    targets: ["uploads u v", "uploads w"],
+  },
+  {
+    name: "a product once, under the first of its addresses",
+    input: {
+      recorded: recordedWith({
+        publications: [publicationAt(4, 9, 5)],
+        duplicates: [duplicateAt("b", 9, 5), duplicateAt("a", 8, 6)],
+      }),
+    },
+    targets: ["product 9", "product 8"],
+  },
+  {
+    name: "what was confirmed for less than max_age not at all",
+    input: {
+      recorded: recordedWith({
+        attachments: [fileAt(1, 1, now - 100), fileAt(1, 2, now - 99), fileAt(1, 3, now)],
+      }),
+      policy: policyOf({ maxAgeMs: 100 }),
+    },
+    targets: ["1/1"],
+  },
+  {
+    name: "everything, whatever its age, when everything is to be looked at",
+    input: {
+      recorded: recordedWith({ attachments: [fileAt(1, 1, now - 100), fileAt(1, 3, now)] }),
+      policy: policyOf({ mode: "full", maxAgeMs: 100, maxCalls: 1 }),
+    },
+    targets: ["1/1", "1/3"],
+  },
+  {
+    name: "what was confirmed in the future, by a clock that was wrong, last",
+    input: { recorded: recordedWith({ attachments: [fileAt(1, 1, now + 1), fileAt(1, 3, now)] }) },
+    targets: ["1/3", "1/1"],
+  },
+  {
+    name: "no more than max_calls, and tells what is deferred",
+    input: { desired: wish, recorded: held, policy: policyOf({ maxCalls: 3 }) },
+    targets: ["2/21", "2/22", "1/2"],
+    deferred: 2,
+  },
+  {
+    name: "each upload of a page that does not fit as deferred",
+    input: {
+      desired: desiredWith({
+        drafts: [
+          draftWith(3, { attachments: ["a", "b", "c"].map((source) => wantedSource(3, source, "s")) }),
+        ],
+      }),
+      recorded: recordedWith({
+        uploads: ["a", "b", "c"].map((source) => uploadOf(source, { source, sha256: "s" })),
+      }),
+      policy: policyOf({ maxCalls: 0 }),
+    },
+    targets: [],
+    deferred: 3,
+  },
+  {
+    name: "no file where files are taken from the ledger",
+    input: {
+      desired: wish,
+      recorded: {
+        ...held,
+        inDoubt: [doubtOf("attach", [5, 5])],
+        publications: [publicationAt(1, 7, 1)],
+      },
+      policy: policyOf({ attachments: "none", mode: "full" }),
+    },
+    targets: ["product 7"],
+  },
+];
+
+test.each(cases)("targets at $name", ({ input, targets, deferred = 0 }) => {
+  const choice = selectTargets(inputOf(input));
+  expect(choice.targets.map(lookName)).toEqual(targets);
+  expect(choice.deferred).toBe(deferred);
+});
+
+test("names a product by the first of its addresses, whatever the order they are recorded in", () => {
+  const duplicates = [duplicateAt("b", 9, 5), duplicateAt("a", 9, 5)];
+  for (const list of [duplicates, [...duplicates].reverse()]) {
+    const { targets } = selectTargets(inputOf({ recorded: recordedWith({ duplicates: list }) }));
+    expect(targets).toEqual([{ type: "product", address: "duplicates/a", productId: 9 }]);
+  }
+});
+
+describe("whatever is desired and recorded", () => {
+  const holds = (check: (input: SelectTargetsInput, choice: ReturnType<typeof selectTargets>) => void) =>
+    fc.assert(
+      fc.property(anyInput, (input) => check(input, selectTargets(input))),
+      { numRuns: 300 },
+    );
+
+  test("there are never more targets than max_calls, and what is left out is counted", () => {
+    holds((input, { targets, deferred }) => {
+      const { policy } = input;
+      const all = selectTargets({ ...input, policy: { ...policy, maxCalls: 1000 } }).targets;
+      if (policy.mode === "full") expect(deferred).toBe(0);
+      else expect(targets.length).toBe(Math.min(all.length, policy.maxCalls));
+      expect(targets).toEqual(all.slice(0, targets.length));
+      expect(deferred).toBe(countResources(all) - countResources(targets));
+    });
+  });
+
+  test("no thing is looked at twice", () => {
+    holds((_input, { targets }) => {
+      const things = targets.flatMap((target) =>
+        target.type === "uploads" ? target.uploadIds : [lookName(target)],
+      );
+      expect(new Set(things).size).toBe(things.length);
+    });
+  });
+
+  test("doubts come before what may be there already, and that before what is recorded", () => {
+    holds((input, { targets }) => {
+      const ranks = targets.map((target) => rankOf(target, input));
+      expect(ranks).toEqual([...ranks].sort());
+    });
+  });
+
+  test("no upload fits into no page, and files only where they may be probed", () => {
+    holds(({ policy, uploadsPerCall }, { targets }) => {
+      for (const target of targets) {
+        if (target.type === "uploads") expect(target.uploadIds.length).toBeLessThanOrEqual(uploadsPerCall);
+        if (target.type === "attachment") expect(policy.attachments).toBe("probe");
+      }
+    });
+  });
+
+  test("everything that is recorded is looked at when there are no limits", () => {
+    holds((input) => {
+      const policy = policyOf({ mode: "full" });
+      const names = new Set(selectTargets({ ...input, policy }).targets.map(lookName));
+      const { attachments, publications, duplicates } = input.recorded;
+      for (const { draftId, fileId } of attachments) expect(names).toContain(`${draftId}/${fileId}`);
+      for (const { productId } of [...publications, ...duplicates])
+        expect(names).toContain(`product ${productId}`);
+      for (const file of desiredFiles(input)) expect(names).toContain(file);
+    });
+  });
+
+  test("the order in which things are listed changes nothing", () => {
+    fc.assert(
+      fc.property(anyInput, fc.infiniteStream(fc.nat()), (input, stream) => {
+        const other = shuffled(input, () => stream.next().value);
+        expect(selectTargets(other)).toEqual(selectTargets(input));
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+/** 0: in doubt; 1: an upload that has not ended; 2: without a record; 3: recorded. */
+function rankOf(target: RefreshTarget, { recorded }: SelectTargetsInput): number {
+  if (target.type === "product") return 3;
+  if (target.type === "uploads") return 1;
+  const { draftId, fileId } = target.target;
+  const isIt = (other: { draftId?: number; fileId?: number }) =>
+    other.draftId === draftId && other.fileId === fileId;
+  if (recorded.inDoubt.some(({ intent }) => isIt(intent))) return 0;
+  return recorded.attachments.some(isIt) ? 3 : 2;
+}

@@ -1,0 +1,143 @@
+import { describe, expect, test } from "vitest";
+import {
+  formatNotice,
+  noticeOf,
+  parseNotice,
+  type ReconcileResult,
+  reconcileStatuses,
+} from "../../../src/model/reconcile-result.ts";
+import { describeReconcile, formatReconcile, makeNotification } from "../../../src/report/reconcile-text.ts";
+
+const startedAt = Date.UTC(2026, 10, 21, 9, 15, 0);
+const end = (parts: Partial<ReconcileResult>): ReconcileResult => ({
+  status: "ok",
+  workspace: "studio-a",
+  startedAt,
+  ms: 1_200,
+  ...parts,
+});
+const totals = { done: 3, failed: 1, in_doubt: 1, skipped: 2, deferred: 0, calls: 1_205 };
+
+describe("the line of a round", () => {
+  test.each([
+    [{}, "2026-11-21T09:15:01Z ok: nothing to do in 1.2 s"],
+    [
+      { totals: { ...totals, done: 1, failed: 0, skipped: 0, calls: 1 } },
+      "2026-11-21T09:15:01Z ok: 1 done, 1 call in 1.2 s",
+    ],
+    [
+      { status: "in_doubt", totals, inDoubt: 2, excluded: { delete: 2, publish: 1 } },
+      "2026-11-21T09:15:01Z in doubt: 3 done, 1 failed, 2 in doubt, 2 skipped, 3 excluded, 1,205 calls in 1.2 s",
+    ],
+    [
+      { status: "failing", code: "invalid-input", ms: 5 },
+      "2026-11-21T09:15:00Z failing: invalid-input in 5 ms",
+    ],
+    [
+      { status: "deferred", totals: { ...totals, failed: 0, skipped: 0, deferred: 7 } },
+      "2026-11-21T09:15:01Z left for the next round: 3 done, 7 deferred, 1,205 calls in 1.2 s",
+    ],
+  ] as const)("%j", (parts, line) => {
+    expect(formatReconcile(end(parts))).toBe(line);
+  });
+
+  test("says when the next one begins", () => {
+    expect(formatReconcile(end({}), { nextAt: startedAt + 900_000 })).toMatch(
+      /; next at 2026-11-21T09:30:00Z$/,
+    );
+  });
+});
+
+describe("the entry of a round in a log", () => {
+  test("has its status and counts for programs, and its code", () => {
+    const round = end({ status: "failing", totals, excluded: { delete: 2 }, code: "lock-lost" });
+    const entry = describeReconcile(round, {});
+    expect(entry).toEqual({
+      level: "error",
+      text: `${formatReconcile(round)}\n`,
+      code: "lock-lost",
+      facts: { workspace: "studio-a", status: "failing", ...totals, excluded: { delete: 2 }, ms: 1_200 },
+    });
+  });
+
+  test.each([
+    ["ok", "info"],
+    ["excluded", "info"],
+    ["deferred", "info"],
+    ["interrupted", "info"],
+    ["locked", "warning"],
+    ["in_doubt", "warning"],
+    ["refused", "warning"],
+    ["failing", "error"],
+  ] as const)("of a round that is %s weighs as %s", (status, level) => {
+    expect(describeReconcile(end({ status }), {})).toMatchObject({ level, code: "round" });
+  });
+});
+
+describe("a notification", () => {
+  test("has a text for chat systems, and the facts for programs", () => {
+    const round = end({ status: "in_doubt", totals, inDoubt: 1, excluded: { delete: 2 } });
+    expect(makeNotification(round, { status: "in_doubt" }, { status: "ok" })).toEqual({
+      text:
+        "draftsync: workspace studio-a is in doubt (was ok): 3 done, 1 failed, 1 in doubt, 2 skipped, 2 excluded, 1,205 calls. " +
+        "`draftsync plan` shows it with a ?; settle it with `draftsync resolve` or `draftsync state recover`.",
+      format_version: 1,
+      workspace: "studio-a",
+      status: "in_doubt",
+      former_status: "ok",
+      at: "2026-11-21T09:15:01.200Z",
+      totals,
+      excluded: { delete: 2 },
+      in_doubt: 1,
+    });
+  });
+
+  test("of the first failure has no former status", () => {
+    const round = end({ status: "failing", code: "ledger-unreadable" });
+    const notification = makeNotification(round, { status: "failing", reason: "ledger-unreadable" });
+    expect(notification).toMatchObject({
+      status: "failing",
+      code: "ledger-unreadable",
+      reason: "ledger-unreadable",
+    });
+    expect(notification.text).toMatch(/^draftsync: workspace studio-a is failing: ledger-unreadable\. /);
+    expect(notification).not.toHaveProperty("former_status");
+  });
+
+  test("of another reason names both", () => {
+    const round = end({ status: "failing", code: "unauthorized" });
+    const former = { status: "failing", reason: "unreachable" } as const;
+    expect(makeNotification(round, { status: "failing", reason: "unauthorized" }, former)).toMatchObject({
+      text: expect.stringContaining("is failing (was failing: unreachable): unauthorized"),
+      former_reason: "unreachable",
+      reason: "unauthorized",
+    });
+  });
+
+  test("is not made of rounds that say nothing about the workspace", () => {
+    expect(reconcileStatuses.map((status) => noticeOf({ status })?.status)).toEqual([
+      "ok",
+      "excluded",
+      "ok",
+      "stalled",
+      undefined,
+      "failing",
+      "in_doubt",
+      "refused",
+      "new_ledger",
+      undefined,
+      undefined,
+    ]);
+  });
+
+  test.each([
+    ["unauthorized", "unauthorized"],
+    ["connection-refused", "unreachable"],
+    ["server-error", "unreachable"],
+    ["invalid-input", "invalid-input"],
+  ])("of a failure with the code %s has the reason %s, in the ledger and back", (code, reason) => {
+    const notice = noticeOf({ status: "failing", code });
+    expect(notice).toEqual({ status: "failing", reason });
+    expect(notice && parseNotice(formatNotice(notice))).toEqual(notice);
+  });
+});
