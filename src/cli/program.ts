@@ -6,6 +6,7 @@ import { defineApply } from "./commands/apply.ts";
 import { defineCompletion } from "./commands/completion.ts";
 import { defineDoctor } from "./commands/doctor.ts";
 import { defineDrift } from "./commands/drift.ts";
+import { defineExplain } from "./commands/explain.ts";
 import { defineHistory } from "./commands/history.ts";
 import { defineImport } from "./commands/import.ts";
 import { defineInit } from "./commands/init.ts";
@@ -20,7 +21,6 @@ import { defineShow } from "./commands/show.ts";
 import { defineState } from "./commands/state.ts";
 import { defineUploads } from "./commands/uploads.ts";
 import { defineValidate } from "./commands/validate.ts";
-import { defineExplain } from "./commands/explain.ts";
 import { defineHelp } from "./terminal/help.ts";
 import { withLogFlags } from "./terminal/log-flags.ts";
 

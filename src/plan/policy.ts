@@ -8,7 +8,7 @@ import { stillRemoved } from "./declared.ts";
 import { basisOf, estimateCost } from "./estimate.ts";
 import { describeRemoved, draftOf } from "./safety.ts";
 
-/** What a policy can allow, in the order in which it is told. */
+/** The actions a policy can allow, in the order of the report. */
 export const policyActions = [
   "create",
   "update",
@@ -22,23 +22,22 @@ export const policyActions = [
 /** One of {@link policyActions}. */
 export type PolicyAction = (typeof policyActions)[number];
 
-/** How many changes are held back, by what would have to be allowed. Only actions that occur are present. */
+/** The number of excluded changes by the action the policy would have to allow. Only actions that occur are present. */
 export type ExcludedCounts = Readonly<Partial<Record<PolicyAction, number>>>;
 
-/** What a policy leaves of a plan. */
+/** A plan without the changes that a policy excludes. */
 export interface NarrowedPlan {
-  /** Itself a plan: its summary, estimate and `plan_id` are of what is left. */
+  /** A plan of its own: summary, estimate and `plan_id` cover the remaining changes. */
   readonly plan: Plan;
   readonly excluded: ExcludedCounts;
 }
 
 /**
- * Leaves only those changes of a plan that a policy allows, and that do not wait for one it does not. Pure. A warning for
- * each action says how much is held back; nothing of it is lost, since the next plan shows it again.
+ * Excludes the changes that a policy does not allow, and the changes that depend on them. Pure. One warning per action
+ * counts the excluded changes; the next plan shows them again.
  *
- * What changes nothing at the service that was not asked for before is always allowed: recording what is attached already
- * (`adopt`), keeping a draft's protection, and finding out about a doubt. Lifting a protection is allowed as `delete` is:
- * deleting is what it is for.
+ * Changes that send nothing new are always allowed: `adopt`, keeping a protection, settling a doubt. Lifting a protection
+ * needs `delete`, because deletion is its purpose.
  */
 export function excludeByPolicy(plan: Plan, allowed: ReadonlySet<PolicyAction>): NarrowedPlan {
   const refused = plan.changes.filter((change) => {
@@ -58,7 +57,7 @@ export function excludeByPolicy(plan: Plan, allowed: ReadonlySet<PolicyAction>):
   };
 }
 
-/** Leaves the deletes of drafts that are no longer declared out of a plan. Pure. A warning names the drafts. */
+/** Excludes the deletes of drafts that are no longer declared. Pure. A warning names the drafts. */
 export function excludeRemovedDrafts(plan: Plan): NarrowedPlan {
   const removed = new Set(plan.removed_drafts.map(({ address }) => address));
   if (removed.size === 0) return { plan, excluded: {} };
@@ -76,7 +75,7 @@ export function excludeRemovedDrafts(plan: Plan): NarrowedPlan {
   return { plan: narrowPlan(plan, kept, [warning]), excluded: countActions(excluded) };
 }
 
-/** The plan with these of its changes alone, and further diagnostics. */
+/** The plan reduced to these changes, with further diagnostics. */
 export function narrowPlan(plan: Plan, changes: readonly Change[], further: readonly Diagnostic[]): Plan {
   const { plan_id: _of, ...rest } = {
     ...plan,
@@ -90,7 +89,7 @@ export function narrowPlan(plan: Plan, changes: readonly Change[], further: read
   return { format_version, plan_id: digestOf(rest), ...others };
 }
 
-/** What a policy has to allow for this change; `undefined` when it is always allowed. */
+/** The action a policy has to allow for this change; `undefined` if it is always allowed. */
 function neededFor(change: Change): PolicyAction | undefined {
   switch (change.action) {
     case "adopt":
@@ -107,9 +106,8 @@ function neededFor(change: Change): PolicyAction | undefined {
 }
 
 /**
- * What may not be carried out without the changes that are held back (model/stage.ts): nothing is detached from a draft
- * before all of it is attached, nothing is published before all of it is done, and "the product of draft D" cannot be
- * duplicated before it is published.
+ * Changes that depend on refused ones (model/stage.ts): a draft detaches files after it attached all of its files, publishes
+ * after every other change, and "the product of draft D" exists only after its publish.
  */
 function excludeDependents(changes: readonly Change[], refused: ReadonlySet<Change>): readonly Change[] {
   const first = new Map<number, number>();
@@ -135,14 +133,14 @@ function excludeDependents(changes: readonly Change[], refused: ReadonlySet<Chan
   return [...waiting, ...orphans];
 }
 
-/** The place of a change in the order of its draft. */
+/** The rank of a change in the order of its draft. */
 function rankOf(change: Change): number {
   switch (change.action) {
     case "create":
     case "in_doubt":
       return ranks.attach;
     case "update":
-      // Lifting a protection only ever comes before a deletion.
+      // A protection is only lifted before a deletion.
       if (isProtectChange(change)) return change.after.protect ? ranks.ledger : ranks.detach;
       return ranks.attach;
     case "delete":
@@ -159,7 +157,7 @@ function rankOf(change: Change): number {
 
 const ranks = { ledger: 0, attach: 1, detach: 2, publish: 3 } as const;
 
-/** How many changes there are of each action that a policy can allow. */
+/** Counts the changes by the action that a policy has to allow. */
 export function countActions(changes: readonly Change[]): ExcludedCounts {
   const counts = new Map<PolicyAction, number>();
   for (const change of changes) {
@@ -186,15 +184,15 @@ function warningsFor(counts: ExcludedCounts, makeWarning: MakeWarning): Diagnost
 const notAllowed: MakeWarning = (action, count) => ({
   severity: "warning",
   code: "excluded-by-policy",
-  message: `${changes(count)} held back: the policy does not allow ${action}`,
-  hint: `Carry out what is left with \`draftsync apply\`, or add ${action} to reconcile.allow in draftsync.yaml.`,
+  message: `${changes(count)} excluded: the policy does not allow ${action}`,
+  hint: `Apply the rest with \`draftsync apply\`, or add ${action} to reconcile.allow in draftsync.yaml.`,
 });
 
 const notAlone: MakeWarning = (action, count) => ({
   severity: "warning",
   code: "excluded-with-dependency",
-  message: `${changes(count)} held back with what must come before: ${action}`,
-  hint: "Nothing is detached before all of a draft is attached, nothing published before all of it is done, and nothing duplicated before it is published.",
+  message: `${changes(count)} excluded with a change it depends on: ${action}`,
+  hint: "A draft detaches files after it attached all of its files, publishes after every other change, and is duplicated after it is published.",
 });
 
 function changes(count: number): string {

@@ -132,8 +132,8 @@ export function excludeUnprotected(all: Differences): Differences {
   const warnings = [...held].map(
     ([draftId, count]): Diagnostic => ({
       severity: "warning",
-      code: "deletes-held-back",
-      message: `draft ${draftId} is still protected in the ledger: ${count} ${count === 1 ? "deletion is" : "deletions are"} held back until its protection is lifted`,
+      code: "deletes-excluded",
+      message: `draft ${draftId} is still protected in the ledger: ${count} ${count === 1 ? "deletion is" : "deletions are"} excluded until the protection is lifted`,
       hint: "Apply this plan, then plan again.",
       address: `drafts/${draftId}`,
     }),

@@ -196,7 +196,7 @@ export function whyNoChanges({ diagnostics, refresh }: PlanView): string {
   const isNarrowed = diagnostics.some(
     ({ code }) => code === "excluded-by-policy" || code === "removed-drafts-excluded",
   );
-  if (isNarrowed) return "Everything that is left is held back.";
+  if (isNarrowed) return "Remaining changes need manual approval.";
   return `${refresh === undefined ? "The ledger agrees" : "What was seen agrees"} with the manifests.`;
 }
 

@@ -10,14 +10,14 @@ import { formatMilliseconds, plural } from "./quantities.ts";
 
 const words: Readonly<Record<ReconcileStatus, string>> = {
   ok: "ok",
-  excluded: "held back by policy",
-  deferred: "left for the next round",
+  excluded: "ok, with changes excluded by policy",
+  deferred: "deferred to the next run",
   stalled: "stalled",
   standby: "standby",
   failing: "failing",
   in_doubt: "in doubt",
   refused: "refused",
-  new_ledger: "waiting for a person to confirm the new ledger",
+  new_ledger: "waiting for confirmation of the new ledger",
   locked: "locked",
   interrupted: "interrupted",
 };
@@ -25,28 +25,28 @@ const words: Readonly<Record<ReconcileStatus, string>> = {
 /** What to do about a status; empty when there is nothing to do. */
 const advice: Readonly<Record<ReconcileStatus, string>> = {
   ok: "",
-  excluded: "`draftsync plan` shows what is held back, `draftsync apply` carries it out.",
+  excluded: "`draftsync plan` shows the excluded changes; `draftsync apply` applies them.",
   deferred: "",
   stalled: "The limit of calls or time is too low for the next change: raise `--max-calls` or `--until`.",
   standby: "",
-  failing: "The output of the round says why; `draftsync history` shows what was sent.",
+  failing: "The output of this run has the error; `draftsync history` lists its API calls.",
   in_doubt:
-    "`draftsync plan` shows it with a ?; settle it with `draftsync resolve` or `draftsync state recover`.",
+    "`draftsync plan` marks it with ?. Settle it with `draftsync resolve`, or run `draftsync state recover`.",
   new_ledger:
-    "Publishes and duplicates are left out. If nothing was published before: `draftsync apply --new-ledger`; else record it with `draftsync resolve`.",
-  refused: "A safety limit refused the plan: `draftsync plan` shows it, and which limit.",
+    "Publishes and duplicates are excluded. If nothing was published before: `draftsync apply --new-ledger`. Otherwise record the products with `draftsync resolve`.",
+  refused: "A safety limit refused the plan; `draftsync plan` names the limit.",
   locked: "",
   interrupted: "",
 };
 
-/** A round as one line of a log, with the moment of its end: `2026-11-21T09:15:00Z ok: 3 done, 4 calls in 1.2 s; …`. */
+/** A reconcile run as one log line with its end time: `2026-11-21T09:15:00Z ok: 3 done, 4 calls in 1.2 s; …`. */
 export function formatReconcile(end: ReconcileResult, { nextAt }: { readonly nextAt?: number } = {}): string {
   const at = timeOf(end.startedAt + end.ms);
   const next = nextAt === undefined ? "" : `; next at ${timeOf(nextAt)}`;
   return `${at} ${words[end.status]}: ${factsOf(end).join(", ")} in ${formatMilliseconds(end.ms)}${next}`;
 }
 
-/** {@link formatReconcile} as an entry of a log. What needs nobody is no result. */
+/** {@link formatReconcile} as a log entry. */
 export function describeReconcile(end: ReconcileResult, next: { readonly nextAt?: number }): LogEntry {
   const { status, workspace, runId, totals, excluded, inDoubt, drift, refreshCalls, ms, code } = end;
   const text = `${formatReconcile(end, next)}\n`;
@@ -54,16 +54,16 @@ export function describeReconcile(end: ReconcileResult, next: { readonly nextAt?
     isSuccess(end) || status === "interrupted" ? "info" : status === "failing" ? "error" : "warning";
   const facts = {
     ...totals,
-    excluded: excluded,
+    excluded,
     in_doubt: inDoubt ?? totals?.in_doubt,
     drift,
-    look_calls: refreshCalls,
+    refresh_calls: refreshCalls,
   };
   const given = Object.entries(facts).filter(([, value]) => value !== undefined);
   return {
     level,
     text,
-    code: code ?? "round",
+    code: code ?? "reconcile_run",
     facts: { workspace, run_id: runId, status, ...Object.fromEntries(given), ms },
   };
 }
@@ -74,24 +74,24 @@ export interface Notification {
   readonly format_version: 1;
   readonly workspace: string;
   readonly status: ReconcileStatus;
-  /** Why it fails: a code, or `unreachable` for an outage of any kind. */
+  /** The reason of a failure: an error code, or `unreachable` for any outage. */
   readonly reason?: string;
-  /** What people knew before; absent the first time. */
+  /** The status of the previous notification; absent the first time. */
   readonly former_status?: ReconcileStatus;
   readonly former_reason?: string;
-  /** When the round ended, ISO 8601, UTC. */
+  /** End of the run, ISO 8601, UTC. */
   readonly at: string;
   readonly totals?: Readonly<Record<string, number>>;
   readonly excluded?: Readonly<Record<string, number>>;
   readonly in_doubt?: number;
-  /** Things that were seen to be otherwise than recorded. */
+  /** Resources that changed outside draftsync. */
   readonly drift?: number;
   readonly code?: string;
 }
 
 /**
- * What people are told of a round. Nothing in it comes from manifests, the service or an error's message: chat systems act
- * on mark-up and mentions, and others than the operators may read along.
+ * The notification of a run. It contains no text from manifests, the service or error messages, because chat systems act
+ * on markup and mentions, and people other than the operators may read it.
  */
 export function makeNotification(end: ReconcileResult, notice: Notice, former?: Notice): Notification {
   const { status, reason } = notice;
@@ -109,7 +109,7 @@ export function makeNotification(end: ReconcileResult, notice: Notice, former?: 
     ...(former?.reason === undefined ? {} : { former_reason: former.reason }),
     at: isoTime(end.startedAt + end.ms),
     ...(totals === undefined ? {} : { totals: { ...totals } }),
-    ...(excluded === undefined ? {} : { excluded: excluded }),
+    ...(excluded === undefined ? {} : { excluded }),
     ...(inDoubt === undefined ? {} : { in_doubt: inDoubt }),
     ...(drift === undefined ? {} : { drift }),
     ...(code === undefined ? {} : { code }),

@@ -35,7 +35,7 @@ describe("explain", () => {
       /"lock-hold" is not an error code {2}\[unknown-code\]\n {2}hint: Did you mean lock-held, /,
     );
     const part = await explain("deletes");
-    expect(part.stderr).toContain("deletes-held-back, too-many-deletes");
+    expect(part.stderr).toContain("deletes-excluded, too-many-deletes");
     expect((await explain("\u001b[31mqqqqqqqq")).stderr).not.toContain("\u001b");
   });
 

@@ -22,7 +22,7 @@ function serve(args: readonly string[] = ["--interval", "1d"], env: Record<strin
     service
       .stderr()
       .match(
-        /^\d{4}-\d\d-\d\dT\S+Z (?:ok|held|left|stalled|standby|failing|in doubt|refused|locked|interrupted).*$/gm,
+        /^\d{4}-\d\d-\d\dT\S+Z (?:ok|deferred|stalled|standby|failing|in doubt|refused|locked|interrupted).*$/gm,
       ) ?? [];
   const round = async (count: number) => {
     await expect.poll(() => rounds().length, { timeout }).toBeGreaterThanOrEqual(count);
@@ -105,9 +105,9 @@ describe("a service", () => {
     await confirmLedger();
     await folder.write(manifest(2, "publish: true\n"));
     const service = serve();
-    expect(await service.round(1)).toContain(" held back by policy: 2 done, 1 held back");
+    expect(await service.round(1)).toContain(" ok, with changes excluded by policy: 2 done, 1 excluded");
     await folder.write(config("reconcile: { allow: [publish], unknown: 1 }\n"));
-    expect(await service.again()).toContain(" held back by policy: 1 held back");
+    expect(await service.again()).toContain(" ok, with changes excluded by policy: 1 excluded");
     expect(service.stderr()).toContain("the config was not taken over; the former one stays\n");
     expect(service.stderr()).toContain('"unknown" is not known');
     await folder.write(config("reconcile: { allow: [publish] }\n"));
@@ -173,8 +173,8 @@ test("a workspace whose next change does not fit into the limit is stalled, and 
     "manifests/a.yaml": "draft: 1\nproduct_files: [{ source: ../a.bin }]\n",
   });
   const service = serve(["--interval", "1d", "--max-calls", "1"]);
-  expect(await service.round(1)).toContain(" stalled: 1 left");
-  expect(service.stderr()).not.toContain(" left for the next round:");
+  expect(await service.round(1)).toContain(" stalled: 1 deferred");
+  expect(service.stderr()).not.toContain(" deferred to the next run:");
   expect((await service.ask("/readyz")).status).toBe(503);
   expect((await service.ask("/metrics")).text).toContain(
     'draftsync_round_status{status="stalled",workspace="w"} 1\n',

@@ -119,7 +119,7 @@ test("a service makes progress with a draft larger than --max-calls, and reports
   await expect.poll(service.stderr, { timeout: 60_000 }).toContain("ok: 30 done, 30 calls");
   service.kill("SIGTERM");
   const { stderr } = await service.ended;
-  expect(stderr.match(/left for the next round: 40 done, \d+ left, 40 calls/g)).toHaveLength(3);
+  expect(stderr.match(/deferred to the next run: 40 done, \d+ deferred, 40 calls/g)).toHaveLength(3);
 });
 
 test("a limit that is too small for the next operation is a warning with numbers", async () => {

@@ -233,9 +233,8 @@ compare(
 );
 const lines = instances.flatMap(
   ({ log }) =>
-    log.match(
-      /^\d{4}-\S+Z (ok|held back|left|stalled|standby|failing|in doubt|refused|locked|interrupted)/gm,
-    ) ?? [],
+    log.match(/^\d{4}-\S+Z (ok|deferred|stalled|standby|failing|in doubt|refused|locked|interrupted)/gm) ??
+    [],
 );
 const rounds = [...added("draftsync_rounds_total", ["status"]).values()].reduce(
   (sum, count) => sum + count,

@@ -1,8 +1,8 @@
 import type { Palette } from "../../report/palette.ts";
 import type { Cli, DefineCommand } from "../cli.ts";
 import { examples } from "../cli.ts";
-import { CliError } from "../runtime/cli-error.ts";
 import type { Ending, ErrorDoc } from "../error-docs.ts";
+import { CliError } from "../runtime/cli-error.ts";
 import { printJson } from "../terminal/print-json.ts";
 
 /** Longer lines are hard to read. */

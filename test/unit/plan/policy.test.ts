@@ -81,11 +81,11 @@ describe("a policy", () => {
     );
     expect(excluded).toEqual({ replace: 1, delete: 2, publish: 4, duplicate: 3, forget: 1 });
     expect(left.diagnostics.map(({ code, message }) => `${code}: ${message}`)).toEqual([
-      "excluded-by-policy: 1 change is held back: the policy does not allow forget",
-      "excluded-by-policy: 1 change is held back: the policy does not allow replace",
-      "excluded-by-policy: 2 changes are held back: the policy does not allow delete",
-      "excluded-by-policy: 3 changes are held back: the policy does not allow duplicate",
-      "excluded-by-policy: 4 changes are held back: the policy does not allow publish",
+      "excluded-by-policy: 1 change is excluded: the policy does not allow forget",
+      "excluded-by-policy: 1 change is excluded: the policy does not allow replace",
+      "excluded-by-policy: 2 changes are excluded: the policy does not allow delete",
+      "excluded-by-policy: 3 changes are excluded: the policy does not allow duplicate",
+      "excluded-by-policy: 4 changes are excluded: the policy does not allow publish",
       "duplicate-forgotten: duplicates/gone is no longer declared; declared again later, it is copied a second time",
       "publish-without-files: drafts/2/product: no file is attached to draft 2 when it is published",
       "publish-without-files: drafts/3/product: no file is attached to draft 3 when it is published",
@@ -103,7 +103,7 @@ describe("a policy", () => {
     ]);
     expect(excluded).toEqual({ delete: 2, publish: 2, duplicate: 1, forget: 1 });
     expect(left.diagnostics.map(({ message }) => message)).toContain(
-      "2 changes are held back with what must come before: publish",
+      "2 changes are excluded with a change it depends on: publish",
     );
   });
 

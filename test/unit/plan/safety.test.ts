@@ -180,7 +180,7 @@ describe("a protected draft", () => {
     const plan = planOf(desiredWith({ drafts }), recorded);
     expect(plan.changes.map(({ action, reason }) => `${action} ${reason}`)).toEqual(["update unprotect"]);
     expect(plan.diagnostics.map(({ code, message }) => `${code}: ${message}`)).toEqual([
-      expect.stringMatching(/^deletes-held-back: draft 1 .* 1 deletion is held back/),
+      expect.stringMatching(/^deletes-excluded: draft 1 .* 1 deletion is excluded/),
     ]);
     expect(checkSafety(plan, recorded, limits)).toEqual([]);
     const next = planOf(desiredWith({ drafts }), recordedWith({ attachments }));

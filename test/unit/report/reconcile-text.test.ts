@@ -35,7 +35,7 @@ describe("the line of a round", () => {
     ],
     [
       { status: "deferred", totals: { ...totals, failed: 0, skipped: 0, deferred: 7 } },
-      "2026-11-21T09:15:01Z left for the next round: 3 done, 7 deferred, 1,205 calls in 1.2 s",
+      "2026-11-21T09:15:01Z deferred to the next run: 3 done, 7 deferred, 1,205 calls in 1.2 s",
     ],
   ] as const)("%j", (parts, line) => {
     expect(formatReconcile(end(parts))).toBe(line);
@@ -70,7 +70,7 @@ describe("the entry of a round in a log", () => {
     ["refused", "warning"],
     ["failing", "error"],
   ] as const)("of a round that is %s weighs as %s", (status, level) => {
-    expect(describeReconcile(end({ status }), {})).toMatchObject({ level, code: "round" });
+    expect(describeReconcile(end({ status }), {})).toMatchObject({ level, code: "reconcile_run" });
   });
 });
 
@@ -80,7 +80,7 @@ describe("a notification", () => {
     expect(makeNotification(round, { status: "in_doubt" }, { status: "ok" })).toEqual({
       text:
         "draftsync: workspace studio-a is in doubt (was ok): 3 done, 1 failed, 1 in doubt, 2 skipped, 2 excluded, 1,205 calls. " +
-        "`draftsync plan` shows it with a ?; settle it with `draftsync resolve` or `draftsync state recover`.",
+        "`draftsync plan` marks it with ?. Settle it with `draftsync resolve`, or run `draftsync state recover`.",
       format_version: 1,
       workspace: "studio-a",
       status: "in_doubt",
