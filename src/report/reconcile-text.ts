@@ -63,7 +63,7 @@ export function describeReconcile(end: ReconcileResult, next: { readonly nextAt?
   return {
     level,
     text,
-    code: code ?? "reconcile_run",
+    code: code ?? "reconcile-run",
     facts: { workspace, run_id: runId, status, ...Object.fromEntries(given), ms },
   };
 }

@@ -70,7 +70,7 @@ describe("the entry of a round in a log", () => {
     ["refused", "warning"],
     ["failing", "error"],
   ] as const)("of a round that is %s weighs as %s", (status, level) => {
-    expect(describeReconcile(end({ status }), {})).toMatchObject({ level, code: "reconcile_run" });
+    expect(describeReconcile(end({ status }), {})).toMatchObject({ level, code: "reconcile-run" });
   });
 });
 
