@@ -62,9 +62,9 @@ export function parseDurationFlag(flag: string, example: string, shortest?: { ms
     if (ms !== undefined && ms >= (shortest?.ms ?? 0)) return ms;
     const wanted = shortest === undefined ? "a duration" : `a duration of ${shortest.text} or more`;
     const fault = /^\d+(\.\d+)?$/.test(text) ? ", which has no unit" : "";
-    throw new CliError(`${flag} takes ${wanted}, not ${text}${fault}`, {
+    throw new CliError(`${flag} must be ${wanted}, not "${text}"${fault}`, {
       code: "invalid-flag",
-      hint: `Write it like ${flag} ${example}: ${durationAdvice(text)}.`,
+      hint: `Use ${flag} ${example}: ${durationAdvice(text)}.`,
     });
   };
 }

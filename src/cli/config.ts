@@ -141,7 +141,7 @@ export async function findRoot(cwd: string): Promise<string | undefined> {
 async function findConfig(cwd: string): Promise<string> {
   const root = await findRoot(cwd);
   if (root !== undefined) return join(root, configName);
-  throw new CliError(`there is no ${configName} in ${cwd} or in a folder above it`, {
+  throw new CliError(`no ${configName} in ${cwd} or its parent folders`, {
     code: "config-missing",
     hint: "Run `draftsync init` to write one, or name one with --config FILE.",
   });
@@ -160,7 +160,7 @@ async function readConfig(file: string): Promise<Uint8Array> {
     return await readFile(file);
   } catch (error) {
     const missing = systemCodeOf(error) === "ENOENT";
-    throw new CliError(missing ? `there is no ${file}` : `${file} cannot be read: ${messageOf(error)}`, {
+    throw new CliError(missing ? `${file} does not exist` : `${file} cannot be read: ${messageOf(error)}`, {
       code: missing ? "config-missing" : "config-unreadable",
       hint: fileHint(error, "Check the path and the permissions of the config."),
       cause: error,
@@ -187,9 +187,9 @@ function compileService(
 /** Checked here and not by the schema, whose errors show the line: it may hold the address. */
 function compileNotify({ url, url_file }: ConfigFile["notify"], root: string): NotifyConfig {
   if (url !== undefined && url_file !== undefined) {
-    throw new CliError("`notify` in the config has `url` and `url_file`", {
+    throw new CliError("`notify` in the config has both `url` and `url_file`", {
       code: "notify-url-twice",
-      hint: "Keep url_file, and write the address into that file and nowhere else.",
+      hint: "Keep url_file, and store the URL in that file only.",
     });
   }
   return {
@@ -206,15 +206,15 @@ function limitsOf({ rate, concurrency, timeout, profile }: RemoteService) {
 function address(text: string): { baseUrl: string; origin: string } {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new CliError(`the service's address is not an http or https URL: ${text}`, {
+    throw new CliError(`the service address is not an http or https URL: ${text}`, {
       code: "base-url-invalid",
-      hint: "Write it like https://api.example.com in service.base_url, DRAFTSYNC_BASE_URL or --base-url.",
+      hint: "Use a URL such as https://api.example.com in service.base_url, DRAFTSYNC_BASE_URL or --base-url.",
     });
   }
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
-    throw new CliError("the service's address may not hold a user, a password, a query or a fragment", {
+    throw new CliError("the service address must not contain a user, a password, a query or a fragment", {
       code: "base-url-invalid",
-      hint: "Give the access key in DRAFTSYNC_API_KEY.",
+      hint: "Set the API key in DRAFTSYNC_API_KEY.",
     });
   }
   const normal = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
@@ -229,18 +229,21 @@ function locate(state: string, folder: string): string {
   }
   const [, scheme] = /^([a-z][a-z0-9+.-]+):\/\//i.exec(state) ?? [];
   if (scheme === undefined) return resolve(folder, state);
-  throw new CliError(`the ledger cannot be kept in ${scheme}: it is a SQLite file or a PostgreSQL database`, {
-    code: "state-unsupported",
-    hint: "Write a path, such as .draftsync/state.db, or postgres://user@host/database in `state`, DRAFTSYNC_STATE or --state.",
-  });
+  throw new CliError(
+    `${scheme} is not supported for the ledger, which is a SQLite file or a PostgreSQL database`,
+    {
+      code: "state-unsupported",
+      hint: "Use a path such as .draftsync/state.db, or postgres://user@host/database, in `state`, DRAFTSYNC_STATE or --state.",
+    },
+  );
 }
 
 /** The config is in version control: a password has no place in it. */
 function recordedLocation(state: string, root: string): string {
   if (isPostgresLocation(state) && parsePostgresLocation(state).password !== undefined) {
-    throw new CliError("`state` in the config may not hold a password", {
+    throw new CliError("`state` in the config must not contain a password", {
       code: "state-password",
-      hint: "Write postgres://user@host/database there, and give the password in PGPASSWORD or the password file (~/.pgpass), or the whole location in DRAFTSYNC_STATE. A password that was committed should be changed.",
+      hint: "Write postgres://user@host/database there. Set the password in PGPASSWORD or the password file (~/.pgpass), or the whole location in DRAFTSYNC_STATE. A password that was committed should be changed.",
     });
   }
   return locate(state, root);

@@ -47,14 +47,14 @@ export async function runDoctor(cli: Cli, flags: DoctorFlags): Promise<void> {
 function targetOf({ draft, file, kind }: DoctorFlags): FileTarget | undefined {
   if (draft === undefined && file === undefined) return undefined;
   if (draft !== undefined && file !== undefined) return { draftId: draft, kind, fileId: file };
-  throw new CliError("--draft and --file come together", {
+  throw new CliError("--draft and --file must be used together", {
     code: "invalid-flag",
-    hint: "Name the draft and a file that is attached to it: --draft 48213 --file 9900011",
+    hint: "Name a draft and a file that is attached to it: --draft 48213 --file 9900011",
   });
 }
 
 function needsWorkspace(): CliError {
-  return new CliError("probing needs a config: what is sent is written down in its ledger first", {
+  return new CliError("--draft and --file need a config, because its ledger records probes", {
     code: "config-missing",
     hint: "Run `draftsync init` to write one, or name one with --config FILE.",
   });

@@ -58,9 +58,9 @@ function currentFolder(): string {
   try {
     return process.cwd();
   } catch (error) {
-    throw new CliError("the folder this was started in is gone", {
+    throw new CliError("the working directory does not exist any more", {
       code: "no-folder",
-      hint: "Change to a folder that exists.",
+      hint: "Change to an existing folder.",
       cause: error,
     });
   }

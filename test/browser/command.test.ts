@@ -53,8 +53,8 @@ test("pictures are shown when they are small, whole and what they say", async ()
   expect(await picturesOf(stdout)).toEqual({
     "ok.png": 1,
     "later.png": 1,
-    "renamed.png": "Picture not shown: it is no PNG, JPEG, GIF or WebP.",
-    "large.png": "Picture not shown: 200.1 kB, and 200.0 kB is the most that is shown.",
+    "renamed.png": "Picture not shown: it is not a PNG, JPEG, GIF or WebP image.",
+    "large.png": "Picture not shown: 200.1 kB, above the limit of 200.0 kB.",
     "vector.svg": undefined,
   });
 });
@@ -66,13 +66,13 @@ test("a saved plan shows those that still are what was planned, and none from ou
   await symlink(join(outside.path, "ok.png"), join(folder.path, "manifests/ok.png"));
   const pictures = await picturesOf((await run("show", "plan.json", "--format", "html")).stdout);
   expect(pictures).toMatchObject({
-    "ok.png": "Picture not shown: it is outside of the workspace.",
-    "later.png": "Picture not shown: the file is not the one of the plan.",
+    "ok.png": "Picture not shown: it is outside the workspace.",
+    "later.png": "Picture not shown: the file differs from the plan.",
   });
   await outside.write({ "plan.json": await folder.read("plan.json") });
   const elsewhere = await draftsync(["show", "plan.json", "--format", "html"], { cwd: outside.path });
   expect(await picturesOf(elsewhere.stdout)).toMatchObject({
-    "ok.png": "Picture not shown: the workspace is not here.",
+    "ok.png": "Picture not shown: the workspace was not found.",
   });
   // A link that leads nowhere would be an error for the commands of the next test.
   await rm(join(folder.path, "manifests/ok.png"));

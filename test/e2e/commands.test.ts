@@ -51,14 +51,14 @@ describe("usage", () => {
     { args: ["plan", "--format", "yaml"], says: "Allowed choices are text, json" },
     { args: ["state", "lst"], says: "Did you mean list?" },
     { args: ["help", "aply"], says: "Did you mean apply?" },
-    { args: ["help", "nope"], says: "There are: init, validate, plan," },
+    { args: ["help", "nope"], says: "Commands: init, validate, plan," },
     { args: ["help", "state", "lst"], says: "Did you mean list?" },
-    { args: ["help", "plan", "more"], says: "It has no subcommands." },
+    { args: ["help", "plan", "more"], says: "This command has no subcommands." },
     { args: ["state", "help", "exprt"], says: "Did you mean export?" },
     { args: ["show"], says: "missing required argument" },
-    { args: ["sandbox", "--rate", "ten"], says: "Write it like 10/1s" },
+    { args: ["sandbox", "--rate", "ten"], says: "Use a rate such as 10/1s" },
     { args: ["products", "get", "07"], says: "A product id is a plain number" },
-    { args: ["apply", "--max-deletes", "many"], says: "--max-deletes takes a number from 0 to 100" },
+    { args: ["apply", "--max-deletes", "many"], says: "--max-deletes must be a number from 0 to 100" },
     { args: ["export"], says: "unknown command 'export'\n(Did you mean state export?)" },
     { args: ["status"], says: "unknown command 'status'\n(Did you mean plan?)" },
     { args: ["reconsile"], says: "Did you mean reconcile?" },
@@ -193,7 +193,7 @@ describe("state", () => {
     });
   });
 
-  test("an address that nothing is recorded at is an error", async () => {
+  test("an address that the ledger has no resource at is an error", async () => {
     expect(await run("state", "show", "drafts/8")).toMatchObject({ code: 1 });
   });
 });
@@ -240,7 +240,7 @@ describe("sandbox", () => {
         cwd: folder.path,
       },
     );
-    await expect.poll(() => running.stderr(), { timeout: 10_000 }).toContain("The sandbox listens");
+    await expect.poll(() => running.stderr(), { timeout: 10_000 }).toContain("The sandbox is running");
     const url = running.stdout().trim();
     const headers = {
       accept: "application/vnd.api+json; com.service.api.version=1",
@@ -280,6 +280,6 @@ test.each([
 ])("$flag without a unit says so", async ({ args, flag, example }) => {
   const { code, stderr } = await draftsync(args, { cwd: "/" });
   expect(code).toBe(1);
-  expect(stderr).toContain(", not 300, which has no unit");
-  expect(stderr).toContain(`Write it like ${flag} ${example}: 300s, or with another unit (ms, m, h, d).`);
+  expect(stderr).toContain(', not "300", which has no unit');
+  expect(stderr).toContain(`Use ${flag} ${example}: 300s, or with another unit (ms, m, h, d).`);
 });

@@ -139,9 +139,9 @@ describe("init", () => {
   test("leaves nothing when it is interrupted between two questions", async () => {
     const child = await startOnScreen(["init"], { cwd: empty.path, columns: 100 });
     const asks = (question: string) => child.until((lines) => lines.some((line) => line.includes(question)));
-    await asks("Name of the workspace");
+    await asks("Workspace name");
     child.type("shop\r");
-    await asks("Address of the service");
+    await asks("Service address");
     child.type("\u0003");
     expect(await child.ended, child.written()).not.toBe(0);
     expect(child.written()).toContain("nothing was written");

@@ -51,10 +51,13 @@ describe("--format markdown", () => {
   });
 
   test.each([
-    { args: ["--max-chars", "5000"], message: "--max-chars is for --format markdown, not for text" },
-    { args: ["--format", "json", "--max-chars", "5000"], message: "not for json" },
-    { args: ["--format", "markdown", "--max-chars", "100"], message: "a whole number from 4000 on, not 100" },
-    { args: ["--format", "markdown", "--max-chars", "many"], message: "not many" },
+    { args: ["--max-chars", "5000"], message: "--max-chars needs --format markdown, not text" },
+    { args: ["--format", "json", "--max-chars", "5000"], message: "needs --format markdown, not json" },
+    {
+      args: ["--format", "markdown", "--max-chars", "100"],
+      message: 'an integer of at least 4000, not "100"',
+    },
+    { args: ["--format", "markdown", "--max-chars", "many"], message: 'not "many"' },
   ])("$args is an error", async ({ args, message }) => {
     for (const command of [["plan"], ["show", "plan.json"]]) {
       const { code, stdout, stderr } = await run(...command, ...args);

@@ -45,7 +45,7 @@ describe("a service as the document has it", () => {
     expect({ code, calls: view.calls, settings: view.settings }).toEqual({ code: 0, calls: 6, settings: {} });
     expect(arrivals.map(({ method }) => method)).toEqual(Array.from({ length: 6 }, () => "GET"));
     expect(stderr).toContain("at most 6 calls that only read");
-    expect(stderr).toContain("There was no ledger; a new one is at");
+    expect(stderr).toContain("Created a new ledger at");
   });
 
   test("a key of our own making is sent once, and the real one is no part of it", async () => {

@@ -47,7 +47,7 @@ describe("each failure has its own sentence and says what to do", () => {
   test("no key", async () => {
     const { code, stderr } = await apply(sandbox.url, {});
     expect(code).toBe(1);
-    expect(stderr).toContain("no access key: DRAFTSYNC_API_KEY is not set");
+    expect(stderr).toContain("no API key: DRAFTSYNC_API_KEY is not set");
     expect(stderr).toMatch(/hint: .*service\.api_key_file/);
   });
 

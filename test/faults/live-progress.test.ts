@@ -147,7 +147,7 @@ describe("ended early", () => {
     screen.kill("SIGUSR2");
     expect(await screen.ended).toBe(1);
     expectInOrder(screen);
-    expect(screen.lines().join("\n")).toContain("error: this should not have happened: boom  [defect]");
+    expect(screen.lines().join("\n")).toContain("error: internal error: boom  [defect]");
   });
 
   test("Ctrl-Z takes the lines away until it goes on", async () => {

@@ -72,6 +72,6 @@ test("reconcile waits for lock_wait without the flag", async () => {
 test("a timeout that is not a duration is refused before anything is read", async () => {
   expect(await apply("--lock-timeout", "10")).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("--lock-timeout takes a duration, not 10"),
+    stderr: expect.stringContaining('--lock-timeout must be a duration, not "10"'),
   });
 });

@@ -44,7 +44,7 @@ const objects = (text: string): Record<string, unknown>[] =>
 
 test("--json tells calls, storage, waits, uploads and failures, each as it is documented", async () => {
   const { code, stdout, stderr } = await run("apply", "--auto-approve", "--json");
-  expect([code, stderr]).toEqual([3, expect.stringMatching(/^There was no ledger.*\s+$/)]);
+  expect([code, stderr]).toEqual([3, expect.stringMatching(/^Created a new ledger.*\s+$/)]);
   const events = parseEvents(stdout);
   expect(new Set(events.map(({ type }) => type))).toEqual(
     new Set([

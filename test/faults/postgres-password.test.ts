@@ -34,7 +34,7 @@ async function writeLine(name: string, password: string, mode = 0o600): Promise<
   await chmod(join(folder.path, name), mode);
 }
 
-const nothing = /^note: there is no ledger at postgres:.* yet\n\nNothing is recorded\.\n$/;
+const nothing = /^note: there is no ledger at postgres:.* yet\n\nThe ledger has no resources\.\n$/;
 
 test.each([
   ["~/.pgpass", ".pgpass", {}],

@@ -43,7 +43,7 @@ describe("without a ledger", () => {
     await run(["plan", "--out", "plan.json"]);
     expect(JSON.parse(await folder.read("plan.json")).base).toMatchObject({ lineage: "", serial: 0 });
     const applied = await run(["apply", "plan.json", "--auto-approve"]);
-    expect(applied.stderr).toMatch(/^There was no ledger; a new one is at .*state\.db\n/);
+    expect(applied.stderr).toMatch(/^Created a new ledger at .*state\.db\n/);
     expect(applied.code).toBe(0);
     const again = await run(["apply", "plan.json", "--auto-approve"]);
     expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining("Nothing to do") });

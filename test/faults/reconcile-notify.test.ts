@@ -95,7 +95,7 @@ describe("the webhook is told", () => {
       const { code, stderr } = await round();
       expect(code).toBe(0);
       expect(stderr).toContain(
-        `warning: the webhook at ${webhook.url} was not told: it answered ${status}\n`,
+        `warning: the webhook notification to ${webhook.url} failed: status ${status}\n`,
       );
     }
     webhook.status = 200;
@@ -152,7 +152,7 @@ describe("the address of the webhook", () => {
     await folder.write(bad);
     const { code, stderr } = await round();
     expect(code).toBe(1);
-    expect(stderr).toContain(`warning: the webhook at ${webhook.url} was not told: ECONNREFUSED\n`);
+    expect(stderr).toContain(`warning: the webhook notification to ${webhook.url} failed: ECONNREFUSED\n`);
   });
 
   test.each([

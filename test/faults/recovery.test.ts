@@ -93,7 +93,7 @@ describe("a ledger that is gone in the middle of an apply", () => {
       const { code, stderr } = await run(...args);
       // There is no ledger to be exported any more.
       expect(code).toBe(args[1] === "export" ? 1 : 0);
-      expect(stderr).toContain("note: the outcome of a call waits to be taken into the ledger");
+      expect(stderr).toContain("note: a recovery file has not been replayed: ");
     }
     const another = await run("state", "recover");
     expect(another).toMatchObject({
@@ -148,7 +148,7 @@ describe("a ledger that is gone in the middle of an apply", () => {
     await cp(inFolder("kept.json"), inFolder(file));
     expect((await run("plan")).code).toBe(4);
     const again = await run("state", "recover");
-    expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining("the ledger held it already") });
+    expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining("already recorded") });
     await expectNothingLeft();
     const { operations } = JSON.parse((await run("state", "export")).stdout);
     expect(operations).toMatchObject([{ address: "drafts/1/product_files/1", outcome: "done" }]);
@@ -192,7 +192,7 @@ describe("a lock that is lost", () => {
 
   test.each([
     { prefer: "outcome", says: "recorded", plan: "No changes." },
-    { prefer: "ledger", says: "noted, and nothing recorded", plan: "1 to publish" },
+    { prefer: "ledger", says: "dropped, because the ledger was preferred", plan: "1 to publish" },
   ])(
     "and a person who settled it otherwise meanwhile: neither wins until --prefer $prefer says so",
     async ({ prefer, says, plan }) => {
@@ -261,7 +261,7 @@ test("an interrupt that ends the process while the ledger hangs leaves a recover
   holder.kill("SIGINT");
   await expect.poll(holder.stderr, { timeout: 60_000 }).toContain("Waiting up to 5 s");
   holder.kill("SIGINT");
-  await expect.poll(holder.stderr, { timeout: 60_000 }).toContain("Cutting off requests in flight.");
+  await expect.poll(holder.stderr, { timeout: 60_000 }).toContain("Aborting requests in flight.");
   holder.kill("SIGINT");
   expect((await holder.ended).code).toBe(130);
   database.exec("rollback");

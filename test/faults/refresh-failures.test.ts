@@ -63,7 +63,7 @@ describe("what could not be read is neither there nor gone", () => {
     for (const args of [["plan"], ["apply", "--auto-approve"]]) {
       const { code, stdout, stderr } = await run(...args);
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-      expect(stderr).toContain("the service could not be looked at");
+      expect(stderr).toContain("the service could not be checked");
       expect(stderr).toContain("the service does not accept the key (401)");
       expect(stderr).toContain("Check DRAFTSYNC_API_KEY");
       expect(stderr).toContain("--refresh none");
@@ -81,8 +81,8 @@ describe("what could not be read is neither there nor gone", () => {
     running.kill("SIGINT");
     const { code, stderr } = await running.ended;
     expect(code).toBe(130);
-    expect(stderr).toContain("did not end within 5 s: cutting them off.");
-    expect(stderr).toContain("interrupted while looking at the service; nothing was changed");
+    expect(stderr).toContain("did not complete within 5 s: aborting them.");
+    expect(stderr).toContain("interrupted while checking the service; nothing was changed");
     expect(proxy.seen).toHaveLength(3);
     expect(await ledger()).toEqual(before);
     expect((await run("lock", "status")).stdout).toBe("Not locked.\n");

@@ -22,7 +22,7 @@ beforeAll(async () => {
   folder = await makeFolder();
   await cp(`${repository}examples/rehearsal`, folder.path, { recursive: true });
   sandbox = startDraftsync(argumentsOf(server.replace("4010", "0")), { cwd: folder.path });
-  await vi.waitFor(() => expect(sandbox.stderr()).toContain("The sandbox listens"), 20_000);
+  await vi.waitFor(() => expect(sandbox.stderr()).toContain("The sandbox is running"), 20_000);
   const config = await folder.read("draftsync.yaml");
   await folder.write({
     "draftsync.yaml": config.replace("http://127.0.0.1:4010", sandbox.stdout().trim()),

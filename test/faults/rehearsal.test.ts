@@ -85,7 +85,7 @@ describe("a rehearsal of every fault", () => {
       ]),
       options,
     );
-    await vi.waitFor(() => expect(sandbox.stderr()).toContain("The sandbox listens"), 20_000);
+    await vi.waitFor(() => expect(sandbox.stderr()).toContain("The sandbox is running"), 20_000);
     await folder.write({
       "draftsync.yaml": `version: 1
 workspace: rehearsal

@@ -114,7 +114,7 @@ describe("drift", () => {
     expect(markdown.split("\n", 2)).toEqual(["<!-- draftsync:drift workspace=w -->", "### Drift: 2 in `w`"]);
     expect(markdown).toMatch(/^Checked \d+ resources \(\d+ API calls\)\./m);
     expect((await run("drift", "--max-chars", "5000")).stderr).toContain(
-      "--max-chars is for --format markdown",
+      "--max-chars needs --format markdown",
     );
     expect(markdown).toContain('``"`\\|@all"``');
   });
@@ -191,13 +191,13 @@ Imported: 2 adopted, 1 not there. 3 calls; nothing was changed at the service.
   });
 
   test.each([
-    [["import"], "nothing was named"],
-    [["import", "--all", `${files}/11`], "--all takes no addresses"],
-    [["import", "drafts/1"], "drafts/1: this is not the address of a file"],
-    [["import", "drafts/1/product_files/source:x.glb"], "no manifest asks for it"],
-    [["import", "drafts/1/product=abc"], "is not an id"],
-    [["import", "drafts/2/product=5"], "no manifest asks for a publication"],
-    [["import", "drafts/1/product_files/11=12"], "it holds another id than 12"],
+    [["import"], "no address to import was given"],
+    [["import", "--all", `${files}/11`], "--all cannot be combined with addresses"],
+    [["import", "drafts/1"], "drafts/1: not the address of a file"],
+    [["import", "drafts/1/product_files/source:x.glb"], "no manifest declares it"],
+    [["import", "drafts/1/product=abc"], "is not a valid id"],
+    [["import", "drafts/2/product=5"], "no manifest publishes this draft"],
+    [["import", "drafts/1/product_files/11=12"], "the address contains another id than 12"],
     [["import", "--file", "nowhere.txt"], "the list of addresses cannot be read"],
   ])("%j says what is wrong, before any call", async (args, words) => {
     const seen = await arriving(async () => {

@@ -49,8 +49,8 @@ describe("history", () => {
   });
 
   test("says whether there is no run at all, or none of those that were asked for", async () => {
-    expect((await run("history", "--run", "none")).stderr).toBe("Nothing of that is in the history.\n");
-    expect((await run("history", "--state", "other.db")).stderr).toContain("There is no run yet.\n");
+    expect((await run("history", "--run", "none")).stderr).toBe("No matching runs.\n");
+    expect((await run("history", "--state", "other.db")).stderr).toContain("No runs yet.\n");
   });
 
   test("narrows by address, run, time, outcome and number", async () => {
@@ -69,8 +69,8 @@ describe("history", () => {
   });
 
   test.each([
-    [["--limit", "0"], "--limit takes a whole number"],
-    [["--since", "soon"], "--since takes a duration or a point in time"],
+    [["--limit", "0"], "--limit must be a positive integer"],
+    [["--since", "soon"], "--since must be a duration or a time"],
     [["--outcome", "lost"], "Allowed choices"],
   ])("%j is an error that says what is allowed", async (args, message) => {
     expect(await run("history", ...args)).toMatchObject({
@@ -109,7 +109,7 @@ describe("state rm and mv", () => {
       stderr: expect.stringContaining("[approval-needed]"),
     });
     expect(await run("state", "rm", file, "--auto-approve")).toMatchObject({ code: 0 });
-    expect((await run("state", "show", file)).stdout).toContain("Nothing is recorded any more.");
+    expect((await run("state", "show", file)).stdout).toContain("The ledger has no record any more.");
     expect(await run("apply", "--auto-approve")).toMatchObject({ code: 0 });
     expect((await run("state", "show", file)).stdout).toContain("attachment, confirmed by patch");
     const commands = (await historyOf()).map(({ command }: { command: string }) => command);
@@ -117,9 +117,12 @@ describe("state rm and mv", () => {
   });
 
   test.each([
-    [["rm", "drafts/1/product", "--auto-approve"], "would be published again"],
-    [["rm", "drafts/9/product_files/1", "--auto-approve"], "nothing is recorded at drafts/9/product_files/1"],
-    [["mv", "drafts/9/product_files/1", file], "nothing is recorded at drafts/9/product_files/1"],
+    [["rm", "drafts/1/product", "--auto-approve"], "would publish it again"],
+    [
+      ["rm", "drafts/9/product_files/1", "--auto-approve"],
+      "the ledger has no resource at drafts/9/product_files/1",
+    ],
+    [["mv", "drafts/9/product_files/1", file], "the ledger has no resource at drafts/9/product_files/1"],
     [["mv", file, "drafts/2/product_files/11"], "no address for file 11 in product_files of draft 1"],
   ])("state %j is refused, and nothing is changed", async (args, message) => {
     const before = (await run("state", "export")).stdout;

@@ -105,7 +105,7 @@ describe("a new ledger", () => {
       const has = (text: string) => screen.until((lines) => lines.join("\n").includes(text));
       await has("anything else leaves publishes");
       screen.type(`${answer}\r`);
-      await has("Carry out these changes?");
+      await has("Apply these changes?");
       screen.type("yes\r");
       return screen.ended;
     };

@@ -108,11 +108,11 @@ describe("a service", () => {
     expect(await service.round(1)).toContain(" ok, with changes excluded by policy: 2 done, 1 excluded");
     await folder.write(config("reconcile: { allow: [publish], unknown: 1 }\n"));
     expect(await service.again()).toContain(" ok, with changes excluded by policy: 1 excluded");
-    expect(service.stderr()).toContain("the config was not taken over; the former one stays\n");
+    expect(service.stderr()).toContain("the changed config has errors; the previous config stays in use\n");
     expect(service.stderr()).toContain('"unknown" is not known');
     await folder.write(config("reconcile: { allow: [publish] }\n"));
     expect(await service.again()).toContain(" ok: 1 done, 2 calls");
-    expect(service.stderr()).toContain("the config was read again: ");
+    expect(service.stderr()).toContain("reloaded the config: ");
     expect(sandbox.state().products).toHaveLength(1);
   });
 

@@ -227,7 +227,7 @@ describe("--metrics-file", () => {
   test("that cannot be written is a warning", async () => {
     const { code, stderr } = await reconcile("--metrics-file", "nowhere/m.prom");
     expect(code).toBe(0);
-    expect(stderr).toContain("warning: the metrics cannot be written: ");
+    expect(stderr).toContain("warning: the metrics file cannot be written: ");
   });
 });
 
@@ -243,13 +243,13 @@ test("--json writes the events of the round and nothing else", async () => {
 });
 
 test.each([
-  [["--interval", "0s"], "--interval takes a duration of a second or more, not 0s"],
-  [["--interval", "15"], "--interval takes a duration of a second or more, not 15"],
-  [["--listen", "127.0.0.1:0"], "there is no --interval"],
-  [["--interval", "1m", "--listen", "9090"], "--listen takes an address and a port, not 9090"],
-  [["--interval", "1m", "--until", "18:30"], "with --interval, --until takes a duration, not 18:30"],
-  [["--until", "yesterday"], "--until takes a time, not yesterday"],
-  [["--max-calls", "0"], "--max-calls takes a whole number above 0"],
+  [["--interval", "0s"], '--interval must be a duration of a second or more, not "0s"'],
+  [["--interval", "15"], '--interval must be a duration of a second or more, not "15"'],
+  [["--listen", "127.0.0.1:0"], "--listen needs --interval"],
+  [["--interval", "1m", "--listen", "9090"], '--listen must be an address and a port, not "9090"'],
+  [["--interval", "1m", "--until", "18:30"], 'with --interval, --until must be a duration, not "18:30"'],
+  [["--until", "yesterday"], '--until must be a time, not "yesterday"'],
+  [["--max-calls", "0"], "--max-calls must be a positive integer"],
 ])("%j is refused before anything is read", async (args, message) => {
   expect(await reconcile(...args)).toMatchObject({ code: 1, stderr: expect.stringContaining(message) });
   expect(proxy.seen).toEqual([]);

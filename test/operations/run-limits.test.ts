@@ -133,8 +133,8 @@ test("a limit that is too small for the next operation is a warning with numbers
 });
 
 test.each([
-  [["--max-calls", "0"], "--max-calls takes a whole number above 0, not 0"],
-  [["--until", "yesterday"], "--until takes a time, not yesterday"],
+  [["--max-calls", "0"], '--max-calls must be a positive integer, not "0"'],
+  [["--until", "yesterday"], '--until must be a time, not "yesterday"'],
 ])("rejects %j before anything is read", async (args, message) => {
   expect(await apply(...args)).toMatchObject({ code: 1, stderr: expect.stringContaining(message) });
 });

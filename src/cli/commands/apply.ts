@@ -61,9 +61,9 @@ export const defineApply: DefineCommand = (program, cli) => {
 function parsePercent(text: string): number {
   const percent = Number(text);
   if (text.trim() !== "" && percent >= 0 && percent <= 100) return percent;
-  throw new CliError(`--max-deletes takes a number from 0 to 100, not ${text}`, {
+  throw new CliError(`--max-deletes must be a number from 0 to 100, not "${text}"`, {
     code: "invalid-flag",
-    hint: "Write it like --max-deletes 60.",
+    hint: "Use --max-deletes 60.",
   });
 }
 
@@ -184,9 +184,9 @@ async function prepareSaved(
   const unfit =
     flags.target !== undefined ? "--target" : flags.refresh !== undefined ? "--refresh" : undefined;
   if (unfit !== undefined) {
-    throw new CliError(`a saved plan is applied as it is: ${unfit} has no say in it`, {
+    throw new CliError(`${unfit} cannot be used with a saved plan`, {
       code: "invalid-flag",
-      hint: `Give ${unfit} to \`draftsync plan --out FILE\`.`,
+      hint: `Pass ${unfit} to \`draftsync plan --out FILE\` instead.`,
     });
   }
   const whole = await loadSavedPlan(cli, file);
@@ -218,9 +218,9 @@ function consentTo(
 }
 
 function questionFor({ removed_drafts: removed }: Plan): string {
-  if (removed.length === 0) return "\nCarry out these changes?";
+  if (removed.length === 0) return "\nApply these changes?";
   const drafts = removed.length === 1 ? "1 draft" : `${removed.length} drafts`;
-  return `\nCarry out these changes, and delete the files of ${drafts} no longer declared?`;
+  return `\nApply these changes, and delete the files of ${drafts} that are no longer declared?`;
 }
 
 interface Refusing {

@@ -50,7 +50,7 @@ export const defineDoctor: DefineCommand = (program, cli) => {
 
 function parseNumber(text: string): number {
   const id = parseId(text);
-  if (id === undefined) throw new InvalidArgumentError("An id is a plain number, such as 48213.");
+  if (id === undefined) throw new InvalidArgumentError("An id is a number, such as 48213.");
   return id;
 }
 

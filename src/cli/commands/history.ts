@@ -76,14 +76,14 @@ async function runHistory(cli: Cli, address: string | undefined, flags: HistoryF
   cli.terminal.out(formatHistory(runs, cli.terminal.paintOut));
   if (runs.length > 0) return;
   const isNarrow = [flags.run, flags.since, flags.outcome, address].some((each) => each !== undefined);
-  cli.terminal.err(isNarrow ? "Nothing of that is in the history.\n" : "There is no run yet.\n");
+  cli.terminal.err(isNarrow ? "No matching runs.\n" : "No runs yet.\n");
 }
 
 function parseLimit(text: string): number {
   if (/^\d{1,9}$/.test(text) && Number(text) > 0) return Number(text);
-  throw new CliError(`--limit takes a whole number above 0, not ${text}`, {
+  throw new CliError(`--limit must be a positive integer, not "${text}"`, {
     code: "invalid-flag",
-    hint: "Write it like --limit 50.",
+    hint: "Use --limit 50.",
   });
 }
 
@@ -92,8 +92,8 @@ function parseSince(text: string, now: number): number {
   if (ago !== undefined) return now - ago;
   const at = /^\d{4}-\d{2}-\d{2}(T.*)?$/.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(at)) return at;
-  throw new CliError(`--since takes a duration or a point in time, not ${text}`, {
+  throw new CliError(`--since must be a duration or a time, not "${text}"`, {
     code: "invalid-flag",
-    hint: "Write it like --since 7d, --since 2026-11-21, or --since 2026-11-21T18:30:00Z.",
+    hint: "Use --since 7d, --since 2026-11-21, or --since 2026-11-21T18:30:00Z.",
   });
 }

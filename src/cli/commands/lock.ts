@@ -64,7 +64,7 @@ async function runRelease(cli: Cli, id: string, flags: ReleaseFlags): Promise<vo
     const approved = await approve(cli, {
       given: flags.autoApprove,
       before: formatLock(lock, cli.terminal.paintErr),
-      question: "Take it from them? What they have sent and not recorded is then in doubt.",
+      question: "Release this lock? Calls that its holder sent but did not record will be in doubt.",
       to: "to release the lock",
       declined: "Not released.",
     });
@@ -76,15 +76,15 @@ async function runRelease(cli: Cli, id: string, flags: ReleaseFlags): Promise<vo
 }
 
 function notHeld(id: string): CliError {
-  return new CliError(`the lock ${id} is not held any more; nothing was changed`, {
+  return new CliError(`lock ${id} is not held any more; nothing was changed`, {
     code: "lock-not-held",
-    hint: "`draftsync lock status` shows whether another one is.",
+    hint: "`draftsync lock status` shows the current lock.",
   });
 }
 
 function heldAsAnother(id: string, lock: HeldLock): CliError {
-  return new CliError(`the lock that is held is ${lock.id}, not ${id}; nothing was changed`, {
+  return new CliError(`the current lock is ${lock.id}, not ${id}; nothing was changed`, {
     code: "lock-not-held",
-    hint: "`draftsync lock status` shows who holds it.",
+    hint: "`draftsync lock status` shows its holder.",
   });
 }

@@ -95,9 +95,9 @@ async function savePlan({ terminal, cwd }: Cli, plan: Plan, out: string): Promis
   } catch (error) {
     throw new CliError(`the plan cannot be saved: ${messageOf(error)}`, {
       code: "plan-not-saved",
-      hint: "Name a file in a folder that exists and can be written to.",
+      hint: "Name a file in a writable folder.",
       cause: error,
     });
   }
-  terminal.err(`Saved. To carry out exactly this plan: draftsync apply ${out}\n`);
+  terminal.err(`Saved. To apply exactly this plan: draftsync apply ${out}\n`);
 }

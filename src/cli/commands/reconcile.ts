@@ -41,9 +41,9 @@ async function runReconcile(cli: Cli, flags: ReconcileFlags): Promise<void> {
     return serve(cli, { ...flags, interval: flags.interval });
   }
   if (flags.listen !== undefined) {
-    throw new CliError("--listen is for a process that stays, and there is no --interval", {
+    throw new CliError("--listen needs --interval", {
       code: "invalid-flag",
-      hint: "Add --interval 15m, or write a file for a textfile collector with --metrics-file.",
+      hint: "Add --interval 15m, or write metrics to a file with --metrics-file.",
     });
   }
   const { reconcileOnce } = await import("../reconcile/once.ts");

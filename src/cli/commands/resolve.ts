@@ -90,7 +90,7 @@ async function recordEarlier(
 function nothingInDoubt(address: string): CliError {
   return new CliError(`nothing is in doubt at ${address}`, {
     code: "nothing-in-doubt",
-    hint: "`draftsync plan` shows with `?` what is in doubt. To record a product made before this ledger: --product-id ID.",
+    hint: "`draftsync plan` marks operations in doubt with `?`. To record a product made before this ledger: --product-id ID.",
   });
 }
 
@@ -100,7 +100,7 @@ function flagged({ productId, done, notDone }: ResolveFlags): Resolution | undef
   if (said > 1) {
     throw new CliError("--product-id, --done and --not-done exclude each other", {
       code: "invalid-flag",
-      hint: "Say one of them.",
+      hint: "Pass one of them.",
     });
   }
   if (productId !== undefined) return { type: "product", productId };
@@ -110,7 +110,7 @@ function flagged({ productId, done, notDone }: ResolveFlags): Resolution | undef
 
 async function ask({ terminal, signal }: Cli, operation: RecordedOperation): Promise<Resolution> {
   if (!terminal.interactive) {
-    throw new CliError("it must be said what became of it: --product-id ID, --done or --not-done", {
+    throw new CliError("the result is missing: pass --product-id ID, --done or --not-done", {
       code: "resolution-needed",
       hint: "`draftsync resolve --help` has examples.",
     });
@@ -121,7 +121,7 @@ async function ask({ terminal, signal }: Cli, operation: RecordedOperation): Pro
   const text = `${request} was sent at ${isoTime(operation.startedAt)}.\n`;
   terminal.log({ level: "info", text, isResult: true });
   const answer = await terminal.ask(
-    product ? "Id of the product that it made, or `no` if it made none: " : "Did it take effect? [yes/no]: ",
+    product ? "Id of the created product, or `no` if there is none: " : "Did it take effect? [yes/no]: ",
     signal,
   );
   const word = answer?.trim() ?? "";
@@ -150,10 +150,10 @@ async function checkProduct(
     return (await workspace.ledger()).bind({ origin: settings.origin, workspace: name });
   }
   throw new CliError(
-    `product ${productId} is of draft ${told}, not of draft ${draftId}; nothing was settled`,
+    `product ${productId} belongs to draft ${told}, not to draft ${draftId}; nothing was settled`,
     {
       code: "product-of-another-draft",
-      hint: "Check the product id at the service again.",
+      hint: "Look up the product id at the service again.",
     },
   );
 }
@@ -171,7 +171,7 @@ function memberOf(value: unknown, name: string): unknown {
 function told(resolution: Resolution): string {
   switch (resolution.type) {
     case "product":
-      return `it made product ${resolution.productId}`;
+      return `it created product ${resolution.productId}`;
     case "done":
       return "it took effect";
     case "not_done":

@@ -96,12 +96,12 @@ async function runSandbox({ cwd, terminal, signal }: Cli, flags: SandboxFlags): 
   const sandbox = await startSandbox(options);
   terminal.out(`${sandbox.url}\n`);
   terminal.err(
-    `The sandbox listens. In another terminal:\n` +
+    `The sandbox is running. In another terminal:\n` +
       `  DRAFTSYNC_API_KEY=${flags.key} draftsync plan --base-url ${sandbox.url}\n` +
       (faults === undefined
         ? ""
-        : `It fails by ${plural(faults.rules.length, "rule")}, seed ${faults.seed}.\n`) +
-      `Interrupt it (Ctrl-C) to end it.\n`,
+        : `It injects faults: ${plural(faults.rules.length, "rule")}, seed ${faults.seed}.\n`) +
+      `Press Ctrl-C to stop it.\n`,
   );
   await new Promise<void>((done) => {
     if (signal.aborted) done();
@@ -136,7 +136,8 @@ function parsePort(text: string): number {
 function parseIds(text: string): number[] {
   return text.split(",").map((part) => {
     const id = parseId(part.trim());
-    if (id === undefined) throw new InvalidArgumentError(`${part} is no id; write them like 48213,48214.`);
+    if (id === undefined)
+      throw new InvalidArgumentError(`"${part}" is not a valid id. Use a list such as 48213,48214.`);
     return id;
   });
 }
@@ -146,7 +147,7 @@ function parseRate(text: string): { limit: number; windowMs: number } {
   const windowMs = parseDuration(/^\d/.test(window) ? window : `1${window}`);
   const limit = parseId(count);
   if (limit === undefined || windowMs === undefined || windowMs === 0) {
-    throw new InvalidArgumentError("Write it like 10/1s or 600/1m.");
+    throw new InvalidArgumentError("Use a rate such as 10/1s or 600/1m.");
   }
   return { limit, windowMs };
 }

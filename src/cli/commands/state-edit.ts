@@ -54,12 +54,15 @@ async function runRemove(cli: Cli, addresses: readonly string[], flags: EditFlag
     const effects = addresses.flatMap((address) => removalOf(address, recorded));
     const approved = await approve(cli, {
       given: flags.autoApprove,
-      question: `Forget ${addresses.length === 1 ? addresses[0] : `these ${addresses.length}`}? Nothing is detached at the service.`,
-      to: "to forget what is recorded",
-      declined: "Nothing was forgotten.",
+      question: `Remove ${addresses.length === 1 ? addresses[0] : `these ${addresses.length} records`} from the ledger? Nothing changes at the service.`,
+      to: "to remove records",
+      declined: "Nothing was removed.",
     });
     if (approved)
-      return { effects, said: `Forgotten: ${addresses.join(", ")}. Nothing happened at the service.` };
+      return {
+        effects,
+        said: `Removed from the ledger: ${addresses.join(", ")}. Nothing changed at the service.`,
+      };
     cli.end(cli.signal.aborted ? exitCode.interrupted : exitCode.error);
     return undefined;
   });
@@ -80,8 +83,8 @@ function removalOf(given: string, recorded: Recorded): readonly LedgerEffect[] {
   }
   if (publications.some(({ draftId }) => address === publicationAddress(draftId))) {
     throw refusal(
-      `${address} is published, and would be published again when that was forgotten`,
-      "To publish once more, raise `publish.revision` in the manifest.",
+      `${address} is published; without its record the next apply would publish it again`,
+      "To publish again, raise `publish.revision` in the manifest.",
     );
   }
   throw unknown(address);
@@ -113,11 +116,11 @@ async function runMove(
     const attachment = attachments.find(({ address }) => address === from);
     if (attachment === undefined) throw unknown(from);
     if (inDoubt.some(({ address }) => address === from || address === to)) {
-      throw refusal(`${from} or ${to} is in doubt`, "Settle it first; `draftsync plan` shows it with `?`.");
+      throw refusal(`${from} or ${to} is in doubt`, "Settle it first: `draftsync plan` marks it with `?`.");
     }
     return {
       effects: [{ type: "readdressed", target: attachment, address: to }],
-      said: `${from} is recorded as ${to}.`,
+      said: `Moved ${from} to ${to} in the ledger.`,
     };
   });
 }
@@ -165,8 +168,8 @@ function refusal(message: string, hint: string): CliError {
 }
 
 function unknown(address: string): CliError {
-  return new CliError(`nothing is recorded at ${address}`, {
+  return new CliError(`the ledger has no resource at ${address}`, {
     code: "address-unknown",
-    hint: "`draftsync state list` shows every address.",
+    hint: "`draftsync state list` lists all addresses.",
   });
 }

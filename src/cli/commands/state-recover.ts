@@ -88,7 +88,7 @@ async function readLines(path: string, file: string): Promise<string> {
   const bytes = await readGiven(path, {
     what: file,
     code: "recovery-unreadable",
-    hint: "Name a file with the JSON lines that the failing command printed, or none for all recovery files.",
+    hint: "Name a file with the JSON lines that the failed command printed, or no file to replay all recovery files.",
   });
   return bytes.toString("utf8");
 }
@@ -99,7 +99,7 @@ function refuseAnother({ owner, operation }: KeptOutcome, { service, workspace }
     `the outcome of ${operation.address} belongs to workspace ${owner.workspace} at ${owner.origin}, not to ${workspace} at ${service.origin}; nothing was changed`,
     {
       code: "recovery-of-another",
-      hint: "Run it with the config (and --base-url, if one was given) of the command that failed.",
+      hint: "Use the config (and the --base-url, if any) of the command that failed.",
     },
   );
 }
@@ -140,7 +140,7 @@ function refuseOtherLineage(outcomes: readonly KeptOutcome[], lineage: string): 
     `the outcome of ${other.operation.address} belongs to the ledger ${other.lineage}; this one is ${lineage}; nothing was changed`,
     {
       code: "recovery-of-another-ledger",
-      hint: "Put that ledger back first (from a backup, or with `draftsync state import` of an export). If it is lost for good, add --other-ledger.",
+      hint: "Restore that ledger first, from a backup or with `draftsync state import`. If it is permanently lost, add --other-ledger.",
     },
   );
 }
@@ -160,11 +160,11 @@ async function show(cli: Cli, taken: readonly Taken[], { json }: RecoverFlags): 
   }
   const { sanitizeLine } = await import("../../report/sanitize-text.ts");
   for (const each of taken) terminal.out(`${sanitizeLine(describe(each))}\n`);
-  if (taken.length === 0) terminal.err("There is nothing to take in.\n");
+  if (taken.length === 0) terminal.err("There are no outcomes to replay.\n");
   if (taken.some(({ end }) => end.type === "conflict")) {
     const text =
-      "\nWhat contradicts the ledger was left as it is. Check the service, then say which is right: " +
-      "`draftsync state recover --prefer ledger`, or `--prefer outcome`.\n";
+      "\nOutcomes that contradict the ledger were not recorded. Check the service, then choose which is right: " +
+      "`draftsync state recover --prefer ledger` or `--prefer outcome`.\n";
     terminal.log({ level: "warning", text, code: "outcome-contradicts-ledger" });
   }
 }
@@ -177,9 +177,9 @@ function describe({ kept, end }: Taken): string {
     case "recorded":
       return `${what}: recorded`;
     case "known":
-      return `${what}: the ledger held it already`;
+      return `${what}: already recorded`;
     case "noted":
-      return `${what}: noted, and nothing recorded: the ledger was preferred`;
+      return `${what}: dropped, because the ledger was preferred`;
     case "conflict":
       return `${what}: contradicts the ledger: ${end.ledger}`;
   }

@@ -82,7 +82,10 @@ async function runList(cli: Cli, within: string | undefined, flags: StateFlags):
   if (flags.json) return printJson(cli, { format_version: 1, entries: shown });
   const { formatEntryList } = await import("../../report/state-text.ts");
   cli.terminal.out(formatEntryList(shown, cli.terminal.paintOut));
-  if (shown.length === 0) cli.terminal.err("Nothing is recorded.\n");
+  if (shown.length === 0)
+    cli.terminal.err(
+      scope === undefined ? "The ledger has no resources.\n" : `The ledger has no resource at ${within}.\n`,
+    );
 }
 
 async function runShow(cli: Cli, address: string, flags: StateFlags): Promise<void> {
@@ -93,9 +96,9 @@ async function runShow(cli: Cli, address: string, flags: StateFlags): Promise<vo
     operations: (await ledger.operations({ address })).map(viewOperation),
   }));
   if (shown.length === 0 && operations.length === 0) {
-    throw new CliError(`nothing is recorded at ${address}`, {
+    throw new CliError(`the ledger has no resource at ${address}`, {
       code: "address-unknown",
-      hint: "`draftsync state list` shows every address.",
+      hint: "`draftsync state list` lists all addresses.",
     });
   }
   if (flags.json) return printJson(cli, { format_version: 1, entries: shown, operations });
@@ -103,7 +106,7 @@ async function runShow(cli: Cli, address: string, flags: StateFlags): Promise<vo
   const { formatOperations } = await import("../../report/history-text.ts");
   const paint = cli.terminal.paintOut;
   const parts = shown.map((entry) => formatEntry(entry, paint));
-  if (shown.length === 0) parts.push("Nothing is recorded any more.");
+  if (shown.length === 0) parts.push("The ledger has no record any more.");
   if (operations.length > 0) parts.push(formatOperations(operations, paint, "date").join("\n"));
   cli.terminal.out(`${parts.join("\n\n")}\n`);
 }

@@ -86,9 +86,9 @@ async function runCredentials(cli: Cli, flags: WorkspaceFlags & { showSecrets?: 
 
 async function runCreate(cli: Cli, file: string | undefined, flags: CreateFlags): Promise<void> {
   if ((file === undefined) === (flags.key === undefined)) {
-    throw new CliError("uploads create takes either a file or --key, not both and not neither", {
+    throw new CliError("uploads create needs either a file or --key", {
       code: "invalid-flag",
-      hint: "`draftsync uploads create --help` shows both.",
+      hint: "`draftsync uploads create --help` has examples of both.",
     });
   }
   const { expectDone, singleWrite } = await import("../runtime/single-call.ts");
@@ -129,7 +129,7 @@ async function localFile(cli: Cli, root: string, file: string) {
   } catch (error) {
     throw new CliError(`${file} cannot be read: ${messageOf(error)}`, {
       code: "source-unreadable",
-      hint: "Name a regular file below the folder of draftsync.yaml.",
+      hint: "Name a regular file inside the folder of draftsync.yaml.",
       cause: error,
     });
   }

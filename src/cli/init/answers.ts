@@ -58,12 +58,12 @@ export async function askForPackage(cli: Cli, given: string | undefined): Promis
   if (refused !== undefined) throw refused;
   if (given !== undefined) return given;
   if (!cli.terminal.interactive) {
-    throw new CliError("--pipeline needs --package: the draftsync that the pipeline installs", {
+    throw new CliError("--pipeline needs --package, the draftsync package that the pipeline installs", {
       code: "package-missing",
       hint: packageHint,
     });
   }
-  return ask(cli, { text: "Packed draftsync to install (.tgz), or a git commit", refuse: refusePackage });
+  return ask(cli, { text: "draftsync package to install (.tgz file or git commit)", refuse: refusePackage });
 }
 
 async function askForPipeline(cli: Cli): Promise<Pipeline> {
@@ -73,9 +73,9 @@ async function askForPipeline(cli: Cli): Promise<Pipeline> {
     otherwise: "none",
     refuse: (said) =>
       find(said) === undefined
-        ? new CliError(`${said} is no system that a pipeline can be written for`, {
+        ? new CliError(`"${said}" is not supported`, {
             code: "invalid-flag",
-            hint: `Answer ${pipelines.join(", ")}.`,
+            hint: "Choose github, gitlab or none.",
           })
         : undefined,
   });
@@ -88,7 +88,7 @@ async function ask({ terminal, signal }: Cli, question: Question): Promise<strin
   for (;;) {
     const offer = otherwise === "" ? "" : ` [${otherwise}]`;
     const said = await terminal.ask(`${text}${offer}: `, signal);
-    if (said === undefined) throw new CliError("stopped; nothing was written", { code: "stopped" });
+    if (said === undefined) throw new CliError("canceled; nothing was written", { code: "stopped" });
     const answer = said.trim() || otherwise;
     const refused = refuse(answer);
     if (refused === undefined) return answer;
@@ -99,25 +99,25 @@ async function ask({ terminal, signal }: Cli, question: Question): Promise<strin
 function questionsFor(name: string): Readonly<Record<Asked, Question>> {
   return {
     workspace: {
-      text: "Name of the workspace",
+      text: "Workspace name",
       otherwise: name,
       refuse: (answer) =>
         configSchema.shape.workspace.safeParse(answer).success
           ? undefined
-          : new CliError(`${answer} is no name for a workspace`, {
+          : new CliError(`"${answer}" is not a valid workspace name`, {
               code: "invalid-flag",
-              hint: "Use lower-case letters, digits, dots, dashes and underscores, 63 at most.",
+              hint: "Use up to 63 lower-case letters, digits, dots, dashes and underscores.",
             }),
     },
     service: {
-      text: "Address of the service, or `sandbox` for one on this machine",
+      text: "Service address, or `sandbox` for a service on this machine",
       otherwise: "sandbox",
       refuse: (answer) =>
         answer === "sandbox" || /^https?:\/\/\S+$/.test(answer)
           ? undefined
-          : new CliError(`${answer} is not an http or https URL`, {
+          : new CliError(`"${answer}" is not an http or https URL`, {
               code: "base-url-invalid",
-              hint: "Write it like https://api.example.com, or say `sandbox`.",
+              hint: "Use a URL such as https://api.example.com, or `sandbox`.",
             }),
     },
     draft: {
@@ -125,9 +125,9 @@ function questionsFor(name: string): Readonly<Record<Asked, Question>> {
       otherwise: "1",
       refuse: (answer) =>
         parseId(answer) === undefined
-          ? new CliError(`${answer} is no draft id`, {
+          ? new CliError(`"${answer}" is not a valid draft id`, {
               code: "invalid-flag",
-              hint: "A draft id is a plain number, such as 48213.",
+              hint: "A draft id is a number, such as 48213.",
             })
           : undefined,
     },

@@ -29,7 +29,7 @@ export async function ignoredIn(root: string, installs: boolean): Promise<string
     if (systemCodeOf(error) === "ENOENT") return "";
     throw new CliError(`${path} cannot be read: ${messageOf(error)}`, {
       code: "not-written",
-      hint: "Make it a file that can be read and written; nothing was written.",
+      hint: "Make the file readable and writable. Nothing was written.",
       cause: error,
     });
   });

@@ -25,7 +25,7 @@ export function refusePackage(spec: string): CliError | undefined {
 
 /** The two ways to name a package. draftsync is not in a registry, where anyone could take its name. */
 export const packageHint =
-  "Give the file that `npm pack` writes in a clone of draftsync (./draftsync-0.1.0.tgz), or a commit with all of its 40 digits (github:OWNER/REPOSITORY#COMMIT).";
+  "Use the file that `npm pack` writes in a clone of draftsync (./draftsync-0.1.0.tgz), or a commit with all 40 digits (github:OWNER/REPOSITORY#COMMIT).";
 
 /**
  * The files that let `npm ci` install draftsync in a repository: the packed file, `package.json`, and the lockfile with
@@ -84,7 +84,7 @@ const lockSchema = z.object({
 
 function assertLocked(lockfile: string, spec: string): void {
   if (lockSchema.safeParse(JSON.parse(lockfile)).success) return;
-  throw unusable(`${spec} does not hold a package of draftsync`);
+  throw unusable(`${spec} does not contain a draftsync package`);
 }
 
 /** Runs npm without the secrets of draftsync: the build of a commit runs its scripts. */
@@ -100,7 +100,7 @@ async function runNpm(
       ended(reasons.slice(0, 4).join("; ").replaceAll("npm error ", "") || error.message);
     });
   });
-  if (cli.signal.aborted) throw new CliError("stopped; nothing was written", { code: "stopped" });
+  if (cli.signal.aborted) throw new CliError("canceled; nothing was written", { code: "stopped" });
   if (failure !== undefined) throw unusable(`npm ${args[0]} failed: ${failure}`);
 }
 

@@ -25,7 +25,7 @@ export async function writeAll(root: string, files: Readonly<Record<string, File
       for (const step of undo) await step().catch(() => {});
       throw new CliError(`${path} cannot be written: ${messageOf(error)}`, {
         code: "not-written",
-        hint: "Choose a folder that can be written to.",
+        hint: "Choose a writable folder.",
         cause: error,
       });
     }

@@ -26,9 +26,9 @@ export function refreshOf({ refresh }: ReconcileFlags): RefreshMode | undefined 
 /** How far a round that begins now may go. Throws {@link CliError} `invalid-flag`. */
 export function limitFlagsOf({ maxCalls, until, interval }: ReconcileFlags): LimitFlags {
   if (until !== undefined && interval !== undefined && parseDuration(until) === undefined) {
-    throw new CliError(`with --interval, --until takes a duration, not ${until}`, {
+    throw new CliError(`with --interval, --until must be a duration, not "${until}"`, {
       code: "invalid-flag",
-      hint: "Each round has that long to begin what it does: --until 10m.",
+      hint: "Each run starts operations for that long: --until 10m.",
     });
   }
   return {

@@ -31,9 +31,9 @@ export function parseListenAddress(text: string): ListenAddress {
   if (digits !== "" && port <= 65_535) {
     return { host: host === "" ? "::" : host.replace(/^\[|\]$/g, ""), port };
   }
-  throw new CliError(`--listen takes an address and a port, not ${text}`, {
+  throw new CliError(`--listen must be an address and a port, not "${text}"`, {
     code: "invalid-flag",
-    hint: "Write it like --listen 127.0.0.1:9090, or :9090 for every address of this machine.",
+    hint: "Use --listen 127.0.0.1:9090, or :9090 for all addresses of this machine.",
   });
 }
 
@@ -58,7 +58,7 @@ export async function startHealthServer(
   }).catch((error: unknown) => {
     throw new CliError(`cannot listen on ${host}:${port}: ${messageOf(error)}`, {
       code: "listen-failed",
-      hint: "Choose an address of this machine, and a port that nobody else has, with --listen.",
+      hint: "Choose an address of this machine and a free port with --listen.",
       cause: error,
     });
   });
@@ -100,6 +100,6 @@ async function answer(path: string, { method, health, response }: Answering): Pr
     case "/metrics":
       return send(200, await health.metrics(), "text/plain; version=0.0.4; charset=utf-8");
     default:
-      return send(404, "there are /healthz, /readyz and /metrics\n");
+      return send(404, "not found; try /healthz, /readyz or /metrics\n");
   }
 }

@@ -24,6 +24,6 @@ export async function writeMetricsFile(path: string, text: string): Promise<stri
     return undefined;
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => {});
-    return `the metrics cannot be written: ${messageOf(error)}`;
+    return `the metrics file cannot be written: ${messageOf(error)}`;
   }
 }

@@ -103,11 +103,11 @@ class Rhythm {
     const sinceSuccessMs =
       this.#succeededAt === undefined ? undefined : systemClock.monotonic() - this.#succeededAt;
     const ready = isReady({ sinceSuccessMs, intervalMs: this.#intervalMs, lastTookMs: this.#lastTookMs });
-    if (sinceSuccessMs === undefined) return { ready, text: "no round has succeeded yet" };
+    if (sinceSuccessMs === undefined) return { ready, text: "no run has succeeded yet" };
     const seconds = Math.round(sinceSuccessMs / 1000);
     return {
       ready,
-      text: `${ready ? "ok" : "not ready"}: the last round that succeeded ended ${seconds} s ago`,
+      text: `${ready ? "ok" : "not ready"}: the last successful run ended ${seconds} s ago`,
     };
   }
 }
@@ -124,11 +124,11 @@ async function reload(
 ): Promise<Settings> {
   try {
     const next = await loadSettings(cli, flags);
-    cli.terminal.err(`the config was read again: ${next.config.file}\n`);
+    cli.terminal.err(`reloaded the config: ${next.config.file}\n`);
     return next;
   } catch (error) {
     reportError(error, cli.terminal);
-    const text = "the config was not taken over; the former one stays\n";
+    const text = "the changed config has errors; the previous config stays in use\n";
     cli.terminal.log({ level: "warning", text, code: "config-not-taken" });
     return settings;
   }

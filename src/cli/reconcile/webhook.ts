@@ -19,16 +19,16 @@ export async function loadWebhook({ notify }: Config, env: NodeJS.ProcessEnv): P
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname));
   if (url !== undefined && isSafe && url.username === "" && url.password === "") return url;
-  throw new CliError("the address of the webhook is not an https URL without user and password", {
+  throw new CliError("the webhook URL is not an https URL without user and password", {
     code: "notify-url-invalid",
-    hint: "Correct DRAFTSYNC_NOTIFY_URL, or notify.url_file or notify.url of the config; http is for this machine alone.",
+    hint: "Correct DRAFTSYNC_NOTIFY_URL, or notify.url_file or notify.url of the config; http is allowed on this machine only.",
   });
 }
 
 async function readAddress(file: string | undefined): Promise<string | undefined> {
   if (file === undefined) return undefined;
   const bytes = await readGiven(file, {
-    what: "the file with the webhook's address",
+    what: "the webhook URL file",
     code: "notify-url-file",
     hint: "Check notify.url_file, or set DRAFTSYNC_NOTIFY_URL instead.",
   });
@@ -54,7 +54,7 @@ export async function postToWebhook(
 ): Promise<string | undefined> {
   const { getProxyForUrl } = await import("proxy-from-env");
   const { caFile } = config.service;
-  const failed = (why: string) => `the webhook at ${url.origin} was not told: ${why}`;
+  const failed = (why: string) => `the webhook notification to ${url.origin} failed: ${why}`;
   try {
     const dispatcher = openDispatcher(url, {
       connections: 1,
@@ -72,7 +72,7 @@ export async function postToWebhook(
         body: JSON.stringify(notification),
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
       });
-      return statusCode >= 200 && statusCode < 300 ? undefined : failed(`it answered ${statusCode}`);
+      return statusCode >= 200 && statusCode < 300 ? undefined : failed(`status ${statusCode}`);
     } finally {
       await dispatcher.destroy();
     }

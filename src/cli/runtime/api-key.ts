@@ -15,18 +15,18 @@ export async function loadApiKey({ apiKeyFile }: ServiceConfig, env: NodeJS.Proc
   if (key !== "") return key;
   throw new CliError(
     apiKeyFile === undefined
-      ? "no access key: DRAFTSYNC_API_KEY is not set"
-      : `no access key: ${apiKeyFile} is empty`,
+      ? "no API key: DRAFTSYNC_API_KEY is not set"
+      : `no API key: ${apiKeyFile} is empty`,
     {
       code: "api-key-missing",
-      hint: "Set DRAFTSYNC_API_KEY to the service's access key, or name a file that holds it in service.api_key_file.",
+      hint: "Set DRAFTSYNC_API_KEY, or set service.api_key_file to a file that contains the key.",
     },
   );
 }
 
 async function readKeyFile(file: string): Promise<string> {
   const bytes = await readGiven(file, {
-    what: "the access key file",
+    what: "the API key file",
     code: "api-key-file",
     hint: "Check service.api_key_file, or set DRAFTSYNC_API_KEY instead.",
   });

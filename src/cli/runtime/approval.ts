@@ -24,7 +24,7 @@ export async function approve(cli: Cli, request: ApprovalRequest): Promise<boole
   assertApprovable(cli, request);
   if (request.given === true) return true;
   if (request.before !== undefined) terminal.log({ level: "info", text: request.before, isResult: true });
-  const answer = await terminal.ask(`${request.question} Only 'yes' is taken as yes: `, signal);
+  const answer = await terminal.ask(`${request.question} Type "yes" to continue: `, signal);
   if (answer?.trim() === "yes") return true;
   terminal.err(`${request.declined}\n`);
   return false;
@@ -36,7 +36,7 @@ export function assertApprovable(
   { given, to }: Pick<ApprovalRequest, "given" | "to">,
 ): void {
   if (given === true || terminal.interactive) return;
-  throw new CliError("there is no terminal to ask for approval on; nothing was changed", {
+  throw new CliError("approval needs a terminal; nothing was changed", {
     code: "approval-needed",
     hint: `Add --auto-approve ${to} without asking.`,
   });

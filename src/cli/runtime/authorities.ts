@@ -13,12 +13,12 @@ export async function loadAuthorities(file: string): Promise<string> {
   try {
     for (const certificate of certificates) new X509Certificate(certificate);
   } catch (error) {
-    throw new CliError(`${file} holds a certificate that cannot be read: ${messageOf(error)}`, {
+    throw new CliError(`${file} contains an invalid certificate: ${messageOf(error)}`, {
       code: "ca-file-invalid",
       hint,
       cause: error,
     });
   }
   if (certificates.length > 0) return text;
-  throw new CliError(`${file} holds no certificate`, { code: "ca-file-invalid", hint });
+  throw new CliError(`${file} contains no certificate`, { code: "ca-file-invalid", hint });
 }

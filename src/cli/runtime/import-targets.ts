@@ -57,7 +57,7 @@ export function namedTargets(words: readonly string[], environment: ImportEnviro
   if (problems.length > 0) {
     throw new CliError(problems.join("\n       "), {
       code: "import-target-invalid",
-      hint: "Write an address as `draftsync plan` shows it; with the id after `=` where the address does not hold it: drafts/48213/product=771200.",
+      hint: "Use an address as `draftsync plan` shows it. Append an id that it does not contain after `=`: drafts/48213/product=771200.",
     });
   }
   return { targets, skipped: [] };
@@ -78,7 +78,7 @@ function readWord(word: string, index: Index): AdoptionTarget | string {
   const isExact = exact !== undefined && index.asked.has(formatAddress(exact));
   const text = isExact || equals?.text === undefined ? word : equals.text;
   const id = isExact || equals?.id === undefined ? undefined : parseId(equals.id);
-  if (text !== word && id === undefined) return `${word}: what stands after \`=\` is not an id`;
+  if (text !== word && id === undefined) return `${word}: the text after \`=\` is not a valid id`;
   const address = parseAddress(text);
   switch (address?.type) {
     case "attachment":
@@ -89,7 +89,7 @@ function readWord(word: string, index: Index): AdoptionTarget | string {
     case "draft":
     case "upload":
     case undefined:
-      return `${text}: this is not the address of a file, a publication or a duplicate`;
+      return `${text}: not the address of a file, publication or duplicate`;
   }
 }
 
@@ -101,13 +101,14 @@ function readAttachment(
   const { draftId, kind, ref } = address;
   const text = formatAddress(address);
   if (ref.by === "file_id") {
-    if (given !== undefined && given !== ref.fileId) return `${text}: it holds another id than ${given}`;
+    if (given !== undefined && given !== ref.fileId)
+      return `${text}: the address contains another id than ${given}`;
     return { type: "attachment", address: text, target: { draftId, kind, fileId: ref.fileId } };
   }
   const attachment = asked.get(text);
-  if (attachment === undefined) return `${text}: no manifest asks for it; name it by its file id`;
+  if (attachment === undefined) return `${text}: no manifest declares it; use its file id`;
   const fileId = given ?? recordedIds.get(text) ?? fileIdOf(attachment);
-  if (fileId === undefined) return `${text}: its file id is not known; write ${text}=FILE_ID`;
+  if (fileId === undefined) return `${text}: the file id is not known; use ${text}=FILE_ID`;
   return { type: "attachment", address: text, target: { draftId, kind, fileId } };
 }
 
@@ -119,16 +120,16 @@ function readProduct(
   const text = formatAddress(address);
   const known = recordedProduct(address, recorded);
   if (known !== undefined) {
-    if (given !== undefined && given !== known) return `${text}: recorded as product ${known} already`;
+    if (given !== undefined && given !== known) return `${text}: already recorded as product ${known}`;
     return { type: "product", address: text, productId: known };
   }
-  if (given === undefined) return `${text}: write the id of the product, ${text}=PRODUCT_ID`;
+  if (given === undefined) return `${text}: the product id is missing; use ${text}=PRODUCT_ID`;
   if (address.type === "publication") {
     const draft = desired.drafts.find(({ draftId }) => draftId === address.draftId);
-    if (draft?.publish === undefined) return `${text}: no manifest asks for a publication of this draft`;
+    if (draft?.publish === undefined) return `${text}: no manifest publishes this draft`;
   } else {
     const copy = desired.duplicates.find(({ name }) => name === address.name);
-    if (copy === undefined) return `${text}: no manifest asks for this duplicate`;
+    if (copy === undefined) return `${text}: no manifest declares this duplicate`;
     if (sourceOf(copy, recorded) === undefined)
       return `${text}: the product it is a copy of is not known; import the publication of its draft first`;
   }

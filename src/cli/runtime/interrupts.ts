@@ -62,16 +62,16 @@ export function listenForInterrupts({
   const endWithin = (ms: number) => void deadlines.push(setTimeout(end, ms));
   const onFirst = () => {
     drain.abort();
-    say("\nWaiting up to 5 s for requests in flight. Press Ctrl-C again to cut them off.\n");
+    say("\nWaiting up to 5 s for requests in flight. Press Ctrl-C again to abort them.\n");
     exitTimeoutMs = setTimeout(() => {
-      say("\nRequests in flight did not end within 5 s: cutting them off.\n");
+      say("\nRequests in flight did not complete within 5 s: aborting them.\n");
       abortInFlight.abort();
     }, drainMs);
     endWithin(maxAfterFirstMs);
   };
   const onSecond = () => {
     clearTimeout(exitTimeoutMs);
-    say("\nCutting off requests in flight.\n");
+    say("\nAborting requests in flight.\n");
     abortInFlight.abort();
     endWithin(maxAfterSecondMs);
   };

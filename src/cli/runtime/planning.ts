@@ -48,7 +48,7 @@ export async function loadDesired(
     ...parseCacheOptions(config.root, env),
   }).catch((error: unknown) => {
     if (!signal.aborted) throw error;
-    throw interruptedWhile("the manifests were read");
+    throw interruptedWhile("reading the manifests");
   });
   if (!loaded.ok) throw new DiagnosticsError(loaded.diagnostics);
   return loaded;

@@ -4,7 +4,7 @@ import type { Config } from "../config.ts";
 import { warnWhileRecoveryPending } from "./recovery.ts";
 import { inWorkspace } from "./workspace.ts";
 
-/** Opens the ledger for a command that only reads it; says what waits to be taken into it. */
+/** Opens the ledger for a command that only reads it; notes recovery files that were not replayed. */
 export async function readLedger<T>(
   cli: Cli,
   flags: WorkspaceFlags,

@@ -8,6 +8,6 @@ export function readScope(text: string): AddressScope {
   if (scope !== undefined) return scope;
   throw new CliError(`${JSON.stringify(text)} is not an address`, {
     code: "address-unknown",
-    hint: "Write an address as `draftsync state list` shows it, or a draft such as drafts/48213.",
+    hint: "Use an address from `draftsync state list`, or a draft such as drafts/48213.",
   });
 }

@@ -30,7 +30,7 @@ export async function openKeeper(
     clock: systemClock,
     handOver: (line) => {
       const outcome: unknown = JSON.parse(line);
-      const message = "an outcome could be kept nowhere else";
+      const message = "an outcome could not be saved";
       const text = `${sanitizeJson(outcome)}\n`;
       terminal.log({ level: "error", text, message, code: "outcome-handed-over", facts: { outcome } });
     },
@@ -56,7 +56,7 @@ export function refuseWhileRecoveryPending(config: Config): void {
   if (waiting.length === 0) return;
   throw new CliError(`${tell(waiting)}; nothing was changed`, {
     code: "recovery-pending",
-    hint: "Run `draftsync state recover`: it takes them in and removes the files.",
+    hint: "Run `draftsync state recover`: it replays the outcomes and removes the files.",
   });
 }
 
@@ -70,8 +70,6 @@ export function warnWhileRecoveryPending({ terminal }: Cli, config: Config): voi
 
 function tell(paths: readonly string[]): string {
   const [first = ""] = paths;
-  const more = paths.length > 1 ? ` and ${paths.length - 1} more` : "";
-  const outcome = paths.length === 1 ? "the outcome of a call" : `the outcomes of ${paths.length} calls`;
-  const waits = paths.length === 1 ? "waits" : "wait";
-  return `${outcome} ${waits} to be taken into the ledger: ${first}${more}`;
+  if (paths.length === 1) return `a recovery file has not been replayed: ${first}`;
+  return `${paths.length} recovery files have not been replayed: ${first} and ${paths.length - 1} more`;
 }

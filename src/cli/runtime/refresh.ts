@@ -72,12 +72,12 @@ export async function refresh(
     emit,
     signal: AbortSignal.any([signal, ...timeUp(limits)]),
   });
-  if (signal.aborted) throw interruptedWhile("looking at the service");
+  if (signal.aborted) throw interruptedWhile("checking the service");
   if (stopped === undefined) return observed;
   const { code, message, hint = "" } = stopped;
-  throw new CliError(`the service could not be looked at: ${message}`, {
+  throw new CliError(`the service could not be checked: ${message}`, {
     code,
-    hint: `${hint} To go by the ledger alone: --refresh none`.trim(),
+    hint: `${hint} To plan from the ledger alone: --refresh none`.trim(),
   });
 }
 

@@ -32,7 +32,7 @@ export async function runImport(cli: Cli, words: readonly string[], flags: Impor
   const named = flags.file === undefined ? words : [...words, ...(await readWords(cli, flags.file))];
   if (flags.all === true ? named.length > 0 : named.length === 0) {
     throw new CliError(
-      flags.all ? "--all takes no addresses beside it" : "nothing was named that could be imported",
+      flags.all ? "--all cannot be combined with addresses" : "no address to import was given",
       { code: "invalid-flag", hint: "Name addresses, a --file of them, or --all." },
     );
   }

@@ -50,9 +50,9 @@ export function warnOfTooFewCalls(
 /** Reads `--max-calls`. Throws {@link CliError} `invalid-flag`. */
 export function parseMaxCalls(text: string): number {
   if (/^\d{1,15}$/.test(text) && Number(text) > 0) return Number(text);
-  throw new CliError(`--max-calls takes a whole number above 0, not ${text}`, {
+  throw new CliError(`--max-calls must be a positive integer, not "${text}"`, {
     code: "invalid-flag",
-    hint: "Write it like --max-calls 500.",
+    hint: "Use --max-calls 500.",
   });
 }
 
@@ -66,10 +66,10 @@ export function parseUntil(text: string, now: number): number {
   const at = clockTime(text, now) ?? parseIsoTime(text) ?? (parseDuration(text) ?? Number.NaN) + now;
   if (at > now) return at;
   throw new CliError(
-    Number.isNaN(at) ? `--until takes a time, not ${text}` : `--until ${text} has passed already`,
+    Number.isNaN(at) ? `--until must be a time, not "${text}"` : `the time of --until ${text} has passed`,
     {
       code: "invalid-flag",
-      hint: "Write a time of the day (18:30), a point in time with its zone (2026-11-21T18:30:00Z), or a duration (45m).",
+      hint: "Use a time (18:30), a date and time with its zone (2026-11-21T18:30:00Z), or a duration (45m).",
     },
   );
 }

@@ -116,7 +116,7 @@ export function expectDone<T>(result: CallResult<T>): T {
       (words) =>
         words !== "" && !errors.some(({ detail }) => detail !== undefined && message.includes(detail)),
     );
-  const doubt = result.outcome === "unknown" ? "it is in doubt whether this took effect: " : "";
+  const doubt = result.outcome === "unknown" ? "in doubt, it may have taken effect: " : "";
   throw new CliError(`${doubt}${[message, ...said].join("; ")}`, {
     code,
     ...(hint === undefined ? {} : { hint }),

@@ -117,7 +117,7 @@ function explainHeld(error: LockHeldError, waitMs: number): CliError {
   const hint = job === undefined ? wait.replace("w", "W") : `See ${job} , or ${wait}`;
   return new CliError(`${what} ${who}; nothing was changed`, {
     code,
-    hint: `${hint}. Only if it is gone for good: draftsync lock release ${lock.id}`,
+    hint: `${hint}. If it is permanently gone: draftsync lock release ${lock.id}`,
     cause: error,
   });
 }

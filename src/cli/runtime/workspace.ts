@@ -66,7 +66,7 @@ export async function inWorkspaceOf<T>(
   const ledger = async () => {
     if (store === undefined) {
       store = keep(await openLedgerOf(config, onWaiting));
-      if (store.isNew) cli.terminal.err(`There was no ledger; a new one is at ${store.location}\n\n`);
+      if (store.isNew) cli.terminal.err(`Created a new ledger at ${store.location}\n\n`);
     }
     return store;
   };
@@ -162,7 +162,7 @@ async function serviceOptions(
   const baseUrl = service.baseUrl ?? keep(await startEmbeddedSandbox(root, service.rate)).url;
   const { rate, concurrency, timeoutMs, profile, allowHttp } = service;
   if (allowHttp && baseUrl.startsWith("http:")) {
-    const text = `warning: ${new URL(baseUrl).origin} is not https: everyone on the way can read the key\n`;
+    const text = `warning: ${new URL(baseUrl).origin} is not https: your API key is sent unencrypted\n`;
     cli.terminal.log({ level: "warning", text, code: "base-url-not-https" });
   }
   return {

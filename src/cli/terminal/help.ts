@@ -31,8 +31,8 @@ async function unknownCommand(name: string, { commands }: Command): Promise<CliE
   const { nearest } = await import("../../manifest/nearest.ts");
   const names = commands.map((each) => each.name());
   const similar = nearest(name, names);
-  const known = names.length > 0 ? `There are: ${names.join(", ")}.` : "It has no subcommands.";
-  return new CliError(`there is no command ${name}`, {
+  const known = names.length > 0 ? `Commands: ${names.join(", ")}.` : "This command has no subcommands.";
+  return new CliError(`"${name}" is not a command`, {
     code: "unknown-command",
     hint: similar === undefined ? known : `Did you mean ${similar}?`,
   });

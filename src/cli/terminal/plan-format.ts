@@ -30,9 +30,9 @@ export function withFormatFlags(
 /** Refuses `--max-chars` where it would do nothing. Throws {@link CliError} `invalid-flag`. */
 export function checkFormatFlags({ format, maxChars }: FormatFlags): void {
   if (maxChars === undefined || format === "markdown") return;
-  throw new CliError(`--max-chars is for --format markdown, not for ${format}`, {
+  throw new CliError(`--max-chars needs --format markdown, not ${format}`, {
     code: "invalid-flag",
-    hint: "Leave --max-chars out, or add --format markdown.",
+    hint: "Remove --max-chars, or add --format markdown.",
   });
 }
 
@@ -70,8 +70,8 @@ export async function showPlan(
 
 function parseMaxChars(text: string): number {
   if (/^\d{1,9}$/.test(text) && Number(text) >= leastMarkdownChars) return Number(text);
-  throw new CliError(`--max-chars takes a whole number from ${leastMarkdownChars} on, not ${text}`, {
+  throw new CliError(`--max-chars must be an integer of at least ${leastMarkdownChars}, not "${text}"`, {
     code: "invalid-flag",
-    hint: "Write it like --max-chars 65000. A comment on GitHub has at most 65536 characters, one on GitLab 1000000.",
+    hint: "Use --max-chars 65000. A comment has at most 65536 characters on GitHub and 1000000 on GitLab.",
   });
 }

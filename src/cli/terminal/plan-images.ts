@@ -67,18 +67,18 @@ async function loadThumbnail(
   room: number,
 ): Promise<Loaded> {
   const missing = (text: string) => ({ thumbnail: { missing: text }, size: 0 });
-  if (folder === undefined) return missing("the workspace is not here");
+  if (folder === undefined) return missing("the workspace was not found");
   try {
     const path = await realpath(join(folder, source));
-    if (!path.startsWith(folder + sep)) return missing("it is outside of the workspace");
+    if (!path.startsWith(folder + sep)) return missing("it is outside the workspace");
     const bytes = await readSmall(path);
     if (typeof bytes === "string") return missing(bytes);
     if (createHash("sha256").update(bytes).digest("hex") !== sha256)
-      return missing("the file is not the one of the plan");
+      return missing("the file differs from the plan");
     const type = typeOf(bytes);
-    if (type === undefined) return missing("it is no PNG, JPEG, GIF or WebP");
+    if (type === undefined) return missing("it is not a PNG, JPEG, GIF or WebP image");
     if (bytes.length > room)
-      return missing(`the pictures of this page are ${formatBytes(maxTotalBytes)} already`);
+      return missing(`the pictures on this page already take ${formatBytes(maxTotalBytes)}`);
     return { thumbnail: { dataUrl: `data:${type};base64,${bytes.toString("base64")}` }, size: bytes.length };
   } catch {
     return missing("the file cannot be read");
@@ -90,9 +90,9 @@ async function readSmall(path: string): Promise<Buffer | string> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
   try {
     const stats = await handle.stat();
-    if (!stats.isFile()) return "it is no file";
+    if (!stats.isFile()) return "it is not a regular file";
     if (stats.size > maxImageBytes)
-      return `${formatBytes(stats.size)}, and ${formatBytes(maxImageBytes)} is the most that is shown`;
+      return `${formatBytes(stats.size)}, above the limit of ${formatBytes(maxImageBytes)}`;
     const bytes = Buffer.alloc(stats.size);
     const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
     return bytes.subarray(0, bytesRead);

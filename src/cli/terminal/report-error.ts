@@ -31,7 +31,7 @@ export function reportError(error: unknown, terminal: ErrorTerminal): ExitCode {
     const shown = error.diagnostics.slice(0, maxShown);
     printDiagnostics(terminal, undefined, shown);
     const left = error.diagnostics.length - shown.length;
-    if (left > 0) terminal.log({ level: "error", text: `\n… and ${left} more like these.\n` });
+    if (left > 0) terminal.log({ level: "error", text: `\n… and ${left} more.\n` });
     const { message, code } = error;
     const worst = shown.find(({ severity }) => severity === "error");
     const more = worst === undefined ? "" : whereMore(worst.code, terminal);
@@ -102,9 +102,9 @@ function asCodedError(error: unknown): DraftsyncError {
     if (typeof code === "string" && typeof hint === "string")
       return new DraftsyncError(error.message, { code, hint });
   }
-  return new DraftsyncError(`this should not have happened: ${messageOf(error)}`, {
+  return new DraftsyncError(`internal error: ${messageOf(error)}`, {
     code: "defect",
-    hint: "It is a defect of draftsync. Please report it with the output of the same command under DRAFTSYNC_DEBUG=1.",
+    hint: "This is a defect of draftsync. Please report it with the output of the same command under DRAFTSYNC_DEBUG=1.",
     cause: error,
   });
 }

@@ -67,17 +67,19 @@ describe("init on a terminal", () => {
     expect(ended).toBeUndefined();
     expect(left).toEqual([]);
     expect(questions(said).map((text) => text.split(" ")[0])).toEqual([
-      "Name",
-      "Name",
-      "Address",
-      "Address",
+      "Workspace",
+      "Workspace",
+      "Service",
+      "Service",
       "Id",
       "Id",
       "Id",
       "Pipeline",
       "Pipeline",
     ]);
-    expect(said.slice(0, 2)[1]).toMatch(/My Shop is no name for a workspace.*\n {2}hint: Use lower-case/);
+    expect(said.slice(0, 2)[1]).toMatch(
+      /"My Shop" is not a valid workspace name.*\n {2}hint: Use up to 63 lower-case/,
+    );
     expect(await folder.read("draftsync.yaml")).toContain("workspace: shop\n");
     expect(await folder.read("draftsync.yaml")).toContain('base_url: "https://api.example.com"');
     expect(await folder.read("manifests/first-draft.yaml")).toContain("draft: 7\n");
@@ -87,9 +89,9 @@ describe("init on a terminal", () => {
     const given = ["--workspace", "shop", "--base-url", "sandbox", "--draft", "7", "--pipeline", "github"];
     const { ended, said } = await init(["draftsync@0.1.0", "github:owner/draftsync#main"], ...given);
     expect(ended).toMatchObject({ code: "stopped" });
-    expect(said.filter((text) => text.startsWith("Packed draftsync to install"))).toHaveLength(3);
+    expect(said.filter((text) => text.startsWith("draftsync package to install"))).toHaveLength(3);
     expect(said[1]).toContain('"draftsync@0.1.0" is neither a packed file (.tgz) nor a git commit');
-    expect(said[3]).toContain("with all of its 40 digits");
+    expect(said[3]).toContain("with all 40 digits");
     expect(await readdir(folder.path)).toEqual([]);
   });
 
@@ -108,7 +110,7 @@ describe("init on a terminal", () => {
 
   test("asks nothing when what was given will not do", async () => {
     const { ended, said } = await init(["shop"], "--draft", "007");
-    expect(ended).toMatchObject({ code: "invalid-flag", message: "007 is no draft id" });
+    expect(ended).toMatchObject({ code: "invalid-flag", message: '"007" is not a valid draft id' });
     expect(said).toEqual([]);
   });
 

@@ -34,5 +34,7 @@ test.each([
 });
 
 test("a time that has passed is refused, and said to have passed", () => {
-  expect(() => parseUntil("2020-01-01T00:00Z", now)).toThrow("has passed already");
+  expect(() => parseUntil("2020-01-01T00:00Z", now)).toThrow(
+    "the time of --until 2020-01-01T00:00Z has passed",
+  );
 });
