@@ -32,11 +32,11 @@ export interface WorkspaceFlags {
 /** Adds the flags of {@link WorkspaceFlags}. */
 export function withWorkspaceFlags(command: Command): Command {
   return command
-    .option("--config <file>", "the config (default: draftsync.yaml here or in a folder above)")
-    .option("--base-url <url>", "address of the service (before DRAFTSYNC_BASE_URL and the config)")
+    .option("--config <file>", "config file (default: draftsync.yaml here or in a parent folder)")
+    .option("--base-url <url>", "address of the service (overrides DRAFTSYNC_BASE_URL and the config)")
     .option(
       "--state <location>",
-      "the ledger: a file or postgres://… (before DRAFTSYNC_STATE and the config)",
+      "ledger: a file or postgres://… (overrides DRAFTSYNC_STATE and the config)",
     );
 }
 
@@ -50,7 +50,7 @@ export interface WriterFlags extends WorkspaceFlags {
 export function withWriterFlags(command: Command): Command {
   return withWorkspaceFlags(command).option(
     "--lock-timeout <duration>",
-    "wait so long for a command that holds the lock (default: not at all; reconcile: its lock_wait)",
+    "wait up to this long for the lock (default: do not wait; reconcile: its lock_wait)",
     parseDurationFlag("--lock-timeout", "10m"),
   );
 }

@@ -67,21 +67,21 @@ export function makeProgram(cli: Cli, version: string, first?: string): Command 
       "after",
       `${examples(
         "draftsync init                 write a config and a first manifest",
-        "draftsync plan                 what would change, and what it costs",
-        "draftsync apply                carry it out, after asking",
+        "draftsync plan                 show what would change, and its cost",
+        "draftsync apply                apply the changes, after asking",
       )}
 Environment:
-  DRAFTSYNC_API_KEY    the service's access key
-  DRAFTSYNC_BASE_URL   address of the service, before the config's
-  DRAFTSYNC_STATE      the ledger, before the config's
-  DRAFTSYNC_NOTIFY_URL webhook that reconcile tells, before the config's
+  DRAFTSYNC_API_KEY    API key of the service
+  DRAFTSYNC_BASE_URL   address of the service, overrides the config
+  DRAFTSYNC_STATE      location of the ledger, overrides the config
+  DRAFTSYNC_NOTIFY_URL webhook URL of reconcile, overrides the config
   NO_COLOR             no colour (FORCE_COLOR: always)
 
 Exit codes:
   0 done   1 error, nothing changed   2 changes pending (plan --detailed-exitcode, drift)
-  3 some operations failed   4 something is in doubt, or waits for state recover
+  3 some operations failed   4 something is in doubt, or a recovery file is pending
   5 refused by a safety limit
-  6 the plan is stale, or somebody else holds the lock
+  6 the plan is stale, or another process holds the lock
   7 stopped at --max-calls or --until   130 interrupted
 `,
     );

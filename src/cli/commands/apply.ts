@@ -32,23 +32,27 @@ interface ApplyFlags extends WriterFlags, LimitFlags, RefreshFlags {
 /** `draftsync apply` */
 export const defineApply: DefineCommand = (program, cli) => {
   withLimitFlags(withWriterFlags(program.command("apply")))
-    .summary("carry out the difference")
+    .summary("apply the changes")
     .description(
-      "Carries out a saved plan, or makes one and asks. Every call's intent is stored before it leaves and its " +
-        "outcome before it is reported, so that it can be interrupted and run again at any time.",
+      "Applies a saved plan, or makes a plan and asks. The ledger stores the intent of every call before it is sent, and its " +
+        "outcome before it is reported, so you can interrupt apply and run it again at any time.",
     )
     .argument("[plan]", "file that `draftsync plan --out` wrote")
-    .option("--auto-approve", "do not ask; needed where nobody can be asked")
+    .option("--auto-approve", "do not ask for approval; required without a terminal")
     .option("--json", "write events to standard output, one JSON object a line")
-    .option("--target <address>", "only this address and what is below it (may be repeated)", collect)
+    .option("--target <address>", "only this address and everything below it (repeatable)", collect)
     .addOption(refreshOption())
-    .option("--max-deletes <percent>", "detach up to this share of the recorded files", parsePercent)
+    .option(
+      "--max-deletes <percent>",
+      "allow deleting up to this percentage of the recorded files",
+      parsePercent,
+    )
     .option("--new-ledger", "confirm once that nothing was published before this ledger")
     .option("--remove-drafts", "delete the files of drafts that are no longer declared")
     .addHelpText(
       "after",
       examples(
-        "draftsync apply                             plan, ask, carry out",
+        "draftsync apply                             plan, ask, apply",
         "draftsync apply plan.json --auto-approve    exactly the plan that was reviewed, in a pipeline",
         "draftsync apply --target drafts/48213       one draft only",
         "draftsync apply --new-ledger                 nothing was published before this ledger",

@@ -19,19 +19,15 @@ export const defineDoctor: DefineCommand = (program, cli) => {
   withWriterFlags(program.command("doctor"))
     .summary("check whether draftsync works with a service, and which settings fit it")
     .description(
-      "Looks at this machine and at the service: address, TLS, key, version header, error shape, rate headers and pace, by " +
-        "six calls at most, which only read. It prints the settings that fit, ready to paste. With --draft and --file it also " +
-        "sends, after asking, up to four updates that name no attribute: whether that is harmless there, whether PUT does what " +
-        "PATCH does, and what data.id is. Works without a config too, with --base-url.",
+      "Checks this machine and the service with at most six read calls: address, TLS, key, version header, error format, " +
+        "rate headers and latency. Prints matching settings, ready to paste. With --draft and --file it asks, then sends up " +
+        "to four updates without attributes, to find out whether they are harmless, whether PUT equals PATCH, and what " +
+        "data.id is. Works without a config if --base-url is given.",
     )
-    .option("--draft <id>", "also probe a file of this draft; it may lose attributes", parseNumber)
-    .option(
-      "--file <id>",
-      "the attached file to probe: it has attributes, which you could type in again",
-      parseNumber,
-    )
+    .option("--draft <id>", "also probe a file of this draft, which may lose attributes", parseNumber)
+    .option("--file <id>", "attached file to probe: one with attributes that you could restore", parseNumber)
     .option("--kind <kind>", "product_files or promotional_files", parseKind, "product_files")
-    .option("--auto-approve", "probe without asking; needed where nobody can be asked")
+    .option("--auto-approve", "probe without asking; required without a terminal")
     .option("--json", "print the checks as JSON")
     .addHelpText(
       "after",

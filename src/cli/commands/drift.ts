@@ -32,12 +32,12 @@ export const defineDrift: DefineCommand = (program, cli) => {
         "Ends with 2 when something differs, and with 1 when nothing was checked.",
     )
     .addOption(
-      new Option("--refresh <mode>", "how much is looked at: as refresh.max_calls allows, or everything")
+      new Option("--refresh <mode>", "check up to refresh.max_calls, or everything")
         .choices(["budget", "full"])
         .default("budget"),
     )
     .option("--probe", "also check files, by an update without attributes (one call a file)")
-    .option("--target <address>", "only this address and what is below it (may be repeated)", collect)
+    .option("--target <address>", "only this address and everything below it (repeatable)", collect)
     .addHelpText(
       "after",
       examples(

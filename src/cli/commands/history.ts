@@ -20,24 +20,24 @@ interface HistoryFlags extends WorkspaceFlags {
 /** `draftsync history` */
 export const defineHistory: DefineCommand = (program, cli) => {
   withWorkspaceFlags(program.command("history"))
-    .summary("what was sent, when, and what became of it")
-    .description("Shows runs and the writing calls of each, oldest first, as the ledger keeps them.")
+    .summary("list past runs and their API calls")
+    .description("Shows the runs in the ledger with their writing calls, oldest first.")
     .argument("[address]", "only operations on this address and below it")
-    .option("--run <id>", "only this run; the beginning of its id will do")
+    .option("--run <id>", "only this run; the start of its id is enough")
     .option("--since <time>", "only runs since: 7d (ago), or 2026-11-21T18:30:00Z", (text) =>
       parseSince(text, systemClock.now()),
     )
     .addOption(
-      new Option("--outcome <outcome>", "only operations that ended so").choices([
+      new Option("--outcome <outcome>", "only operations with this outcome").choices([
         "done",
         "rejected",
         "not_sent",
         "unknown",
       ]),
     )
-    .option("--limit <n>", "the newest so many runs", parseLimit, 20)
+    .option("--limit <n>", "show this many runs, the latest ones", parseLimit, 20)
     .addOption(new Option("--json", "as JSON").conflicts("html"))
-    .option("--html", "as one page for a browser, with plots; with --run, of how that run went")
+    .option("--html", "as an HTML page with charts; with --run, the details of that run")
     .addHelpText(
       "after",
       examples(

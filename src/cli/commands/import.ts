@@ -5,13 +5,16 @@ import type { ImportFlags } from "../runtime/run-import.ts";
 /** `draftsync import` */
 export const defineImport: DefineCommand = (program, cli) => {
   withWriterFlags(program.command("import"))
-    .summary("record what is at the service already")
+    .summary("record existing files and products")
     .description(
-      "Looks for files and products that exist already and records them, with the attributes they have there: a file by " +
-        "a probe, an update that names no attribute; a product by reading it. Changes nothing at the service.",
+      "Finds files and products that exist at the service and records them with their attributes: files by a probe (an " +
+        "update without attributes), products by reading them. Changes nothing at the service.",
     )
-    .argument("[address...]", "as `plan` shows them; ADDRESS=ID where the address does not hold the id")
-    .option("--all", "every file that the manifests ask for")
+    .argument(
+      "[address...]",
+      "addresses as `plan` shows them; ADDRESS=ID if the address does not contain the id",
+    )
+    .option("--all", "every file that the manifests declare")
     .option("--file <file>", "a text file with one address a line")
     .option("--json", "as JSON")
     .addHelpText(

@@ -21,22 +21,24 @@ export const defineInit: DefineCommand = (program, cli) => {
     .command("init")
     .summary("write a config and a first manifest")
     .description(
-      "Writes draftsync.yaml, a first manifest, the JSON Schemas of both for editors, and .gitignore. --pipeline adds a pipeline, " +
-        "and --package what lets `npm ci` install draftsync: the packed file, package.json and its lockfile. In a folder that has " +
-        "a draftsync.yaml these two write their own files only. On a terminal init asks for missing values.",
+      "Writes draftsync.yaml, a first manifest, JSON Schemas of both for editors, and .gitignore. --pipeline adds a pipeline; " +
+        "--package adds a package.json, lockfile and packed file, so that `npm ci` installs draftsync. In a folder that has a " +
+        "draftsync.yaml, both add only their own files. On a terminal, init asks for missing values.",
     )
-    .argument("[folder]", "where to", ".")
-    .option("--workspace <name>", "name of the workspace (default: that of the folder)")
+    .argument("[folder]", "target folder", ".")
+    .option("--workspace <name>", "name of the workspace (default: name of the folder)")
     .option("--base-url <url>", "address of the service, or `sandbox` (default: sandbox)")
     .option("--draft <id>", "id of the first draft (default: 1)")
     .addOption(
-      new Option("--pipeline <system>", "also write the pipeline for it (default: none)").choices(pipelines),
+      new Option("--pipeline <system>", "also write a pipeline for this system (default: none)").choices(
+        pipelines,
+      ),
     )
     .option(
       "--package <file or commit>",
-      "the draftsync that `npm ci` installs, which a pipeline needs: a file that `npm pack` wrote, or github:OWNER/REPOSITORY#COMMIT",
+      "draftsync package that the pipeline installs: a file that `npm pack` wrote, or github:OWNER/REPOSITORY#COMMIT",
     )
-    .option("--force", "write over files that are there")
+    .option("--force", "overwrite existing files")
     .addHelpText(
       "after",
       examples(
@@ -97,12 +99,12 @@ function nextSteps(folder: string, { service }: InitAnswers): string {
   const local = service === "sandbox";
   const steps = [
     ...(folder === "." ? [] : [`cd ${folder}`]),
-    ...(local ? [] : ["export DRAFTSYNC_API_KEY=…   # the access key of the service"]),
+    ...(local ? [] : ["export DRAFTSYNC_API_KEY=…   # API key of the service"]),
     local
-      ? "draftsync validate          # checks manifests/first-draft.yaml; make it yours"
-      : "draftsync doctor            # checks address, key and limits",
-    "draftsync plan              # what would change, and what it costs",
-    "draftsync apply             # carries it out, after asking",
+      ? "draftsync validate          # check manifests/first-draft.yaml; edit it first"
+      : "draftsync doctor            # check address, key and limits",
+    "draftsync plan              # show what would change, and its cost",
+    "draftsync apply             # apply the changes, after asking",
   ];
   return `\nNext:\n${steps.map((step) => `  ${step}\n`).join("")}`;
 }

@@ -18,26 +18,26 @@ interface ReleaseFlags extends WorkspaceFlags {
 export const defineLock: DefineCommand = (program, cli) => {
   const lock = program
     .command("lock")
-    .summary("the lock of the workspace")
+    .summary("show or release the workspace lock")
     .description(
-      "One command writes at a time: it holds the lock while it runs. When its process has ended on this machine, the " +
-        "next writer takes the lock over at once; a holder on another machine or in another container loses it when it " +
-        "was not heard of for a minute.",
+      "Only one command writes at a time: it holds the lock while it runs. If its process ended on this machine, the next " +
+        "writer takes over the lock immediately. A holder on another machine or in another container loses it after a " +
+        "minute without a heartbeat.",
     );
   withWorkspaceFlags(lock.command("status"))
-    .summary("show who holds the lock")
-    .description("Shows who holds the lock, since when, and whether its process runs. Takes no lock itself.")
+    .summary("show the holder of the lock")
+    .description("Shows the holder of the lock, since when, and whether its process is running.")
     .option("--json", "as JSON")
     .addHelpText("after", examples("draftsync lock status", "draftsync lock status --json | jq .lock.url"))
     .action((flags: StatusFlags) => runStatus(cli, flags));
   withWorkspaceFlags(lock.command("release"))
-    .summary("take the lock from a holder that is gone")
+    .summary("release the lock of a holder that is gone")
     .description(
-      "Takes the lock away. If its holder runs after all it can record nothing more, so what it has sent and not yet " +
-        "recorded is in doubt: let it end by itself if you can.",
+      "Releases the lock. If its holder is still running, it cannot record anything more, and calls that it sent but did " +
+        "not record are in doubt. Let it end on its own if you can.",
     )
-    .argument("<id>", "the lock's id, as `lock status` shows it")
-    .option("--auto-approve", "do not ask; needed where nobody can be asked")
+    .argument("<id>", "id of the lock, from `lock status`")
+    .option("--auto-approve", "do not ask for approval; required without a terminal")
     .addHelpText("after", examples("draftsync lock release 0b9f6c1e-5a42-4c0e-9a37-5d3e8f1c2b60"))
     .action((id: string, flags: ReleaseFlags) => runRelease(cli, id, flags));
 };

@@ -24,14 +24,14 @@ interface PlanFlags extends WorkspaceFlags, RefreshFlags, FormatFlags {
 /** `draftsync plan` */
 export const definePlan: DefineCommand = (program, cli) => {
   withFormatFlags(withWorkspaceFlags(program.command("plan")))
-    .summary("show the difference between the manifests and what is there")
+    .summary("show what apply would change")
     .description(
-      "Shows what apply would do and what it would cost. Goes by the ledger; with --refresh, or `refresh` in the config, " +
-        "the service is looked at before, which changes nothing there or in the ledger.",
+      "Shows what apply would change and how many calls it takes. Compares the manifests with the ledger; with --refresh, or " +
+        "`refresh` in the config, it checks the service first. Changes nothing.",
     )
-    .option("--out <file>", "save the plan, to be applied exactly as reviewed")
-    .option("--detailed-exitcode", "end with 2 when there are changes")
-    .option("--target <address>", "only this address and what is below it (may be repeated)", collect)
+    .option("--out <file>", "save the plan, to apply exactly what was reviewed")
+    .option("--detailed-exitcode", "exit with 2 if there are changes")
+    .option("--target <address>", "only this address and everything below it (repeatable)", collect)
     .addOption(refreshOption())
     .addHelpText(
       "after",
@@ -41,7 +41,7 @@ export const definePlan: DefineCommand = (program, cli) => {
         "draftsync plan --target drafts/48213 --format json | jq .summary",
         "draftsync plan --format markdown > plan.md   a comment for the pull request",
         "draftsync plan --format html > plan.html    a page for a browser, in one file",
-        "draftsync plan --refresh full               look at everything that can be looked at",
+        "draftsync plan --refresh full               check everything at the service",
       ),
     )
     .action((flags: PlanFlags) => runPlan(cli, flags));

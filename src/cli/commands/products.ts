@@ -17,13 +17,13 @@ interface DuplicateFlags extends WriterFlags {
 export const defineProducts: DefineCommand = (program, cli) => {
   const products = program
     .command("products")
-    .summary("products, by hand")
-    .description("The calls of the interface that concern products. Results are JSON.");
+    .summary("manage products directly")
+    .description("Single API calls for products. Prints JSON.");
   withWorkspaceFlags(products.command("get"))
     .summary("read a product")
-    .description("Reads a product, with the relations that --include names.")
+    .description("Reads a product and the relations in --include.")
     .argument("<id>", "product id", parseProductId)
-    .option("--include <relations>", "relations to include, with commas (default: those of the config)")
+    .option("--include <relations>", "relations to include, comma-separated (default: from the config)")
     .addHelpText(
       "after",
       examples("draftsync products get 771200", "draftsync products get 771200 --include draft"),
@@ -32,11 +32,11 @@ export const defineProducts: DefineCommand = (program, cli) => {
   withWriterFlags(products.command("duplicate"))
     .summary("duplicate a product; cannot be undone")
     .description(
-      "Makes a copy of a product. There is no call that takes it back, and none that tells whether a lost one took effect, " +
-        "so it is asked for first. A copy that should be kept in a manifest is better written under `duplicates:`.",
+      "Copies a product, after asking: no call can undo it, and none can find out whether a lost call took effect. " +
+        "Declare copies that belong in a manifest under `duplicates:` instead.",
     )
     .argument("<id>", "product id", parseProductId)
-    .option("--auto-approve", "do not ask; needed where nobody can be asked")
+    .option("--auto-approve", "do not ask for approval; required without a terminal")
     .addHelpText("after", examples("draftsync products duplicate 771200"))
     .action((id: number, flags: DuplicateFlags) => runDuplicate(cli, id, flags));
 };

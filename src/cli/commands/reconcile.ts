@@ -10,15 +10,15 @@ const parseInterval = parseDurationFlag("--interval", "15m", { ms: 1000, text: "
 /** `draftsync reconcile` */
 export const defineReconcile: DefineCommand = (program, cli) => {
   withWriterFlags(program.command("reconcile"))
-    .summary("plan and carry out what policy allows; once, or as a service")
+    .summary("apply what the policy allows; once, or as a service")
     .description(
-      "Looks at the service within refresh.max_calls, plans, holds back what reconcile.allow does not list (create and update, unless told), and carries out the rest " +
-        "without asking. Once, for a timer; or with --interval as a service, until it is told to end (SIGTERM). A service " +
-        "reads its config again on SIGHUP.",
+      "Checks the service within refresh.max_calls, plans, excludes changes that reconcile.allow does not list (default: " +
+        "create and update), and applies the rest without asking. Runs once, for a timer, or with --interval as a service " +
+        "until SIGTERM. A service reloads its config on SIGHUP.",
     )
-    .option("--interval <duration>", "stay, and begin a round so often", parseInterval)
+    .option("--interval <duration>", "keep running, and reconcile at this interval", parseInterval)
     .option("--listen <address>", "with --interval: serve /healthz, /readyz and /metrics at host:port")
-    .option("--metrics-file <file>", "write metrics for a textfile collector after each round")
+    .option("--metrics-file <file>", "write metrics for a textfile collector after each run")
     .option("--max-calls <n>", "stop each run before exceeding this many API calls", parseMaxCalls)
     .option("--until <time>", "start no operation after this time: 18:30, or 45m after the start of each run")
     .addOption(refreshOption().default("budget"))
@@ -26,7 +26,7 @@ export const defineReconcile: DefineCommand = (program, cli) => {
     .addHelpText(
       "after",
       examples(
-        "draftsync reconcile                          one round, for cron, systemd or a Kubernetes CronJob",
+        "draftsync reconcile                          one run, for cron, systemd or a Kubernetes CronJob",
         "draftsync reconcile --metrics-file /var/lib/node_exporter/draftsync.prom",
         "draftsync reconcile --interval 15m --listen 127.0.0.1:9090",
       ),

@@ -17,14 +17,14 @@ interface ResolveFlags extends WriterFlags {
 /** `draftsync resolve` */
 export const defineResolve: DefineCommand = (program, cli) => {
   withWriterFlags(program.command("resolve"))
-    .summary("settle what is in doubt")
+    .summary("settle a call that is in doubt")
     .description(
-      "Tells the ledger what became of a call whose answer was lost. RefreshTarget at the service first: what is said here is " +
-        "believed. A product id is checked with the service. What was not done is planned again. With --product-id, also " +
-        "records a publication or duplicate that was made before this ledger.",
+      "Records whether a call took effect whose response was lost. Check the service first: only a product id is verified. " +
+        "A call that did not take effect is planned again. With --product-id, it also records a publication or duplicate " +
+        "that was made before this ledger.",
     )
-    .argument("<address>", "as the plan shows it, with `?`; or a product made before this ledger")
-    .option("--product-id <id>", "it took effect, and made this product", parseProductId)
+    .argument("<address>", "address that the plan marks with `?`, or of a product made before this ledger")
+    .option("--product-id <id>", "it took effect and created this product", parseProductId)
     .option("--done", "it took effect")
     .option("--not-done", "it did not take effect")
     .addHelpText(

@@ -24,35 +24,35 @@ interface SandboxFlags {
 export const defineSandbox: DefineCommand = (program, cli) => {
   program
     .command("sandbox")
-    .summary("run the whole service on this machine")
+    .summary("run a local copy of the service")
     .description(
-      "Runs the whole interface as a local server, with object storage for uploads, until it is interrupted. " +
-        "`--behavior` settles what the interface leaves open: dataId=file|other, createStatus=201|204, " +
+      "Runs the whole API as a local server, with object storage for uploads, until it is interrupted. " +
+        "`--behavior` sets what the API leaves open: dataId=file|other, createStatus=201|204, " +
         "updateStatus=200|204, deleteStatus=204|200, uploadStatus=201|204, productStatus=201|204, " +
         "probe=allowed|rejected|clears, put=same|replaces|refused, doubleAttach=conflict|invalid|accepted, errors=jsonapi|problem, " +
         "mediaTypes=jsonapi|strict|lenient, unknownAttributes=refused|ignored, relationships=present|omitted, " +
         "unknownProducts=found|missing, uploadsQuery=filter[id].",
     )
-    .option("--port <number>", "port on 127.0.0.1; 0 takes a free one", parsePort, 4010)
-    .option("--key <key>", "access key that is accepted", sandboxKey)
+    .option("--port <number>", "port on 127.0.0.1; 0 for any free port", parsePort, 4010)
+    .option("--key <key>", "API key to accept", sandboxKey)
     .option("--db <file>", "keep everything in this SQLite file (default: in memory)")
-    .option("--drafts <ids>", "ids of the drafts that exist, with commas (default: every id)", parseIds)
+    .option("--drafts <ids>", "ids of existing drafts, comma-separated (default: every id)", parseIds)
     .option(
       "--rate <limit/window>",
-      "answer 429 to more calls than this, such as 10/1s (default: no bound)",
+      "return 429 above this rate, such as 10/1s (default: unlimited)",
       parseRate,
     )
-    .option("--log <file>", "append every arrival to this file, one JSON object a line")
+    .option("--log <file>", "append every request to this file, one JSON object a line")
     .option("--behavior <name=value>", "change how the sandbox behaves (may be repeated)", collect)
     .option(
       "--processing <duration>",
-      "how long an upload is processed",
+      "processing time of an upload",
       parseDurationFlag("--processing", "500ms"),
       50,
     )
     .option(
       "--faults <file>",
-      "fail on demand: a YAML file of rules, see docs/sandbox.md (default: no faults)",
+      "inject faults by the rules in this YAML file, see docs/sandbox.md (default: none)",
     )
     .addHelpText(
       "after",

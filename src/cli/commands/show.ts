@@ -9,9 +9,9 @@ import { checkFormatFlags, showPlan, withFormatFlags } from "../terminal/plan-fo
 /** `draftsync show` */
 export const defineShow: DefineCommand = (program, cli) => {
   withFormatFlags(program.command("show"))
-    .summary("show a saved plan again")
+    .summary("show a saved plan")
     .description(
-      "Shows a saved plan. Needs no config, no ledger and no network; as a page (--format html) it has the pictures that are still as planned.",
+      "Shows a saved plan. Needs no config, ledger or network. With --format html, it includes pictures that have not changed since.",
     )
     .argument("<plan>", "file that `draftsync plan --out` wrote")
     .addHelpText(

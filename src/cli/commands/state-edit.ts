@@ -19,26 +19,26 @@ interface EditFlags extends WriterFlags {
 /** `draftsync state rm` and `draftsync state mv`: change what is recorded, and nothing at the service. */
 export function defineEdits(state: Command, cli: Cli): void {
   withWriterFlags(state.command("rm"))
-    .summary("forget what is recorded; nothing happens at the service")
+    .summary("remove records from the ledger; changes nothing at the service")
     .description(
-      "Drops attachments and duplicates from the ledger, or a draft with all its files: draftsync then no longer manages " +
-        "them. Everything stays attached at the service; when a manifest still declares a file, the next apply finds it " +
-        "attached and adopts it. Publications stay recorded, so that none is repeated.",
+      "Removes attachments and duplicates from the ledger, or a draft with all its files, so that draftsync no longer " +
+        "manages them. Everything stays attached at the service. If a manifest still declares a file, the next apply " +
+        "finds it attached and adopts it. Publications stay recorded, so that none is repeated.",
     )
-    .argument("<address...>", "as `state list` shows them, or drafts")
-    .option("--auto-approve", "do not ask; needed where nobody can be asked")
+    .argument("<address...>", "addresses from `state list`, or drafts")
+    .option("--auto-approve", "do not ask for approval; required without a terminal")
     .addHelpText(
       "after",
       examples("draftsync state rm drafts/48213/product_files/9900011", "draftsync state rm drafts/48213"),
     )
     .action((addresses: string[], flags: EditFlags) => runRemove(cli, addresses, flags));
   withWriterFlags(state.command("mv"))
-    .summary("record an attachment under another address")
+    .summary("move a record to another address")
     .description(
-      "For a file that the manifests name another way, such as by its source instead of its id. Draft and collection " +
-        "stay the same; whatever had the address moves to its file id.",
+      "For a file that the manifests identify in another way, such as by its source instead of its id. Draft and collection " +
+        "stay the same. A record that has the new address moves to its file id.",
     )
-    .argument("<from>", "the address it is recorded under")
+    .argument("<from>", "its current address")
     .argument("<to>", "its new address")
     .addHelpText(
       "after",

@@ -16,10 +16,10 @@ export function defineRebind(state: Command, cli: Cli): void {
   withWriterFlags(state.command("rebind"))
     .summary("move the ledger to a new address of the same service")
     .description(
-      "Binds the ledger to the address that the config or --base-url names. Only for a service that has moved: its drafts, " +
-        "files and products keep their ids. Sends nothing. Plans that were saved before are stale.",
+      "Binds the ledger to the address in the config or --base-url. Only for a service whose address changed: its drafts, " +
+        "files and products keep their ids. Sends nothing. Saved plans become stale.",
     )
-    .option("--auto-approve", "do not ask; needed where nobody can be asked")
+    .option("--auto-approve", "do not ask for approval; required without a terminal")
     .addHelpText("after", examples("draftsync state rebind --base-url https://api.new.example.com"))
     .action((flags: RebindFlags) => runRebind(cli, flags));
 }

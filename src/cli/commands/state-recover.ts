@@ -20,22 +20,22 @@ interface RecoverFlags extends WriterFlags {
 /** `draftsync state recover` */
 export function defineRecover(state: Command, cli: Cli): void {
   withWriterFlags(state.command("recover"))
-    .summary("take in what the ledger failed to record")
+    .summary("replay outcomes saved in the recovery file")
     .description(
-      "When the ledger fails after a call was sent, what became of the call is kept in a recovery file, and nothing is " +
-        "planned or written until it is taken in. A file is removed once the ledger holds what was in it.",
+      "If the ledger fails after a call was sent, the outcome is saved in a recovery file, and nothing is planned or " +
+        "written until it is replayed. The file is removed after the ledger has recorded its outcomes.",
     )
     .argument(
       "[file]",
-      "only this file, or one with the JSON lines that a command printed; - for standard input",
+      "only this recovery file, or a file with the JSON lines that a command printed; - for standard input",
     )
     .addOption(
-      new Option("--prefer <which>", "what to believe where they contradict each other").choices([
+      new Option("--prefer <which>", "which one to keep if they contradict each other").choices([
         "ledger",
         "outcome",
       ]),
     )
-    .option("--other-ledger", "the ledger they belong to is lost for good: take them into this one")
+    .option("--other-ledger", "replay outcomes of another ledger, which is permanently lost")
     .option("--json", "as JSON")
     .addHelpText("after", examples("draftsync state recover", "draftsync state recover saved-lines.json"))
     .action((file: string | undefined, flags: RecoverFlags) => runRecover(cli, file, flags));

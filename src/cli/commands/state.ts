@@ -20,40 +20,39 @@ interface StateFlags extends WorkspaceFlags {
 export const defineState: DefineCommand = (program, cli) => {
   const state = program
     .command("state")
-    .summary("look into the ledger, and mend it")
-    .description("The ledger holds what draftsync did and was told. It is not what the service holds now.");
+    .summary("inspect and edit the ledger")
+    .description("The ledger records what draftsync did. The service may have changed since.");
   withWorkspaceFlags(state.command("list"))
-    .summary("list everything that is recorded")
+    .summary("list all records")
     .description(
-      "Lists every attachment, publication, duplicate and upload that is recorded, sorted by address: who confirmed it, and when.",
+      "Lists every recorded attachment, publication, duplicate and upload by address, with how and when it was confirmed.",
     )
-    .argument("[address]", "only this address and what is below it")
+    .argument("[address]", "only this address and everything below it")
     .option("--json", "as JSON")
     .addHelpText("after", examples("draftsync state list", "draftsync state list drafts/48213 --json"))
     .action((address: string | undefined, flags: StateFlags) => runList(cli, address, flags));
   withWorkspaceFlags(state.command("show"))
-    .summary("show what is recorded of an address, and how it came to be")
-    .description("Shows what is recorded of an address, and every writing call that was sent for it.")
-    .argument("<address>", "as `state list` and plans show it")
+    .summary("show the record of an address and its history")
+    .description("Shows the record of an address, and every writing call that was sent for it.")
+    .argument("<address>", "an address from `state list` or a plan")
     .option("--json", "as JSON")
     .addHelpText("after", examples("draftsync state show drafts/48213/product_files/9900011"))
     .action((address: string, flags: StateFlags) => runShow(cli, address, flags));
   defineEdits(state, cli);
   defineRebind(state, cli);
   withWorkspaceFlags(state.command("export"))
-    .summary("write the whole ledger as JSON")
+    .summary("export the ledger as JSON")
     .description(
-      "Writes the whole ledger to standard output, as `state import` takes it: a backup, or the way to another place. Holds no key.",
+      "Writes the whole ledger to standard output, for `state import`: as a backup, or to move it. Contains no key.",
     )
     .addHelpText("after", examples("draftsync state export > ledger-backup.json"))
     .action((flags: StateFlags) => runExport(cli, flags));
   withWriterFlags(state.command("import"))
-    .summary("take over what `state export` wrote")
+    .summary("import an exported ledger")
     .description(
-      "Fills a new ledger with all that another one held, in SQLite or PostgreSQL. It is the same ledger in another " +
-        "place: go on with one of the two alone.",
+      "Copies an exported ledger into a new one, in SQLite or PostgreSQL. Use only one of the two from then on.",
     )
-    .argument("<file>", "what `state export` wrote; - for standard input")
+    .argument("<file>", "file that `state export` wrote; - for standard input")
     .addHelpText(
       "after",
       examples(

@@ -17,22 +17,20 @@ interface CreateFlags extends WriterFlags {
 export const defineUploads: DefineCommand = (program, cli) => {
   const uploads = program
     .command("uploads")
-    .summary("uploads, by hand")
-    .description("The calls of the interface that concern uploads. Results are JSON.");
+    .summary("manage uploads directly")
+    .description("Single API calls for uploads. Prints JSON.");
   withWorkspaceFlags(uploads.command("credentials"))
-    .summary("ask for storage credentials")
-    .description(
-      "Asks for credentials of the object storage. Secrets are left out unless they are asked for.",
-    )
+    .summary("request storage credentials")
+    .description("Requests credentials for the object storage. Hides secrets unless --show-secrets is given.")
     .option("--show-secrets", "print the secret key and the session token too")
     .addHelpText("after", examples("draftsync uploads credentials"))
     .action((flags: WorkspaceFlags & { showSecrets?: boolean }) => runCredentials(cli, flags));
   withWriterFlags(uploads.command("create"))
-    .summary("upload a file, or register one that is in storage")
+    .summary("upload a file, or register a stored object")
     .description(
-      "Puts a local file into the object storage and registers it as an upload; or registers an object that is there already.",
+      "Uploads a local file to the object storage and registers it, or registers an object that is stored already.",
     )
-    .argument("[file]", "local file below the workspace")
+    .argument("[file]", "local file inside the workspace")
     .option("--key <upload_key>", "register this object instead of a local file")
     .option("--wait", "wait until the service has processed it")
     .addHelpText(
@@ -51,7 +49,7 @@ export const defineUploads: DefineCommand = (program, cli) => {
     .action((id: string, flags: WorkspaceFlags) => runGet(cli, id, flags));
   withWorkspaceFlags(uploads.command("list"))
     .summary("read several uploads")
-    .description("Reads uploads, many of them by one call: the status of each, and the id of its file.")
+    .description("Reads several uploads per call: the status of each, and the id of its file.")
     .argument("[ids...]", "upload ids (default: those in the ledger)")
     .addHelpText("after", examples("draftsync uploads list", "draftsync uploads list up_17 up_18"))
     .action((ids: string[], flags: WorkspaceFlags) => runList(cli, ids, flags));

@@ -6,9 +6,7 @@ import { printDiagnostics } from "../terminal/report-error.ts";
 export const defineValidate: DefineCommand = (program, cli) => {
   withWorkspaceFlags(program.command("validate"))
     .summary("read and check the manifests")
-    .description(
-      "Reads every manifest and reports everything that is wrong at once. Uses no network and no ledger.",
-    )
+    .description("Reads every manifest and reports all errors at once. Uses neither network nor ledger.")
     .addHelpText("after", examples("draftsync validate", "draftsync validate --config shop/draftsync.yaml"))
     .action((flags: WorkspaceFlags) => runValidate(cli, flags));
 };

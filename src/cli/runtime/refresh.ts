@@ -20,7 +20,7 @@ export interface RefreshFlags {
 export function refreshOption(): Option {
   return new Option(
     "--refresh <mode>",
-    "look at the service before: none, budget (refresh.max_calls), full (default: budget where the config has `refresh`)",
+    "check the service first: none, budget (up to refresh.max_calls), full (default: budget if the config has `refresh`)",
   ).choices(["none", "budget", "full"]);
 }
 

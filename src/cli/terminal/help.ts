@@ -12,7 +12,7 @@ export function defineHelp(command: Command): void {
   command
     .command("help")
     .summary("show help for a command")
-    .argument("[command...]", "its name, and that of its subcommand")
+    .argument("[command...]", "name of the command, and of its subcommand")
     .action((names: readonly string[]) => showHelp(command, names));
   subcommands.forEach(defineHelp);
 }
