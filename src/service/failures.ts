@@ -232,6 +232,12 @@ function hintOf({ code, doubt }: FailureFacts): string {
   return `${hint} ${doubtHints[doubt]}`;
 }
 
+/** The failure of a read that ended the wait for an upload: the upload is recorded, so the next run continues. */
+export function continuesWaiting(failure: CallFailure): CallFailure {
+  const cause = failure.hint === undefined || failure.hint === runAgain ? "" : `${failure.hint} `;
+  return { ...failure, hint: `${cause}Run the command again: it continues to wait for the upload.` };
+}
+
 /** The code of a refusal by status alone; {@link FailureCode} says which. */
 export function codeOfStatus(status: number): FailureCode {
   if (status >= 300 && status < 400) return "redirect";

@@ -87,11 +87,11 @@ const table: Readonly<Record<Row, Readonly<Record<CallClass, Cell>>>> = {
   conflict: row(fail, fail, fail, doubt, fail, doubt),
   unproven: row(fail, doubt, doubt, doubt, doubt, doubt),
   malformed: row(again, again, again, doubt, again, doubt),
-  another: row(doubt, doubt, doubt, doubt, again, doubt),
-  without_id: row(doubt, done, done, doubt, again, doubt),
-  no_content: row(doubt, done, done, done, again, doubt),
-  accepted: row(doubt, doubt, doubt, doubt, done, doubt),
-  accepted_without_id: row(doubt, doubt, doubt, doubt, again, doubt),
+  another: row(fail, doubt, doubt, doubt, again, doubt),
+  without_id: row(fail, done, done, doubt, again, doubt),
+  no_content: row(fail, done, done, done, again, doubt),
+  accepted: row(fail, doubt, doubt, doubt, done, doubt),
+  accepted_without_id: row(fail, doubt, doubt, doubt, again, doubt),
   valid: row(done, done, done, done, done, done),
 };
 

@@ -4,7 +4,8 @@ import { onAbort } from "../model/on-abort.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
 import type { CallBudget, Clock, ReadOptions, UploadStatus } from "../model/ports.ts";
 import { wait } from "../model/wait.ts";
-import { describeFailure } from "./failures.ts";
+import { continuesWaiting, describeFailure } from "./failures.ts";
+import { maxAttempts } from "./retry-policy.ts";
 
 /** How uploads are read, and how often. Times in milliseconds. */
 export interface UploadPollerParts {
@@ -29,6 +30,8 @@ interface Waiter {
   dueAt: number;
   intervalMs: number;
   attempts: number;
+  /** Requests that failed since the upload was last read. */
+  failedAttempts: number;
   /** The last list lacked the id, which proves nothing: the upload is read singly. */
   isLacking: boolean;
   /** The status it had, or why it could not be read, the last time. */
@@ -40,7 +43,7 @@ const maxHoldMs = 30_000;
 
 /**
  * Waits for uploads to end, all waiters together in as few calls as possible: when one is due, its page is filled up
- * with those that are due next. A read that failed, and an answer that lacks an upload, leave it pending.
+ * with those that are due next. A list that lacks an upload leaves it pending; three failed requests in a row end its wait.
  */
 export class UploadPoller {
   readonly #parts: UploadPollerParts;
@@ -60,8 +63,8 @@ export class UploadPoller {
 
   /**
    * Ends `done` with an upload that is `success` or `failed`. Ends otherwise when it is still pending at its deadline
-   * (`upload-timeout`), when the service refuses to tell of it, when a failure stops the run, and when the budget has no call
-   * left to read it (`call-budget-exhausted`).
+   * (`upload-timeout`), when it cannot be read (with that failure), when a failure stops the run, and when the budget has no
+   * call left to read it (`call-budget-exhausted`).
    */
   wait(uploadId: string, { signal, budget }: ReadOptions): Promise<CallResult<UploadStatus>> {
     if (signal.aborted || this.#closed) return Promise.resolve(interrupted(uploadId, 0));
@@ -74,6 +77,7 @@ export class UploadPoller {
         dueAt: now + this.#parts.firstIntervalMs,
         intervalMs: this.#parts.firstIntervalMs,
         attempts: 0,
+        failedAttempts: 0,
         isLacking: false,
         lastHeard: "",
         settle: (result) => {
@@ -210,6 +214,7 @@ export class UploadPoller {
   }
 
   #heard(waiter: Waiter, upload: UploadStatus, status: number): void {
+    waiter.failedAttempts = 0;
     const result: CallResult<UploadStatus> = {
       outcome: "done",
       status,
@@ -232,12 +237,15 @@ export class UploadPoller {
       return;
     }
     waiter.lastHeard = message;
-    // A service that refuses the list may still tell of the upload itself.
+    // A service that refuses the list may still return the upload itself.
     if (refused) waiter.isLacking = true;
-    this.#reschedule(waiter);
+    else waiter.failedAttempts += result.attempts;
+    if (waiter.failedAttempts < maxAttempts) this.#reschedule(waiter);
+    else waiter.settle({ ...result, failure: continuesWaiting(result.failure), attempts: waiter.attempts });
   }
 
   #lacked(waiter: Waiter): void {
+    waiter.failedAttempts = 0;
     waiter.isLacking = true;
     waiter.lastHeard = "the list of uploads lacks it";
     this.#reschedule(waiter);

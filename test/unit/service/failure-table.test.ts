@@ -179,7 +179,7 @@ const rows: readonly Row[] = [
       }[callClass];
       return answer(201, type === "" ? withoutId : { data: { type, attributes: {} } });
     },
-    "unknown response-without-id 1",
+    "rejected response-without-id 1",
     "done 1",
     "done 1",
     "unknown response-without-id 1",
@@ -243,7 +243,7 @@ const rows: readonly Row[] = [
   row(
     "204",
     () => answer(204),
-    "unknown empty-response 1",
+    "rejected empty-response 1",
     "done 1",
     "done 1",
     "done 1",
@@ -253,7 +253,7 @@ const rows: readonly Row[] = [
   row(
     "202 with a body",
     (callClass) => answer(202, valid[callClass]),
-    "unknown accepted 1",
+    "rejected accepted 1",
     "unknown accepted 1",
     "unknown accepted 1",
     "unknown accepted 1",
@@ -263,7 +263,7 @@ const rows: readonly Row[] = [
   row(
     "202 without a body",
     () => answer(202),
-    "unknown accepted 1",
+    "rejected accepted 1",
     "unknown accepted 1",
     "unknown accepted 1",
     "unknown accepted 1",

@@ -43,7 +43,7 @@ const table: readonly (readonly [
   ["422, HTML", status(422, false), ["rejected", "rejected", "rejected", "rejected", "rejected", "unknown"]],
   ["302", status(302), ["rejected", "unknown", "unknown", "unknown", "unknown", "unknown"]],
   ["402", status(402), ["rejected", "unknown", "unknown", "unknown", "unknown", "unknown"]],
-  ["another", { type: "another" }, ["unknown", "unknown", "unknown", "unknown", "unknown+", "unknown"]],
+  ["another", { type: "another" }, ["rejected", "unknown", "unknown", "unknown", "unknown+", "unknown"]],
   [
     "401",
     status(401),
@@ -57,13 +57,13 @@ const table: readonly (readonly [
     { type: "malformed" },
     ["unknown+", "unknown+", "unknown+", "unknown", "unknown+", "unknown"],
   ],
-  ["without an id", { type: "without_id" }, ["unknown", "done", "done", "unknown", "unknown+", "unknown"]],
-  ["204", { type: "no_content" }, ["unknown", "done", "done", "done", "unknown+", "unknown"]],
-  ["202", { type: "accepted" }, ["unknown", "unknown", "unknown", "unknown", "done", "unknown"]],
+  ["without an id", { type: "without_id" }, ["rejected", "done", "done", "unknown", "unknown+", "unknown"]],
+  ["204", { type: "no_content" }, ["rejected", "done", "done", "done", "unknown+", "unknown"]],
+  ["202", { type: "accepted" }, ["rejected", "unknown", "unknown", "unknown", "done", "unknown"]],
   [
     "202, no body",
     { type: "accepted_without_id" },
-    ["unknown", "unknown", "unknown", "unknown", "unknown+", "unknown"],
+    ["rejected", "unknown", "unknown", "unknown", "unknown+", "unknown"],
   ],
   ["valid", { type: "valid" }, ["done", "done", "done", "done", "done", "done"]],
 ];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/model/ports.ts";
 import { noSignal, startHarness, uploadResource } from "./support/harness.ts";
-import type { RecordedRequest } from "./support/raw-server.ts";
+import type { RecordedRequest, Reply } from "./support/raw-server.ts";
 import { answer } from "./support/raw-server.ts";
 
 const quick = { upload_poll_min: "5ms", upload_poll_max: "20ms" };
@@ -123,18 +123,52 @@ describe("awaitUpload", () => {
     });
   });
 
-  it("takes a read that failed for nothing but a read that failed", async () => {
+  it("continues after reads that failed, while fewer than three in a row did", async () => {
     const { service, server } = await startHarness(
-      (_request, index) =>
-        index < 4 ? answer(503) : answer(200, { data: [uploadResource("u1", "success", 5)] }),
+      (_request, index) => {
+        if (index % 3 < 2) return answer(503);
+        return answer(200, { data: [uploadResource("u1", index < 8 ? "queued" : "success", 5)] });
+      },
       { profile: quick },
     );
     expect(await service.awaitUpload("u1", noSignal())).toMatchObject({
       outcome: "done",
       value: { status: "success" },
     });
-    expect(server.requests).toHaveLength(5);
+    expect(server.requests).toHaveLength(9);
   });
+
+  const portal = () => answer(200, "<html>Sign in</html>", { "Content-Type": "text/html" });
+  const failures: readonly [string, () => Reply, string][] = [
+    ["closes the connection", () => (socket) => void socket.resetAndDestroy(), "connection-reset"],
+    ["returns 500", () => answer(500), "server-error"],
+    ["returns the web page of a portal", portal, "malformed-response"],
+    ["returns 429", () => answer(429, undefined, { "Retry-After": "0.01" }), "rate-limited"],
+  ];
+  it.each(failures)("ends every wait after three reads when the service %s", async (_, reply, code) => {
+    const { service, server } = await startHarness(reply, {
+      profile: { ...quick, upload_deadline: "30m" },
+    });
+    const results = await Promise.all(["u1", "u2"].map((id) => service.awaitUpload(id, noSignal())));
+    for (const result of results) {
+      expect(result).toMatchObject({ failure: { code, stops: "operation" }, attempts: 3 });
+      expect(result.outcome === "done" ? "" : result.failure.hint).toContain(
+        "Run the command again: it continues to wait",
+      );
+    }
+    expect(server.requests).toHaveLength(3);
+  });
+
+  it.each([202, 204])(
+    "ends the wait when the service returns %i to the list and to the upload",
+    async (status) => {
+      const { service, server } = await startHarness(() => answer(status), { profile: quick });
+      expect(await service.awaitUpload("u1", noSignal())).toMatchObject({
+        failure: { stops: "operation", hint: expect.stringContaining("Run the command again") },
+      });
+      expect(server.requests).toHaveLength(2);
+    },
+  );
 
   it("goes on by single reads when the service refuses the list", async () => {
     const { service } = await startHarness(
