@@ -5,60 +5,54 @@ import { serviceProfileSchema } from "../service/profile.ts";
 
 const rateSchema = z
   .strictObject({
-    limit: z.int().min(1).max(100_000).default(10).describe("Calls that may arrive in any window"),
+    limit: z.int().min(1).max(100_000).default(10).describe("Calls allowed in any window"),
     window: positiveDurationSchema.prefault("1s").describe("Length of the window"),
   })
   .prefault({})
-  .describe("The bound: at most `limit` calls arrive in any window. Retries, polls and pages count.");
+  .describe("Rate limit: at most `limit` calls arrive in any window. Retries, polls and pages count.");
 
 const remoteSchema = z
   .strictObject({
     base_url: z
       .string()
       .min(1)
-      .describe("Address of the service, such as `https://api.example.com`; a path is kept"),
+      .describe("Address of the service, such as `https://api.example.com`, with an optional path"),
     api_key_file: z
       .string()
       .min(1)
       .optional()
       .describe(
-        "File that holds the access key and nothing else, relative to this file; DRAFTSYNC_API_KEY comes first",
+        "File that contains the API key and nothing else, relative to this file. DRAFTSYNC_API_KEY overrides it",
       ),
     ca_file: z
       .string()
       .min(1)
       .optional()
-      .describe("Certificates (PEM) of authorities to trust beside the usual ones, relative to this file"),
+      .describe("File with additional trusted certificate authorities (PEM), relative to this file"),
     allow_http: z
       .boolean()
       .default(false)
-      .describe("Whether base_url may be http elsewhere than on this machine, where others can read the key"),
+      .describe("Allow http on other machines, which sends the API key unencrypted"),
     rate: rateSchema,
-    concurrency: z.int().min(1).max(256).default(8).describe("Calls under way at the same time"),
+    concurrency: z.int().min(1).max(256).default(8).describe("Maximum number of calls in flight"),
     timeout: positiveDurationSchema
       .prefault("30s")
-      .describe("Longest time for one call, from dispatch to the last byte"),
+      .describe("Timeout of a call, from sending it to the last byte of the response"),
     profile: serviceProfileSchema
       .prefault({})
-      .describe("How this service settles what the interface leaves open"),
+      .describe("Behavior of this service where the API leaves a choice"),
   })
   .describe("A service over the network");
 
-const sandboxSchema = z
-  .literal("sandbox")
-  .describe("The whole service on this machine, kept beside the ledger");
+const sandboxSchema = z.literal("sandbox").describe("A local copy of the service, stored next to the ledger");
 
 const refreshSchema = z.strictObject({
   attachments: z
     .enum(["none", "probe"])
     .default("none")
-    .describe(
-      "Files: `none`, they are taken from the ledger; `probe`, looked at by an update that names no attribute",
-    ),
-  max_calls: z.int().min(0).default(500).describe("Calls that looking may take, retries included"),
-  max_age: durationSchema
-    .prefault("0s")
-    .describe("What was confirmed within this time is not looked at again"),
+    .describe("How to check files: `none` relies on the ledger, `probe` sends an update without attributes"),
+  max_calls: z.int().min(0).default(500).describe("Maximum number of calls of a refresh, including retries"),
+  max_age: durationSchema.prefault("0s").describe("Skip resources that were confirmed within this time"),
 });
 
 const percent = z.number().min(0).max(100);
@@ -66,7 +60,7 @@ const percent = z.number().min(0).max(100);
 /** `draftsync.yaml`. Durations are strings on the outside and milliseconds once parsed. */
 export const configSchema = z
   .strictObject({
-    version: z.literal(1).describe("Version of this file's format"),
+    version: z.literal(1).describe("Format version of this file"),
     workspace: z
       .string()
       .regex(
@@ -74,7 +68,7 @@ export const configSchema = z
         "must be lower-case letters, digits, dots, dashes and underscores, 63 at most",
       )
       .describe(
-        "Name of this set of manifests, one service account and one ledger: lower-case letters, digits, dots, dashes and underscores, 63 at most",
+        "Name of this set of manifests, with one service account and one ledger: up to 63 lower-case letters, digits, dots, dashes and underscores",
       ),
     manifests: z
       .array(z.string().min(1))
@@ -92,55 +86,55 @@ export const configSchema = z
     refresh: refreshSchema
       .optional()
       .describe(
-        "What is looked at before a plan, an apply and a reconciliation; without it, nothing is before the first two",
+        "What to check at the service before a plan, an apply or a reconcile run. If absent, only reconcile runs check the service",
       ),
     safety: z
       .strictObject({
         max_deletes: z
           .strictObject({
-            percent: percent.default(30).describe("Share of the recorded files, in percent"),
-            above: z.int().min(0).default(10).describe("This many are detached without asking"),
+            percent: percent.default(30).describe("Percentage of the recorded files"),
+            above: z.int().min(0).default(10).describe("Number of files that a plan may always delete"),
           })
           .prefault({})
-          .describe("A plan that detaches more files than both of these is refused"),
+          .describe("A plan that deletes more files than both limits is refused"),
         removed_drafts: z
           .enum(["refuse", "delete"])
           .default("refuse")
           .describe(
-            "What happens to the files of recorded drafts that are no longer declared: `refuse`, they are deleted only with consent (a saved plan, the question on a terminal, `--remove-drafts`); `delete`, without",
+            "Files of drafts that are no longer declared: `refuse` deletes them only with consent (a saved plan, the question on a terminal, or `--remove-drafts`), `delete` without",
           ),
       })
       .prefault({})
-      .describe("What a plan may do without being asked twice"),
+      .describe("Safety limits of a plan"),
     reconcile: z
       .strictObject({
         allow: z
           .array(z.enum(policyActions))
           .default(["create", "update"])
-          .describe("What is carried out without anybody being asked; the rest is held back and told"),
+          .describe("Actions to apply without approval. Other changes are excluded and reported"),
         lock_wait: durationSchema
           .prefault("5m")
-          .describe("How long a round waits for the lock while somebody else writes"),
+          .describe("How long a run waits for the lock of another process"),
       })
       .prefault({})
-      .describe("What `draftsync reconcile` does"),
+      .describe("Settings of `draftsync reconcile`"),
     notify: z
       .strictObject({
         url: z
           .string()
           .min(1)
           .optional()
-          .describe("Webhook that is told when the status changes; DRAFTSYNC_NOTIFY_URL comes first"),
+          .describe("Webhook URL for status changes. DRAFTSYNC_NOTIFY_URL overrides it"),
         url_file: z
           .string()
           .min(1)
           .optional()
           .describe(
-            "File that holds the webhook's address and nothing else, since whoever has it can write there",
+            "File that contains the webhook URL and nothing else. Keep it secret: the URL is enough to post there",
           ),
       })
       .prefault({})
-      .describe("Whom `draftsync reconcile` tells"),
+      .describe("Notifications of `draftsync reconcile`"),
   })
   .describe("The config of a draftsync workspace");
 
@@ -153,7 +147,7 @@ export type RemoteService = z.output<typeof remoteSchema>;
 /** To compile a schema takes longer than to use it once. */
 const once = { jitless: true } as const;
 
-/** The settings of looking where the config has none. */
+/** Default refresh settings. */
 export function defaultRefresh(): z.output<typeof refreshSchema> {
   return refreshSchema.parse({}, once);
 }

@@ -27,7 +27,7 @@ function describe<Code extends FindingCode>(code: Code, facts: FindingFacts[Code
 export const checkTitles: Readonly<Record<CheckName, string>> = {
   node: "Node.js",
   config: "config",
-  key: "access key",
+  key: "API key",
   ca_file: "authorities",
   proxy: "proxy",
   ledger: "ledger",
@@ -51,7 +51,7 @@ export const checkTitles: Readonly<Record<CheckName, string>> = {
 const obstacles: Readonly<Record<Obstacle, string>> = {
   config: "the config cannot be used",
   options: "the service cannot be called with these settings",
-  key: "there is no access key that can be sent",
+  key: "there is no usable API key",
   ledger: "the ledger keeps the bound on calls, and it cannot be opened",
   address: "the service was not reached, or something else answered",
   key_accepted: "the key was refused",

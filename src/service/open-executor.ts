@@ -16,7 +16,7 @@ import { userAgent } from "./user-agent.ts";
 export interface OpenExecutor {
   readonly baseUrl: URL;
   readonly executor: Executor;
-  /** Knows the access key. */
+  /** Knows the API key. */
   readonly redactor: Redactor;
   /** Ends all waiting, breaks what is in flight, and frees every connection. */
   close(): Promise<void>;

@@ -14,32 +14,32 @@ const typesSchema = z
       .string()
       .min(1)
       .default("upload_credential")
-      .describe("`data.type` in the answer of POST /api/uploads/credentials"),
+      .describe("`data.type` in the response to POST /api/uploads/credentials"),
     product: z.string().min(1).default("product").describe("`data.type` of a product"),
     draft: z.string().min(1).default("draft").describe("`type` in the draft relationship of a publication"),
   })
   .prefault({})
-  .describe("The names of the resource types");
+  .describe("Names of the resource types");
 
 const storageSchema = z
   .strictObject({
     endpoint: z
       .url({ protocol: /^https?$/, error: "must be an http or https URL" })
       .optional()
-      .describe("Object storage to use instead of the one that the upload credentials name"),
+      .describe("Object storage to use instead of the one in the upload credentials"),
     hosts: z
       .array(z.string().regex(/^[a-z0-9.-]+(:\d+)?$/, "must be a host name, with a port if it needs one"))
       .default([])
       .describe(
-        "Hosts that upload credentials may name, besides AWS and the service's own: host names, with a port if it needs one",
+        "Additional hosts that upload credentials may use, besides AWS and the service's own: host names, with an optional port",
       ),
     force_path_style: z
       .boolean()
       .optional()
-      .describe("Put the bucket into the path, not the host name; left out: yes when an endpoint is named"),
+      .describe("Put the bucket into the path instead of the host name (default: true if `endpoint` is set)"),
   })
   .prefault({})
-  .describe("Object storage, where uploaded bytes go");
+  .describe("Object storage for uploads");
 
 /**
  * `service.profile`: what the interface leaves open and a service may settle differently. Durations are strings such as
@@ -63,20 +63,25 @@ export const serviceProfileSchema = z.strictObject({
     .nullable()
     .default("filter[id]")
     .describe(
-      "Query parameter that lists upload ids in GET /api/uploads; with `null` there is one GET for each upload",
+      "Query parameter for upload ids in GET /api/uploads. With `null`, each upload is read by its own GET",
     ),
-  uploads_page: z.int().min(1).max(1000).default(50).describe("Upload ids in one GET /api/uploads"),
+  uploads_page: z
+    .int()
+    .min(1)
+    .max(1000)
+    .default(50)
+    .describe("Maximum number of upload ids in one GET /api/uploads"),
   product_include: z
     .array(z.string().regex(/^[^,\s]+$/, "must be one relation name"))
     .default([])
-    .describe("Names of relations to include when a product is read"),
+    .describe("Relations to include when a product is read"),
   settle_delay: durationSchema
     .prefault("30s")
-    .describe("How long a call whose answer was lost may still take effect at the service"),
+    .describe("How long a call may still take effect after its response was lost"),
   max_wait: positiveDurationSchema
     .prefault("5m")
     .describe(
-      "Longest wait the service may ask for (Retry-After); beyond it the run stops and can be run again",
+      "Longest pause that a run waits for (Retry-After). If the service asks for more, the run stops",
     ),
   upload_deadline: positiveDurationSchema
     .prefault("30m")
@@ -86,7 +91,7 @@ export const serviceProfileSchema = z.strictObject({
     .describe("First interval between two reads of an upload"),
   upload_poll_max: positiveDurationSchema
     .prefault("5s")
-    .describe("Longest interval between two reads of an upload; it doubles up to this"),
+    .describe("Longest interval between two reads of an upload. The interval doubles up to this"),
 });
 
 /** The parsed settings; durations in milliseconds. */

@@ -17,7 +17,7 @@ export interface HttpRequest {
   readonly ownConnection?: boolean;
   /** In place of the interface's version 1. */
   readonly accept?: string;
-  /** In place of the access key; never one made from it. */
+  /** In place of the API key; never one made from it. */
   readonly apiKey?: string;
 }
 

@@ -111,7 +111,7 @@ test("rounds that sent nothing are in the history for a week", async () => {
   expect(runs.map(({ operations }: { operations: unknown[] }) => operations.length)).toEqual([3, 0]);
 });
 
-test("a round without an access key is in the history", async () => {
+test("a round without an API key is in the history", async () => {
   expect((await draftsync(["reconcile"], { cwd: folder.path })).code).toBe(1);
   const { runs } = JSON.parse((await run("history", "--json")).stdout);
   expect(runs).toMatchObject([{ command: "reconcile", status: "error", operations: [] }]);

@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 
-/** What the access key of every test that runs the binary, or puts the parts together, begins with. */
+/** What the API key of every test that runs the binary, or puts the parts together, begins with. */
 const canary = "canary-key";
 
 /** It in every form in which a key could be read back: as it is, percent-encoded, hex, and Base64 at each alignment. */

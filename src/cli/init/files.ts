@@ -49,9 +49,9 @@ function configText({ workspace, service, pipeline }: InitAnswers): string {
   const shared =
     pipeline === "none"
       ? ""
-      : "# The ledger of one machine. The pipeline has DRAFTSYNC_STATE, which comes before this: apply by hand with the same.\n";
+      : "# The ledger of this machine. The pipeline sets DRAFTSYNC_STATE, which overrides it: use the same when you run apply yourself.\n";
   return `# yaml-language-server: $schema=draftsync.schema.json
-# The access key comes from DRAFTSYNC_API_KEY, never from this file.
+# The API key comes from DRAFTSYNC_API_KEY, never from this file.
 version: 1
 workspace: ${workspace}
 manifests: ["manifests/**/*.{yaml,yml}"]
@@ -65,7 +65,7 @@ draft: ${draft}
 product_files:
   - file_id: 9900011        # a file that is uploaded already; or source: files/dragon.blend
     file_format: fbx
-    format_version: "2020"  # versions are texts: quote them
+    format_version: "2020"  # quote versions so that YAML keeps them as text
     is_native: false
 promotional_files:
   - file_id: 9900044

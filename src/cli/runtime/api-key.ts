@@ -6,7 +6,7 @@ import { readGiven } from "./read-input-file.ts";
 export const sandboxKey = "sandbox-key";
 
 /**
- * The access key: `DRAFTSYNC_API_KEY`, or the file that the config names. Never from YAML or the command line, where
+ * The API key: `DRAFTSYNC_API_KEY`, or the file that the config names. Never from YAML or the command line, where
  * others could read it. Throws {@link CliError} `api-key-missing` or `api-key-file`.
  */
 export async function loadApiKey({ apiKeyFile }: ServiceConfig, env: NodeJS.ProcessEnv): Promise<string> {

@@ -7,7 +7,7 @@ import type { Redactor } from "../redact.ts";
 import type { ResponseBody } from "../response-body.ts";
 import { readResponseBody } from "../response-body.ts";
 
-/** What came of one call, as it was seen. Nothing in it holds the access key. */
+/** What came of one call, as it was seen. Nothing in it holds the API key. */
 export type Look = AnswerLook | FailedLook;
 
 /** A complete answer. */
