@@ -47,13 +47,13 @@ function nameOf({ upload_id, upload_key, source, sha256 }: AttachmentState): str
 
 async function upload(context: ApplyContext, after: AttachmentState): Promise<UploadEnd> {
   const arrived = context.service.expectUpload();
-  const awaitEnd = (uploadId: string) => {
-    const end = awaitUpload(context, uploadId);
+  const awaitEnd = (uploadId: string, effects = uploadEndEffects) => {
+    const end = awaitUpload(context, uploadId, effects);
     arrived();
     return end;
   };
   try {
-    if (after.upload_id !== undefined) return await awaitEnd(after.upload_id);
+    if (after.upload_id !== undefined) return await awaitEnd(after.upload_id, foundEffects(context));
     const key = after.upload_key ?? (await store(context, after));
     if (typeof key !== "string") return key;
     const registered = await register(context, after, key);
@@ -105,13 +105,17 @@ function refusesObject(answer: Exclude<CallResult<unknown>, { outcome: "done" }>
   return answer.outcome === "rejected" && answer.failure.stops === "operation";
 }
 
-async function awaitUpload(context: ApplyContext, uploadId: string): Promise<UploadEnd> {
+async function awaitUpload(
+  context: ApplyContext,
+  uploadId: string,
+  effects: (upload: UploadStatus) => LedgerEffect[],
+): Promise<UploadEnd> {
   const { service, signal, budget } = context;
   // The upload is recorded: the next run continues to wait for it.
   const waiting = budget === undefined ? signal : AbortSignal.any([signal, budget.signal]);
   const awaited = await service.awaitUpload(uploadId, waiting, budget);
   if (awaited.outcome !== "done") return withoutDoubt(awaited);
-  await context.ledger.record(uploadEndEffects(awaited.value));
+  await context.ledger.record(effects(awaited.value));
   return ended(awaited.value);
 }
 
@@ -130,6 +134,14 @@ export function registrationEffects(status: UploadStatus, { key, content, at }: 
     { type: "upload_registered", uploadId, uploadKey: key, ...content, at },
     ...uploadEndEffects(status),
   ];
+}
+
+/** Of an upload that a manifest names by its id: recorded, so that a run with a budget does not read it again. */
+function foundEffects({ clock }: ApplyContext): (upload: UploadStatus) => LedgerEffect[] {
+  return (upload) =>
+    uploadEndEffects(upload).map((effect) =>
+      effect.type === "upload_ended" ? { ...effect, type: "upload_found", at: clock.now() } : effect,
+    );
 }
 
 /** What the ledger takes from an upload that was read: nothing while it has not ended. */

@@ -186,6 +186,28 @@ export function compileUploads(db: LedgerQueries) {
           })),
         ),
     ),
+    findUpload: compileStep<{
+      upload_id: string;
+      status: string;
+      file_id: number | null;
+      registered_at: number;
+    }>((slot) =>
+      db
+        .insertInto("uploads")
+        .values({
+          upload_id: slot("upload_id"),
+          upload_key: "",
+          status: slot("status"),
+          file_id: slot("file_id"),
+          registered_at: slot("registered_at"),
+        })
+        .onConflict((conflict) =>
+          conflict.column("upload_id").doUpdateSet((eb) => ({
+            status: eb.ref("excluded.status"),
+            file_id: eb.ref("excluded.file_id"),
+          })),
+        ),
+    ),
     endUpload: compileStep<{ upload_id: string; status: string; file_id: number | null }>((slot) =>
       db
         .updateTable("uploads")

@@ -44,6 +44,7 @@ interface GiveWay {
  * | object_stored | the whole record is replaced | is recorded |
  * | object_forgotten | is dropped | nothing |
  * | upload_registered | the whole record is replaced; the stored object of its key is dropped | is recorded |
+ * | upload_found | status and file id are replaced | is recorded |
  * | upload_ended | status and file id are replaced | nothing |
  * | settled | is in doubt no more | ledger-conflict |
  *
@@ -128,6 +129,15 @@ export function makeEffectSteps(db: LedgerQueries, journal: Journal): EffectStep
             source: effect.source ?? null,
             sha256: effect.sha256 ?? null,
             size: effect.size ?? null,
+            registered_at: effect.at,
+          }),
+        ];
+      case "upload_found":
+        return [
+          statements.findUpload({
+            upload_id: effect.uploadId,
+            status: effect.status,
+            file_id: effect.fileId ?? null,
             registered_at: effect.at,
           }),
         ];

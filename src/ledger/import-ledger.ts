@@ -68,7 +68,7 @@ async function refuseUnlessEmpty(queries: LedgerQueries, location: string): Prom
 function uploadValues(upload: LedgerExport["uploads"][number]): LedgerTables["uploads"] {
   return {
     upload_id: upload.uploadId,
-    upload_key: upload.uploadKey,
+    upload_key: upload.uploadKey ?? "",
     source: upload.source ?? null,
     sha256: upload.sha256 ?? null,
     size: upload.size ?? null,

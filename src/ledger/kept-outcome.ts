@@ -113,6 +113,13 @@ const effectSchema = lazily(
         outcome: z.enum(["done", "rejected", "not_sent"]),
       }),
       z.strictObject({
+        type: z.literal("upload_found"),
+        uploadId: text,
+        status: z.enum(["success", "failed"]),
+        fileId: integer.exactOptional(),
+        at: integer,
+      }),
+      z.strictObject({
         type: z.literal("upload_ended"),
         uploadId: text,
         status: z.enum(["success", "failed"]),

@@ -88,7 +88,7 @@ const exportSchema: z.ZodType<LedgerExport> = z.strictObject({
   uploads: z.array(
     z.strictObject({
       uploadId: text,
-      uploadKey: text,
+      uploadKey: optionalText,
       source: optionalText,
       sha256: optionalText,
       size: optionalInteger,

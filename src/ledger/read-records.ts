@@ -171,13 +171,14 @@ function sharedAttributes(row: StoredRow, parsed: Map<string, Attributes>): Attr
 const uploadStatuses = ["pending", "success", "failed"] as const;
 
 function uploadOf(row: StoredRow): RecordedUpload {
+  const uploadKey = row.text("upload_key");
   const source = row.optionalText("source");
   const sha256 = row.optionalText("sha256");
   const size = row.optionalInteger("size");
   const fileId = row.optionalInteger("file_id");
   return {
     uploadId: row.text("upload_id"),
-    uploadKey: row.text("upload_key"),
+    ...(uploadKey === "" ? {} : { uploadKey }),
     ...(source === undefined ? {} : { source }),
     ...(sha256 === undefined ? {} : { sha256 }),
     ...(size === undefined ? {} : { size }),

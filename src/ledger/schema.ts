@@ -61,6 +61,7 @@ export interface DuplicatesTable {
 /** Registered uploads. */
 export interface UploadsTable {
   upload_id: string;
+  /** Empty for an upload that draftsync did not register. */
   upload_key: string;
   source: string | null;
   sha256: string | null;

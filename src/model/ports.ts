@@ -225,6 +225,14 @@ export type LedgerEffect =
       readonly operationId: string;
       readonly outcome: "done" | "rejected" | "not_sent";
     }
+  /** An upload that a manifest names by its id has ended; recorded also when draftsync did not register it. */
+  | {
+      readonly type: "upload_found";
+      readonly uploadId: string;
+      readonly status: "success" | "failed";
+      readonly fileId?: number;
+      readonly at: number;
+    }
   /** Nothing follows for an upload that the ledger does not hold. */
   | {
       readonly type: "upload_ended";

@@ -129,10 +129,11 @@ export interface RecordedDuplicate {
   readonly provenance: Provenance;
 }
 
-/** An upload that was registered: of a local source (with its digest), or of a key that was in storage already. */
+/** An upload: of a local source (with its digest), of a key that was in storage already, or named by its id in a manifest. */
 export interface RecordedUpload {
   readonly uploadId: string;
-  readonly uploadKey: string;
+  /** Absent for an upload that draftsync did not register. */
+  readonly uploadKey?: string;
   readonly source?: string;
   readonly sha256?: string;
   readonly size?: number;

@@ -151,8 +151,9 @@ function indexUploads(uploads: readonly RecordedUpload[]): ReadonlyMap<string, R
   for (const upload of uploads) {
     if (upload.status === "failed") continue;
     const names = [`upload_id:${upload.uploadId}`];
-    if (upload.source === undefined) names.push(`upload_key:${upload.uploadKey}`);
-    else names.push(sourceName(upload.source, upload.sha256));
+    if (upload.source === undefined) {
+      if (upload.uploadKey !== undefined) names.push(`upload_key:${upload.uploadKey}`);
+    } else names.push(sourceName(upload.source, upload.sha256));
     for (const name of names) {
       const known = byName.get(name);
       if (known === undefined || isBetter(upload, known)) byName.set(name, upload);

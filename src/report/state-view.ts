@@ -74,20 +74,30 @@ function duplicates(recorded: Recorded): StateEntry[] {
 
 function uploads(recorded: Recorded): StateEntry[] {
   return recorded.uploads.map(({ uploadId, uploadKey, source, sha256, size, status, fileId, at }) => ({
-    address:
-      source === undefined ? `uploads/upload_key:${uploadKey}` : formatAddress({ type: "upload", source }),
+    address: uploadAddress({ uploadId, uploadKey, source }),
     type: "upload",
     is: `upload ${uploadId}, ${status}${fileId === undefined ? "" : `, file ${fileId}`}`,
-    ...confirmed({ by: "post", at }),
+    ...confirmed({ by: uploadKey === undefined ? "get" : "post", at }),
     details: {
       upload_id: uploadId,
-      upload_key: uploadKey,
+      ...(uploadKey === undefined ? {} : { upload_key: uploadKey }),
       status,
       ...(fileId === undefined ? {} : { file_id: fileId }),
       ...(sha256 === undefined ? {} : { sha256 }),
       ...(size === undefined ? {} : { size }),
     },
   }));
+}
+
+function uploadAddress({ uploadId, uploadKey, source }: NamesOfUpload): string {
+  if (source !== undefined) return formatAddress({ type: "upload", source });
+  return uploadKey === undefined ? `uploads/upload_id:${uploadId}` : `uploads/upload_key:${uploadKey}`;
+}
+
+interface NamesOfUpload {
+  readonly uploadId: string;
+  readonly uploadKey: string | undefined;
+  readonly source: string | undefined;
 }
 
 function storedObjects(recorded: Recorded): StateEntry[] {

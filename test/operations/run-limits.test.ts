@@ -99,6 +99,32 @@ test.each(["1", "3"])("replaces within --max-calls %s end, each old file detache
   expect(await run("plan", "--detailed-exitcode")).toMatchObject({ code: 0 });
 });
 
+test.each([
+  ["one by one", "3", "uploads_query: null"],
+  ["in lists", "1", "uploads_page: 100"],
+])(
+  "uploads that manifests name by their ids are read %s once each, with --max-calls %s",
+  async (_how, maxCalls, setting) => {
+    const { "draftsync.yaml": text } = config();
+    const profile = `profile: { ${setting}, upload_poll_min: 1ms, settle_delay: 1ms }`;
+    await folder.write({ "draftsync.yaml": text.replace(/profile: .*/, profile) });
+    const ids: string[] = [];
+    for (const name of ["a", "b", "c", "d"]) {
+      await folder.write({ [`${name}.glb`]: name });
+      const { stdout } = await run("uploads", "create", `${name}.glb`, "--wait", "--state", "other.db");
+      ids.push(/"upload_id": ?"([^"]+)"/.exec(stdout)?.[1] ?? "");
+    }
+    const list = ids.map((id) => `{ upload_id: "${id}" }`).join(", ");
+    await folder.write({ "manifests/a.yaml": `draft: 1\nproduct_files: [${list}]\n` });
+    arrivals.length = 0;
+    const codes: number[] = [];
+    while (codes.at(-1) !== 0 && codes.length < 8) codes.push((await apply("--max-calls", maxCalls)).code);
+    const reads = calls().filter((line) => line.startsWith("GET"));
+    expect([codes.at(-1), reads.length]).toEqual([0, setting === "uploads_query: null" ? 4 : 1]);
+    expect(sandbox.state().attachments).toHaveLength(4);
+  },
+);
+
 test("a refresh takes at most half of --max-calls, and the changes get the rest", async () => {
   expect(await apply()).toMatchObject({ code: 0 });
   await folder.write({
@@ -122,12 +148,12 @@ test("a service makes progress with a draft larger than --max-calls, and reports
   expect(stderr.match(/deferred to the next run: 40 done, \d+ deferred, 40 calls/g)).toHaveLength(3);
 });
 
-test("a limit that is too small for the next operation is a warning with numbers", async () => {
+test("a limit that is too small for the next operation ends with 1 and names a limit that fits", async () => {
   await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
   const { code, stderr } = await apply("--max-calls", "1");
-  expect([code, calls()]).toEqual([7, []]);
+  expect([code, calls()]).toEqual([1, []]);
   expect(stderr).toContain(
-    "warning: --max-calls 1 is too small: 1 left, and the next operation takes 2.\n  Use --max-calls 2 or more.\n",
+    "error: --max-calls 1 is too small: 1 left, and the next operation takes 2.\n  Use --max-calls 2 or more.\n",
   );
   expect(await apply("--max-calls", "2")).toMatchObject({ code: 0 });
 });

@@ -11,7 +11,7 @@ import { exitCode, exitCodeOf } from "../runtime/exit-code.ts";
 import { checkPlan, describeProgress } from "../runtime/fresh-plan.ts";
 import { confirmLedger, consentToPublish, endWithConsent } from "../runtime/new-ledger.ts";
 import { type RefreshFlags, refreshModeOf, refreshOption } from "../runtime/refresh.ts";
-import { type LimitFlags, limitsOf, warnOfTooFewCalls, withLimitFlags } from "../runtime/run-limits.ts";
+import { type LimitFlags, limitsOf, reportTooFewCalls, withLimitFlags } from "../runtime/run-limits.ts";
 import { announce, exitCodeOfRun, runPlan } from "../runtime/run-plan.ts";
 import type { Workspace } from "../runtime/workspace.ts";
 import { showPlan } from "../terminal/plan-format.ts";
@@ -128,7 +128,7 @@ async function applyLocked(
     if (consent.confirms) await confirmLedger(workspace);
     cli.terminal.err("\n");
     const result = await runPlan(cli, workspace, { plan, limits, service, emit, command: "apply" });
-    warnOfTooFewCalls(cli, result, flags);
+    reportTooFewCalls(cli, result, flags);
     endWithConsent(cli, consent, exitCodeOfRun(result));
   } catch (error) {
     // A ledger that fails half way: what was done before is recorded, so it is not that nothing was changed.

@@ -19,7 +19,7 @@ import type { Cli } from "../cli.ts";
 import type { Config } from "../config.ts";
 import { type ExitCode, exitCode, exitCodeOf } from "../runtime/exit-code.ts";
 import { makeLocationFinder, makePlan, type PlannedState } from "../runtime/planning.ts";
-import { type LimitFlags, limitsOf, warnOfTooFewCalls } from "../runtime/run-limits.ts";
+import { isTooFewCalls, type LimitFlags, limitsOf, reportTooFewCalls } from "../runtime/run-limits.ts";
 import { announce, exitCodeOfRun, runPlan } from "../runtime/run-plan.ts";
 import { withLock } from "../runtime/with-lock.ts";
 import { inWorkspaceOf, type Workspace } from "../runtime/workspace.ts";
@@ -243,11 +243,12 @@ async function applyWithin(
     const service = await recordingFailure(ledger, plan.plan_id, () => workspace.connect(emit));
     const limits = limitsOf(request.limits, service.callCount());
     const result = await runPlan(cli, workspace, { plan, limits, service, emit, command });
-    warnOfTooFewCalls(cli, result, request.limits);
+    reportTooFewCalls(cli, result, request.limits);
     const { totals } = result;
     const code = exitCodeOfRun(result);
     const ends = statusOf(code, excluded);
-    const status = ends === "deferred" && !tally.progressed ? "stalled" : ends;
+    const isStalled = isTooFewCalls(result) || (ends === "deferred" && !tally.progressed);
+    const status = isStalled ? "stalled" : ends;
     const failed = typeof result.stopped === "object" ? { code: result.stopped.code } : {};
     return { status, exitCode: code, totals, excluded, ...tally.details(), ...failed };
   } finally {

@@ -31,20 +31,25 @@ export function limitsOf({ maxCalls, until }: LimitFlags, spent = 0): RunLimits 
   };
 }
 
-/** Warns when a limit was too small for any operation: runs with the same limit would never end. */
-export function warnOfTooFewCalls(
+/** Whether the limit was too low for any operation: runs with the same limit would never end. */
+export function isTooFewCalls({ shortfall, totals }: ApplyResult): boolean {
+  return shortfall !== undefined && totals.calls === 0 && totals.done === 0;
+}
+
+/** Reports a limit for which {@link isTooFewCalls} holds. */
+export function reportTooFewCalls(
   { terminal }: Cli,
-  { shortfall, totals }: ApplyResult,
+  result: ApplyResult,
   { maxCalls = 0 }: LimitFlags,
 ): void {
-  if (shortfall === undefined || totals.calls > 0) return;
-  const { needed, left } = shortfall;
+  if (result.shortfall === undefined || !isTooFewCalls(result)) return;
+  const { needed, left } = result.shortfall;
   const used = maxCalls - left;
   const spent = used > 0 ? `the refresh used ${used}, ` : "";
   const text =
-    `warning: --max-calls ${maxCalls} is too small: ${spent}${left} left, and the next operation takes ${needed}.\n` +
+    `error: --max-calls ${maxCalls} is too small: ${spent}${left} left, and the next operation takes ${needed}.\n` +
     `  Use --max-calls ${used > 0 ? 2 * needed : needed} or more.\n`;
-  terminal.log({ level: "warning", text, code: "max-calls-too-few" });
+  terminal.log({ level: "error", text, code: "max-calls-too-few" });
 }
 
 /** Reads `--max-calls`. Throws {@link CliError} `invalid-flag`. */

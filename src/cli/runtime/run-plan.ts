@@ -8,6 +8,7 @@ import { sanitizeJson } from "../../model/sanitize-json.ts";
 import type { Service } from "../../service/open-service.ts";
 import type { Cli } from "../cli.ts";
 import { type ExitCode, exitCode } from "./exit-code.ts";
+import { isTooFewCalls } from "./run-limits.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** Writes the first event of a run, also when there is nothing to do. */
@@ -62,11 +63,13 @@ export async function runPlan(
 }
 
 /** What a command ends with after a run. */
-export function exitCodeOfRun({ totals, stopped, refused = 0 }: ApplyResult): ExitCode {
+export function exitCodeOfRun(result: ApplyResult): ExitCode {
+  const { totals, stopped, refused = 0 } = result;
   if (stopped === "interrupted") return exitCode.interrupted;
   if (totals.in_doubt > 0) return exitCode.inDoubt;
   if (totals.done === 0 && typeof stopped === "object") return exitCode.error;
   const isRefused = refused > 0 && totals.failed === refused && stopped === undefined;
   if (totals.failed + totals.skipped > 0) return isRefused ? exitCode.refused : exitCode.failed;
-  return stopped === undefined ? exitCode.done : exitCode.deferred;
+  if (stopped === undefined) return exitCode.done;
+  return isTooFewCalls(result) ? exitCode.error : exitCode.deferred;
 }

@@ -109,4 +109,7 @@ export const anyEffect: fc.Arbitrary<LedgerEffect> = fc.oneof(
   fc
     .record({ uploadId: fc.constantFrom("u", "v", "w"), fileId: small })
     .map((each): LedgerEffect => ({ type: "upload_ended", status: "success", ...each })),
+  fc
+    .record({ uploadId: fc.constantFrom("u", "w"), fileId: small, at: fc.nat() })
+    .map((each): LedgerEffect => ({ type: "upload_found", status: "success", ...each })),
 );

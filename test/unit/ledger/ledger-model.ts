@@ -131,6 +131,12 @@ function apply(records: Records, effect: LedgerEffect): boolean {
       records.uploads.set(effect.uploadId, { ...upload, status: "pending" });
       return true;
     }
+    case "upload_found": {
+      const { type: _, at, ...end } = effect;
+      const upload = records.uploads.get(effect.uploadId) ?? { at };
+      records.uploads.set(effect.uploadId, { ...upload, ...end });
+      return true;
+    }
     case "upload_ended": {
       const { type: _, ...end } = effect;
       const upload = records.uploads.get(effect.uploadId);

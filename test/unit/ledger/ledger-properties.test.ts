@@ -62,6 +62,7 @@ function standsAlone(each: LedgerEffect): boolean {
     each.type !== "rerecorded" &&
     each.type !== "readdressed" &&
     each.type !== "upload_ended" &&
+    each.type !== "upload_found" &&
     each.type !== "object_stored" &&
     each.type !== "object_forgotten" &&
     each.type !== "product_confirmed" &&

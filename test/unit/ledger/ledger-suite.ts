@@ -235,6 +235,36 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
       expect(await ledger.load()).toMatchObject({ attachments: [], duplicates: [], uploads: [] });
     });
 
+    test("records an upload that draftsync did not register, and keeps the key of one that it did", async () => {
+      const { ledger } = await make();
+      await ledger.record([
+        {
+          type: "upload_registered",
+          uploadId: "u1",
+          uploadKey: "in/a",
+          source: "a",
+          sha256: "ab",
+          size: 1,
+          at: 1,
+        },
+        { type: "upload_found", uploadId: "u1", status: "success", fileId: 5, at: 2 },
+        { type: "upload_found", uploadId: "u2", status: "success", fileId: 6, at: 3 },
+      ]);
+      expect((await ledger.load()).uploads).toEqual([
+        {
+          uploadId: "u1",
+          uploadKey: "in/a",
+          source: "a",
+          sha256: "ab",
+          size: 1,
+          status: "success",
+          fileId: 5,
+          at: 1,
+        },
+        { uploadId: "u2", status: "success", fileId: 6, at: 3 },
+      ]);
+    });
+
     const refused: readonly [string, string, LedgerEffect[]][] = [
       ["a record that is not there", "ledger-conflict", [{ type: "rerecorded", attachment: attachment(9) }]],
       ["a revision twice", "ledger-conflict", [published(1), published(1)]],
