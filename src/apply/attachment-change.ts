@@ -54,19 +54,20 @@ export async function attachFile(
   });
 }
 
-/** Finds out about an attachment that an earlier run left in doubt. */
+/** Settles an attach, update or detach that an earlier run left in doubt: the file is attached at the end. */
 export async function settleDoubt(
   context: SettleContext,
   { change, after, signal }: { change: InDoubtChange; after: AttachmentState; signal: AbortSignal },
 ): Promise<ChangeEnd> {
   const target = targetOf(change, requireFileId(after));
   const attributes = pickAttributes(target.kind, after);
-  const { operation_id: operationId, detail: message } = change.before;
+  const { operation_id: operationId, kind, detail: message } = change.before;
   return settleAttachment(context, {
     address: change.address,
     target,
     attributes,
     ...digestOf(after),
+    kind: kind === "update" || kind === "detach" ? kind : "attach",
     effect: (by, answered) => ({
       type: "attached",
       attachment: recordOf(context, { change, target, by, attributes: { ...answered, ...attributes } }),

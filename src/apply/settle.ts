@@ -24,7 +24,9 @@ export interface UnsettledAttachment {
   readonly sha256?: string;
   /** What the ledger takes when the file turns out to be attached. */
   readonly effect: (by: Confirmation, answered: Attributes) => LedgerEffect;
-  /** The attachment that did not end done. */
+  /** The kind of the first operation; `attach` when absent. An update or detach in doubt is settled by the same PATCH. */
+  readonly kind?: "attach" | "update" | "detach";
+  /** The operation that did not end done. */
   readonly first: Exclude<Answer, { outcome: "done" }>;
   /** When the lost call can last have been on its way, by the monotonic clock, milliseconds; absent: just now. */
   readonly lostAt?: number;
@@ -69,12 +71,13 @@ export async function settleAttachment(
   context: SettleContext,
   doubt: UnsettledAttachment,
 ): Promise<ChangeEnd> {
-  let last: UnsettledAttachment["first"] = doubt.first;
-  if (!mayBeAttached(last)) return last;
+  if (!mayBeAttached(doubt.first)) return doubt.first;
+  let open = doubt;
   // Only while no call of ours was lost: one that was may have attached the file.
   let isOurs = doubt.lostAt !== undefined;
   for (let posts = 1; posts <= maxPosts; posts += 1) {
-    const found = await findAttachment(context, { ...doubt, first: last });
+    const last = open.first;
+    const found = await findAttachment(context, open);
     if (found === "attached") {
       const { fileId } = doubt.target;
       isOurs ||= !isRefusedAsAttached(last);
@@ -86,12 +89,12 @@ export async function settleAttachment(
     const lost = last.outcome === "unknown";
     const mayRepeat = lost || isRateLimited(last);
     if (posts === maxPosts || !mayRepeat) return last;
-    const again = await attachOnceMore(context, { ...doubt, first: last });
+    const again = await attachOnceMore(context, open);
     if (again.outcome === "done") return { outcome: "done", fileId: doubt.target.fileId };
     if (!isConflict(again) && (lost || !isRateLimited(again))) return again;
-    last = again;
+    open = { ...doubt, kind: "attach", first: again };
   }
-  return last;
+  return open.first;
 }
 
 /**
@@ -184,14 +187,20 @@ function confirm(context: SettleContext, doubt: UnsettledAttachment): Promise<An
     signal,
     call: (options) => context.service.update(target, attributes, options),
     effects: (answer) =>
-      answer.outcome === "done" ? [effect("patch", answer.value), ...settled(first, "done")] : [],
+      answer.outcome === "done"
+        ? [effect("patch", answer.value), ...settled(first, doubt.kind === "detach" ? "not_sent" : "done")]
+        : [],
   });
 }
 
 async function attachOnceMore(context: SettleContext, doubt: UnsettledAttachment): Promise<Answer> {
   const { target, attributes, sha256, effect, first, signal, budget } = doubt;
   const digest = sha256 === undefined ? {} : { sha256 };
-  await context.ledger.record(settled(first, "not_sent"));
+  const isGone = doubt.kind === "detach" || doubt.kind === "update";
+  await context.ledger.record([
+    ...(isGone ? [{ type: "detached", target } as const] : []),
+    ...settled(first, doubt.kind === "detach" ? "done" : "not_sent"),
+  ]);
   return runOperation(context, {
     address: doubt.address,
     budget,

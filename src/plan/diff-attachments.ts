@@ -1,6 +1,6 @@
 import { compareText, formatAddress } from "../model/address.ts";
 import { orderState } from "../model/attachment-state.ts";
-import type { AttachmentChange, AttachmentState, Change, Reason } from "../model/change.ts";
+import type { AttachmentChange, AttachmentState, Change, InDoubtChange, Reason } from "../model/change.ts";
 import type { Desired, DesiredAttachment } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { lazily } from "../model/lazily.ts";
@@ -25,7 +25,6 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
   const index = indexRecorded(recorded);
   const doubts = blockingDoubts(recorded);
   const inOrder = addressed(desired);
-  // Of most catalogues nearly everything is as it was, and then nobody asks what else is wanted.
   const wanted = lazily(() => new Map(inOrder.map(({ address, attachment }) => [address, attachment])));
   const changes: Change[] = [];
   const unchanged: string[] = [];
@@ -66,6 +65,10 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
   const isDeclared = (draftId: number) => declared().has(draftId);
   const isUnmanaged = makeUnmanagedTest(desired);
   const [kept, removed] = [left.filter(isUnmanaged), left.filter((each) => !isUnmanaged(each))];
+  // Nothing sends these again, and a publish must wait for them: a person settles them.
+  changes.push(
+    ...kept.flatMap((attachment) => index.doubtOf(attachment) ?? []).map((doubt) => inDoubtChange(doubt)),
+  );
   for (const attachment of removed) {
     const { address, draftId, replaced } = attachment;
     const isHalfDone = replaced === true && isDeclared(draftId);
@@ -194,7 +197,7 @@ function compare(
   attachment: DesiredAttachment,
   found: Found | undefined,
   index: RecordedIndex,
-): AttachmentChange | undefined {
+): AttachmentChange | InDoubtChange | undefined {
   const { kind } = attachment.address;
   if (found === undefined) {
     const after = desiredState(attachment, index);
@@ -205,7 +208,16 @@ function compare(
   const isReplaced = isOtherContent(attachment, known, index);
   const replaced = isReplaced ? known : former;
   const wanted = replaced === undefined ? attachment : withCarried(attachment, replaced, index);
-  if (isAsDesired(address, wanted, known, index)) return undefined;
+  const asDesired = isAsDesired(address, wanted, known, index);
+  const doubt = isReplaced ? undefined : index.doubtOf(known);
+  // Until it is settled, nothing later in the draft may rely on the file: it may be gone.
+  if (doubt?.kind === "detach" || (doubt !== undefined && asDesired)) {
+    return inDoubtChange(
+      { ...doubt, address },
+      orderState({ ...desiredState(wanted, index), file_id: known.fileId }),
+    );
+  }
+  if (asDesired) return undefined;
   const after = desiredState(wanted, index);
   const attributes = changedAttributes(kind, index.knownAttributes(known), wanted.attributes);
   const before = recordedState(known, address);

@@ -1,26 +1,32 @@
+import { parseAddress } from "../model/address.ts";
 import type { AttachmentState, InDoubtChange } from "../model/change.ts";
 import type { Recorded, RecordedOperation } from "../model/recorded.ts";
+import { fileResource } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
 
 /**
- * The operations in doubt that block their address: a call that must not be sent a second time. The others may be
- * repeated (RELIABILITY: "send again"): an update or a detachment is planned anew, an upload at worst leaves a file
- * that nothing is attached to.
+ * The operations in doubt that block their address: calls that must not be sent a second time. The others may be sent
+ * again (RELIABILITY.md): an update or a detach is planned again or settled, an upload at worst leaves an unused file.
  */
 export function blockingDoubts(recorded: Recorded): ReadonlyMap<string, RecordedOperation> {
   return new Map(recorded.inDoubt.filter(isBlocking).map((operation) => [operation.address, operation]));
 }
 
-/** The operations in doubt at an address that are simply sent again: updates and detachments. */
+/** The updates and detaches in doubt by their file ({@link fileResource}), in the order they were sent. */
 export function repeatableDoubts(recorded: Recorded): ReadonlyMap<string, readonly RecordedOperation[]> {
-  const byAddress = new Map<string, RecordedOperation[]>();
+  const byFile = new Map<string, RecordedOperation[]>();
   for (const operation of recorded.inDoubt) {
+    const { fileId } = operation.intent;
+    const address = parseAddress(operation.address);
     if (operation.kind !== "update" && operation.kind !== "detach") continue;
-    const others = byAddress.get(operation.address);
-    if (others === undefined) byAddress.set(operation.address, [operation]);
+    if (fileId === undefined || address?.type !== "attachment") continue;
+    const file = fileResource({ draftId: address.draftId, kind: address.kind, fileId });
+    const others = byFile.get(file);
+    if (others === undefined) byFile.set(file, [operation]);
     else others.push(operation);
   }
-  return byAddress;
+  for (const operations of byFile.values()) operations.sort((a, b) => a.startedAt - b.startedAt);
+  return byFile;
 }
 
 function isBlocking({ kind }: RecordedOperation): boolean {

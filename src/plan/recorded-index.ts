@@ -26,11 +26,15 @@ export interface RecordedIndex {
   storedKeyFor(desired: DesiredAttachment): string | undefined;
   /** What may be relied on: attributes that an unsettled call may have changed are left out. */
   knownAttributes(recorded: RecordedAttachment): Attributes;
+  /** The latest update or detach of a file whose outcome is unknown; a detach comes before any update. */
+  doubtOf(recorded: RecordedAttachment): RecordedOperation | undefined;
 }
 
 /** Indexes a ledger's content; linear in its size. */
 export function indexRecorded(recorded: Recorded): RecordedIndex {
   const doubts = repeatableDoubts(recorded);
+  const doubtsOf = (attachment: RecordedAttachment) =>
+    doubts.size === 0 ? undefined : doubts.get(fileResource(attachment));
   const byAddress = new ByAddress(recorded.attachments);
   const byFile = new Map<string, RecordedAttachment>();
   const byContent = new Map<string, RecordedAttachment[]>();
@@ -51,7 +55,11 @@ export function indexRecorded(recorded: Recorded): RecordedIndex {
       sortByAddress(byContent.get(contentName(address, content?.sha256)) ?? []),
     uploadFor: (desired) => uploads.get(uploadName(desired)),
     storedKeyFor: (desired) => stored.get(uploadName(desired)),
-    knownAttributes: (attachment) => withoutDoubtful(attachment, doubts.get(attachment.address)),
+    knownAttributes: (attachment) => withoutDoubtful(attachment, doubtsOf(attachment)),
+    doubtOf: (attachment) => {
+      const all = doubtsOf(attachment);
+      return all?.findLast(({ kind }) => kind === "detach") ?? all?.at(-1);
+    },
   };
 }
 

@@ -1,9 +1,10 @@
 import { Option } from "commander";
 import type { LedgerReader } from "../../ledger/ledger-reader.ts";
+import type { Diagnostic } from "../../model/diagnostic.ts";
 import type { Drift } from "../../model/drift.ts";
 import type { RefreshMode, RefreshSummary } from "../../model/observed.ts";
 import { systemClock } from "../../model/ports.ts";
-import type { Recorded } from "../../model/recorded.ts";
+import type { Recorded, RecordedOperation } from "../../model/recorded.ts";
 import type { DriftReport } from "../../report/drift-report.ts";
 import { markdownChars } from "../../report/plan-markdown-size.ts";
 import { plural } from "../../report/quantities.ts";
@@ -29,7 +30,7 @@ export const defineDrift: DefineCommand = (program, cli) => {
     .description(
       "Compares the service with the ledger. Changes nothing, at the service or in the ledger: products and uploads are " +
         "read, and files are probed with --probe, or when the config says `refresh: { attachments: probe }`. " +
-        "Ends with 2 when something differs, and with 1 when nothing was checked.",
+        "Ends with 2 when something differs, with 4 when an operation is in doubt, and with 1 when nothing was checked.",
     )
     .addOption(
       new Option("--refresh <mode>", "check up to refresh.max_calls, or everything")
@@ -70,8 +71,23 @@ async function runDrift(cli: Cli, flags: DriftFlags): Promise<void> {
     const own = await ownCalls(await workspace.reader(), drift);
     const report = makeDriftReport({ workspace: name, service_origin, refresh }, drift, own);
     await show(cli, report, flags);
+    const open = recorded.inDoubt.filter(({ kind }) => kind !== "upload");
+    if (open.length > 0) printDiagnostics(cli.terminal, "", [inDoubtWarning(open)]);
     if (drift.length > 0) cli.end(exitCode.changes);
+    else if (open.length > 0) cli.end(exitCode.inDoubt);
   });
+}
+
+/** The ledger does not know what the service should hold for these, so they are not compared. */
+function inDoubtWarning(operations: readonly RecordedOperation[]): Diagnostic {
+  const [first] = operations;
+  const others = operations.length === 1 ? "" : ` and ${plural(operations.length - 1, "more operation")}`;
+  return {
+    severity: "warning",
+    code: "in-doubt",
+    message: `${first?.address}${others} in doubt: not compared with the service`,
+    hint: "`draftsync plan` shows what is in doubt, and how each is settled.",
+  };
 }
 
 /** A report that nothing was compared for would read like "no drift". Throws {@link CliError} `nothing-checked`. */

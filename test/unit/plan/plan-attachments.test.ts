@@ -133,11 +133,35 @@ describe("attachments", () => {
           doubt({
             kind: "update",
             address: "drafts/1/product_files/10",
-            intent: { attributes: { renderer: "x" } },
+            intent: { fileId: 10, attributes: { renderer: "x" } },
           }),
         ],
       }),
       changes: ["update attributes_differ drafts/1/product_files/10 [renderer]"],
+    },
+    {
+      name: "an update in doubt of an attribute that is not managed any more is settled",
+      desired: wantedFile(1, 10),
+      recorded: recordedWith({
+        attachments: [recordedFile(1, 10)],
+        inDoubt: [
+          doubt({
+            kind: "update",
+            address: "drafts/1/product_files/10",
+            intent: { fileId: 10, attributes: { renderer: "x" } },
+          }),
+        ],
+      }),
+      changes: ["in_doubt outcome_unknown drafts/1/product_files/10"],
+    },
+    {
+      name: "a detach in doubt of a file that is declared again is settled",
+      desired: wantedFile(1, 10, { file_format: "fbx" }),
+      recorded: recordedWith({
+        attachments: [recordedFile(1, 10, { attributes: { file_format: "fbx" } })],
+        inDoubt: [doubt({ kind: "detach", address: "drafts/1/product_files/10", intent: { fileId: 10 } })],
+      }),
+      changes: ["in_doubt outcome_unknown drafts/1/product_files/10"],
     },
     {
       name: "a detachment that may or may not have taken effect is planned again",
@@ -296,7 +320,11 @@ describe("attachments", () => {
     });
 
     test("is not carried when an unsettled update may have changed it", () => {
-      const update = doubt({ address: source, kind: "update", intent: { attributes: { renderer: "x" } } });
+      const update = doubt({
+        address: source,
+        kind: "update",
+        intent: { fileId: old.fileId, attributes: { renderer: "x" } },
+      });
       const [change] = planOf(
         desired("new"),
         recordedWith({ attachments: [old], inDoubt: [update] }),

@@ -1,0 +1,70 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { useWorkspace } from "../support/workspace.ts";
+
+const list = (entries: string, rest = "") => ({
+  "manifests/a.yaml": `draft: 1\n${rest}product_files: [${entries}]\n`,
+});
+const both = "{ file_id: 10 }, { file_id: 11 }";
+const { sandbox, proxy, folder, arrivals, run, apply } = useWorkspace({
+  files: { ...list(both), "a.glb": "first" },
+  sandbox: { uploadProcessingMs: 0 },
+});
+const attached = () => sandbox.state().attachments.map(({ fileId }) => fileId);
+const writes = () => arrivals.filter(({ method }) => method !== "GET").map(({ method }) => method);
+const loseDeletes = (carriedOut: boolean) => {
+  proxy.choose = ({ method }) =>
+    method === "DELETE" ? { type: "answer", status: 503, carriedOut } : undefined;
+};
+
+describe.each([{ carriedOut: true }, { carriedOut: false }])("a detach in doubt (%j)", ({ carriedOut }) => {
+  beforeEach(async () => {
+    expect((await apply()).code).toBe(0);
+    await folder.write(list("{ file_id: 10 }"));
+    loseDeletes(carriedOut);
+    expect((await apply()).code).toBe(4);
+    proxy.choose = () => undefined;
+  });
+
+  test("is settled before a publish when its entry comes back", async () => {
+    await folder.write(list(both, "publish: true\n"));
+    expect((await run("plan")).stdout).toContain("drafts/1/product_files/11");
+    expect((await apply()).code).toBe(0);
+    expect(attached().sort()).toEqual([10, 11]);
+    expect(writes().indexOf("PATCH")).toBeLessThan(writes().length - 1);
+    expect(sandbox.state().products).toHaveLength(1);
+    arrivals.length = 0;
+    expect((await apply()).code).toBe(0);
+    expect(writes()).toEqual([]);
+  });
+
+  test("keeps a publish back while its list is left out, until a person settles it", async () => {
+    await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
+    expect((await apply()).code).toBe(4);
+    expect(sandbox.state().products).toEqual([]);
+    const end = carriedOut ? "--done" : "--not-done";
+    expect((await run("resolve", "drafts/1/product_files/11", end)).code).toBe(0);
+    expect((await apply()).code).toBe(0);
+    expect(sandbox.state().products).toHaveLength(1);
+  });
+
+  test("is no agreement of ledger and service for drift", async () => {
+    await folder.write(list(both));
+    const { code, stderr } = await run("drift", "--probe");
+    expect(code).toBe(4);
+    expect(stderr).toContain("drafts/1/product_files/11 in doubt: not compared");
+  });
+});
+
+test("a replace whose content comes back keeps a file attached", async () => {
+  await folder.write(list("{ source: ../a.glb }", "publish: true\n"));
+  expect((await apply("--remove-drafts")).code).toBe(0);
+  const [first] = attached();
+  await folder.write({ "a.glb": "second" });
+  loseDeletes(true);
+  expect((await apply()).code).toBe(4);
+  proxy.choose = () => undefined;
+  await folder.write({ "a.glb": "first", ...list("{ source: ../a.glb }", "publish: { revision: 2 }\n") });
+  expect((await apply()).code).toBe(0);
+  expect(attached()).toEqual([first]);
+  expect(sandbox.state().products).toHaveLength(2);
+});
