@@ -25,6 +25,11 @@ async function holdLock(location: string): Promise<{ release(): Promise<void> }>
   return { release: () => client.query("rollback").then(() => {}) };
 }
 
+/** As SIGSTOP does: timers expire, and nothing that arrives is read. */
+function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
 const isCommit = ({ type, text }: ClientMessage) => type === "Q" && text === "commit";
 const isBegin = ({ type, text }: ClientMessage) => type === "Q" && text.startsWith("begin");
 const isInsert = ({ type, text }: ClientMessage) => type === "P" && text.startsWith("insert");
@@ -55,6 +60,27 @@ describe("a connection that is lost", () => {
     expect(proxy.seen.slice(before).filter(isBegin).length).toBeGreaterThan(1);
     expect(await ledger.load()).toMatchObject({ serial: 1, inDoubt: [{ id: "op" }] });
     expect(await askServer(`select serial::int from ${schemaOf(location)}.meta`)).toEqual([{ serial: 1 }]);
+  });
+
+  test.each([
+    ["a transaction begins", isBegin],
+    ["a transaction is committed", isCommit],
+  ])("by a process that is stopped for longer than every timeout while %s costs nothing", async (_, fits) => {
+    const { proxy, ledger, location } = await throughProxy();
+    let due = true;
+    proxy.choose = (message) => {
+      if (due && fits(message)) {
+        due = false;
+        setImmediate(standStill, 12_500);
+      }
+      return "pass";
+    };
+    // Many at once, as in a run: the last of them wait for the first.
+    await Promise.all(["a", "b", "c"].map((id) => ledger.begin(attachOperation(id))));
+    expect((await ledger.load()).inDoubt.map(({ id }) => id).sort()).toEqual(["a", "b", "c"]);
+    expect(await askServer(`select count(*)::int as count from ${schemaOf(location)}.operations`)).toEqual([
+      { count: 3 },
+    ]);
   });
 
   test("at a read costs nothing", async () => {

@@ -9,6 +9,7 @@ import { LedgerError } from "../ledger-error.ts";
 import { retryWhileBusy } from "../retry-while-busy.ts";
 import type { LedgerQueries, LedgerTables } from "../schema.ts";
 import { runSteps, type Step } from "../step.ts";
+import { AwakeClock } from "./awake-clock.ts";
 import { busyTimeoutMs, inDoubtTimeoutMs, Outage } from "./outage.ts";
 import { readPasswordFile } from "./password-file.ts";
 import { CommitInDoubt, LedgerPostgresDialect } from "./postgres-dialect.ts";
@@ -109,7 +110,7 @@ class PostgresLedgerDatabase implements LedgerDatabase {
   readonly queries: LedgerQueries;
   readonly wallClock = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
   readonly #schema: string;
-  readonly #clock: Clock;
+  readonly #clock: AwakeClock;
   readonly #sockets: ReadonlySet<Socket>;
   readonly #outage: Outage;
 
@@ -120,7 +121,8 @@ class PostgresLedgerDatabase implements LedgerDatabase {
     readonly clock: Clock;
     readonly onWaiting: ((ms: number) => void) | undefined;
   }) {
-    const { pool, sockets, location, clock, onWaiting } = given;
+    const { pool, sockets, location, onWaiting } = given;
+    const clock = new AwakeClock(given.clock);
     const { shown, schema } = location;
     this.location = shown;
     this.#sockets = sockets;
@@ -152,8 +154,8 @@ class PostgresLedgerDatabase implements LedgerDatabase {
     const passes = (error: unknown) => isBusy(error) || isLost(error);
     try {
       const since = () => this.#outage.since;
-      return await retryWhileBusy({ clock: this.#clock, busyTimeoutMs, passes, since }, () =>
-        this.#attempt(mode, work),
+      return await this.#clock.during(() =>
+        retryWhileBusy({ clock: this.#clock, busyTimeoutMs, passes, since }, () => this.#attempt(mode, work)),
       );
     } catch (error) {
       throw explainFailure(error, this.location, mode);
