@@ -2,19 +2,25 @@ import { posix } from "node:path";
 import { Readable } from "node:stream";
 import type { S3Client } from "@aws-sdk/client-s3";
 import pLimit from "p-limit";
-import { DraftsyncError, messageOf, systemCodeOf } from "../model/errors.ts";
 import type { EventSink, StoreOutcome } from "../model/event.ts";
 import { onAbort } from "../model/on-abort.ts";
-import type { CallFailure, CallResult } from "../model/outcome.ts";
 import type { Clock, Interrupts, ObjectStorage, StoredSource } from "../model/ports.ts";
 import { type ConnectionOptions, openAgent } from "./connections.ts";
 import type { Redactor } from "./redact.ts";
 import type { OpenSource } from "./source-file.ts";
 import { openSource, SourceError } from "./source-file.ts";
 import { reportStorageCalls } from "./storage-calls.ts";
+import {
+  abortedFailure,
+  CredentialsError,
+  explainPut,
+  failed,
+  foreignFailure,
+  NotStoredError,
+} from "./storage-failures.ts";
 import { locateStorage, type StorageLocation, type StorageRules } from "./storage-location.ts";
 import { type AskCredentials, StorageSession } from "./storage-session.ts";
-import { failWhenStalled, StorageStalledError } from "./storage-stall.ts";
+import { failWhenStalled } from "./storage-stall.ts";
 
 /** What object storage is opened with. */
 export interface ObjectStorageParts {
@@ -94,7 +100,7 @@ export function openObjectStorage(parts: ObjectStorageParts): OpenObjectStorage 
       return ended({ outcome: "done", status: 200, value: { uploadKey }, attempts: 1 });
     } catch (error) {
       return ended(
-        signal.aborted ? failed("not_sent", abortedFailure(file)) : explain(file, error, parts.redactor),
+        signal.aborted ? failed("not_sent", abortedFailure(file)) : explainPut(file, error, parts.redactor),
       );
     } finally {
       await source?.close();
@@ -139,6 +145,8 @@ async function openClient(
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
     maxAttempts: storageAttempts,
+    // A storage that ignores `Expect: 100-continue` would cost the SDK's wait of 6 s for each part.
+    expectContinueHeader: false,
     requestHandler: {
       connectionTimeout: Math.min(timeoutMs, maxConnectMs),
       // Without a byte in either direction.
@@ -165,17 +173,6 @@ async function openClient(
   return client;
 }
 
-/** Credentials could not be refreshed while a file was being stored. */
-class CredentialsError extends DraftsyncError {
-  override readonly name = "CredentialsError";
-  readonly failure: CallFailure;
-
-  constructor(failure: CallFailure) {
-    super(failure.message, { code: failure.code });
-    this.failure = failure;
-  }
-}
-
 /** The whole file is in memory, and known to be the planned one, before its first byte leaves. */
 async function putWhole(source: OpenSource, place: UploadLocation): Promise<void> {
   const { PutObjectCommand } = await import("@aws-sdk/client-s3");
@@ -186,7 +183,8 @@ async function putWhole(source: OpenSource, place: UploadLocation): Promise<void
     Body: body,
     ContentLength: body.length,
   });
-  await place.client.send(command, { abortSignal: place.signal });
+  const { ETag } = await place.client.send(command, { abortSignal: place.signal });
+  if (ETag === undefined) throw new NotStoredError();
   place.emit(body.length);
 }
 
@@ -241,92 +239,4 @@ function progressOf({ clock, emit }: ObjectStorageParts, { source, size }: Store
       emit({ type: "upload_finished", at: clock.now(), source, outcome, ms });
     },
   };
-}
-
-type PutResult = CallResult<{ readonly uploadKey: string }>;
-type PutFailure = Extract<PutResult, { failure: CallFailure }> & {
-  readonly outcome: "rejected" | "not_sent";
-};
-
-function explain(file: StoredSource, error: unknown, redactor: Redactor): PutFailure {
-  if (error instanceof SourceError) {
-    const { code, message, hint } = error;
-    return failed("rejected", {
-      code,
-      message,
-      subject: file.source,
-      ...(hint === undefined ? {} : { hint }),
-      errors: [],
-      stops: "operation",
-    });
-  }
-  if (error instanceof CredentialsError) return failed("not_sent", error.failure);
-  const status = statusOf(error);
-  const name = error instanceof Error && status !== undefined ? `${error.name}: ` : "";
-  const detail = redactor.text(`${name}${describe(error)}`);
-  if (status !== undefined && status < 500 && status !== 408 && status !== 429) {
-    return failed("rejected", {
-      code: "storage-refused",
-      message: `${file.source}: object storage refused the file (${status}): ${detail}`,
-      subject: file.source,
-      hint: "Check service.profile.storage, and that this machine's clock is right: signatures depend on it.",
-      status,
-      errors: [],
-      stops: "operation",
-    });
-  }
-  return failed("not_sent", {
-    code: "storage-failed",
-    message: `${file.source}: the file could not be stored in object storage: ${detail}`,
-    subject: file.source,
-    hint:
-      error instanceof StorageStalledError && error.hint !== undefined
-        ? error.hint
-        : "Run the command again. If it stays so, check the network to the storage and service.profile.storage.",
-    ...(status === undefined ? {} : { status }),
-    errors: [],
-    stops: "operation",
-  });
-}
-
-/** The status that an error of the SDK carries. */
-function statusOf(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !("$metadata" in error)) return undefined;
-  const metadata = error.$metadata;
-  if (typeof metadata !== "object" || metadata === null || !("httpStatusCode" in metadata)) return undefined;
-  return typeof metadata.httpStatusCode === "number" ? metadata.httpStatusCode : undefined;
-}
-
-/** An error of several addresses has a code and no message. */
-function describe(error: unknown): string {
-  return messageOf(error) || (systemCodeOf(error) ?? "no reason given");
-}
-
-function foreignFailure(
-  file: StoredSource,
-  { problem, hint }: Extract<StorageLocation, { type: "refused" }>,
-): CallFailure {
-  return {
-    code: "storage-host-not-allowed",
-    message: `${file.source}: the file was not stored: the service names a storage host that is not trusted: ${problem}`,
-    subject: file.source,
-    hint,
-    errors: [],
-    stops: "run",
-  };
-}
-
-function abortedFailure(file: StoredSource): CallFailure {
-  return {
-    code: "aborted",
-    message: `${file.source}: the file was not stored: the run was interrupted`,
-    subject: file.source,
-    hint: "Run the command again.",
-    errors: [],
-    stops: "run",
-  };
-}
-
-function failed(outcome: "rejected" | "not_sent", failure: CallFailure): PutFailure {
-  return { outcome, failure, attempts: 0 };
 }

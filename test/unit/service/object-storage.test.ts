@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Interrupts, StoredSource } from "../../../src/model/ports.ts";
 import { apiKey, closeAfterTest, noSignal, startHarness } from "./support/harness.ts";
 import { answer } from "./support/raw-server.ts";
-import type { StorageRequest } from "./support/storage-server.ts";
+import type { StorageFault, StorageRequest } from "./support/storage-server.ts";
 import { startStorageServer } from "./support/storage-server.ts";
 import { makeContent, makeFolder, planSource } from "./support/workspace.ts";
 
@@ -12,7 +12,7 @@ const small = makeContent(100_000);
 const large = makeContent(20 * 1024 * 1024 + 5);
 
 interface Setup {
-  readonly fail?: (request: StorageRequest, index: number) => number | "stall" | undefined;
+  readonly fail?: StorageFault;
   readonly expiration?: string;
   /** Where the credentials send the client; the storage server when absent. */
   readonly endpoint?: string;
@@ -75,6 +75,40 @@ describe("storing a source", () => {
         total: 100_000,
       }),
     );
+  });
+
+  it("does not ask the storage to confirm the headers of a large file first", async () => {
+    const { service, storage, root } = await setUp();
+    await service.storage.put(await planSource(root, "large.blend", large), noSignal());
+    const parts = storage.requests.filter(({ method }) => method === "PUT");
+    expect(parts.length).toBeGreaterThan(1);
+    expect(parts.map((request) => header(request, "expect"))).toEqual(parts.map(() => ""));
+  });
+
+  it("does not count a web page instead of the storage as stored", async () => {
+    const page = { status: 200, body: "<html>Sign in</html>" };
+    const { service, root } = await setUp({ fail: () => page });
+    expect(await service.storage.put(await planSource(root, "a.blend", small), noSignal())).toMatchObject({
+      outcome: "not_sent",
+      failure: {
+        code: "storage-failed",
+        message: expect.stringContaining("the response has no ETag"),
+        hint: expect.stringContaining("Check whether a login page or proxy responds"),
+      },
+    });
+  });
+
+  const xml = "<Error><Code>ExpiredToken</Code><Message>The token has expired</Message></Error>";
+  it.each([
+    [400, xml, "(400): ExpiredToken: The token has expired", "Run the command again: it requests new ones."],
+    [302, "", "(302): the response has no reason", "the storage redirects to another address"],
+  ])("explains what to do when the storage returns %i", async (status, body, message, hint) => {
+    const headers = { "content-type": "application/xml", location: "http://127.0.0.1:1/" };
+    const { service, root } = await setUp({ fail: () => ({ status, body, headers }) });
+    expect(await service.storage.put(await planSource(root, "a.blend", small), noSignal())).toMatchObject({
+      outcome: "rejected",
+      failure: { message: expect.stringContaining(message), hint: expect.stringContaining(hint) },
+    });
   });
 
   it("puts a large file in parts and tells how far it is", async () => {

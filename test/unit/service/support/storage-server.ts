@@ -21,10 +21,20 @@ export interface StorageServer {
   close(): Promise<void>;
 }
 
-/** Starts a {@link StorageServer}; `fail` may answer a request with a status of its own, or never (`stall`). */
-export async function startStorageServer(
-  fail: (request: StorageRequest, index: number) => number | "stall" | undefined = () => undefined,
-): Promise<StorageServer> {
+/** A response without the headers of S3. */
+export interface PlainResponse {
+  readonly status: number;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export type StorageFault = (
+  request: StorageRequest,
+  index: number,
+) => number | "stall" | PlainResponse | undefined;
+
+/** Starts a {@link StorageServer}; `fail` may answer a request with a status or response of its own, or never (`stall`). */
+export async function startStorageServer(fail: StorageFault = () => undefined): Promise<StorageServer> {
   const requests: StorageRequest[] = [];
   const objects = new Map<string, Buffer>();
   const parts = new Map<string, Map<number, Buffer>>();
@@ -78,6 +88,10 @@ export async function startStorageServer(
       requests.push(request);
       const status = fail(request, requests.length - 1);
       if (status === "stall") return;
+      if (typeof status === "object") {
+        outgoing.writeHead(status.status, status.headers).end(status.body);
+        return;
+      }
       const reply =
         status === undefined
           ? handle(request)
