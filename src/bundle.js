@@ -114,7 +114,7 @@ for (const folder of ["chunks", "library", "threads"])
 await bundle({ entries: ["index", "sandbox/server"], chunks: "library" });
 // By themselves, and CommonJS: a thread that loaded the core would start in twice the time.
 await bundle({
-  entries: ["manifest/page-worker", "ledger/sqlite/commit-worker", "ledger/sqlite/reading-worker"],
+  entries: ["manifest/page-worker"],
   chunks: "threads",
   inner: bundledInProgram,
   format: "cjs",

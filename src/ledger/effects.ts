@@ -1,34 +1,22 @@
+import { sql } from "kysely";
 import type { LedgerEffect } from "../model/ports.ts";
-import type { FileTarget } from "../model/resource.ts";
-import { fileResource } from "../model/resource.ts";
+import type { RecordedAttachment } from "../model/recorded.ts";
+import { type FileTarget, fileResource } from "../model/resource.ts";
 import { type Addressed, checkAddress, nameOf } from "./attachment-address.ts";
-import {
-  compileAttachments,
-  compileProducts,
-  compileRefreshes,
-  compileUploads,
-} from "./effect-statements.ts";
-import type { Journal } from "./journal.ts";
+import { assertChanged, settleOperation } from "./journal.ts";
 import type { LedgerQueries } from "./schema.ts";
-import type { Step } from "./step.ts";
 import { attachmentValues, duplicateValues, objectValues, publicationValues } from "./stored-values.ts";
 
-type Readdressed = Extract<LedgerEffect, { type: "readdressed" }>;
+type EffectOf<Type extends LedgerEffect["type"]> = Extract<LedgerEffect, { type: Type }>;
 
-/**
- * The steps that apply one effect, for one transaction. `by` is the operation it follows from. Throws
- * `ledger-invalid-value`.
- */
-export type EffectSteps = (effect: LedgerEffect, by?: string) => readonly Step[];
-
-interface GiveWay {
-  /** The file was just attached: whatever had its address is replaced by it, and still to be detached. */
-  readonly isAttached?: boolean;
-  readonly replaces?: number | undefined;
+/** When an effect is recorded (epoch milliseconds), and the operation it follows from. */
+export interface EffectContext {
+  readonly at: number;
+  readonly by?: string;
 }
 
 /**
- * Makes the function that turns effects into steps.
+ * Applies one effect to the records, inside a transaction. Throws `ledger-invalid-value` and `ledger-conflict`.
  *
  * | effect | on what is there | when it is not there |
  * |---|---|---|
@@ -50,113 +38,197 @@ interface GiveWay {
  *
  * An address belongs to one record: whoever holds the address that an effect gives to another file moves to its own numeric address, as `replaces` does. So two records may swap addresses, one after the other.
  */
-export function makeEffectSteps(db: LedgerQueries, journal: Journal): EffectSteps {
-  const statements = {
-    ...compileAttachments(db),
-    ...compileProducts(db),
-    ...compileUploads(db),
-    ...compileRefreshes(db),
-  };
-
-  function giveWay(attachment: Addressed, { isAttached = false, replaces }: GiveWay = {}): readonly Step[] {
-    const { draftId, kind, fileId, address } = attachment;
-    checkAddress(attachment);
-    // The address that names a file by its id can be nobody else's.
-    const vacate =
-      address === fileResource(attachment)
-        ? []
-        : [statements.vacate({ address, file_id: fileId, replaced: isAttached ? 1 : 0 })];
-    if (replaces === undefined || replaces === fileId) return vacate;
-    return [...vacate, statements.moveAway({ draft_id: draftId, kind, file_id: replaces })];
-  }
-
-  function readdress(effect: Readdressed): readonly Step[] {
-    const { target, address, sha256 = null } = effect;
-    const { draftId: draft_id, kind, fileId: file_id } = target;
-    const step = statements.readdress({ draft_id, kind, file_id, address, sha256 });
-    return [...giveWay({ ...target, address }), mustBeThere(step, target)];
-  }
-
-  return (effect, by) => {
-    switch (effect.type) {
-      case "attached":
-        return [
-          ...giveWay(effect.attachment, { isAttached: true, replaces: effect.replaces }),
-          statements.attach(attachmentValues(effect.attachment)),
-        ];
-      case "rerecorded": {
-        const { attachment } = effect;
-        const step = statements.rerecord(attachmentValues(attachment));
-        return [...giveWay(attachment), mustBeThere(step, attachment)];
-      }
-      case "readdressed":
-        return readdress(effect);
-      case "detached": {
-        const { draftId, kind, fileId } = effect.target;
-        return [
-          statements.detach({ draft_id: draftId, kind, file_id: fileId }),
-          statements.forgetLook({ resource: fileResource(effect.target) }),
-        ];
-      }
-      case "published":
-        return [statements.publish(publicationValues(effect))];
-      case "duplicated":
-        return [statements.duplicate(duplicateValues(effect))];
-      case "duplicate_forgotten":
-        return [statements.forget({ name: effect.name })];
-      case "product_confirmed": {
-        const { productId: product_id, provenance } = effect;
-        const row = { product_id, confirmed_by: provenance.by, confirmed_at: provenance.at };
-        return [statements.confirmPublication(row), statements.confirmDuplicate(row)];
-      }
-      case "refreshed":
-        return [statements.refresh({ resource: effect.resource, refreshed_at: effect.at })];
-      case "protection":
-        return [(effect.protect ? statements.protect : statements.unprotect)({ draft_id: effect.draftId })];
-      case "object_stored":
-        return [
-          statements.forgetObject({ upload_key: effect.uploadKey }),
-          statements.storeObject(objectValues(effect)),
-        ];
-      case "object_forgotten":
-        return [statements.forgetObject({ upload_key: effect.uploadKey })];
-      case "upload_registered":
-        return [
-          statements.forgetObject({ upload_key: effect.uploadKey }),
-          statements.registerUpload({
-            upload_id: effect.uploadId,
-            upload_key: effect.uploadKey,
-            source: effect.source ?? null,
-            sha256: effect.sha256 ?? null,
-            size: effect.size ?? null,
-            registered_at: effect.at,
-          }),
-        ];
-      case "upload_found":
-        return [
-          statements.findUpload({
-            upload_id: effect.uploadId,
-            status: effect.status,
-            file_id: effect.fileId ?? null,
-            registered_at: effect.at,
-          }),
-        ];
-      case "upload_ended":
-        return [
-          statements.endUpload({
-            upload_id: effect.uploadId,
-            status: effect.status,
-            file_id: effect.fileId ?? null,
-          }),
-        ];
-      case "settled": {
-        const { operationId, outcome } = effect;
-        return [journal.settle({ operationId, outcome, ...(by === undefined ? {} : { by }) })];
-      }
+export async function applyEffect(
+  queries: LedgerQueries,
+  effect: LedgerEffect,
+  { at, by }: EffectContext,
+): Promise<void> {
+  switch (effect.type) {
+    case "attached":
+      return attach(queries, effect);
+    case "rerecorded":
+      return rerecord(queries, effect.attachment);
+    case "readdressed":
+      return readdress(queries, effect);
+    case "detached":
+      return detach(queries, effect.target);
+    case "published":
+      await queries.insertInto("publications").values(publicationValues(effect)).execute();
+      return;
+    case "duplicated":
+      await queries.insertInto("duplicates").values(duplicateValues(effect)).execute();
+      return;
+    case "duplicate_forgotten":
+      await queries.deleteFrom("duplicates").where("name", "=", effect.name).execute();
+      return;
+    case "product_confirmed":
+      return confirmProduct(queries, effect);
+    case "refreshed":
+      return noteRefresh(queries, effect);
+    case "protection":
+      return protect(queries, effect);
+    case "object_stored":
+      await forgetObject(queries, effect.uploadKey);
+      await queries.insertInto("stored_objects").values(objectValues(effect)).execute();
+      return;
+    case "object_forgotten":
+      return forgetObject(queries, effect.uploadKey);
+    case "upload_registered":
+      await forgetObject(queries, effect.uploadKey);
+      return registerUpload(queries, effect);
+    case "upload_found":
+      return recordFoundUpload(queries, effect);
+    case "upload_ended": {
+      const { uploadId, status, fileId } = effect;
+      const upload = queries.updateTable("uploads").where("upload_id", "=", uploadId);
+      await upload.set({ status, file_id: fileId ?? null }).execute();
+      return;
     }
-  };
+    case "settled":
+      return settleOperation(queries, { operationId: effect.operationId, outcome: effect.outcome, by }, at);
+  }
 }
 
-function mustBeThere(step: Step, target: FileTarget): Step {
-  return { ...step, refusal: `There is no record to change for ${nameOf(target)}.` };
+async function attach(queries: LedgerQueries, { attachment, replaces }: EffectOf<"attached">): Promise<void> {
+  // The record that held the address is replaced by this file, and still to be detached.
+  await vacate(queries, attachment, { replaced: 1 });
+  const { draftId, kind, fileId } = attachment;
+  if (replaces !== undefined && replaces !== fileId) {
+    const moved = { address: ownAddress, replaced: 1 };
+    await updateAttachment(queries, { draftId, kind, fileId: replaces }).set(moved).execute();
+  }
+  await queries
+    .insertInto("attachments")
+    .values(attachmentValues(attachment))
+    .onConflict((conflict) =>
+      conflict.columns(["draft_id", "kind", "file_id"]).doUpdateSet((eb) => ({
+        address: eb.ref("excluded.address"),
+        attributes: eb.ref("excluded.attributes"),
+        sha256: eb.ref("excluded.sha256"),
+        replaced: eb.ref("excluded.replaced"),
+        confirmed_by: eb.ref("excluded.confirmed_by"),
+        confirmed_at: eb.ref("excluded.confirmed_at"),
+      })),
+    )
+    .execute();
+}
+
+async function rerecord(queries: LedgerQueries, attachment: RecordedAttachment): Promise<void> {
+  await vacate(queries, attachment, { replaced: 0 });
+  const { draft_id, kind, file_id, ...values } = attachmentValues(attachment);
+  const updated = await updateAttachment(queries, attachment).set(values).executeTakeFirst();
+  assertChanged(updated, noRecord(attachment));
+}
+
+async function readdress(
+  queries: LedgerQueries,
+  { target, address, sha256 }: EffectOf<"readdressed">,
+): Promise<void> {
+  await vacate(queries, { ...target, address }, { replaced: 0 });
+  const values = { address, replaced: 0, ...(sha256 === undefined ? {} : { sha256 }) };
+  const updated = await updateAttachment(queries, target).set(values).executeTakeFirst();
+  assertChanged(updated, noRecord(target));
+}
+
+async function detach(queries: LedgerQueries, target: FileTarget): Promise<void> {
+  await queries
+    .deleteFrom("attachments")
+    .where("draft_id", "=", target.draftId)
+    .where("kind", "=", target.kind)
+    .where("file_id", "=", target.fileId)
+    .execute();
+  await queries.deleteFrom("refreshes").where("resource", "=", fileResource(target)).execute();
+}
+
+const ownAddress = sql<string>`'drafts/' || cast(draft_id as text) || '/' || kind || '/' || cast(file_id as text)`;
+
+/** Moves another record at the attachment's address to its own numeric address. */
+async function vacate(
+  queries: LedgerQueries,
+  attachment: Addressed,
+  { replaced }: { readonly replaced: 0 | 1 },
+): Promise<void> {
+  const { fileId, address } = attachment;
+  checkAddress(attachment);
+  // No other record can hold an address that names the file by its id.
+  if (address === fileResource(attachment)) return;
+  await queries
+    .updateTable("attachments")
+    .set({ address: ownAddress, replaced })
+    .where("address", "=", address)
+    .where("file_id", "<>", fileId)
+    .execute();
+}
+
+function updateAttachment(queries: LedgerQueries, { draftId, kind, fileId }: FileTarget) {
+  return queries
+    .updateTable("attachments")
+    .where("draft_id", "=", draftId)
+    .where("kind", "=", kind)
+    .where("file_id", "=", fileId);
+}
+
+function noRecord(target: FileTarget): string {
+  return `There is no record to change for ${nameOf(target)}.`;
+}
+
+async function confirmProduct(
+  queries: LedgerQueries,
+  { productId, provenance }: EffectOf<"product_confirmed">,
+): Promise<void> {
+  const values = { confirmed_by: provenance.by, confirmed_at: provenance.at };
+  await queries.updateTable("publications").set(values).where("product_id", "=", productId).execute();
+  await queries.updateTable("duplicates").set(values).where("product_id", "=", productId).execute();
+}
+
+async function noteRefresh(queries: LedgerQueries, { resource, at }: EffectOf<"refreshed">): Promise<void> {
+  await queries
+    .insertInto("refreshes")
+    .values({ resource, refreshed_at: at })
+    .onConflict((conflict) => conflict.column("resource").doUpdateSet({ refreshed_at: at }))
+    .execute();
+}
+
+async function protect(queries: LedgerQueries, { draftId, protect }: EffectOf<"protection">): Promise<void> {
+  if (!protect) {
+    await queries.deleteFrom("protected_drafts").where("draft_id", "=", draftId).execute();
+    return;
+  }
+  await queries
+    .insertInto("protected_drafts")
+    .values({ draft_id: draftId })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+async function forgetObject(queries: LedgerQueries, uploadKey: string): Promise<void> {
+  await queries.deleteFrom("stored_objects").where("upload_key", "=", uploadKey).execute();
+}
+
+async function registerUpload(queries: LedgerQueries, effect: EffectOf<"upload_registered">): Promise<void> {
+  const values = {
+    upload_key: effect.uploadKey,
+    source: effect.source ?? null,
+    sha256: effect.sha256 ?? null,
+    size: effect.size ?? null,
+    status: "pending",
+    file_id: null,
+    registered_at: effect.at,
+  };
+  await queries
+    .insertInto("uploads")
+    .values({ upload_id: effect.uploadId, ...values })
+    .onConflict((conflict) => conflict.column("upload_id").doUpdateSet(values))
+    .execute();
+}
+
+/** An upload that draftsync did not register has no key. */
+async function recordFoundUpload(queries: LedgerQueries, effect: EffectOf<"upload_found">): Promise<void> {
+  const { uploadId, status, fileId, at } = effect;
+  const values = { status, file_id: fileId ?? null };
+  await queries
+    .insertInto("uploads")
+    .values({ upload_id: uploadId, upload_key: "", registered_at: at, ...values })
+    .onConflict((conflict) => conflict.column("upload_id").doUpdateSet(values))
+    .execute();
 }

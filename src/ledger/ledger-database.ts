@@ -1,6 +1,5 @@
 import type { RawBuilder } from "kysely";
 import type { LedgerQueries, LedgerTables } from "./schema.ts";
-import type { Step } from "./step.ts";
 
 /**
  * How a transaction shares the ledger.
@@ -20,19 +19,12 @@ export type TakeRows = (rows: readonly (readonly unknown[])[]) => void;
 export interface LedgerDatabase {
   /** For messages, without secrets. */
   readonly location: string;
-  /** For compiling statements; running them is for `transaction`. */
-  readonly queries: LedgerQueries;
   /**
    * Resolves once the transaction is committed and on disk. Waits for other writers, within bounds, and may then
    * call `work` again from the start. Rejects with a `LedgerError`, and then nothing was changed, unless its
    * code is `ledger-outcome-unknown`.
    */
   transaction<T>(mode: TransactionMode, work: (queries: LedgerQueries) => Promise<T>): Promise<T>;
-  /**
-   * Runs steps in one writing transaction, in order, and resolves once it is committed and on disk. `make` is called for
-   * every attempt. Rejects as {@link LedgerDatabase.transaction} does, and with `StepRefusedError`.
-   */
-  commit(make: () => readonly Step[]): Promise<void>;
   /**
    * Hands over all rows of a table, some at a time, as arrays of plain values in the order of `columns`, in no order of
    * their own. The fastest way the database has for a hundred thousand rows. Only inside a transaction.

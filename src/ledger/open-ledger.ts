@@ -11,8 +11,6 @@ import { migrate, schemaState } from "./migrate.ts";
 import { allMigrations } from "./migrations/all-migrations.ts";
 import { isPostgresLocation } from "./postgres/postgres-location.ts";
 import { SqlLedger } from "./sql-ledger.ts";
-import type { CommitThreadOptions } from "./sqlite/commit-thread.ts";
-import type { ReadingThreadOptions } from "./sqlite/reading-thread.ts";
 
 /** A ledger, with what the commands that look at it need. */
 export interface StateStore extends Ledger, LockStore, SlotStore, LedgerReader {
@@ -53,8 +51,6 @@ export interface OpenOptions {
   readonly onWaiting?: (ms: number) => void;
   /** By which a lock's holder on this machine is judged; the machine's when absent. */
   readonly processes?: ProcessTable;
-  /** Another thread commits large groups of changes to a SQLite file; absent: this one does. */
-  readonly commitThread?: CommitThreadOptions | undefined;
 }
 
 /** Arguments of {@link openLedgerReader}. */
@@ -63,8 +59,6 @@ export interface ReaderOptions {
   readonly clock: Clock;
   /** What happens to a ledger that an older draftsync wrote; absent: it is brought up to date. */
   readonly outdated?: "update" | "leave";
-  /** Another thread reads a large SQLite file; absent: this one does. */
-  readonly readingThread?: ReadingThreadOptions | undefined;
 }
 
 /**

@@ -17,10 +17,10 @@ import { type ProcessTable, systemProcesses } from "../model/process.ts";
 import { belongsTo, type Recorded, type RecordedOwner } from "../model/recorded.ts";
 import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
 import type { SlotStore, SlotTable } from "../model/slots.ts";
-import { type EffectSteps, makeEffectSteps } from "./effects.ts";
+import { applyEffect } from "./effects.ts";
 import { type OperationFilter, type RunFilter, readInDoubt, readOperations, readRuns } from "./history.ts";
 import { importLedger } from "./import-ledger.ts";
-import { type Journal, makeJournal } from "./journal.ts";
+import { beginOperation, finishOperation, finishRun, startRun, supersede } from "./journal.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { type LedgerExport, makeExport } from "./ledger-export.ts";
@@ -28,10 +28,9 @@ import type { LedgerReader } from "./ledger-reader.ts";
 import { RecordReader } from "./read-records.ts";
 import { exchangeNotice, forgetQuietRuns } from "./reconcile-runs.ts";
 import type { LedgerQueries } from "./schema.ts";
-import { compileStep } from "./step.ts";
 import { StoredRow } from "./stored-row.ts";
 import { StoredSlots } from "./stored-slots.ts";
-import { makeTakeIn, type TakeIn } from "./take-in.ts";
+import { takeIn } from "./take-in.ts";
 import { WorkspaceLock } from "./workspace-lock.ts";
 import { WriteQueue } from "./write-queue.ts";
 
@@ -55,9 +54,7 @@ export interface SqlLedgerParts {
 export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
   readonly #database: LedgerDatabase;
   readonly #queue: WriteQueue;
-  readonly #journal: Journal;
-  readonly #effectSteps: EffectSteps;
-  readonly #takeIn: TakeIn;
+  readonly #clock: Clock;
   readonly #lock: WorkspaceLock;
   readonly #slots: StoredSlots;
 
@@ -71,22 +68,15 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
   ) {
     this.isNew = isNew;
     this.#database = database;
-    this.#journal = makeJournal(database.queries, clock);
-    this.#effectSteps = makeEffectSteps(database.queries, this.#journal);
-    this.#takeIn = makeTakeIn({
-      journal: this.#journal,
-      effectSteps: this.#effectSteps,
-      location: database.location,
-    });
+    this.#clock = clock;
     this.#slots = new StoredSlots(database);
     this.#lock = new WorkspaceLock(database, {
       processes,
-      commitNothing: () => this.#queue.add({ shown: false, steps: [] }),
+      commitNothing: () => this.#queue.add({ shown: false, apply: async () => {} }),
     });
     this.#queue = new WriteQueue(database, {
-      fence: () => this.#lock.fence(),
-      lost: () => this.#lock.lost(),
-      raiseSerial: compileRise(database.queries)({}),
+      fence: (queries) => this.#lock.fence(queries),
+      raiseSerial,
     });
   }
 
@@ -139,18 +129,20 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
   }
 
   async startRun(run: RunRecord): Promise<void> {
-    await this.#queue.add({ shown: false, steps: [this.#journal.startRun(run)] });
+    await this.#queue.add({ shown: false, apply: (queries) => startRun(queries, run) });
   }
 
   async finishRun(
     runId: string,
     result: { readonly totals: unknown; readonly status: string },
   ): Promise<void> {
-    await this.#queue.add({ shown: false, steps: [this.#journal.finishRun(runId, result)] });
+    const ended = { ...result, at: this.#clock.now() };
+    await this.#queue.add({ shown: false, apply: (queries) => finishRun(queries, runId, ended) });
   }
 
   async begin(operation: NewOperation): Promise<void> {
-    await this.#queue.add({ shown: true, steps: [this.#journal.begin(operation)] });
+    const at = this.#clock.now();
+    await this.#queue.add({ shown: true, apply: (queries) => beginOperation(queries, operation, at) });
   }
 
   async finish(
@@ -158,23 +150,35 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
     result: OperationResult,
     effects: readonly LedgerEffect[],
   ): Promise<void> {
-    const steps = [this.#journal.finish(operationId, result)];
-    for (const effect of effects) steps.push(...this.#effectSteps(effect, operationId));
-    if (result.outcome === "done") steps.push(this.#journal.supersede(operationId));
-    await this.#queue.add({ shown: true, steps });
+    const at = this.#clock.now();
+    await this.#queue.add({
+      shown: true,
+      apply: async (queries) => {
+        await finishOperation(queries, operationId, { ...result, at });
+        for (const effect of effects) await applyEffect(queries, effect, { at, by: operationId });
+        if (result.outcome === "done") await supersede(queries, operationId, at);
+      },
+    });
   }
 
   async record(effects: readonly LedgerEffect[]): Promise<void> {
     if (effects.length === 0) return this.#queue.refuseIfClosed();
-    await this.#queue.add({ shown: true, steps: effects.flatMap((effect) => this.#effectSteps(effect)) });
+    const at = this.#clock.now();
+    await this.#queue.add({
+      shown: true,
+      apply: async (queries) => {
+        for (const effect of effects) await applyEffect(queries, effect, { at });
+      },
+    });
   }
 
   async takeIn(kept: KeptOutcome, preference?: Preference): Promise<TakenIn> {
+    const context = { location: this.location, at: this.#clock.now(), preference };
     let taken: TakenIn = { type: "known" };
     await this.#queue.add({
       shown: true,
       apply: async (queries) => {
-        taken = await this.#takeIn(queries, kept, preference);
+        taken = await takeIn(queries, kept, context);
       },
     });
     return taken;
@@ -291,8 +295,8 @@ function ownerOf(meta: StoredRow): RecordedOwner {
   };
 }
 
-function compileRise(db: LedgerQueries) {
-  return compileStep(() => db.updateTable("meta").set({ serial: sql<number>`serial + 1` }));
+async function raiseSerial(queries: LedgerQueries): Promise<void> {
+  await queries.updateTable("meta").set({ serial: sql<number>`serial + 1` }).execute();
 }
 
 async function bind(queries: LedgerQueries, owner: LedgerOwner, location: string): Promise<void> {

@@ -2,7 +2,6 @@ import { sql } from "kysely";
 import type { SlotPause, SlotShare, SlotTable } from "../model/slots.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import type { LedgerQueries, SlotSharesTable } from "./schema.ts";
-import { compileStep, runSteps } from "./step.ts";
 import { processSchema } from "./stored-json.ts";
 import { StoredRow } from "./stored-row.ts";
 
@@ -28,11 +27,9 @@ const pauseColumns = ["id", "set_at", "ms"] as const;
  */
 export class StoredSlots {
   readonly #database: LedgerDatabase;
-  readonly #statements: ReturnType<typeof compileStatements>;
 
   constructor(database: LedgerDatabase) {
     this.#database = database;
-    this.#statements = compileStatements(database.queries);
   }
 
   /** model/slots.ts, `SlotStore.updateSlots`. */
@@ -109,19 +106,38 @@ export class StoredSlots {
   }
 
   async #write(queries: LedgerQueries, before: SlotTable, after: SlotTable): Promise<void> {
-    const { put, remove, pause, resume } = this.#statements;
     const kept = new Set(after.shares.map(({ owner }) => owner));
-    const gone = before.shares.filter(({ owner }) => !kept.has(owner));
-    const changed = after.shares.filter((share) => !before.shares.includes(share));
-    await runSteps(queries, [
-      ...gone.map(({ owner }) => remove({ owner })),
-      ...changed.map((share) => put(shareValues(share))),
-      ...(before.pause !== undefined && after.pause === undefined ? [resume({})] : []),
-      ...(after.pause !== undefined && after.pause !== before.pause
-        ? [pause({ set_at: after.pause.setAt, ms: Math.ceil(after.pause.ms) })]
-        : []),
-    ]);
+    for (const { owner } of before.shares) {
+      if (!kept.has(owner)) await queries.deleteFrom("slot_shares").where("owner", "=", owner).execute();
+    }
+    for (const share of after.shares) {
+      if (!before.shares.includes(share)) await writeShare(queries, share);
+    }
+    if (after.pause !== before.pause) await writePause(queries, after.pause);
   }
+}
+
+async function writeShare(queries: LedgerQueries, share: SlotShare): Promise<void> {
+  const values = shareValues(share);
+  const { owner, process, window_ms, timeout_ms, ...changed } = values;
+  await queries
+    .insertInto("slot_shares")
+    .values(values)
+    .onConflict((conflict) => conflict.column("owner").doUpdateSet(changed))
+    .execute();
+}
+
+async function writePause(queries: LedgerQueries, pause: SlotPause | undefined): Promise<void> {
+  if (pause === undefined) {
+    await queries.deleteFrom("slot_pauses").execute();
+    return;
+  }
+  const values = { set_at: pause.setAt, ms: Math.ceil(pause.ms) };
+  await queries
+    .insertInto("slot_pauses")
+    .values({ id: 1, ...values })
+    .onConflict((conflict) => conflict.column("id").doUpdateSet(values))
+    .execute();
 }
 
 function shareValues(share: SlotShare): SlotSharesTable {
@@ -137,52 +153,5 @@ function shareValues(share: SlotShare): SlotSharesTable {
     served_at: share.servedAt,
     renewed_at: share.renewedAt,
     ended_at: share.endedAt ?? null,
-  };
-}
-
-function compileStatements(db: LedgerQueries) {
-  return {
-    put: compileStep<Pick<SlotSharesTable, keyof SlotSharesTable>>((slot) =>
-      db
-        .insertInto("slot_shares")
-        .values({
-          owner: slot("owner"),
-          process: slot("process"),
-          slots: slot("slots"),
-          in_flight: slot("in_flight"),
-          wanted: slot("wanted"),
-          window_ms: slot("window_ms"),
-          hold_ms: slot("hold_ms"),
-          timeout_ms: slot("timeout_ms"),
-          served_at: slot("served_at"),
-          renewed_at: slot("renewed_at"),
-          ended_at: slot("ended_at"),
-        })
-        .onConflict((conflict) =>
-          conflict.column("owner").doUpdateSet((eb) => ({
-            slots: eb.ref("excluded.slots"),
-            in_flight: eb.ref("excluded.in_flight"),
-            wanted: eb.ref("excluded.wanted"),
-            hold_ms: eb.ref("excluded.hold_ms"),
-            served_at: eb.ref("excluded.served_at"),
-            renewed_at: eb.ref("excluded.renewed_at"),
-            ended_at: eb.ref("excluded.ended_at"),
-          })),
-        ),
-    ),
-    remove: compileStep<{ owner: string }>((slot) =>
-      db.deleteFrom("slot_shares").where("owner", "=", slot("owner")),
-    ),
-    pause: compileStep<{ set_at: number; ms: number }>((slot) =>
-      db
-        .insertInto("slot_pauses")
-        .values({ id: 1, set_at: slot("set_at"), ms: slot("ms") })
-        .onConflict((conflict) =>
-          conflict
-            .column("id")
-            .doUpdateSet((eb) => ({ set_at: eb.ref("excluded.set_at"), ms: eb.ref("excluded.ms") })),
-        ),
-    ),
-    resume: compileStep<Record<never, never>>(() => db.deleteFrom("slot_pauses")),
   };
 }

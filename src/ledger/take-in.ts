@@ -2,17 +2,20 @@ import type { StoredOperation } from "../model/history.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
 import { isoTime } from "../model/time.ts";
-import type { EffectSteps } from "./effects.ts";
+import { applyEffect } from "./effects.ts";
 import { readOperations, readRuns } from "./history.ts";
-import type { Journal } from "./journal.ts";
+import { beginOperation, finishOperation, startRun, supersede } from "./journal.ts";
 import type { LedgerQueries } from "./schema.ts";
-import { runSteps } from "./step.ts";
 
-/** Takes a kept outcome in, inside a transaction. Any number of times: what the ledger holds already is not done again. */
-export type TakeIn = (queries: LedgerQueries, kept: KeptOutcome, preference?: Preference) => Promise<TakenIn>;
+/** Where and when (epoch milliseconds) a kept outcome is taken in, and what wins over a contradiction. */
+interface TakeInContext {
+  readonly location: string;
+  readonly at: number;
+  readonly preference: Preference | undefined;
+}
 
 /**
- * Makes the function that takes kept outcomes in.
+ * Takes a kept outcome in, inside a transaction. Any number of times: what the ledger holds already is not done again.
  *
  * | the operation in the ledger | then |
  * |---|---|
@@ -25,51 +28,56 @@ export type TakeIn = (queries: LedgerQueries, kept: KeptOutcome, preference?: Pr
  * With the preference `ledger` the end is noted and nothing follows from it; with `outcome` the settlement is taken
  * back, or the other product's record is replaced.
  */
-export function makeTakeIn(parts: {
-  readonly journal: Journal;
-  readonly effectSteps: EffectSteps;
-  readonly location: string;
-}): TakeIn {
-  const { journal, effectSteps, location } = parts;
-  return async (queries, kept, preference) => {
-    const { operation, result } = kept;
-    const [found] = await readOperations(queries, location, { id: operation.id });
-    const products = await compareProducts(queries, kept.effects);
-    const course = decide({ found, kept, products, preference });
-    if (course.type === "conflict" || course.type === "known") return course;
+export async function takeIn(
+  queries: LedgerQueries,
+  kept: KeptOutcome,
+  context: TakeInContext,
+): Promise<TakenIn> {
+  const { operation, result } = kept;
+  const { location, at, preference } = context;
+  const [found] = await readOperations(queries, location, { id: operation.id });
+  const products = await compareProducts(queries, kept.effects);
+  const course = decide({ found, kept, products, preference });
+  if (course.type === "conflict" || course.type === "known") return course;
 
-    if (found === undefined) await beginAgain(queries, kept);
-    await runSteps(queries, [journal.finish(operation.id, result)]);
-    if (course.type === "note") return { type: course.overruled ? "noted" : "known" };
-    if (course.overrules) await giveWay(queries, kept);
-    for (const effect of kept.effects) {
-      if (course.overrules || !products.known.has(effect)) await apply(queries, effect, operation.id);
-    }
-    if (result.outcome === "done") await runSteps(queries, [journal.supersede(operation.id)]);
-    return { type: "recorded" };
-  };
-
-  async function beginAgain(queries: LedgerQueries, { operation, command, keptAt }: KeptOutcome) {
-    const [run] = await readRuns(queries, location, { id: operation.runId });
-    if (run === undefined) {
-      const begun = { id: operation.runId, command, planId: "", startedAt: keptAt };
-      await runSteps(queries, [journal.startRun(begun)]);
-    }
-    await runSteps(queries, [journal.begin(operation)]);
+  if (found === undefined) await beginAgain(queries, kept, context);
+  await finishOperation(queries, operation.id, { ...result, at });
+  if (course.type === "note") return { type: course.overruled ? "noted" : "known" };
+  if (course.overrules) await giveWay(queries, kept);
+  for (const effect of kept.effects) {
+    if (course.overrules || !products.known.has(effect))
+      await apply(queries, effect, { ...context, by: operation.id });
   }
+  if (result.outcome === "done") await supersede(queries, operation.id, at);
+  return { type: "recorded" };
+}
 
-  async function apply(queries: LedgerQueries, effect: LedgerEffect, by: string): Promise<void> {
-    switch (effect.type) {
-      case "rerecorded":
-        // A ledger that is older than the call may not have the record; the answer proves it all the same.
-        return runSteps(queries, effectSteps({ type: "attached", attachment: effect.attachment }, by));
-      case "settled": {
-        const [other] = await readOperations(queries, location, { id: effect.operationId });
-        return isInDoubt(other) ? runSteps(queries, effectSteps(effect, by)) : undefined;
-      }
-      default:
-        return runSteps(queries, effectSteps(effect, by));
+async function beginAgain(
+  queries: LedgerQueries,
+  { operation, command, keptAt }: KeptOutcome,
+  { location, at }: TakeInContext,
+): Promise<void> {
+  const [run] = await readRuns(queries, location, { id: operation.runId });
+  if (run === undefined)
+    await startRun(queries, { id: operation.runId, command, planId: "", startedAt: keptAt });
+  await beginOperation(queries, operation, at);
+}
+
+async function apply(
+  queries: LedgerQueries,
+  effect: LedgerEffect,
+  context: TakeInContext & { readonly by: string },
+): Promise<void> {
+  switch (effect.type) {
+    case "rerecorded":
+      // A ledger that is older than the call may not have the record; the answer proves it all the same.
+      return applyEffect(queries, { type: "attached", attachment: effect.attachment }, context);
+    case "settled": {
+      const [other] = await readOperations(queries, context.location, { id: effect.operationId });
+      return isInDoubt(other) ? applyEffect(queries, effect, context) : undefined;
     }
+    default:
+      return applyEffect(queries, effect, context);
   }
 }
 

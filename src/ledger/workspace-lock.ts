@@ -6,7 +6,6 @@ import { isSameProcess, type ProcessTable } from "../model/process.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { LedgerError, LockHeldError, nameHolder } from "./ledger-error.ts";
 import type { LedgerQueries } from "./schema.ts";
-import { compileStep, runStep, type Step } from "./step.ts";
 import { parseHolder } from "./stored-json.ts";
 import { StoredRow } from "./stored-row.ts";
 
@@ -41,13 +40,11 @@ const heldHere = new Set<string>();
 export class WorkspaceLock {
   readonly #database: LedgerDatabase;
   readonly #parts: WorkspaceLockParts;
-  readonly #statements: ReturnType<typeof compileStatements>;
   #own: OwnLease | undefined;
 
   constructor(database: LedgerDatabase, parts: WorkspaceLockParts) {
     this.#database = database;
     this.#parts = parts;
-    this.#statements = compileStatements(database);
   }
 
   /** Rejects with {@link LockHeldError} while the lock is held: model/lock.ts says when another holder loses it. */
@@ -83,31 +80,23 @@ export class WorkspaceLock {
   }
 
   /**
-   * The first step of every writing transaction of this store, made for each: it renews the store's lease, and is refused
-   * when the row carries another token. The row stays locked until the transaction ends, so that no other writer takes the
-   * lock over between this check and the commit. `undefined`: this store has no lease.
+   * Comes first in every writing transaction of this store: renews its lease, or throws `lock-lost` when the row carries
+   * another token. The row stays locked until the transaction ends, so that no other writer takes the lock over between
+   * this check and the commit. Does nothing when this store has no lease.
    */
-  fence(): Step | undefined {
-    if (this.#own === undefined) return undefined;
+  async fence(queries: LedgerQueries): Promise<void> {
+    if (this.#own === undefined) return;
     const { lock, leaseMs } = this.#own;
-    const { id: lock_id, token } = lock;
-    const renew = this.#statements.renew({
-      lock_id,
-      token,
-      lease: leaseMs,
-      lease_until: this.#leaseUntil(leaseMs),
-    });
-    return { ...renew, refusal: "the lock was lost" };
-  }
-
-  /** What a fence that was refused means: `lock-lost`, with who has the lock, or how looking that up failed. */
-  async lost(): Promise<Error> {
-    try {
-      const found = await this.#database.transaction("read", (queries) => this.read(queries));
-      return describeLoss(found);
-    } catch (error) {
-      return error instanceof Error ? error : new LedgerError("ledger-failed", String(error));
-    }
+    const { numUpdatedRows } = await queries
+      .updateTable("leases")
+      .set({
+        expires_at: sql<number>`${this.#database.wallClock} + ${leaseMs}`,
+        lease_until: this.#leaseUntil(leaseMs),
+      })
+      .where("lock_id", "=", lock.id)
+      .where("token", "=", lock.token)
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) throw describeLoss(await this.read(queries));
   }
 
   /** The lock that is held, whatever its state. Part of a transaction. */
@@ -148,10 +137,11 @@ export class WorkspaceLock {
 
   /** False when no lock of this id is held. */
   async releaseByForce(id: string): Promise<boolean> {
-    const released = await this.#database.transaction("write", (queries) =>
-      runStep(queries, this.#statements.release({ lock_id: id })),
+    const free = { lock_id: null, holder: null, acquired_at: null, expires_at: null, lease_until: null };
+    const { numUpdatedRows } = await this.#database.transaction("write", (queries) =>
+      queries.updateTable("leases").set(free).where("lock_id", "=", id).executeTakeFirst(),
     );
-    return released > 0;
+    return numUpdatedRows > 0n;
   }
 
   /** Ends the heartbeat: this store writes no more under its lease. */
@@ -168,14 +158,18 @@ export class WorkspaceLock {
     const before = await this.read(queries);
     if (before !== undefined && !isFree(before, takeOver))
       throw new LockHeldError(this.#database.location, before);
-    const lock_id = randomUUID();
-    const take = this.#statements.take({
-      lock_id,
-      holder: JSON.stringify({ ...holder, process: this.#parts.processes.self }),
-      lease: leaseMs,
-      lease_until: this.#leaseUntil(leaseMs),
-    });
-    await runStep(queries, take);
+    const { wallClock } = this.#database;
+    await queries
+      .updateTable("leases")
+      .set({
+        token: sql<number>`token + 1`,
+        lock_id: randomUUID(),
+        holder: JSON.stringify({ ...holder, process: this.#parts.processes.self }),
+        acquired_at: wallClock,
+        expires_at: sql<number>`${wallClock} + ${leaseMs}`,
+        lease_until: this.#leaseUntil(leaseMs),
+      })
+      .execute();
     const lock = await this.read(queries);
     if (lock === undefined) throw new LedgerError("ledger-conflict", "The lock changed while it was read.");
     return { lock: { ...lock, state: "running" }, before };
@@ -214,37 +208,6 @@ export class WorkspaceLock {
 function isFree({ id, state }: HeldLock, takeOver: readonly string[]): boolean {
   if (state === "leased") return takeOver.includes(id);
   return state !== "running";
-}
-
-function compileStatements({ queries: db, wallClock }: LedgerDatabase) {
-  const free = { lock_id: null, holder: null, acquired_at: null, expires_at: null, lease_until: null };
-  return {
-    take: compileStep<{ lock_id: string; holder: string; lease: number; lease_until: number | null }>(
-      (slot) =>
-        db.updateTable("leases").set({
-          token: sql<number>`token + 1`,
-          lock_id: slot("lock_id"),
-          holder: slot("holder"),
-          acquired_at: wallClock,
-          expires_at: sql<number>`${wallClock} + ${slot("lease")}`,
-          lease_until: slot("lease_until"),
-        }),
-    ),
-    renew: compileStep<{ lock_id: string; token: number; lease: number; lease_until: number | null }>(
-      (slot) =>
-        db
-          .updateTable("leases")
-          .set({
-            expires_at: sql<number>`${wallClock} + ${slot("lease")}`,
-            lease_until: slot("lease_until"),
-          })
-          .where("lock_id", "=", slot("lock_id"))
-          .where("token", "=", slot("token")),
-    ),
-    release: compileStep<{ lock_id: string }>((slot) =>
-      db.updateTable("leases").set(free).where("lock_id", "=", slot("lock_id")),
-    ),
-  };
 }
 
 function describeLoss(found: HeldLock | undefined): LedgerError {

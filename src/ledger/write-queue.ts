@@ -2,25 +2,20 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { LedgerError } from "./ledger-error.ts";
 import type { LedgerQueries } from "./schema.ts";
-import { runSteps, type Step, StepRefusedError } from "./step.ts";
 
-/**
- * A change of the ledger: steps, or, where what is done next depends on what is there, queries. It may be run more than
- * once before it is committed.
- */
-export type Change = {
+/** A change of the ledger. It may be applied more than once before it is committed. */
+export interface Change {
   /** Whether `Recorded` shows it. */
   readonly shown: boolean;
-} & ({ readonly steps: readonly Step[] } | { apply(queries: LedgerQueries): Promise<void> });
+  apply(queries: LedgerQueries): Promise<void>;
+}
 
-/** What stands in every transaction beside the changes. */
+/** What every transaction holds besides its changes. */
 export interface Frame {
-  /** The first step of all: it is refused when this store may not write any more. */
-  readonly fence: () => Step | undefined;
-  /** What is told when it was. */
-  readonly lost: () => Promise<Error>;
-  /** The last step, where a change is shown. */
-  readonly raiseSerial: Step;
+  /** Comes first; throws when this store may not write any more. */
+  fence(queries: LedgerQueries): Promise<void>;
+  /** Comes before the first change that is shown: an import that follows finds a ledger that was used. */
+  raiseSerial(queries: LedgerQueries): Promise<void>;
 }
 
 interface Member {
@@ -30,7 +25,7 @@ interface Member {
 }
 
 /** Bounds how long one transaction keeps readers of the newest state, and other writers, waiting. */
-const largestGroup = 500;
+const maxGroup = 500;
 
 /**
  * Commits changes in the order in which they came, as many as are waiting in one transaction: a sync of the disk is
@@ -79,15 +74,9 @@ export class WriteQueue {
     while (this.#waiting.length > 0) {
       // Lets everything that this turn of the event loop brings join the group.
       await nextTurn();
-      await this.#commit(this.#takeGroup());
+      await this.#commit(this.#waiting.splice(0, maxGroup));
     }
     this.#running = undefined;
-  }
-
-  /** Those that have waited longest: as many with steps as there are, or one with queries. */
-  #takeGroup(): readonly Member[] {
-    const other = this.#waiting.findIndex(({ change }) => !("steps" in change));
-    return this.#waiting.splice(0, Math.min(largestGroup, other === -1 ? largestGroup : Math.max(other, 1)));
   }
 
   async #commit(group: readonly Member[]): Promise<void> {
@@ -105,27 +94,17 @@ export class WriteQueue {
   }
 
   async #transact(group: readonly Member[]): Promise<void> {
-    let fence: Step | undefined;
-    const opening = () => {
-      fence = this.#frame.fence();
-      return fence === undefined ? [] : [fence];
-    };
-    const closing = group.some(({ change }) => change.shown) ? [this.#frame.raiseSerial] : [];
-    const change = group[0]?.change;
-    try {
-      if (change !== undefined && "apply" in change) {
-        await this.#database.transaction("write", async (queries) => {
-          await runSteps(queries, opening());
-          await change.apply(queries);
-          await runSteps(queries, closing);
-        });
-      } else {
-        const steps = group.flatMap(({ change }) => ("steps" in change ? change.steps : []));
-        await this.#database.commit(() => [...opening(), ...steps, ...closing]);
+    await this.#database.transaction("write", async (queries) => {
+      await this.#frame.fence(queries);
+      let isRaised = false;
+      for (const { change } of group) {
+        if (change.shown && !isRaised) {
+          await this.#frame.raiseSerial(queries);
+          isRaised = true;
+        }
+        await change.apply(queries);
       }
-    } catch (error) {
-      throw error instanceof StepRefusedError && error.step === fence ? await this.#frame.lost() : error;
-    }
+    });
   }
 }
 
@@ -133,8 +112,10 @@ export class WriteQueue {
 function mayBeOneMember(error: unknown): boolean {
   switch (error instanceof LedgerError ? error.code : undefined) {
     case "ledger-conflict":
+    case "ledger-corrupt":
     case "ledger-invalid-value":
     case "ledger-disk-full":
+    case "ledger-not-empty":
     case "ledger-owner-mismatch":
       return true;
     default:

@@ -159,7 +159,9 @@ test.each(stops)(
 
 async function integrityOf(location: string): Promise<unknown> {
   const database = await openSqlite({ location, clock: systemClock });
-  const { rows } = await sql`pragma integrity_check`.execute(database.queries);
+  const { rows } = await database.transaction("read", (queries) =>
+    sql`pragma integrity_check`.execute(queries),
+  );
   await database.close();
   return rows;
 }

@@ -80,9 +80,7 @@ export async function inWorkspaceOf<T>(
     if (store !== undefined) return store;
     if (reading === undefined) {
       const { openLedgerReader } = await import("../../ledger/open-ledger.ts");
-      reading = keep(
-        await openLedgerReader({ location: config.stateLocation, clock: systemClock, readingThread }),
-      );
+      reading = keep(await openLedgerReader({ location: config.stateLocation, clock: systemClock }));
       if (reading.isMissing) cli.terminal.err(`note: there is no ledger at ${reading.location} yet\n\n`);
     }
     return reading;
@@ -126,22 +124,9 @@ function telling({ terminal }: Cli, emit: EventSink): EventSink {
   };
 }
 
-/** There are no scripts for threads in the sources, which are not compiled. */
-const isCompiled = !import.meta.url.endsWith(".ts");
-
-/** Fewer changes at once are committed sooner than a thread is started. */
-const commitThread = isCompiled
-  ? { script: new URL("../state/sqlite/commit-worker.cjs", import.meta.url), crowd: 24 }
-  : undefined;
-
-/** A smaller ledger is read sooner than a thread is started. */
-const readingThread = isCompiled
-  ? { script: new URL("../state/sqlite/reading-worker.cjs", import.meta.url), leastBytes: 8_000_000 }
-  : undefined;
-
 async function openLedgerOf(config: Config, onWaiting: (ms: number) => void): Promise<StateStore> {
   const { openLedger } = await import("../../ledger/open-ledger.ts");
-  return openLedger({ location: config.stateLocation, clock: systemClock, onWaiting, commitThread });
+  return openLedger({ location: config.stateLocation, clock: systemClock, onWaiting });
 }
 
 interface Connection {

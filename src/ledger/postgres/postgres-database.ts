@@ -8,7 +8,6 @@ import type { LedgerDatabase, TakeRows, TransactionMode } from "../ledger-databa
 import { LedgerError } from "../ledger-error.ts";
 import { retryWhileBusy } from "../retry-while-busy.ts";
 import type { LedgerQueries, LedgerTables } from "../schema.ts";
-import { runSteps, type Step } from "../step.ts";
 import { AwakeClock } from "./awake-clock.ts";
 import { busyTimeoutMs, inDoubtTimeoutMs, Outage } from "./outage.ts";
 import { readPasswordFile } from "./password-file.ts";
@@ -107,8 +106,8 @@ const typeParser: typeof pg.types.getTypeParser = (oid: number, format?: "text" 
 
 class PostgresLedgerDatabase implements LedgerDatabase {
   readonly location: string;
-  readonly queries: LedgerQueries;
   readonly wallClock = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
+  readonly #queries: LedgerQueries;
   readonly #schema: string;
   readonly #clock: AwakeClock;
   readonly #sockets: ReadonlySet<Socket>;
@@ -128,7 +127,7 @@ class PostgresLedgerDatabase implements LedgerDatabase {
     this.#sockets = sockets;
     const outage = new Outage(clock, onWaiting);
     const connectMs = () => outage.connectMs();
-    this.queries = new Kysely<LedgerTables>({
+    this.#queries = new Kysely<LedgerTables>({
       dialect: new LedgerPostgresDialect({ pool, schema, connectMs }),
     });
     this.#outage = outage;
@@ -160,10 +159,6 @@ class PostgresLedgerDatabase implements LedgerDatabase {
     } catch (error) {
       throw explainFailure(error, this.location, mode);
     }
-  }
-
-  commit(make: () => readonly Step[]): Promise<void> {
-    return this.transaction("write", (queries) => runSteps(queries, make()));
   }
 
   async scan<Table extends keyof LedgerTables>(
@@ -200,7 +195,7 @@ class PostgresLedgerDatabase implements LedgerDatabase {
   async close(): Promise<void> {
     // A connection that is being made to a server that does not answer would be waited for.
     if (this.#outage.since !== undefined) for (const socket of this.#sockets) socket.destroy();
-    await this.queries.destroy();
+    await this.#queries.destroy();
     for (const socket of this.#sockets) socket.destroy();
   }
 
@@ -254,7 +249,7 @@ class PostgresLedgerDatabase implements LedgerDatabase {
   }
 
   #begin(mode: TransactionMode) {
-    const builder = this.queries.transaction();
+    const builder = this.#queries.transaction();
     switch (mode) {
       case "read":
         return builder.setAccessMode("read only");

@@ -81,12 +81,6 @@ function stillFileOf(location: string): StillFile | undefined {
   return { device: found.dev, inode: found.ino, size: found.size, changedAt: found.ctimeNs };
 }
 
-/** Bytes of the file with what was committed and is still beside it. */
-export function sizeOf(location: string): number {
-  const files = [location, `${location}-wal`];
-  return files.reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0);
-}
-
 /** Whether this user may write the file, and make others beside it. */
 export function isWritable(location: string): boolean {
   try {
@@ -102,13 +96,6 @@ export function isWritable(location: string): boolean {
 export interface FileIdentity {
   readonly device: bigint;
   readonly inode: bigint;
-}
-
-/** A file as another thread is told of it. */
-export interface OpenedFile {
-  readonly location: string;
-  /** As it was found when the ledger was opened: no other is read or written to. */
-  readonly file: FileIdentity | undefined;
 }
 
 /** `undefined` when there is none. */

@@ -1,106 +1,98 @@
 import {
-  type CompiledQuery,
   type DatabaseConnection,
-  type DatabaseIntrospector,
-  type Dialect,
   type Driver,
-  type Kysely,
-  type QueryResult,
-  SqliteAdapter,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
+  type SqliteDatabase,
+  SqliteDialect,
+  SqliteDriver,
+  type SqliteStatement,
   type TransactionSettings,
 } from "kysely";
-import { LedgerError } from "../ledger-error.ts";
-import type { Session } from "./sqlite-session.ts";
+import type Database from "libsql";
+import { storable } from "../storable.ts";
+import { rollBack } from "./sqlite-connection.ts";
 
-/** Kysely's SQLite dialect over a {@link Session}. Who opened that closes it. */
-export class LedgerSqliteDialect implements Dialect {
-  readonly #session: Session;
+/** Kysely's SQLite dialect over libsql, with the transactions of a ledger. The caller closes the connection. */
+export class LedgerSqliteDialect extends SqliteDialect {
+  readonly #database: Database.Database;
 
-  constructor(session: Session) {
-    this.#session = session;
+  constructor(database: Database.Database) {
+    super({ database });
+    this.#database = database;
   }
 
-  createDriver(): Driver {
-    return new SessionDriver(this.#session);
-  }
-
-  createQueryCompiler(): SqliteQueryCompiler {
-    return new SqliteQueryCompiler();
-  }
-
-  createAdapter(): SqliteAdapter {
-    return new SqliteAdapter();
-  }
-
-  createIntrospector(queries: Kysely<unknown>): DatabaseIntrospector {
-    return new SqliteIntrospector(queries);
+  override createDriver(): Driver {
+    return new LedgerSqliteDriver(this.#database);
   }
 }
 
-/** Who wants the session while another has it waits here. */
-class SessionDriver implements Driver {
-  readonly #session: Session;
-  readonly #connection: DatabaseConnection;
-  /** Ends when whoever asked last has released the session. */
-  #lastRelease: Promise<void> = Promise.resolve();
-  #release: () => void = () => {};
+/**
+ * Transactions begin and end through `exec`: a prepared statement that libsql failed with SQLITE_BUSY stays unfinished
+ * until it is collected as garbage, and keeps its connection at an old state of the file.
+ */
+class LedgerSqliteDriver extends SqliteDriver {
+  readonly #database: Database.Database;
 
-  constructor(session: Session) {
-    this.#session = session;
-    this.#connection = new SessionConnection(session);
+  constructor(database: Database.Database) {
+    super({ database: new PreparedStatements(database) });
+    this.#database = database;
   }
 
-  async init(): Promise<void> {
-    // The session was opened before.
+  /** A transaction takes its lock, or its snapshot, when it begins: there a busy file may be tried again. */
+  override async beginTransaction(
+    _connection: DatabaseConnection,
+    { accessMode, isolationLevel }: TransactionSettings = {},
+  ): Promise<void> {
+    if (accessMode !== "read only") {
+      // Taking the lock first: a transaction that reads before it writes could find its snapshot outdated, and fail.
+      this.#database.exec(isolationLevel === "serializable" ? "begin exclusive" : "begin immediate");
+      return;
+    }
+    this.#database.exec("begin deferred");
+    try {
+      this.#database.exec("select 1 from sqlite_schema limit 1");
+    } catch (error) {
+      this.#database.exec("rollback");
+      throw error;
+    }
   }
 
-  async acquireConnection(): Promise<DatabaseConnection> {
-    const before = this.#lastRelease;
-    let release = () => {};
-    this.#lastRelease = new Promise((resolve) => {
-      release = resolve;
-    });
-    await before;
-    this.#release = release;
-    return this.#connection;
+  override async commitTransaction(): Promise<void> {
+    this.#database.exec("commit");
   }
 
-  async beginTransaction(_: DatabaseConnection, settings: TransactionSettings): Promise<void> {
-    await this.#session.begin(settings);
-  }
-
-  async commitTransaction(): Promise<void> {
-    await this.#session.commit();
-  }
-
-  async rollbackTransaction(): Promise<void> {
-    await this.#session.rollback();
-  }
-
-  async releaseConnection(): Promise<void> {
-    this.#release();
-  }
-
-  async destroy(): Promise<void> {
-    // The session is closed by who opened it.
+  override async rollbackTransaction(): Promise<void> {
+    rollBack(this.#database);
   }
 }
 
-class SessionConnection implements DatabaseConnection {
-  readonly #session: Session;
+/** More than the texts of all queries of the ledger. */
+const maxStatements = 200;
 
-  constructor(session: Session) {
-    this.#session = session;
+/** What Kysely needs of libsql: each text is prepared once, and values that cannot be stored are refused. */
+class PreparedStatements implements SqliteDatabase {
+  readonly #database: Database.Database;
+  readonly #statements = new Map<string, SqliteStatement>();
+
+  constructor(database: Database.Database) {
+    this.#database = database;
   }
 
-  async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
-    return this.#session.query(sql, parameters);
+  prepare(text: string): SqliteStatement {
+    const known = this.#statements.get(text);
+    if (known !== undefined) return known;
+    const statement = this.#database.prepare(text);
+    const checked: SqliteStatement = {
+      reader: statement.reader,
+      all: (values) => statement.all(values.map(storable)),
+      run: (values) => statement.run(values.map(storable)),
+      iterate: (values) => statement.iterate(values.map(storable)),
+    };
+    if (this.#statements.size >= maxStatements) this.#statements.clear();
+    this.#statements.set(text, checked);
+    return checked;
   }
 
-  // biome-ignore lint/correctness/useYield: part of Kysely's interface, and the ledger reads no table bit by bit.
-  async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
-    throw new LedgerError("ledger-failed", "The ledger's tables are read whole.");
+  close(): void {
+    this.#statements.clear();
   }
 }

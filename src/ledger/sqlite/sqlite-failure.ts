@@ -116,7 +116,7 @@ function failureToOpen(): unknown {
   }
 }
 
-/** Whether another connection was in the way, here or on another thread, so that trying again may help. */
+/** Whether another connection was in the way; then trying again may help. */
 export function isBusy(thrown: unknown): boolean {
   if (thrown instanceof LedgerError) return thrown.code === "ledger-busy";
   return resultCode(thrown).startsWith("SQLITE_BUSY");

@@ -54,8 +54,10 @@ test("a full disk fails the change that does not fit, and loses nothing", async 
   const ledger = new SqlLedger(database, { clock: systemClock });
   onTestFinished(() => ledger.close());
   await ledger.record([attached(1)]);
-  const [size] = (await sql<{ page_count: number }>`pragma page_count`.execute(database.queries)).rows;
-  await sql`pragma max_page_count = ${sql.lit((size?.page_count ?? 0) + 1)}`.execute(database.queries);
+  await database.transaction("read", async (queries) => {
+    const [size] = (await sql<{ page_count: number }>`pragma page_count`.execute(queries)).rows;
+    await sql`pragma max_page_count = ${sql.lit((size?.page_count ?? 0) + 1)}`.execute(queries);
+  });
   const tooMuch = Array.from({ length: 500 }, (_, index) => attached(index + 100));
   const [big, small] = await Promise.allSettled([ledger.record(tooMuch), ledger.record([attached(2)])]);
   expect(big).toMatchObject({ reason: { code: "ledger-disk-full", hint: expect.stringContaining("space") } });

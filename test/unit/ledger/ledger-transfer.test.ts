@@ -81,6 +81,18 @@ test.each(ways)("$way: more rows than one statement takes arrive", async ({ from
 });
 
 describe.each(databases)("into $name", ({ locate }) => {
+  test("a refused import fails no change that came before it in the same group", async () => {
+    const ledger = await openForTest(locate());
+    const exported = await (await openForTest(locate())).export();
+    const [recorded, imported] = await Promise.allSettled([
+      ledger.record([attached(1)]),
+      ledger.import(exported),
+    ]);
+    expect(imported).toMatchObject({ reason: { code: "ledger-not-empty" } });
+    expect(recorded.status).toBe("fulfilled");
+    expect((await ledger.load()).attachments).toHaveLength(1);
+  });
+
   const uses: readonly [string, (ledger: StateStore) => Promise<void>][] = [
     ["has a record", (ledger) => ledger.record([attached(1)])],
     ["had one", (ledger) => ledger.record([{ type: "duplicate_forgotten", name: "d" }])],
