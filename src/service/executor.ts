@@ -1,3 +1,4 @@
+import pLimit, { type LimitFunction } from "p-limit";
 import type { EventSink } from "../model/event.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
 import type { BeforeSend, Clock, ReadOptions, RequestLine } from "../model/ports.ts";
@@ -9,7 +10,6 @@ import type { Call } from "./calls.ts";
 import type { Exchange, HttpResponse } from "./exchange-handler.ts";
 import { describeFailure } from "./failures.ts";
 import { callBudgetExhausted, failureOf } from "./not-started.ts";
-import { Permits } from "./permits.ts";
 import { readRateHints } from "./rate-hints.ts";
 import type { RateSlots, Slot } from "./rate-limiter.ts";
 import type { Redactor } from "./redact.ts";
@@ -68,25 +68,17 @@ const maxUnaskedPauseMs = 30_000;
 const minUnaskedPauseMs = 1_000;
 
 /**
- * From so many connections on, more calls are prepared than are under way: some are journaled while others have the connections.
- * With fewer, the service is what takes time, and a crash is to leave as little in doubt as can be.
- */
-const manyConnections = 16;
-const preparedPerConnection = 4;
-
-/**
  * The bounded executor: every call of the service goes through {@link Executor.execute}.
  *
  * ```
- *   preparation ─> rate slot ─> journal (first attempt only) ─> connection ─> dispatch ─> judge ─> release the slot
- *        ^                                                                                  │
- *        └──── backoff, or slow start ──── attempts < 3 and retry budget <── may be sent again ┘
+ *   connection ─> rate slot ─> journal (first attempt only) ─> dispatch ─> judge ─> release the slot
+ *        ^                                                                   │
+ *        └── backoff, or slow start ── attempts < 3 and retry budget <── may be sent again
  * ```
  */
 export class Executor {
   readonly #parts: ExecutorParts;
-  readonly #preparation: Permits;
-  readonly #connections: Permits;
+  readonly #connections: LimitFunction;
   readonly #budget = new RetryBudget();
   readonly #closing = new AbortController();
   #dispatched = 0;
@@ -96,11 +88,8 @@ export class Executor {
 
   constructor(parts: ExecutorParts) {
     this.#parts = parts;
-    const { concurrency } = parts;
     this.#hasAnswered = parts.hasResponded;
-    const ahead = concurrency >= manyConnections ? preparedPerConnection : 1;
-    this.#preparation = new Permits(concurrency * ahead);
-    this.#connections = new Permits(concurrency);
+    this.#connections = pLimit(parts.concurrency);
   }
 
   /** Requests dispatched so far, retries included. */
@@ -119,7 +108,7 @@ export class Executor {
     let last: Failed<T> | undefined;
     this.#budget.countCall();
     for (; ; context.attempt += 1) {
-      const step = await this.#step(context, last);
+      const step = await this.#connections(() => this.#step(context, last));
       if (step.type === "held") return last ?? { outcome: "not_sent", failure: step.failure, attempts: 0 };
       const attempts = context.attempt;
       const { attempt, pauseMs } = step;
@@ -164,43 +153,30 @@ export class Executor {
 
   async #step<T>(context: CallContext<T>, last: Failed<T> | undefined): Promise<StepResult<T>> {
     const { call, options } = context;
-    await this.#preparation.take();
-    try {
-      if (options.budget?.take() === false) return { type: "held", failure: callBudgetExhausted(call) };
-      const signal = waitingSignal(options, last);
-      for (;;) {
-        const grant = await this.#parts.slots.acquire(signal);
-        if (grant.type !== "slot")
-          return { type: "held", failure: failureOf(grant, call, this.#parts.clock.now()) };
-        const step = await this.#useSlot(context, { slot: grant.slot, signal });
-        if (step !== undefined) return step;
-      }
-    } finally {
-      this.#preparation.giveBack();
+    if (options.budget?.take() === false) return { type: "held", failure: callBudgetExhausted(call) };
+    const signal = waitingSignal(options, last);
+    for (;;) {
+      const grant = await this.#parts.slots.acquire(signal);
+      if (grant.type !== "slot")
+        return { type: "held", failure: failureOf(grant, call, this.#parts.clock.now()) };
+      const step = await this.#useSlot(context, { slot: grant.slot, signal });
+      if (step !== undefined) return step;
     }
   }
 
   /**
-   * The journal is written while the slot is held, so that a crash leaves few calls in doubt; and what only a person could
-   * settle is written down when nothing is left to come but the dispatch. `undefined` when nothing was sent, since slow start has
-   * closed meanwhile: the slot is given back then.
+   * The journal is written while the slot is held, so that a crash leaves few calls in doubt. `undefined` when nothing was
+   * sent, since slow start has closed meanwhile: the slot is given back then.
    */
   async #useSlot<T>(
     context: CallContext<T>,
     { slot, signal }: { readonly slot: Slot; readonly signal: AbortSignal },
   ): Promise<StepResult<T> | undefined> {
-    const isStoredLast = context.call.callClass === "non_idempotent";
-    if (!isStoredLast) await store(context, slot);
-    await this.#connections.take();
-    try {
-      if (isStoredLast) await store(context, slot);
-      if (!signal.aborted && !this.#draining && this.#parts.slots.isOpen())
-        return await this.#send(context, slot);
-      slot.cancel();
-      return undefined;
-    } finally {
-      this.#connections.giveBack();
-    }
+    await store(context, slot);
+    if (!signal.aborted && !this.#draining && this.#parts.slots.isOpen())
+      return await this.#send(context, slot);
+    slot.cancel();
+    return undefined;
   }
 
   async #send<T>({ call, options, attempt }: CallContext<T>, slot: Slot): Promise<StepResult<T>> {
