@@ -17,7 +17,6 @@ import { dirname, join } from "node:path";
 import { messageOf, systemCodeOf } from "../model/errors.ts";
 import type { Clock } from "../model/ports.ts";
 import type { HeldOutcome, KeptOutcome, OutcomeKeeper, UnrecordedOutcome } from "../model/recovery.ts";
-import { Roster } from "../model/roster.ts";
 import { formatKeptOutcome, parseKeptOutcomes, RecoveryError } from "./kept-outcome.ts";
 
 /** What is kept free on the disk for recovery files: a failure of a full disk leaves room for a dozen outcomes at least. */
@@ -134,7 +133,7 @@ export interface FileKeeper extends OutcomeKeeper {
 /** Makes a {@link FileKeeper}, and has the room for its files reserved beforehand. */
 export function makeKeeper({ files, clock, handOver, ...run }: KeeperOptions): FileKeeper {
   files.reserve();
-  const held = new Roster<HeldOutcome>();
+  const held = new Set<HeldOutcome>();
   const write = (outcome: UnrecordedOutcome) => {
     const kept: KeptOutcome = { ...run, ...outcome, keptAt: clock.now() };
     const path = files.keep(kept);
@@ -143,18 +142,18 @@ export function makeKeeper({ files, clock, handOver, ...run }: KeeperOptions): F
   };
   return {
     hold: (outcome) => {
-      const one = {
-        release: () => place.leave(),
+      const one: HeldOutcome = {
+        release: () => void held.delete(one),
         keep: () => {
-          place.leave();
+          held.delete(one);
           return write(outcome);
         },
       };
-      const place = held.add(one);
+      held.add(one);
       return one;
     },
     keepHeld: () => {
-      for (const one of held.members()) one.keep();
+      for (const one of held) one.keep();
     },
   };
 }

@@ -1,6 +1,5 @@
 import { onAbort } from "../model/on-abort.ts";
 import type { Interrupts } from "../model/ports.ts";
-import { Roster } from "../model/roster.ts";
 import { type ConnectionOptions, openDispatcher } from "./connections.ts";
 import type { Exchange } from "./exchange-handler.ts";
 import { ExchangeHandler } from "./exchange-handler.ts";
@@ -70,14 +69,14 @@ export function openTransport(options: TransportOptions): Transport {
     return headers;
   };
 
-  const underWay = new Roster<ExchangeHandler>();
+  const inFlight = new Set<ExchangeHandler>();
   const { drain, abortInFlight } = options.interrupts ?? {};
   const leave = [
     onAbort(drain, () => {
-      for (const handler of underWay.members()) handler.drain();
+      for (const handler of inFlight) handler.drain();
     }),
     onAbort(abortInFlight, () => {
-      for (const handler of underWay.members()) handler.abortInFlight();
+      for (const handler of inFlight) handler.abortInFlight();
     }),
   ];
 
@@ -89,10 +88,10 @@ export function openTransport(options: TransportOptions): Transport {
       const dispatcher = request.ownConnection === true ? single : kept;
       return new Promise((resolve) => {
         const handler = new ExchangeHandler(options.timeoutMs, (exchange) => {
-          place.leave();
+          inFlight.delete(handler);
           resolve(exchange);
         });
-        const place = underWay.add(handler);
+        inFlight.add(handler);
         dispatcher.dispatch(
           {
             origin,
