@@ -1,5 +1,4 @@
 import { fstatSync, type Stats, writeFileSync } from "node:fs";
-import { JoinedWrites } from "./joined-writes.ts";
 
 type Write = (text: string) => void;
 type StandardStream = typeof process.stdout | typeof process.stderr;
@@ -13,18 +12,8 @@ export interface StandardStreams {
 /** `outputFailed` is told once, when standard output cannot be written for another reason than that its reader has left. */
 export function openStandardStreams(outputFailed: (error: Error) => void): StandardStreams {
   const { stdout, stderr } = process;
-  const joined = new JoinedWrites(process);
-  const open = (stream: StandardStream, onFailure: (error: Error) => void): Write => {
-    const write = guard(stream, onFailure);
-    if (stream.isTTY !== true) return joined.join(write);
-    // A person sees each line as it comes.
-    return (text) => {
-      joined.flush();
-      write(text);
-    };
-  };
-  const out = open(stdout, outputFailed);
-  return { out, err: isOnePipe(stdout, stderr) ? out : open(stderr, () => {}) };
+  const out = guard(stdout, outputFailed);
+  return { out, err: isOnePipe(stdout, stderr) ? out : guard(stderr, () => {}) };
 }
 
 /**
