@@ -54,6 +54,10 @@ export async function attachFile(
   });
 }
 
+const stillInDoubtHint =
+  "Run the command again: it checks whether the call took effect. Or check the service, then run " +
+  "`draftsync resolve ADDRESS --done`, or with `--not-done`.";
+
 /** Settles an attach, update or detach that an earlier run left in doubt: the file is attached at the end. */
 export async function settleDoubt(
   context: SettleContext,
@@ -76,7 +80,7 @@ export async function settleDoubt(
       outcome: "unknown",
       operationId,
       attempts: 0,
-      failure: { code: "still-in-doubt", message, errors: [], stops: "operation" },
+      failure: { code: "still-in-doubt", message, hint: stillInDoubtHint, errors: [], stops: "operation" },
     },
     lostAt: context.startedAt,
     signal,

@@ -174,7 +174,8 @@ function isRateLimited({ failure }: UnsettledAttachment["first"]): boolean {
 
 async function refuse(context: SettleContext, conflict: UnsettledAttachment["first"]): Promise<ChangeEnd> {
   await context.ledger.record(settled(conflict, "rejected"));
-  return { ...conflict, outcome: "rejected" };
+  const hint = "The file is not attached. Run the command again: it attaches the file again.";
+  return { ...conflict, outcome: "rejected", failure: { ...conflict.failure, hint } };
 }
 
 function confirm(context: SettleContext, doubt: UnsettledAttachment): Promise<Answer> {

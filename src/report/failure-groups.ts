@@ -14,7 +14,7 @@ export type GroupedFailure = Pick<CallFailure, "code" | "message"> & Partial<Cal
 /** Everything that failed, or is in doubt, for one cause. */
 export interface FailureGroup<F extends GroupedFailure = GroupedFailure> {
   readonly isDoubt: boolean;
-  /** That of the first. */
+  /** That of the first, or of one that stopped the run. */
   readonly failure: F;
   readonly count: number;
   /** The first few. */
@@ -26,7 +26,7 @@ const maxAddresses = 5;
 
 interface OpenGroup<F extends GroupedFailure> {
   readonly isDoubt: boolean;
-  readonly failure: F;
+  failure: F;
   readonly addresses: string[];
   count: number;
 }
@@ -41,6 +41,7 @@ export class FailureGroups<F extends GroupedFailure = GroupedFailure> {
     const key = JSON.stringify([isDoubt, code, causeOf(failure), hint, errors.map(substanceOf)]);
     const group = this.#groups.get(key) ?? { isDoubt, failure, addresses: [], count: 0 };
     group.count += 1;
+    if (failure.stops === "run") group.failure = failure;
     if (group.addresses.length < maxAddresses) group.addresses.push(address);
     this.#groups.set(key, group);
   }

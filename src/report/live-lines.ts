@@ -41,7 +41,7 @@ const minForFile = 40;
  * ```
  * [██░░░░░░] 12 of 40 changes · 34 of about 80 calls · about 9 s left
  * [████░░░░] 13.4 MB of 27.0 MB files/dragon.blend
- * 4.2 of 10 calls a second · paused 12 s: the service asks to wait
+ * 4.2 of 10 calls a second · rate limited; retrying in 12 s
  * ```
  */
 export function formatLive(

@@ -143,7 +143,7 @@ function formatApiError({ title, detail, source }: ApiError): string {
 
 const waits: Readonly<Record<WaitState["reason"], string>> = {
   ledger: "the database of the ledger does not answer",
-  retry_after: "the service asks to wait",
+  retry_after: "rate limited",
   shared_bound: "other runs use the rate bound",
   rate_bound: "the rate bound",
   backoff: "waiting before another try",
@@ -151,9 +151,13 @@ const waits: Readonly<Record<WaitState["reason"], string>> = {
   upload: "waiting for uploads to be processed",
 };
 
-/** What is being waited for: `paused 12 s: the service asks to wait`. */
+/** What is being waited for: `rate limited; retrying in 12 s`. */
 export function formatWaiting(event: Extract<Event, { type: "waiting" }>): string {
-  return `paused ${formatMilliseconds(event.ms)}: ${waits[event.reason]}`;
+  const { reason, ms } = event;
+  const time = formatMilliseconds(ms);
+  return reason === "retry_after"
+    ? `${waits[reason]}; retrying in ${time}`
+    : `paused ${time}: ${waits[reason]}`;
 }
 
 /** What is being waited for, in whole seconds: what may last any time, or is over in one, has none. */
@@ -164,8 +168,9 @@ export function formatWait({ reason, leftMs }: WaitState): string {
       return leftMs > 2_000 ? `waiting ${left} for ${waits[reason]}` : `waiting for ${waits[reason]}`;
     case "upload":
       return waits[reason];
-    case "ledger":
     case "retry_after":
+      return `${waits[reason]}; retrying in ${left}`;
+    case "ledger":
     case "shared_bound":
     case "backoff":
     case "settle":

@@ -84,6 +84,7 @@ export class Executor {
   #dispatched = 0;
   #draining = false;
   #refusals = 0;
+  #reportedPauseEnd = 0;
   #hasAnswered: boolean;
 
   constructor(parts: ExecutorParts) {
@@ -237,14 +238,14 @@ export class Executor {
     return Math.min(maxUnaskedPauseMs, minUnaskedPauseMs * 2 ** this.#refusals);
   }
 
+  /** Each call in flight brings the same pause, a little later: it is reported once, and not at all when it stops the run. */
   #pause(pause: Pause): void {
-    if (!this.#parts.slots.pause(pause)) return;
-    this.#parts.emit({
-      type: "waiting",
-      at: this.#parts.clock.now(),
-      reason: "retry_after",
-      ms: Math.ceil(pause.ms),
-    });
+    const { slots, clock, emit, maxWaitMs } = this.#parts;
+    if (!slots.pause(pause) || pause.ms > maxWaitMs) return;
+    const until = clock.monotonic() + pause.ms;
+    if (until - this.#reportedPauseEnd < pause.ms / 10) return;
+    this.#reportedPauseEnd = until;
+    emit({ type: "waiting", at: clock.now(), reason: "retry_after", ms: Math.ceil(pause.ms) });
   }
 
   async #backOff(attempts: number, signal: AbortSignal): Promise<boolean> {

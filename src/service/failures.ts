@@ -174,7 +174,7 @@ const sentences: Readonly<Record<FailureCode, Sentence>> = {
   },
   "method-not-allowed": {
     what: "the service does not allow the method",
-    hint: "Try service.profile.update_method, and check service.base_url.",
+    hint: checkBaseUrl,
   },
   "version-not-accepted": {
     what: "the service does not support version 1 of the interface, which the Accept header asks for",
@@ -225,8 +225,9 @@ export function describeFailure(facts: FailureFacts): CallFailure {
 }
 
 /** One thing to run: after a doubt that only a person settles, removing the cause can wait. */
-function hintOf({ code, doubt }: FailureFacts): string {
-  const { hint } = sentences[code];
+function hintOf(facts: FailureFacts): string {
+  const { doubt } = facts;
+  const hint = causeHintOf(facts);
   if (doubt === undefined) return hint ?? runAgain;
   if (doubt === "non_idempotent" || hint === undefined) return doubtHints[doubt];
   return `${hint} ${doubtHints[doubt]}`;
@@ -236,6 +237,17 @@ function hintOf({ code, doubt }: FailureFacts): string {
 export function continuesWaiting(failure: CallFailure): CallFailure {
   const cause = failure.hint === undefined || failure.hint === runAgain ? "" : `${failure.hint} `;
   return { ...failure, hint: `${cause}Run the command again: it continues to wait for the upload.` };
+}
+
+/** How to remove the cause, as far as the request and the service's errors show it. */
+function causeHintOf({ code, request, errors = [] }: FailureFacts): string | undefined {
+  const { hint } = sentences[code];
+  if (code === "method-not-allowed" && /^(PATCH|PUT) /.test(request))
+    return "Try service.profile.update_method, and check service.base_url.";
+  const pointsAtErrors = code === "invalid" || code === "bad-request" || code === "refused";
+  return pointsAtErrors && errors.length === 0
+    ? "The response gives no reason. Check the values in the manifest, or whether a proxy responds instead of the service."
+    : hint;
 }
 
 /** The code of a refusal by status alone; {@link FailureCode} says which. */

@@ -68,7 +68,7 @@ describe("to its end", () => {
       // In whichever order: a busy machine may be at the pause before the upload has a line.
       const awaited = [
         /MB of 9\.4 MB manifests\/龍\/龍\.blend/,
-        /paused [12] s: the service asks to wait/,
+        /rate limited; retrying in [12] s/,
         /^(\[[█░]+\] )?\d of 7 changes · \d+ of about \d+ calls/,
       ];
       const seen = new Set<RegExp>();

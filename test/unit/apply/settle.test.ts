@@ -82,9 +82,9 @@ test("the second look is a delay after the first was answered, however long that
   expect(end.outcome).toBe("unknown");
 });
 
-test("what an earlier run has lost may have been sent until this one began", async () => {
-  await justEnded(lostAnswer);
-  await settleDoubt(runWith([]), {
+/** Settles what {@link justEnded} left to a later run. */
+const settleLater = (stop: AbortSignal) =>
+  settleDoubt(runWith([]), {
     change: {
       address: operation.address,
       action: "in_doubt",
@@ -101,15 +101,30 @@ test("what an earlier run has lost may have been sent until this one began", asy
       attributes: [],
     },
     after: { file_id: 1 },
-    signal,
+    signal: stop,
   });
+
+test("what is still in doubt has a hint with the commands that settle it", async () => {
+  await justEnded(lostAnswer);
+  expect(await settleLater(AbortSignal.abort())).toMatchObject({
+    failure: {
+      code: "still-in-doubt",
+      hint: expect.stringMatching(/^Run the command again: .*draftsync resolve ADDRESS --done/),
+    },
+  });
+});
+
+test("what an earlier run has lost may have been sent until this one began", async () => {
+  await justEnded(lostAnswer);
+  await settleLater(signal);
   expect(course.slice(0, 4)).toEqual(["wait 3", "PATCH", "wait 3", "PATCH"]);
 });
 
 test("a conflict is looked at at once, and once more before it counts as refused", async () => {
   const end = await settleAttachment(runWith([]), await justEnded(conflict));
   expect(course).toEqual(["PATCH", "wait 3", "PATCH"]);
-  expect(end.outcome).toBe("rejected");
+  const hint = "The file is not attached. Run the command again: it attaches the file again.";
+  expect(end).toMatchObject({ outcome: "rejected", failure: { hint } });
   expect((await ledger.load()).inDoubt).toEqual([]);
 });
 

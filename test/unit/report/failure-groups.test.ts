@@ -68,6 +68,12 @@ test("names no change for a failure that stops the run", () => {
   expect(log()).not.toContain("drafts/");
 });
 
+test("reports that the run stopped when a later failure of the same cause stopped it", () => {
+  const { emit, log } = follow({ isLive: false });
+  emit(started, failed(1), failed(2, failureOf(2, { stops: "run" })), failed(3), finished(3));
+  expect(log()).toContain("  3 changes failed, and the run stopped.\n  hint:");
+});
+
 test("shows a failure and a doubt of the same code apart", () => {
   const { emit, log } = follow({ isLive: false });
   emit(started, failed(1), failed(2, failureOf(2), "unknown"), finished(1));

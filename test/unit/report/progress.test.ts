@@ -18,7 +18,7 @@ describe("in a log", () => {
   test("there is a line a change and a line a long wait", () => {
     const { emit, log, entries } = follow({ isLive: false });
     emit(started, call, attached, waiting("retry_after", 12_000), waiting("backoff", 100), ...rest);
-    expect(log()).toBe(lines.replace("ms)\n", "ms)\n    paused 12 s: the service asks to wait\n"));
+    expect(log()).toBe(lines.replace("ms)\n", "ms)\n    rate limited; retrying in 12 s\n"));
     expect(entries.map(({ level, code }) => `${level} ${code}`)).toEqual([
       "info change_finished",
       "info waiting",
@@ -142,10 +142,10 @@ describe("on a terminal", () => {
     emit(waiting("retry_after", 12_000));
     expect(shown()).toEqual([
       "1 of 3 changes · 2 of about 12 calls · about 17 s left",
-      "2.0 of 2 calls a second · paused 12 s: the service asks to wait",
+      "2.0 of 2 calls a second · rate limited; retrying in 12 s",
     ]);
     pass(2_500);
-    expect(shown()?.[1]).toBe("0.7 of 2 calls a second · paused 10 s: the service asks to wait");
+    expect(shown()?.[1]).toBe("0.7 of 2 calls a second · rate limited; retrying in 10 s");
     pass(9_500);
     expect(shown()?.[1]).toBe("0.0 of 2 calls a second");
   });

@@ -50,3 +50,18 @@ describe("a call in doubt", () => {
     },
   );
 });
+
+describe("a refusal", () => {
+  const gives = { errors: [{ title: "no", source: { pointer: "/data" } }] };
+  it.each([
+    ["update", answer(405, { errors: [] }), "Try service.profile.update_method"],
+    ["attach", answer(405, { errors: [] }), "Check service.base_url"],
+    ["attach", answer(422, gives), "Correct the manifest where the errors point."],
+    ["attach", answer(422), "The response gives no reason."],
+    ["attach", page(400), "The response gives no reason."],
+  ] as const)("hints at what the request and the errors show: %s", async (callClass, reply, hint) => {
+    const { service } = await startHarness(() => reply);
+    const result = await sends[callClass](service);
+    expect(result.outcome === "done" ? "" : result.failure.hint).toContain(hint);
+  });
+});

@@ -81,6 +81,20 @@ describe("a service that asks for fewer calls", () => {
     expect(server.requests).toHaveLength(1);
   });
 
+  it("reports one pause for all calls in flight, and none when the pause stops the run", async () => {
+    const { service, events } = await startHarness(
+      (_request, index) => (index < 3 ? answer(429, undefined, { "Retry-After": "1" }) : answer(204)),
+      { concurrency: 3 },
+    );
+    await Promise.all([1, 2, 3].map(() => service.detach(target, write())));
+    expect(waits(events).filter(({ reason }) => reason === "retry_after")).toHaveLength(1);
+    const stopped = await startHarness(() => answer(429, undefined, { "Retry-After": "3600" }), {
+      profile: { max_wait: "1m" },
+    });
+    await stopped.service.detach(target, write());
+    expect(waits(stopped.events)).toEqual([]);
+  });
+
   it("waits at most max_wait for a quota that is used up: a guess is no refusal", async () => {
     const { service, server } = await startHarness(
       () => answer(204, undefined, { RateLimit: "limit=10, remaining=0, reset=86400" }),
