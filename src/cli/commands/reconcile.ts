@@ -19,7 +19,11 @@ export const defineReconcile: DefineCommand = (program, cli) => {
     .option("--interval <duration>", "keep running, and reconcile at this interval", parseInterval)
     .option("--listen <address>", "with --interval: serve /healthz, /readyz and /metrics at host:port")
     .option("--metrics-file <file>", "write metrics for a textfile collector after each run")
-    .option("--max-calls <n>", "stop each run before exceeding this many API calls", parseMaxCalls)
+    .option(
+      "--max-calls <n>",
+      "start no operation beyond this many API calls a run (checks and retries of started ones may exceed it)",
+      parseMaxCalls,
+    )
     .option("--until <time>", "start no operation after this time: 18:30, or 45m after the start of each run")
     .addOption(refreshOption().default("budget"))
     .option("--json", "write events to standard output, one JSON object a line")

@@ -15,7 +15,11 @@ export interface LimitFlags {
 /** Adds `--max-calls` and `--until`. */
 export function withLimitFlags(command: Command): Command {
   return command
-    .option("--max-calls <n>", "stop before exceeding this many API calls", parseMaxCalls)
+    .option(
+      "--max-calls <n>",
+      "start no operation beyond this many API calls (checks and retries of started ones may exceed it)",
+      parseMaxCalls,
+    )
     .option(
       "--until <time>",
       "start no operation after this time: 18:30, 2026-11-21T18:30:00Z, or 45m (from now)",
