@@ -92,5 +92,5 @@ export const offline = `version: 1\nworkspace: bench\nservice: { base_url: ${ori
 const ledgerHead = `{ "format_version": 2, "lineage": "6b1f9a34-4a0e-4a0b-9d3b-0d5a4c3f7a11", "serial": 1,
 "service_origin": "${origin}", "workspace": "bench", "protected_drafts": [], "attachments": [
 `;
-const ledgerTail = `], "publications": [], "duplicates": [], "uploads": [], "stored_objects": [], "looks": [], "operations": [], "runs": [] }
+const ledgerTail = `], "publications": [], "duplicates": [], "uploads": [], "stored_objects": [], "refreshes": [], "operations": [], "runs": [] }
 `;
