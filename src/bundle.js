@@ -99,7 +99,6 @@ const core = new Set(
     "cli/run",
     "cli/runtime/workspace",
     "cli/runtime/planning",
-    "manifest/page-crew",
     "plan/safety",
     "report/plan-text",
     "report/plan-view",
@@ -114,7 +113,7 @@ for (const folder of ["chunks", "library", "threads"])
 await bundle({ entries: ["index", "sandbox/server"], chunks: "library" });
 // By themselves, and CommonJS: a thread that loaded the core would start in twice the time.
 await bundle({
-  entries: ["manifest/page-worker"],
+  entries: ["manifest/parse-worker"],
   chunks: "threads",
   inner: bundledInProgram,
   format: "cjs",

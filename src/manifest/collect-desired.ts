@@ -1,34 +1,46 @@
 import { formatAddress } from "../model/address.ts";
-import type { Desired, DesiredAttachment, DesiredDraft, DesiredDuplicate } from "../model/desired.ts";
+import type {
+  Desired,
+  DesiredAttachment,
+  DesiredDraft,
+  DesiredDuplicate,
+  Layout,
+  SourceContent,
+} from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { SourceLocation } from "../model/source-location.ts";
 import { formatLocation, locationAt, positionAt } from "../model/source-location.ts";
-import type { OpenAttachment, Page, PageDraft, PageDuplicate } from "./page.ts";
+import type { ParsedDraft, ParsedDuplicate, ParsedManifest } from "./parsed-manifest.ts";
 import { quote } from "./quote.ts";
 import type { SourceText, Span, YamlIssue } from "./source-text.ts";
+
+/** An attachment whose local source `checkSources` has not read yet. */
+export interface OpenAttachment extends DesiredAttachment {
+  content?: SourceContent;
+}
 
 /** A local file that an attachment names. */
 export interface SourceUse {
   /** The manifest. */
   readonly file: string;
-  /** Relative to the workspace, normalised. */
+  /** Relative to the workspace, normalized. */
   readonly path: string;
-  /** Absent when the document is not fit to be taken over. */
+  /** Absent when the document is invalid. */
   readonly attachment?: OpenAttachment;
   readonly span: Span;
 }
 
-/** The text of a manifest, for the lines that a diagnostic shows: read anew, since hardly any has one. */
+/** Reads the text of a manifest again, for the lines that a diagnostic shows: few manifests have one. */
 export type TextOf = (file: string) => SourceText;
 
-/** Puts pages together, in the order of the files, and finds what can only be seen across them: things that are listed twice. */
+/** Merges parsed manifests, in the order of the files, and reports resources that several manifests declare. */
 export class DesiredCollector {
   readonly sourceUses: SourceUse[] = [];
   readonly diagnostics: Diagnostic[] = [];
   readonly #textOf: TextOf;
   readonly #drafts: DesiredDraft[] = [];
   readonly #duplicates: DesiredDuplicate[] = [];
-  readonly #draftPlaces = new Map<number, SourceLocation>();
+  readonly #draftLocations = new Map<number, SourceLocation>();
   readonly #names = new Map<string, SourceLocation>();
   readonly #fileIds = new Map<number, DesiredAttachment>();
 
@@ -36,21 +48,21 @@ export class DesiredCollector {
     this.#textOf = textOf;
   }
 
-  /** Everything that was taken over. */
+  /** The content of all manifests so far. */
   get desired(): Desired {
     return { drafts: this.#drafts, duplicates: this.#duplicates };
   }
 
-  add(file: string, page: Page): void {
-    for (const diagnostic of page.diagnostics) this.diagnostics.push(diagnostic);
-    for (const draft of page.drafts) this.#addDraft(file, draft);
-    for (const duplicate of page.duplicates) this.#addDuplicate(file, duplicate);
-    for (const source of page.loose) this.sourceUses.push({ file, ...source });
+  add(file: string, manifest: ParsedManifest): void {
+    for (const diagnostic of manifest.diagnostics) this.diagnostics.push(diagnostic);
+    for (const draft of manifest.drafts) this.#addDraft(file, draft, manifest.layouts);
+    for (const duplicate of manifest.duplicates) this.#addDuplicate(file, duplicate);
+    for (const source of manifest.otherSources) this.sourceUses.push({ file, ...source });
   }
 
-  #addDraft(file: string, draft: PageDraft): void {
-    const { draftId, protect, managed, publish, position, span, attachments, spans } = draft;
-    const first = this.#draftPlaces.get(draftId);
+  #addDraft(file: string, draft: ParsedDraft, layouts: readonly Layout[]): void {
+    const { draftId, protect, managed, publish, position, span } = draft;
+    const first = this.#draftLocations.get(draftId);
     if (first !== undefined) {
       this.#report(file, {
         code: "duplicate-draft",
@@ -61,14 +73,23 @@ export class DesiredCollector {
       });
       return;
     }
-    this.#draftPlaces.set(draftId, locationAt(file, position));
-    for (const [index, attachment] of attachments.entries()) {
-      const { ref } = attachment.address;
-      if (ref.by !== "file_id" && ref.by !== "source") continue;
-      const nameSpan = [spans[2 * index] ?? 0, spans[2 * index + 1] ?? 0] as const;
-      if (ref.by === "file_id") this.#noteFileId(ref.fileId, attachment, nameSpan);
-      else this.sourceUses.push({ file, path: ref.source, attachment, span: nameSpan });
-    }
+    this.#draftLocations.set(draftId, locationAt(file, position));
+    const attachments = draft.attachments.map((parsed) => {
+      const { kind, ref, refSpan, attributes, position, layout } = parsed;
+      const address = { type: "attachment", draftId, kind, ref } as const;
+      const attachment: OpenAttachment = {
+        address,
+        attributes,
+        file,
+        position,
+        layout: layouts[layout] ?? {},
+      };
+      if (ref.by === "file_id") this.#noteFileId(ref.fileId, attachment, refSpan);
+      if (ref.by === "source") {
+        this.sourceUses.push({ file, path: ref.source, attachment, span: refSpan });
+      }
+      return attachment;
+    });
     this.#drafts.push({
       draftId,
       protect,
@@ -103,9 +124,9 @@ export class DesiredCollector {
     });
   }
 
-  #addDuplicate(file: string, { duplicate, position, span }: PageDuplicate): void {
+  #addDuplicate(file: string, { duplicate, position, span }: ParsedDuplicate): void {
     const { name } = duplicate;
-    // Names that look the same must not stand for two copies.
+    // Two names that look the same must not name two copies.
     const folded = name.normalize("NFKC");
     const first = this.#names.get(folded);
     if (first === undefined) {

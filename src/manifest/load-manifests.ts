@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { compareText } from "../model/address.ts";
 import type { Desired } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
@@ -8,72 +9,93 @@ import type { SourceLocation } from "../model/source-location.ts";
 import { checkSources } from "./check-sources.ts";
 import { DesiredCollector } from "./collect-desired.ts";
 import { decodeText } from "./decode-text.ts";
-import { noteVersions } from "./file-versions.ts";
 import { findFiles } from "./find-files.ts";
+import { type ParseManifestsOptions, parseManifests } from "./parse-manifests.ts";
+import { below } from "./paths.ts";
 import { readManifest } from "./read-manifest.ts";
-import { type ReadPagesOptions, readPages } from "./read-pages.ts";
 import { SourceText } from "./source-text.ts";
 
 /** What {@link loadManifests} needs. */
-export interface LoadManifestsOptions extends ReadPagesOptions {
+export interface LoadManifestsOptions extends ParseManifestsOptions {
   /** Glob patterns relative to the workspace; one that starts with `!` excludes. */
   readonly patterns: readonly string[];
-  /** Where the config has each pattern, for what is wrong with one. */
+  /** The location of each pattern in the config, for diagnostics. */
   readonly patternLocations?: readonly (SourceLocation | undefined)[];
-  /** `hash`: local sources are read and have a `content`. `stat`: it is only checked that they exist. */
+  /** `hash`: reads local sources and sets their `content`. `stat`: only checks that they exist. */
   readonly sources: "hash" | "stat";
 }
 
-/** The content of all manifests, or at least one error: there is no part of it to plan with. */
+/** The content of all manifests, or at least one error: a plan never uses a part of the manifests. */
 export type LoadedManifests =
   | {
       readonly ok: true;
       readonly desired: Desired;
       /** Warnings. */
       readonly diagnostics: readonly Diagnostic[];
-      /** The manifests that were found, relative to the workspace, sorted. */
+      /** Paths of the manifests, relative to the workspace, sorted. */
       readonly files: readonly string[];
     }
   | {
       readonly ok: false;
-      /** Errors, at least one, and warnings, sorted by file and place; those without a place come first. */
+      /** Errors, at least one, and warnings, sorted by location; those without a location come first. */
       readonly diagnostics: NonEmpty<Diagnostic>;
       readonly files: readonly string[];
     };
 
 /**
- * Reads all manifests of a workspace. Every mistake in them is a diagnostic, and all are found in one run; nothing
- * that a user wrote makes it throw. No network, no ledger. Rejects with the signal's reason when that is aborted.
+ * Reads all manifests of a workspace. Every mistake in them is a diagnostic, and one run reports all of them; no
+ * manifest makes it throw. No network, no ledger. Rejects with the signal's reason when it is aborted.
  *
  * ```
- *   files ──> bytes ──> digest ─┬─ unchanged ──> page of the previous run ─┐
- *                               └─ changed ────> YAML ──> page ────────────┴──> desired
+ *   files ──> bytes ──> digest ─┬─ in the parse cache ─────────────┐
+ *                               └─ new ──> YAML ──> ParsedManifest ┴──> desired
  * ```
  */
 export async function loadManifests(options: LoadManifestsOptions): Promise<LoadedManifests> {
   const { root, patterns, patternLocations, sources, signal } = options;
   const { files, diagnostics: found } = await findFiles(root, patterns, patternLocations);
-  const findChanged = noteVersions(root, files);
+  const versions = files.map((file) => versionOf(root, file));
   const textOf = (file: string) => readText(root, file);
   const collector = new DesiredCollector(textOf);
   const diagnostics = [...found];
-  for (const [index, page] of (await readPages(options, files)).entries()) {
-    if ("severity" in page) diagnostics.push(page);
-    else collector.add(files[index] ?? "", page);
+  for (const [index, manifest] of (await parseManifests(options, files)).entries()) {
+    collector.add(files[index] ?? "", manifest);
   }
   for (const diagnostic of collector.diagnostics) diagnostics.push(diagnostic);
   const uses = collector.sourceUses;
   for (const diagnostic of await checkSources({ root, uses, sources, textOf, signal })) {
     diagnostics.push(diagnostic);
   }
-  for (const diagnostic of findChanged()) diagnostics.push(diagnostic);
+  const changed = files.filter((file, index) => versionOf(root, file) !== versions[index]);
+  for (const file of changed) diagnostics.push(changedManifest(file));
   diagnostics.sort(compareDiagnostics);
   const failed = hasErrors(diagnostics) ? nonEmpty(diagnostics) : undefined;
   if (failed !== undefined) return { ok: false, diagnostics: failed, files };
   return { ok: true, desired: collector.desired, diagnostics, files };
 }
 
-/** The text of a manifest; empty when it cannot be read any more. */
+/** Differs between two versions of a file. A file that cannot be found is reported when it is read. */
+function versionOf(root: string, file: string): string {
+  try {
+    const { dev, ino, size, mtimeMs, ctimeMs } = statSync(below(root, file));
+    return `${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}`;
+  } catch {
+    return "";
+  }
+}
+
+/** An error: a part of the file may have been missing when it was read, and the plan would delete that part. */
+function changedManifest(file: string): Diagnostic {
+  return {
+    severity: "error",
+    code: "manifest-changed",
+    message: "The file changed while the manifests were read",
+    hint: "Run again when no other program writes to it.",
+    place: { file, line: 1, column: 1 },
+  };
+}
+
+/** The text of a manifest; empty when it can no longer be read. */
 function readText(root: string, file: string): SourceText {
   const read = readManifest(root, file);
   const decoded = read.ok ? decodeText(file, read.bytes) : undefined;

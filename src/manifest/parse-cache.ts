@@ -1,71 +1,99 @@
 import { hash, randomUUID } from "node:crypto";
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, open, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import { forEachYielding } from "./for-each-yielding.ts";
+import type { ParsedManifest } from "./parsed-manifest.ts";
 
-/** A page as it is kept: encoded, in UTF-8, with the digest of the bytes it was made from. */
-export interface StoredPage {
-  readonly digest: string;
-  readonly encoded: Uint8Array;
+/** A file for the parsed manifests of one workspace. */
+export interface ParseCacheOptions {
+  readonly path: string;
+  /** Identifies the code that parses manifests: another version's results are not used. */
+  readonly version: () => string;
 }
 
-/** Bound to what a page means, so that no other version's is taken for one of this. Raised with every change of the rules for manifests or of the codec. */
-const format = "draftsync manifest pages 2";
+/** A parsed file; `digest` identifies its path and content, and is absent when it cannot be read. */
+export interface ParsedFile {
+  readonly digest?: string;
+  readonly parsed: ParsedManifest;
+}
 
-/** The digest that tells whether a manifest is the one that a page was made from. */
-export function digestOf(bytes: Uint8Array | string): string {
-  return hash("sha256", bytes, "base64url");
+const filesPerTurn = 100;
+
+/** Identifies a manifest's path and content. The path counts: locations and diagnostics contain it. */
+export function digestOf(file: string, bytes: Uint8Array): string {
+  return sha256(`${file}\n${sha256(bytes)}`);
 }
 
 /**
- * Reads the pages of a run before, by manifest. What is not whole and of this version, or cannot be read, holds none:
- * a cache may be lost at any time.
+ * Reads the cache of a previous run: parsed manifests by the digest of their path and content. A cache that is missing, damaged, of another version or of another user is empty. Its entries are
+ * not validated further: the digest in the first line covers them.
  *
  * ```
- *   draftsync manifest pages 2 <version> <sha-256 of all that follows>
- *   <file as JSON> TAB <digest of its bytes> TAB <encoded page>
+ *   {"format":"draftsync parse cache","version":…,"sha256":<of all that follows>}
+ *   [<digest of path and content>,<parsed manifest>]
  *   …
  * ```
  */
-export async function readPageCache(path: string, version: string): Promise<ReadonlyMap<string, StoredPage>> {
-  const pages = new Map<string, StoredPage>();
-  const bytes = await readFile(path).catch(() => Buffer.alloc(0));
+export async function readParseCache(
+  { path, version }: ParseCacheOptions,
+  signal: AbortSignal | undefined,
+): Promise<ReadonlyMap<string, ParsedManifest>> {
+  const cache = new Map<string, ParsedManifest>();
+  const bytes = await readOwnFile(path).catch(() => Buffer.alloc(0));
   const start = bytes.indexOf("\n") + 1;
   const body = bytes.subarray(start);
-  if (bytes.toString("utf8", 0, start) !== `${format} ${version} ${digestOf(body)}\n`) return pages;
-  for (let at = 0; at < body.length; ) {
-    const first = body.indexOf("\t", at);
-    const second = body.indexOf("\t", first + 1);
-    const end = body.indexOf("\n", second);
-    pages.set(JSON.parse(body.toString("utf8", at, first)), {
-      digest: body.toString("latin1", first + 1, second),
-      encoded: body.subarray(second + 1, end),
-    });
-    at = end + 1;
-  }
-  return pages;
+  if (bytes.toString("utf8", 0, start) !== headerOf(version(), body)) return cache;
+  await forEachYielding(linesOf(body), { size: filesPerTurn, signal }, (line) => {
+    const [digest, parsed]: [string, ParsedManifest] = JSON.parse(line);
+    cache.set(digest, parsed);
+  });
+  return cache;
 }
 
-/** Keeps pages for the next run. Runs at the same time each leave a whole one; that it cannot be written is nobody's concern. */
-export async function writePageCache(
-  path: string,
-  version: string,
-  pages: ReadonlyMap<string, StoredPage>,
+/** Replaces the cache in one step. A failure is ignored: the next run parses the manifests again. */
+export async function writeParseCache(
+  { path, version }: ParseCacheOptions,
+  files: readonly ParsedFile[],
+  signal: AbortSignal | undefined,
 ): Promise<void> {
-  const lineEnd = Buffer.from("\n");
-  const body = Buffer.concat(
-    [...pages].flatMap(([file, { digest, encoded }]) => [
-      Buffer.from(`${JSON.stringify(file)}\t${digest}\t`),
-      encoded,
-      lineEnd,
-    ]),
-  );
+  const lines: Buffer[] = [];
+  await forEachYielding(files, { size: filesPerTurn, signal }, ({ digest, parsed }) => {
+    if (digest !== undefined) lines.push(Buffer.from(`${JSON.stringify([digest, parsed])}\n`));
+  });
+  const body = Buffer.concat(lines);
   const temporary = `${path}.${randomUUID()}`;
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    const head = Buffer.from(`${format} ${version} ${digestOf(body)}\n`);
-    await writeFile(temporary, [head, body], { mode: 0o600 });
+    await writeFile(temporary, [headerOf(version(), body), body], { mode: 0o600, flag: "wx" });
     await rename(temporary, path);
   } catch {
     await rm(temporary, { force: true }).catch(() => {});
   }
+}
+
+/** The content of a file, empty when another user owns it: the cache folder may be shared. */
+async function readOwnFile(path: string): Promise<Buffer> {
+  const file = await open(path);
+  try {
+    const { uid } = await file.stat();
+    return process.getuid === undefined || uid === process.getuid() ? await file.readFile() : Buffer.alloc(0);
+  } finally {
+    await file.close();
+  }
+}
+
+function headerOf(version: string, body: Uint8Array): string {
+  return `${JSON.stringify({ format: "draftsync parse cache", version, sha256: sha256(body) })}\n`;
+}
+
+function* linesOf(body: Buffer): Generator<string> {
+  for (let start = 0; start < body.length; ) {
+    const end = body.indexOf("\n", start);
+    yield body.toString("utf8", start, end);
+    start = end + 1;
+  }
+}
+
+function sha256(data: Uint8Array | string): string {
+  return hash("sha256", data, "base64url");
 }

@@ -11,49 +11,78 @@ import { chooseDocument } from "./choose-document.ts";
 import type { Located } from "./located.ts";
 import type { DraftDocument, DuplicatesDocument } from "./manifest-schema.ts";
 import { referenceNames } from "./manifest-schema.ts";
-import type { LooseSource, OpenAttachment, Page, PageDraft, PageDuplicate } from "./page.ts";
+import { digestOf, type ParsedFile } from "./parse-cache.ts";
+import type {
+  ParsedAttachment,
+  ParsedDraft,
+  ParsedDuplicate,
+  ParsedManifest,
+  ParsedSource,
+} from "./parsed-manifest.ts";
 import { quote } from "./quote.ts";
+import { readManifest } from "./read-manifest.ts";
 import { readYaml } from "./read-yaml.ts";
 import type { SourceText, Span, YamlIssue } from "./source-text.ts";
 
 type Entry = NonNullable<DraftDocument["product_files"] | DraftDocument["promotional_files"]>[number];
 
-/** Of a file that is larger, it pays to compile the schema for it alone. */
+/** For a larger file, compiling the schema pays even if it is the only one. */
 const largestOfFew = 64 * 1024;
 
-/** Reads a manifest by itself. `file` is relative to the workspace. Nothing is thrown. */
-export function readPage(file: string, bytes: Uint8Array, { isOneOfFew = false } = {}): Page {
-  const isLittle = isOneOfFew && bytes.length <= largestOfFew;
-  const read = readYaml({ file, bytes, schema: chooseDocument, isLittle });
-  const maker = new PageMaker(read.source, read.ok ? [] : read.errors);
-  for (const { value, root } of read.ok ? read.documents : read.sound) {
-    if ("draft" in value) maker.addDraft(value, root);
-    else maker.addDuplicates(value, root);
-  }
-  if (!read.ok) for (const misfit of read.misfits) maker.addPartsOf(misfit);
-  return maker.page;
+/** Reads and parses one file, relative to `root`. A file that cannot be read gives a diagnostic. */
+export function parseFile(root: string, file: string, options?: ParseOptions): ParsedFile {
+  const read = readManifest(root, file);
+  if (read.ok)
+    return { digest: digestOf(file, read.bytes), parsed: parseManifest(file, read.bytes, options) };
+  return {
+    parsed: { drafts: [], duplicates: [], layouts: [], otherSources: [], diagnostics: [read.diagnostic] },
+  };
 }
 
-/** Takes the documents of a file over, and finds what is listed twice in one list. Nothing parsed is kept. */
-class PageMaker {
+/** `isOneOfFew`: compiling the schema takes longer than it saves. */
+interface ParseOptions {
+  readonly isOneOfFew?: boolean;
+}
+
+/** Parses the content of one file, relative to the workspace. Never throws. */
+function parseManifest(
+  file: string,
+  bytes: Uint8Array,
+  { isOneOfFew = false }: ParseOptions = {},
+): ParsedManifest {
+  const isLittle = isOneOfFew && bytes.length <= largestOfFew;
+  const read = readYaml({ file, bytes, schema: chooseDocument, isLittle });
+  const builder = new ManifestBuilder(read.source, read.ok ? [] : read.errors);
+  for (const { value, root } of read.ok ? read.documents : read.sound) {
+    if ("draft" in value) builder.addDraft(value, root);
+    else builder.addDuplicates(value, root);
+  }
+  if (!read.ok) for (const misfit of read.misfits) builder.addPartsOf(misfit);
+  return builder.manifest;
+}
+
+/** Collects the documents of a file, and reports files that one list names twice. Keeps no parsed node. */
+class ManifestBuilder {
   readonly #text: SourceText;
-  readonly #drafts: PageDraft[] = [];
-  readonly #duplicates: PageDuplicate[] = [];
-  readonly #loose: LooseSource[] = [];
+  readonly #drafts: ParsedDraft[] = [];
+  readonly #duplicates: ParsedDuplicate[] = [];
+  readonly #otherSources: ParsedSource[] = [];
   readonly #diagnostics: Diagnostic[];
-  /** One of each. */
-  readonly #layouts = new Map<string, Layout>();
+  readonly #layouts: Layout[] = [];
+  /** Index of each layout, by its content. */
+  readonly #layoutIndexes = new Map<string, number>();
 
   constructor(text: SourceText, diagnostics: readonly Diagnostic[]) {
     this.#text = text;
     this.#diagnostics = [...diagnostics];
   }
 
-  get page(): Page {
+  get manifest(): ParsedManifest {
     return {
       drafts: this.#drafts,
       duplicates: this.#duplicates,
-      loose: this.#loose,
+      layouts: this.#layouts,
+      otherSources: this.#otherSources,
       diagnostics: this.#diagnostics,
     };
   }
@@ -61,8 +90,8 @@ class PageMaker {
   addDraft(document: DraftDocument, root: Located): void {
     const draftId = document.draft;
     const { position, span } = root.closest(["draft"]);
-    const files: Files = { attachments: [], spans: [] };
-    for (const kind of fileKinds) this.#addFiles({ kind, draftId, document, root }, files);
+    const attachments: ParsedAttachment[] = [];
+    for (const kind of fileKinds) this.#addFiles({ kind, draftId, document, root }, attachments);
     const revision = revisionOf(document.publish);
     this.#drafts.push({
       draftId,
@@ -73,7 +102,7 @@ class PageMaker {
         : { publish: { revision, position: root.closest(["publish"]).position } }),
       position,
       span,
-      ...files,
+      attachments,
     });
   }
 
@@ -83,7 +112,7 @@ class PageMaker {
       const place = places.at(index);
       const { span, position } = place.closest(["name"]);
       const duplicate = {
-        // An editor or a file system may change the form of a letter with marks; the copy is the same.
+        // An editor or a file system may change the Unicode form of a letter; the name is the same.
         name: name.normalize("NFC"),
         product: productOf(product),
         file: this.#text.file,
@@ -93,7 +122,7 @@ class PageMaker {
     }
   }
 
-  /** Notes the local files of a document that does not fit the schema, and finds what it lists twice. */
+  /** Collects the local files of an invalid document, and reports files that one list names twice. */
   addPartsOf(root: Located): void {
     for (const kind of fileKinds) {
       const entries = root.get(kind);
@@ -113,27 +142,27 @@ class PageMaker {
       if (place === undefined || text === "") continue;
       const id = name === "file_id" ? text : `${name}:${text}`;
       if (this.#isTwice(kind, { id, seen, span: place.span })) continue;
-      if (name === "source") this.#addLoose(text, place.span);
+      if (name === "source") this.#addSource(text, place.span);
     }
   }
 
-  #addLoose(path: string, span: Span): void {
+  #addSource(path: string, span: Span): void {
     if (path.includes("\\") || posix.isAbsolute(path)) return;
     const below = belowWorkspace(path, this.#text.file);
     if (below === undefined) this.#report({ ...outsideSource, span });
-    else this.#loose.push({ path: below, span });
+    else this.#otherSources.push({ path: below, span });
   }
 
-  #addFiles(list: FileList, files: Files): void {
+  #addFiles(list: FileList, attachments: ParsedAttachment[]): void {
     const entries: readonly Entry[] = list.document[list.kind] ?? [];
     if (entries.length === 0) return;
     const places = list.root.at(list.kind);
     const seen = new Map<string, Span>();
     for (const [index, entry] of entries.entries())
-      this.#addFile(list, entry, { place: places.at(index), seen, files });
+      this.#addFile(list, entry, { place: places.at(index), seen, attachments });
   }
 
-  #addFile({ kind, draftId }: FileList, entry: Entry, { place, seen, files }: Adding): void {
+  #addFile({ kind, draftId }: FileList, entry: Entry, { place, seen, attachments }: AddedFile): void {
     const { file } = this.#text;
     const named = refOf(entry, file);
     const refPlace = place.closest([named.key]);
@@ -147,11 +176,10 @@ class PageMaker {
     const attributes = pickAttributes(kind, entry);
     const { position } = place;
     const layout = this.#layoutOf(kind, attributes, { position, place, ref: refPlace });
-    files.attachments.push({ address, attributes, file, position, layout });
-    files.spans.push(...refPlace.span);
+    attachments.push({ kind, ref: named.ref, refSpan: refPlace.span, attributes, position, layout });
   }
 
-  /** Whether a file is in its list already, which is reported; otherwise it is noted. */
+  /** Reports a file that is already in the list; adds any other one to `seen`. */
   #isTwice(kind: FileKind, { id, seen, span, address }: Listed): boolean {
     const first = seen.get(id);
     if (first === undefined) {
@@ -169,7 +197,7 @@ class PageMaker {
     return true;
   }
 
-  #layoutOf(kind: FileKind, attributes: Attributes, { position, place, ref }: Entrance): Layout {
+  #layoutOf(kind: FileKind, attributes: Attributes, { position, place, ref }: EntryLocation): number {
     const layout: Partial<Record<AttributeName | "ref", number>> = {
       ref: offsetFrom(position, ref.position),
     };
@@ -178,9 +206,9 @@ class PageMaker {
       if (attributes[name] !== undefined) layout[name] = offsetFrom(position, place.closest([name]).position);
       key += ` ${layout[name]}`;
     }
-    const known = this.#layouts.get(key) ?? layout;
-    this.#layouts.set(key, known);
-    return known;
+    const index = this.#layoutIndexes.get(key) ?? this.#layouts.push(layout) - 1;
+    this.#layoutIndexes.set(key, index);
+    return index;
   }
 
   #report(issue: YamlIssue): void {
@@ -188,19 +216,14 @@ class PageMaker {
   }
 }
 
-interface Files {
-  readonly attachments: OpenAttachment[];
-  readonly spans: number[];
-}
-
-interface Adding {
+interface AddedFile {
   readonly place: Located;
-  /** By name, of the same list. */
+  /** The files of the same list so far, by name. */
   readonly seen: Map<string, Span>;
-  readonly files: Files;
+  readonly attachments: ParsedAttachment[];
 }
 
-/** An entry that names a file. `seen`: by name, those of the same list. */
+/** An entry that names a file. `seen`: the files of the same list so far, by name. */
 interface Listed {
   readonly id: string;
   readonly seen: Map<string, Span>;
@@ -208,8 +231,8 @@ interface Listed {
   readonly address?: string;
 }
 
-/** Where an entry stands, and the parts of it. */
-interface Entrance {
+/** The locations of an entry and of its parts. */
+interface EntryLocation {
   readonly position: Position;
   readonly place: Located;
   readonly ref: Located;
@@ -228,7 +251,7 @@ const outsideSource = {
   hint: "Put the file below the folder of draftsync.yaml; the path is relative to this manifest.",
 };
 
-/** How an entry names its file; without `ref` when a source is not below the workspace. */
+/** The file reference of an entry; without `ref` for a source outside of the workspace. */
 function refOf(entry: Entry, file: string): { readonly key: string; readonly ref: FileRef | undefined } {
   const { file_id: fileId, upload_id: uploadId, upload_key: uploadKey, source = "" } = entry;
   if (fileId !== undefined) return { key: "file_id", ref: { by: "file_id", fileId } };
@@ -238,7 +261,7 @@ function refOf(entry: Entry, file: string): { readonly key: string; readonly ref
   return { key: "source", ref: path === undefined ? undefined : { by: "source", source: path } };
 }
 
-/** A source, which is relative to its manifest, relative to the workspace; `undefined` when it is not below it. */
+/** The path of a source relative to the workspace instead of its manifest; `undefined` outside of the workspace. */
 function belowWorkspace(source: string, file: string): string | undefined {
   const path = posix.join(posix.dirname(file), source).replace(/\/$/, "");
   return path === "." || path === ".." || path.startsWith("../") ? undefined : path;

@@ -1,26 +1,13 @@
-import { parentPort } from "node:worker_threads";
-import { isAsKept } from "./kept-file.ts";
+import type { ParsedFile } from "./parse-cache.ts";
+import { parseFile } from "./parse-manifest.ts";
 
-/** What a thread is told of manifests in a workspace folder. It answers with what came of each, in their order. */
-export type PageOrder =
-  /** To read them: it answers with their pages. */
-  | { readonly type: "make"; readonly root: string; readonly files: readonly string[] }
-  /** To look whether each is still the one with the digest at its place. Flat lists: each object of a message costs time. */
-  | {
-      readonly type: "compare";
-      readonly root: string;
-      readonly files: readonly string[];
-      readonly digests: readonly string[];
-    };
+/** A task of a worker thread: some files of a workspace. */
+export interface ParseTask {
+  readonly root: string;
+  readonly files: readonly string[];
+}
 
-parentPort?.on("message", async (order: PageOrder) => {
-  const { root, files } = order;
-  if (order.type === "compare") {
-    const { digests } = order;
-    parentPort?.postMessage(files.map((file, at) => isAsKept(root, { file, digest: digests[at] ?? "" })));
-    return;
-  }
-  // Who only compares does not wait for what reads YAML.
-  const { makePage } = await import("./make-page.ts");
-  parentPort?.postMessage(files.map((file) => makePage(root, file)));
-});
+/** Parses the files of a task. The pool calls it with each task. */
+export default function parseTask({ root, files }: ParseTask): readonly ParsedFile[] {
+  return files.map((file) => parseFile(root, file));
+}

@@ -1,24 +1,27 @@
-import type { DesiredAttachment, DesiredDuplicate, SourceContent } from "../model/desired.ts";
+import type { FileRef } from "../model/address.ts";
+import type { DesiredDuplicate, Layout } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
-import type { FileKind } from "../model/resource.ts";
+import type { Attributes, FileKind } from "../model/resource.ts";
 import type { Position } from "../model/source-location.ts";
 import type { Span } from "./source-text.ts";
 
 /**
- * What one manifest asks for by itself. Plain data without the parsed text, so that it can come from another thread or
- * from a run before; what can only be seen across manifests is found by `DesiredCollector`.
+ * The content of one manifest. It is plain JSON without the parsed nodes, so that a worker can return it and the parse
+ * cache can hold it. `DesiredCollector` finds the mistakes that concern several manifests.
  */
-export interface Page {
-  readonly drafts: readonly PageDraft[];
-  readonly duplicates: readonly PageDuplicate[];
-  /** Local files of documents that cannot be taken over: they are checked all the same. */
-  readonly loose: readonly LooseSource[];
-  /** What is wrong with the file by itself. */
+export interface ParsedManifest {
+  readonly drafts: readonly ParsedDraft[];
+  readonly duplicates: readonly ParsedDuplicate[];
+  /** The layouts of all attachments: most of them share a few. */
+  readonly layouts: readonly Layout[];
+  /** Local files of invalid documents: they are checked too, so that one run reports all mistakes. */
+  readonly otherSources: readonly ParsedSource[];
+  /** The mistakes in this file. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
 /** One draft document. */
-export interface PageDraft {
+export interface ParsedDraft {
   readonly draftId: number;
   readonly protect: boolean;
   /** The lists that the document has, even empty. */
@@ -27,25 +30,30 @@ export interface PageDraft {
   readonly position: Position;
   /** Of the draft's id. */
   readonly span: Span;
-  readonly attachments: readonly OpenAttachment[];
-  /** Where the names of their files stand: start and end of the first, of the second, and so on. */
-  readonly spans: readonly number[];
+  readonly attachments: readonly ParsedAttachment[];
 }
 
-/** An attachment whose source is still to be looked at. */
-export interface OpenAttachment extends DesiredAttachment {
-  content?: SourceContent;
+/** An entry of a list of files. */
+export interface ParsedAttachment {
+  readonly kind: FileKind;
+  readonly ref: FileRef;
+  readonly refSpan: Span;
+  readonly attributes: Attributes;
+  readonly position: Position;
+  /** Index into the layouts of the manifest. */
+  readonly layout: number;
 }
 
-/** An entry of a list of duplicates, and where its name stands. */
-export interface PageDuplicate {
+/** An entry of a list of duplicates. */
+export interface ParsedDuplicate {
   readonly duplicate: DesiredDuplicate;
+  /** Of its name, as the span. */
   readonly position: Position;
   readonly span: Span;
 }
 
-/** A local file that is named, relative to the workspace. */
-export interface LooseSource {
+/** The path of a local file, relative to the workspace. */
+export interface ParsedSource {
   readonly path: string;
   readonly span: Span;
 }

@@ -1,61 +1,51 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { dirname, isAbsolute, join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { z } from "zod";
-import type { LoadManifestsOptions } from "../../manifest/load-manifests.ts";
+import type { ParseManifestsOptions } from "../../manifest/parse-manifests.ts";
 import { lazily } from "../../model/lazily.ts";
+import { packageFolder } from "../package-files.ts";
 
-/** More threads than these wait for the main one, which takes their pages. */
-const maxThreads = 7;
+/** More threads than these wait for the main one, which collects their results. */
+const maxThreads = 8;
 
 /**
- * What makes the reading of many manifests quick: other threads, and what a run before has kept. It is kept in the user's
- * own cache folder, since what stands in the workspace may come from a pull request: nobody else may say what a manifest
- * holds. Nothing of it is there in the sources, which are not compiled.
+ * The parse cache of a workspace, and the worker that parses many manifests. The cache is in the user's own cache folder:
+ * a pull request can change any file of the workspace, and must not decide what a manifest contains. Sources that are
+ * not compiled have neither.
  */
 export function parseCacheOptions(
   root: string,
   env: NodeJS.ProcessEnv,
-): Pick<LoadManifestsOptions, "threads" | "cache"> {
+): Pick<ParseManifestsOptions, "workers" | "cache"> {
   if (import.meta.url.endsWith(".ts")) return {};
-  const script = new URL("../manifest/page-worker.cjs", import.meta.url);
-  const threads = { script, count: Math.min(availableParallelism() - 1, maxThreads) };
-  const folder = cacheFolder(env);
-  if (folder === undefined) return { threads };
-  const name = createHash("sha256").update(root).digest("hex").slice(0, 16);
-  const version = lazily(() => rulesVersion(fileURLToPath(script)));
-  const path = join(folder, "draftsync", `${name}.pages`);
-  return {
-    threads,
-    cache: {
-      path,
-      // Only many manifests have a cache.
-      get version() {
-        return version();
-      },
-    },
+  const workers = {
+    script: new URL("dist/manifest/parse-worker.cjs", packageFolder),
+    count: Math.min(availableParallelism(), maxThreads),
   };
+  const folder = cacheFolder(env);
+  if (folder === undefined) return { workers };
+  const name = createHash("sha256").update(root).digest("hex").slice(0, 16);
+  const path = join(folder, "draftsync", `${name}.jsonl`);
+  return { workers, cache: { path, version: lazily(programVersion) } };
 }
 
 /**
- * What the cached pages depend on besides the manifests: the program's version, and a digest of the code that reads
- * manifests. Modification times say nothing: package managers set the same one for all files.
+ * The program's version, and a digest of its whole code, as any part may decide what a manifest contains. Modification
+ * times do not tell versions apart: package managers set the same one for all files.
  */
-function rulesVersion(script: string): string {
-  const hash = createHash("sha256").update(readFileSync(script));
-  const chunks = join(dirname(script), "../threads");
-  for (const name of readdirSync(chunks).sort()) hash.update(readFileSync(join(chunks, name)));
-  const { version } = packageSchema.parse(
-    JSON.parse(readFileSync(join(dirname(script), "../../package.json"), "utf8")),
-  );
-  return `${version} ${hash.digest("base64url")}`;
+function programVersion(): string {
+  const hash = createHash("sha256").update(readFileSync(new URL("package.json", packageFolder)));
+  const folder = fileURLToPath(new URL("dist/", packageFolder));
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  for (const file of files.filter((file) => /\.c?js$/.test(file)).sort()) {
+    hash.update(`${file}\n`).update(readFileSync(join(folder, file)));
+  }
+  return hash.digest("base64url");
 }
 
-const packageSchema = z.object({ version: z.string() });
-
-/** https://specifications.freedesktop.org/basedir-spec/latest/ and its like. */
+/** https://specifications.freedesktop.org/basedir-spec/latest/ and its equivalent on Windows. */
 function cacheFolder({
   XDG_CACHE_HOME: xdg,
   HOME: home,

@@ -1,26 +1,25 @@
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { chownSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { loadManifests } from "../../../src/manifest/load-manifests.ts";
-import { digestOf, readPageCache, writePageCache } from "../../../src/manifest/page-cache.ts";
+import { readParseCache, writeParseCache } from "../../../src/manifest/parse-cache.ts";
 import { complete } from "../../support/complete.ts";
 import { workspace } from "./support.ts";
 
-/** As many as a cache is kept for. */
-const many = Object.fromEntries(
-  Array.from({ length: 200 }, (_none, at) => [`m/${at}.yaml`, manifest(at + 1, "fbx")]),
-);
+const count = 200;
+const numbers = Array.from({ length: count }, (_none, at) => at + 1);
+const many = Object.fromEntries(numbers.map((draft) => [`m/${draft}.yaml`, manifest(draft, "fbx")]));
 
 function manifest(draft: number, format: string): string {
   return `draft: ${draft}\nproduct_files:\n  - { file_id: ${1000 + draft}, file_format: ${format} }\n`;
 }
 
-/** A workspace of 200 manifests that was loaded once, with its cache. */
+/** A workspace of 200 manifests, loaded once with a cache. */
 async function loaded() {
   const root = workspace(many);
-  const path = join(workspace({}), "below/that/is/new/pages");
+  const path = join(workspace({}), "a/new/folder/cache");
   const load = (version = "1") =>
-    loadManifests({ root, patterns: ["m/*.yaml"], sources: "stat", cache: { path, version } });
+    loadManifests({ root, patterns: ["m/*.yaml"], sources: "stat", cache: { path, version: () => version } });
   const first = await load();
   return { root, path, load, first };
 }
@@ -28,87 +27,101 @@ async function loaded() {
 const formatsOf = (loaded: Awaited<ReturnType<typeof loadManifests>>) =>
   complete(loaded).desired.drafts.map(({ attachments }) => attachments[0]?.attributes.file_format);
 
-/** Has the cache say something else of a manifest, as nobody but its owner can. */
-async function forge(path: string, file: string, change: (encoded: string) => string): Promise<void> {
-  const pages = new Map(await readPageCache(path, "1"));
-  const page = pages.get(file);
-  if (page === undefined) throw new Error(`no page of ${file}`);
-  const encoded = Buffer.from(change(Buffer.from(page.encoded).toString()));
-  await writePageCache(path, "1", pages.set(file, { ...page, encoded }));
+/** Rewrites the entries of a cache as its owner could, so that a test sees which results come from the cache. */
+async function forge(path: string, from: string, to: string): Promise<void> {
+  const cache = { path, version: () => "1" };
+  const entries = await readParseCache(cache, undefined);
+  expect(entries.size).toBe(count);
+  const files = [...entries].map(([digest, parsed]) => ({
+    digest,
+    parsed: JSON.parse(JSON.stringify(parsed).replaceAll(from, to)),
+  }));
+  await writeParseCache(cache, files, undefined);
 }
 
-test("what is as it was comes from the run before, what changed from the file", async () => {
+test("uses the cache for unchanged manifests and parses changed ones", async () => {
   const { root, path, load, first } = await loaded();
   expect(await load()).toEqual(first);
-  const forged = (encoded: string) => encoded.replace('"fbx"', '"kept"');
-  await forge(path, "m/7.yaml", forged);
-  await forge(path, "m/8.yaml", forged);
-  writeFileSync(join(root, "m/8.yaml"), manifest(9, "obj"));
-  expect(new Set(formatsOf(await load()))).toEqual(new Set(["fbx", "kept", "obj"]));
+  await forge(path, '"fbx"', '"cached"');
+  expect(new Set(formatsOf(await load()))).toEqual(new Set(["cached"]));
+  writeFileSync(join(root, "m/8.yaml"), manifest(8, "obj"));
+  const formats = formatsOf(await load());
+  expect(formats.filter((format) => format === "obj")).toHaveLength(1);
+  expect(formats.filter((format) => format === "cached")).toHaveLength(count - 1);
+});
+
+test("parses a manifest whose content changed but not its size and modification time", async () => {
+  const { root, path, load } = await loaded();
+  await forge(path, '"fbx"', '"cached"');
+  const file = join(root, "m/8.yaml");
+  const { atime, mtime } = statSync(file);
+  writeFileSync(file, manifest(8, "obj"));
+  utimesSync(file, atime, mtime);
   expect(formatsOf(await load()).filter((format) => format === "obj")).toHaveLength(1);
 });
 
-test("another version's pages are not used", async () => {
+test("uses no entry of a manifest with the same content at another path", async () => {
+  const { root, load } = await loaded();
+  writeFileSync(join(root, "m/other.yaml"), manifest(8, "fbx"));
+  const { diagnostics } = await load();
+  expect(diagnostics).toMatchObject([{ code: "duplicate-draft", place: { file: "m/other.yaml" } }]);
+});
+
+test("does not use the cache of another version", async () => {
   const { path, load, first } = await loaded();
-  await forge(path, "m/7.yaml", (encoded) => encoded.replace('"fbx"', '"kept"'));
+  await forge(path, '"fbx"', '"cached"');
   expect(await load("2")).toEqual(first);
 });
 
-test("a page that is none is read after all", async () => {
+test.runIf(process.getuid?.() === 0)("does not use the cache of another user", async () => {
   const { path, load, first } = await loaded();
-  for (const encoded of [
-    "",
-    "7",
-    "[]",
-    "[[[[1]]]]",
-    "[[],[],[],[]]",
-    '[[],[[["1",true,1,1,1,0,0],[],[],[]]],[],[],[]]',
-    "[[],[[[1,true,1,1,1,0,0],[],[[1,1,0,null,null,null,null,null]],[]]],[],[],[]]",
-  ]) {
-    await forge(path, "m/7.yaml", () => encoded);
-    expect(await load(), encoded).toEqual(first);
-  }
+  await forge(path, '"fbx"', '"cached"');
+  chownSync(path, 12_345, 12_345);
+  expect(await load()).toEqual(first);
 });
 
-test("a cache that is cut off or has a wrong byte anywhere holds nothing", async () => {
-  const path = join(workspace({}), "pages");
-  const pages = new Map([
-    ["m/a.yaml", { digest: digestOf("a"), encoded: Buffer.from("[[],[],[],[]]") }],
-    ["m/tab\t\n.yaml", { digest: digestOf("b"), encoded: Buffer.from('[[],[],[],["é"]]') }],
-  ]);
-  await writePageCache(path, "1", pages);
-  expect(await readPageCache(path, "1")).toEqual(pages);
-  const whole = readFileSync(path);
+test("reads a cache that is truncated or has a wrong byte anywhere as empty", async () => {
+  const cache = { path: join(workspace({}), "cache"), version: () => "1" };
+  const parsed = { drafts: [], duplicates: [], layouts: [], otherSources: [], diagnostics: [] };
+  const files = [
+    { digest: "a", parsed },
+    { digest: "b", parsed: { ...parsed, otherSources: [{ path: "é\n", span: [1, 2] as const }] } },
+    { parsed },
+  ];
+  await writeParseCache(cache, files, undefined);
+  const expected = new Map(files.slice(0, 2).map(({ digest = "", parsed }) => [digest, parsed]));
+  expect(await readParseCache(cache, undefined)).toEqual(expected);
+  const whole = readFileSync(cache.path);
   for (let at = 0; at < whole.length; at += 1) {
-    writeFileSync(path, whole.subarray(0, at));
-    expect(await readPageCache(path, "1")).toEqual(new Map());
+    writeFileSync(cache.path, whole.subarray(0, at));
+    expect((await readParseCache(cache, undefined)).size).toBe(0);
     const wrong = Buffer.from(whole);
     wrong[at] = (wrong[at] ?? 0) ^ 1;
-    writeFileSync(path, wrong);
-    expect(await readPageCache(path, "1")).toEqual(new Map());
+    writeFileSync(cache.path, wrong);
+    expect((await readParseCache(cache, undefined)).size).toBe(0);
   }
 });
 
-test("runs at the same time leave a whole cache, which is for its owner alone", async () => {
-  const path = join(workspace({}), "pages");
-  const caches = Array.from({ length: 8 }, (_none, at) => {
-    return new Map([["m/a.yaml", { digest: String(at), encoded: Buffer.alloc(100_000, "x") }]]);
-  });
-  await Promise.all(caches.map((pages) => writePageCache(path, "1", pages)));
-  expect(caches).toContainEqual(await readPageCache(path, "1"));
-  expect(statSync(path).mode & 0o777).toBe(0o600);
+test("leaves a complete cache after several writers, readable by its owner only", async () => {
+  const cache = { path: join(workspace({}), "cache"), version: () => "1" };
+  const parsed = { drafts: [], duplicates: [], layouts: [], otherSources: [], diagnostics: [] };
+  const digests = Array.from({ length: 8 }, (_none, at) => String(at).repeat(100_000));
+  await Promise.all(digests.map((digest) => writeParseCache(cache, [{ digest, parsed }], undefined)));
+  const [digest] = (await readParseCache(cache, undefined)).keys();
+  expect(digests).toContain(digest);
+  expect(statSync(cache.path).mode & 0o777).toBe(0o600);
 });
 
-test("a cache that cannot be written changes nothing", async () => {
+test("loads manifests although the cache cannot be written", async () => {
   const root = workspace(many);
-  const cache = { path: join(root, "m/1.yaml/pages"), version: "1" };
+  const cache = { path: join(root, "m/1.yaml/cache"), version: () => "1" };
   const loading = loadManifests({ root, patterns: ["m/*.yaml"], sources: "stat", cache });
-  expect(complete(await loading).desired.drafts).toHaveLength(200);
+  expect(complete(await loading).desired.drafts).toHaveLength(count);
 });
 
-test("few manifests leave no cache", async () => {
+test("writes no cache for few manifests", async () => {
   const root = workspace({ "m/a.yaml": manifest(1, "fbx") });
-  const path = join(root, "pages");
-  await loadManifests({ root, patterns: ["m/*.yaml"], sources: "stat", cache: { path, version: "1" } });
-  expect(() => statSync(path)).toThrow("ENOENT");
+  const cache = { path: join(root, "cache"), version: () => "1" };
+  await loadManifests({ root, patterns: ["m/*.yaml"], sources: "stat", cache });
+  expect(() => statSync(cache.path)).toThrow("ENOENT");
 });

@@ -1,85 +1,62 @@
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { pathToFileURL } from "node:url";
+import { expect, test } from "vitest";
 import { loadManifests } from "../../../src/manifest/load-manifests.ts";
 import { complete } from "../../support/complete.ts";
-import { scriptOf, workspace } from "./support.ts";
+import { workspace } from "./support.ts";
 
-const manifest = (draft: number) => `draft: ${draft}\nproduct_files:\n  - file_id: ${draft}\n`;
-const numbers = (count: number) => Array.from({ length: count }, (_none, at) => at + 1);
+const count = 900;
+const numbers = Array.from({ length: count }, (_none, at) => at + 1);
+const many = Object.fromEntries(
+  numbers.map((draft) => [`m/${draft}.yaml`, `draft: ${draft}\nproduct_files:\n  - file_id: ${draft}\n`]),
+);
 
-function workspaceOf(count: number): string {
-  return workspace(Object.fromEntries(numbers(count).map((draft) => [`m/${draft}.yaml`, manifest(draft)])));
-}
-
-const patterns = ["m/*.yaml"];
-
-async function draftsOf(loaded: ReturnType<typeof loadManifests>): Promise<readonly number[]> {
-  const { desired, diagnostics } = complete(await loaded);
+/** Draft ids of 900 manifests, parsed with workers that run the script. */
+async function draftIds(script: string, signal?: AbortSignal): Promise<readonly number[]> {
+  const workers = {
+    script: pathToFileURL(join(workspace({ "worker.mjs": script }), "worker.mjs")),
+    count: 3,
+  };
+  const root = workspace(many);
+  const options = {
+    root,
+    patterns: ["m/*.yaml"],
+    sources: "stat",
+    workers,
+    ...(signal && { signal }),
+  } as const;
+  const { desired, diagnostics } = complete(await loadManifests(options));
   expect(diagnostics).toEqual([]);
   return desired.drafts.map(({ draftId }) => draftId).sort((a, b) => a - b);
 }
 
-const failures = [
-  ["ends at once", ""],
-  ["fails at once", "throw new Error('broken')"],
-  ["ends the process's part", "process.exit(3)"],
+test("uses the results of the workers", async () => {
+  const forged = `export default ({ files }) => files.map((file) => {
+    const draft = { draftId: 10_000 + Number(file.slice(2, -5)), protect: false, managed: [], position: 1, span: [0, 0] };
+    const drafts = [{ ...draft, attachments: [] }];
+    return { digest: file, parsed: { drafts, duplicates: [], layouts: [], otherSources: [], diagnostics: [] } };
+  });`;
+  expect(await draftIds(forged)).toEqual(numbers.map((draft) => 10_000 + draft));
+});
+
+test.each([
+  ["throws at its start", "throw new Error('broken');"],
   ["is no script", "this is none"],
-  [
-    "fails at its first order",
-    "(await import('node:worker_threads')).parentPort.on('message', () => { throw 1 })",
-  ],
-  [
-    "never answers, and ends",
-    "(await import('node:worker_threads')).parentPort.once('message', () => process.exit(0))",
-  ],
-];
-
-test.each(failures)("what a thread leaves that %s is done by the others", async (_name, script) => {
-  const threads = { script: scriptOf(script), count: 3 };
-  const loaded = loadManifests({ root: workspaceOf(900), patterns, sources: "stat", threads });
-  expect(await draftsOf(loaded)).toEqual(numbers(900));
+  ["has no task", ""],
+  ["fails at its first task", "export default () => { throw new Error('broken'); };"],
+])("parses every manifest itself when a worker %s", async (_name, script) => {
+  expect(await draftIds(script)).toEqual(numbers);
 });
 
-test("where no thread can be started, the main one does all", async () => {
-  const threads = { script: new URL("http://localhost/worker.js"), count: 3 };
-  const loaded = loadManifests({ root: workspaceOf(900), patterns, sources: "stat", threads });
-  expect(await draftsOf(loaded)).toEqual(numbers(900));
+const silent = "export default () => new Promise(() => {});";
+const reason = new Error("enough");
+
+test("does not wait for workers after an interrupt", async () => {
+  const interrupt = new AbortController();
+  setTimeout(() => interrupt.abort(reason), 500);
+  await expect(draftIds(silent, interrupt.signal)).rejects.toBe(reason);
 });
 
-describe("of many manifests that were kept", () => {
-  const count = 2_600;
-
-  /** A workspace that was loaded once, of which one manifest is another since. */
-  async function changedSince() {
-    const root = workspaceOf(count);
-    const cache = { path: join(workspace({}), "pages"), version: "1" };
-    await loadManifests({ root, patterns, sources: "stat", cache });
-    writeFileSync(join(root, "m/10.yaml"), manifest(9_010));
-    return { root, patterns, sources: "stat", cache } as const;
-  }
-  const expected = [...numbers(count).filter((draft) => draft !== 10), 9_010];
-
-  test.each(failures)(
-    "those that a thread leaves that %s are compared by the others",
-    async (_name, script) => {
-      const threads = { script: scriptOf(script), count: 3 };
-      expect(await draftsOf(loadManifests({ ...(await changedSince()), threads }))).toEqual(expected);
-    },
-  );
-
-  test.each([
-    [true, numbers(count)],
-    [false, expected],
-  ])("a thread's word that they are as they were is %s, and taken for it", async (isAsKept, drafts) => {
-    // The first ones are the thread's, that which changed among them.
-    const script = scriptOf(`
-      const { parentPort } = await import("node:worker_threads");
-      parentPort.on("message", ({ type, files }) => {
-        if (type === "compare") parentPort.postMessage(files.map(() => ${isAsKept}));
-        else throw new Error("the others are left to the main one");
-      });`);
-    const threads = { script, count: 1 };
-    expect(await draftsOf(loadManifests({ ...(await changedSince()), threads }))).toEqual(drafts);
-  });
+test("starts no workers after an interrupt", async () => {
+  await expect(draftIds(silent, AbortSignal.abort(reason))).rejects.toBe(reason);
 });

@@ -18,11 +18,6 @@ export function workspace(files: Readonly<Record<string, string | Uint8Array>>):
   return root;
 }
 
-/** A script that a thread may be started with in place of the compiled one. */
-export function scriptOf(text: string): URL {
-  return new URL(`data:text/javascript,${encodeURIComponent(text)}`);
-}
-
 /** Loads every YAML file of a workspace that is made of the given files. */
 export function load(
   files: Readonly<Record<string, string | Uint8Array>>,
