@@ -1,15 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
 
-// Without a top-level await, so that it can be CommonJS, which Node starts faster.
-let hasEnded = false;
-process.once("exit", (code) => {
-  // As Node ends a module whose await is never settled: what waits for nothing has not done what it was asked to do.
-  if (!hasEnded && code === 0) process.exitCode = 13;
-});
-void start(process.argv.slice(2)).then(() => {
-  hasEnded = true;
-});
+await start(process.argv.slice(2));
 
 async function start(args: readonly string[]): Promise<void> {
   const version = readVersion();

@@ -66,11 +66,12 @@ test("a program with other rules and the same modification times does not use wh
   cpSync(join(repository, "dist"), join(program, "dist"), { recursive: true, preserveTimestamps: true });
   cpSync(join(repository, "package.json"), join(program, "package.json"));
   symlinkSync(join(repository, "node_modules"), join(program, "node_modules"));
-  for (const file of ["dist/chunks/core.cjs", "dist/manifest/parse-worker.cjs"]) {
-    const path = join(program, file);
+  const chunks = readdirSync(join(program, "dist/chunks")).map((name) => join(program, "dist/chunks", name));
+  const rules = chunks.filter((path) => readFileSync(path, "utf8").includes("is not known "));
+  expect(rules).not.toEqual([]);
+  for (const path of rules) {
     const { atime, mtime } = statSync(path);
     const text = readFileSync(path, "utf8");
-    expect(text).toContain("is not known ");
     writeFileSync(path, text.replaceAll("is not known ", "is no known one "));
     utimesSync(path, atime, mtime);
   }

@@ -47,7 +47,7 @@ async function build(env) {
       filter: (path) => !path.includes("manifests/.draftsync"),
     });
   symlinkSync(join(repository, "node_modules"), join(clone, "node_modules"));
-  await run("node", [join(clone, "dist/cli/demo.mjs")], { cwd: clone, env });
+  await run("node", [join(clone, "dist/cli/demo.js")], { cwd: clone, env });
   rmSync(clone, { recursive: true });
 }
 

@@ -5,6 +5,9 @@ import { repository } from "./source-files.ts";
 /** Bundles the sources, so that the tests run the binary as it is now and not as it was. */
 export function setup(): void {
   once("build", () => {
-    execFileSync(process.execPath, [`${repository}src/bundle.js`], { cwd: repository, stdio: "inherit" });
+    execFileSync(`${repository}node_modules/.bin/rolldown`, ["--config"], {
+      cwd: repository,
+      stdio: ["ignore", "ignore", "inherit"],
+    });
   });
 }

@@ -21,7 +21,7 @@ export function parseCacheOptions(
 ): Pick<ParseManifestsOptions, "workers" | "cache"> {
   if (import.meta.url.endsWith(".ts")) return {};
   const workers = {
-    script: new URL("dist/manifest/parse-worker.cjs", packageFolder),
+    script: new URL("dist/manifest/parse-worker.js", packageFolder),
     count: Math.min(availableParallelism(), maxThreads),
   };
   const folder = cacheFolder(env);
@@ -39,7 +39,7 @@ function programVersion(): string {
   const hash = createHash("sha256").update(readFileSync(new URL("package.json", packageFolder)));
   const folder = fileURLToPath(new URL("dist/", packageFolder));
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
-  for (const file of files.filter((file) => /\.c?js$/.test(file)).sort()) {
+  for (const file of files.filter((file) => /\.js$/.test(file)).sort()) {
     hash.update(`${file}\n`).update(readFileSync(join(folder, file)));
   }
   return hash.digest("base64url");

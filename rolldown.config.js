@@ -1,0 +1,63 @@
+// Bundles the program into dist/, next to the declarations that tsc writes there. Part of `npm run build`.
+import { cpSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "rolldown";
+
+/** Small dependencies that most commands load: as separate modules they would take Node longer than a whole plan. */
+const bundled = /^(commander|diff|kysely|p-limit|fast-string-(truncated-)?width|tinyglobby|yaml|zod)(\/|$)/;
+const isOurs = (importer) => importer === undefined || !importer.includes("/node_modules/");
+
+const entries = ["index", "cli/main", "cli/demo", "sandbox/server", "manifest/parse-worker"];
+
+/** Adds the licenses of the bundled packages, which require a copy of themselves. */
+const licenses = {
+  name: "licenses",
+  generateBundle(_options, bundle) {
+    const modules = Object.values(bundle).flatMap((chunk) => Object.keys(chunk.modules ?? {}));
+    const folders = new Set(
+      modules.flatMap((path) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []),
+    );
+    const source = [...folders]
+      .sort()
+      .map(licenseOf)
+      .join(`\n${"-".repeat(80)}\n\n`);
+    this.emitFile({ type: "asset", fileName: "THIRD-PARTY-LICENSES.txt", source });
+  },
+};
+
+function licenseOf(folder) {
+  const { name, version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+  if (file === undefined) throw new Error(`${folder} has no license file`);
+  return `${name} ${version}\n\n${readFileSync(join(folder, file), "utf8").trim()}\n`;
+}
+
+/** The script and the style of the HTML pages are inlined as they are, so that their digests are known. */
+const pageFiles = {
+  name: "page-files",
+  writeBundle() {
+    for (const name of ["page.js", "page.css"]) cpSync(`src/page/${name}`, `dist/page/${name}`);
+  },
+};
+
+export default defineConfig({
+  input: Object.fromEntries(entries.map((entry) => [entry, `src/${entry}.ts`])),
+  external: (id, importer) => isOurs(importer) && !/^[./]/.test(id) && !bundled.test(id),
+  platform: "node",
+  logLevel: "warn",
+  tsconfig: "src/tsconfig.json",
+  // The same parser for any platform; the one for Node reads the environment at every token.
+  resolve: { alias: { yaml: fileURLToPath(new URL("../browser/index.js", import.meta.resolve("yaml"))) } },
+  // A command imports what it needs lazily, also where another one has it loaded already.
+  checks: { ineffectiveDynamicImport: false },
+  plugins: [licenses, pageFiles],
+  output: {
+    dir: "dist",
+    format: "esm",
+    entryFileNames: "[name].js",
+    // One folder below dist, like the folders of src: paths to the package's other files are the same.
+    chunkFileNames: "chunks/[name].js",
+    minify: { compress: true, mangle: false, codegen: true },
+  },
+});
