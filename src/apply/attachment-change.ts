@@ -65,7 +65,7 @@ export async function settleDoubt(
 ): Promise<ChangeEnd> {
   const target = targetOf(change, requireFileId(after));
   const attributes = pickAttributes(target.kind, after);
-  const { operation_id: operationId, kind, detail: message } = change.before;
+  const { operation_id: operationId, kind, status, detail: message } = change.before;
   return settleAttachment(context, {
     address: change.address,
     target,
@@ -80,7 +80,15 @@ export async function settleDoubt(
       outcome: "unknown",
       operationId,
       attempts: 0,
-      failure: { code: "still-in-doubt", message, hint: stillInDoubtHint, errors: [], stops: "operation" },
+      failure: {
+        code: "still-in-doubt",
+        message,
+        hint: stillInDoubtHint,
+        // A refused detach or update says nothing of an earlier attachment.
+        ...(status === undefined || kind !== "attach" ? {} : { status }),
+        errors: [],
+        stops: "operation",
+      },
     },
     lostAt: context.startedAt,
     signal,

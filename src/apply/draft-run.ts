@@ -40,6 +40,8 @@ interface Item {
   readonly stages: readonly Stage[];
   /** Once its upload has ended. */
   fileId?: number;
+  /** Its file turned out to be attached before. */
+  wasAttached?: true;
   /** Where files are recorded, since then. */
   recorded?: ReadonlyMap<string, string>;
 }
@@ -108,7 +110,7 @@ function publishedBefore({ address }: Change, file: string): ChangeEnd {
     failure: {
       code: "maybe-published",
       message: `${file} was attached before this ledger recorded it, so the draft may be published as well`,
-      hint: `If it is not, run apply again. If it is: draftsync resolve ${address} --product-id ID`,
+      hint: `If it is published: draftsync resolve ${address} --product-id ID. If it is not: draftsync resolve ${address} --not-done`,
       errors: [],
       stops: "operation",
     },
@@ -131,9 +133,13 @@ async function runItem(tools: DraftTools, { item, stage, progress, halt }: ItemW
   const end = await tools.guarded(() => applyChange(tools, step));
   if (end.outcome === "done") {
     if (end.fileId !== undefined) attached.add(fileName(change, end.fileId));
-    if (end.wasAttached) progress.attachedBefore ??= change.address;
+    if (end.wasAttached) {
+      item.wasAttached = true;
+      progress.attachedBefore ??= change.address;
+    }
     if (end.productId !== undefined) progress.productId = end.productId;
     if (item.stages.at(-1) !== stage) return;
+    return tracker.end(change, { ...end, ...(item.wasAttached ? { wasAttached: true } : {}) });
   } else if (isHeld(end, context.budget)) progress.isDeferred = true;
   else {
     progress.failedAt ??= change.address;

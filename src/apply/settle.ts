@@ -35,6 +35,9 @@ export interface UnsettledAttachment {
   readonly budget?: OperationBudget | undefined;
 }
 
+/** `wasAttached`: a 2xx to the PATCH is evidence that the file was attached before this ledger. */
+type RefusedAttachment = UnsettledAttachment & { readonly wasAttached: boolean };
+
 /** Requests to attach one file, the first one included (RELIABILITY P9). */
 const maxPosts = 3;
 
@@ -74,16 +77,13 @@ export async function settleAttachment(
   if (!mayBeAttached(doubt.first)) return doubt.first;
   let open = doubt;
   // Only while no call of ours was lost: one that was may have attached the file.
-  let isOurs = doubt.lostAt !== undefined;
+  let isOurs = doubt.lostAt !== undefined && !isRefusedAsAttached(doubt.first);
   for (let posts = 1; posts <= maxPosts; posts += 1) {
     const last = open.first;
-    const found = await findAttachment(context, open);
-    if (found === "attached") {
-      const { fileId } = doubt.target;
-      isOurs ||= !isRefusedAsAttached(last);
-      return { outcome: "done", fileId, ...(isOurs ? {} : { wasAttached: true }) };
-    }
-    isOurs ||= last.outcome === "unknown" && !isConflict(last);
+    const wasAttached = !isOurs && isRefusedAsAttached(last);
+    const found = await findAttachment(context, { ...open, wasAttached });
+    if (found === "attached") return attachedEnd(doubt.target, wasAttached);
+    isOurs ||= last.outcome === "unknown" && !isRefusedAsAttached(last);
     if (found === "unclear") return last;
     if (isConflict(last)) return refuse(context, last);
     const lost = last.outcome === "unknown";
@@ -97,13 +97,17 @@ export async function settleAttachment(
   return open.first;
 }
 
+function attachedEnd({ fileId }: FileTarget, wasAttached: boolean): ChangeEnd {
+  return { outcome: "done", fileId, ...(wasAttached ? { wasAttached } : {}) };
+}
+
 /**
  * A call that was lost may still arrive, so it takes two looks with time between them to say that it will not. A conflict
  * is mostly just what it says; so the first look at it is at once.
  */
 async function findAttachment(
   context: SettleContext,
-  doubt: UnsettledAttachment,
+  doubt: RefusedAttachment,
 ): Promise<"attached" | "not-attached" | "unclear"> {
   const { first, signal, budget } = doubt;
   const { clock } = context;
@@ -164,8 +168,8 @@ function isConflict({ failure }: UnsettledAttachment["first"]): boolean {
 }
 
 /** A 409 or 422: the file was attached before, unless the refusal has another cause. */
-function isRefusedAsAttached(end: UnsettledAttachment["first"]): boolean {
-  return isConflict(end) || end.failure.code === "invalid";
+function isRefusedAsAttached({ failure }: UnsettledAttachment["first"]): boolean {
+  return failure.status === 409 || failure.status === 422;
 }
 
 function isRateLimited({ failure }: UnsettledAttachment["first"]): boolean {
@@ -178,8 +182,11 @@ async function refuse(context: SettleContext, conflict: UnsettledAttachment["fir
   return { ...conflict, outcome: "rejected", failure: { ...conflict.failure, hint } };
 }
 
-function confirm(context: SettleContext, doubt: UnsettledAttachment): Promise<Answer> {
-  const { target, attributes, effect, first, signal, budget } = doubt;
+function confirm(context: SettleContext, doubt: RefusedAttachment): Promise<Answer> {
+  const { target, attributes, effect, first, signal, budget, wasAttached } = doubt;
+  const { draftId } = target;
+  const evidence = (): LedgerEffect[] =>
+    wasAttached ? [{ type: "maybe_published", draftId, at: context.clock.now() }] : [];
   return runOperation(context, {
     address: doubt.address,
     budget,
@@ -189,7 +196,11 @@ function confirm(context: SettleContext, doubt: UnsettledAttachment): Promise<An
     call: (options) => context.service.update(target, attributes, options),
     effects: (answer) =>
       answer.outcome === "done"
-        ? [effect("patch", answer.value), ...settled(first, doubt.kind === "detach" ? "not_sent" : "done")]
+        ? [
+            effect("patch", answer.value),
+            ...settled(first, doubt.kind === "detach" ? "not_sent" : "done"),
+            ...evidence(),
+          ]
         : [],
   });
 }

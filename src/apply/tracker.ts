@@ -123,6 +123,7 @@ function eventPart(end: ChangeEnd | Deferred) {
         outcome: end.outcome,
         ...(end.fileId === undefined ? {} : { file_id: end.fileId }),
         ...(end.productId === undefined ? {} : { product_id: end.productId }),
+        ...(end.wasAttached === undefined ? {} : { was_attached: end.wasAttached }),
       };
     case "skipped":
     case "deferred":

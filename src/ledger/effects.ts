@@ -25,10 +25,12 @@ export interface EffectContext {
  * | readdressed | its address, and its digest when one is given, are replaced | ledger-conflict |
  * | detached | is dropped, and what is known of refreshes at it | nothing |
  * | duplicate_forgotten | is dropped | nothing |
- * | published, duplicated | ledger-conflict: it cannot have been made twice | is recorded |
+ * | published, duplicated | ledger-conflict: it cannot have been made twice | is recorded; a publication settles `maybe_published` |
  * | product_confirmed | the provenance of its publications and duplicates is replaced | nothing |
  * | refreshed | the time is replaced | is recorded |
  * | protection | is set or lifted | is set, or nothing |
+ * | maybe_published | nothing: the first time counts | is recorded |
+ * | maybe_published_settled | is dropped | nothing |
  * | object_stored | the whole record is replaced | is recorded |
  * | object_forgotten | is dropped | nothing |
  * | upload_registered | the whole record is replaced; the stored object of its key is dropped | is recorded |
@@ -54,7 +56,7 @@ export async function applyEffect(
       return detach(queries, effect.target);
     case "published":
       await queries.insertInto("publications").values(publicationValues(effect)).execute();
-      return;
+      return settleMaybePublished(queries, effect.draftId);
     case "duplicated":
       await queries.insertInto("duplicates").values(duplicateValues(effect)).execute();
       return;
@@ -67,6 +69,10 @@ export async function applyEffect(
       return noteRefresh(queries, effect);
     case "protection":
       return protect(queries, effect);
+    case "maybe_published":
+      return noteMaybePublished(queries, effect);
+    case "maybe_published_settled":
+      return settleMaybePublished(queries, effect.draftId);
     case "object_stored":
       await forgetObject(queries, effect.uploadKey);
       await queries.insertInto("stored_objects").values(objectValues(effect)).execute();
@@ -199,6 +205,21 @@ async function protect(queries: LedgerQueries, { draftId, protect }: EffectOf<"p
     .values({ draft_id: draftId })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
+}
+
+async function noteMaybePublished(
+  queries: LedgerQueries,
+  { draftId, at }: EffectOf<"maybe_published">,
+): Promise<void> {
+  await queries
+    .insertInto("maybe_published_drafts")
+    .values({ draft_id: draftId, found_at: at })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+async function settleMaybePublished(queries: LedgerQueries, draftId: number): Promise<void> {
+  await queries.deleteFrom("maybe_published_drafts").where("draft_id", "=", draftId).execute();
 }
 
 async function forgetObject(queries: LedgerQueries, uploadKey: string): Promise<void> {

@@ -1,7 +1,7 @@
 import type { LedgerExport } from "./ledger-export.ts";
 
 /** Of the document that `state export` writes; rises when a reader of it would have to change. */
-export const exportVersion = 3;
+export const exportVersion = 4;
 
 /** Members whose names are other ones in the document. Version 1 had them as they are here. */
 const documentNames: Readonly<Record<string, string>> = {

@@ -125,6 +125,7 @@ function storedRows(rows: readonly Readonly<Record<string, unknown>>[], shape: R
 
 function recordedOf(row: StoredRow): RecordedOperation {
   const finishedAt = row.optionalInteger("finished_at");
+  const status = row.optionalInteger("status");
   const detail = row.optionalJson("failure", detailSchema)?.message;
   return {
     id: row.text("id"),
@@ -136,20 +137,19 @@ function recordedOf(row: StoredRow): RecordedOperation {
     intent: row.json("intent", intentSchema),
     startedAt: row.integer("started_at"),
     ...(finishedAt === undefined ? {} : { finishedAt }),
+    ...(status === undefined ? {} : { status }),
     ...(detail === undefined ? {} : { detail }),
   };
 }
 
 function operationOf(row: StoredRow): StoredOperation {
   const outcome = row.optionalOneOf("outcome", outcomes);
-  const status = row.optionalInteger("status");
   const attempts = row.optionalInteger("attempts");
   const failure = row.optionalJson("failure", failureSchema);
   const settled = settlementOf(row);
   return {
     ...recordedOf(row),
     ...(outcome === undefined ? {} : { outcome }),
-    ...(status === undefined ? {} : { status }),
     ...(attempts === undefined ? {} : { attempts }),
     ...(failure === undefined ? {} : { failure }),
     ...(settled === undefined ? {} : { settled }),

@@ -25,10 +25,15 @@ export async function importLedger(
     .set({ lineage, serial, service_origin, workspace, confirmed_at })
     .execute();
   exported.attachments.forEach(checkAddress);
-  const { protected_drafts, attachments, publications, duplicates } = exported;
+  const { protected_drafts, maybe_published, attachments, publications, duplicates } = exported;
   const { uploads, stored_objects, refreshes, runs, operations } = exported;
   await inParts(protected_drafts, (part) =>
     queries.insertInto("protected_drafts").values(part.map((draft_id) => ({ draft_id }))),
+  );
+  await inParts(maybe_published, (part) =>
+    queries
+      .insertInto("maybe_published_drafts")
+      .values(part.map(({ draftId, at }) => ({ draft_id: draftId, found_at: at }))),
   );
   await inParts(attachments, (part) => queries.insertInto("attachments").values(part.map(attachmentValues)));
   await inParts(publications, (part) =>

@@ -89,6 +89,7 @@ const effectSchema = lazily(
       }),
       z.strictObject({ type: z.literal("duplicate_forgotten"), name: z.string().normalize("NFC") }),
       z.strictObject({ type: z.literal("protection"), draftId: integer, protect: z.boolean() }),
+      z.strictObject({ type: z.literal("maybe_published"), draftId: integer, at: integer }),
       z.strictObject({
         type: z.literal("object_stored"),
         uploadKey: text,

@@ -22,6 +22,8 @@ export interface LedgerExport {
   /** When a person confirmed the ledger; null while it is new. */
   readonly confirmed_at: number | null;
   readonly protected_drafts: readonly number[];
+  /** Drafts that may have been published before the ledger, and when that was found. */
+  readonly maybe_published: readonly { readonly draftId: number; readonly at: number }[];
   readonly attachments: readonly RecordedAttachment[];
   readonly publications: readonly RecordedPublication[];
   readonly duplicates: readonly RecordedDuplicate[];
@@ -48,6 +50,7 @@ export function makeExport(
     workspace: recorded.workspace ?? null,
     confirmed_at: history.confirmedAt ?? null,
     protected_drafts: [...recorded.protectedDrafts],
+    maybe_published: [...recorded.maybePublished].map(([draftId, at]) => ({ draftId, at })),
     attachments: recorded.attachments,
     publications: recorded.publications,
     duplicates: recorded.duplicates,

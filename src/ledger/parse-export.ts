@@ -32,7 +32,7 @@ export function parseExport(text: string, name: string): LedgerExport {
   throw invalid(`${name} is damaged at ${path?.join(".")}: ${issue?.message}.`);
 }
 
-/** It had names in `camelCase`, no stored objects and no refreshes. Version 2 had no confirmation of the ledger. */
+/** It had names in `camelCase`, no stored objects and no refreshes. Version 2 had no confirmation of the ledger, version 3 no `maybe_published`. */
 const camelCaseVersion = 1;
 
 const text = z.string();
@@ -67,6 +67,7 @@ const exportSchema: z.ZodType<LedgerExport> = z.strictObject({
   workspace: text.nullable(),
   confirmed_at: integer.nullable().default(null),
   protected_drafts: z.array(integer),
+  maybe_published: z.array(z.strictObject({ draftId: integer, at: integer })).default([]),
   attachments: z.array(attachmentSchema()),
   publications: z.array(
     z.strictObject({

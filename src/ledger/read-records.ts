@@ -32,6 +32,16 @@ export class RecordReader {
     return ids.sort((a, b) => a - b);
   }
 
+  /** By id. */
+  async maybePublished(): Promise<[draftId: number, at: number][]> {
+    const columns = ["draft_id", "found_at"] as const;
+    const drafts = await this.#scan("maybe_published_drafts", 1, columns, (row): [number, number] => [
+      row.integer("draft_id"),
+      row.integer("found_at"),
+    ]);
+    return drafts.sort(([a], [b]) => a - b);
+  }
+
   /** By address. */
   async attachments(): Promise<RecordedAttachment[]> {
     const columns = [

@@ -24,6 +24,12 @@ export interface ProtectedDraftsTable {
   draft_id: number;
 }
 
+/** Drafts that may have been published before the ledger. */
+export interface MaybePublishedDraftsTable {
+  draft_id: number;
+  found_at: number;
+}
+
 /** Files that are attached. Key: draft, kind and file. `attributes` is a JSON object. */
 export interface AttachmentsTable {
   draft_id: number;
@@ -173,6 +179,7 @@ export interface LedgerTables {
   meta: MetaTable;
   schema_migrations: MigrationsTable;
   protected_drafts: ProtectedDraftsTable;
+  maybe_published_drafts: MaybePublishedDraftsTable;
   attachments: AttachmentsTable;
   publications: PublicationsTable;
   duplicates: DuplicatesTable;

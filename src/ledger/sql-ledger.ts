@@ -268,6 +268,7 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
       ...ownerOf(meta),
       isConfirmed: meta.optionalInteger("confirmed_at") !== undefined,
       protectedDrafts: new Set(await reader.protectedDrafts()),
+      maybePublished: new Map(await reader.maybePublished()),
       attachments: await reader.attachments(),
       publications: await reader.publications(),
       duplicates: await reader.duplicates(),

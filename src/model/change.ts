@@ -129,6 +129,8 @@ export interface InDoubtState {
   readonly method: string;
   readonly path: string;
   readonly since: string;
+  /** Of the response that did not settle it. */
+  readonly status?: number;
   readonly detail: string;
 }
 

@@ -77,6 +77,8 @@ export type Event =
       readonly ms: number;
       readonly file_id?: number;
       readonly product_id?: number;
+      /** The file was attached before this ledger, so its draft may be published as well. */
+      readonly was_attached?: true;
       readonly failure?: CallFailure;
       /** For `skipped`: the address of what it waited for, or what stopped the run. For `deferred`: the limit. */
       readonly because?: string;

@@ -209,6 +209,10 @@ export type LedgerEffect =
   /** A thing was looked at and not confirmed, so that others come first the next time. */
   | { readonly type: "refreshed"; readonly resource: string; readonly at: number }
   | { readonly type: "protection"; readonly draftId: number; readonly protect: boolean }
+  /** A file of the draft was attached before this ledger recorded it, so the draft may be published as well. */
+  | { readonly type: "maybe_published"; readonly draftId: number; readonly at: number }
+  /** A person has checked that it is not published; a publication that is recorded settles it, too. */
+  | { readonly type: "maybe_published_settled"; readonly draftId: number }
   /** Also forgets that an object of this key waits to be registered. */
   | {
       readonly type: "upload_registered";

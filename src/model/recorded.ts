@@ -42,6 +42,8 @@ export interface Recorded {
   readonly isConfirmed: boolean;
   /** Ids of drafts of which nothing may be deleted. */
   readonly protectedDrafts: ReadonlySet<number>;
+  /** Drafts that were in use before this ledger, by id: a file of theirs turned out to be attached (epoch milliseconds). */
+  readonly maybePublished: ReadonlyMap<number, number>;
   readonly attachments: readonly RecordedAttachment[];
   readonly publications: readonly RecordedPublication[];
   readonly duplicates: readonly RecordedDuplicate[];
@@ -72,6 +74,7 @@ export const emptyRecorded: Recorded = {
   serial: 0,
   isConfirmed: false,
   protectedDrafts: new Set(),
+  maybePublished: new Map(),
   attachments: [],
   publications: [],
   duplicates: [],
@@ -179,6 +182,8 @@ export interface RecordedOperation {
   readonly startedAt: number;
   /** Absent after a crash between intent and outcome. */
   readonly finishedAt?: number;
+  /** The HTTP status of a response that did not settle the outcome. */
+  readonly status?: number;
   /** Why the outcome is unknown, in words. */
   readonly detail?: string;
 }

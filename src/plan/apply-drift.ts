@@ -31,5 +31,9 @@ export function applyDrift(recorded: Recorded, drift: readonly Drift[]): Recorde
       ? { ...attachment, address: fileResource(attachment), replaced: true as const }
       : attachment,
   );
-  return { ...recorded, attachments: [...others, ...found.values()] };
+  const maybePublished = new Map(recorded.maybePublished);
+  for (const { draftId, provenance } of found.values()) {
+    if (!maybePublished.has(draftId)) maybePublished.set(draftId, provenance.at);
+  }
+  return { ...recorded, attachments: [...others, ...found.values()], maybePublished };
 }

@@ -18,6 +18,7 @@ import { mergeDifferences } from "./differences.ts";
 import type { CallProfile, Rate } from "./estimate.ts";
 import { estimateCost, uploadsPerRead } from "./estimate.ts";
 import { addObservations, markDrift } from "./mark-drift.ts";
+import { maybePublishedWarnings } from "./maybe-published.ts";
 import { isNewLedger } from "./new-ledger.ts";
 import { basesOf } from "./recorded-digest.ts";
 import { excludeUnprotected } from "./safety.ts";
@@ -75,7 +76,11 @@ export function buildPlan(input: PlanInput): Plan {
     removed_drafts: removedDrafts(changes, desired),
     unmanaged: countByList(chosen.unmanaged ?? []),
     changes,
-    diagnostics: sortDiagnostics([...(input.diagnostics ?? []), ...chosen.diagnostics]),
+    diagnostics: sortDiagnostics([
+      ...(input.diagnostics ?? []),
+      ...chosen.diagnostics,
+      ...maybePublishedWarnings(changes, known),
+    ]),
   } as const;
   const { format_version, ...others } = rest;
   return { format_version, plan_id: digestOf(rest), ...others };

@@ -48,6 +48,7 @@ export function inDoubtChange(
       method: operation.method,
       path: operation.path,
       since: isoTime(operation.startedAt),
+      ...(operation.status === undefined ? {} : { status: operation.status }),
       detail: operation.detail ?? "the process ended before the answer was recorded",
     },
     after,

@@ -1,7 +1,10 @@
+import type { Change } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan } from "../model/plan.ts";
 import type { Recorded } from "../model/recorded.ts";
-import { countActions, type NarrowedPlan, narrowPlan } from "./policy.ts";
+import { applyDrift } from "./apply-drift.ts";
+import { isMaybePublished, maybePublishedWarnings } from "./maybe-published.ts";
+import { countActions, excludeDependents, type NarrowedPlan, narrowPlan } from "./policy.ts";
 
 /** The origin of the embedded sandbox, which has no earlier life: its data is next to the ledger. */
 const embedded = "sandbox";
@@ -11,21 +14,43 @@ export function isNewLedger({ isConfirmed }: Pick<Recorded, "isConfirmed">, serv
   return !isConfirmed && serviceOrigin !== embedded;
 }
 
+/** A plan without the changes that may exist already, and the warnings that say why. */
+export interface SafePlan extends NarrowedPlan {
+  /** One for a new ledger, and one for each draft that may be published. */
+  readonly warnings: readonly Diagnostic[];
+}
+
 /**
- * Leaves publishes and duplicates out of a plan while its ledger is new: it may not know of those made before it. Pure. A
- * warning says how many, and how to include them.
+ * Leaves out of a plan what this ledger may not know of: publishes and duplicates while it is new, and always the publish of
+ * a draft that was in use before it. Pure.
  */
-export function excludeIrreversible(plan: Plan): NarrowedPlan {
-  const excluded = plan.changes.filter(({ action }) => action === "publish" || action === "duplicate");
-  if (excluded.length === 0) return { plan, excluded: {} };
+export function excludeIrreversible(
+  plan: Plan,
+  recorded: Recorded,
+  { isNew }: { readonly isNew: boolean },
+): SafePlan {
+  const known = applyDrift(recorded, plan.drift ?? []);
+  const maybePublished = plan.changes.filter((change) => isMaybePublished(change, known));
+  const excluded = isNew
+    ? plan.changes.filter(({ action }) => action === "publish" || action === "duplicate")
+    : [...maybePublished, ...excludeDependents(plan.changes, new Set(maybePublished))];
+  if (excluded.length === 0) return { plan, excluded: {}, warnings: [] };
+  const newLedger = isNew ? [newLedgerWarning(excluded)] : [];
+  const leaving = new Set(excluded);
+  const kept = plan.changes.filter((change) => !leaving.has(change));
+  return {
+    plan: narrowPlan(plan, kept, newLedger),
+    excluded: countActions(excluded),
+    warnings: [...newLedger, ...maybePublishedWarnings(plan.changes, known)],
+  };
+}
+
+function newLedgerWarning(excluded: readonly Change[]): Diagnostic {
   const [first] = excluded;
-  const warning: Diagnostic = {
+  return {
     severity: "warning",
     code: "new-ledger",
     message: `the ledger is new: ${excluded.length === 1 ? "1 change that cannot be undone is" : `${excluded.length} changes that cannot be undone are`} left out`,
     hint: `If nothing was published before: draftsync apply --new-ledger. If something was: draftsync resolve ${first?.address} --product-id ID, or set \`state\` to the ledger that recorded it.`,
   };
-  const leaving = new Set(excluded);
-  const kept = plan.changes.filter((change) => !leaving.has(change));
-  return { plan: narrowPlan(plan, kept, [warning]), excluded: countActions(excluded) };
 }

@@ -84,6 +84,7 @@ const change = z.union([
       method: text,
       path: text,
       since: text,
+      status: z.int().exactOptional(),
       detail: text,
     }),
     attachmentState.nullable(),

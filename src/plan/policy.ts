@@ -109,7 +109,10 @@ function neededFor(change: Change): PolicyAction | undefined {
  * Changes that depend on refused ones (model/stage.ts): a draft detaches files after it attached all of its files, publishes
  * after every other change, and "the product of draft D" exists only after its publish.
  */
-function excludeDependents(changes: readonly Change[], refused: ReadonlySet<Change>): readonly Change[] {
+export function excludeDependents(
+  changes: readonly Change[],
+  refused: ReadonlySet<Change>,
+): readonly Change[] {
   const first = new Map<number, number>();
   for (const change of refused) {
     const draftId = draftOf(change);

@@ -18,6 +18,8 @@ export interface DraftState {
   readonly publications: Map<number, number>;
   /** Ids of operations in doubt. */
   readonly inDoubt: Set<string>;
+  /** It was in use before this ledger. */
+  readonly isMaybePublished: boolean;
 }
 
 /** The address of what a change is about, as a whole: its draft, or the duplicate. */
@@ -38,6 +40,7 @@ export function draftStatesOf(
       attachments: new Map(),
       publications: new Map(),
       inDoubt: new Set(),
+      isMaybePublished: recorded.maybePublished.has(draftId),
     });
   }
   for (const attachment of recorded.attachments)
@@ -55,7 +58,13 @@ export function draftIdOf(address: string): number | undefined {
 }
 
 /** SHA-256 of a draft's recorded state. */
-export function digestOfDraft({ protect, attachments, publications, inDoubt }: DraftState): string {
+export function digestOfDraft({
+  protect,
+  attachments,
+  publications,
+  inDoubt,
+  isMaybePublished,
+}: DraftState): string {
   return digestOf({
     protect,
     attachments: [...attachments]
@@ -63,6 +72,8 @@ export function digestOfDraft({ protect, attachments, publications, inDoubt }: D
       .map(([resource, { address, sha256, attributes }]) => ({ resource, address, sha256, attributes })),
     publications: [...publications].sort(([a], [b]) => a - b),
     in_doubt: [...inDoubt].sort(compareText),
+    // With a publication the mark changes no plan.
+    maybe_published: (isMaybePublished && publications.size === 0) || undefined,
   });
 }
 

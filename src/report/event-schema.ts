@@ -116,6 +116,10 @@ const shapes = {
     ms,
     file_id: id.exactOptional(),
     product_id: id.exactOptional(),
+    was_attached: z
+      .literal(true)
+      .exactOptional()
+      .describe("The file was attached before this ledger, so its draft may be published as well"),
     failure: failure.exactOptional(),
     because: text
       .exactOptional()

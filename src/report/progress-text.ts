@@ -37,7 +37,11 @@ export function formatFinished(event: Finished, paint: Palette): string {
       const product = event.product_id === undefined ? "" : ` as product ${event.product_id}`;
       const time = paint("muted", `(${formatMilliseconds(event.ms)})`);
       const isDraft = parseAddress(event.address)?.type === "draft";
-      const verb = isDraft ? "protection recorded" : past[event.action];
+      const verb = isDraft
+        ? "protection recorded"
+        : event.was_attached
+          ? "was attached before this ledger"
+          : past[event.action];
       return `${paint("added", symbol)} ${address} ${verb}${product} ${time}`;
     }
     case "skipped":

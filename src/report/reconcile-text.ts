@@ -34,7 +34,7 @@ const advice: Readonly<Record<ReconcileStatus, string>> = {
     "`draftsync plan` marks it with ?. Settle it with `draftsync resolve`, or run `draftsync state recover`.",
   new_ledger:
     "Publishes and duplicates are excluded. If nothing was published before: `draftsync apply --new-ledger`. Otherwise record the products with `draftsync resolve`.",
-  refused: "A safety limit refused the plan; `draftsync plan` names the limit.",
+  refused: "A safety check refused the plan or a publish of it; `draftsync plan` says which and what to do.",
   locked: "",
   interrupted: "",
 };

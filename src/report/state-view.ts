@@ -18,6 +18,7 @@ export interface StateEntry {
 export function listEntries(recorded: Recorded): readonly StateEntry[] {
   return [
     ...protectedDrafts(recorded),
+    ...maybePublished(recorded),
     ...attachments(recorded),
     ...publications(recorded),
     ...duplicates(recorded),
@@ -39,6 +40,17 @@ function protectedDrafts({ protectedDrafts: ids }: Recorded): StateEntry[] {
     confirmed_by: "manifest",
     at: "",
     details: { protect: true },
+  }));
+}
+
+function maybePublished({ maybePublished: drafts }: Recorded): StateEntry[] {
+  return [...drafts].map(([id, at]) => ({
+    address: publicationAddress(id),
+    type: "publication",
+    is: "maybe published before this ledger",
+    confirmed_by: "service",
+    at: isoTime(at),
+    details: { maybe_published: true },
   }));
 }
 

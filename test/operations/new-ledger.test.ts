@@ -160,6 +160,7 @@ test("a file that was attached before excludes the publish of its draft from the
   expect(stderr).toContain("draftsync resolve drafts/1/product --product-id ID");
   expect(products()).toEqual([]);
   expect(proxy.seen).not.toContain("POST /api/products");
+  expect(await run("resolve", "drafts/1/product", "--not-done")).toMatchObject({ code: 0 });
   expect(await apply()).toMatchObject({ code: 0 });
   expect(products()).toHaveLength(1);
 });

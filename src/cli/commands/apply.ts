@@ -9,7 +9,7 @@ import { approve } from "../runtime/approval.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { exitCode, exitCodeOf } from "../runtime/exit-code.ts";
 import { checkPlan, describeProgress } from "../runtime/fresh-plan.ts";
-import { confirmLedger, consentToPublish, endWithConsent } from "../runtime/new-ledger.ts";
+import { confirmLedger, consentToPublish, endWithConsent, watchEvidence } from "../runtime/new-ledger.ts";
 import { type RefreshFlags, refreshModeOf, refreshOption } from "../runtime/refresh.ts";
 import { type LimitFlags, limitsOf, reportTooFewCalls, withLimitFlags } from "../runtime/run-limits.ts";
 import { announce, exitCodeOfRun, runPlan } from "../runtime/run-plan.ts";
@@ -108,7 +108,9 @@ async function applyLocked(
   }
   const progress = await openReporter(cli, { config: workspace.config, json: flags.json, locationOf });
   let anyDone = false;
+  const evidence = watchEvidence(prepared.plan, consent.warnings);
   const emit: EventSink = (event) => {
+    evidence.emit(event);
     anyDone ||= event.type === "change_finished" && event.outcome === "done";
     progress.emit(event);
   };
@@ -129,7 +131,8 @@ async function applyLocked(
     cli.terminal.err("\n");
     const result = await runPlan(cli, workspace, { plan, limits, service, emit, command: "apply" });
     reportTooFewCalls(cli, result, flags);
-    endWithConsent(cli, consent, exitCodeOfRun(result));
+    const warnings = [...consent.warnings, ...(await evidence.warnings())];
+    endWithConsent(cli, { warnings }, exitCodeOfRun(result));
   } catch (error) {
     // A ledger that fails half way: what was done before is recorded, so it is not that nothing was changed.
     if (anyDone && exitCodeOf(error) === exitCode.error) cli.end(exitCode.failed);

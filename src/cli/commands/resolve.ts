@@ -1,6 +1,6 @@
 import type { Resolution } from "../../apply/resolution.ts";
-import { normalAddress, parseId } from "../../model/address.ts";
-import type { RecordedOperation } from "../../model/recorded.ts";
+import { normalAddress, parseAddress, parseId } from "../../model/address.ts";
+import type { Recorded, RecordedOperation } from "../../model/recorded.ts";
 import { isoTime } from "../../model/time.ts";
 import type { Cli, DefineCommand, WriterFlags } from "../cli.ts";
 import { examples, withWriterFlags } from "../cli.ts";
@@ -21,7 +21,7 @@ export const defineResolve: DefineCommand = (program, cli) => {
     .description(
       "Records whether a call took effect whose response was lost. Check the service first: only a product id is verified. " +
         "A call that did not take effect is planned again. With --product-id, it also records a publication or duplicate " +
-        "that was made before this ledger.",
+        "that was made before this ledger, and with --not-done that a draft with files attached before it has no product.",
     )
     .argument("<address>", "address that the plan marks with `?`, or of a product made before this ledger")
     .option("--product-id <id>", "it took effect and created this product", parseProductId)
@@ -46,9 +46,10 @@ async function runResolve(cli: Cli, given: string, flags: ResolveFlags): Promise
   const { systemClock } = await import("../../model/ports.ts");
   const settle = async (workspace: Workspace) => {
     const ledger = await workspace.ledger();
-    const operations = (await ledger.load()).inDoubt.filter((operation) => operation.address === address);
+    const recorded = await ledger.load();
+    const operations = recorded.inDoubt.filter((operation) => operation.address === address);
     const [operation] = operations;
-    if (operation === undefined) return recordEarlier(cli, workspace, { address, flags });
+    if (operation === undefined) return recordEarlier(cli, workspace, { address, flags, recorded });
     const resolution = flagged(flags) ?? (await ask(cli, operation));
     // Everything is worked out, and the product looked at, before the first of it is recorded.
     const effects = operations.flatMap((each) => resolutionEffects(each, resolution, systemClock.now()));
@@ -64,13 +65,38 @@ async function runResolve(cli: Cli, given: string, flags: ResolveFlags): Promise
   );
 }
 
-/** Records a publication or duplicate that was made before this ledger: no operation of it is in doubt. */
+interface EarlierFlags {
+  readonly address: string;
+  readonly flags: ResolveFlags;
+  readonly recorded: Recorded;
+}
+
+/** Records what a person found out about the time before this ledger: no operation at the address is in doubt. */
 async function recordEarlier(
   cli: Cli,
   workspace: Workspace,
-  { address, flags }: { readonly address: string; readonly flags: ResolveFlags },
+  { address, flags, recorded }: EarlierFlags,
 ): Promise<void> {
   const resolution = flagged(flags);
+  const parsed = parseAddress(address);
+  const isMarked = parsed?.type === "publication" && recorded.maybePublished.has(parsed.draftId);
+  if (isMarked && resolution?.type === "not_done") {
+    const { draftId } = parsed;
+    await (await workspace.ledger()).record([{ type: "maybe_published_settled", draftId }]);
+    cli.terminal.err(
+      `${address} is settled: draft ${draftId} is not published; the next apply publishes it.\n`,
+    );
+    return;
+  }
+  if (isMarked && resolution?.type !== "product") {
+    throw new CliError(
+      `it must be said whether draft ${parsed.draftId} is published: --product-id ID or --not-done`,
+      {
+        code: "resolution-needed",
+        hint: "Look the draft up at the service first; `draftsync resolve --help` has examples.",
+      },
+    );
+  }
   if (resolution?.type !== "product") throw nothingInDoubt(address);
   const { loadDesired } = await import("../runtime/planning.ts");
   const { earlierProductEffect } = await import("../../apply/earlier-product.ts");
@@ -79,7 +105,6 @@ async function recordEarlier(
   const { desired } = await loadDesired(cli, workspace.config, "stat");
   const { productId } = resolution;
   const provenance = { by: "person", at: systemClock.now() } as const;
-  const recorded = await ledger.load();
   const effect = earlierProductEffect({ address, productId, desired, recorded, provenance });
   const draftId = effect.type === "published" ? effect.draftId : undefined;
   await checkProduct(cli, workspace, { draftId, productId });

@@ -122,7 +122,7 @@ async function reconcileLocked(
     return { status: "standby", exitCode: exitCode.done, ...tally.details() };
   const planned = await recordingFailure(ledger, "", () => planLocked(cli, workspace, { request, tally }));
   metrics.reportConfidence(ledgerAgeOf(planned));
-  const { plan, excluded, isNewLedger } = narrow(planned, config);
+  const { plan, excluded, waits } = narrow(planned, config);
   tally.plan(plan);
   // What keeps the service from being called, such as a missing key, is reported before a plan that nobody can apply.
   await recordingFailure(ledger, plan.plan_id, () => workspace.connect(() => {}));
@@ -139,8 +139,8 @@ async function reconcileLocked(
     excluded,
   });
   await ledger.forgetQuietRuns({ command, before: systemClock.now() - keepQuietMs });
-  return isNewLedger && round.exitCode === exitCode.done
-    ? { ...round, status: "new_ledger", exitCode: exitCode.refused }
+  return waits !== undefined && round.exitCode === exitCode.done
+    ? { ...round, status: waits, exitCode: exitCode.refused }
     : round;
 }
 
@@ -150,8 +150,8 @@ type Exclusions = Readonly<Record<string, number>>;
 interface NarrowedPlanAndStatus {
   readonly plan: Plan;
   readonly excluded: Exclusions;
-  /** Publishes or duplicates were left out, because no person confirmed the ledger. */
-  readonly isNewLedger: boolean;
+  /** The status of a run that left out publishes or duplicates because they may exist already; absent when it did not. */
+  readonly waits?: "new_ledger" | "refused";
 }
 
 /** No person is asked here: what needs one is excluded, then what the policy does not allow. */
@@ -162,9 +162,8 @@ function narrow(
   const consented =
     safety.removedDrafts === "delete" ? { plan: whole, excluded: {} } : excludeRemovedDrafts(whole);
   const allowed = excludeByPolicy(consented.plan, reconcile.allow);
-  const known = isNewLedger(recorded, service.origin)
-    ? excludeIrreversible(allowed.plan)
-    : { plan: allowed.plan, excluded: {} };
+  const isNew = isNewLedger(recorded, service.origin);
+  const known = excludeIrreversible(allowed.plan, recorded, { isNew });
   const removed = Object.values(consented.excluded).reduce((sum, count) => sum + count, 0);
   return {
     plan: known.plan,
@@ -173,7 +172,7 @@ function narrow(
       ...known.excluded,
       ...(removed > 0 ? { removed_drafts: removed } : {}),
     },
-    isNewLedger: Object.keys(known.excluded).length > 0,
+    ...(known.warnings.length === 0 ? {} : { waits: isNew ? "new_ledger" : "refused" }),
   };
 }
 

@@ -1,4 +1,6 @@
+import { parseAddress } from "../../model/address.ts";
 import type { Diagnostic } from "../../model/diagnostic.ts";
+import type { EventSink } from "../../model/event.ts";
 import type { Plan } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { Recorded } from "../../model/recorded.ts";
@@ -10,8 +12,8 @@ import type { Workspace } from "./workspace.ts";
 /** What of a plan is applied, and whether a person confirms the ledger with it. */
 export interface PublishConsent {
   readonly plan: Plan;
-  /** What is left out, and how to include it; absent when nothing is. */
-  readonly warning?: Diagnostic;
+  /** What is left out, and how to include it. */
+  readonly warnings: readonly Diagnostic[];
   /** To be recorded when the plan is applied. */
   readonly confirms: boolean;
 }
@@ -23,7 +25,7 @@ interface ConsentFlags {
 
 /**
  * Leaves publishes and duplicates out of a plan while the ledger is new, unless a person confirms it: by a flag, or by the
- * answer to a question on the terminal.
+ * answer to a question on the terminal. The publish of a draft that was in use before the ledger is left out in any case.
  */
 export async function consentToPublish(
   cli: Cli,
@@ -31,20 +33,17 @@ export async function consentToPublish(
   { newLedger = false, autoApprove = false }: ConsentFlags,
 ): Promise<PublishConsent> {
   const { excludeIrreversible, isNewLedger } = await import("../../plan/new-ledger.ts");
-  if (!isNewLedger(recorded, plan.service_origin)) return { plan, confirms: false };
-  if (newLedger) return { plan, confirms: true };
-  const { plan: narrowed, excluded } = excludeIrreversible(plan);
-  if (Object.keys(excluded).length === 0) return { plan, confirms: false };
-  const answer =
-    cli.terminal.interactive && !autoApprove ? await cli.terminal.ask(question, cli.signal) : undefined;
-  if (answer?.trim() === "yes") return { plan, confirms: true };
-  const warning = narrowed.diagnostics.find(({ code }) => code === "new-ledger");
-  return {
+  const exclude = (isNew: boolean) => {
+    const { plan: narrowed, warnings } = excludeIrreversible(plan, recorded, { isNew });
     // It is a part of the plan that was shown or reviewed.
-    plan: { ...narrowed, plan_id: plan.plan_id },
-    confirms: false,
-    ...(warning === undefined ? {} : { warning }),
+    return { plan: { ...narrowed, plan_id: plan.plan_id }, warnings };
   };
+  if (!isNewLedger(recorded, plan.service_origin)) return { ...exclude(false), confirms: false };
+  const left = exclude(true);
+  const isAsked = !newLedger && left.warnings.length > 0 && cli.terminal.interactive && !autoApprove;
+  const answer = isAsked ? await cli.terminal.ask(question, cli.signal) : undefined;
+  if (newLedger || answer?.trim() === "yes") return { ...exclude(false), confirms: true };
+  return { ...left, confirms: false };
 }
 
 const question =
@@ -57,7 +56,44 @@ export async function confirmLedger({ ledger }: Workspace): Promise<void> {
 }
 
 /** Reports what was left out, and ends a command with 5 that would have ended well otherwise. */
-export function endWithConsent(cli: Cli, { warning }: PublishConsent, code: ExitCode): void {
-  if (warning !== undefined) printDiagnostics(cli.terminal, "", [warning]);
-  cli.end(warning !== undefined && code === exitCode.done ? exitCode.refused : code);
+export function endWithConsent(
+  cli: Cli,
+  { warnings }: Pick<PublishConsent, "warnings">,
+  code: ExitCode,
+): void {
+  if (warnings.length > 0) printDiagnostics(cli.terminal, "", warnings);
+  cli.end(warnings.length > 0 && code === exitCode.done ? exitCode.refused : code);
+}
+
+/** What a run finds out about the drafts of a plan. */
+export interface EvidenceWatch {
+  readonly emit: EventSink;
+  /** For each draft that turned out to be in use before the ledger, unless the run reported it with its publish. */
+  warnings(): Promise<readonly Diagnostic[]>;
+}
+
+/**
+ * Follows a run of a plan: a file that was attached before is evidence about the publish of its draft. `warnings` are
+ * those that the run ends with in any case.
+ */
+export function watchEvidence({ changes }: Plan, warnings: readonly Diagnostic[]): EvidenceWatch {
+  const found = new Map<number, number>();
+  const reported = new Set(warnings.map(({ address }) => address));
+  return {
+    emit: (event) => {
+      if (event.type !== "change_finished") return;
+      if (event.was_attached) found.set(draftIdOf(event.address), event.at);
+      if (event.failure?.code === "maybe-published") reported.add(event.address);
+    },
+    warnings: async () => {
+      const { maybePublishedWarnings } = await import("../../plan/maybe-published.ts");
+      const unreported = changes.filter(({ address }) => !reported.has(address));
+      return maybePublishedWarnings(unreported, { maybePublished: found });
+    },
+  };
+}
+
+function draftIdOf(address: string): number {
+  const parsed = parseAddress(address);
+  return parsed !== undefined && "draftId" in parsed ? parsed.draftId : 0;
 }

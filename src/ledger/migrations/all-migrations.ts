@@ -10,6 +10,7 @@ import { lockClocksMigration } from "./0008-lock-clocks.ts";
 import { namesInNfcMigration } from "./0009-names-in-nfc.ts";
 import { replacedFilesMigration } from "./0010-replaced-files.ts";
 import { confirmedLedgerMigration } from "./0011-confirmed-ledger.ts";
+import { maybePublishedMigration } from "./0012-maybe-published.ts";
 
 /** Every migration, numbered from 1 without gaps, in the order in which they are applied. */
 export const allMigrations: readonly Migration[] = [
@@ -24,4 +25,5 @@ export const allMigrations: readonly Migration[] = [
   namesInNfcMigration,
   replacedFilesMigration,
   confirmedLedgerMigration,
+  maybePublishedMigration,
 ];

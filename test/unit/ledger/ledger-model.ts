@@ -11,6 +11,7 @@ import type {
 
 interface Records {
   readonly protectedDrafts: Set<number>;
+  readonly maybePublished: Map<number, number>;
   readonly attachments: Map<string, RecordedAttachment>;
   readonly publications: Map<string, RecordedPublication>;
   readonly duplicates: Map<string, RecordedDuplicate>;
@@ -24,6 +25,7 @@ export class LedgerModel {
   #serial = 0;
   #records: Records = {
     protectedDrafts: new Set(),
+    maybePublished: new Map(),
     attachments: new Map(),
     publications: new Map(),
     duplicates: new Map(),
@@ -42,12 +44,13 @@ export class LedgerModel {
   }
 
   recorded(): Omit<Recorded, "lineage"> {
-    const { protectedDrafts, attachments, publications, duplicates, uploads, storedObjects, refreshes } =
-      this.#records;
+    const { protectedDrafts, maybePublished, attachments, publications } = this.#records;
+    const { duplicates, uploads, storedObjects, refreshes } = this.#records;
     return {
       serial: this.#serial,
       isConfirmed: false,
       protectedDrafts,
+      maybePublished,
       attachments: [...attachments.values()].sort((a, b) => compareText(a.address, b.address)),
       publications: [...publications.values()].sort(
         (a, b) => a.draftId - b.draftId || a.revision - b.revision,
@@ -91,6 +94,7 @@ function apply(records: Records, effect: LedgerEffect): boolean {
       return true;
     case "published": {
       const { type: _, ...publication } = effect;
+      records.maybePublished.delete(effect.draftId);
       return addNew(records.publications, `${effect.draftId} ${effect.revision}`, publication);
     }
     case "duplicated": {
@@ -116,6 +120,12 @@ function apply(records: Records, effect: LedgerEffect): boolean {
     case "protection":
       if (effect.protect) records.protectedDrafts.add(effect.draftId);
       else records.protectedDrafts.delete(effect.draftId);
+      return true;
+    case "maybe_published":
+      addNew(records.maybePublished, effect.draftId, effect.at);
+      return true;
+    case "maybe_published_settled":
+      records.maybePublished.delete(effect.draftId);
       return true;
     case "object_stored": {
       const { type: _, ...object } = effect;
@@ -170,7 +180,7 @@ function place(
   attachments.set(keyOf(attachment), attachment);
 }
 
-function addNew<T>(map: Map<string, T>, key: string, value: T): boolean {
+function addNew<Key, T>(map: Map<Key, T>, key: Key, value: T): boolean {
   if (map.has(key)) return false;
   map.set(key, value);
   return true;

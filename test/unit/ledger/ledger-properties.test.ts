@@ -66,6 +66,8 @@ function standsAlone(each: LedgerEffect): boolean {
     each.type !== "object_stored" &&
     each.type !== "object_forgotten" &&
     each.type !== "product_confirmed" &&
+    each.type !== "maybe_published" &&
+    each.type !== "maybe_published_settled" &&
     each.type !== "detached"
   );
 }

@@ -127,7 +127,7 @@ export function describeSqliteReader(
       const location = await filledFile();
       const database = new Database(location);
       database.exec(
-        "drop table refreshes; drop table notices; drop index operations_by_run; alter table leases drop column lease_until; alter table attachments drop column replaced; alter table meta drop column confirmed_at; delete from schema_migrations where version > 4",
+        "drop table refreshes; drop table notices; drop table maybe_published_drafts; drop index operations_by_run; alter table leases drop column lease_until; alter table attachments drop column replaced; alter table meta drop column confirmed_at; delete from schema_migrations where version > 4",
       );
       database.exec("pragma wal_checkpoint(truncate)");
       database.close();

@@ -22,6 +22,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
         serial: 0,
         isConfirmed: false,
         protectedDrafts: new Set(),
+        maybePublished: new Map(),
         attachments: [],
         publications: [],
         duplicates: [],
@@ -61,6 +62,8 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
         duplicated("by-id", { by: "product_id", productId: 71 }),
         duplicated("by-draft", { by: "draft", draftId: 7 }),
         { type: "protection", draftId: 8, protect: true },
+        { type: "maybe_published", draftId: 9, at: 5 },
+        { type: "maybe_published", draftId: 9, at: 6 },
         {
           type: "upload_registered",
           uploadId: "u1",
@@ -85,6 +88,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
         serial: 1,
         isConfirmed: false,
         protectedDrafts: new Set([8]),
+        maybePublished: new Map([[9, 5]]),
         attachments: [
           attachment(2 ** 53 - 1, {
             address: "drafts/7/product_files/source:modèles/дракон 😀.blend",

@@ -141,17 +141,19 @@ describe("an export is read", () => {
     },
     { type: "upload_registered", uploadId: "u", uploadKey: "in/a", at: 1 },
     { type: "upload_ended", uploadId: "u", status: "success", fileId: 9 },
+    { type: "maybe_published", draftId: 8, at: 6 },
     { type: "object_stored", uploadKey: "in/b", source: "b", sha256: "cd", size: 1, at: 1 },
     { type: "refreshed", resource: "products/70", at: 1 },
   ];
   const empty = {
-    format_version: 3,
+    format_version: 4,
     lineage: "l",
     serial: 0,
     service_origin: null,
     workspace: null,
     confirmed_at: 7,
     protected_drafts: [7],
+    maybe_published: [{ draft_id: 8, at: 6 }],
     attachments: [],
     publications: [],
     duplicates: [],
@@ -184,7 +186,7 @@ describe("an export is read", () => {
     const attachment = { draftId: 7, kind: "product_files", fileId: 1, address: "drafts/7/product_files/1" };
     const confirmed = { attributes: {}, provenance: { by: "post", at: 1 } };
     const operation = { ...attachOperation("op-1"), startedAt: 1 };
-    const { stored_objects: _, refreshes: __, confirmed_at: ___, ...rest } = empty;
+    const { stored_objects: _, refreshes: __, confirmed_at: ___, maybe_published: ____, ...rest } = empty;
     const before = {
       ...rest,
       format_version: 1,
@@ -194,6 +196,7 @@ describe("an export is read", () => {
     };
     expect(parseExport(JSON.stringify(before), "x.json")).toMatchObject({
       confirmed_at: null,
+      maybe_published: [],
       attachments: [attachment],
       stored_objects: [],
       refreshes: [],
@@ -208,8 +211,8 @@ describe("an export is read", () => {
     ["nothing", "null", /not an export/],
     [
       "a later format",
-      JSON.stringify({ format_version: 4 }),
-      /format version 4; this draftsync reads versions up to 3/,
+      JSON.stringify({ format_version: 5 }),
+      /format version 5; this draftsync reads versions up to 4/,
     ],
     ["a part that is missing", JSON.stringify({ ...empty, runs: undefined }), /damaged at runs/],
     ["a part that is unknown", JSON.stringify({ ...empty, more: 1 }), /more/],

@@ -1,0 +1,178 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { draftsync } from "../support/cli.ts";
+import { useWorkspace } from "../support/workspace.ts";
+
+const manifest = "draft: 1\nproduct_files: [{ file_id: 11 }]\npublish: true\n";
+const workspace = useWorkspace({
+  files: {
+    "manifests/a.yaml": manifest,
+    "manifests/c.yaml": "duplicates: [{ name: copy, product: { draft: 1 } }]\n",
+  },
+});
+const { folder, sandbox, options, proxy, config, confirmLedger, start } = workspace;
+
+const run = (...args: string[]) => draftsync(args, { ...options(), confirmsLedger: false });
+const apply = (...args: string[]) => run("apply", "--auto-approve", ...args);
+const resolve = (...args: string[]) => run("resolve", "drafts/1/product", ...args);
+const publishes = () => proxy.seen.filter((request) => request === "POST /api/products").length;
+const unattended = "reconcile: { allow: [create, update, publish, duplicate] }\n";
+const refused = { code: 5, stderr: expect.stringContaining("[maybe-published]") };
+
+/** The product of an earlier ledger, which is lost. */
+let productId = "";
+
+beforeEach(async () => {
+  await apply("--new-ledger");
+  productId = String(sandbox.state().products[0]?.id);
+  await folder.remove(".draftsync");
+  proxy.seen.length = 0;
+});
+
+const attached = { type: "answer", status: 422, body: '{"errors":[{"status":"422"}]}' } as const;
+
+describe("a draft with a file that was attached before the ledger is not published", () => {
+  test("when the attachment is settled by a later run", async () => {
+    proxy.choose = ({ method }) => (method === "PATCH" ? { type: "lost" } : undefined);
+    expect(await apply("--new-ledger")).toMatchObject({ code: 4 });
+    proxy.choose = () => undefined;
+    expect(await apply()).toMatchObject(refused);
+    expect(await apply()).toMatchObject(refused);
+    expect(publishes()).toBe(0);
+  });
+
+  test("after a run that stopped at its limit of calls", async () => {
+    const { code, stdout, stderr } = await apply("--new-ledger", "--max-calls", "2");
+    expect(code).toBe(7);
+    expect(stdout + stderr).toContain("drafts/1/product_files/11 was attached before this ledger");
+    expect(await apply()).toMatchObject(refused);
+    expect(publishes()).toBe(0);
+  });
+
+  test("when a person confirms the ledger after the file was found", async () => {
+    proxy.choose = ({ method, path }) =>
+      method === "POST" && path.endsWith("product_files") ? attached : undefined;
+    expect(await apply()).toMatchObject(refused);
+    expect(await apply("--new-ledger")).toMatchObject(refused);
+    expect(publishes()).toBe(0);
+  });
+
+  test("after a run that was killed", async () => {
+    await folder.write({ "manifests/a.yaml": manifest.replace("}]", "}, { file_id: 12 }]") });
+    proxy.choose = ({ body }) => (body.includes('"file_id":12') ? { type: "answer-held" } : undefined);
+    const killed = start(["apply", "--auto-approve", "--json"]);
+    await expect.poll(killed.stdout, { timeout: 20_000 }).toContain('"was_attached":true');
+    killed.kill("SIGKILL");
+    await killed.ended;
+    proxy.choose = () => undefined;
+    expect(await apply()).toMatchObject(refused);
+    expect(sandbox.state().attachments).toHaveLength(2);
+    expect(publishes()).toBe(0);
+  });
+
+  test("by any run of reconcile", async () => {
+    await folder.write(config(unattended));
+    await confirmLedger();
+    expect(await run("reconcile")).toMatchObject({ code: 5 });
+    for (const _ of [1, 2]) {
+      const { code, stdout, stderr } = await run("reconcile");
+      expect(code).toBe(5);
+      expect(stdout + stderr).toContain("[maybe-published]");
+    }
+    expect(publishes()).toBe(0);
+  });
+
+  test("when a refresh finds the file", async () => {
+    await folder.write(config("refresh: { attachments: probe }\n"));
+    expect(await apply("--new-ledger")).toMatchObject(refused);
+    expect(await apply()).toMatchObject(refused);
+    expect(publishes()).toBe(0);
+  });
+
+  test("when a refresh settles its attachment", async () => {
+    proxy.choose = ({ method }) => (method === "PATCH" ? { type: "lost" } : undefined);
+    expect(await apply("--new-ledger")).toMatchObject({ code: 4 });
+    proxy.choose = () => undefined;
+    await folder.write(config("refresh: { attachments: probe }\n"));
+    expect(await apply()).toMatchObject(refused);
+    expect(publishes()).toBe(0);
+  });
+
+  test("by a plan that was saved before or after the file was found", async () => {
+    await confirmLedger();
+    await run("plan", "--out", "before.json");
+    expect(await apply()).toMatchObject(refused);
+    expect(await apply("before.json")).toMatchObject({
+      code: 6,
+      stderr: expect.stringContaining("plan-stale"),
+    });
+    await run("plan", "--out", "after.json");
+    expect(await apply("after.json")).toMatchObject(refused);
+    expect(publishes()).toBe(0);
+  });
+
+  test("by a saved plan that found the file itself", async () => {
+    await confirmLedger();
+    await run("plan", "--out", "plan.json");
+    expect(await apply("plan.json")).toMatchObject(refused);
+    expect(await apply("plan.json")).toMatchObject({
+      code: 6,
+      stderr: expect.stringContaining("plan-stale"),
+    });
+    expect(publishes()).toBe(0);
+  });
+
+  test("by a ledger that was exported and imported", async () => {
+    await apply("--new-ledger");
+    await folder.write({ "export.json": (await run("state", "export")).stdout });
+    await folder.remove(".draftsync");
+    expect(await run("state", "import", "export.json")).toMatchObject({ code: 0 });
+    expect((await run("state", "list")).stdout).toMatch(/drafts\/1\/product +maybe published/);
+    expect(await apply()).toMatchObject(refused);
+    expect(publishes()).toBe(0);
+  });
+});
+
+test("every format of a plan says that a publish is left out, with both commands", async () => {
+  await apply("--new-ledger");
+  const { stdout, stderr } = await run("plan");
+  const markdown = (await run("plan", "--format", "markdown")).stdout;
+  const html = (await run("plan", "--format", "html")).stdout;
+  const json = (await run("plan", "--format", "json")).stdout;
+  for (const text of [stdout + stderr, markdown, html, json]) {
+    expect(text).toContain("maybe-published");
+    expect(text).toContain("draftsync resolve drafts/1/product --product-id ID");
+    expect(text).toContain("draftsync resolve drafts/1/product --not-done");
+  }
+  const { diagnostics } = JSON.parse(json);
+  expect(diagnostics).toHaveLength(1);
+});
+
+describe("a person settles whether a draft is published", () => {
+  test("with the id of its product", async () => {
+    await apply("--new-ledger");
+    expect(await resolve()).toMatchObject({ code: 1, stderr: expect.stringContaining("--not-done") });
+    expect(await resolve("--done")).toMatchObject({ code: 1 });
+    expect(await resolve("--product-id", productId)).toMatchObject({ code: 0 });
+    expect((await run("state", "list")).stdout).not.toContain("maybe published");
+    expect(await apply()).toMatchObject({ code: 0 });
+    expect(publishes()).toBe(0);
+  });
+
+  test("by saying that it is not", async () => {
+    await apply("--new-ledger");
+    const { code, stderr } = await resolve("--not-done");
+    expect(code).toBe(0);
+    expect(stderr).toContain("draft 1 is not published; the next apply publishes it");
+    expect(await apply()).toMatchObject({ code: 0 });
+    expect(publishes()).toBe(1);
+  });
+});
+
+test("a file of a draft whose product is recorded changes nothing", async () => {
+  await confirmLedger();
+  expect(await resolve("--product-id", productId)).toMatchObject({ code: 0 });
+  await folder.write({ "manifests/c.yaml": "duplicates: []\n" });
+  expect(await apply()).toMatchObject({ code: 0 });
+  expect(await run("plan", "--detailed-exitcode")).toMatchObject({ code: 0 });
+  expect(publishes()).toBe(0);
+});
