@@ -57,7 +57,7 @@ export interface ApplyResult {
 /**
  * Carries a plan out. Decides nothing: every decision is in the plan. What the service or the network does ends in
  * the result; a failing ledger stops the run and is thrown, after the calls on their way have ended. When it failed to
- * take in what became of them, that is an `OutcomesNotRecordedError`, with all of them.
+ * record their outcomes, throws an `OutcomesNotRecordedError` with all of them.
  */
 export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
   const { plan, ledger, service, clock, emit } = options;

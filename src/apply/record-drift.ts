@@ -13,8 +13,8 @@ function foundEffects(attachment: RecordedAttachment): LedgerEffect[] {
 }
 
 /**
- * What the ledger takes from the drift that a plan tells, before the plan's changes are carried out: what was found
- * last, since it takes its address from whoever has it. Pure.
+ * The ledger effects of a plan's drift, recorded before the plan's changes are applied. Found files come last, because each
+ * takes its address from the record that has it. Pure.
  */
 export function driftEffects(drift: readonly Drift[]): readonly LedgerEffect[] {
   const found = drift.filter(({ type }) => type === "found");

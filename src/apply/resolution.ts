@@ -66,7 +66,7 @@ function productEffects(
   if (operation.kind === "publish" && draftId !== undefined && revision !== undefined) {
     return [{ type: "published", draftId, revision, productId, provenance }];
   }
-  // A copy that was made by hand has no name in the ledger.
+  // A duplicate made by `products duplicate` has no name in the ledger.
   if (parseAddress(operation.address)?.type !== "duplicate") return [];
   if (name === undefined || sourceProductId === undefined) throw impossible(operation);
   const from =

@@ -6,7 +6,7 @@ import type { RunLimit } from "../model/run-limits.ts";
 import { type ChangeEnd, isHeld } from "./context.ts";
 import type { RunBudget } from "./run-budget.ts";
 
-/** Follows every change of a run from its start to its end, tells the events and counts. */
+/** Tracks every change of a run from start to end: emits the events and counts the outcomes. */
 export interface ChangeTracker {
   start(change: Change): void;
   /**
@@ -34,7 +34,7 @@ interface TrackerOptions {
   /** Why no further call may start, if so. */
   readonly stopped: () => "interrupted" | CallFailure | undefined;
   readonly budget: RunBudget | undefined;
-  /** Told of every failure that stops the whole run. */
+  /** Called with every failure that stops the whole run. */
   readonly onRunFailure: (failure: CallFailure) => void;
 }
 

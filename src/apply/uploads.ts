@@ -100,7 +100,7 @@ function register(context: ApplyContext, { source, sha256, size }: AttachmentSta
   });
 }
 
-/** The object may have expired, or its key may not be one of the service's any more: the next run puts the bytes anew. */
+/** The object may have expired, or its key may not be one of the service's any more: the next run uploads the bytes again. */
 function refusesObject(answer: Exclude<CallResult<unknown>, { outcome: "done" }>): boolean {
   return answer.outcome === "rejected" && answer.failure.stops === "operation";
 }

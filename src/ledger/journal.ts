@@ -1,4 +1,6 @@
-import type { NewOperation, OperationResult, RunRecord } from "../model/ports.ts";
+import type { LedgerEffect, NewOperation, OperationResult, RunRecord } from "../model/ports.ts";
+import type { FileTarget } from "../model/resource.ts";
+import { fileResource } from "../model/resource.ts";
 import { inDoubt } from "./in-doubt.ts";
 import { LedgerError } from "./ledger-error.ts";
 import type { LedgerQueries } from "./schema.ts";
@@ -76,18 +78,36 @@ export async function finishOperation(
   assertChanged(finished, `Operation ${operationId} was never begun, or has ended.`);
 }
 
-/** Settles updates, detachments and uploads in doubt at the address of an operation that is done. */
-export async function supersede(queries: LedgerQueries, operationId: string, at: number): Promise<void> {
+/**
+ * Settles what an operation that is done proves: updates and detaches in doubt of the same files, and uploads in doubt at the
+ * same address. Files are compared by path, because the address of a file may change between two runs.
+ */
+export async function supersede(
+  queries: LedgerQueries,
+  { operationId, effects, at }: { operationId: string; effects: readonly LedgerEffect[]; at: number },
+): Promise<void> {
+  const paths = effects.flatMap((effect) => (effect.type === "attached" ? [pathOf(effect.attachment)] : []));
   await queries
     .updateTable("operations")
     .set({ settled_at: at, settled_as: "superseded", settled_by: operationId })
-    .where("address", "=", (eb) =>
-      eb.selectFrom("operations as done").select("done.address").where("done.id", "=", operationId),
-    )
-    .where("kind", "in", ["update", "detach", "upload"])
+    .where((eb) => {
+      const done = eb.selectFrom("operations as done").where("done.id", "=", operationId);
+      const isSameFile = [
+        eb("path", "=", done.select("done.path")),
+        ...paths.map((path) => eb("path", "=", path)),
+      ];
+      return eb.or([
+        eb.and([eb("kind", "in", ["update", "detach"]), eb.or(isSameFile)]),
+        eb.and([eb("kind", "=", "upload"), eb("address", "=", done.select("done.address"))]),
+      ]);
+    })
     .where("id", "<>", operationId)
     .where(inDoubt)
     .execute();
+}
+
+function pathOf(file: FileTarget): string {
+  return `/api/${fileResource(file)}`;
 }
 
 /** Throws `ledger-conflict` for an operation that is not in doubt. */

@@ -156,7 +156,7 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
       apply: async (queries) => {
         await finishOperation(queries, operationId, { ...result, at });
         for (const effect of effects) await applyEffect(queries, effect, { at, by: operationId });
-        if (result.outcome === "done") await supersede(queries, operationId, at);
+        if (result.outcome === "done") await supersede(queries, { operationId, effects, at });
       },
     });
   }

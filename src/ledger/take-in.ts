@@ -48,7 +48,8 @@ export async function takeIn(
     if (course.overrules || !products.known.has(effect))
       await apply(queries, effect, { ...context, by: operation.id });
   }
-  if (result.outcome === "done") await supersede(queries, operation.id, at);
+  if (result.outcome === "done")
+    await supersede(queries, { operationId: operation.id, effects: kept.effects, at });
   return { type: "recorded" };
 }
 

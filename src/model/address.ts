@@ -12,7 +12,7 @@ export type FileRef =
   | { readonly by: "upload_key"; readonly uploadKey: string };
 
 /**
- * The path of a thing in the interface. The same text stands in a plan, a log and an HTTP trace.
+ * The path of a resource in the interface. A plan, a log and an HTTP trace contain the same text.
  *
  * | type | text |
  * |---|---|

@@ -25,8 +25,8 @@ export type Action = (typeof actions)[number];
  * |---|---|
  * | not_recorded | the ledger knows of no such thing |
  * | attributes_differ | recorded attributes are not the desired ones |
- * | drifted | somebody else changed an attribute at the service |
- * | gone | somebody else detached the file |
+ * | drifted | an attribute was changed outside draftsync |
+ * | gone | the file was detached outside draftsync |
  * | found | the file is attached already, and was not recorded |
  * | content_changed | the local file is not the one that was uploaded |
  * | renamed | the same file was recorded under another address |
@@ -50,7 +50,7 @@ export type Reason =
   | "unprotect"
   | "outcome_unknown";
 
-/** An attachment before or after a change, as it stands in the plan's JSON. */
+/** An attachment before or after a change, as in the plan's JSON. */
 export interface AttachmentState extends Attributes {
   /** Absent while it is not known: before an upload has ended. */
   readonly file_id?: number;

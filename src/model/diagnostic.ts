@@ -12,7 +12,7 @@ export interface ExcerptLine {
 
 /**
  * Something a user should know about their own input: returned, all at once, never thrown.
- * `code` is stable and in kebab-case; `hint` says how to mend it.
+ * `code` is stable and in kebab-case; `hint` says how to fix it.
  */
 export interface Diagnostic {
   readonly severity: Severity;

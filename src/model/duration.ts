@@ -4,7 +4,7 @@ const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as con
 
 const shape = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/;
 
-/** The form of a duration as the source of a regular expression: what tells its schema from others. */
+/** The form of a duration as the source of a regular expression; it distinguishes the schema from other strings. */
 export const durationPattern = shape.source;
 
 const examples = "500ms, 30s, 5m, 2h or 1d";

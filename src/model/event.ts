@@ -36,7 +36,7 @@ export type WaitReason = "ledger" | "retry_after" | "shared_bound" | "backoff" |
  * Times are epoch milliseconds (`at`) and milliseconds (`ms`).
  */
 export type Event =
-  /** Comes first, unless the service is looked at before. `format_version`, which the first event has, is that of all. */
+  /** Comes first, unless a refresh runs before. `format_version`, which the first event has, is that of all. */
   | {
       readonly type: "planned";
       readonly format_version: typeof eventFormatVersion;
@@ -95,7 +95,7 @@ export type Event =
       readonly status?: number;
       readonly ms: number;
     }
-  /** One request to object storage, its retries apart. Neither query nor signature is told. */
+  /** One request to object storage, its retries apart. Query and signature are left out. */
   | {
       readonly type: "storage_call_finished";
       readonly at: number;

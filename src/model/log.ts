@@ -1,7 +1,7 @@
 /** How much a line of the log weighs. `debug` is shown with `--verbose` alone. */
 export type LogLevel = "error" | "warning" | "info" | "debug";
 
-/** Something that is told beside a command's result: in words for people, or as one JSON object for log collectors. */
+/** A log entry next to a command's result: text for people, or one JSON object for log collectors. */
 export interface LogEntry {
   readonly level: LogLevel;
   /** As people are to see it: with its colours, line breaks and the line feed at its end. */

@@ -22,7 +22,7 @@ export type ReadResult<T> =
 
 /** A look and what it found. `at` is when the answer came, epoch milliseconds. */
 export type Observation =
-  /** The attributes are those that the answer told; a service may tell none. */
+  /** The attributes in the response; a service may return none. */
   | (Extract<RefreshTarget, { type: "attachment" }> & {
       readonly at: number;
       readonly read: ReadResult<Attributes>;
@@ -33,23 +33,23 @@ export type Observation =
       readonly read: ReadResult<UploadList>;
     });
 
-/** How much is looked at: within the budget, or everything. */
+/** How much a refresh fetches: within the budget, or everything. */
 export type RefreshMode = "budget" | "full";
 
-/** What was looked at, and what was not, as it stands in a plan's JSON. Times are ISO 8601, UTC. */
+/** What a refresh fetched and what it did not, as in a plan's JSON. Times are ISO 8601, UTC. */
 export interface RefreshSummary {
   readonly mode: RefreshMode;
-  /** Whether attachments are looked at, or taken from the ledger. */
+  /** Whether attachments are probed, or taken from the ledger. */
   readonly attachments: "none" | "probe";
   /** Calls that were dispatched, retries included. */
   readonly calls: number;
   /** The most calls that were allowed; `null`: no limit. */
   readonly max_calls: number | null;
-  /** Things of which an answer told something: attachments, products and uploads. */
+  /** Attachments, products and uploads with a usable response. */
   readonly checked: number;
-  /** Things of which no answer told anything. */
+  /** Resources without a usable response. */
   readonly unreadable: number;
-  /** Things that were due and not looked at, because the budget had been used up. */
+  /** Resources that were due but not fetched, because the budget was used up. */
   readonly deferred: number;
   /** Recorded attachments and products that this refresh did not check, for whatever reason. */
   readonly not_checked: number;
@@ -64,6 +64,6 @@ export interface Observed {
   readonly drift: readonly Drift[];
   /** What the ledger may take at once, because nothing a person would decide differently follows from it. */
   readonly confirmations: readonly LedgerEffect[];
-  /** Things of which no answer told anything, and why. */
+  /** Resources without a usable response, and why. */
   readonly unreadable: readonly { readonly address: string; readonly failure: CallFailure }[];
 }

@@ -15,7 +15,7 @@ export interface Estimate {
   readonly calls: { readonly min: number; readonly max: number };
   /** For `calls.min` under the configured rate, rounded up to whole seconds. */
   readonly seconds: number;
-  /** The bound the seconds were reckoned with: at most `limit` calls in any `window_ms`. */
+  /** The rate bound used to compute the seconds: at most `limit` calls in any `window_ms`. */
   readonly rate: { readonly limit: number; readonly window_ms: number };
   /** How many uploads one call reads: a setting of the service's profile that the calls were computed with. */
   readonly uploads_per_read: number;
@@ -70,7 +70,7 @@ export interface Plan {
   readonly new_ledger: boolean;
   readonly summary: Summary;
   readonly estimate: Estimate;
-  /** What was looked at before; absent when nothing was. */
+  /** The refresh before the plan; absent without one. */
   readonly refresh?: RefreshSummary;
   /**
    * Where the service was found to be otherwise than recorded. The changes are made from what was observed; the ledger

@@ -68,7 +68,7 @@ export interface ReadOptions {
   readonly budget?: CallBudget | undefined;
 }
 
-/** An upload as the service tells it. */
+/** An upload as the service returns it. */
 export interface UploadStatus {
   readonly uploadId: string;
   readonly status: "pending" | "success" | "failed";
@@ -113,7 +113,7 @@ export interface DraftService {
 export interface ServiceReader {
   /**
    * An update that names no attribute: JSON:API 1.1 says that missing attributes keep their values, so it changes
-   * nothing and tells the resource. Ends with the failure `not-attached` when the file is not attached.
+   * nothing and returns the resource. Ends with the failure `not-attached` when the file is not attached.
    */
   probe(target: FileTarget, options: ReadOptions): Promise<CallResult<Attributes>>;
   /** Ends with the failure `gone` when there is no such product. */
@@ -186,7 +186,7 @@ export type LedgerEffect =
       readonly size: number;
       readonly at: number;
     }
-  /** The service does not take the object: its bytes are to be put anew. */
+  /** The service does not take the object: its bytes must be uploaded again. */
   | { readonly type: "object_forgotten"; readonly uploadKey: string }
   | {
       readonly type: "published";
@@ -206,7 +206,7 @@ export type LedgerEffect =
   | { readonly type: "duplicate_forgotten"; readonly name: string }
   /** A recorded product was seen: its publications and duplicates have this provenance from now on. */
   | { readonly type: "product_confirmed"; readonly productId: number; readonly provenance: Provenance }
-  /** A thing was looked at and not confirmed, so that others come first the next time. */
+  /** A resource was fetched and not confirmed: the next refresh fetches others first. */
   | { readonly type: "refreshed"; readonly resource: string; readonly at: number }
   | { readonly type: "protection"; readonly draftId: number; readonly protect: boolean }
   /** A file of the draft was attached before this ledger recorded it, so the draft may be published as well. */
@@ -284,8 +284,8 @@ export interface Ledger {
   finishRun(runId: string, result: { readonly totals: unknown; readonly status: string }): Promise<void>;
   begin(operation: NewOperation): Promise<void>;
   /**
-   * Stores the outcome, and what follows from it, in one transaction. An outcome `done` also settles earlier updates,
-   * detachments and uploads in doubt at the same address: what they may have done has been done over.
+   * Stores the outcome, and what follows from it, in one transaction. An outcome `done` also settles earlier updates
+   * and detaches in doubt of the same file, and uploads in doubt at the same address.
    */
   finish(operationId: string, result: OperationResult, effects: readonly LedgerEffect[]): Promise<void>;
   /** A change of the ledger alone. */
@@ -333,6 +333,6 @@ export interface LockStore {
   acquireLock(request: LockRequest): Promise<Lease>;
   /** The lock that is held, whatever its state. */
   heldLock(): Promise<HeldLock | undefined>;
-  /** Takes the lock of this id from its holder, whoever it is; false when that lock is not held. */
+  /** Releases the lock of this id, whichever process holds it; false when that lock is not held. */
   releaseLock(id: string): Promise<boolean>;
 }

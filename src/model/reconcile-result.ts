@@ -1,21 +1,21 @@
 import type { RunTotals } from "./event.ts";
 
 /**
- * How a round of `reconcile` ended.
+ * The status of a `reconcile` run.
  *
- * | status | says |
+ * | status | meaning |
  * |---|---|
  * | ok | everything is as desired |
- * | excluded | everything that the policy allows is as desired |
- * | deferred | it stopped at its limit of calls or time; the next one goes on |
- * | stalled | it stopped at its limit before it could change anything: the next one will, too |
+ * | excluded | every change that the policy allows is applied |
+ * | deferred | it stopped at its limit of calls or time; the next run continues |
+ * | stalled | it stopped at its limit before any change: so will the next run |
  * | standby | another replica has just reconciled the workspace, and nothing is left to do |
- * | failing | something failed, or the round could not be carried out at all |
- * | in_doubt | something is in doubt, or waits in a recovery file: for a person |
- * | refused | a safety limit refused the plan: for a person |
- * | new_ledger | everything but publishes and duplicates is as desired: a person has to confirm the ledger |
- * | locked | somebody else held the lock for longer than the round waits |
- * | interrupted | the process was told to end |
+ * | failing | an operation failed, or the run could not start |
+ * | in_doubt | an operation is in doubt or waits in a recovery file: a person must act |
+ * | refused | a safety limit refused the plan: a person must act |
+ * | new_ledger | publishes and duplicates are excluded: a person must confirm the ledger |
+ * | locked | another process held the lock for longer than the run waits |
+ * | interrupted | the process received a signal to end |
  */
 export const reconcileStatuses = [
   "ok",
@@ -34,7 +34,7 @@ export const reconcileStatuses = [
 /** One of {@link reconcileStatuses}. */
 export type ReconcileStatus = (typeof reconcileStatuses)[number];
 
-/** A round that has ended. Holds no text from outside. */
+/** The result of a run. It holds no text from manifests or the service. */
 export interface ReconcileResult {
   readonly status: ReconcileStatus;
   readonly workspace: string;
@@ -44,13 +44,13 @@ export interface ReconcileResult {
   readonly ms: number;
   /** Of its run; absent when nothing was begun. */
   readonly totals?: RunTotals;
-  /** Changes that the policy holds back, by what would have to be allowed. */
+  /** Excluded changes by the action the policy would have to allow. */
   readonly excluded?: Readonly<Record<string, number>>;
   /** Changes in doubt at its end; absent when that is not known. */
   readonly inDoubt?: number;
-  /** Things that were seen to be otherwise than recorded; absent when nothing was looked at. */
+  /** Resources that changed outside draftsync; absent without a refresh. */
   readonly drift?: number;
-  /** Requests that looking at the service took; they are not in `totals`. */
+  /** Requests of the refresh; they are not in `totals`. */
   readonly refreshCalls?: number;
   /** Of the error that ended it; stable, kebab-case. */
   readonly code?: string;
@@ -58,7 +58,7 @@ export interface ReconcileResult {
   readonly runId?: string;
 }
 
-/** Whether a round did all that it was to do: the service and the ledger work, and nothing waits for a person. */
+/** Whether a run did all its work: the service and the ledger work, and no person has to act. */
 export function isSuccess({ status }: Pick<ReconcileResult, "status">): boolean {
   return status === "ok" || status === "excluded" || status === "deferred" || status === "standby";
 }

@@ -14,13 +14,13 @@ export interface Provenance {
   readonly at: number;
 }
 
-/** A {@link Provenance} as it stands in JSON: the time in ISO 8601, UTC. */
+/** A {@link Provenance} in JSON: the time in ISO 8601, UTC. */
 export interface ConfirmedState {
   readonly by: Provenance["by"];
   readonly at: string;
 }
 
-/** A provenance as it stands in JSON. */
+/** Converts a provenance to its JSON form. */
 export function confirmedState({ by, at }: Provenance): ConfirmedState {
   return { by, at: isoTime(at) };
 }
@@ -28,7 +28,7 @@ export function confirmedState({ by, at }: Provenance): ConfirmedState {
 /** The lineage of a ledger that is not there. */
 export const noLineage = "";
 
-/** What the ledger holds. It is what we did and were told, not what the service holds now. */
+/** The content of the ledger: what draftsync did and what the service returned, not what the service holds now. */
 export interface Recorded {
   /** Made once with the ledger; a copy that went its own way shares it, a new ledger does not. {@link noLineage} without one. */
   readonly lineage: string;
@@ -49,7 +49,7 @@ export interface Recorded {
   readonly duplicates: readonly RecordedDuplicate[];
   readonly uploads: readonly RecordedUpload[];
   readonly storedObjects: readonly RecordedObject[];
-  /** Things that were looked at since they were last confirmed, and did not turn out to be as recorded. */
+  /** Resources that were fetched since their last confirmation and differed from their records. */
   readonly refreshes: readonly RecordedRefresh[];
   /** Operations whose outcome is unknown, and those that a crash left between intent and outcome. */
   readonly inDoubt: readonly RecordedOperation[];
@@ -155,7 +155,7 @@ export interface RecordedObject {
   readonly at: number;
 }
 
-/** When a thing was last looked at without being confirmed, epoch milliseconds. */
+/** When a resource was last fetched without being confirmed, epoch milliseconds. */
 export interface RecordedRefresh {
   /** Its path at the service: `drafts/48213/product_files/9900011`, `products/771300`. */
   readonly resource: string;
@@ -177,7 +177,7 @@ export interface RecordedOperation {
   readonly kind: OperationKind;
   readonly method: string;
   readonly path: string;
-  /** What the call was to achieve, enough to settle it by hand or by probe. */
+  /** What the call was sent for: enough for a person or a probe to settle it. */
   readonly intent: OperationIntent;
   readonly startedAt: number;
   /** Absent after a crash between intent and outcome. */

@@ -4,7 +4,7 @@
  */
 export type Position = number;
 
-/** Where a value stands in a manifest: the file relative to the workspace, line and column from 1. */
+/** The location of a value in a manifest: the file relative to the workspace, line and column from 1. */
 export interface SourceLocation {
   readonly file: string;
   readonly line: number;

@@ -4,8 +4,8 @@ import type { Recorded, RecordedAttachment } from "../model/recorded.ts";
 import { fileResource } from "../model/resource.ts";
 
 /**
- * What is recorded with what was observed to be otherwise laid over it: what the ledger will hold once the plan that
- * tells the drift is applied. As there, whoever has the address of a file that was found gives it up for its own.
+ * The records with the drift applied: what the ledger will hold once a run of the plan has recorded the drift. A record
+ * that has the address of a found file moves to its own numeric address.
  */
 export function applyDrift(recorded: Recorded, drift: readonly Drift[]): Recorded {
   if (drift.length === 0) return recorded;

@@ -30,7 +30,7 @@ export interface PlanInput {
   readonly serviceOrigin: string;
   readonly desired: Desired;
   readonly recorded: Recorded;
-  /** What the service said before the plan; absent when nothing was looked at. */
+  /** The observations of a refresh; absent without one. */
   readonly observed?: Observed;
   readonly rate: Rate;
   /** The compiled profile of the service, as far as the number of calls depends on it. */

@@ -304,7 +304,7 @@ function settleableState(
   return orderState({ ...desiredState({ ...attachment, attributes }, index), file_id: intent.fileId });
 }
 
-/** `address` names the change; the record's own one is told when it is another. */
+/** The state includes the record's own address when it differs from the change's. */
 function recordedState(known: RecordedAttachment, address: string): AttachmentState {
   return orderState({
     file_id: known.fileId,

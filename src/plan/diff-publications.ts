@@ -41,7 +41,7 @@ export function diffPublications(desired: Desired, recorded: Recorded): Differen
   };
 }
 
-/** Told while the rest of a draft goes, not for ever after. */
+/** Reported while the files of the draft are removed, and not afterwards. */
 function removedDocuments(
   desired: Desired,
   recorded: Recorded,
@@ -55,7 +55,7 @@ function removedDocuments(
       severity: "info",
       code: "publish-removed",
       message: staysPublished(published),
-      hint: "Its files are detached from the draft; the product is as it was.",
+      hint: "Its files are detached from the draft; the product stays published.",
       address: publicationAddress(published.draftId),
     }));
 }

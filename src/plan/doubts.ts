@@ -33,7 +33,7 @@ function isBlocking({ kind }: RecordedOperation): boolean {
   return kind === "attach" || kind === "publish" || kind === "duplicate";
 }
 
-/** The change that stands in a plan for an address in doubt. `after` lets apply find out about it. */
+/** The change for an address in doubt. With `after`, apply settles it. */
 export function inDoubtChange(
   operation: RecordedOperation,
   after: AttachmentState | null = null,

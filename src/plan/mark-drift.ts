@@ -39,7 +39,7 @@ function named(change: Change, drift: Drift | undefined): Change {
   return drifted ? { ...change, reason: "drifted" } : change;
 }
 
-/** Tells what was looked at in vain, and products that are gone. */
+/** Reports resources that could not be read, and products that are gone. */
 export function addObservations(all: Differences, observed: Observed | undefined): Differences {
   if (observed === undefined) return all;
   const products = observed.drift.flatMap((item) =>
@@ -70,7 +70,7 @@ function unreadable({ unreadable: items }: Observed): Diagnostic[] {
     {
       severity: "warning",
       code: "not-readable",
-      message: `${first.address}${others} could not be looked at; the word of the ledger stands: ${first.failure.message}`,
+      message: `${first.address}${others} could not be read; the plan uses the ledger instead: ${first.failure.message}`,
       ...(first.failure.hint === undefined ? {} : { hint: first.failure.hint }),
     },
   ];

@@ -100,7 +100,7 @@ export function makeOtherDigest(
 
 /**
  * The digests of everything that a plan changes or reports drift of, sorted by address. `known` is what is recorded with
- * the drift laid over it: what the ledger holds once a run of the plan has recorded the drift.
+ * the drift applied: what the ledger holds once a run of the plan has recorded the drift.
  */
 export function basesOf(
   { changes, drift }: { readonly changes: readonly Change[]; readonly drift: readonly Drift[] },

@@ -113,7 +113,7 @@ function checkProtection(plan: Plan, recorded: Recorded): Diagnostic[] {
 
 /**
  * Lifting a draft's protection has to be applied before a deletion can be. In the plan that lifts it, the draft's
- * detaching changes, and the publication that must come after them, are held back and a warning says so.
+ * detaching changes, and the publication that must come after them, are excluded with a warning.
  */
 export function excludeUnprotected(all: Differences): Differences {
   const lifted = new Set(

@@ -64,19 +64,17 @@ export function formatAdoptions(view: AdoptionView, calls: number, paint: Palett
     `${symbol.padStart(5)} ${sanitizeLine(address)}${note === "" ? "" : paint("muted", `  (${sanitizeLine(note)})`)}`;
   const lines = [
     ...view.adopted.map(({ address, in_manifest }) =>
-      line("=", address, in_manifest ? "" : "in no manifest: the next plan detaches it"),
+      line("=", address, in_manifest ? "" : "not in a manifest: the next plan deletes it"),
     ),
     ...view.absent.map((address) => line("-", address, "is not there")),
-    ...view.unreadable.map(({ address, message }) =>
-      line("?", address, `could not be looked at: ${message}`),
-    ),
-    ...view.left.map((address) => line("·", address, "not looked at")),
+    ...view.unreadable.map(({ address, message }) => line("?", address, `could not be read: ${message}`)),
+    ...view.left.map((address) => line("·", address, "not checked")),
   ];
   const counts = [
     `${formatCount(view.adopted.length)} adopted`,
     ...(view.absent.length > 0 ? [`${formatCount(view.absent.length)} not there`] : []),
-    ...(view.unreadable.length > 0 ? [`${formatCount(view.unreadable.length)} could not be looked at`] : []),
-    ...(view.left.length > 0 ? [`${formatCount(view.left.length)} not looked at`] : []),
+    ...(view.unreadable.length > 0 ? [`${formatCount(view.unreadable.length)} could not be read`] : []),
+    ...(view.left.length > 0 ? [`${formatCount(view.left.length)} not checked`] : []),
     ...(view.skipped.length > 0 ? [`${formatCount(view.skipped.length)} still to be uploaded`] : []),
   ].join(", ");
   const head = `${paint("strong", "Imported:")} ${counts}. ${plural(calls, "call")}; nothing was changed at the service.`;

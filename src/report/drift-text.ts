@@ -24,12 +24,12 @@ function formatEntry(entry: DriftEntry, now: number, paint: Palette): string {
   return `${formatDriftItem(viewDrift(entry, now), paint)}\n${ours}`;
 }
 
-/** Who changed it, as far as it can be known: `our last call: PATCH 3 days ago, apply (run 4f1c2a90)`. */
+/** Who changed it, as far as it can be known: `last call by draftsync: PATCH 3 days ago, apply (run 4f1c2a90)`. */
 export function describeLastCall(call: LastCall | null, now: number): string {
-  if (call === null) return "no call of ours: it was made by hand, or by another tool";
+  if (call === null) return "no call by draftsync: made by a person or another tool";
   const run = `${call.command || "a run"} (run ${call.run_id.slice(0, 8)})`;
-  const last = `our last call: ${call.method} ${describeAgo(call.at, now)}, ${run}`;
+  const last = `last call by draftsync: ${call.method} ${describeAgo(call.at, now)}, ${run}`;
   return call.outcome === "unknown"
     ? `${last}; it is in doubt, and may have been this`
-    : `${last}; somebody else after that`;
+    : `${last}; changed outside draftsync after that`;
 }

@@ -20,14 +20,14 @@ export interface DriftView {
 export function viewDrift(drift: Drift, now: number): DriftView {
   const { type, address, confirmed, observed_at, attributes } = drift;
   const known = confirmed === null ? "not recorded" : `last ${describeConfirmed(confirmed, now)}`;
-  const evidence = `${known}; seen ${describeAgo(observed_at, now)}`;
+  const evidence = `${known}; checked ${describeAgo(observed_at, now)}`;
   const shared = { type, address, evidence };
   switch (drift.type) {
     case "changed":
       return {
         ...shared,
         symbol: "~",
-        note: "changed by somebody else",
+        note: "changed outside draftsync",
         values: attributeValues(drift.before, drift.after, attributes),
       };
     case "gone":

@@ -98,7 +98,7 @@ const shapes = {
     deferred: count,
     not_checked: count.describe("Recorded attachments and products that were not checked"),
     oldest_unconfirmed: text.nullable().describe("ISO 8601, UTC"),
-    drift: count.describe("Things that are otherwise than recorded"),
+    drift: count.describe("Resources that changed outside draftsync"),
   },
   run_started: {
     at,

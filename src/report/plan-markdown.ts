@@ -7,7 +7,7 @@ import { formatValues, shortText } from "./markdown-values.ts";
 import { makePalette } from "./palette.ts";
 import { whyNoChanges } from "./plan-text.ts";
 import type { PlanView, RemovedView } from "./plan-view.ts";
-import { formatCount } from "./quantities.ts";
+import { formatCount, plural } from "./quantities.ts";
 import { moreItems, Room } from "./room.ts";
 import { codeSpan, cutText, htmlText, plainWords } from "./sanitize-markdown.ts";
 
@@ -151,8 +151,8 @@ function formatFindings(heading: string, findings: readonly Diagnostic[], room: 
 
 function formatDrift(drift: readonly DriftView[], room: Room): string {
   if (drift.length === 0) return "";
-  const things = drift.length === 1 ? "1 thing is" : `${formatCount(drift.length)} things are`;
-  const head = `<details><summary><b>Drift</b>: ${things} otherwise at the service than recorded</summary>`;
+  const resources = plural(drift.length, "resource");
+  const head = `<details><summary><b>Drift</b>: ${resources} changed outside draftsync</summary>`;
   return room.within(0.4, (part) => {
     const hasRoom = part.take(head.length + around);
     const shown = hasRoom ? part.fit(drift.map(formatDriftItem)) : [];

@@ -64,7 +64,7 @@ function formatRemoved(removed: RemovedView | undefined, paint: Palette): string
 function formatDrift(drift: readonly DriftView[], paint: Palette): string {
   if (drift.length === 0) return "";
   const items = drift.map((item) => formatDriftItem(item, paint));
-  return [paint("warning", "Drift: the service is otherwise than recorded."), ...items].join("\n");
+  return [paint("warning", "Changes made outside draftsync:"), ...items].join("\n");
 }
 
 /** One difference, with its values below. */
@@ -192,12 +192,12 @@ function formatUnmanaged({ unmanaged }: PlanView, paint: Palette): string[] {
 }
 
 /** Why there is nothing to do, in a sentence. */
-export function whyNoChanges({ diagnostics, refresh }: PlanView): string {
+export function whyNoChanges({ diagnostics }: PlanView): string {
   const isNarrowed = diagnostics.some(
     ({ code }) => code === "excluded-by-policy" || code === "removed-drafts-excluded",
   );
   if (isNarrowed) return "Remaining changes need manual approval.";
-  return `${refresh === undefined ? "The ledger agrees" : "What was seen agrees"} with the manifests.`;
+  return "Everything is up to date.";
 }
 
 /** What a refresh checked and what it did not, a line each; no line without a refresh. */

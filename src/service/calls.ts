@@ -30,7 +30,7 @@ export interface Call<T> {
   readonly body?: unknown;
   /** Reads the document of a 2xx answer. */
   readonly read: (document: unknown) => Parsed<T>;
-  /** Names what an answer is about, for whoever has to look there what became of a call that was only accepted. */
+  /** Names the resource of a response, so that a person can check there when the call was only accepted (202). */
   readonly name?: (value: T) => string;
   /** What an answer without a body stands for, when it stands for anything. */
   readonly whenEmpty?: { readonly value: T };
@@ -76,7 +76,7 @@ export function updateCall(
   };
 }
 
-/** An update that names no attribute: it tells the file, and changes nothing (JSON:API 1.1 §Updating). */
+/** An update without attributes: returns the file and changes nothing (JSON:API 1.1 §Updating). */
 export function probeCall(target: FileTarget, profile: ServiceProfile): Call<Attributes> {
   return {
     ...updateCall(target, {}, profile),

@@ -37,7 +37,7 @@ export interface DispatcherOptions extends ConnectionOptions {
 export function openDispatcher(origin: URL, options: DispatcherOptions): Dispatcher {
   const { connections, pipelining, connectTimeoutMs } = options;
   const tls = trust(options);
-  // Whoever dispatches has a deadline for the whole exchange.
+  // The caller has a deadline for the whole exchange.
   const timeouts = { headersTimeout: 0, bodyTimeout: 0 };
   const proxy = findProxy(origin, options);
   if (proxy === undefined) {

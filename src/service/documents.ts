@@ -51,7 +51,7 @@ export type Parsed<T> =
   | { readonly type: "another"; readonly problem: string }
   | { readonly type: "malformed"; readonly problem: string };
 
-/** Whatever they are: those that matter are looked at by who reads them. */
+/** Any attributes: each reader checks those it needs. */
 const membersSchema = z.custom<Readonly<Record<string, unknown>>>(
   (value) => typeof value === "object" && value !== null && !Array.isArray(value),
 );
@@ -77,7 +77,7 @@ export interface Resource {
   readonly relationships: Readonly<Record<string, unknown>>;
 }
 
-/** A product with everything the service tells about it; `included` as in JSON:API compound documents. */
+/** A product with everything the service returns; `included` as in JSON:API compound documents. */
 export interface ProductDetails extends Resource {
   readonly productId: number;
   readonly included: readonly Resource[];
@@ -102,7 +102,7 @@ export function readFile(document: unknown, target: FileTarget, types: Types): P
   return readAttributes(document, { target, types, whenNull: undefined });
 }
 
-/** {@link readFile} of an answer to a probe. A text that is `null` has none: it is told as `""`. */
+/** {@link readFile} of a response to a probe. A text that is `null` is returned as `""`. */
 export function readProbedFile(document: unknown, target: AskedFile, types: Types): Parsed<Attributes> {
   return readAttributes(document, { target, types, whenNull: "" });
 }
@@ -113,7 +113,7 @@ type AskedFile = Pick<FileTarget, "kind"> & Partial<FileTarget>;
 interface FileReading {
   readonly target: AskedFile;
   readonly types: Types;
-  /** What a text that is `null` is told as; `undefined`: it is not told. */
+  /** The value returned for a text that is `null`; `undefined`: it is left out. */
   readonly whenNull: string | undefined;
 }
 

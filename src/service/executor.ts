@@ -289,7 +289,7 @@ function requestOf(
 
 /**
  * The end of several attempts. An attempt that is in doubt is not proven undone by a later one that was not sent or was
- * refused, unless that one tells that the thing is not there.
+ * refused, unless that one shows that the resource does not exist.
  */
 function combine<T>(call: Call<T>, earlier: Failed<T> | undefined, latest: Failed<T>): Failed<T> {
   const { code } = latest.failure;

@@ -10,7 +10,7 @@ import type { ServiceProfile } from "./profile.ts";
 export interface ServiceOptions extends ConnectionOptions {
   /** https, or http on this machine; a path prefix is kept, a slash at its end ignored. */
   readonly baseUrl: string;
-  /** Lets `baseUrl` be http elsewhere, where everyone on the way can read the key. */
+  /** Lets `baseUrl` be http elsewhere, where your API key is sent unencrypted. */
   readonly allowHttp?: boolean;
   /** Visible ASCII without spaces. Never in any message, error or event. */
   readonly apiKey: string;
@@ -46,7 +46,7 @@ export function checkOptions(options: ServiceOptions): URL {
   const baseUrl = parseBaseUrl(options.baseUrl);
   if (baseUrl.protocol === "https:" || isLoopback(baseUrl.hostname) || options.allowHttp === true)
     return baseUrl;
-  throw new ServiceOptionsError(`${baseUrl.origin} is not https: everyone on the way could read the key`, {
+  throw new ServiceOptionsError(`${baseUrl.origin} is not https: your API key would be sent unencrypted`, {
     code: "base-url-not-https",
     hint: "Use https; or, in a network that nobody else can read, write service.allow_http: true.",
   });

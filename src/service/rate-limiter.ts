@@ -30,7 +30,7 @@ export interface RateSlots {
   acquire(signal: AbortSignal): Promise<Grant>;
   /** Whether a slot that was granted may be used at this moment: slow start may have closed since. */
   isOpen(): boolean;
-  /** Holds back every call; true when that is longer than before. */
+  /** Delays every call; true when that is longer than before. */
   pause(pause: Pause): boolean;
   /** Keeps a bound that the service has announced, beside the configured one. */
   tighten(announced: RateBound): void;

@@ -24,7 +24,7 @@ export function makeRedactor(secret: string): Redactor {
     if (value === null || typeof value !== "object") return value;
     return Object.fromEntries(Object.entries(value).map(([key, member]) => [text(key), copy(member)]));
   };
-  // Without escapes every string of JSON stands in its text as it is, so the text tells whether there is one to redact.
+  // Without escapes the text of JSON contains every string unchanged, so searching the text is enough.
   const isClean = (json: string) => !json.includes("\\") && !forms.some((form) => json.includes(form));
   return { text, json: (value, json) => (isClean(json) ? value : copy(value)) };
 }

@@ -8,13 +8,13 @@ import type { CallFailure, Outcome } from "../model/outcome.ts";
  * | read | GET | always |
  * | update | PATCH, PUT of an attachment | yes: the same twice is the same once |
  * | detach | DELETE of an attachment | yes |
- * | attach | POST of an attachment | no: what became of it is found out by an update |
+ * | attach | POST of an attachment | no: an update settles it |
  * | register | POST of an upload, and of credentials | yes: at worst an upload that nothing uses |
  * | non_idempotent | publish, duplicate | only when no byte of it was written, or the service itself refused it |
  */
 export type CallClass = "read" | "update" | "detach" | "attach" | "register" | "non_idempotent";
 
-/** What one attempt left behind, as far as the policy tells it apart. */
+/** The evidence of one attempt, as far as the policy distinguishes it. */
 export type Evidence =
   /** No byte was written: refused, name not found, connect timeout, TLS dropped. */
   | { readonly type: "unreachable" }

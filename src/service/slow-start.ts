@@ -6,7 +6,7 @@ export interface Pause {
 }
 
 /**
- * Holds back all calls while the service asks for it, and lets them start again slowly: one slot first, doubled each
+ * Delays all calls while the service asks for it, then lets them start slowly: one slot first, doubled each
  * time as many calls have succeeded, back to the limit. It can only slow down.
  *
  * ```
@@ -42,7 +42,7 @@ export class SlowStart {
     return Math.max(0, this.#openAt - now);
   }
 
-  /** Takes in a pause; true when it holds calls back for longer than before. */
+  /** Applies a pause; true when it delays calls for longer than before. */
   pause(now: number, pause: Pause): boolean {
     if (pause.refused) {
       this.#capacity = 1;

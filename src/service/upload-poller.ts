@@ -117,7 +117,7 @@ export class UploadPoller {
   async #run(): Promise<void> {
     if (this.#running) return;
     this.#running = true;
-    // Whoever begins to wait in this turn of the event loop is asked for together.
+    // One request covers every upload that starts to wait in this turn of the event loop.
     await nextTurn();
     while (this.#waiters.size > 0) {
       const now = this.#parts.clock.monotonic();

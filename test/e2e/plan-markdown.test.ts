@@ -75,6 +75,6 @@ describe("--format markdown", () => {
     const env = { DRAFTSYNC_API_KEY: "canary-key-90c2" };
     const { stdout } = await draftsync(["plan", "--format", "markdown"], { cwd: empty.path, env });
     await empty.dispose();
-    expect(stdout).toContain("### No changes for `w`\n\nThe ledger agrees with the manifests.\n\n<sub>");
+    expect(stdout).toContain("### No changes for `w`\n\nEverything is up to date.\n\n<sub>");
   });
 });

@@ -29,7 +29,7 @@ test("on a fresh clone the demo plans, applies, and finds nothing left to do", a
       env: { PATH: process.env.PATH, HOME: folder.path },
     });
     expect(stdout).toContain("34 to create, 1 to update, 2 to publish, 1 to duplicate");
-    expect(stdout).toContain("No changes. The ledger agrees with the manifests.");
+    expect(stdout).toContain("No changes. Everything is up to date.");
     expect(stderr).toContain("Applied: 38 done.");
   } finally {
     await folder.dispose();

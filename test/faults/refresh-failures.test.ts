@@ -48,7 +48,7 @@ describe("what could not be read is neither there nor gone", () => {
       proxy.choose = ({ path }) => (path.endsWith("/11") ? first : second);
       const { code, stdout } = await apply();
       expect(code).toBe(0);
-      for (const said of ["No changes.", "3 could not be read", "(and 2 more) could not be looked at"])
+      for (const said of ["No changes.", "3 could not be read", "(and 2 more) could not be read"])
         expect(stdout).toContain(said);
       expect(stdout).not.toContain("Drift");
     }

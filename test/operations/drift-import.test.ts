@@ -107,7 +107,7 @@ describe("drift", () => {
     const text = await run("drift", "--target", `${files}/12`);
     expect(text.code).toBe(2);
     expect(text.stdout).toMatch(
-      /our last call: POST (?:just now|.* ago), apply \(run [0-9a-f]{8}\); somebody else after that/,
+      /last call by draftsync: POST (?:just now|.* ago), apply \(run [0-9a-f]{8}\); changed outside draftsync after that/,
     );
     expect(text.stdout).not.toContain(`${files}/11`);
     const { stdout: markdown } = await run("drift", "--format", "markdown");
@@ -143,7 +143,7 @@ describe("import", () => {
       const { code, stdout } = await run("import", `${files}/14`, `${files}/11`, `${files}/12`);
       expect(code).toBe(3);
       expect(stdout).toBe(
-        `    = ${files}/14  (in no manifest: the next plan detaches it)
+        `    = ${files}/14  (not in a manifest: the next plan deletes it)
     = ${files}/11
     - ${files}/12  (is not there)
 

@@ -39,8 +39,8 @@ export function formatHistoryPage(
   const operations = runs.flatMap((run) => run.operations);
   const plots = only === undefined ? plotsOfRuns(runs) : plotsOfRun(only, bound);
   const ending = only === undefined ? formatRunEndings(runs) : formatRunEnding(only);
-  const main = html`<section aria-labelledby="sum"><h2 id="sum">What became of it</h2>${ending}</section>
-${runs.length > 0 && html`<section aria-labelledby="plots"><h2 id="plots">${only === undefined ? "Over the runs" : "How it went"}</h2><div class="plots">${plots}</div></section>`}
+  const main = html`<section aria-labelledby="sum"><h2 id="sum">Result</h2>${ending}</section>
+${runs.length > 0 && html`<section aria-labelledby="plots"><h2 id="plots">${only === undefined ? "Trends" : "Timeline"}</h2><div class="plots">${plots}</div></section>`}
 ${formatLimits()}
 ${operations.length > 0 && formatCalls(runs)}`;
   const title =
@@ -79,7 +79,7 @@ function plotsOfRuns(runs: readonly HistoryRun[]): readonly (Markup | undefined)
 
 /** What a reader might look for and cannot find. */
 function formatLimits(): Markup {
-  return html`<section class="callout" aria-labelledby="limits"><h2 id="limits">What the ledger does not know</h2><p>It keeps every writing call with its beginning and its outcome. Reads, probes, polls and the transfer of bytes to storage are not kept, and of a call that was retried, not when each attempt left.</p></section>`;
+  return html`<section class="callout" aria-labelledby="limits"><h2 id="limits">Not recorded</h2><p>It keeps every writing call with its beginning and its outcome. Reads, probes, polls and the transfer of bytes to storage are not kept, and of a call that was retried, not when each attempt left.</p></section>`;
 }
 
 function formatCalls(runs: readonly HistoryRun[]): Markup {

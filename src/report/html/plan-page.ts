@@ -65,7 +65,7 @@ function formatSummary({ counts, unchanged, cost, refresh, unmanaged, diagnostic
   const isBroken = diagnostics.some(({ severity }) => severity === "error");
   const tiles =
     counts.length === 0 && !isBroken ? html`<li class="tile"><b>No changes</b></li>` : counts.map(tile);
-  return html`<section aria-labelledby="sum"><h2 id="sum">What it comes to</h2>
+  return html`<section aria-labelledby="sum"><h2 id="sum">Summary</h2>
 <ul class="tiles">${tiles}${unchanged > 0 && html`<li class="tile f-noop"><b>${formatCount(unchanged)}</b> unchanged</li>`}</ul>
 ${counts.length > 0 && html`<p><strong>Cost:</strong> ${cost === undefined ? "no calls." : `${cost.calls}, ${cost.time} at ${cost.rate} (up to ${cost.upTo} with retries and slow uploads).`}</p>`}
 ${unmanaged !== undefined && html`<p><strong>Not managed:</strong> ${unmanaged.files} in <code>${unmanaged.list}</code>${unmanaged.rest}.</p>`}
@@ -89,7 +89,7 @@ function formatDrift(drift: readonly DriftView[]): Markup | undefined {
     ({ symbol, address, note, evidence, values }) =>
       html`<li><span class="symbol">${symbol}</span> <code>${address}</code> <span class="note">${note}; ${evidence}</span>${values.length > 0 && formatValues(values)}</li>`,
   );
-  return html`<section class="callout drift" aria-labelledby="drift"><h2 id="drift">Drift</h2><details open><summary>${plural(drift.length, "thing")} at the service otherwise than recorded</summary><ul>${rows}</ul></details></section>`;
+  return html`<section class="callout drift" aria-labelledby="drift"><h2 id="drift">Drift</h2><details open><summary>${plural(drift.length, "resource")} changed outside draftsync</summary><ul>${rows}</ul></details></section>`;
 }
 
 function formatChanges(view: PlanView, thumbnails: PlanPageInput["thumbnails"]): Markup {

@@ -92,13 +92,16 @@ function totalOf({ totals }: HistoryRun, name: string): number {
   return typeof count === "number" ? count : 0;
 }
 
-const rest = "What it did not begin stands in the next plan.";
+const rest = "The next plan shows the changes that did not start.";
 const warnings: ReadonlyMap<string, { readonly what: string; readonly advice: string }> = new Map([
   ["interrupted", { what: "It was interrupted.", advice: rest }],
   ["stopped", { what: "A failure stopped it.", advice: `The calls below say which. ${rest}` }],
   [
     "failed",
-    { what: "Something failed.", advice: "The calls below say why; what is left stands in the next plan." },
+    {
+      what: "Something failed.",
+      advice: "The calls below show the cause. The next plan shows what is left.",
+    },
   ],
   ["deferred", { what: "It stopped at its limit of calls or time.", advice: "The next run goes on." }],
   [

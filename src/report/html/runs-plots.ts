@@ -40,7 +40,7 @@ function axesOf(runs: readonly RunChanges[], most: number, label: string) {
     .map((at) => ({ at: y(at), text: formatCount(at) }));
   const axes = formatAxes({
     x: {
-      label: `begin of the run, ${day === undefined ? "month-day and time (UTC)" : `time (UTC) on ${day}`}`,
+      label: `run started, ${day === undefined ? "month-day and time (UTC)" : `time (UTC) on ${day}`}`,
       ticks: dates,
     },
     y: { label, ticks },
@@ -101,8 +101,8 @@ export function plotDrift(runs: readonly RunChanges[]): Markup | undefined {
     id: "drift-by-run",
     title: "Drift by run",
     caption:
-      "Things that a run saw to be otherwise than recorded. A dot is a run that looked and found none; a run without a mark did not look.",
-    description: `${plural(looked.length, "run")} looked, and found at most ${plural(most, "thing")} otherwise than recorded.`,
+      "Resources that changed outside draftsync. A dot is a run that checked and found none; a run without a mark did not check.",
+    description: `${plural(looked.length, "run")} checked, and found at most ${plural(most, "changed resource")}.`,
     drawing: html`${axes}${marks}`,
     table: { head: ["Run", "Drift"], rows: runs.map((run) => [nameOf(run), run.drift ?? "not looked"]) },
   });

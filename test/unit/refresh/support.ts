@@ -230,7 +230,7 @@ export function addressOf(draft: number, fileId: number): string {
   });
 }
 
-/** Why something could not be looked at. */
+/** Why something could not be read. */
 export const failure: CallFailure = { code: "timeout", message: "no answer", errors: [], stops: "operation" };
 
 /** What an interpretation comes to, in few words. */
