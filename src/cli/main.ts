@@ -1,7 +1,12 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
 
-await start(process.argv.slice(2));
+await start(process.argv.slice(2)).catch((error: unknown) => {
+  // Node opens many modules at a time, and fails before any of them can report it.
+  if (!(error instanceof Error && "code" in error && error.code === "EMFILE")) throw error;
+  process.stderr.write(`error: ${error.message}\n  hint: Raise the limit of open files: ulimit -n 4096\n`);
+  process.exitCode = 1;
+});
 
 async function start(args: readonly string[]): Promise<void> {
   const version = readVersion();

@@ -1,4 +1,3 @@
-import { readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
@@ -71,29 +70,6 @@ test.each([1, 60, 250])(
     await expectMadeGood();
   },
 );
-
-/** How often a process has the ledger open. proc_pid_fd(5) */
-function connections(pid: number): number {
-  const links = readdirSync(`/proc/${pid}/fd`).map((name) => {
-    try {
-      return readlinkSync(`/proc/${pid}/fd/${name}`);
-    } catch {
-      return "closed meanwhile";
-    }
-  });
-  return links.filter((link) => link === location()).length;
-}
-
-test.runIf(process.platform === "linux")("a thread has a connection of its own", async () => {
-  const running = start(apply);
-  let most = 0;
-  proxy.choose = () => {
-    if (proxy.seen.length > 200) most = Math.max(most, connections(running.pid));
-    return undefined;
-  };
-  expect(await running.ended).toMatchObject({ code: 0 });
-  expect(most).toBe(2);
-});
 
 test("a disk that is full in the middle of it: what was sent and not recorded is in recovery files", async () => {
   const ended = await draftsync(apply, { ...options(), maxFileBytes: 400 });

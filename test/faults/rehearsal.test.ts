@@ -104,6 +104,9 @@ service:
         .trimEnd()
         .split("\n")
         .map((line) => JSON.parse(line));
+      // A file that was attached before the ledger knew it: a person says that its draft was not published.
+      const marked = ended.stderr.matchAll(/resolve (\S+\/product) --not-done/g);
+      for (const [, address = ""] of marked) await draftsync(["resolve", address, "--not-done"], options);
       if (ended.code === 0 || (ended.code === 4 && arrivals.length === calls)) break;
       calls = arrivals.length;
     }

@@ -53,21 +53,23 @@ export function describeLedgerJournal(name: string, make: () => Promise<LedgerUn
       expect(lost?.settled).toEqual({ as: "done", by: "probe", at: expect.any(Number) });
     });
 
-    test("success does over earlier updates, detachments and uploads at the address, and nothing else", async () => {
+    test("success settles earlier updates and detaches of the file and uploads at the address, and nothing else", async () => {
       const { ledger } = await make();
       await ledger.startRun(sampleRun);
       const kinds = ["attach", "update", "detach", "publish", "duplicate", "upload"] as const;
+      const pathOf = (fileId: number) => `/api/drafts/7/product_files/${fileId}`;
       for (const kind of kinds) {
-        await ledger.begin({ ...attachOperation(kind), kind });
+        await ledger.begin({ ...attachOperation(kind), kind, path: pathOf(1) });
         await ledger.finish(kind, unknown, []);
       }
-      await ledger.begin({ ...attachOperation("elsewhere", 2), kind: "update" });
-      await ledger.begin({ ...attachOperation("crashed"), kind: "update" });
+      await ledger.begin({ ...attachOperation("elsewhere", 2), kind: "update", path: pathOf(2) });
+      const renamed = { address: "drafts/7/product_files/source:a.glb", path: pathOf(1) };
+      await ledger.begin({ ...attachOperation("crashed"), kind: "update", ...renamed });
       await ledger.begin(attachOperation("failed"));
       await ledger.finish("failed", { outcome: "rejected", status: 422, attempts: 1 }, []);
       expect((await ledger.load()).inDoubt).toHaveLength(8);
       await ledger.begin(attachOperation("last"));
-      await ledger.finish("last", done, []);
+      await ledger.finish("last", done, [{ type: "attached", attachment: attachment(1) }]);
       const left = (await ledger.load()).inDoubt.map(({ id }) => id).sort();
       expect(left).toEqual(["attach", "duplicate", "elsewhere", "publish"]);
       const settled = (await ledger.operations()).filter((operation) => operation.settled !== undefined);
