@@ -62,7 +62,7 @@ describe("the page of a run", () => {
     expect(await page.locator(".facts").textContent()).toContain("interrupted, 330 done, 4,670 skipped");
     const summary = await page.locator("section[aria-labelledby=sum]").textContent();
     expect(summary).toContain("12 writing calls: 9 done, 1 rejected, 1 not sent, 1 unknown.");
-    expect(summary).toContain("It was interrupted. What it did not begin stands in the next plan.");
+    expect(summary).toContain("It was interrupted. The next plan shows the changes that did not start.");
   });
 
   test.each([
