@@ -16,7 +16,7 @@ export class ResolutionError extends DraftsyncError {
 }
 
 /**
- * What the ledger takes from a person's word (provenance `person`), the end of the doubt included. `now` is in epoch
+ * The effects of an operator's resolution (provenance `operator`), which also settle the operation. `now` is in epoch
  * milliseconds. Pure.
  */
 export function resolutionEffects(
@@ -26,7 +26,7 @@ export function resolutionEffects(
 ): readonly LedgerEffect[] {
   const { id: operationId } = operation;
   if (resolution.type === "not_done") return [{ type: "settled", operationId, outcome: "not_sent" }];
-  const provenance: Provenance = { by: "person", at: now };
+  const provenance: Provenance = { by: "operator", at: now };
   return [
     ...doneEffects(operation, resolution, provenance),
     { type: "settled", operationId, outcome: "done" },

@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { allMigrations } from "../ledger/migrations/all-migrations.ts";
+import { migrations } from "../ledger/initial-schema.ts";
 import { DraftsyncError } from "../model/errors.ts";
 import type { Check, Problem } from "../model/examination.ts";
 import { makeCheck } from "../model/examination.ts";
@@ -87,7 +87,7 @@ export async function checkLedger(workspace: Workspace, access: "read" | "write"
     const { service, workspace: name } = workspace.config;
     assertOwner(await ledger.owner(), { origin: service.origin, workspace: name });
     if (ledger.isMissing) return makeCheck("ledger", "ok", { code: "ledger-missing", facts: { location } });
-    const version = allMigrations.length;
+    const version = migrations.length;
     return makeCheck("ledger", "ok", { code: "ledger-open", facts: { location, version } });
   } catch (error) {
     return makeCheck("ledger", "failed", { code: "ledger-unusable", facts: { problem: problemOf(error) } });

@@ -2,13 +2,12 @@ import type { Clock, Ledger, LedgerOwner, LockStore } from "../model/ports.ts";
 import type { ProcessTable } from "../model/process.ts";
 import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
 import type { SlotStore } from "../model/slots.ts";
+import { migrations } from "./initial-schema.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
-import { LedgerError } from "./ledger-error.ts";
 import type { LedgerExport } from "./ledger-export.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
 import { missingLedger } from "./ledger-reader.ts";
 import { migrate, schemaState } from "./migrate.ts";
-import { allMigrations } from "./migrations/all-migrations.ts";
 import { isPostgresLocation } from "./postgres/postgres-location.ts";
 import { SqlLedger } from "./sql-ledger.ts";
 
@@ -57,8 +56,6 @@ export interface OpenOptions {
 export interface ReaderOptions {
   readonly location: string;
   readonly clock: Clock;
-  /** What happens to a ledger that an older draftsync wrote; absent: it is brought up to date. */
-  readonly outdated?: "update" | "leave";
 }
 
 /**
@@ -69,7 +66,7 @@ export interface ReaderOptions {
 export async function openLedger(options: OpenOptions): Promise<StateStore> {
   const database = await openDatabase(options);
   try {
-    const isNew = await migrate(database, { migrations: allMigrations, clock: options.clock });
+    const isNew = await migrate(database, { migrations, clock: options.clock });
     return new SqlLedger(database, { clock: options.clock, processes: options.processes, isNew });
   } catch (error) {
     await database.close();
@@ -78,38 +75,19 @@ export async function openLedger(options: OpenOptions): Promise<StateStore> {
 }
 
 /**
- * Opens the ledger at `location` to look into it: nothing is made where there is none, and no right to write is needed,
- * neither to the file and its folder nor in the database. Only a ledger that an older draftsync wrote is brought up to
- * date first; rejects with `ledger-too-old` where that may not be. With `outdated: "leave"` it is not touched, and reads
- * like one that holds nothing.
+ * Opens the ledger at `location` to read it. Creates nothing, and needs no write access to the file, its folder or the
+ * database unless an older draftsync wrote the ledger: then its schema is migrated first.
  */
 export async function openLedgerReader(options: ReaderOptions): Promise<LedgerReader> {
   const database = await openDatabaseToRead(options);
   if (database === undefined) return missingLedger(options.location);
-  const state = await schemaState(database, allMigrations).catch(async (error: unknown) => {
+  const state = await schemaState(database, migrations).catch(async (error: unknown) => {
     await database.close();
     throw error;
   });
   if (state === "current") return new SqlLedger(database, options);
   await database.close();
-  const leave = state === "missing" || options.outdated === "leave";
-  return leave ? missingLedger(database.location) : openOutdated(options, database.location);
-}
-
-async function openOutdated(options: { location: string; clock: Clock }, shown: string): Promise<StateStore> {
-  try {
-    return await openLedger(options);
-  } catch (error) {
-    const refused =
-      error instanceof LedgerError &&
-      (error.code === "ledger-read-only" || error.code === "ledger-unreadable");
-    if (!refused) throw error;
-    throw new LedgerError(
-      "ledger-too-old",
-      `The ledger ${shown} was written by an older draftsync and has to be brought up to date first, which this user may not do.`,
-      { hint: "Have somebody who may write it run `draftsync state list` once.", cause: error },
-    );
-  }
+  return state === "missing" ? missingLedger(database.location) : openLedger(options);
 }
 
 /** Loads the driver of the one database that is asked for. */

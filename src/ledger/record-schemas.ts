@@ -9,7 +9,8 @@ import { attributesSchema } from "./stored-json.ts";
 export const provenanceSchema = lazily(
   (): z.ZodType<Provenance> =>
     z.strictObject({
-      by: z.enum(confirmations),
+      // Exports of unreleased builds have "person".
+      by: z.preprocess((by) => (by === "person" ? "operator" : by), z.enum(confirmations)),
       at: z.int(),
     }),
 );

@@ -3,7 +3,7 @@ import type { Attributes, FileKind } from "./resource.ts";
 import { isoTime } from "./time.ts";
 
 /** How a record came to be known, from the strongest evidence of a call to a person's word. */
-export const confirmations = ["post", "patch", "get", "probe", "import", "person"] as const;
+export const confirmations = ["post", "patch", "get", "probe", "import", "operator"] as const;
 
 /** One of {@link confirmations}. */
 export type Confirmation = (typeof confirmations)[number];

@@ -151,7 +151,7 @@ function putBack(attachments: Map<string, RecordedAttachment>, change: Change): 
     attributes: pickAttributes(kind, state),
     ...(state.sha256 === undefined ? {} : { sha256: state.sha256 }),
     // No digest has it.
-    provenance: { by: "person", at: 0 },
+    provenance: { by: "operator", at: 0 },
   });
 }
 

@@ -7,7 +7,7 @@ const evidence: Readonly<Record<ConfirmedState["by"], string>> = {
   get: "confirmed by GET",
   probe: "confirmed by a probe",
   import: "imported",
-  person: "taken at a person's word",
+  operator: "confirmed by an operator",
 };
 
 /** How something is known: `confirmed by PATCH 3 days ago`. `now` is in epoch milliseconds. */

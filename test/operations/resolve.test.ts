@@ -25,7 +25,7 @@ describe("resolve", () => {
     expect(proxy.seen).toEqual([`GET /api/products/${published?.id}`]);
     const { stdout } = await run("state", "show", "drafts/1/product", "--json");
     expect(JSON.parse(stdout).entries).toMatchObject([
-      { type: "publication", confirmed_by: "person", details: { product_id: published?.id, revision: 1 } },
+      { type: "publication", confirmed_by: "operator", details: { product_id: published?.id, revision: 1 } },
     ]);
     expect((await run("plan", "--target", "drafts/1")).stdout).toContain("No changes.");
   });

@@ -104,7 +104,7 @@ async function recordEarlier(
   const ledger = await workspace.ledger();
   const { desired } = await loadDesired(cli, workspace.config, "stat");
   const { productId } = resolution;
-  const provenance = { by: "person", at: systemClock.now() } as const;
+  const provenance = { by: "operator", at: systemClock.now() } as const;
   const effect = earlierProductEffect({ address, productId, desired, recorded, provenance });
   const draftId = effect.type === "published" ? effect.draftId : undefined;
   await checkProduct(cli, workspace, { draftId, productId });

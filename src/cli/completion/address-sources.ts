@@ -37,7 +37,7 @@ async function readRecorded(
 ): Promise<readonly string[]> {
   if (isPostgresLocation(location)) return [];
   const { openLedgerReader } = await import("../../ledger/open-ledger.ts");
-  const reader = await openLedgerReader({ location, clock: systemClock, outdated: "leave" });
+  const reader = await openLedgerReader({ location, clock: systemClock });
   try {
     const recorded = await reader.load();
     const inDoubt = recorded.inDoubt.map(({ address }) => address);

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { sql } from "kysely";
 import Database from "libsql";
 import { expect, onTestFinished, test } from "vitest";
+import { migrations } from "../../../src/ledger/initial-schema.ts";
 import { migrate } from "../../../src/ledger/migrate.ts";
-import { allMigrations } from "../../../src/ledger/migrations/all-migrations.ts";
 import { SqlLedger } from "../../../src/ledger/sql-ledger.ts";
 import { openSqlite } from "../../../src/ledger/sqlite/sqlite-database.ts";
 import { systemClock } from "../../../src/model/ports.ts";
@@ -50,7 +50,7 @@ test("a change waits for the lock without holding up the process, and is made on
 test("a full disk fails the change that does not fit, and loses nothing", async () => {
   const location = join(freshFolder(), "state.db");
   const database = await openSqlite({ location, clock: systemClock });
-  await migrate(database, { migrations: allMigrations, clock: systemClock });
+  await migrate(database, { migrations, clock: systemClock });
   const ledger = new SqlLedger(database, { clock: systemClock });
   onTestFinished(() => ledger.close());
   await ledger.record([attached(1)]);

@@ -8,12 +8,10 @@ import {
   rmSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import Database from "libsql";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { LedgerReader } from "../../../src/ledger/ledger-reader.ts";
 import { openLedger, type ReaderOptions } from "../../../src/ledger/open-ledger.ts";
 import { systemClock } from "../../../src/model/ports.ts";
-import { emptyRecorded } from "../../../src/model/recorded.ts";
 import { attached } from "./ledger-values.ts";
 import { asOrdinaryUser } from "./ordinary-user.ts";
 import { freshFolder, openForTest } from "./samples.ts";
@@ -121,32 +119,6 @@ export function describeSqliteReader(
           hint: expect.stringContaining("writable"),
         });
       });
-    });
-
-    test("the ledger of an older draftsync says who can bring it up to date; with the right, it is", async () => {
-      const location = await filledFile();
-      const database = new Database(location);
-      database.exec(
-        "drop table refreshes; drop table notices; drop table maybe_published_drafts; drop index operations_by_run; alter table leases drop column lease_until; alter table attachments drop column replaced; alter table meta drop column confirmed_at; delete from schema_migrations where version > 4",
-      );
-      database.exec("pragma wal_checkpoint(truncate)");
-      database.close();
-      for (const suffix of ["-wal", "-shm"]) rmSync(`${location}${suffix}`, { force: true });
-      await asOrdinaryUser({ folder: 0o500, file: 0o400, location }, async () => {
-        await expect(readForTest(location)).rejects.toMatchObject({
-          code: "ledger-too-old",
-          hint: expect.stringContaining("draftsync state list"),
-        });
-      });
-      chmodSync(location, 0o600);
-      const left = await open({ location, clock: systemClock, outdated: "leave" });
-      expect(left.isMissing).toBe(true);
-      expect(await left.load()).toEqual(emptyRecorded);
-      await asOrdinaryUser({ folder: 0o500, file: 0o400, location }, async () => {
-        await expect(readForTest(location)).rejects.toMatchObject({ code: "ledger-too-old" });
-      });
-      chmodSync(location, 0o600);
-      expect(await fileIds(await readForTest(location))).toEqual([1]);
     });
   });
 }

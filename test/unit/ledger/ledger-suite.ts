@@ -58,7 +58,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
           attributes: { description: "line\nnext \u0000 \ud800 end" },
         }),
         { type: "published", draftId: 7, revision: 1, productId: 70, provenance: { by: "post", at } },
-        { type: "published", draftId: 7, revision: 2, productId: 71, provenance: { by: "person", at } },
+        { type: "published", draftId: 7, revision: 2, productId: 71, provenance: { by: "operator", at } },
         duplicated("by-id", { by: "product_id", productId: 71 }),
         duplicated("by-draft", { by: "draft", draftId: 7 }),
         { type: "protection", draftId: 8, protect: true },

@@ -1,31 +1,42 @@
 import { type Expression, type SqlBool, sql } from "kysely";
-import type { Migration } from "../migrate.ts";
-import type { LedgerQueries } from "../schema.ts";
+import type { Migration } from "./migrate.ts";
+import type { LedgerQueries } from "./schema.ts";
 
-/** The first schema. What was released stays as it is: later changes are migrations of their own. */
-export const ledgerMigration: Migration = {
+/** The schema of the first release. Once it is released, later changes are migrations of their own. */
+const initialSchema: Migration = {
   version: 1,
-  name: "ledger",
-  async up(db) {
-    await createRecords(db);
-    await createJournal(db);
+  name: "initial",
+  async up(queries) {
+    await createRecords(queries);
+    await createJournal(queries);
+    await createLock(queries);
+    await createSlots(queries);
   },
 };
 
-async function createRecords(db: LedgerQueries): Promise<void> {
-  await db.schema
+/** Every migration, numbered from 1 without gaps, in the order in which they are applied. */
+export const migrations: readonly Migration[] = [initialSchema];
+
+async function createRecords({ schema }: LedgerQueries): Promise<void> {
+  await schema
     .createTable("meta")
     .addColumn("id", "integer", (column) => column.primaryKey().check(sql`id = 1`))
     .addColumn("lineage", "text", (column) => column.notNull())
     .addColumn("serial", "bigint", (column) => column.notNull())
     .addColumn("service_origin", "text")
     .addColumn("workspace", "text")
+    .addColumn("confirmed_at", "bigint")
     .execute();
-  await db.schema
+  await schema
     .createTable("protected_drafts")
     .addColumn("draft_id", "bigint", (column) => column.primaryKey())
     .execute();
-  await db.schema
+  await schema
+    .createTable("maybe_published_drafts")
+    .addColumn("draft_id", "bigint", (column) => column.primaryKey())
+    .addColumn("found_at", "bigint", (column) => column.notNull())
+    .execute();
+  await schema
     .createTable("attachments")
     .addColumn("draft_id", "bigint", (column) => column.notNull())
     .addColumn("kind", "text", (column) => column.notNull().check(among("kind", fileKinds)))
@@ -33,31 +44,32 @@ async function createRecords(db: LedgerQueries): Promise<void> {
     .addColumn("address", "text", (column) => column.notNull().unique())
     .addColumn("attributes", "text", (column) => column.notNull())
     .addColumn("sha256", "text")
-    .addColumn("confirmed_by", "text", (column) => column.notNull().check(among("confirmed_by", confirmed)))
+    .addColumn("replaced", "integer", (column) => column.notNull().defaultTo(0))
+    .addColumn("confirmed_by", "text", (column) => column.notNull().check(isConfirmation))
     .addColumn("confirmed_at", "bigint", (column) => column.notNull())
     .addPrimaryKeyConstraint("attachments_key", ["draft_id", "kind", "file_id"])
     .execute();
-  await db.schema
+  await schema
     .createTable("publications")
     .addColumn("draft_id", "bigint", (column) => column.notNull())
     .addColumn("revision", "bigint", (column) => column.notNull())
     .addColumn("product_id", "bigint", (column) => column.notNull())
-    .addColumn("confirmed_by", "text", (column) => column.notNull().check(among("confirmed_by", confirmed)))
+    .addColumn("confirmed_by", "text", (column) => column.notNull().check(isConfirmation))
     .addColumn("confirmed_at", "bigint", (column) => column.notNull())
     .addPrimaryKeyConstraint("publications_key", ["draft_id", "revision"])
     .execute();
-  await db.schema
+  await schema
     .createTable("duplicates")
     .addColumn("name", "text", (column) => column.primaryKey())
     .addColumn("from_product_id", "bigint")
     .addColumn("from_draft_id", "bigint")
     .addColumn("source_product_id", "bigint", (column) => column.notNull())
     .addColumn("product_id", "bigint", (column) => column.notNull())
-    .addColumn("confirmed_by", "text", (column) => column.notNull().check(among("confirmed_by", confirmed)))
+    .addColumn("confirmed_by", "text", (column) => column.notNull().check(isConfirmation))
     .addColumn("confirmed_at", "bigint", (column) => column.notNull())
     .addCheckConstraint("duplicates_from", sql`(from_product_id is null) <> (from_draft_id is null)`)
     .execute();
-  await db.schema
+  await schema
     .createTable("uploads")
     .addColumn("upload_id", "text", (column) => column.primaryKey())
     .addColumn("upload_key", "text", (column) => column.notNull())
@@ -68,10 +80,23 @@ async function createRecords(db: LedgerQueries): Promise<void> {
     .addColumn("file_id", "bigint")
     .addColumn("registered_at", "bigint", (column) => column.notNull())
     .execute();
+  await schema
+    .createTable("stored_objects")
+    .addColumn("upload_key", "text", (column) => column.primaryKey())
+    .addColumn("source", "text", (column) => column.notNull())
+    .addColumn("sha256", "text", (column) => column.notNull())
+    .addColumn("size", "bigint", (column) => column.notNull())
+    .addColumn("stored_at", "bigint", (column) => column.notNull())
+    .execute();
+  await schema
+    .createTable("refreshes")
+    .addColumn("resource", "text", (column) => column.primaryKey())
+    .addColumn("refreshed_at", "bigint", (column) => column.notNull())
+    .execute();
 }
 
-async function createJournal(db: LedgerQueries): Promise<void> {
-  await db.schema
+async function createJournal({ schema }: LedgerQueries): Promise<void> {
+  await schema
     .createTable("runs")
     .addColumn("id", "text", (column) => column.primaryKey())
     .addColumn("command", "text", (column) => column.notNull())
@@ -81,7 +106,7 @@ async function createJournal(db: LedgerQueries): Promise<void> {
     .addColumn("status", "text")
     .addColumn("totals", "text")
     .execute();
-  await db.schema
+  await schema
     .createTable("operations")
     .addColumn("id", "text", (column) => column.primaryKey())
     .addColumn("run_id", "text", (column) => column.notNull().references("runs.id"))
@@ -102,22 +127,70 @@ async function createJournal(db: LedgerQueries): Promise<void> {
     .addCheckConstraint("operations_finished", sql`(outcome is null) = (finished_at is null)`)
     .addCheckConstraint("operations_settled", sql`(settled_as is null) = (settled_at is null)`)
     .execute();
-  // Small for ever: nearly every operation ends, so in-doubt lookups never read the history.
-  await db.schema
+  // Stays small, because nearly every operation ends: looking up operations in doubt never reads the history.
+  await schema
     .createIndex("operations_in_doubt")
     .on("operations")
     .column("address")
     .where(sql<SqlBool>`settled_at is null and (outcome is null or outcome = 'unknown')`)
     .execute();
+  await schema.createIndex("operations_by_run").on("operations").column("run_id").execute();
+  await schema
+    .createTable("notices")
+    .addColumn("id", "integer", (column) => column.primaryKey().check(sql`id = 1`))
+    .addColumn("status", "text", (column) => column.notNull())
+    .execute();
 }
 
-// Written out, not imported: a migration must not change when the model does.
+/** One row, inserted here and never deleted, so that the token outlives every lease. */
+async function createLock(queries: LedgerQueries): Promise<void> {
+  await queries.schema
+    .createTable("leases")
+    .addColumn("id", "integer", (column) => column.primaryKey().check(sql`id = 1`))
+    .addColumn("token", "bigint", (column) => column.notNull())
+    .addColumn("lock_id", "text")
+    .addColumn("holder", "text")
+    .addColumn("acquired_at", "bigint")
+    .addColumn("expires_at", "bigint")
+    .addColumn("lease_until", "bigint")
+    .addCheckConstraint(
+      "leases_held",
+      sql`(lock_id is null) = (holder is null) and (lock_id is null) = (acquired_at is null) and (lock_id is null) = (expires_at is null)`,
+    )
+    .execute();
+  await queries.insertInto("leases").values({ id: 1, token: 0 }).execute();
+}
+
+async function createSlots({ schema }: LedgerQueries): Promise<void> {
+  await schema
+    .createTable("slot_shares")
+    .addColumn("owner", "text", (column) => column.primaryKey())
+    .addColumn("process", "text", (column) => column.notNull())
+    .addColumn("slots", "bigint", (column) => column.notNull())
+    .addColumn("in_flight", "bigint", (column) => column.notNull())
+    .addColumn("wanted", "bigint", (column) => column.notNull())
+    .addColumn("window_ms", "bigint", (column) => column.notNull())
+    .addColumn("hold_ms", "bigint", (column) => column.notNull())
+    .addColumn("timeout_ms", "bigint", (column) => column.notNull())
+    .addColumn("served_at", "bigint", (column) => column.notNull())
+    .addColumn("renewed_at", "bigint", (column) => column.notNull())
+    .addColumn("ended_at", "bigint")
+    .execute();
+  await schema
+    .createTable("slot_pauses")
+    .addColumn("id", "integer", (column) => column.primaryKey().check(sql`id = 1`))
+    .addColumn("set_at", "bigint", (column) => column.notNull())
+    .addColumn("ms", "bigint", (column) => column.notNull())
+    .execute();
+}
+
+// Written out, not imported from the model: a released migration must not change when the model does.
 const fileKinds = ["product_files", "promotional_files"];
-const confirmed = ["post", "patch", "probe", "import", "person"];
 const uploadStatuses = ["pending", "success", "failed"];
 const operationKinds = ["attach", "update", "detach", "publish", "duplicate", "upload"];
 const outcomes = ["done", "rejected", "not_sent", "unknown"];
 const settlements = ["done", "rejected", "not_sent", "superseded"];
+const isConfirmation = among("confirmed_by", ["post", "patch", "get", "probe", "import", "operator"]);
 
 function among(column: string, values: readonly string[]): Expression<SqlBool> {
   return sql<SqlBool>`${sql.ref(column)} in (${sql.join(values.map((value) => sql.lit(value)))})`;
