@@ -41,6 +41,17 @@ const pageFiles = {
   },
 };
 
+/** What every command loads is one file: Node takes longer to find a hundred small modules than to compile them. */
+const core = new Map();
+function isCore(id, context) {
+  if (!core.has(id)) {
+    core.set(id, id.endsWith("/src/cli/run.ts"));
+    const importers = context.getModuleInfo(id)?.importers ?? [];
+    if (importers.some((importer) => isCore(importer, context))) core.set(id, true);
+  }
+  return core.get(id);
+}
+
 export default defineConfig({
   input: Object.fromEntries(entries.map((entry) => [entry, `src/${entry}.ts`])),
   external: (id, importer) => isOurs(importer) && !/^[./]/.test(id) && !bundled.test(id),
@@ -49,7 +60,7 @@ export default defineConfig({
   tsconfig: "src/tsconfig.json",
   // The same parser for any platform; the one for Node reads the environment at every token.
   resolve: { alias: { yaml: fileURLToPath(new URL("../browser/index.js", import.meta.resolve("yaml"))) } },
-  // A command imports what it needs lazily, also where another one has it loaded already.
+  // What only some commands need is imported lazily, even where another command has it loaded already.
   checks: { ineffectiveDynamicImport: false },
   plugins: [licenses, pageFiles],
   output: {
@@ -58,6 +69,7 @@ export default defineConfig({
     entryFileNames: "[name].js",
     // One folder below dist, like the folders of src: paths to the package's other files are the same.
     chunkFileNames: "chunks/[name].js",
+    codeSplitting: { groups: [{ name: (id, context) => (isCore(id, context) ? "core" : null) }] },
     minify: { compress: true, mangle: false, codegen: true },
   },
 });

@@ -275,13 +275,13 @@ async function starts() {
     name: "draftsync --version / node -e 0",
     figure: seconds(median(version)),
     ratio: median(version) / yardstick,
-    target: 1.8,
+    target: 2.5,
   });
   tell({
     name: "no-change plan of the sample workspace / node -e 0",
     figure: seconds(median(sample)),
     ratio: median(sample) / yardstick,
-    target: 6,
+    target: 8,
   });
 }
 

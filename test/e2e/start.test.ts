@@ -77,7 +77,7 @@ test("a defect is traced to a function and a line", async () => {
     await import("${main}");`;
   const { stderr } = await node(["--input-type=module", "--eval", code]);
   expect(stderr).toContain("made for this test");
-  expect(stderr).toMatch(/ at processSchema \(.*\/chunks\/\S+\.js:\d+:\d+\)/);
+  expect(stderr).toMatch(/ at (?:Module\.)?configJsonSchema \(.*\/chunks\/\S+\.js:\d+:\d+\)/);
 });
 
 test("no start writes to the folder of the package", async () => {

@@ -2,6 +2,8 @@ import { isBlocked } from "../../model/change.ts";
 import type { EventSink } from "../../model/event.ts";
 import type { Plan } from "../../model/plan.ts";
 import type { Recorded } from "../../model/recorded.ts";
+import { isNewLedger } from "../../plan/new-ledger.ts";
+import { checkSafety } from "../../plan/safety.ts";
 import type { LocationFinder } from "../../report/progress-text.ts";
 import type { Cli, DefineCommand, WriterFlags } from "../cli.ts";
 import { collect, examples, withWriterFlags } from "../cli.ts";
@@ -10,10 +12,14 @@ import { CliError } from "../runtime/cli-error.ts";
 import { exitCode, exitCodeOf } from "../runtime/exit-code.ts";
 import { checkPlan, describeProgress } from "../runtime/fresh-plan.ts";
 import { confirmLedger, consentToPublish, endWithConsent, watchEvidence } from "../runtime/new-ledger.ts";
+import { assertSourcesUnchanged } from "../runtime/plan-sources.ts";
+import { makeLocationFinder, makePlan } from "../runtime/planning.ts";
 import { type RefreshFlags, refreshModeOf, refreshOption } from "../runtime/refresh.ts";
 import { type LimitFlags, limitsOf, reportTooFewCalls, withLimitFlags } from "../runtime/run-limits.ts";
 import { announce, exitCodeOfRun, runPlan } from "../runtime/run-plan.ts";
+import { withLock } from "../runtime/with-lock.ts";
 import type { Workspace } from "../runtime/workspace.ts";
+import { inWorkspace } from "../runtime/workspace.ts";
 import { showPlan } from "../terminal/plan-format.ts";
 import { printDiagnostics } from "../terminal/report-error.ts";
 import { openReporter } from "../terminal/reporter.ts";
@@ -72,8 +78,6 @@ function parsePercent(text: string): number {
 }
 
 async function runApply(cli: Cli, file: string | undefined, flags: ApplyFlags): Promise<void> {
-  const { inWorkspace } = await import("../runtime/workspace.ts");
-  const { withLock } = await import("../runtime/with-lock.ts");
   await inWorkspace(cli, flags, (workspace) =>
     // Before the ledger is read: nobody may change what the plan is made from, or checked against.
     withLock(cli, { workspace, command: "apply", waitMs: flags.lockTimeout }, () =>
@@ -149,7 +153,6 @@ async function present(
   { isReviewed, flags }: { readonly isReviewed: boolean; readonly flags: ApplyFlags },
 ): Promise<void> {
   const { json, newLedger } = flags;
-  const { isNewLedger } = await import("../../plan/new-ledger.ts");
   const plan = { ...left, new_ledger: !newLedger && isNewLedger(recorded, left.service_origin) };
   if (json) announce(cli, plan);
   if (progress !== undefined)
@@ -170,7 +173,6 @@ interface Prepared {
 }
 
 async function prepare(cli: Cli, workspace: Workspace, flags: ApplyFlags): Promise<Prepared> {
-  const { makeLocationFinder, makePlan } = await import("../runtime/planning.ts");
   const refresh = refreshModeOf(flags, workspace.config);
   const progress = await openReporter(cli, { config: workspace.config, json: flags.json });
   const { plan, recorded, desired } = await makePlan(cli, workspace, {
@@ -197,7 +199,6 @@ async function prepareSaved(
     });
   }
   const whole = await loadSavedPlan(cli, file);
-  const { assertSourcesUnchanged } = await import("../runtime/plan-sources.ts");
   const checked = await checkPlan(workspace, whole);
   await assertSourcesUnchanged(whole, workspace.config.root);
   const progress = describeProgress(checked);
@@ -243,7 +244,6 @@ async function refuse(
   { config }: Workspace,
   { plan, recorded, flags, removedDrafts }: Refusing,
 ): Promise<boolean> {
-  const { checkSafety } = await import("../../plan/safety.ts");
   const { maxDeletes } = config.safety;
   const refusals = checkSafety(plan, recorded, {
     maxDeletes: { ...maxDeletes, percent: flags.maxDeletes ?? maxDeletes.percent },

@@ -6,12 +6,16 @@ import type { RefreshMode, RefreshSummary } from "../../model/observed.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { Recorded, RecordedOperation } from "../../model/recorded.ts";
 import type { DriftReport } from "../../report/drift-report.ts";
+import { makeDriftReport } from "../../report/drift-report.ts";
+import { formatDriftText } from "../../report/drift-text.ts";
 import { markdownChars } from "../../report/plan-markdown-size.ts";
 import { plural } from "../../report/quantities.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
 import { collect, examples, withWorkspaceFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
+import { makePlan } from "../runtime/planning.ts";
+import { inWorkspace } from "../runtime/workspace.ts";
 import { checkFormatFlags, type FormatFlags, withFormatFlags } from "../terminal/plan-format.ts";
 import { printJson } from "../terminal/print-json.ts";
 import { printDiagnostics } from "../terminal/report-error.ts";
@@ -51,8 +55,6 @@ export const defineDrift: DefineCommand = (program, cli) => {
 };
 
 async function runDrift(cli: Cli, flags: DriftFlags): Promise<void> {
-  const { inWorkspace } = await import("../runtime/workspace.ts");
-  const { makePlan } = await import("../runtime/planning.ts");
   checkFormatFlags(flags);
   await inWorkspace(cli, flags, async (workspace) => {
     const progress = await openReporter(cli, { config: workspace.config });
@@ -64,7 +66,6 @@ async function runDrift(cli: Cli, flags: DriftFlags): Promise<void> {
     }).finally(progress.stop);
     const { workspace: name, service_origin, refresh, drift = [], diagnostics } = plan;
     if (refresh === undefined) throw new TypeError("a plan that was refreshed tells of it");
-    const { makeDriftReport } = await import("../../report/drift-report.ts");
     const unreadable = diagnostics.filter(({ code }) => code === "not-readable");
     if (unreadable.length > 0) printDiagnostics(cli.terminal, "", unreadable);
     if (drift.length === 0) assertCompared(refresh, recorded);
@@ -142,7 +143,6 @@ async function show(cli: Cli, report: DriftReport, { format, maxChars }: DriftFl
       );
     }
     case "text": {
-      const { formatDriftText } = await import("../../report/drift-text.ts");
       return terminal.out(formatDriftText(report, systemClock.now(), terminal.paintOut));
     }
   }

@@ -1,3 +1,4 @@
+import { nearest } from "../../manifest/nearest.ts";
 import type { Palette } from "../../report/palette.ts";
 import type { Cli, DefineCommand } from "../cli.ts";
 import { examples } from "../cli.ts";
@@ -102,7 +103,6 @@ function wrap(text: string, { columns }: Layout, lead = ""): string {
 }
 
 async function unknownCode(unknown: string, docs: readonly ErrorDoc[]): Promise<CliError> {
-  const { nearest } = await import("../../manifest/nearest.ts");
   const codes = docs.map(({ code }) => code);
   const parts = unknown.split("-").filter((part) => part.length > 2);
   const shared = (code: string) => code.split("-").filter((part) => parts.includes(part)).length;

@@ -5,6 +5,7 @@ import type { HistoryFilter } from "../../report/history-view.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
 import { examples, withWorkspaceFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
+import { readLedger } from "../runtime/read-ledger.ts";
 import { readScope } from "../runtime/read-scope.ts";
 import { printJson } from "../terminal/print-json.ts";
 
@@ -51,7 +52,6 @@ export const defineHistory: DefineCommand = (program, cli) => {
 };
 
 async function runHistory(cli: Cli, address: string | undefined, flags: HistoryFlags): Promise<void> {
-  const { readLedger } = await import("../runtime/read-ledger.ts");
   const { viewHistory } = await import("../../report/history-view.ts");
   const { run, since, outcome, limit } = flags;
   const filter: HistoryFilter = {

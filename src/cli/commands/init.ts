@@ -1,3 +1,6 @@
+import { existsSync } from "node:fs";
+import { lstat, readFile } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
 import { Option } from "commander";
 import type { Cli, DefineCommand } from "../cli.ts";
 import { examples } from "../cli.ts";
@@ -51,8 +54,6 @@ export const defineInit: DefineCommand = (program, cli) => {
 };
 
 async function runInit(cli: Cli, folder: string, flags: InitFlags): Promise<void> {
-  const { basename, join, resolve } = await import("node:path");
-  const { existsSync } = await import("node:fs");
   const { askForAnswers, askForPackage } = await import("../init/answers.ts");
   const { ignoredIn, workspaceFiles } = await import("../init/files.ts");
   const { pipelineFile } = await import("../init/pipeline.ts");
@@ -134,8 +135,6 @@ async function refuseOverwriting(
   files: Readonly<Record<string, string>>,
   { force }: InitFlags,
 ): Promise<void> {
-  const { lstat, readFile } = await import("node:fs/promises");
-  const { join } = await import("node:path");
   if (force) return;
   for (const [name, text] of Object.entries(files)) {
     const path = join(root, name);

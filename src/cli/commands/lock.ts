@@ -1,9 +1,12 @@
 import type { HeldLock } from "../../model/lock.ts";
+import { formatLock, viewLock } from "../../report/lock-text.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
 import { examples, withWorkspaceFlags } from "../cli.ts";
 import { approve } from "../runtime/approval.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
+import { readLedger } from "../runtime/read-ledger.ts";
+import { inWorkspace } from "../runtime/workspace.ts";
 import { printJson } from "../terminal/print-json.ts";
 
 interface StatusFlags extends WorkspaceFlags {
@@ -43,8 +46,6 @@ export const defineLock: DefineCommand = (program, cli) => {
 };
 
 async function runStatus(cli: Cli, flags: StatusFlags): Promise<void> {
-  const { readLedger } = await import("../runtime/read-ledger.ts");
-  const { formatLock, viewLock } = await import("../../report/lock-text.ts");
   const { terminal } = cli;
   const lock = await readLedger(cli, flags, (ledger) => ledger.heldLock());
   if (flags.json) {
@@ -55,8 +56,6 @@ async function runStatus(cli: Cli, flags: StatusFlags): Promise<void> {
 }
 
 async function runRelease(cli: Cli, id: string, flags: ReleaseFlags): Promise<void> {
-  const { inWorkspace } = await import("../runtime/workspace.ts");
-  const { formatLock } = await import("../../report/lock-text.ts");
   await inWorkspace(cli, flags, async (workspace) => {
     const lock = await (await workspace.reader()).heldLock();
     if (lock === undefined) throw notHeld(id);

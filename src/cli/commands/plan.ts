@@ -4,12 +4,17 @@ import { messageOf } from "../../model/errors.ts";
 import type { Plan } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
 import { untilText } from "../../model/time.ts";
+import { checkSafety } from "../../plan/safety.ts";
+import { formatPlanSummary } from "../../report/plan-text.ts";
+import { viewPlan } from "../../report/plan-view.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
 import { collect, examples, withWorkspaceFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
+import { makePlan } from "../runtime/planning.ts";
 import { type RefreshFlags, refreshModeOf, refreshOption } from "../runtime/refresh.ts";
 import type { Workspace } from "../runtime/workspace.ts";
+import { inWorkspace } from "../runtime/workspace.ts";
 import type { FormatFlags } from "../terminal/plan-format.ts";
 import { checkFormatFlags, showPlan, withFormatFlags } from "../terminal/plan-format.ts";
 import { printDiagnostics } from "../terminal/report-error.ts";
@@ -48,9 +53,6 @@ export const definePlan: DefineCommand = (program, cli) => {
 };
 
 async function runPlan(cli: Cli, flags: PlanFlags): Promise<void> {
-  const { inWorkspace } = await import("../runtime/workspace.ts");
-  const { makePlan } = await import("../runtime/planning.ts");
-  const { checkSafety } = await import("../../plan/safety.ts");
   checkFormatFlags(flags);
   await inWorkspace(cli, flags, async (workspace) => {
     const refresh = refreshModeOf(flags, workspace.config);
@@ -72,8 +74,6 @@ async function runPlan(cli: Cli, flags: PlanFlags): Promise<void> {
 
 /** Writes what a plan comes to; for one whose changes were reviewed before. */
 export async function showPlanSummary({ terminal }: Cli, plan: Plan): Promise<void> {
-  const { viewPlan } = await import("../../report/plan-view.ts");
-  const { formatPlanSummary } = await import("../../report/plan-text.ts");
   terminal.out(formatPlanSummary(viewPlan(plan, systemClock.now()), terminal.paintOut));
 }
 

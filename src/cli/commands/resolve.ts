@@ -1,12 +1,19 @@
+import { earlierProductEffect } from "../../apply/earlier-product.ts";
 import type { Resolution } from "../../apply/resolution.ts";
+import { resolutionEffects } from "../../apply/resolution.ts";
 import { normalAddress, parseAddress, parseId } from "../../model/address.ts";
+import { systemClock } from "../../model/ports.ts";
 import type { Recorded, RecordedOperation } from "../../model/recorded.ts";
 import { isoTime } from "../../model/time.ts";
+import { sanitizeLine } from "../../report/sanitize-text.ts";
 import type { Cli, DefineCommand, WriterFlags } from "../cli.ts";
 import { examples, withWriterFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
+import { loadDesired } from "../runtime/planning.ts";
 import { parseProductId } from "../runtime/product-id.ts";
+import { withLock } from "../runtime/with-lock.ts";
 import type { Workspace } from "../runtime/workspace.ts";
+import { inWorkspace } from "../runtime/workspace.ts";
 
 interface ResolveFlags extends WriterFlags {
   readonly productId?: number;
@@ -40,10 +47,6 @@ export const defineResolve: DefineCommand = (program, cli) => {
 
 async function runResolve(cli: Cli, given: string, flags: ResolveFlags): Promise<void> {
   const address = normalAddress(given);
-  const { inWorkspace } = await import("../runtime/workspace.ts");
-  const { withLock } = await import("../runtime/with-lock.ts");
-  const { resolutionEffects } = await import("../../apply/resolution.ts");
-  const { systemClock } = await import("../../model/ports.ts");
   const settle = async (workspace: Workspace) => {
     const ledger = await workspace.ledger();
     const recorded = await ledger.load();
@@ -98,9 +101,6 @@ async function recordEarlier(
     );
   }
   if (resolution?.type !== "product") throw nothingInDoubt(address);
-  const { loadDesired } = await import("../runtime/planning.ts");
-  const { earlierProductEffect } = await import("../../apply/earlier-product.ts");
-  const { systemClock } = await import("../../model/ports.ts");
   const ledger = await workspace.ledger();
   const { desired } = await loadDesired(cli, workspace.config, "stat");
   const { productId } = resolution;
@@ -141,7 +141,6 @@ async function ask({ terminal, signal }: Cli, operation: RecordedOperation): Pro
     });
   }
   const product = operation.kind === "publish" || operation.kind === "duplicate";
-  const { sanitizeLine } = await import("../../report/sanitize-text.ts");
   const request = sanitizeLine(`${operation.method} ${operation.path}`);
   const text = `${request} was sent at ${isoTime(operation.startedAt)}.\n`;
   terminal.log({ level: "info", text, isResult: true });

@@ -1,11 +1,14 @@
+import { resolve } from "node:path";
 import { InvalidArgumentError } from "commander";
 import { parseId } from "../../model/address.ts";
 import { parseDuration } from "../../model/duration.ts";
+import { plural } from "../../report/quantities.ts";
 import type { FaultRules, SandboxOptions } from "../../sandbox/server.ts";
 import type { Cli, DefineCommand } from "../cli.ts";
 import { collect, examples, parseDurationFlag } from "../cli.ts";
 import { sandboxKey } from "../runtime/api-key.ts";
 import { CliError } from "../runtime/cli-error.ts";
+import { parseSettings } from "../runtime/parse-settings.ts";
 import { readGiven } from "../runtime/read-input-file.ts";
 
 interface SandboxFlags {
@@ -67,8 +70,6 @@ export const defineSandbox: DefineCommand = (program, cli) => {
 };
 
 async function runSandbox({ cwd, terminal, signal }: Cli, flags: SandboxFlags): Promise<void> {
-  const { resolve } = await import("node:path");
-  const { plural } = await import("../../report/quantities.ts");
   const { startSandbox, BehaviorSchema } = await import("../../sandbox/server.ts");
   const behavior = BehaviorSchema.safeParse(Object.fromEntries((flags.behavior ?? []).map(splitBehavior)));
   if (!behavior.success) {
@@ -111,9 +112,7 @@ async function runSandbox({ cwd, terminal, signal }: Cli, flags: SandboxFlags): 
 }
 
 async function loadFaults(cwd: string, file: string): Promise<FaultRules> {
-  const { resolve } = await import("node:path");
   const { FaultRulesSchema } = await import("../../sandbox/server.ts");
-  const { parseSettings } = await import("../runtime/parse-settings.ts");
   const bytes = await readGiven(resolve(cwd, file), {
     what: `the fault rules ${file}`,
     code: "faults-unreadable",

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import type { Plan } from "../../model/plan.ts";
 import type { Cli, DefineCommand } from "../cli.ts";
 import { examples } from "../cli.ts";
+import { findRoot } from "../config.ts";
 import { readGiven } from "../runtime/read-input-file.ts";
 import type { FormatFlags } from "../terminal/plan-format.ts";
 import { checkFormatFlags, showPlan, withFormatFlags } from "../terminal/plan-format.ts";
@@ -25,7 +26,6 @@ export const defineShow: DefineCommand = (program, cli) => {
     )
     .action(async (file: string, flags: FormatFlags) => {
       checkFormatFlags(flags);
-      const { findRoot } = await import("../config.ts");
       const root = await findRoot(cli.cwd);
       await showPlan(cli, await loadSavedPlan(cli, file), { ...flags, root });
     });

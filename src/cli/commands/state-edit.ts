@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { newRunId } from "../../apply/context.ts";
 import type { Address } from "../../model/address.ts";
 import { formatAddress, normalAddress, parseAddress, publicationAddress } from "../../model/address.ts";
 import type { LedgerEffect } from "../../model/ports.ts";
@@ -10,7 +11,9 @@ import { examples, withWriterFlags } from "../cli.ts";
 import { approve } from "../runtime/approval.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
+import { withLock } from "../runtime/with-lock.ts";
 import type { Workspace } from "../runtime/workspace.ts";
+import { inWorkspace } from "../runtime/workspace.ts";
 
 interface EditFlags extends WriterFlags {
   readonly autoApprove?: boolean;
@@ -137,8 +140,6 @@ async function edit(
   command: string,
   decide: (recorded: Recorded) => Promise<Edit | undefined>,
 ): Promise<void> {
-  const { inWorkspace } = await import("../runtime/workspace.ts");
-  const { withLock } = await import("../runtime/with-lock.ts");
   await inWorkspace(cli, flags, (workspace) =>
     withLock(cli, { workspace, command, waitMs: flags.lockTimeout }, async () => {
       const decided = await decide(await (await workspace.ledger()).load());
@@ -152,7 +153,6 @@ async function edit(
 
 /** Records a change of the ledger in its history: `done` records were changed, and nothing was sent. */
 export async function recordEdit(workspace: Workspace, command: string, done: number): Promise<void> {
-  const { newRunId } = await import("../../apply/context.ts");
   const ledger = await workspace.ledger();
   const id = newRunId();
   await ledger.startRun({ id, command, planId: "", startedAt: systemClock.now() });

@@ -1,10 +1,13 @@
 import type { Command } from "commander";
+import { assertOwner } from "../../plan/ownership.ts";
 import type { Cli, WriterFlags } from "../cli.ts";
 import { examples, withWriterFlags } from "../cli.ts";
 import { approve } from "../runtime/approval.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
+import { withLock } from "../runtime/with-lock.ts";
 import type { Workspace } from "../runtime/workspace.ts";
+import { inWorkspace } from "../runtime/workspace.ts";
 import { recordEdit } from "./state-edit.ts";
 
 interface RebindFlags extends WriterFlags {
@@ -25,8 +28,6 @@ export function defineRebind(state: Command, cli: Cli): void {
 }
 
 async function runRebind(cli: Cli, flags: RebindFlags): Promise<void> {
-  const { inWorkspace } = await import("../runtime/workspace.ts");
-  const { withLock } = await import("../runtime/with-lock.ts");
   const command = "state rebind";
   await inWorkspace(cli, flags, (workspace) =>
     withLock(cli, { workspace, command, waitMs: flags.lockTimeout }, () =>
@@ -40,7 +41,6 @@ async function rebind(
   workspace: Workspace,
   { flags, command }: { readonly flags: RebindFlags; readonly command: string },
 ): Promise<void> {
-  const { assertOwner } = await import("../../plan/ownership.ts");
   const ledger = await workspace.ledger();
   const { service, workspace: name } = workspace.config;
   const { serviceOrigin: from, ...bound } = await ledger.owner();

@@ -2,13 +2,16 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { Option } from "commander";
 import type { KeptOutcome, Preference, TakenIn } from "../../model/recovery.ts";
+import { sanitizeLine } from "../../report/sanitize-text.ts";
 import type { Cli, WriterFlags } from "../cli.ts";
 import { examples, withWriterFlags } from "../cli.ts";
 import type { Config } from "../config.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
 import { readGiven } from "../runtime/read-input-file.ts";
+import { withLock } from "../runtime/with-lock.ts";
 import type { Workspace } from "../runtime/workspace.ts";
+import { inWorkspace } from "../runtime/workspace.ts";
 import { printJson } from "../terminal/print-json.ts";
 
 interface RecoverFlags extends WriterFlags {
@@ -53,8 +56,6 @@ interface Taken {
 }
 
 async function runRecover(cli: Cli, file: string | undefined, flags: RecoverFlags): Promise<void> {
-  const { inWorkspace } = await import("../runtime/workspace.ts");
-  const { withLock } = await import("../runtime/with-lock.ts");
   await inWorkspace(cli, flags, async (workspace) => {
     const sources = await readSources(cli, workspace.config, file);
     for (const { outcomes } of sources) for (const kept of outcomes) refuseAnother(kept, workspace.config);
@@ -158,7 +159,6 @@ async function show(cli: Cli, taken: readonly Taken[], { json }: RecoverFlags): 
     }));
     return printJson(cli, { format_version: 1, outcomes: shown });
   }
-  const { sanitizeLine } = await import("../../report/sanitize-text.ts");
   for (const each of taken) terminal.out(`${sanitizeLine(describe(each))}\n`);
   if (taken.length === 0) terminal.err("There are no outcomes to replay.\n");
   if (taken.some(({ end }) => end.type === "conflict")) {

@@ -1,12 +1,18 @@
 import { resolve } from "node:path";
+import { exportDocument } from "../../ledger/export-document.ts";
 import type { LedgerReader } from "../../ledger/ledger-reader.ts";
 import { isInScope } from "../../model/scope.ts";
+import { formatEntry, formatEntryList } from "../../report/state-text.ts";
 import type { StateEntry } from "../../report/state-view.ts";
+import { listEntries } from "../../report/state-view.ts";
 import type { Cli, DefineCommand, WorkspaceFlags, WriterFlags } from "../cli.ts";
 import { examples, withWorkspaceFlags, withWriterFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { readGiven } from "../runtime/read-input-file.ts";
+import { readLedger } from "../runtime/read-ledger.ts";
 import { readScope } from "../runtime/read-scope.ts";
+import { withLock } from "../runtime/with-lock.ts";
+import { inWorkspace } from "../runtime/workspace.ts";
 import { printJson } from "../terminal/print-json.ts";
 import { defineEdits } from "./state-edit.ts";
 import { defineRebind } from "./state-rebind.ts";
@@ -68,18 +74,15 @@ async function entriesOf(
   ledger: LedgerReader,
   isShown: (entry: StateEntry) => boolean,
 ): Promise<readonly StateEntry[]> {
-  const { listEntries } = await import("../../report/state-view.ts");
   return listEntries(await ledger.load()).filter(isShown);
 }
 
 async function runList(cli: Cli, within: string | undefined, flags: StateFlags): Promise<void> {
-  const { readLedger } = await import("../runtime/read-ledger.ts");
   const scope = within === undefined ? undefined : readScope(within);
   const shown = await readLedger(cli, flags, (ledger) =>
     entriesOf(ledger, ({ address }) => scope === undefined || isInScope(address, scope)),
   );
   if (flags.json) return printJson(cli, { format_version: 1, entries: shown });
-  const { formatEntryList } = await import("../../report/state-text.ts");
   cli.terminal.out(formatEntryList(shown, cli.terminal.paintOut));
   if (shown.length === 0)
     cli.terminal.err(
@@ -88,7 +91,6 @@ async function runList(cli: Cli, within: string | undefined, flags: StateFlags):
 }
 
 async function runShow(cli: Cli, address: string, flags: StateFlags): Promise<void> {
-  const { readLedger } = await import("../runtime/read-ledger.ts");
   const { viewOperation } = await import("../../report/history-view.ts");
   const { shown, operations } = await readLedger(cli, flags, async (ledger) => ({
     shown: await entriesOf(ledger, (entry) => entry.address === address),
@@ -101,7 +103,6 @@ async function runShow(cli: Cli, address: string, flags: StateFlags): Promise<vo
     });
   }
   if (flags.json) return printJson(cli, { format_version: 1, entries: shown, operations });
-  const { formatEntry } = await import("../../report/state-text.ts");
   const { formatOperations } = await import("../../report/history-text.ts");
   const paint = cli.terminal.paintOut;
   const parts = shown.map((entry) => formatEntry(entry, paint));
@@ -111,15 +112,11 @@ async function runShow(cli: Cli, address: string, flags: StateFlags): Promise<vo
 }
 
 async function runExport(cli: Cli, flags: StateFlags): Promise<void> {
-  const { readLedger } = await import("../runtime/read-ledger.ts");
-  const { exportDocument } = await import("../../ledger/export-document.ts");
   const exported = await readLedger(cli, flags, (ledger) => ledger.export());
   printJson(cli, exportDocument(exported));
 }
 
 async function runImport(cli: Cli, file: string, flags: WriterFlags): Promise<void> {
-  const { inWorkspace } = await import("../runtime/workspace.ts");
-  const { withLock } = await import("../runtime/with-lock.ts");
   const { keptOf } = await import("../runtime/recovery.ts");
   const { parseExport } = await import("../../ledger/parse-export.ts");
   const exported = parseExport(await readExport(cli, file), file === "-" ? "standard input" : file);

@@ -1,3 +1,8 @@
+import { realpath } from "node:fs/promises";
+import { relative, resolve, sep } from "node:path";
+import { registrationEffects, uploadEndEffects } from "../../apply/uploads.ts";
+import { hashFile } from "../../manifest/hash-file.ts";
+import { messageOf } from "../../model/errors.ts";
 import type { UploadList, UploadStatus } from "../../model/ports.ts";
 import { isoTime } from "../../model/time.ts";
 import type { UploadCredentials } from "../../service/documents.ts";
@@ -7,6 +12,7 @@ import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
 import type { Workspace } from "../runtime/workspace.ts";
 import { printJson } from "../terminal/print-json.ts";
+import { reportError } from "../terminal/report-error.ts";
 
 interface CreateFlags extends WriterFlags {
   readonly key?: string;
@@ -90,7 +96,6 @@ async function runCreate(cli: Cli, file: string | undefined, flags: CreateFlags)
     });
   }
   const { expectDone, singleWrite } = await import("../runtime/single-call.ts");
-  const { registrationEffects, uploadEndEffects } = await import("../../apply/uploads.ts");
   await singleWrite(cli, { flags, command: "uploads create" }, async ({ workspace, service, write }) => {
     const local = file === undefined ? undefined : await localFile(cli, workspace.config.root, file);
     const key =
@@ -114,10 +119,6 @@ async function runCreate(cli: Cli, file: string | undefined, flags: CreateFlags)
 }
 
 async function localFile(cli: Cli, root: string, file: string) {
-  const { relative, resolve, sep } = await import("node:path");
-  const { realpath } = await import("node:fs/promises");
-  const { messageOf } = await import("../../model/errors.ts");
-  const { hashFile } = await import("../../manifest/hash-file.ts");
   try {
     const path = await realpath(resolve(cli.cwd, file));
     const source = relative(await realpath(root), path)
@@ -148,7 +149,6 @@ async function runList(cli: Cli, ids: readonly string[], flags: WorkspaceFlags):
     const { uploads, missing } = expectDone(await service.getUploads(known, cli.signal));
     printJson(cli, uploads.map(uploadJson));
     if (missing.length === 0) return;
-    const { reportError } = await import("../terminal/report-error.ts");
     reportError(missingUploads(missing, known.length), cli.terminal);
     cli.end(uploads.length > 0 ? exitCode.failed : exitCode.error);
   });

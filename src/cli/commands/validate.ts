@@ -1,5 +1,8 @@
+import { plural } from "../../report/quantities.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
 import { examples, withWorkspaceFlags } from "../cli.ts";
+import { loadConfig } from "../config.ts";
+import { loadDesired } from "../runtime/planning.ts";
 import { printDiagnostics } from "../terminal/report-error.ts";
 
 /** `draftsync validate` */
@@ -12,9 +15,6 @@ export const defineValidate: DefineCommand = (program, cli) => {
 };
 
 async function runValidate(cli: Cli, flags: WorkspaceFlags): Promise<void> {
-  const { loadConfig } = await import("../config.ts");
-  const { loadDesired } = await import("../runtime/planning.ts");
-  const { plural } = await import("../../report/quantities.ts");
   const { cwd, env, terminal } = cli;
   const config = await loadConfig({ cwd, env, flags });
   const { desired, diagnostics, files } = await loadDesired(cli, config, "stat");

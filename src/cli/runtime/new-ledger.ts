@@ -4,6 +4,8 @@ import type { EventSink } from "../../model/event.ts";
 import type { Plan } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { Recorded } from "../../model/recorded.ts";
+import { maybePublishedWarnings } from "../../plan/maybe-published.ts";
+import { excludeIrreversible, isNewLedger } from "../../plan/new-ledger.ts";
 import type { Cli } from "../cli.ts";
 import { printDiagnostics } from "../terminal/report-error.ts";
 import { type ExitCode, exitCode } from "./exit-code.ts";
@@ -32,7 +34,6 @@ export async function consentToPublish(
   { plan, recorded }: { readonly plan: Plan; readonly recorded: Recorded },
   { newLedger = false, autoApprove = false }: ConsentFlags,
 ): Promise<PublishConsent> {
-  const { excludeIrreversible, isNewLedger } = await import("../../plan/new-ledger.ts");
   const exclude = (isNew: boolean) => {
     const { plan: narrowed, warnings } = excludeIrreversible(plan, recorded, { isNew });
     // It is a part of the plan that was shown or reviewed.
@@ -86,7 +87,6 @@ export function watchEvidence({ changes }: Plan, warnings: readonly Diagnostic[]
       if (event.failure?.code === "maybe-published") reported.add(event.address);
     },
     warnings: async () => {
-      const { maybePublishedWarnings } = await import("../../plan/maybe-published.ts");
       const unreported = changes.filter(({ address }) => !reported.has(address));
       return maybePublishedWarnings(unreported, { maybePublished: found });
     },

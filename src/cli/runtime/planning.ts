@@ -21,6 +21,7 @@ import type { Config } from "../config.ts";
 import { DiagnosticsError, interruptedWhile } from "./cli-error.ts";
 import { parseCacheOptions } from "./parse-cache-options.ts";
 import { refuseWhileRecoveryPending } from "./recovery.ts";
+import { refresh } from "./refresh.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** What the manifests ask for, and the warnings they gave rise to. */
@@ -135,7 +136,6 @@ async function observeService(
   const owner = { origin: config.service.origin, workspace: config.workspace };
   assertOwner(recorded, owner);
   if (request.refresh === undefined) return { recorded };
-  const { refresh } = await import("./refresh.ts");
   const { refresh: mode, underLock, ...rest } = request;
   const observed = await refresh(cli, workspace, { mode, desired, recorded, ...rest });
   if (!underLock || observed.confirmations.length === 0) return { recorded, observed };

@@ -5,6 +5,7 @@ import type { EventSink } from "../../model/event.ts";
 import type { Observed, RefreshMode } from "../../model/observed.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { Recorded } from "../../model/recorded.ts";
+import { makeFileIdFinder } from "../../plan/recorded-index.ts";
 import type { RefreshPolicy } from "../../refresh/select-targets.ts";
 import type { Cli } from "../cli.ts";
 import type { Config } from "../config.ts";
@@ -54,7 +55,6 @@ export async function refresh(
   { mode, attachments, targets, limits = {}, desired, recorded, emit }: RefreshRequest,
 ): Promise<Observed> {
   const { observe } = await import("../../refresh/observe.ts");
-  const { makeFileIdFinder } = await import("../../plan/recorded-index.ts");
   const { service: settings, refresh: policy } = workspace.config;
   const service = await workspace.connect(emit);
   const { observed, stopped } = await observe({

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { LedgerReader } from "../../ledger/ledger-reader.ts";
-import type { StateStore } from "../../ledger/open-ledger.ts";
+import { openLedger, openLedgerReader, type StateStore } from "../../ledger/open-ledger.ts";
 import type { EventSink } from "../../model/event.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { SlotStore } from "../../model/slots.ts";
@@ -79,7 +79,6 @@ export async function inWorkspaceOf<T>(
   const reader = async () => {
     if (store !== undefined) return store;
     if (reading === undefined) {
-      const { openLedgerReader } = await import("../../ledger/open-ledger.ts");
       reading = keep(await openLedgerReader({ location: config.stateLocation, clock: systemClock }));
       if (reading.isMissing) cli.terminal.err(`note: there is no ledger at ${reading.location} yet\n\n`);
     }
@@ -125,7 +124,6 @@ function telling({ terminal }: Cli, emit: EventSink): EventSink {
 }
 
 async function openLedgerOf(config: Config, onWaiting: (ms: number) => void): Promise<StateStore> {
-  const { openLedger } = await import("../../ledger/open-ledger.ts");
   return openLedger({ location: config.stateLocation, clock: systemClock, onWaiting });
 }
 

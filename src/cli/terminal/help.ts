@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { nearest } from "../../manifest/nearest.ts";
 import { CliError } from "../runtime/cli-error.ts";
 
 /**
@@ -28,7 +29,6 @@ async function showHelp(command: Command, names: readonly string[]): Promise<voi
 }
 
 async function unknownCommand(name: string, { commands }: Command): Promise<CliError> {
-  const { nearest } = await import("../../manifest/nearest.ts");
   const names = commands.map((each) => each.name());
   const similar = nearest(name, names);
   const known = names.length > 0 ? `Commands: ${names.join(", ")}.` : "This command has no subcommands.";

@@ -4,6 +4,8 @@ import type { Diagnostic } from "../../model/diagnostic.ts";
 import type { Plan } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
 import { leastMarkdownChars, markdownChars } from "../../report/plan-markdown-size.ts";
+import { formatPlanText } from "../../report/plan-text.ts";
+import { viewPlan } from "../../report/plan-view.ts";
 import type { Cli } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
 
@@ -58,13 +60,11 @@ export async function showPlan(
     const { makePlanPage } = await import("./plan-page.ts");
     return terminal.out(await makePlanPage(plan, { root, refusals }));
   }
-  const { viewPlan } = await import("../../report/plan-view.ts");
   const view = viewPlan(plan, systemClock.now());
   if (format === "markdown") {
     const { formatPlanMarkdown } = await import("../../report/plan-markdown.ts");
     return terminal.out(formatPlanMarkdown(view, { maxChars: maxChars ?? markdownChars, refusals }));
   }
-  const { formatPlanText } = await import("../../report/plan-text.ts");
   terminal.out(formatPlanText(view, terminal.paintOut));
 }
 

@@ -2,6 +2,7 @@ import type { EventSink } from "../../model/event.ts";
 import { systemClock } from "../../model/ports.ts";
 import { sanitizeJson } from "../../model/sanitize-json.ts";
 import type { Progress } from "../../report/progress.ts";
+import { makeProgress } from "../../report/progress.ts";
 import type { LocationFinder } from "../../report/progress-text.ts";
 import type { Cli } from "../cli.ts";
 import type { Config } from "../config.ts";
@@ -20,7 +21,6 @@ export async function openReporter(
 ): Promise<Progress> {
   // One JSON object a line.
   if (json) return { emit: (event) => terminal.out(`${sanitizeJson(event)}\n`), stop: () => {} };
-  const { makeProgress } = await import("../../report/progress.ts");
   const progress = makeProgress({
     log: (entry) => terminal.log(entry),
     paint: terminal.paintErr,
