@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Behavior, RequestLogEntry, Sandbox, SandboxOptions } from "../../src/sandbox/server.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { draftsync, type Folder, makeFolder } from "../support/cli.ts";
-import { examine, usual, usualDraft } from "../support/doctor.ts";
+import { doctor, usual, usualDraft } from "../support/doctor.ts";
 
 const key = "canary-key-51ab";
 const place = { draftId: 48213, kind: "product_file", fileId: 9900011 } as const;
@@ -33,22 +33,22 @@ async function start(options: Partial<SandboxOptions> = {}, service = ""): Promi
 }
 
 const run = (args: readonly string[] = []) =>
-  examine(args, { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } });
+  doctor(args, { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } });
 const held = () => sandbox.state().attachments[0]?.attributes;
 const lines = () => arrivals.map(({ method, path }) => `${method} ${path}`);
 
-describe("a service as the document has it", () => {
-  test("six calls that read, all well, and no setting is needed", async () => {
+describe("a service that follows the document", () => {
+  test("passes with six read calls and needs no setting", async () => {
     await start();
     const { code, view, found, stderr } = await run();
     expect(found).toMatchObject(usual);
     expect({ code, calls: view.calls, settings: view.settings }).toEqual({ code: 0, calls: 6, settings: {} });
     expect(arrivals.map(({ method }) => method)).toEqual(Array.from({ length: 6 }, () => "GET"));
-    expect(stderr).toContain("at most 6 calls that only read");
+    expect(stderr).toContain("with up to 6 read calls");
     expect(stderr).toContain("Created a new ledger at");
   });
 
-  test("a key of our own making is sent once, and the real one is no part of it", async () => {
+  test("gets one call with a random key", async () => {
     const keys: string[] = [];
     const { startRawServer, answer } = await import("../unit/service/support/raw-server.ts");
     await start();
@@ -63,7 +63,7 @@ describe("a service as the document has it", () => {
     expect(others).toEqual([expect.stringMatching(/^Token draftsync-doctor-no-key-[0-9a-f]{12}$/)]);
   });
 
-  test("probed: four calls that change nothing, each in the ledger", async () => {
+  test("passes four probes, each recorded in the ledger", async () => {
     await start();
     const { code, view, found, stderr } = await run(probing);
     expect(found).toMatchObject({ ...usual, ...usualDraft });
@@ -73,17 +73,19 @@ describe("a service as the document has it", () => {
     expect(arrivals.slice(6).map(({ body }) => body)).toEqual(
       Array.from({ length: 4 }, () => ({ data: { type: "product_file", attributes: {} } })),
     );
-    expect(stderr).toContain("The file has:\n\n  file_format: fbx\n  renderer: arnold\n  is_native: true\n");
+    expect(stderr).toContain(
+      "Attributes of the file:\n\n  file_format: fbx\n  renderer: arnold\n  is_native: true\n",
+    );
     const history = await draftsync(["history", "--json"], { cwd: folder.path });
-    const [told] = JSON.parse(history.stdout).runs;
-    expect(told).toMatchObject({ command: "doctor", status: "done" });
+    const [entry] = JSON.parse(history.stdout).runs;
+    expect(entry).toMatchObject({ command: "doctor", status: "done" });
     expect(
-      told.operations.map(({ kind, outcome }: { kind: string; outcome: string }) => `${kind} ${outcome}`),
+      entry.operations.map(({ kind, outcome }: { kind: string; outcome: string }) => `${kind} ${outcome}`),
     ).toEqual(Array.from({ length: 4 }, () => "update done"));
     expect((await draftsync(["state", "list"], { cwd: folder.path })).stdout).not.toContain("9900011");
   });
 
-  test("a promotional file: its whole description is on the screen before anything else is sent", async () => {
+  test("has the whole description of a promotional file printed after the first probe", async () => {
     await start();
     const description = `${"A sea serpent at dusk. ".repeat(20)}\u001b[2J`;
     sandbox.attach({ draftId: 48213, kind: "promotional_file", fileId: 7 }, { description });
@@ -94,79 +96,79 @@ describe("a service as the document has it", () => {
     expect(stderr).not.toContain("\u001b");
   });
 
-  test("in words: what was seen, and that the defaults fit", async () => {
+  test("is reported as text with the default settings", async () => {
     await start();
     const { code, stdout } = await draftsync(["doctor"], {
       cwd: folder.path,
       env: { DRAFTSYNC_API_KEY: key },
     });
     expect(code).toBe(0);
-    expect(stdout).toContain("ok           key accepted");
-    expect(stdout).toContain("the defaults fit");
+    expect(stdout).toContain("ok       key accepted");
+    expect(stdout).toContain("The default settings fit.");
   });
 });
 
-describe("each other reading is seen as what it is", () => {
-  const rows: { reading: Partial<Behavior>; finds: Record<string, string>; calls: number; code?: number }[] =
+describe("other behavior of a service", () => {
+  const rows: { behavior: Partial<Behavior>; finds: Record<string, string>; calls: number; code?: number }[] =
     [
-      { reading: { dataId: "other" }, finds: { data_id: "ok data-id-is-other" }, calls: 10 },
-      { reading: { updateStatus: 204 }, finds: { probe: "not_known probe-untold" }, calls: 7 },
-      { reading: { updateStatus: 202 }, finds: { probe: "warning probe-accepted" }, calls: 7, code: 4 },
-      { reading: { probe: "rejected" }, finds: { probe: "warning probe-refused" }, calls: 7 },
-      { reading: { put: "refused" }, finds: { update_method: "warning method-put-refused" }, calls: 9 },
-      { reading: { errors: "problem" }, finds: { errors: "ok errors-problem" }, calls: 10 },
-      { reading: { mediaTypes: "strict" }, finds: { media_types: "ok media-types-strict" }, calls: 10 },
+      { behavior: { dataId: "other" }, finds: { data_id: "ok data-id-is-other" }, calls: 10 },
+      { behavior: { updateStatus: 204 }, finds: { probe: "unknown probe-unknown" }, calls: 7 },
+      { behavior: { updateStatus: 202 }, finds: { probe: "warning probe-accepted" }, calls: 7, code: 4 },
+      { behavior: { probe: "rejected" }, finds: { probe: "warning probe-refused" }, calls: 7 },
+      { behavior: { put: "refused" }, finds: { update_method: "warning method-put-refused" }, calls: 9 },
+      { behavior: { errors: "problem" }, finds: { errors: "ok errors-problem" }, calls: 10 },
+      { behavior: { mediaTypes: "strict" }, finds: { media_types: "ok media-types-strict" }, calls: 10 },
       {
-        reading: { uploadsQuery: "ids" },
+        behavior: { uploadsQuery: "ids" },
         finds: { uploads_query: "warning uploads-query-refused" },
         calls: 10,
       },
     ];
-  test.each(rows)("$reading", async ({ reading, finds, calls, code = 0 }) => {
-    await start({ behavior: reading });
+  test.each(rows)("$behavior", async ({ behavior, finds, calls, code = 0 }) => {
+    await start({ behavior });
     const ended = await run(probing);
     const unchecked = Object.fromEntries(
-      Object.entries(ended.found).filter(([, finding]) => finding === "not_checked not-checked"),
+      Object.entries(ended.found).filter(([, finding]) => finding === "skipped check-skipped"),
     );
     expect(ended.found).toEqual(expect.objectContaining({ ...usual, ...usualDraft, ...unchecked, ...finds }));
     expect({ code: ended.code, calls: ended.view.calls }).toEqual({ code, calls });
     expect(held()).toEqual(attributes);
   });
 
-  test("a list of uploads that is not taken: the setting that fits", async () => {
+  test("a refused list of uploads suggests to read them one by one", async () => {
     await start({ behavior: { uploadsQuery: "ids" } });
     expect((await run()).view.settings).toEqual({ profile: { uploads_query: null } });
   });
 
-  test("a parameter that is named in the config is the one that is tried", async () => {
+  test("the parameter in the config is checked", async () => {
     await start({ behavior: { uploadsQuery: "ids" } }, ", profile: { uploads_query: ids }");
     const { found, view } = await run();
     expect(found).toMatchObject(usual);
     expect(view.settings).toEqual({ profile: { uploads_query: "ids" } });
   });
 
-  test("one that is switched off though it works: the default is proposed", async () => {
+  test("a filter that works but is turned off suggests the default", async () => {
     await start({}, ", profile: { uploads_query: null }");
     expect((await run()).view.settings).toEqual({ profile: { uploads_query: "filter[id]" } });
   });
 
-  test("strict media types against a content_type with parameters: without them", async () => {
+  test("strict media types suggest a content_type without parameters", async () => {
     const given = ', profile: { content_type: "application/vnd.api+json; charset=utf-8" }';
     await start({ behavior: { mediaTypes: "strict" } }, given);
     const { found, view } = await run();
-    expect(found.media_types).toBe("warning media-types-in-the-way");
+    expect(found.media_types).toBe("warning media-types-conflict");
     expect(view.settings).toEqual({ profile: { content_type: "application/vnd.api+json" } });
   });
 
-  test("a bound that is lower than the one that is set, and its calls are within it", async () => {
+  test("a lower announced rate limit is suggested, and the calls stay below it", async () => {
     await start({ rate: { limit: 3, windowMs: 1000 } });
     const { found, view } = await run();
-    expect(found.rate).toBe("warning rate-above");
+    expect(found.rate).toBe("warning rate-too-high");
     expect(view.settings).toEqual({ rate: { limit: 3, window: "1s" } });
     expect(arrivals.map(({ status }) => status)).not.toContain(429);
   });
 
-  test("a data.type that the service refuses: no probe, and nothing proposed", async () => {
+  test("a refused data.type is a warning without a suggestion", async () => {
     await start({}, ", profile: { types: { product_file: asset_file } }");
     const { found, view } = await run(probing);
     expect(found.probe).toBe("warning probe-refused");
@@ -174,28 +176,28 @@ describe("each other reading is seen as what it is", () => {
   });
 });
 
-describe("a service where looking does harm", () => {
-  test("the first probe clears the file, and nothing is recorded of it: told as that, and no second one", async () => {
+describe("a service that a probe changes", () => {
+  test("fails after one probe that clears a file that is not recorded", async () => {
     await start({ behavior: { probe: "clears" } });
     const { code, found, view } = await run(probing);
-    expect({ code, probe: found.probe }).toEqual({ code: 1, probe: "failed probe-shows-nothing" });
+    expect({ code, probe: found.probe }).toEqual({ code: 1, probe: "failed probe-no-attributes" });
     expect({ calls: view.calls, held: held() }).toEqual({ calls: 7, held: {} });
   });
 
-  test("the first probe clears a recorded file: failed, and the next apply puts everything back", async () => {
+  test("fails after one probe that clears a recorded file, which the next apply restores", async () => {
     await start({ behavior: { probe: "clears", doubleAttach: "accepted" } });
     const options = { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } };
     expect((await draftsync(["apply", "--auto-approve"], options)).code).toBe(0);
     const { code, found, view, stderr } = await run(probing);
-    expect({ code, probe: found.probe }).toEqual({ code: 1, probe: "failed probe-contradicts-record" });
-    expect(stderr).toContain('Recorded of it: file_format "fbx", renderer "arnold", is_native true.');
+    expect({ code, probe: found.probe }).toEqual({ code: 1, probe: "failed probe-record-differs" });
+    expect(stderr).toContain('Recorded attributes: file_format "fbx", renderer "arnold", is_native true');
     expect(held()).toEqual({});
     expect(view.restore).toEqual({ draft: 48213, product_files: [{ file_id: 9900011, ...attributes }] });
     expect((await draftsync(["apply", "--auto-approve"], options)).code).toBe(0);
     expect(held()).toEqual(attributes);
   });
 
-  test("PUT takes everything away: failed, told with what was there, and PATCH is the setting", async () => {
+  test("fails after a PUT that clears the file, and suggests PATCH", async () => {
     await start({ behavior: { put: "replaces" } }, ", profile: { update_method: PUT }");
     const { code, found, view } = await run(probing);
     expect(found).toMatchObject({ probe: "ok probe-harmless", update_method: "failed method-put-changes" });
@@ -205,8 +207,8 @@ describe("a service where looking does harm", () => {
   });
 });
 
-describe("probing is asked for", () => {
-  test("where nobody can be asked it is refused before any call", async () => {
+describe("approval of probes", () => {
+  test("is required before any call without a terminal", async () => {
     await start();
     const args = ["doctor", "--draft", "48213", "--file", "9900011"];
     const { code, stderr } = await draftsync(args, { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } });
@@ -214,7 +216,7 @@ describe("probing is asked for", () => {
     expect(arrivals).toEqual([]);
   });
 
-  test("while somebody else writes it is not done, and the rest is", async () => {
+  test("cannot replace the lock, but the other checks run", async () => {
     await start();
     const { openLedger } = await import("../../src/ledger/open-ledger.ts");
     const { systemClock } = await import("../../src/model/ports.ts");

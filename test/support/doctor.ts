@@ -1,29 +1,27 @@
-import type { ExaminationView } from "../../src/report/doctor-view.ts";
+import type { DoctorView } from "../../src/doctor/view.ts";
 import type { RunOptions } from "./cli.ts";
 import { draftsync } from "./cli.ts";
 
-/** What `draftsync doctor --json` said, and how it ended. */
-export interface Examined {
+/** The report of `draftsync doctor --json`, and how the command ended. */
+export interface Doctored {
   readonly code: number;
   readonly stderr: string;
-  readonly view: ExaminationView;
+  readonly view: DoctorView;
   /** `status code` of each check by its name. */
   readonly found: Readonly<Record<string, string>>;
 }
 
 /** Runs the real `draftsync doctor --json`. */
-export async function examine(args: readonly string[], options: RunOptions): Promise<Examined> {
+export async function doctor(args: readonly string[], options: RunOptions): Promise<Doctored> {
   const { code, stdout, stderr } = await draftsync(["doctor", "--json", ...args], options);
-  const view: ExaminationView = JSON.parse(stdout === "" ? "null" : stdout);
-  if (view === null) throw new Error(`doctor said nothing: ${stderr}`);
-  const found = Object.fromEntries(
-    view.checks.map(({ name, status, code: finding }) => [name, `${status} ${finding}`]),
-  );
+  const view: DoctorView = JSON.parse(stdout === "" ? "null" : stdout);
+  if (view === null) throw new Error(`doctor printed nothing: ${stderr}`);
+  const found = Object.fromEntries(view.checks.map((check) => [check.name, `${check.status} ${check.code}`]));
   return { code, stderr, view, found };
 }
 
-/** What is found at a service of which nothing is switched, on this machine, without TLS. */
-export const usualLooks = {
+/** The service checks of a sandbox with default behavior, on this machine, without TLS. */
+export const usualService = {
   address: "ok address-answers",
   tls: "ok tls-local",
   key_accepted: "ok key-accepted",
@@ -32,22 +30,22 @@ export const usualLooks = {
   media_types: "ok media-types-lenient",
   errors: "ok errors-jsonapi",
   uploads_query: "ok uploads-query-works",
-  rate: "not_known rate-not-announced",
+  rate: "unknown rate-not-announced",
   clock: "ok clock-right",
-  pace: "ok pace-measured",
+  latency: "ok latency-measured",
 } as const;
 
-/** What doctor finds at that service. */
+/** All checks with that sandbox. */
 export const usual = {
   node: "ok node-supported",
   config: "ok config-read",
   key: "ok key-found",
   proxy: "ok proxy-none",
   ledger: "ok ledger-open",
-  ...usualLooks,
+  ...usualService,
 } as const;
 
-/** The same of a file that was probed. */
+/** The checks of a probed file there. */
 export const usualDraft = {
   probe: "ok probe-harmless",
   data_type: "ok data-type-as-set",

@@ -39,7 +39,7 @@ export const defineDoctor: DefineCommand = (program, cli) => {
       ),
     )
     .action(async (flags: DoctorFlags) => {
-      const { runDoctor } = await import("../doctor-run.ts");
+      const { runDoctor } = await import("../runtime/run-doctor.ts");
       await runDoctor(cli, flags);
     });
 };

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { DoctorClient } from "../../doctor/client.ts";
 import type { LedgerReader } from "../../ledger/ledger-reader.ts";
 import { openLedger, openLedgerReader, type StateStore } from "../../ledger/open-ledger.ts";
 import type { EventSink } from "../../model/event.ts";
@@ -6,7 +7,6 @@ import { systemClock } from "../../model/ports.ts";
 import type { SlotStore } from "../../model/slots.ts";
 import { assertOwner } from "../../plan/ownership.ts";
 import { formatCall } from "../../report/call-line.ts";
-import type { Examiner } from "../../service/examination/examiner.ts";
 import type { Service } from "../../service/open-service.ts";
 import type { ServiceOptions } from "../../service/options.ts";
 import type { Cli, WorkspaceFlags } from "../cli.ts";
@@ -28,8 +28,8 @@ export interface Workspace {
    * another service: a change of the config alone never sends the key to a new address.
    */
   connect(emit: EventSink): Promise<Service>;
-  /** The same to look at the service. `alone`: there is no ledger to share the rate bound by. */
-  examine(emit: EventSink, how: { readonly alone: boolean }): Promise<Examiner>;
+  /** Opens the client of `draftsync doctor`. `withoutLedger`: the rate limit applies to this process only. */
+  connectDoctor(emit: EventSink, how: { readonly withoutLedger: boolean }): Promise<DoctorClient>;
   /** Has something closed with the rest, before what was opened earlier. */
   keep(resource: Closable): void;
 }
@@ -100,11 +100,11 @@ export async function inWorkspaceOf<T>(
       ledger,
       reader,
       connect: connectOnce,
-      examine: async (emit, { alone }) => {
-        const { openExaminer } = await import("../../service/examination/examiner.ts");
-        const shared = alone ? {} : { slots: await ownLedger() };
+      connectDoctor: async (emit, { withoutLedger }) => {
+        const { openDoctorClient } = await import("../../doctor/client.ts");
+        const shared = withoutLedger ? {} : { slots: await ownLedger() };
         return keep(
-          openExaminer(await serviceOptions(config, { cli, emit: telling(cli, emit), keep, ...shared })),
+          openDoctorClient(await serviceOptions(config, { cli, emit: telling(cli, emit), keep, ...shared })),
         );
       },
       keep,

@@ -1,0 +1,124 @@
+import type { Check } from "../../doctor/check.ts";
+import { fromProblem, listChecks } from "../../doctor/check.ts";
+import { checkFile, nextProbe } from "../../doctor/check-file.ts";
+import { problemOf } from "../../doctor/check-machine.ts";
+import type { DoctorClient } from "../../doctor/client.ts";
+import { withoutEmpty } from "../../doctor/client.ts";
+import type { Probe } from "../../doctor/samples.ts";
+import { formatFirstProbe, formatProbeNotice } from "../../doctor/text.ts";
+import { formatAddress } from "../../model/address.ts";
+import type { CallResult } from "../../model/outcome.ts";
+import type { LedgerEffect } from "../../model/ports.ts";
+import { systemClock } from "../../model/ports.ts";
+import type { RecordedAttachment } from "../../model/recorded.ts";
+import type { Attributes, FileTarget } from "../../model/resource.ts";
+import { typeOfFile } from "../../service/documents.ts";
+import type { Cli } from "../cli.ts";
+import { approve } from "./approval.ts";
+import type { ExitCode } from "./exit-code.ts";
+import { exitCode, exitCodeOf } from "./exit-code.ts";
+import type { Operate } from "./single-call.ts";
+import { inRun } from "./single-call.ts";
+import { withLock } from "./with-lock.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** The file to probe. */
+export interface ProbeRequest {
+  readonly workspace: Workspace;
+  readonly client: DoctorClient;
+  readonly target: FileTarget;
+  /** `--auto-approve` was given. */
+  readonly approved: boolean | undefined;
+  /** How long to wait for another holder of the lock, milliseconds. */
+  readonly lockTimeout: number | undefined;
+}
+
+/** The checks of the file, and the exit code if it does not follow from them. */
+export interface ProbedChecks {
+  readonly checks: readonly Check[];
+  readonly exit?: ExitCode;
+}
+
+/**
+ * Asks for approval, and probes. A probe may change the file at a service that does not follow JSON:API, so it is sent as
+ * every writing call: under the lock, its intent recorded before the first byte and its outcome after. If the file is
+ * recorded, so are its new attributes; nothing is adopted.
+ */
+export async function probeFile(cli: Cli, request: ProbeRequest): Promise<ProbedChecks> {
+  const { workspace, lockTimeout: waitMs } = request;
+  try {
+    return await withLock(cli, { workspace, command: "doctor", waitMs }, () => probeLocked(cli, request));
+  } catch (error) {
+    const probe = { status: "failed", code: "probe-failed", ...fromProblem(problemOf(error)) } as const;
+    return { checks: listChecks("draft", { probe }, "lock"), exit: exitCodeOf(error) };
+  }
+}
+
+async function probeLocked(cli: Cli, request: ProbeRequest): Promise<ProbedChecks> {
+  const { workspace, client, target, approved } = request;
+  const { draftId, kind, fileId } = target;
+  const { attachments } = await (await workspace.ledger()).load();
+  const record = attachments.find(
+    (each) => each.draftId === draftId && each.kind === kind && each.fileId === fileId,
+  );
+  const recorded = record === undefined ? undefined : withoutEmpty(record.attributes);
+  cli.terminal.log({ level: "info", text: formatProbeNotice(target, recorded), isResult: true });
+  const isApproved = await approve(cli, {
+    given: approved,
+    question: `Probe file ${fileId} of draft ${draftId}?`,
+    to: "to probe",
+    declined: "Not probed.",
+  });
+  if (!isApproved) {
+    return { checks: listChecks("draft", {}, cli.signal.aborted ? "interrupted" : "declined") };
+  }
+  const tools = { workspace, service: client, command: "doctor" };
+  const { probes, inDoubt } = await inRun(cli, tools, (operate) =>
+    sendProbes(cli, request, { record, operate }),
+  );
+  const type = typeOfFile(kind, workspace.config.service.profile.types);
+  const checks = checkFile(probes, { target, recorded, type });
+  return { checks, ...(inDoubt ? { exit: exitCode.inDoubt } : {}) };
+}
+
+interface Sending {
+  readonly record: RecordedAttachment | undefined;
+  readonly operate: Operate;
+}
+
+async function sendProbes({ terminal }: Cli, { client, target }: ProbeRequest, { record, operate }: Sending) {
+  const { draftId, kind, fileId } = target;
+  const own = { type: "attachment", draftId, kind, ref: { by: "file_id", fileId } } as const;
+  const probes: Probe[] = [];
+  let inDoubt = false;
+  for (;;) {
+    const method = nextProbe(probes, record?.attributes);
+    if (method === undefined) return { probes, inDoubt };
+    const { outcome } = await operate({
+      address: record?.address ?? formatAddress(own),
+      kind: "update",
+      intent: { draftId, fileKind: kind, fileId, attributes: {} },
+      call: async (write) => {
+        const { result, probe } = await client.probe(target, method, write);
+        probes.push(probe);
+        return result;
+      },
+      effects: (result) => effectsOf(result, record),
+    });
+    inDoubt ||= outcome === "unknown";
+    const files = probes.flatMap(({ file }) => file ?? []);
+    if (files.length === 1 && files[0] !== undefined) terminal.err(formatFirstProbe(files[0].attributes));
+  }
+}
+
+/** Records attributes that differ from the record, so that a plan shows what to restore. */
+function effectsOf(
+  result: CallResult<Attributes>,
+  record: RecordedAttachment | undefined,
+): readonly LedgerEffect[] {
+  if (record === undefined || result.outcome !== "done" || result.status !== 200) return [];
+  const current = new Map(Object.entries(result.value));
+  if (Object.entries(record.attributes).every(([name, value]) => current.get(name) === value)) return [];
+  const provenance = { by: "probe", at: systemClock.now() } as const;
+  return [{ type: "rerecorded", attachment: { ...record, attributes: result.value, provenance } }];
+}
