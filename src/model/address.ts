@@ -83,6 +83,12 @@ export function parseAddress(text: string): Address | undefined {
   return head === "drafts" ? parseDraftAddress(rest) : undefined;
 }
 
+/** The id of the draft that an address is, or is below; `undefined` for any other text. */
+export function draftIdOf(address: string): number | undefined {
+  const parsed = parseAddress(address);
+  return parsed !== undefined && "draftId" in parsed ? parsed.draftId : undefined;
+}
+
 /** The address that a text means, as it is recorded; the text itself when it is no address. */
 export function normalAddress(text: string): string {
   const address = parseAddress(text);

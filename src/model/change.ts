@@ -1,3 +1,4 @@
+import { draftIdOf } from "./address.ts";
 import type { ConfirmedState } from "./recorded.ts";
 import type { Attributes } from "./resource.ts";
 
@@ -159,4 +160,9 @@ export function isDeletion(change: Change): boolean {
 /** Whether a change is a doubt that only a person can settle. */
 export function isBlocked(change: Change): boolean {
   return change.action === "in_doubt" && change.after === null;
+}
+
+/** The id of the draft a change belongs to; 0, which is no draft's id, when it belongs to none. */
+export function draftOf({ address }: Pick<Change, "address">): number {
+  return draftIdOf(address) ?? 0;
 }

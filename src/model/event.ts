@@ -62,6 +62,14 @@ export type Event =
       readonly summary: Summary;
       readonly calls: number;
     }
+  /** A change of the plan that this run leaves out until a person settles it; `code` is that of the warning. */
+  | {
+      readonly type: "change_excluded";
+      readonly at: number;
+      readonly address: string;
+      readonly action: Action;
+      readonly code: string;
+    }
   | {
       readonly type: "change_started";
       readonly at: number;

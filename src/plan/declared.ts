@@ -1,10 +1,10 @@
 import { compareText, parseAddress } from "../model/address.ts";
 import type { Change } from "../model/change.ts";
+import { draftOf } from "../model/change.ts";
 import type { Desired } from "../model/desired.ts";
 import type { Plan, RemovedDraft, UnmanagedList } from "../model/plan.ts";
 import type { RecordedAttachment } from "../model/recorded.ts";
 import { fileKinds } from "../model/resource.ts";
-import { draftOf } from "./safety.ts";
 
 /** Finds recorded files that stay: their draft is declared, and its document leaves out their list. */
 export function makeUnmanagedTest({ drafts }: Desired): (attachment: RecordedAttachment) => boolean {

@@ -1,6 +1,5 @@
-import { parseAddress } from "../model/address.ts";
 import type { AttachmentState, Change } from "../model/change.ts";
-import { isProtectChange } from "../model/change.ts";
+import { draftOf, isProtectChange } from "../model/change.ts";
 import type { Estimate } from "../model/plan.ts";
 
 /** At most `limit` calls in any window of `windowMs` milliseconds. */
@@ -91,11 +90,6 @@ function returnsDocument(change: Change): boolean {
     default:
       return false;
   }
-}
-
-function draftOf({ address }: Change): number {
-  const parsed = parseAddress(address);
-  return parsed !== undefined && "draftId" in parsed ? parsed.draftId : 0;
 }
 
 function directCalls(change: Change): number {

@@ -1,8 +1,8 @@
 import { publicationAddress } from "../model/address.ts";
 import type { Change } from "../model/change.ts";
+import { draftOf } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Recorded } from "../model/recorded.ts";
-import { draftOf } from "./safety.ts";
 
 /** A warning for each publish that is left out because its draft was in use before the ledger. */
 export function maybePublishedWarnings(

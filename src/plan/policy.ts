@@ -1,12 +1,12 @@
 import type { Change } from "../model/change.ts";
-import { isDeletion, isProtectChange } from "../model/change.ts";
+import { draftOf, isDeletion, isProtectChange } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan } from "../model/plan.ts";
 import { sortDiagnostics, summarize } from "./build-plan.ts";
 import { digestOf } from "./canonical-json.ts";
 import { stillRemoved } from "./declared.ts";
 import { basisOf, estimateCost } from "./estimate.ts";
-import { describeRemoved, draftOf } from "./safety.ts";
+import { describeRemoved } from "./safety.ts";
 
 /** The actions a policy can allow, in the order of the report. */
 export const policyActions = [

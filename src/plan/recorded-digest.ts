@@ -1,4 +1,4 @@
-import { compareText, parseAddress } from "../model/address.ts";
+import { compareText, draftIdOf, parseAddress } from "../model/address.ts";
 import type { Change } from "../model/change.ts";
 import type { Drift } from "../model/drift.ts";
 import type { PlanBasis } from "../model/plan.ts";
@@ -49,12 +49,6 @@ export function draftStatesOf(
     states.get(draftId)?.publications.set(revision, productId);
   for (const { id, address } of recorded.inDoubt) states.get(draftIdOf(address) ?? 0)?.inDoubt.add(id);
   return states;
-}
-
-/** The id of the draft that an address is in. */
-export function draftIdOf(address: string): number | undefined {
-  const parsed = parseAddress(address);
-  return parsed !== undefined && "draftId" in parsed ? parsed.draftId : undefined;
 }
 
 /** SHA-256 of a draft's recorded state. */

@@ -1,4 +1,4 @@
-import { compareText } from "../model/address.ts";
+import { compareText, draftIdOf } from "../model/address.ts";
 import { orderState } from "../model/attachment-state.ts";
 import type { AttachmentState, Change, DeleteChange, ReplaceChange } from "../model/change.ts";
 import type { Plan, PlanBasis } from "../model/plan.ts";
@@ -13,7 +13,6 @@ import {
   basisAddress,
   type DraftState,
   digestOfDraft,
-  draftIdOf,
   draftStatesOf,
   makeOtherDigest,
 } from "./recorded-digest.ts";

@@ -1,6 +1,5 @@
-import { parseAddress } from "../model/address.ts";
 import type { Change } from "../model/change.ts";
-import { isDeletion, isProtectChange } from "../model/change.ts";
+import { draftOf, isDeletion, isProtectChange } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan, RemovedDraft } from "../model/plan.ts";
 import type { Recorded } from "../model/recorded.ts";
@@ -144,10 +143,4 @@ export function excludeUnprotected(all: Differences): Differences {
 /** Whether a change takes a file off a draft whose place no attached file has taken. */
 function detaches(change: Change): boolean {
   return isDeletion(change) || change.action === "replace";
-}
-
-/** The draft a change belongs to; 0, which is no draft's id, when it belongs to none. */
-export function draftOf({ address }: Change): number {
-  const parsed = parseAddress(address);
-  return parsed !== undefined && "draftId" in parsed ? parsed.draftId : 0;
 }

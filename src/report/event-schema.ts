@@ -107,6 +107,12 @@ const shapes = {
     summary,
     calls: count.describe("The fewest calls that the plan takes"),
   },
+  change_excluded: {
+    at,
+    address,
+    action,
+    code: text.describe("Of the warning that says why, such as new-ledger or maybe-published"),
+  },
   change_started: { at, address, action },
   change_finished: {
     at,
@@ -175,6 +181,7 @@ export const eventSchema = z
     event("refresh_started", shapes.refresh_started),
     event("refresh_finished", shapes.refresh_finished),
     event("run_started", shapes.run_started),
+    event("change_excluded", shapes.change_excluded),
     event("change_started", shapes.change_started),
     event("change_finished", shapes.change_finished),
     event("call_finished", shapes.call_finished),

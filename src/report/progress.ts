@@ -168,6 +168,7 @@ function entryOf(
     case "refresh_started":
     case "refresh_finished":
     case "run_started":
+    case "change_excluded":
     case "change_started":
     case "call_finished":
     case "storage_call_finished":

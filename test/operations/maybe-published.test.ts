@@ -31,6 +31,19 @@ beforeEach(async () => {
 const attached = { type: "answer", status: 422, body: '{"errors":[{"status":"422"}]}' } as const;
 
 describe("a draft with a file that was attached before the ledger is not published", () => {
+  test("and the events of a run name what it leaves out", async () => {
+    await apply("--new-ledger");
+    const events = (await apply("--json")).stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(events).toMatchObject([
+      { type: "planned" },
+      { type: "change_excluded", address: "drafts/1/product", action: "publish", code: "maybe-published" },
+      { type: "change_excluded", address: "duplicates/copy", action: "duplicate", code: "maybe-published" },
+    ]);
+  });
+
   test("when the attachment is settled by a later run", async () => {
     proxy.choose = ({ method }) => (method === "PATCH" ? { type: "lost" } : undefined);
     expect(await apply("--new-ledger")).toMatchObject({ code: 4 });

@@ -39,7 +39,8 @@ describe("resolve", () => {
     await apply("--target", "drafts/2");
     const other = sandbox.state().products.find((product) => product.draftId === 2);
     const wrong = await run("resolve", "drafts/1/product", "--product-id", String(other?.id));
-    expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining("[product-of-another-draft]") });
+    expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining("[product-recorded-elsewhere]") });
+    expect(wrong.stderr).toContain("is recorded for drafts/2/product; nothing was settled");
     expect(copy).toBeDefined();
     expect((await run("plan")).stdout).toContain("? product");
   });

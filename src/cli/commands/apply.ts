@@ -105,7 +105,7 @@ async function applyLocked(
   const consent = await consentToPublish(cli, prepared, flags);
   const { plan } = consent;
   const isNothing = plan.changes.every(isBlocked);
-  // What was seen to be otherwise than recorded is no decision of anybody: the ledger takes it in without a question.
+  // Drift is recorded without a question: it describes the service and changes nothing there.
   if (isNothing && (plan.drift ?? []).length === 0) {
     if (consent.confirms) await confirmLedger(workspace);
     return endWithConsent(cli, consent, plan.changes.length > 0 ? exitCode.inDoubt : exitCode.done);

@@ -4,7 +4,7 @@ import type { Address } from "../../model/address.ts";
 import { formatAddress, normalAddress, parseAddress, publicationAddress } from "../../model/address.ts";
 import type { LedgerEffect } from "../../model/ports.ts";
 import { systemClock } from "../../model/ports.ts";
-import type { Recorded } from "../../model/recorded.ts";
+import type { Recorded, RecordedOperation } from "../../model/recorded.ts";
 import { isInScope } from "../../model/scope.ts";
 import type { Cli, WriterFlags } from "../cli.ts";
 import { examples, withWriterFlags } from "../cli.ts";
@@ -76,9 +76,8 @@ function removalOf(given: string, recorded: Recorded): readonly LedgerEffect[] {
   const { attachments, duplicates, publications, inDoubt } = recorded;
   const parsed = parseAddress(address);
   if (parsed?.type === "draft") return draftRemoval(parsed, recorded);
-  if (inDoubt.some((operation) => operation.address === address)) {
-    throw refusal(`${address} is in doubt`, settleFirst(address));
-  }
+  const operation = inDoubt.find((each) => each.address === address);
+  if (operation !== undefined) throw refusal(`${address} is in doubt`, settleFirst(operation));
   const attachment = attachments.find((each) => each.address === address);
   if (attachment !== undefined) return [{ type: "detached", target: attachment }];
   if (parsed?.type === "duplicate" && duplicates.some(({ name }) => name === parsed.name)) {
@@ -101,7 +100,7 @@ function draftRemoval(
   const { draftId } = draft;
   const open = inDoubt.find(({ address }) => isInScope(address, draft));
   if (open !== undefined) {
-    throw refusal(`${open.address} is in doubt`, settleFirst(open.address));
+    throw refusal(`${open.address} is in doubt`, settleFirst(open));
   }
   const files = attachments.filter((attachment) => attachment.draftId === draftId);
   if (files.length === 0) throw unknown(formatAddress(draft));
@@ -159,8 +158,9 @@ export async function recordEdit(workspace: Workspace, command: string, done: nu
   await ledger.finishRun(id, { totals: { done, calls: 0 }, status: "done" });
 }
 
-function settleFirst(address: string): string {
-  return `Settle it first: draftsync resolve ${address} --done|--not-done`;
+function settleFirst({ address, kind }: RecordedOperation): string {
+  const tookEffect = kind === "publish" || kind === "duplicate" ? "--product-id ID" : "--done";
+  return `Settle it first: draftsync resolve ${address} ${tookEffect} (or --not-done)`;
 }
 
 function refusal(message: string, hint: string): CliError {

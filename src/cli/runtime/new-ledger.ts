@@ -1,9 +1,10 @@
-import { parseAddress } from "../../model/address.ts";
+import { draftOf } from "../../model/change.ts";
 import type { Diagnostic } from "../../model/diagnostic.ts";
-import type { EventSink } from "../../model/event.ts";
+import type { Event, EventSink } from "../../model/event.ts";
 import type { Plan } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { Recorded } from "../../model/recorded.ts";
+import { sanitizeJson } from "../../model/sanitize-json.ts";
 import { maybePublishedWarnings } from "../../plan/maybe-published.ts";
 import { excludeIrreversible, isNewLedger } from "../../plan/new-ledger.ts";
 import type { Cli } from "../cli.ts";
@@ -23,6 +24,7 @@ export interface PublishConsent {
 interface ConsentFlags {
   readonly newLedger?: boolean;
   readonly autoApprove?: boolean;
+  readonly json?: boolean;
 }
 
 /**
@@ -30,6 +32,16 @@ interface ConsentFlags {
  * answer to a question on the terminal. The publish of a draft that was in use before the ledger is left out in any case.
  */
 export async function consentToPublish(
+  cli: Cli,
+  { plan, recorded }: { readonly plan: Plan; readonly recorded: Recorded },
+  flags: ConsentFlags,
+): Promise<PublishConsent> {
+  const consent = await ask(cli, { plan, recorded }, flags);
+  if (flags.json) announceExcluded(cli, plan, consent);
+  return consent;
+}
+
+async function ask(
   cli: Cli,
   { plan, recorded }: { readonly plan: Plan; readonly recorded: Recorded },
   { newLedger = false, autoApprove = false }: ConsentFlags,
@@ -50,6 +62,24 @@ export async function consentToPublish(
 const question =
   "\nThis ledger is new: it does not know of products published or duplicated before it.\n" +
   'If there are none, type "yes" to publish; anything else leaves publishes and duplicates out: ';
+
+/** Writes an event for each change of `plan` that is left out of `applied`. */
+function announceExcluded({ terminal }: Cli, plan: Plan, { plan: applied, warnings }: PublishConsent): void {
+  const kept = new Set(applied.changes);
+  const [warning] = warnings;
+  for (const change of plan.changes) {
+    if (kept.has(change) || warning === undefined) continue;
+    const { address, action } = change;
+    const event: Event = {
+      type: "change_excluded",
+      at: systemClock.now(),
+      address,
+      action,
+      code: warning.code,
+    };
+    terminal.out(`${sanitizeJson(event)}\n`);
+  }
+}
 
 /** Records the confirmation, once and for all. */
 export async function confirmLedger({ ledger }: Workspace): Promise<void> {
@@ -83,7 +113,7 @@ export function watchEvidence({ changes }: Plan, warnings: readonly Diagnostic[]
   return {
     emit: (event) => {
       if (event.type !== "change_finished") return;
-      if (event.was_attached) found.set(draftIdOf(event.address), event.at);
+      if (event.was_attached) found.set(draftOf(event), event.at);
       if (event.failure?.code === "maybe-published") reported.add(event.address);
     },
     warnings: async () => {
@@ -91,9 +121,4 @@ export function watchEvidence({ changes }: Plan, warnings: readonly Diagnostic[]
       return maybePublishedWarnings(unreported, { maybePublished: found });
     },
   };
-}
-
-function draftIdOf(address: string): number {
-  const parsed = parseAddress(address);
-  return parsed !== undefined && "draftId" in parsed ? parsed.draftId : 0;
 }

@@ -99,10 +99,15 @@ export async function inRun<T>(
 async function write<T>(cli: Cli, tools: RunTools, request: OperationRequest<T>): Promise<T> {
   const result = await inRun(cli, tools, (operate) => operate(request));
   if (result.outcome === "done") return result.value;
-  const hint = result.failure.hint?.replace("ADDRESS", request.address);
+  const { message, hint } = result.failure;
+  const doubt = result.outcome === "unknown" ? "in doubt, it may have taken effect: " : "";
   return expectDone({
     ...result,
-    failure: { ...result.failure, ...(hint === undefined ? {} : { hint }) },
+    failure: {
+      ...result.failure,
+      message: `${doubt}${message}`,
+      ...(hint === undefined ? {} : { hint: hint.replace("ADDRESS", request.address) }),
+    },
   });
 }
 
@@ -116,8 +121,7 @@ export function expectDone<T>(result: CallResult<T>): T {
       (words) =>
         words !== "" && !errors.some(({ detail }) => detail !== undefined && message.includes(detail)),
     );
-  const doubt = result.outcome === "unknown" ? "in doubt, it may have taken effect: " : "";
-  throw new CliError(`${doubt}${[message, ...said].join("; ")}`, {
+  throw new CliError([message, ...said].join("; "), {
     code,
     ...(hint === undefined ? {} : { hint }),
   });

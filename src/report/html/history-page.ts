@@ -1,4 +1,4 @@
-import { parseAddress } from "../../model/address.ts";
+import { draftIdOf } from "../../model/address.ts";
 import { endOfRun, outcomeWord } from "../history-text.ts";
 import type { HistoryOperation, HistoryRun } from "../history-view.ts";
 import { formatCount, formatMilliseconds, plural } from "../quantities.ts";
@@ -125,8 +125,6 @@ function formatEnd({ failure, settled }: HistoryOperation): Markup {
 
 /** What the filter by draft goes by: the draft, or the first part of an address that has none. */
 function draftOf(address: string): string {
-  const parsed = parseAddress(address);
-  return parsed !== undefined && "draftId" in parsed
-    ? `drafts/${parsed.draftId}`
-    : (address.split("/")[0] ?? "");
+  const draftId = draftIdOf(address);
+  return draftId === undefined ? (address.split("/")[0] ?? "") : `drafts/${draftId}`;
 }
