@@ -1,11 +1,13 @@
 import { sql } from "kysely";
 import type { LedgerEffect } from "../model/ports.ts";
 import type { RecordedAttachment } from "../model/recorded.ts";
-import { type FileTarget, fileResource } from "../model/resource.ts";
+import { type FileTarget, fileResource, pickAttributes } from "../model/resource.ts";
 import { type Addressed, checkAddress, nameOf } from "./attachment-address.ts";
 import { assertChanged, settleOperation } from "./journal.ts";
+import { LedgerError } from "./ledger-error.ts";
+import { addRecord, insertRecords, putRecord, replaceRecord } from "./records.ts";
 import type { LedgerQueries } from "./schema.ts";
-import { attachmentValues, duplicateValues, objectValues, publicationValues } from "./stored-values.ts";
+import { tables } from "./tables.ts";
 
 type EffectOf<Type extends LedgerEffect["type"]> = Extract<LedgerEffect, { type: Type }>;
 
@@ -55,33 +57,30 @@ export async function applyEffect(
     case "detached":
       return detach(queries, effect.target);
     case "published":
-      await queries.insertInto("publications").values(publicationValues(effect)).execute();
+      await insertRecords(queries, tables.publications, [effect]);
       return settleMaybePublished(queries, effect.draftId);
     case "duplicated":
-      await queries.insertInto("duplicates").values(duplicateValues(effect)).execute();
-      return;
+      return insertRecords(queries, tables.duplicates, [effect]);
     case "duplicate_forgotten":
       await queries.deleteFrom("duplicates").where("name", "=", effect.name).execute();
       return;
     case "product_confirmed":
       return confirmProduct(queries, effect);
     case "refreshed":
-      return noteRefresh(queries, effect);
+      return putRecord(queries, tables.refreshes, effect);
     case "protection":
       return protect(queries, effect);
     case "maybe_published":
-      return noteMaybePublished(queries, effect);
+      return addRecord(queries, tables.maybe_published, effect);
     case "maybe_published_settled":
       return settleMaybePublished(queries, effect.draftId);
     case "object_stored":
-      await forgetObject(queries, effect.uploadKey);
-      await queries.insertInto("stored_objects").values(objectValues(effect)).execute();
-      return;
+      return putRecord(queries, tables.stored_objects, effect);
     case "object_forgotten":
       return forgetObject(queries, effect.uploadKey);
     case "upload_registered":
       await forgetObject(queries, effect.uploadKey);
-      return registerUpload(queries, effect);
+      return putRecord(queries, tables.uploads, { ...effect, status: "pending" });
     case "upload_found":
       return recordFoundUpload(queries, effect);
     case "upload_ended": {
@@ -103,35 +102,26 @@ async function attach(queries: LedgerQueries, { attachment, replaces }: EffectOf
     const moved = { address: ownAddress, replaced: 1 };
     await updateAttachment(queries, { draftId, kind, fileId: replaces }).set(moved).execute();
   }
-  await queries
-    .insertInto("attachments")
-    .values(attachmentValues(attachment))
-    .onConflict((conflict) =>
-      conflict.columns(["draft_id", "kind", "file_id"]).doUpdateSet((eb) => ({
-        address: eb.ref("excluded.address"),
-        attributes: eb.ref("excluded.attributes"),
-        sha256: eb.ref("excluded.sha256"),
-        replaced: eb.ref("excluded.replaced"),
-        confirmed_by: eb.ref("excluded.confirmed_by"),
-        confirmed_at: eb.ref("excluded.confirmed_at"),
-      })),
-    )
-    .execute();
+  await putRecord(queries, tables.attachments, normalize(attachment));
 }
 
 async function rerecord(queries: LedgerQueries, attachment: RecordedAttachment): Promise<void> {
-  await vacate(queries, attachment, { replaced: 0 });
-  const { draft_id, kind, file_id, ...values } = attachmentValues(attachment);
-  const updated = await updateAttachment(queries, attachment).set(values).executeTakeFirst();
-  assertChanged(updated, noRecord(attachment));
+  await vacate(queries, attachment, { replaced: null });
+  if (await replaceRecord(queries, tables.attachments, normalize(attachment))) return;
+  throw new LedgerError("ledger-conflict", noRecord(attachment));
+}
+
+/** With the attributes of its kind alone, in their usual order. */
+function normalize(attachment: RecordedAttachment): RecordedAttachment {
+  return { ...attachment, attributes: pickAttributes(attachment.kind, attachment.attributes) };
 }
 
 async function readdress(
   queries: LedgerQueries,
   { target, address, sha256 }: EffectOf<"readdressed">,
 ): Promise<void> {
-  await vacate(queries, { ...target, address }, { replaced: 0 });
-  const values = { address, replaced: 0, ...(sha256 === undefined ? {} : { sha256 }) };
+  await vacate(queries, { ...target, address }, { replaced: null });
+  const values = { address, replaced: null, ...(sha256 === undefined ? {} : { sha256 }) };
   const updated = await updateAttachment(queries, target).set(values).executeTakeFirst();
   assertChanged(updated, noRecord(target));
 }
@@ -152,7 +142,7 @@ const ownAddress = sql<string>`'drafts/' || cast(draft_id as text) || '/' || kin
 async function vacate(
   queries: LedgerQueries,
   attachment: Addressed,
-  { replaced }: { readonly replaced: 0 | 1 },
+  { replaced }: { readonly replaced: 1 | null },
 ): Promise<void> {
   const { fileId, address } = attachment;
   checkAddress(attachment);
@@ -182,65 +172,22 @@ async function confirmProduct(
   queries: LedgerQueries,
   { productId, provenance }: EffectOf<"product_confirmed">,
 ): Promise<void> {
-  const values = { confirmed_by: provenance.by, confirmed_at: provenance.at };
+  const values = { provenance_by: provenance.by, provenance_at: provenance.at };
   await queries.updateTable("publications").set(values).where("product_id", "=", productId).execute();
   await queries.updateTable("duplicates").set(values).where("product_id", "=", productId).execute();
 }
 
-async function noteRefresh(queries: LedgerQueries, { resource, at }: EffectOf<"refreshed">): Promise<void> {
-  await queries
-    .insertInto("refreshes")
-    .values({ resource, refreshed_at: at })
-    .onConflict((conflict) => conflict.column("resource").doUpdateSet({ refreshed_at: at }))
-    .execute();
-}
-
 async function protect(queries: LedgerQueries, { draftId, protect }: EffectOf<"protection">): Promise<void> {
-  if (!protect) {
-    await queries.deleteFrom("protected_drafts").where("draft_id", "=", draftId).execute();
-    return;
-  }
-  await queries
-    .insertInto("protected_drafts")
-    .values({ draft_id: draftId })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
-}
-
-async function noteMaybePublished(
-  queries: LedgerQueries,
-  { draftId, at }: EffectOf<"maybe_published">,
-): Promise<void> {
-  await queries
-    .insertInto("maybe_published_drafts")
-    .values({ draft_id: draftId, found_at: at })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
+  if (protect) return addRecord(queries, tables.protected_drafts, { draftId });
+  await queries.deleteFrom("protected_drafts").where("draft_id", "=", draftId).execute();
 }
 
 async function settleMaybePublished(queries: LedgerQueries, draftId: number): Promise<void> {
-  await queries.deleteFrom("maybe_published_drafts").where("draft_id", "=", draftId).execute();
+  await queries.deleteFrom("maybe_published").where("draft_id", "=", draftId).execute();
 }
 
 async function forgetObject(queries: LedgerQueries, uploadKey: string): Promise<void> {
   await queries.deleteFrom("stored_objects").where("upload_key", "=", uploadKey).execute();
-}
-
-async function registerUpload(queries: LedgerQueries, effect: EffectOf<"upload_registered">): Promise<void> {
-  const values = {
-    upload_key: effect.uploadKey,
-    source: effect.source ?? null,
-    sha256: effect.sha256 ?? null,
-    size: effect.size ?? null,
-    status: "pending",
-    file_id: null,
-    registered_at: effect.at,
-  };
-  await queries
-    .insertInto("uploads")
-    .values({ upload_id: effect.uploadId, ...values })
-    .onConflict((conflict) => conflict.column("upload_id").doUpdateSet(values))
-    .execute();
 }
 
 /** An upload that draftsync did not register has no key. */
@@ -249,7 +196,7 @@ async function recordFoundUpload(queries: LedgerQueries, effect: EffectOf<"uploa
   const values = { status, file_id: fileId ?? null };
   await queries
     .insertInto("uploads")
-    .values({ upload_id: uploadId, upload_key: "", registered_at: at, ...values })
+    .values({ upload_id: uploadId, at, ...values })
     .onConflict((conflict) => conflict.column("upload_id").doUpdateSet(values))
     .execute();
 }

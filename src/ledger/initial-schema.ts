@@ -5,7 +5,7 @@ import type { LedgerQueries } from "./schema.ts";
 /** The schema of the first release. Once it is released, later changes are migrations of their own. */
 const initialSchema: Migration = {
   version: 1,
-  name: "initial",
+  name: "schema-1",
   async up(queries) {
     await createRecords(queries);
     await createJournal(queries);
@@ -32,9 +32,9 @@ async function createRecords({ schema }: LedgerQueries): Promise<void> {
     .addColumn("draft_id", "bigint", (column) => column.primaryKey())
     .execute();
   await schema
-    .createTable("maybe_published_drafts")
+    .createTable("maybe_published")
     .addColumn("draft_id", "bigint", (column) => column.primaryKey())
-    .addColumn("found_at", "bigint", (column) => column.notNull())
+    .addColumn("at", "bigint", (column) => column.notNull())
     .execute();
   await schema
     .createTable("attachments")
@@ -44,9 +44,9 @@ async function createRecords({ schema }: LedgerQueries): Promise<void> {
     .addColumn("address", "text", (column) => column.notNull().unique())
     .addColumn("attributes", "text", (column) => column.notNull())
     .addColumn("sha256", "text")
-    .addColumn("replaced", "integer", (column) => column.notNull().defaultTo(0))
-    .addColumn("confirmed_by", "text", (column) => column.notNull().check(isConfirmation))
-    .addColumn("confirmed_at", "bigint", (column) => column.notNull())
+    .addColumn("replaced", "integer", (column) => column.check(sql`replaced = 1`))
+    .addColumn("provenance_by", "text", (column) => column.notNull().check(isConfirmation))
+    .addColumn("provenance_at", "bigint", (column) => column.notNull())
     .addPrimaryKeyConstraint("attachments_key", ["draft_id", "kind", "file_id"])
     .execute();
   await schema
@@ -54,31 +54,29 @@ async function createRecords({ schema }: LedgerQueries): Promise<void> {
     .addColumn("draft_id", "bigint", (column) => column.notNull())
     .addColumn("revision", "bigint", (column) => column.notNull())
     .addColumn("product_id", "bigint", (column) => column.notNull())
-    .addColumn("confirmed_by", "text", (column) => column.notNull().check(isConfirmation))
-    .addColumn("confirmed_at", "bigint", (column) => column.notNull())
+    .addColumn("provenance_by", "text", (column) => column.notNull().check(isConfirmation))
+    .addColumn("provenance_at", "bigint", (column) => column.notNull())
     .addPrimaryKeyConstraint("publications_key", ["draft_id", "revision"])
     .execute();
   await schema
     .createTable("duplicates")
     .addColumn("name", "text", (column) => column.primaryKey())
-    .addColumn("from_product_id", "bigint")
-    .addColumn("from_draft_id", "bigint")
+    .addColumn("from", "text", (column) => column.notNull())
     .addColumn("source_product_id", "bigint", (column) => column.notNull())
     .addColumn("product_id", "bigint", (column) => column.notNull())
-    .addColumn("confirmed_by", "text", (column) => column.notNull().check(isConfirmation))
-    .addColumn("confirmed_at", "bigint", (column) => column.notNull())
-    .addCheckConstraint("duplicates_from", sql`(from_product_id is null) <> (from_draft_id is null)`)
+    .addColumn("provenance_by", "text", (column) => column.notNull().check(isConfirmation))
+    .addColumn("provenance_at", "bigint", (column) => column.notNull())
     .execute();
   await schema
     .createTable("uploads")
     .addColumn("upload_id", "text", (column) => column.primaryKey())
-    .addColumn("upload_key", "text", (column) => column.notNull())
+    .addColumn("upload_key", "text")
     .addColumn("source", "text")
     .addColumn("sha256", "text")
     .addColumn("size", "bigint")
     .addColumn("status", "text", (column) => column.notNull().check(among("status", uploadStatuses)))
     .addColumn("file_id", "bigint")
-    .addColumn("registered_at", "bigint", (column) => column.notNull())
+    .addColumn("at", "bigint", (column) => column.notNull())
     .execute();
   await schema
     .createTable("stored_objects")
@@ -86,12 +84,12 @@ async function createRecords({ schema }: LedgerQueries): Promise<void> {
     .addColumn("source", "text", (column) => column.notNull())
     .addColumn("sha256", "text", (column) => column.notNull())
     .addColumn("size", "bigint", (column) => column.notNull())
-    .addColumn("stored_at", "bigint", (column) => column.notNull())
+    .addColumn("at", "bigint", (column) => column.notNull())
     .execute();
   await schema
     .createTable("refreshes")
     .addColumn("resource", "text", (column) => column.primaryKey())
-    .addColumn("refreshed_at", "bigint", (column) => column.notNull())
+    .addColumn("at", "bigint", (column) => column.notNull())
     .execute();
 }
 
@@ -190,7 +188,7 @@ const uploadStatuses = ["pending", "success", "failed"];
 const operationKinds = ["attach", "update", "detach", "publish", "duplicate", "upload"];
 const outcomes = ["done", "rejected", "not_sent", "unknown"];
 const settlements = ["done", "rejected", "not_sent", "superseded"];
-const isConfirmation = among("confirmed_by", ["post", "patch", "get", "probe", "import", "operator"]);
+const isConfirmation = among("provenance_by", ["post", "patch", "get", "probe", "import", "operator"]);
 
 function among(column: string, values: readonly string[]): Expression<SqlBool> {
   return sql<SqlBool>`${sql.ref(column)} in (${sql.join(values.map((value) => sql.lit(value)))})`;

@@ -5,9 +5,14 @@ import type { LedgerEffect } from "../model/ports.ts";
 import { operationKinds } from "../model/recorded.ts";
 import type { KeptOutcome } from "../model/recovery.ts";
 import { fileKinds } from "../model/resource.ts";
-import { outcomes } from "./history.ts";
-import { attachmentSchema, productRefSchema, provenanceSchema } from "./record-schemas.ts";
-import { failureSchema, intentSchema } from "./stored-json.ts";
+import {
+  attachmentSchema,
+  failureSchema,
+  intentSchema,
+  outcomes,
+  productRefSchema,
+  provenanceSchema,
+} from "./record-schemas.ts";
 
 /** Of a kept outcome's JSON; rises when a reader of it would have to change. */
 export const keptOutcomeVersion = 1;
@@ -61,10 +66,10 @@ const effectSchema = lazily(
     z.discriminatedUnion("type", [
       z.strictObject({
         type: z.literal("attached"),
-        attachment: attachmentSchema(),
+        attachment: attachmentSchema,
         replaces: integer.exactOptional(),
       }),
-      z.strictObject({ type: z.literal("rerecorded"), attachment: attachmentSchema() }),
+      z.strictObject({ type: z.literal("rerecorded"), attachment: attachmentSchema }),
       z.strictObject({
         type: z.literal("readdressed"),
         target: target(),
@@ -77,15 +82,15 @@ const effectSchema = lazily(
         draftId: integer,
         revision: integer,
         productId: integer,
-        provenance: provenanceSchema(),
+        provenance: provenanceSchema,
       }),
       z.strictObject({
         type: z.literal("duplicated"),
         name: z.string().normalize("NFC"),
-        from: productRefSchema(),
+        from: productRefSchema,
         sourceProductId: integer,
         productId: integer,
-        provenance: provenanceSchema(),
+        provenance: provenanceSchema,
       }),
       z.strictObject({ type: z.literal("duplicate_forgotten"), name: z.string().normalize("NFC") }),
       z.strictObject({ type: z.literal("protection"), draftId: integer, protect: z.boolean() }),
@@ -147,13 +152,13 @@ const keptSchema = lazily(
         kind: z.enum(operationKinds),
         method: text,
         path: text,
-        intent: intentSchema(),
+        intent: intentSchema,
       }),
       result: z.strictObject({
         outcome: z.enum(outcomes),
         status: integer.exactOptional(),
         attempts: integer,
-        failure: failureSchema().exactOptional(),
+        failure: failureSchema.exactOptional(),
       }),
       effects: z.array(effectSchema()),
       productId: integer.exactOptional(),

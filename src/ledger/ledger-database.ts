@@ -1,5 +1,5 @@
 import type { RawBuilder } from "kysely";
-import type { LedgerQueries, LedgerTables } from "./schema.ts";
+import type { LedgerQueries } from "./schema.ts";
 
 /**
  * How a transaction shares the ledger.
@@ -12,9 +12,6 @@ import type { LedgerQueries, LedgerTables } from "./schema.ts";
  */
 export type TransactionMode = "read" | "write" | "exclusive";
 
-/** Gets rows, each as an array of plain values. */
-export type TakeRows = (rows: readonly (readonly unknown[])[]) => void;
-
 /** What differs between the databases a ledger may live in. Everything else goes through Kysely. */
 export interface LedgerDatabase {
   /** For messages, without secrets. */
@@ -26,14 +23,14 @@ export interface LedgerDatabase {
    */
   transaction<T>(mode: TransactionMode, work: (queries: LedgerQueries) => Promise<T>): Promise<T>;
   /**
-   * Hands over all rows of a table, some at a time, as arrays of plain values in the order of `columns`, in no order of
-   * their own. The fastest way the database has for a hundred thousand rows. Only inside a transaction.
+   * Passes all rows of a table to `take`, some at a time and unsorted: arrays of values in the order of `columns`. The
+   * fastest way the database has to read a hundred thousand rows. Only inside a transaction.
    */
-  scan<Table extends keyof LedgerTables>(
+  scan(
     queries: LedgerQueries,
-    table: Table,
-    columns: readonly (keyof LedgerTables[Table] & string)[],
-    take: TakeRows,
+    table: string,
+    columns: readonly string[],
+    take: (rows: readonly (readonly unknown[])[]) => void,
   ): Promise<void>;
   /** SQL for whole epoch milliseconds: the server's clock, or the machine's where there is no server. */
   readonly wallClock: RawBuilder<number>;

@@ -3,7 +3,7 @@ import type { HeldLock } from "../model/lock.ts";
 import { emptyRecorded, type Recorded, type RecordedOwner } from "../model/recorded.ts";
 import type { OperationFilter, RunFilter } from "./history.ts";
 import { LedgerError } from "./ledger-error.ts";
-import type { LedgerExport } from "./ledger-export.ts";
+import type { LedgerExport } from "./transfer.ts";
 
 /** A ledger to look into; there may be none. */
 export interface LedgerReader {

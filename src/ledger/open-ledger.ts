@@ -4,12 +4,12 @@ import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
 import type { SlotStore } from "../model/slots.ts";
 import { migrations } from "./initial-schema.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
-import type { LedgerExport } from "./ledger-export.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
 import { missingLedger } from "./ledger-reader.ts";
 import { migrate, schemaState } from "./migrate.ts";
 import { isPostgresLocation } from "./postgres/postgres-location.ts";
 import { SqlLedger } from "./sql-ledger.ts";
+import type { LedgerExport } from "./transfer.ts";
 
 /** A ledger, with what the commands that look at it need. */
 export interface StateStore extends Ledger, LockStore, SlotStore, LedgerReader {

@@ -1,40 +1,151 @@
 import { z } from "zod";
 import type { ProductRef } from "../model/desired.ts";
-import { lazily } from "../model/lazily.ts";
-import { confirmations, type Provenance, type RecordedAttachment } from "../model/recorded.ts";
-import { fileKinds } from "../model/resource.ts";
-import { attributesSchema } from "./stored-json.ts";
+import { settlements } from "../model/history.ts";
+import type { ApiError, CallFailure } from "../model/outcome.ts";
+import { confirmations, type OperationIntent, operationKinds, type Provenance } from "../model/recorded.ts";
+import { type Attributes, fileKinds } from "../model/resource.ts";
 
-/** {@link Provenance} as JSON. */
-export const provenanceSchema = lazily(
-  (): z.ZodType<Provenance> =>
-    z.strictObject({
-      // Exports of unreleased builds have "person".
-      by: z.preprocess((by) => (by === "person" ? "operator" : by), z.enum(confirmations)),
-      at: z.int(),
-    }),
-);
+const text = z.string();
+const integer = z.int();
+const optionalText = text.exactOptional();
+const optionalInteger = integer.exactOptional();
 
-/** {@link ProductRef} as JSON. */
-export const productRefSchema = lazily(
-  (): z.ZodType<ProductRef> =>
-    z.discriminatedUnion("by", [
-      z.strictObject({ by: z.literal("product_id"), productId: z.int() }),
-      z.strictObject({ by: z.literal("draft"), draftId: z.int() }),
-    ]),
-);
+/** How a call can end. */
+export const outcomes = ["done", "rejected", "not_sent", "unknown"] as const;
 
-/** {@link RecordedAttachment} as JSON. */
-export const attachmentSchema = lazily(
-  (): z.ZodType<RecordedAttachment> =>
-    z.strictObject({
-      draftId: z.int(),
-      kind: z.enum(fileKinds),
-      fileId: z.int(),
-      address: z.string(),
-      attributes: attributesSchema(),
-      sha256: z.string().exactOptional(),
-      replaced: z.literal(true).exactOptional(),
-      provenance: provenanceSchema(),
-    }),
-);
+/** {@link Provenance}. */
+export const provenanceSchema: z.ZodType<Provenance> = z.strictObject({
+  // Exports of unreleased builds have "person".
+  by: z.preprocess((by) => (by === "person" ? "operator" : by), z.enum(confirmations)),
+  at: integer,
+});
+
+/** {@link ProductRef}. */
+export const productRefSchema: z.ZodType<ProductRef> = z.discriminatedUnion("by", [
+  z.strictObject({ by: z.literal("product_id"), productId: integer }),
+  z.strictObject({ by: z.literal("draft"), draftId: integer }),
+]);
+
+const attributesSchema: z.ZodType<Attributes> = z.strictObject({
+  file_format: optionalText,
+  format_version: optionalText,
+  renderer: optionalText,
+  renderer_version: optionalText,
+  is_native: z.boolean().exactOptional(),
+  description: optionalText,
+});
+
+/** {@link OperationIntent}. Unknown members are kept. */
+export const intentSchema: z.ZodType<OperationIntent> = z.looseObject({
+  draftId: optionalInteger,
+  fileKind: z.enum(fileKinds).exactOptional(),
+  fileId: optionalInteger,
+  attributes: attributesSchema.exactOptional(),
+  revision: optionalInteger,
+  productId: optionalInteger,
+  name: optionalText,
+  uploadKey: optionalText,
+  sha256: optionalText,
+});
+
+const apiErrorSchema: z.ZodType<ApiError> = z.looseObject({
+  status: optionalText,
+  code: text.exactOptional(),
+  title: optionalText,
+  detail: optionalText,
+  source: z
+    .looseObject({ pointer: optionalText, parameter: optionalText, header: optionalText })
+    .exactOptional(),
+});
+
+/** {@link CallFailure}. Unknown members are kept. */
+export const failureSchema: z.ZodType<CallFailure> = z.looseObject({
+  code: text,
+  message: text,
+  subject: optionalText,
+  hint: optionalText,
+  status: optionalInteger,
+  errors: z.array(apiErrorSchema),
+  stops: z.enum(["operation", "draft", "run"]),
+});
+
+// Rows have known columns, so z.object, which is faster, reads them; an import adds `.strict()`.
+
+/** {@link RecordedAttachment}. */
+export const attachmentSchema = z.object({
+  draftId: integer,
+  kind: z.enum(fileKinds),
+  fileId: integer,
+  address: text,
+  attributes: attributesSchema,
+  sha256: optionalText,
+  replaced: z.literal(true).exactOptional(),
+  provenance: provenanceSchema,
+});
+
+/** {@link RecordedPublication}. */
+export const publicationSchema = z.object({
+  draftId: integer,
+  revision: integer,
+  productId: integer,
+  provenance: provenanceSchema,
+});
+
+/** {@link RecordedDuplicate}. */
+export const duplicateSchema = z.object({
+  name: text.normalize("NFC"),
+  from: productRefSchema,
+  sourceProductId: integer,
+  productId: integer,
+  provenance: provenanceSchema,
+});
+
+/** {@link RecordedUpload}. */
+export const uploadSchema = z.object({
+  uploadId: text,
+  uploadKey: optionalText,
+  source: optionalText,
+  sha256: optionalText,
+  size: optionalInteger,
+  status: z.enum(["pending", "success", "failed"]),
+  fileId: optionalInteger,
+  at: integer,
+});
+
+/** {@link RecordedObject}. */
+export const storedObjectSchema = z.object({
+  uploadKey: text,
+  source: text,
+  sha256: text,
+  size: integer,
+  at: integer,
+});
+
+/** {@link StoredOperation} without `detail`, which is the message of `failure`. */
+export const operationSchema = z.object({
+  id: text,
+  runId: text,
+  address: text,
+  kind: z.enum(operationKinds),
+  method: text,
+  path: text,
+  intent: intentSchema,
+  startedAt: integer,
+  finishedAt: optionalInteger,
+  status: optionalInteger,
+  outcome: z.enum(outcomes).exactOptional(),
+  attempts: optionalInteger,
+  failure: failureSchema.exactOptional(),
+  settled: z.strictObject({ as: z.enum(settlements), at: integer, by: optionalText }).exactOptional(),
+});
+
+/** {@link StoredRun}. */
+export const runSchema = z.object({
+  id: text,
+  command: text,
+  planId: text,
+  startedAt: integer,
+  finishedAt: optionalInteger,
+  status: optionalText,
+  totals: z.json().exactOptional(),
+});

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { z } from "zod";
 import type { StoredOperation, StoredRun } from "../model/history.ts";
 import type { HeldLock } from "../model/lock.ts";
 import type {
@@ -19,18 +20,17 @@ import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
 import type { SlotStore, SlotTable } from "../model/slots.ts";
 import { applyEffect } from "./effects.ts";
 import { type OperationFilter, type RunFilter, readInDoubt, readOperations, readRuns } from "./history.ts";
-import { importLedger } from "./import-ledger.ts";
 import { beginOperation, finishOperation, finishRun, startRun, supersede } from "./journal.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { LedgerError } from "./ledger-error.ts";
-import { type LedgerExport, makeExport } from "./ledger-export.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
-import { RecordReader } from "./read-records.ts";
 import { exchangeNotice, forgetQuietRuns } from "./reconcile-runs.ts";
+import { parseRow, readRecords } from "./records.ts";
 import type { LedgerQueries } from "./schema.ts";
-import { StoredRow } from "./stored-row.ts";
 import { StoredSlots } from "./stored-slots.ts";
+import { type Table, tables } from "./tables.ts";
 import { takeIn } from "./take-in.ts";
+import { exportLedger, importLedger, type LedgerExport } from "./transfer.ts";
 import { WorkspaceLock } from "./workspace-lock.ts";
 import { WriteQueue } from "./write-queue.ts";
 
@@ -93,7 +93,7 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
   }
 
   async lineage(): Promise<string> {
-    return this.#read(async (queries) => (await readMeta(queries, this.location)).text("lineage"));
+    return this.#read(async (queries) => (await readMeta(queries, this.location)).lineage);
   }
 
   async assertOwner(owner: LedgerOwner): Promise<void> {
@@ -225,11 +225,7 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
 
   async export(): Promise<LedgerExport> {
     return this.#read(async (queries) =>
-      makeExport(await this.#recorded(queries), {
-        operations: await readOperations(queries, this.location, {}),
-        runs: await readRuns(queries, this.location, {}),
-        confirmedAt: (await readMeta(queries, this.location)).optionalInteger("confirmed_at"),
-      }),
+      exportLedger(this.#database, queries, await readMeta(queries, this.location)),
     );
   }
 
@@ -261,38 +257,47 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
 
   async #recorded(queries: LedgerQueries): Promise<Recorded> {
     const meta = await readMeta(queries, this.location);
-    const reader = new RecordReader(this.#database, queries);
+    const read = <Schema extends z.ZodObject>(table: Table<Schema>) =>
+      readRecords(this.#database, queries, table);
+    const protectedDrafts = await read(tables.protected_drafts);
+    const maybePublished = await read(tables.maybe_published);
     return {
-      lineage: meta.text("lineage"),
-      serial: meta.integer("serial"),
+      lineage: meta.lineage,
+      serial: meta.serial,
       ...ownerOf(meta),
-      isConfirmed: meta.optionalInteger("confirmed_at") !== undefined,
-      protectedDrafts: new Set(await reader.protectedDrafts()),
-      maybePublished: new Map(await reader.maybePublished()),
-      attachments: await reader.attachments(),
-      publications: await reader.publications(),
-      duplicates: await reader.duplicates(),
-      uploads: await reader.uploads(),
-      storedObjects: await reader.storedObjects(),
-      refreshes: await reader.refreshes(),
+      isConfirmed: meta.confirmed_at !== null,
+      protectedDrafts: new Set(protectedDrafts.map(({ draftId }) => draftId)),
+      maybePublished: new Map(maybePublished.map(({ draftId, at }) => [draftId, at])),
+      attachments: await read(tables.attachments),
+      publications: await read(tables.publications),
+      duplicates: await read(tables.duplicates),
+      uploads: await read(tables.uploads),
+      storedObjects: await read(tables.stored_objects),
+      refreshes: await read(tables.refreshes),
       inDoubt: await readInDoubt(queries, this.location),
     };
   }
 }
 
-async function readMeta(queries: LedgerQueries, location: string): Promise<StoredRow> {
-  const columns = ["id", "lineage", "serial", "service_origin", "workspace", "confirmed_at"] as const;
-  const row = await queries.selectFrom("meta").select(columns).executeTakeFirst();
-  const values = columns.map((column) => row?.[column]);
-  return new StoredRow({ location, table: "meta", columns, keyLength: 1 }, values);
+const metaSchema = z.object({
+  lineage: z.string(),
+  serial: z.int(),
+  service_origin: z.string().nullable(),
+  workspace: z.string().nullable(),
+  confirmed_at: z.int().nullable(),
+});
+
+type Meta = z.output<typeof metaSchema>;
+
+async function readMeta(queries: LedgerQueries, location: string): Promise<Meta> {
+  const row = await queries.selectFrom("meta").selectAll().executeTakeFirst();
+  return parseRow(metaSchema, row, { location, table: "meta", key: "id 1" });
 }
 
-function ownerOf(meta: StoredRow): RecordedOwner {
-  const serviceOrigin = meta.optionalText("service_origin");
-  const workspace = meta.optionalText("workspace");
+function ownerOf({ service_origin: serviceOrigin, workspace }: Meta): RecordedOwner {
   return {
-    ...(serviceOrigin === undefined ? {} : { serviceOrigin }),
-    ...(workspace === undefined ? {} : { workspace }),
+    ...(serviceOrigin === null ? {} : { serviceOrigin }),
+    ...(workspace === null ? {} : { workspace }),
   };
 }
 

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
-import { exportDocument } from "../../ledger/export-document.ts";
 import type { LedgerReader } from "../../ledger/ledger-reader.ts";
+import { exportDocument, parseExport } from "../../ledger/transfer.ts";
 import { isInScope } from "../../model/scope.ts";
 import { formatEntry, formatEntryList } from "../../report/state-text.ts";
 import type { StateEntry } from "../../report/state-view.ts";
@@ -118,7 +118,6 @@ async function runExport(cli: Cli, flags: StateFlags): Promise<void> {
 
 async function runImport(cli: Cli, file: string, flags: WriterFlags): Promise<void> {
   const { keptOf } = await import("../runtime/recovery.ts");
-  const { parseExport } = await import("../../ledger/parse-export.ts");
   const exported = parseExport(await readExport(cli, file), file === "-" ? "standard input" : file);
   await inWorkspace(cli, flags, async (workspace) => {
     // Outcomes that were kept of the imported ledger are taken in after it; those of another one are in the way.

@@ -4,7 +4,7 @@ import { Kysely, sql } from "kysely";
 import pg from "pg";
 import { messageOf } from "../../model/errors.ts";
 import type { Clock } from "../../model/ports.ts";
-import type { LedgerDatabase, TakeRows, TransactionMode } from "../ledger-database.ts";
+import type { LedgerDatabase, TransactionMode } from "../ledger-database.ts";
 import { LedgerError } from "../ledger-error.ts";
 import { retryWhileBusy } from "../retry-while-busy.ts";
 import type { LedgerQueries, LedgerTables } from "../schema.ts";
@@ -161,11 +161,11 @@ class PostgresLedgerDatabase implements LedgerDatabase {
     }
   }
 
-  async scan<Table extends keyof LedgerTables>(
+  async scan(
     queries: LedgerQueries,
-    table: Table,
-    columns: readonly (keyof LedgerTables[Table] & string)[],
-    take: TakeRows,
+    table: string,
+    columns: readonly string[],
+    take: (rows: readonly (readonly unknown[])[]) => void,
   ): Promise<void> {
     const names = sql.join(columns.map((column) => sql.ref(column)));
     const all = sql<Record<string, unknown>>`select ${names} from ${sql.table(table)}`;

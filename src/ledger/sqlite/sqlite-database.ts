@@ -1,7 +1,7 @@
 import { Kysely, sql } from "kysely";
 import type Database from "libsql";
 import type { Clock } from "../../model/ports.ts";
-import type { LedgerDatabase, TakeRows, TransactionMode } from "../ledger-database.ts";
+import type { LedgerDatabase, TransactionMode } from "../ledger-database.ts";
 import { retryWhileBusy } from "../retry-while-busy.ts";
 import type { LedgerQueries, LedgerTables } from "../schema.ts";
 import {
@@ -100,11 +100,11 @@ class SqliteLedgerDatabase implements LedgerDatabase {
     }
   }
 
-  async scan<Table extends keyof LedgerTables>(
+  async scan(
     queries: LedgerQueries,
-    table: Table,
-    columns: readonly (keyof LedgerTables[Table] & string)[],
-    take: TakeRows,
+    table: string,
+    columns: readonly string[],
+    take: (rows: readonly (readonly unknown[])[]) => void,
   ): Promise<void> {
     const values = sql.join(columns.map((column) => sql.ref(column)));
     const pageAfter = async (rowid: number, limit: number) => {

@@ -191,8 +191,8 @@ describe("damage", () => {
     ],
     [
       "an id that is a text",
-      "update attachments set confirmed_at = 'x' where file_id = 2",
-      /column confirmed_at is not a whole number/,
+      "update attachments set provenance_at = 'x' where file_id = 2",
+      /column provenance_at: Invalid input: expected number/,
     ],
     ["a lineage that is a number", "update meta set lineage = x'00'", /table meta, row id 1, column lineage/],
     ["no lineage", "delete from meta", /table meta/],

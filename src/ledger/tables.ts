@@ -1,0 +1,126 @@
+import { z } from "zod";
+import {
+  attachmentSchema,
+  duplicateSchema,
+  operationSchema,
+  publicationSchema,
+  runSchema,
+  storedObjectSchema,
+  uploadSchema,
+} from "./record-schemas.ts";
+
+/**
+ * How a record becomes a row, for every table of records:
+ *
+ * | member | columns |
+ * |---|---|
+ * | `draftId: 7` | `draft_id`: an integer or a text |
+ * | `provenance: { by, at }`, `settled: { as, at, by }` | one a member: `provenance_by`, `provenance_at` |
+ * | `attributes`, `from`, `intent`, `failure`, `totals` | one, with JSON |
+ * | `replaced: true` | `replaced`: 1 |
+ * | absent | null |
+ */
+const groups = { provenance: ["by", "at"], settled: ["as", "at", "by"] } as const;
+const jsonMembers = ["attributes", "from", "intent", "failure", "totals"] as const;
+
+/** One column of a table of records. */
+export interface Column {
+  readonly name: string;
+  readonly member: string;
+  /** The member of the group, when the column is one of a group. */
+  readonly part?: string;
+  readonly isJson: boolean;
+}
+
+/** A table of records: name, record schema, and the members of its primary key. */
+export interface Table<Schema extends z.ZodObject = z.ZodObject> {
+  readonly name: string;
+  readonly schema: Schema;
+  readonly columns: readonly Column[];
+  readonly key: readonly string[];
+  /** Members by which records are sorted when they are read. */
+  readonly order: readonly string[];
+}
+
+/** The record of a table. */
+export type RecordOf<T extends Table> = z.output<T["schema"]>;
+
+function table<Schema extends z.ZodObject>(
+  name: string,
+  schema: Schema,
+  key: readonly (keyof z.output<Schema> & string)[],
+  order: readonly (keyof z.output<Schema> & string)[] = key,
+): Table<Schema> {
+  const columns = Object.keys(schema.shape).flatMap((member) => columnsOf(member));
+  return { name, schema, columns, key, order };
+}
+
+function columnsOf(member: string): Column[] {
+  const name = snakeCase(member);
+  const [, parts] = Object.entries(groups).find(([group]) => group === member) ?? [];
+  if (parts === undefined) return [{ name, member, isJson: isJsonMember(member) }];
+  return parts.map((part) => ({ name: `${name}_${part}`, member, part, isJson: false }));
+}
+
+function isJsonMember(member: string): boolean {
+  return jsonMembers.some((name) => name === member);
+}
+
+/** `draftId` → `draft_id`: members of records in columns and in exports. */
+export function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** `draft_id` → `draftId`. */
+export function camelCase(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** The tables of records. Keys are the names of the tables, and of the lists in an export. */
+export const tables = {
+  protected_drafts: table("protected_drafts", z.object({ draftId: z.int() }), ["draftId"]),
+  maybe_published: table("maybe_published", z.object({ draftId: z.int(), at: z.int() }), ["draftId"]),
+  attachments: table("attachments", attachmentSchema, ["draftId", "kind", "fileId"], ["address"]),
+  publications: table("publications", publicationSchema, ["draftId", "revision"]),
+  duplicates: table("duplicates", duplicateSchema, ["name"]),
+  uploads: table("uploads", uploadSchema, ["uploadId"]),
+  stored_objects: table("stored_objects", storedObjectSchema, ["uploadKey"]),
+  refreshes: table("refreshes", z.object({ resource: z.string(), at: z.int() }), ["resource"]),
+  runs: table("runs", runSchema, ["id"], ["startedAt", "id"]),
+  operations: table("operations", operationSchema, ["id"], ["startedAt", "id"]),
+};
+
+type Tables = typeof tables;
+type Group = keyof typeof groups;
+type JsonMember = (typeof jsonMembers)[number];
+
+type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
+  : "";
+
+type Stored<Member, Value> = Member extends JsonMember
+  ? string
+  : Value extends number | true
+    ? number
+    : string;
+
+type Columns<R, Prefix extends string = ""> = {
+  [Member in Exclude<keyof R & string, Group> as `${Prefix}${SnakeCase<Member>}`]-?:
+    | Stored<Member, Exclude<R[Member], undefined>>
+    | (IsOptional<R, Member> extends true ? null : never);
+};
+
+type IsOptional<R, Member extends keyof R> = Partial<Pick<R, Member>> extends Pick<R, Member> ? true : false;
+
+type GroupColumns<R, Name extends Group> = Name extends keyof R
+  ? IsOptional<R, Name> extends true
+    ? Columns<Partial<Exclude<R[Name], undefined>>, `${Name}_`>
+    : Columns<R[Name], `${Name}_`>
+  : unknown;
+
+/** The rows of the tables of records, for Kysely. */
+export type RecordTables = {
+  [Name in keyof Tables]: Columns<RecordOf<Tables[Name]>> &
+    GroupColumns<RecordOf<Tables[Name]>, "provenance"> &
+    GroupColumns<RecordOf<Tables[Name]>, "settled">;
+};
