@@ -29,12 +29,12 @@ const numbersOf = (page: Page, id: string) =>
     .evaluateAll((rows) => rows.map((row) => [...row.children].map(({ textContent }) => textContent)));
 
 describe("the page of a run", () => {
-  test("plots calls against the bound, times by endpoint and calls over time, with their numbers", async () => {
+  test("plots calls with the rate limit, durations by endpoint and calls over time, with their numbers", async () => {
     const viewed = await viewer.view(await pageOf(makeRun()));
     const { page } = viewed;
     expect(await titlesOf(page)).toEqual([
-      "Calls within 1 s, against the bound",
-      "Time by endpoint",
+      "Calls in 1 s, with the rate limit",
+      "Duration by endpoint",
       "Calls over time",
     ]);
     const peaks = await numbersOf(page, "rate");
@@ -106,15 +106,15 @@ describe("the page of a run", () => {
   });
 });
 
-test("the page of several runs compares what they changed, and the drift of those that looked", async () => {
+test("the page of several runs compares what they changed, and the drift that they found", async () => {
   const second = makeRun({ run_id: "run-2", totals: { done: 1, drift: 3 }, operations: [makeCall(5, 40)] });
   const third = makeRun({ run_id: "run-3", totals: { drift: 0 }, operations: [] });
   const { page } = await viewer.view(await pageOf(makeRun(), second, third));
-  expect(await titlesOf(page)).toEqual(["Changes by run", "Drift by run", "Time by endpoint"]);
+  expect(await titlesOf(page)).toEqual(["Changes by run", "Drift by run", "Duration by endpoint"]);
   const changes = await numbersOf(page, "changes");
   expect(changes.map(([, attach]) => attach)).toEqual(["9", "1", "0"]);
   const drift = await numbersOf(page, "drift-by-run");
-  expect(drift.map(([, found]) => found)).toEqual(["not looked", "3", "0"]);
+  expect(drift.map(([, found]) => found)).toEqual(["not checked", "3", "0"]);
 });
 
 test("the bars of several runs are told apart without their colours, and their times within a day", async () => {
@@ -135,7 +135,7 @@ test("the bars of several runs are told apart without their colours, and their t
 test("runs that changed nothing have no empty plot of changes, and are counted by how they ended", async () => {
   const refused = makeRun({ status: "stopped", operations: [makeCall(0, 5, { outcome: "rejected" })] });
   const { page } = await viewer.view(await pageOf(refused, refused));
-  expect(await titlesOf(page)).toEqual(["Time by endpoint"]);
+  expect(await titlesOf(page)).toEqual(["Duration by endpoint"]);
   expect(await page.locator(".tile").allTextContents()).toEqual(["2 runs stopped"]);
 });
 

@@ -5,15 +5,14 @@ import { formatCount, formatMilliseconds, plural } from "../quantities.ts";
 import { formatStamp } from "./blocks.ts";
 import type { PageAssets } from "./document.ts";
 import { formatPage } from "./document.ts";
+import type { RateBound, RunSpan } from "./history-plots.ts";
+import { plotChanges, plotDrift, plotLatency, plotOperations, plotRate } from "./history-plots.ts";
 import type { Item } from "./item-list.ts";
 import { formatItemList } from "./item-list.ts";
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
 import { callOutcomes, countOutcomes, formatRunEnding, formatRunEndings } from "./run-ending.ts";
 import { countRuns } from "./run-figures.ts";
-import type { RateBound, RunSpan } from "./run-plots.ts";
-import { plotLatency, plotOperations, plotRate } from "./run-plots.ts";
-import { plotChanges, plotDrift } from "./runs-plots.ts";
 
 /** What a page of the history is made of. */
 export interface HistoryPageInput {

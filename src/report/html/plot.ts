@@ -1,21 +1,21 @@
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
 
-/** Width and height of every drawing, and the margins around it, in its own units. */
+/** Size and margins of every drawing, in its own units. */
 export const plotSize = { width: 760, height: 250, left: 56, right: 16, top: 14, bottom: 44 } as const;
 
-/** A plot with what it shows in words and in numbers. */
+/** A drawing, its description, and its numbers as a table. */
 export interface Plot {
-  /** Of the page's elements; unique, and of plain letters. */
+  /** Unique in the page, plain letters. */
   readonly id: string;
   readonly title: string;
-  /** Below the title: how it is to be read, and what it leaves out. */
+  /** How to read the drawing, and what it leaves out. */
   readonly caption: string;
-  /** What is to be seen, for who cannot see it. */
+  /** The content of the drawing, for screen readers. */
   readonly description: string;
   readonly drawing: Markup;
   readonly height?: number;
-  /** What classes of marks mean. */
+  /** The meaning of each class of marks. */
   readonly legend?: readonly { readonly name: string; readonly mark: string; readonly hatch?: string }[];
   readonly table: {
     readonly head: readonly string[];
@@ -23,7 +23,7 @@ export interface Plot {
   };
 }
 
-/** A figure: the drawing, its legend, and its numbers below. */
+/** A figure with the drawing, its legend and its numbers. */
 export function formatPlot({
   id,
   title,
@@ -46,7 +46,7 @@ ${entries.length > 0 && html`<ul class="legend">${entries}</ul>`}
 <details><summary>Numbers</summary><div class="scroll" tabindex="0" role="group" aria-label="Numbers: ${title}"><table><thead><tr>${head}</tr></thead><tbody>${rows}</tbody></table></div></details></figure>`;
 }
 
-/** Lines and dots over a mark, so that marks are told apart without their colours; the first is none. */
+/** Patterns over marks, which distinguish them without colors; the first is empty. */
 const hatches: readonly Markup[] = [
   html``,
   html`<path class="hatch" d="M-1 1L1 -1M0 6L6 0M5 7L7 5"></path>`,
@@ -56,7 +56,7 @@ const hatches: readonly Markup[] = [
   html`<path class="hatch" d="M3 0V6"></path>`,
 ];
 
-/** The patterns, for one drawing of the page; every drawing may use them. */
+/** The patterns. One drawing of the page contains them for all. */
 export const hatchPatterns: Markup = html`<defs>${hatches.map((lines, at) => html`<pattern id="hatch-${at}" width="6" height="6" patternUnits="userSpaceOnUse">${lines}</pattern>`)}</defs>`;
 
 /** The `fill` of the pattern of the `at`th kind of mark. */
@@ -64,7 +64,44 @@ export function hatchOf(at: number): string {
   return `url(#hatch-${at % hatches.length})`;
 }
 
-/** A place on an axis, in the drawing's units, and what stands there. */
+/** Maps values to coordinates, and chooses the values that an axis labels. */
+export interface Scale {
+  at(value: number): number;
+  readonly ticks: readonly number[];
+}
+
+/** A linear scale from 0 to `max`, with about `count` ticks of 1, 2 or 5 times a power of ten. */
+export function linearScale(max: number, [from, to]: readonly [number, number], count: number): Scale {
+  const rough = max / count;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * ([1, 2, 5].find((factor) => rough <= factor * power * Math.SQRT2) ?? 10);
+  const ticks = Array.from({ length: Math.floor(max / step) + 1 }, (_none, i) =>
+    Number((i * step).toPrecision(12)),
+  );
+  return { at: (value) => from + (value / max) * (to - from), ticks };
+}
+
+/** A logarithmic scale; lower values than `min` are at `min`. */
+export function logScale(
+  [min, max]: readonly [number, number],
+  [from, to]: readonly [number, number],
+): Scale {
+  const part = (value: number) => Math.log(Math.max(min, value) / min) / Math.log(max / min);
+  const decades = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000];
+  const ticks = decades.flatMap((decade) => [decade, decade * 2, decade * 5]);
+  return {
+    at: (value) => from + part(value) * (to - from),
+    ticks: ticks.filter((value) => value >= min && value <= max),
+  };
+}
+
+/** The x and y coordinates between the margins of a drawing. */
+export function innerSize(height: number = plotSize.height) {
+  const { width, left, right, top, bottom } = plotSize;
+  return { x: [left, width - right], y: [height - bottom, top] } as const;
+}
+
+/** A label on an axis. */
 export interface Tick {
   readonly at: number;
   readonly text: string;
@@ -77,19 +114,34 @@ export interface Axes {
   readonly height?: number;
 }
 
-/** The axes, to stand behind the marks. */
+/** The ticks of a scale as labels. */
+export function ticksOf({ at, ticks }: Scale, format: (value: number) => string): readonly Tick[] {
+  return ticks.map((value) => ({ at: at(value), text: format(value) }));
+}
+
+/** The axes, to draw before the marks. */
 export function formatAxes({ x, y, height = plotSize.height }: Axes): Markup {
-  const { width, left, right, top, bottom } = plotSize;
-  const base = height - bottom;
-  const middle = (left + width - right) / 2;
-  return html`<g aria-hidden="true">${y.ticks.map(({ at, text }) => html`<line class="grid" x1="${left}" x2="${width - right}" y1="${n(at)}" y2="${n(at)}"></line><text x="${left - 8}" y="${n(at + 4)}" text-anchor="end">${text}</text>`)}
+  const inner = innerSize(height);
+  const [[left, right], [base, top]] = [inner.x, inner.y];
+  return html`<g aria-hidden="true">${y.ticks.map(({ at, text }) => html`<line class="grid" x1="${left}" x2="${right}" y1="${n(at)}" y2="${n(at)}"></line><text x="${left - 8}" y="${n(at + 4)}" text-anchor="end">${text}</text>`)}
 ${x.ticks.map(({ at, text }) => html`<line class="axis" x1="${n(at)}" x2="${n(at)}" y1="${base}" y2="${base + 5}"></line><text x="${n(at)}" y="${base + 18}" text-anchor="middle">${text}</text>`)}
-<line class="axis" x1="${left}" x2="${width - right}" y1="${base}" y2="${base}"></line>
-<text class="name" x="${middle}" y="${height - 6}" text-anchor="middle">${x.label}</text>
+<line class="axis" x1="${left}" x2="${right}" y1="${base}" y2="${base}"></line>
+<text class="name" x="${(left + right) / 2}" y="${height - 6}" text-anchor="middle">${x.label}</text>
 <text class="name" transform="translate(14 ${(top + base) / 2}) rotate(-90)" text-anchor="middle">${y.label}</text></g>`;
 }
 
-/** A coordinate, with no more digits than can be seen. */
+/** A rectangle: left and right, top and base. */
+export interface Area {
+  readonly x: readonly [number, number];
+  readonly y: readonly [number, number];
+}
+
+/** The attributes of a rectangle. */
+export function placeArea({ x: [left, right], y: [top, base] }: Area): Markup {
+  return html`x="${n(left)}" y="${n(top)}" width="${n(right - left)}" height="${n(base - top)}"`;
+}
+
+/** A coordinate, rounded to what can be seen. */
 export function n(value: number): number {
   return Math.round(value * 100) / 100;
 }
