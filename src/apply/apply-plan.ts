@@ -1,10 +1,13 @@
 import pLimit from "p-limit";
 import { parseAddress, publicationAddress } from "../model/address.ts";
 import type { Change, DuplicateChange } from "../model/change.ts";
+import type { Drift } from "../model/drift.ts";
+import { recordOfDrift, targetOfDrift } from "../model/drift.ts";
 import type { EventSink, RunTotals } from "../model/event.ts";
 import type { CallFailure } from "../model/outcome.ts";
 import type { Plan } from "../model/plan.ts";
-import type { Clock, DraftService, Ledger, ObjectStorage } from "../model/ports.ts";
+import type { Clock, DraftService, Ledger, LedgerEffect, ObjectStorage } from "../model/ports.ts";
+import type { RecordedAttachment } from "../model/recorded.ts";
 import type { OutcomeKeeper } from "../model/recovery.ts";
 import type { RunLimit } from "../model/run-limits.ts";
 import type { ApplyContext } from "./context.ts";
@@ -12,7 +15,6 @@ import { bindOnce, newRunId } from "./context.ts";
 import type { DraftEnd, DraftWork } from "./draft-run.ts";
 import { runDraft } from "./draft-run.ts";
 import { duplicateProduct } from "./product-change.ts";
-import { driftEffects } from "./record-drift.ts";
 import { type CallShortfall, isLimited, RunBudget, type RunLimits } from "./run-budget.ts";
 import { makeRecordedFiles } from "./same-file.ts";
 import type { ChangeTracker } from "./tracker.ts";
@@ -214,4 +216,37 @@ function statusOf(totals: RunTotals, stopped: ApplyResult["stopped"]): string {
   if (totals.in_doubt > 0) return "in_doubt";
   if (totals.failed + totals.skipped > 0) return "failed";
   return stopped === undefined ? "done" : "deferred";
+}
+
+/** A file that is attached and not recorded is evidence that the draft was in use before this ledger. */
+function foundEffects(attachment: RecordedAttachment): LedgerEffect[] {
+  const { draftId, provenance } = attachment;
+  return [
+    { type: "attached", attachment },
+    { type: "maybe_published", draftId, at: provenance.at },
+  ];
+}
+
+/**
+ * The ledger effects of a plan's drift, recorded before the plan's changes are applied. Found files come last, because each
+ * takes its address from the record that has it. Pure.
+ */
+export function driftEffects(drift: readonly Drift[]): readonly LedgerEffect[] {
+  const found = drift.filter(({ type }) => type === "found");
+  const others = drift.filter(({ type }) => type !== "found");
+  return [...others, ...found].flatMap(effectOf);
+}
+
+function effectOf(item: Drift): LedgerEffect | LedgerEffect[] {
+  switch (item.type) {
+    case "gone":
+      return { type: "detached", target: targetOfDrift(item) };
+    case "changed":
+      return { type: "rerecorded", attachment: recordOfDrift(item) };
+    case "found":
+      return foundEffects(recordOfDrift(item));
+    // A product that was published is never forgotten by itself: it would be published again.
+    case "product_gone":
+      return [];
+  }
 }

@@ -2,8 +2,6 @@ import { parseAddress } from "../model/address.ts";
 import type { Change, DeleteChange, ReplaceChange } from "../model/change.ts";
 import { isBlocked, isProtectChange } from "../model/change.ts";
 import { onAbort } from "../model/on-abort.ts";
-import type { Stage } from "../model/stage.ts";
-import { stages, stagesOf } from "../model/stage.ts";
 import { adoptFile, attachFile, detachFile, settleDoubt, updateFile } from "./attachment-change.ts";
 import { type ApplyContext, type ChangeEnd, isHeld } from "./context.ts";
 import { publishDraft } from "./product-change.ts";
@@ -248,4 +246,52 @@ async function protect(
   const draftId = Number(address.slice("drafts/".length));
   await ledger.record([{ type: "protection", draftId, protect: after.protect }]);
   return { outcome: "done" };
+}
+
+/**
+ * The order in which the changes of one draft are carried out. A stage starts when every operation of the one
+ * before it is confirmed; a failure or a doubt stops the later stages of its own draft and nothing else.
+ * Drafts do not wait for each other, but for one case: a duplicate of "the product of draft D" waits for D.
+ *
+ * ```
+ *   ledger ──► upload ──► attach ──► detach ──► publish ──► duplicate
+ *   protect    bytes,     create     delete     product     copy of the
+ *   adopt      register,  update     replace:              draft's product
+ *   forget     poll       replace:   the recorded file
+ *                         the new file
+ *                         in doubt: is it attached?
+ * ```
+ *
+ * Attaching before detaching means that a draft never lacks a file that both sides of a replacement hold.
+ */
+const stages = ["ledger", "upload", "attach", "detach", "publish", "duplicate"] as const;
+
+/** One of {@link stages}. */
+type Stage = (typeof stages)[number];
+
+/** The stages in which a change has work to do, in order. A doubt that a person has to settle has none: it is blocked. */
+function stagesOf(change: Change): readonly Stage[] {
+  switch (change.action) {
+    case "create":
+      return needsUpload(change.after) ? ["upload", "attach"] : ["attach"];
+    case "replace":
+      return needsUpload(change.after) ? ["upload", "attach", "detach"] : ["attach", "detach"];
+    case "update":
+      return isProtectChange(change) ? ["ledger"] : ["attach"];
+    case "adopt":
+    case "forget":
+      return ["ledger"];
+    case "delete":
+      return ["detach"];
+    case "publish":
+      return ["publish"];
+    case "duplicate":
+      return ["duplicate"];
+    case "in_doubt":
+      return change.after === null ? [] : ["attach"];
+  }
+}
+
+function needsUpload(after: { readonly file_id?: number }): boolean {
+  return after.file_id === undefined;
 }

@@ -1,4 +1,4 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { nearest } from "../manifest/nearest.ts";
 import type { Cli, DefineCommand } from "./cli.ts";
 import { examples } from "./cli.ts";
@@ -21,8 +21,8 @@ import { defineShow } from "./commands/show.ts";
 import { defineState } from "./commands/state.ts";
 import { defineUploads } from "./commands/uploads.ts";
 import { defineValidate } from "./commands/validate.ts";
-import { defineHelp } from "./terminal/help.ts";
-import { withLogFlags } from "./terminal/log-flags.ts";
+import { CliError } from "./runtime/cli-error.ts";
+import type { LogSettings } from "./terminal/terminal.ts";
 
 const commands: Readonly<Record<string, DefineCommand>> = {
   init: defineInit,
@@ -132,4 +132,55 @@ function inherit(command: Command): void {
     child.copyInheritedSettings(command);
     inherit(child);
   }
+}
+
+/** Adds the flags that every command has: what it tells on standard error, and how. `adjust` is called as they are read. */
+function withLogFlags(program: Command, adjust: (settings: Partial<LogSettings>) => void): Command {
+  return program
+    .addOption(new Option("--quiet", "print results, warnings and errors only").conflicts("verbose"))
+    .addOption(new Option("--verbose", "print every call: method, path, status and time"))
+    .addOption(
+      new Option("--log-format <format>", "format of standard error: text, or one JSON object a line")
+        .choices(["text", "json"])
+        .default("text"),
+    )
+    .on("option:quiet", () => adjust({ verbosity: "quiet" }))
+    .on("option:verbose", () => adjust({ verbosity: "verbose" }))
+    .on("option:log-format", (format: string) => adjust({ format: format === "json" ? "json" : "text" }));
+}
+
+/**
+ * Gives a command, and each of its subcommands that has some, a `help` that takes the names of commands. A name that no
+ * command has is an error, which names the nearest one: `CliError` `unknown-command`.
+ */
+function defineHelp(command: Command): void {
+  const subcommands = [...command.commands];
+  if (subcommands.length === 0) return;
+  command.helpCommand(false);
+  command
+    .command("help")
+    .summary("show help for a command")
+    .argument("[command...]", "name of the command, and of its subcommand")
+    .action((names: readonly string[]) => showHelp(command, names));
+  subcommands.forEach(defineHelp);
+}
+
+async function showHelp(command: Command, names: readonly string[]): Promise<void> {
+  let found = command;
+  for (const name of names) {
+    const next = found.commands.find((each) => each.name() === name);
+    if (next === undefined) throw await unknownCommand(name, found);
+    found = next;
+  }
+  found.help();
+}
+
+async function unknownCommand(name: string, { commands }: Command): Promise<CliError> {
+  const names = commands.map((each) => each.name());
+  const similar = nearest(name, names);
+  const known = names.length > 0 ? `Commands: ${names.join(", ")}.` : "This command has no subcommands.";
+  return new CliError(`"${name}" is not a command`, {
+    code: "unknown-command",
+    hint: similar === undefined ? known : `Did you mean ${similar}?`,
+  });
 }

@@ -8,11 +8,10 @@ import { nonEmpty } from "../model/non-empty.ts";
 import type { SourceLocation } from "../model/source-location.ts";
 import { checkSources } from "./check-sources.ts";
 import { DesiredCollector } from "./collect-desired.ts";
-import { decodeText } from "./decode-text.ts";
 import { findFiles } from "./find-files.ts";
 import { type ParseManifestsOptions, parseManifests } from "./parse-manifests.ts";
 import { below } from "./paths.ts";
-import { readManifest } from "./read-manifest.ts";
+import { decodeText, readManifest } from "./read-manifest.ts";
 import { SourceText } from "./source-text.ts";
 
 /** What {@link loadManifests} needs. */

@@ -1,4 +1,5 @@
 import { posix } from "node:path";
+import type { z } from "zod";
 import type { AttachmentAddress, FileRef } from "../model/address.ts";
 import { formatAddress, formatFileRef } from "../model/address.ts";
 import type { Layout, ProductRef } from "../model/desired.ts";
@@ -7,10 +8,10 @@ import type { AttributeName, Attributes, FileKind } from "../model/resource.ts";
 import { attributeNames, fileKinds, pickAttributes } from "../model/resource.ts";
 import type { Position } from "../model/source-location.ts";
 import { lineOf, offsetFrom } from "../model/source-location.ts";
-import { chooseDocument } from "./choose-document.ts";
 import type { Located } from "./located.ts";
-import type { DraftDocument, DuplicatesDocument } from "./manifest-schema.ts";
-import { referenceNames } from "./manifest-schema.ts";
+import type { DraftDocument, DuplicatesDocument, ManifestDocument } from "./manifest-schema.ts";
+import { draftDocument, duplicatesDocument, referenceNames } from "./manifest-schema.ts";
+import { nearest } from "./nearest.ts";
 import { digestOf, type ParsedFile } from "./parse-cache.ts";
 import type {
   ParsedAttachment,
@@ -21,6 +22,7 @@ import type {
 } from "./parsed-manifest.ts";
 import { quote } from "./quote.ts";
 import { readManifest } from "./read-manifest.ts";
+import type { SchemaProblem } from "./read-yaml.ts";
 import { readYaml } from "./read-yaml.ts";
 import type { SourceText, Span, YamlIssue } from "./source-text.ts";
 
@@ -277,3 +279,28 @@ function productOf(product: DuplicatesDocument["duplicates"][number]["product"])
     ? { by: "product_id", productId: product }
     : { by: "draft", draftId: product.draft };
 }
+
+const kinds = ["draft", "duplicates"];
+
+/** The schema of a manifest's document, by the key that tells what it is; a misspelled one counts as meant. */
+export function chooseDocument(value: unknown): z.ZodType<ManifestDocument> | SchemaProblem {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return notAMapping;
+  const keys = Object.keys(value);
+  if (keys.includes("draft") && keys.includes("duplicates")) return mixed;
+  if (keys.includes("draft")) return draftDocument;
+  const meant = keys.includes("duplicates") || keys.some((key) => nearest(key, kinds) === "duplicates");
+  return meant ? duplicatesDocument : draftDocument;
+}
+
+const notAMapping: SchemaProblem = {
+  code: "not-a-mapping",
+  message: "A document of a manifest must be a mapping that starts with draft: or duplicates:",
+  hint: "Write draft: and the draft's id, then product_files: and the rest under it.",
+};
+
+const mixed: SchemaProblem = {
+  code: "mixed-document",
+  message: "A document cannot be a draft and a list of duplicates at once",
+  hint: "Put duplicates: into a document of its own, after a line with ---.",
+  key: "duplicates",
+};

@@ -2,12 +2,12 @@ import type { z } from "zod";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { NonEmpty } from "../model/non-empty.ts";
 import { nonEmpty } from "../model/non-empty.ts";
-import { decodeText } from "./decode-text.ts";
 import { explainIssues } from "./explain-issues.ts";
 import { Located } from "./located.ts";
 import { makeValue, spanOf } from "./node-values.ts";
 import type { ParsedDocument, ParsedStream } from "./parse-yaml.ts";
 import { parseYaml } from "./parse-yaml.ts";
+import { decodeText } from "./read-manifest.ts";
 import type { YamlIssue } from "./source-text.ts";
 import { SourceText } from "./source-text.ts";
 

@@ -1,5 +1,5 @@
 import { compareText } from "../model/address.ts";
-import type { Action, Change } from "../model/change.ts";
+import type { Action, Change, ProtectChange } from "../model/change.ts";
 import { actions } from "../model/change.ts";
 import type { Desired } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
@@ -12,8 +12,8 @@ import { digestOf } from "./canonical-json.ts";
 import { countByList, removedDrafts } from "./declared.ts";
 import { diffAttachments } from "./diff-attachments.ts";
 import { diffDuplicates } from "./diff-duplicates.ts";
-import { diffProtection } from "./diff-protection.ts";
 import { diffPublications } from "./diff-publications.ts";
+import type { Differences } from "./differences.ts";
 import { mergeDifferences } from "./differences.ts";
 import type { CallProfile, Rate } from "./estimate.ts";
 import { estimateCost, uploadsPerRead } from "./estimate.ts";
@@ -110,4 +110,25 @@ function sortKey({ severity, address, place, code, message }: Diagnostic): strin
   return [rank, place?.file ?? "", pad(place?.line), pad(place?.column), address ?? "", code, message].join(
     "\0",
   );
+}
+
+/**
+ * `protect` in the manifests against the ledger. Only drafts that are in a manifest count: to lift the protection
+ * of a draft its document has to be there, without `protect`.
+ */
+function diffProtection(desired: Desired, recorded: Recorded): Differences {
+  const changes = desired.drafts
+    .filter(({ draftId, protect }) => protect !== recorded.protectedDrafts.has(draftId))
+    .map(
+      ({ draftId, protect }): ProtectChange => ({
+        address: `drafts/${draftId}`,
+        action: "update",
+        reason: protect ? "protect" : "unprotect",
+        before: { protect: !protect },
+        after: { protect },
+        attributes: ["protect"],
+      }),
+    )
+    .sort((a, b) => compareText(a.address, b.address));
+  return { changes, unchanged: [], diagnostics: [] };
 }

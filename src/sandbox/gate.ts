@@ -4,7 +4,6 @@ import { type ApiError, apiError } from "./api-error.ts";
 import type { Env } from "./env.ts";
 import { JSON_API, parseAccept, VERSION, VERSION_PARAMETER } from "./media-types.ts";
 import type { Settings } from "./options.ts";
-import { makeRateWindow, type RateVerdict } from "./rate-window.ts";
 
 /**
  * The first check of every request to the service: the rate bound (429).
@@ -99,4 +98,43 @@ function checkVersion(header: string | undefined, settings: Settings): void {
     detail: `The header Accept must be: ${JSON_API}; ${VERSION_PARAMETER}=${VERSION}.`,
     source: { header: "Accept" },
   });
+}
+
+/** What the window says about one request. */
+interface RateVerdict {
+  readonly admitted: boolean;
+  /** How many more arrivals would be admitted right now. */
+  readonly remaining: number;
+  /** Milliseconds after which a request is admitted, if none comes before. 0 while `remaining` is positive. */
+  readonly retryAfterMs: number;
+}
+
+/** A bound on arrivals over a true sliding window. */
+interface RateWindow {
+  /** Counts a request at a monotonic time in milliseconds. Times never go back. */
+  arrive(at: number): RateVerdict;
+}
+
+/**
+ * Bounds arrivals to `limit` in any half-open window of `windowMs`. Refused arrivals count as well, so a client
+ * that keeps knocking stays out. The verdict depends on the request `limit` places back and on nothing else:
+ *
+ *     limit 3    a . b c . . . d        d is admitted when d - a >= windowMs
+ */
+export function makeRateWindow(bound: { limit: number; windowMs: number }): RateWindow {
+  const latest: number[] = [];
+  return {
+    arrive(at) {
+      const before = latest.length < bound.limit ? undefined : latest.shift();
+      latest.push(at);
+      const inWindow = latest.filter((time) => at - time < bound.windowMs).length;
+      const remaining = bound.limit - inWindow;
+      const oldest = latest[0] ?? at;
+      return {
+        admitted: before === undefined || at - before >= bound.windowMs,
+        remaining,
+        retryAfterMs: remaining > 0 ? 0 : oldest + bound.windowMs - at,
+      };
+    },
+  };
 }

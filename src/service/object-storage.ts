@@ -9,7 +9,7 @@ import { type ConnectionOptions, openAgent } from "./connections.ts";
 import type { Redactor } from "./redact.ts";
 import type { OpenSource } from "./source-file.ts";
 import { openSource, SourceError } from "./source-file.ts";
-import { reportStorageCalls } from "./storage-calls.ts";
+import { type AskCredentials, failWhenStalled, reportStorageCalls, StorageSession } from "./storage-calls.ts";
 import {
   abortedFailure,
   CredentialsError,
@@ -19,8 +19,6 @@ import {
   NotStoredError,
 } from "./storage-failures.ts";
 import { locateStorage, type StorageLocation, type StorageRules } from "./storage-location.ts";
-import { type AskCredentials, StorageSession } from "./storage-session.ts";
-import { failWhenStalled } from "./storage-stall.ts";
 
 /** What object storage is opened with. */
 export interface ObjectStorageParts {

@@ -1,6 +1,9 @@
 import type { S3Client } from "@aws-sdk/client-s3";
+import { DraftsyncError, systemCodeOf } from "../model/errors.ts";
 import type { EventSink } from "../model/event.ts";
-import type { Clock } from "../model/ports.ts";
+import type { CallResult } from "../model/outcome.ts";
+import type { Clock, ReadOptions } from "../model/ports.ts";
+import type { UploadCredentials } from "./documents.ts";
 
 /** What {@link reportStorageCalls} works with. */
 export interface StorageCallParts {
@@ -62,4 +65,87 @@ function memberOf(object: unknown, name: string): unknown {
   return typeof object === "object" && object !== null && name in object
     ? Object.getOwnPropertyDescriptor(object, name)?.value
     : undefined;
+}
+
+/** Asks the service for credentials. */
+export type AskCredentials = (options: ReadOptions) => Promise<CallResult<UploadCredentials>>;
+
+/** Credentials that would expire sooner than this are not used for a new request. */
+const refreshBeforeMs = 60_000;
+
+/**
+ * Upload credentials, asked for when they are first needed and again before they expire; those who need them at the
+ * same time share one call.
+ */
+export class StorageSession {
+  readonly #ask: AskCredentials;
+  readonly #clock: Clock;
+  #asking: Promise<CallResult<UploadCredentials>> | undefined;
+  #known: Extract<CallResult<UploadCredentials>, { outcome: "done" }> | undefined;
+
+  constructor(ask: AskCredentials, clock: Clock) {
+    this.#ask = ask;
+    this.#clock = clock;
+  }
+
+  /** Credentials that are good for a while, if the service gives such; the options are those of the first caller. */
+  async credentials(options: ReadOptions): Promise<CallResult<UploadCredentials>> {
+    if (this.#known !== undefined && !this.#isEnding(this.#known.value)) return this.#known;
+    this.#asking ??= this.#ask(options).finally(() => {
+      this.#asking = undefined;
+    });
+    const result = await this.#asking;
+    if (result.outcome === "done") this.#known = result;
+    return result;
+  }
+
+  #isEnding(credentials: UploadCredentials): boolean {
+    return credentials.expiresAt !== undefined && credentials.expiresAt - this.#clock.now() < refreshBeforeMs;
+  }
+}
+
+/** No byte went to the storage or came from it for as long as `service.timeout`. */
+class StorageStalledError extends DraftsyncError {
+  override readonly name = "StorageStalledError";
+
+  constructor(timeoutMs: number) {
+    super(`no byte went to the storage or came from it for ${timeoutMs / 1000} s`, {
+      code: "storage-failed",
+      hint: "Check that the storage works; raise service.timeout if it is slow. Then run the command again.",
+    });
+  }
+}
+
+/**
+ * Has requests of a client fail at once, without another try, when the storage stops making progress. Until it responds again
+ * its other requests fail without being sent, those that remove parts included: otherwise each would wait as long.
+ */
+export function failWhenStalled(client: S3Client, timeoutMs: number): void {
+  let isStalled = false;
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      if (isStalled) throw new StorageStalledError(timeoutMs);
+      try {
+        const result = await next(args);
+        isStalled = false;
+        return result;
+      } catch (error) {
+        if (!isTimeout(error)) {
+          isStalled = false;
+          throw error;
+        }
+        isStalled = true;
+        throw new StorageStalledError(timeoutMs);
+      }
+    },
+    // Within the step that retries.
+    { step: "finalizeRequest", priority: "low", name: "failWhenStalled" },
+  );
+}
+
+/** The SDK gives a connection that was reset the name of a timeout, too; only its own timeouts carry no such code. */
+function isTimeout(error: unknown): boolean {
+  if (!(error instanceof Error) || error.name !== "TimeoutError") return false;
+  const code = systemCodeOf(error);
+  return code !== "ECONNRESET" && code !== "EPIPE";
 }

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import type { LogEntry } from "../../model/log.ts";
 import { systemClock } from "../../model/ports.ts";
 import { isSuccess, type ReconcileResult } from "../../model/reconcile-result.ts";
+import { wait } from "../../model/wait.ts";
 import { makeProcessMetrics, makeReconcileMetrics, type ReconcileMetrics } from "../../report/metrics.ts";
 import { describeReconcile } from "../../report/reconcile-text.ts";
 import { packageVersion } from "../../service/user-agent.ts";
@@ -15,8 +16,6 @@ import { type HealthServer, parseListenAddress, startHealthServer } from "./heal
 import { readMetricsFile, writeMetricsFile } from "./metrics-file.ts";
 import { notifyOfChange } from "./notify.ts";
 import { reconcile } from "./reconcile.ts";
-import { listenForReloads } from "./reloads.ts";
-import { isReady, waitForNext } from "./schedule.ts";
 import { loadWebhook } from "./webhook.ts";
 
 /** The flags of a process that stays. */
@@ -165,4 +164,83 @@ async function writeFile(
   if (news.isNew("metrics file", failure)) {
     terminal.log({ level: "warning", text: `warning: ${failure}\n`, code: "metrics-file-not-written" });
   }
+}
+
+/** The longest wait that a timer takes, milliseconds. */
+const maxTimerMs = 2 ** 31 - 1;
+
+/** SIGHUP, as long as the process stays. */
+interface Reloads {
+  /** Whether one came since this was last asked. */
+  take(): boolean;
+  /** Waits so long, or until one comes or the signal is aborted, whichever is first. */
+  wait(ms: number, signal: AbortSignal): Promise<void>;
+  stop(): void;
+}
+
+/** Listens for SIGHUP, which would end the process otherwise. */
+function listenForReloads(): Reloads {
+  let came = false;
+  let wake: () => void = () => {};
+  const onSignal = () => {
+    came = true;
+    wake();
+  };
+  process.on("SIGHUP", onSignal);
+  return {
+    take: () => {
+      const taken = came;
+      came = false;
+      return taken;
+    },
+    wait: async (ms, signal) => {
+      if (came) return;
+      const woken = new AbortController();
+      wake = () => woken.abort();
+      await wait(Math.min(ms, maxTimerMs), signal, woken.signal);
+    },
+    stop: () => void process.off("SIGHUP", onSignal),
+  };
+}
+
+/** When the next round begins. Times in milliseconds. */
+interface Pace {
+  readonly intervalMs: number;
+  /** How long the round took that has just ended. */
+  readonly tookMs: number;
+  /** In [0, 1). */
+  readonly random: number;
+}
+
+/** Share of the interval by which a round may begin later, so that those of many workspaces do not begin together. */
+const jitter = 0.1;
+
+/**
+ * How long to wait, after the end of a round, for the next one to begin. Rounds begin an interval apart, also after
+ * failures: an outage must not outlast itself. A round that takes longer delays the next, and none overlap.
+ *
+ * ```
+ *   |<──────── interval ────────>|~ jitter ~|
+ *   [ round ]                               [ round ]
+ * ```
+ */
+export function waitForNext({ intervalMs, tookMs, random }: Pace): number {
+  return Math.max(0, Math.round(intervalMs + random * jitter * intervalMs - tookMs));
+}
+
+/**
+ * Whether rounds succeed as often as they should: one has within two intervals, or within twice the time that the last
+ * round took when that is longer. `sinceSuccessMs` is absent until one has.
+ */
+export function isReady({
+  sinceSuccessMs,
+  intervalMs,
+  lastTookMs,
+}: {
+  readonly sinceSuccessMs: number | undefined;
+  readonly intervalMs: number;
+  readonly lastTookMs: number;
+}): boolean {
+  if (sinceSuccessMs === undefined) return false;
+  return sinceSuccessMs <= 2 * (1 + jitter) * Math.max(intervalMs, lastTookMs);
 }

@@ -1,11 +1,18 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { isAbsolute, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { RunLimits } from "../../apply/run-budget.ts";
 import { loadManifests } from "../../manifest/load-manifests.ts";
+import type { ParseManifestsOptions } from "../../manifest/parse-manifests.ts";
 import { publicationAddress } from "../../model/address.ts";
 import type { Desired, Layout } from "../../model/desired.ts";
 import { attachmentsByAddress } from "../../model/desired.ts";
 import type { Diagnostic } from "../../model/diagnostic.ts";
 import { hasErrors } from "../../model/diagnostic.ts";
 import type { EventSink } from "../../model/event.ts";
+import { lazily } from "../../model/lazily.ts";
 import type { Observed, RefreshMode } from "../../model/observed.ts";
 import type { Plan } from "../../model/plan.ts";
 import type { Recorded } from "../../model/recorded.ts";
@@ -18,8 +25,8 @@ import { assertOwner } from "../../plan/ownership.ts";
 import type { LocationFinder } from "../../report/progress-text.ts";
 import type { Cli } from "../cli.ts";
 import type { Config } from "../config.ts";
+import { packageFolder } from "../package-files.ts";
 import { DiagnosticsError, interruptedWhile } from "./cli-error.ts";
-import { parseCacheOptions } from "./parse-cache-options.ts";
 import { refuseWhileRecoveryPending } from "./recovery.ts";
 import { refresh } from "./refresh.ts";
 import type { Workspace } from "./workspace.ts";
@@ -175,4 +182,52 @@ function offsetOf(layout: Layout, attribute: string): Position | undefined {
   ];
   const name = names.find((known) => known === attribute);
   return name === undefined ? undefined : layout[name];
+}
+
+/** More threads than these wait for the main one, which collects their results. */
+const maxThreads = 8;
+
+/**
+ * The parse cache of a workspace, and the worker that parses many manifests. The cache is in the user's own cache folder:
+ * a pull request can change any file of the workspace, and must not decide what a manifest contains. Sources that are
+ * not compiled have neither.
+ */
+function parseCacheOptions(
+  root: string,
+  env: NodeJS.ProcessEnv,
+): Pick<ParseManifestsOptions, "workers" | "cache"> {
+  if (import.meta.url.endsWith(".ts")) return {};
+  const workers = {
+    script: new URL("dist/manifest/parse-worker.js", packageFolder),
+    count: Math.min(availableParallelism(), maxThreads),
+  };
+  const folder = cacheFolder(env);
+  if (folder === undefined) return { workers };
+  const name = createHash("sha256").update(root).digest("hex").slice(0, 16);
+  const path = join(folder, "draftsync", `${name}.jsonl`);
+  return { workers, cache: { path, version: lazily(programVersion) } };
+}
+
+/**
+ * The program's version, and a digest of its whole code, as any part may decide what a manifest contains. Modification
+ * times do not tell versions apart: package managers set the same one for all files.
+ */
+function programVersion(): string {
+  const hash = createHash("sha256").update(readFileSync(new URL("package.json", packageFolder)));
+  const folder = fileURLToPath(new URL("dist/", packageFolder));
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  for (const file of files.filter((file) => /\.js$/.test(file)).sort()) {
+    hash.update(`${file}\n`).update(readFileSync(join(folder, file)));
+  }
+  return hash.digest("base64url");
+}
+
+/** https://specifications.freedesktop.org/basedir-spec/latest/ and its equivalent on Windows. */
+function cacheFolder({
+  XDG_CACHE_HOME: xdg,
+  HOME: home,
+  LOCALAPPDATA: local,
+}: NodeJS.ProcessEnv): string | undefined {
+  const folder = xdg || (process.platform === "win32" ? local : home && join(home, ".cache"));
+  return folder !== undefined && isAbsolute(folder) ? folder : undefined;
 }

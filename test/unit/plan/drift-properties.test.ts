@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { driftEffects } from "../../../src/apply/record-drift.ts";
+import { driftEffects } from "../../../src/apply/apply-plan.ts";
 import { openLedger } from "../../../src/ledger/open-ledger.ts";
 import type { Change } from "../../../src/model/change.ts";
 import type { Desired } from "../../../src/model/desired.ts";

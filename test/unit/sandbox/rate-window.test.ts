@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { makeRateWindow } from "../../../src/sandbox/rate-window.ts";
+import { makeRateWindow } from "../../../src/sandbox/gate.ts";
 
 const bounds = fc.record({
   limit: fc.integer({ min: 1, max: 6 }),

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isReady, waitForNext } from "../../../../src/cli/reconcile/schedule.ts";
+import { isReady, waitForNext } from "../../../../src/cli/reconcile/serve.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
