@@ -41,9 +41,9 @@ export {
   type ObjectStorage,
   systemClock,
 } from "./model/ports.ts";
+export type { RateStore } from "./model/rate.ts";
 export type { Recorded } from "./model/recorded.ts";
 export type { KeptOutcome, OutcomeKeeper, Preference, TakenIn, UnrecordedOutcome } from "./model/recovery.ts";
-export type { SlotStore } from "./model/slots.ts";
 export { buildPlan, type PlanInput } from "./plan/build-plan.ts";
 export { checkSafety, type SafetyLimits } from "./plan/safety.ts";
 export { assertFresh, formatPlanFile, parsePlanFile } from "./plan/saved-plan.ts";

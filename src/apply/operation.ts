@@ -33,7 +33,7 @@ export interface OperationRequest<T> {
  * The journal of one writing call:
  *
  * ```
- *   rate slot ──► intent durable ──► first byte … answer ──► outcome and effects durable ──► reported
+ *   rate reservation ──► intent durable ──► first byte … answer ──► outcome and effects durable ──► reported
  * ```
  *
  * The intent is stored only when the call is about to leave, so that a crash while hundreds wait for the rate bound

@@ -7,6 +7,13 @@ const rateSchema = z
   .strictObject({
     limit: z.int().min(1).max(100_000).default(10).describe("Calls allowed in any window"),
     window: positiveDurationSchema.prefault("1s").describe("Length of the window"),
+    shared: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        "Database in which workspaces with one API key share the rate limit: a SQLite file, relative to this file, or `postgres://user@host/database?schema=name` without a password. DRAFTSYNC_RATE_SHARED overrides it. By default the commands that use one ledger share it there",
+      ),
   })
   .prefault({})
   .describe("Rate limit: at most `limit` calls arrive in any window. Retries, polls and pages count.");

@@ -60,6 +60,8 @@ export interface ServiceConfig {
   readonly caFile?: string;
   readonly allowHttp: boolean;
   readonly rate: { readonly limit: number; readonly windowMs: number };
+  /** Where workspaces share the rate limit: as `stateLocation`; absent: in the ledger. */
+  readonly sharedRates?: string;
   readonly concurrency: number;
   readonly timeoutMs: number;
   readonly profile: ServiceProfile;
@@ -73,8 +75,8 @@ export interface ConfigEnvironment {
 }
 
 /**
- * Finds, reads and compiles the config. Flags come before the environment (`DRAFTSYNC_BASE_URL`, `DRAFTSYNC_STATE`),
- * the environment before the file. Throws {@link CliError},
+ * Finds, reads and compiles the config. Flags come before the environment (`DRAFTSYNC_BASE_URL`, `DRAFTSYNC_STATE`,
+ * `DRAFTSYNC_RATE_SHARED`), the environment before the file. Throws {@link CliError},
  * `DiagnosticsError`, and a `LedgerError` for a location that cannot be read.
  */
 export async function loadConfig(environment: ConfigEnvironment): Promise<Config> {
@@ -115,8 +117,11 @@ function compileConfig(content: ConfigFile, file: string, { cwd, env, flags }: C
     workspace: content.workspace,
     manifests: content.manifests,
     manifestLocations: [],
-    service: compileService(content.service, baseUrl, root),
-    stateLocation: state === undefined ? recordedLocation(content.state, root) : locate(state, cwd),
+    service: compileService(content.service, baseUrl, { root, cwd, env }),
+    stateLocation:
+      state === undefined
+        ? recordedLocation(content.state, root, stateSetting)
+        : locate(state, cwd, stateSetting),
     refresh: compileRefresh(content.refresh),
     safety: { maxDeletes, removedDrafts },
     reconcile: { allow: new Set(content.reconcile.allow), lockWaitMs: content.reconcile.lock_wait },
@@ -171,11 +176,15 @@ async function readConfig(file: string): Promise<Uint8Array> {
 function compileService(
   service: ConfigFile["service"],
   override: string | undefined,
-  root: string,
+  { root, cwd, env }: { readonly root: string } & Pick<ConfigEnvironment, "cwd" | "env">,
 ): ServiceConfig {
   const remote = service === "sandbox" ? defaultRemote(override ?? "http://sandbox") : service;
   const url = override ?? (service === "sandbox" ? undefined : service.base_url);
+  const shared = env.DRAFTSYNC_RATE_SHARED
+    ? locate(env.DRAFTSYNC_RATE_SHARED, cwd, rateSetting)
+    : remote.rate.shared && recordedLocation(remote.rate.shared, root, rateSetting);
   return Object.freeze({
+    ...(url === undefined || !shared ? {} : { sharedRates: shared }),
     ...(url === undefined ? { origin: "sandbox" } : address(url)),
     ...(remote.api_key_file === undefined ? {} : { apiKeyFile: resolve(root, remote.api_key_file) }),
     ...(remote.ca_file === undefined ? {} : { caFile: resolve(root, remote.ca_file) }),
@@ -221,30 +230,53 @@ function address(text: string): { baseUrl: string; origin: string } {
   return { baseUrl: normal, origin: normal };
 }
 
+/** How messages name a location. */
+interface LocationSetting {
+  readonly subject: string;
+  readonly config: string;
+  readonly variable: string;
+  readonly places: string;
+}
+
+const stateSetting: LocationSetting = {
+  subject: "the ledger",
+  config: "state",
+  variable: "DRAFTSYNC_STATE",
+  places: "`state`, DRAFTSYNC_STATE or --state",
+};
+
+const rateSetting: LocationSetting = {
+  subject: "shared rate reservations",
+  config: "service.rate.shared",
+  variable: "DRAFTSYNC_RATE_SHARED",
+  places: "service.rate.shared or DRAFTSYNC_RATE_SHARED",
+};
+
 /** Checked before anything else is done; a path is relative to `folder`. */
-function locate(state: string, folder: string): string {
-  if (isPostgresLocation(state)) {
-    parsePostgresLocation(state);
-    return state;
+function locate(location: string, folder: string, { subject, places }: LocationSetting): string {
+  if (isPostgresLocation(location)) {
+    parsePostgresLocation(location);
+    return location;
   }
-  const [, scheme] = /^([a-z][a-z0-9+.-]+):\/\//i.exec(state) ?? [];
-  if (scheme === undefined) return resolve(folder, state);
+  const [, scheme] = /^([a-z][a-z0-9+.-]+):\/\//i.exec(location) ?? [];
+  if (scheme === undefined) return resolve(folder, location);
   throw new CliError(
-    `${scheme} is not supported for the ledger, which is a SQLite file or a PostgreSQL database`,
+    `${scheme} is not supported for ${subject}: use a SQLite file or a PostgreSQL database`,
     {
       code: "state-unsupported",
-      hint: "Use a path such as .draftsync/state.db, or postgres://user@host/database, in `state`, DRAFTSYNC_STATE or --state.",
+      hint: `Use a path such as .draftsync/state.db, or postgres://user@host/database, in ${places}.`,
     },
   );
 }
 
 /** The config is in version control: a password has no place in it. */
-function recordedLocation(state: string, root: string): string {
-  if (isPostgresLocation(state) && parsePostgresLocation(state).password !== undefined) {
-    throw new CliError("`state` in the config must not contain a password", {
+function recordedLocation(location: string, root: string, setting: LocationSetting): string {
+  const { config, variable } = setting;
+  if (isPostgresLocation(location) && parsePostgresLocation(location).password !== undefined) {
+    throw new CliError(`\`${config}\` in the config must not contain a password`, {
       code: "state-password",
-      hint: "Write postgres://user@host/database there. Set the password in PGPASSWORD or the password file (~/.pgpass), or the whole location in DRAFTSYNC_STATE. A password that was committed should be changed.",
+      hint: `Write postgres://user@host/database there. Set the password in PGPASSWORD or the password file (~/.pgpass), or the whole location in ${variable}. A password that was committed should be changed.`,
     });
   }
-  return locate(state, root);
+  return locate(location, root, setting);
 }

@@ -74,6 +74,8 @@ Environment:
   DRAFTSYNC_API_KEY    API key of the service
   DRAFTSYNC_BASE_URL   address of the service, overrides the config
   DRAFTSYNC_STATE      location of the ledger, overrides the config
+  DRAFTSYNC_RATE_SHARED
+                       database in which workspaces share the rate limit, overrides the config
   DRAFTSYNC_NOTIFY_URL webhook URL of reconcile, overrides the config
   NO_COLOR             no colour (FORCE_COLOR: always)
 

@@ -10,7 +10,7 @@ const initialSchema: Migration = {
     await createRecords(queries);
     await createJournal(queries);
     await createLock(queries);
-    await createSlots(queries);
+    await createReservations(queries);
   },
 };
 
@@ -159,24 +159,24 @@ async function createLock(queries: LedgerQueries): Promise<void> {
   await queries.insertInto("leases").values({ id: 1, token: 0 }).execute();
 }
 
-async function createSlots({ schema }: LedgerQueries): Promise<void> {
+async function createReservations({ schema }: LedgerQueries): Promise<void> {
   await schema
-    .createTable("slot_shares")
-    .addColumn("owner", "text", (column) => column.primaryKey())
-    .addColumn("process", "text", (column) => column.notNull())
-    .addColumn("slots", "bigint", (column) => column.notNull())
-    .addColumn("in_flight", "bigint", (column) => column.notNull())
-    .addColumn("wanted", "bigint", (column) => column.notNull())
-    .addColumn("window_ms", "bigint", (column) => column.notNull())
-    .addColumn("hold_ms", "bigint", (column) => column.notNull())
-    .addColumn("timeout_ms", "bigint", (column) => column.notNull())
-    .addColumn("served_at", "bigint", (column) => column.notNull())
-    .addColumn("renewed_at", "bigint", (column) => column.notNull())
+    .createTable("rate_reservations")
+    .addColumn("key", "text", (column) => column.notNull())
+    .addColumn("id", "text", (column) => column.notNull())
+    .addColumn("reserver", "text", (column) => column.notNull())
+    .addColumn("lost_at", "bigint", (column) => column.notNull())
     .addColumn("ended_at", "bigint")
+    .addPrimaryKeyConstraint("rate_reservations_key", ["key", "id"])
     .execute();
   await schema
-    .createTable("slot_pauses")
-    .addColumn("id", "integer", (column) => column.primaryKey().check(sql`id = 1`))
+    .createIndex("rate_reservations_by_reserver")
+    .on("rate_reservations")
+    .columns(["key", "reserver", "ended_at", "lost_at"])
+    .execute();
+  await schema
+    .createTable("rate_pauses")
+    .addColumn("key", "text", (column) => column.primaryKey())
     .addColumn("set_at", "bigint", (column) => column.notNull())
     .addColumn("ms", "bigint", (column) => column.notNull())
     .execute();

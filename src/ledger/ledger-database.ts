@@ -8,9 +8,10 @@ import type { LedgerQueries } from "./schema.ts";
  * |---|---|---|
  * | read | one state of the ledger throughout | everyone |
  * | write | the last committed state; may change it | readers |
+ * | unsynced | as write; SQLite may lose it when the machine fails, not when the process does | readers |
  * | exclusive | as write; used by migrations | readers, and never another migration |
  */
-export type TransactionMode = "read" | "write" | "exclusive";
+export type TransactionMode = "read" | "write" | "unsynced" | "exclusive";
 
 /** What differs between the databases a ledger may live in. Everything else goes through Kysely. */
 export interface LedgerDatabase {

@@ -1,7 +1,7 @@
 import type { Clock, Ledger, LedgerOwner, LockStore } from "../model/ports.ts";
 import type { ProcessTable } from "../model/process.ts";
+import type { RateStore, ReservationRequest, ReservationResult } from "../model/rate.ts";
 import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
-import type { SlotStore } from "../model/slots.ts";
 import { migrations } from "./initial-schema.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
@@ -12,7 +12,9 @@ import { SqlLedger } from "./sql-ledger.ts";
 import type { LedgerExport } from "./transfer.ts";
 
 /** A ledger, with what the commands that look at it need. */
-export interface StateStore extends Ledger, LockStore, SlotStore, LedgerReader {
+export interface StateStore extends Ledger, LockStore, RateStore, LedgerReader {
+  /** `key` tells services and API keys apart in a table that workspaces share; empty for the ledger's own calls. */
+  reserve(request: ReservationRequest, key?: string): Promise<ReservationResult>;
   /** Whether there was none before it was opened. */
   readonly isNew: boolean;
   /**

@@ -36,25 +36,22 @@ export interface LeasesTable {
   lease_until: number | null;
 }
 
-/** The slots of the rate bound that a process has. `process` is JSON; moments are of the shared clock. */
-export interface SlotSharesTable {
-  owner: string;
-  process: string;
-  slots: number;
-  in_flight: number;
-  wanted: number;
-  window_ms: number;
-  hold_ms: number;
-  timeout_ms: number;
-  served_at: number;
-  renewed_at: number;
+/** Calls in flight, or that ended within the last window. Key: `key` and id. Times are of the shared clock. */
+export interface RateReservationsTable {
+  /** Of the service and the API key in a table that workspaces share; empty in a ledger. */
+  key: string;
+  id: string;
+  /** JSON: the process, and its settings. */
+  reserver: string;
+  /** When the call has ended, even if its process cannot be judged. */
+  lost_at: number;
+  /** When the call ended, or can no longer arrive; null in flight. */
   ended_at: number | null;
 }
 
-/** One row while the service has asked for a wait. */
-export interface SlotPausesTable {
-  /** Always 1. */
-  id: number;
+/** The longest wait that the service asked for, of each `key`. */
+export interface RatePausesTable {
+  key: string;
   set_at: number;
   ms: number;
 }
@@ -71,8 +68,8 @@ export interface LedgerTables extends RecordTables {
   meta: MetaTable;
   schema_migrations: MigrationsTable;
   leases: LeasesTable;
-  slot_shares: SlotSharesTable;
-  slot_pauses: SlotPausesTable;
+  rate_reservations: RateReservationsTable;
+  rate_pauses: RatePausesTable;
   notices: NoticesTable;
 }
 

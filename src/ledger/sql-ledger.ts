@@ -15,19 +15,19 @@ import type {
   RunRecord,
 } from "../model/ports.ts";
 import { type ProcessTable, systemProcesses } from "../model/process.ts";
+import type { RateStore, ReservationRequest, ReservationResult } from "../model/rate.ts";
 import { belongsTo, type Recorded, type RecordedOwner } from "../model/recorded.ts";
 import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
-import type { SlotStore, SlotTable } from "../model/slots.ts";
 import { applyEffect } from "./effects.ts";
 import { type OperationFilter, type RunFilter, readInDoubt, readOperations, readRuns } from "./history.ts";
 import { beginOperation, finishOperation, finishRun, startRun, supersede } from "./journal.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { LedgerError } from "./ledger-error.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
+import { RateReservations } from "./rate-reservations.ts";
 import { exchangeNotice, forgetQuietRuns } from "./reconcile-runs.ts";
 import { parseRow, readRecords } from "./records.ts";
 import type { LedgerQueries } from "./schema.ts";
-import { StoredSlots } from "./stored-slots.ts";
 import { type Table, tables } from "./tables.ts";
 import { takeIn } from "./take-in.ts";
 import { exportLedger, importLedger, type LedgerExport } from "./transfer.ts";
@@ -51,12 +51,12 @@ export interface SqlLedgerParts {
  * committed together share one rise. Runs do not raise it: no plan is built from them. Neither does the binding to a
  * service: a plan names its service itself. An import brings its own.
  */
-export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
+export class SqlLedger implements Ledger, LockStore, RateStore, LedgerReader {
   readonly #database: LedgerDatabase;
   readonly #queue: WriteQueue;
   readonly #clock: Clock;
   readonly #lock: WorkspaceLock;
-  readonly #slots: StoredSlots;
+  readonly #reservations: RateReservations;
 
   readonly isMissing = false;
   /** Whether there was none before it was opened. */
@@ -69,7 +69,7 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
     this.isNew = isNew;
     this.#database = database;
     this.#clock = clock;
-    this.#slots = new StoredSlots(database);
+    this.#reservations = new RateReservations(database, processes);
     this.#lock = new WorkspaceLock(database, {
       processes,
       commitNothing: () => this.#queue.add({ shown: false, apply: async () => {} }),
@@ -194,7 +194,7 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
   }
 
   async pausedMs(): Promise<number> {
-    return this.#read((queries) => this.#slots.pausedMs(queries));
+    return this.#read((queries) => this.#reservations.pausedMs(queries));
   }
 
   async releaseLock(id: string): Promise<boolean> {
@@ -202,9 +202,9 @@ export class SqlLedger implements Ledger, LockStore, SlotStore, LedgerReader {
     return this.#lock.releaseByForce(id);
   }
 
-  async updateSlots(decide: (table: SlotTable, now: number) => SlotTable): Promise<SlotTable> {
+  async reserve(request: ReservationRequest, key = ""): Promise<ReservationResult> {
     this.#queue.refuseIfClosed();
-    return this.#slots.update(decide);
+    return this.#reservations.reserve(request, key);
   }
 
   async exchangeNotice(status: string | undefined): Promise<string | undefined> {

@@ -2,11 +2,19 @@ import { z } from "zod";
 import { lazily } from "../model/lazily.ts";
 import type { HeldLock, LockHolder } from "../model/lock.ts";
 import type { ProcessIdentity } from "../model/process.ts";
+import type { RateBound } from "../model/rate.ts";
+
+/** Who reserved a call, and by which settings. Times in milliseconds. */
+export interface Reserver {
+  readonly process: ProcessIdentity;
+  readonly bound: RateBound;
+  readonly callMs: number;
+  readonly settleMs: number;
+}
 
 const text = z.string().exactOptional();
 
-/** The column `process`. */
-export const processSchema = lazily(
+const processSchema = lazily(
   (): z.ZodType<ProcessIdentity> =>
     z.strictObject({
       boot: z.string(),
@@ -26,6 +34,25 @@ const holderSchema = lazily(
       url: text,
     }),
 );
+
+const reserverSchema = lazily(
+  (): z.ZodType<Reserver> =>
+    z.object({
+      process: processSchema(),
+      bound: z.object({ limit: z.int(), windowMs: z.int() }),
+      callMs: z.int(),
+      settleMs: z.int(),
+    }),
+);
+
+/** The column `reserver`; `undefined` when it cannot be read. */
+export function parseReserver(json: string): Reserver | undefined {
+  try {
+    return reserverSchema().safeParse(JSON.parse(json)).data;
+  } catch {
+    return undefined;
+  }
+}
 
 const holderProcessSchema = lazily(() => z.object({ process: processSchema() }));
 

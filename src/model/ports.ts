@@ -24,7 +24,7 @@ export interface Interrupts {
 }
 
 /**
- * Called once, after the rate slot was given and before the first byte leaves: stores the intent.
+ * Called once, after the call was reserved and before the first byte leaves: stores the intent.
  * When it throws, nothing is sent and the call ends with that error.
  */
 export type BeforeSend = (request: RequestLine) => Promise<void>;

@@ -99,7 +99,7 @@ type NotSentReason = Extract<Exchange, { type: "not_sent" }>["reason"];
 
 function assessNotSent(reason: NotSentReason, error: Error | undefined): Assessment<never> {
   if (reason === "interrupted") return { evidence: { type: "unreachable" }, code: "aborted" };
-  const code = reason === "timeout" ? "connect-timeout" : codeOfConnectError(error);
+  const code = reason === "failed" ? codeOfConnectError(error) : "connect-timeout";
   const type = code === "certificate-invalid" ? "certificate" : "unreachable";
   return { evidence: { type }, code, detail: error === undefined ? undefined : describeError(error) };
 }

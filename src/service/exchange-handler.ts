@@ -19,7 +19,8 @@ export type Exchange =
   /** No byte of the request was written. */
   | {
       readonly type: "not_sent";
-      readonly reason: "failed" | "timeout" | "interrupted";
+      /** `late`: it may not be sent any more when its connection is there. */
+      readonly reason: "failed" | "timeout" | "interrupted" | "late";
       readonly error: Error | undefined;
     }
   /** A byte may have been written, and no complete answer came. `status` is there once its headers had come. */
@@ -52,6 +53,7 @@ class ExchangeStopped extends Error {}
  */
 export class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #settle: (exchange: Exchange) => void;
+  readonly #mayStart: () => boolean;
   readonly #deadline: NodeJS.Timeout;
   #controller: Dispatcher.DispatchController | undefined;
   #settled = false;
@@ -60,8 +62,10 @@ export class ExchangeHandler implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] = [];
   #length = 0;
 
-  constructor(timeoutMs: number, settle: (exchange: Exchange) => void) {
+  /** `mayStart` is asked right before the first byte is written. */
+  constructor(timeoutMs: number, settle: (exchange: Exchange) => void, mayStart: () => boolean = () => true) {
     this.#settle = settle;
+    this.#mayStart = mayStart;
     // Node reads sockets between its timers and its immediates: after a standstill of this process, an answer that is
     // there already comes first.
     this.#deadline = setTimeout(() => setImmediate(() => this.#onDeadline()), timeoutMs);
@@ -72,6 +76,11 @@ export class ExchangeHandler implements Dispatcher.DispatchHandler {
     // whose connection broke (it may, by its contract); whether to do so is not its decision here.
     if (this.#settled || this.#controller !== undefined) {
       controller.abort(new ExchangeStopped("the connection broke"));
+      return;
+    }
+    if (!this.#mayStart()) {
+      this.#end({ type: "not_sent", reason: "late", error: undefined });
+      controller.abort(new ExchangeStopped("the call comes too late"));
       return;
     }
     this.#controller = controller;

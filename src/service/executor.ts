@@ -52,6 +52,8 @@ interface CallContext<T> {
   readonly options: ExecuteOptions;
   /** The one that is made, from 1. */
   attempt: number;
+  /** How often its first byte came too late for its reservation. */
+  late: number;
   /** What is still to be done before the first byte leaves. */
   journal: BeforeSend | undefined;
 }
@@ -63,6 +65,9 @@ type StepResult<T> =
   | { readonly type: "attempted"; readonly attempt: Attempt<T>; readonly pauseMs: number }
   | { readonly type: "held"; readonly failure: CallFailure };
 
+/** A call is reserved again so often when its connection takes too long; then it counts as an attempt. */
+const maxLate = 2;
+
 /** A refusal without a word about how long doubles the pause, from one second up to this. */
 const maxUnaskedPauseMs = 30_000;
 const minUnaskedPauseMs = 1_000;
@@ -71,7 +76,7 @@ const minUnaskedPauseMs = 1_000;
  * The bounded executor: every call of the service goes through {@link Executor.execute}.
  *
  * ```
- *   connection ─> rate slot ─> journal (first attempt only) ─> dispatch ─> judge ─> release the slot
+ *   connection ─> reservation ─> journal (first attempt only) ─> dispatch ─> judge ─> release the slot
  *        ^                                                                   │
  *        └── backoff, or slow start ── attempts < 3 and retry budget <── may be sent again
  * ```
@@ -105,7 +110,7 @@ export class Executor {
 
   /** Rejects only when `beforeSend` does; then nothing was sent. */
   async execute<T>(call: Call<T>, options: ExecuteOptions): Promise<CallResult<T>> {
-    const context: CallContext<T> = { call, options, attempt: 1, journal: options.beforeSend };
+    const context: CallContext<T> = { call, options, attempt: 1, late: 0, journal: options.beforeSend };
     let last: Failed<T> | undefined;
     this.#budget.countCall();
     for (; ; context.attempt += 1) {
@@ -166,8 +171,8 @@ export class Executor {
   }
 
   /**
-   * The journal is written while the slot is held, so that a crash leaves few calls in doubt. `undefined` when nothing was
-   * sent, since slow start has closed meanwhile: the slot is given back then.
+   * The journal is written once the call is reserved, so that a crash leaves few calls in doubt. `undefined` when nothing
+   * was sent, since slow start has closed meanwhile or the reservation is too old: the slot is given back then.
    */
   async #useSlot<T>(
     context: CallContext<T>,
@@ -180,11 +185,18 @@ export class Executor {
     return undefined;
   }
 
-  async #send<T>({ call, options, attempt }: CallContext<T>, slot: Slot): Promise<StepResult<T>> {
+  async #send<T>(context: CallContext<T>, slot: Slot): Promise<StepResult<T> | undefined> {
+    const { call, options, attempt } = context;
     const { clock, transport, emit, redactor, settleDelayMs } = this.#parts;
     const startedAt = clock.monotonic();
     this.#dispatched += 1;
-    const exchange = await transport.exchange(requestOf(call));
+    const exchange = await transport.exchange({ ...requestOf(call), mayStart: slot.isFresh });
+    if (exchange.type === "not_sent" && exchange.reason === "late" && context.late < maxLate) {
+      context.late += 1;
+      this.#dispatched -= 1;
+      slot.cancel();
+      return undefined;
+    }
     options.onExchange?.(exchange, clock.monotonic() - startedAt);
     const assessed = assess(exchange, call, redactor);
     this.#noteAnswer(assessed);

@@ -80,8 +80,8 @@ const sentences: Readonly<Record<FailureCode, Sentence>> = {
       "`draftsync state export > ledger.json` and `draftsync state import ledger.json --state NEW`, and use that ledger.",
   },
   "rate-limiter-unavailable": {
-    what: "the call was not sent: the ledger, which holds the shared rate bound, failed",
-    hint: "Make sure that the ledger can be written, then run the command again.",
+    what: "the call was not sent: its rate reservation could not be stored",
+    hint: "Make sure that the ledger, or the database of service.rate.shared, can be written. Then run the command again.",
   },
   "call-budget-exhausted": {
     what: "the call was not sent: the budget of calls is used up",

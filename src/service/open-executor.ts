@@ -1,13 +1,10 @@
 import { onAbort } from "../model/on-abort.ts";
-import { systemProcesses } from "../model/process.ts";
-import type { SlotStore } from "../model/slots.ts";
 import { Executor } from "./executor.ts";
 import type { ServiceOptions } from "./options.ts";
 import { checkOptions } from "./options.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import type { Redactor } from "./redact.ts";
 import { makeRedactor } from "./redact.ts";
-import type { SlotSharing } from "./slot-claim.ts";
 import { SlowStart } from "./slow-start.ts";
 import { openTransport } from "./transport.ts";
 import { userAgent } from "./user-agent.ts";
@@ -38,7 +35,7 @@ export const atStart: Circumstances = { random: Math.random, hasResponded: false
  */
 export function openExecutor(options: ServiceOptions, circumstances: Circumstances): OpenExecutor {
   const baseUrl = checkOptions(options);
-  const { profile, clock, emit } = options;
+  const { profile, clock, emit, timeoutMs, rateStore: store } = options;
   const redactor = makeRedactor(options.apiKey);
   const transport = openTransport({
     baseUrl,
@@ -56,7 +53,7 @@ export function openExecutor(options: ServiceOptions, circumstances: Circumstanc
     slowStart: new SlowStart(options.rate.limit),
     clock,
     maxWaitMs: profile.max_wait,
-    ...(options.slots === undefined ? {} : { sharing: shareThrough(options.slots, options) }),
+    ...(store === undefined ? {} : { reservations: { store, timeoutMs, settleMs: profile.settle_delay } }),
     onDelayed: (reason, ms) => emit({ type: "waiting", at: clock.now(), reason, ms: Math.ceil(ms) }),
     onAnnounced: ({ limit, windowMs }) =>
       emit({ type: "bound_announced", at: clock.now(), limit, window_ms: windowMs }),
@@ -85,15 +82,5 @@ export function openExecutor(options: ServiceOptions, circumstances: Circumstanc
       await transport.close();
       await slots.leave();
     },
-  };
-}
-
-function shareThrough(store: SlotStore, { profile, timeoutMs }: ServiceOptions): SlotSharing {
-  return {
-    store,
-    process: systemProcesses.self,
-    isAlive: systemProcesses.isAlive,
-    holdMs: profile.settle_delay,
-    timeoutMs,
   };
 }

@@ -1,7 +1,7 @@
 import { DraftsyncError } from "../model/errors.ts";
 import type { EventSink } from "../model/event.ts";
 import type { Clock, Interrupts } from "../model/ports.ts";
-import type { SlotStore } from "../model/slots.ts";
+import type { RateStore } from "../model/rate.ts";
 import type { ConnectionOptions } from "./connections.ts";
 import { isLoopback } from "./connections.ts";
 import type { ServiceProfile } from "./profile.ts";
@@ -16,8 +16,8 @@ export interface ServiceOptions extends ConnectionOptions {
   readonly apiKey: string;
   /** At most `limit` calls at the service in any window of `windowMs`. */
   readonly rate: { readonly limit: number; readonly windowMs: number };
-  /** Where the bound is shared with other processes, such as their ledger; absent: it is kept by this one alone. */
-  readonly slots?: SlotStore;
+  /** The table of rate reservations that processes share, such as their ledger; absent: the bound is this process's alone. */
+  readonly rateStore?: RateStore;
   /** Calls, and connections, at a time. */
   readonly concurrency: number;
   /** Of one attempt, from dispatch to the last byte of the answer. */

@@ -1,4 +1,4 @@
-import type { RateBound } from "./rate-window.ts";
+import type { RateBound } from "../model/rate.ts";
 
 /** Gives a response header by its lower-case name; several lines of one name joined by `, `. */
 export type HeaderLookup = (name: string) => string | undefined;

@@ -1,9 +1,8 @@
 import { onAbort } from "../model/on-abort.ts";
 import type { Clock } from "../model/ports.ts";
-import type { RateBound } from "./rate-window.ts";
+import type { RateBound } from "../model/rate.ts";
 import { RateWindow } from "./rate-window.ts";
-import type { SlotHolder, SlotSharing } from "./slot-claim.ts";
-import { SlotClaim } from "./slot-claim.ts";
+import { type Reservation, Reservations, type ReservationsOptions, type Reserving } from "./reservations.ts";
 import type { Pause, SlowStart } from "./slow-start.ts";
 
 /** The right to send one call. Exactly one of its methods is to be called, once. */
@@ -12,6 +11,8 @@ export interface Slot {
   release(options?: { readonly holdMs?: number; readonly succeeded?: boolean }): void;
   /** No call was sent. */
   cancel(): void;
+  /** Whether its first byte may be written now: not long after it was reserved. */
+  isFresh(): boolean;
 }
 
 /** The answer to asking for a slot. */
@@ -21,7 +22,7 @@ export type Grant =
   | { readonly type: "interrupted" }
   /** The service asked for a wait that is longer than the longest one allowed. */
   | { readonly type: "too_long"; readonly waitMs: number }
-  /** The store in which the slots are shared failed. */
+  /** The table of reservations failed. */
   | { readonly type: "failed"; readonly error: unknown };
 
 /** Hands out the right to send. */
@@ -36,7 +37,7 @@ export interface RateSlots {
   tighten(announced: RateBound): void;
   /** Ends all waiting. */
   close(): void;
-  /** Gives back what is shared with other processes. Call it when every call has ended; never rejects. */
+  /** Stores in the table of reservations what ended. Call it when every call has ended; never rejects. */
   leave(): Promise<void>;
 }
 
@@ -50,8 +51,8 @@ export interface RateLimiterOptions {
   readonly slowStart: SlowStart;
   readonly clock: Clock;
   readonly maxWaitMs: number;
-  /** With whom the bound is shared; absent: it is this process's alone. */
-  readonly sharing?: SlotSharing;
+  /** Where calls are reserved; absent: the bound is this process's alone. */
+  readonly reservations?: Omit<ReservationsOptions, "bound">;
   /** Calls are held back for the sake of others: one of them was asked to wait, or they have all the slots. */
   readonly onDelayed?: (reason: "retry_after" | "shared_bound", ms: number) => void;
   /** The service has announced a bound that it had not announced before. */
@@ -80,8 +81,8 @@ interface Policy {
 }
 
 /**
- * {@link RateWindow}, {@link SlowStart} and this process's part of the bound ({@link SlotClaim}), with timers and a queue
- * around them. Quotas that the service announces are windows beside the configured one; a call needs a slot in each.
+ * {@link RateWindow}, {@link SlowStart} and the {@link Reservations} of this process, with timers and a queue around
+ * them. Quotas that the service announces are windows beside the configured one; a call needs a slot in each.
  */
 export class RateLimiter implements RateSlots {
   readonly #window: RateWindow;
@@ -89,7 +90,7 @@ export class RateLimiter implements RateSlots {
   readonly #gate: SlowStart;
   readonly #clock: Clock;
   readonly #maxWaitMs: number;
-  readonly #claim: SlotClaim | undefined;
+  readonly #reservations: Reservations | undefined;
   readonly #onHeldBack: NonNullable<RateLimiterOptions["onDelayed"]>;
   readonly #onAnnounced: NonNullable<RateLimiterOptions["onAnnounced"]>;
   /** In order of arrival; a set, so that one that gives up leaves at once. */
@@ -104,13 +105,19 @@ export class RateLimiter implements RateSlots {
     this.#maxWaitMs = options.maxWaitMs;
     this.#onHeldBack = options.onDelayed ?? (() => {});
     this.#onAnnounced = options.onAnnounced ?? (() => {});
-    this.#claim = options.sharing && new SlotClaim(options.sharing, { ...options, holder: this.#holder() });
+    this.#reservations =
+      options.reservations &&
+      new Reservations(
+        { ...options.reservations, bound: options.bound },
+        { ...options, holder: this.#holder() },
+      );
   }
 
   acquire(signal: AbortSignal): Promise<Grant> {
     if (this.#closed || signal.aborted) return Promise.resolve({ type: "interrupted" });
-    if (this.#waiters.size === 0 && this.#nextWait(this.#clock.monotonic()).type === "none") {
-      return Promise.resolve({ type: "slot", slot: this.#makeSlot() });
+    if (this.#waiters.size === 0 && this.#reservations === undefined) {
+      if (this.#nextWait(this.#clock.monotonic()).type === "none")
+        return Promise.resolve({ type: "slot", slot: this.#makeSlot() });
     }
     return new Promise((resolve) => {
       const waiter: Waiter = {
@@ -127,12 +134,12 @@ export class RateLimiter implements RateSlots {
   }
 
   isOpen(): boolean {
-    return this.#gate.waitMs(this.#clock.monotonic()) === 0 && this.#claim?.isValid() !== false;
+    return this.#gate.waitMs(this.#clock.monotonic()) === 0;
   }
 
   pause(pause: Pause): boolean {
     const longer = this.#gate.pause(this.#clock.monotonic(), pause);
-    if (longer) this.#claim?.pause(pause.ms);
+    if (longer) this.#reservations?.pause(pause.ms);
     this.#pump();
     return longer;
   }
@@ -162,15 +169,12 @@ export class RateLimiter implements RateSlots {
   }
 
   async leave(): Promise<void> {
-    await this.#claim?.leave();
+    await this.#reservations?.close();
   }
 
-  #holder(): SlotHolder {
+  #holder(): Reserving {
     return {
-      use: () => {
-        const now = this.#clock.monotonic();
-        return { ...this.#window.use(now), waiting: this.#waiters.size };
-      },
+      wanted: () => Math.max(0, Math.min(this.#waiters.size, this.#room(this.#clock.monotonic()))),
       changed: () => this.#pump(),
       paused: (ms) => {
         const now = this.#clock.monotonic();
@@ -178,11 +182,18 @@ export class RateLimiter implements RateSlots {
         if (ms < this.#gate.waitMs(now) + pauseSlackMs) return;
         if (this.#gate.pause(now, { ms, refused: false })) this.#onHeldBack("retry_after", ms);
       },
-      starved: (ms) => this.#onHeldBack("shared_bound", ms),
+      delayed: (ms) => this.#onHeldBack("shared_bound", ms),
       failed: (error) => {
         for (const waiter of [...this.#waiters]) waiter.settle({ type: "failed", error });
       },
     };
+  }
+
+  /** How many calls of this process may start, as far as it knows. */
+  #room(now: number): number {
+    if (this.#gate.waitMs(now) > 0) return 0;
+    const policies = [...this.#policies.values()].map(({ limit, window }) => window.room(now, limit));
+    return Math.min(this.#window.room(now, this.#gate.capacity), ...policies);
   }
 
   /** Serves the waiters in order for as long as the rule and slow start allow, then sets a timer for the next one. */
@@ -191,9 +202,12 @@ export class RateLimiter implements RateSlots {
     this.#timer = undefined;
     for (const waiter of this.#waiters) {
       const wait = this.#nextWait(this.#clock.monotonic());
-      if (wait.type === "none") waiter.settle({ type: "slot", slot: this.#makeSlot() });
-      else if (wait.type === "too_long") waiter.settle(wait);
-      else return void this.#pumpIn(wait.ms);
+      if (wait.type === "too_long") waiter.settle(wait);
+      if (wait.type === "later") return void this.#pumpIn(wait.ms);
+      if (wait.type !== "none") continue;
+      const reservation = this.#reservations?.take();
+      if (this.#reservations !== undefined && reservation === undefined) return;
+      waiter.settle({ type: "slot", slot: this.#makeSlot(reservation) });
     }
   }
 
@@ -214,38 +228,39 @@ export class RateLimiter implements RateSlots {
         ? { type: "too_long", waitMs: ms }
         : { type: "later", ms };
     }
-    let capacity = this.#gate.capacity;
-    if (this.#window.hasRoom(now, capacity)) {
-      if (this.#claim === undefined) return { type: "none" };
-      capacity = Math.min(capacity, this.#claim.slots);
-      if (this.#window.hasRoom(now, capacity) && this.#claim.mayStart(this.#window.inFlight)) {
-        return { type: "none" };
-      }
-      this.#claim.ask();
-    }
+    const { capacity } = this.#gate;
+    if (this.#window.hasRoom(now, capacity)) return { type: "none" };
     return { type: "later", ms: untilRoom(this.#window, now, capacity) };
   }
 
-  #makeSlot(): Slot {
+  #makeSlot(reservation?: Reservation): Slot {
     const now = this.#clock.monotonic();
     const windows = [this.#window];
     for (const { window } of this.#policies.values()) windows.push(window);
     for (const window of windows) window.take(now);
-    this.#claim?.started(this.#window.inFlight);
     const epoch = this.#gate.epoch;
     let open = true;
-    const end = (give: (window: RateWindow) => void) => {
+    const end = (give: (window: RateWindow) => void, store: (reservation: Reservation) => void) => {
       if (!open) return;
       open = false;
       for (const window of windows) give(window);
+      if (reservation !== undefined) store(reservation);
       this.#pump();
     };
     return {
       release: ({ holdMs = 0, succeeded = false } = {}) => {
         if (open && succeeded) this.#gate.succeeded(epoch);
-        end((window) => window.release(this.#clock.monotonic(), holdMs));
+        end(
+          (window) => window.release(this.#clock.monotonic(), holdMs),
+          (reserved) => this.#reservations?.end(reserved, holdMs),
+        );
       },
-      cancel: () => end((window) => window.cancel()),
+      cancel: () =>
+        end(
+          (window) => window.cancel(),
+          (reserved) => this.#reservations?.cancel(reserved),
+        ),
+      isFresh: () => reservation === undefined || this.#reservations?.isFresh(reservation) !== false,
     };
   }
 }

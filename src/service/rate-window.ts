@@ -1,8 +1,4 @@
-/** The bound: at most `limit` calls at the service in any window of `windowMs`. */
-export interface RateBound {
-  readonly limit: number;
-  readonly windowMs: number;
-}
+import type { RateBound } from "../model/rate.ts";
 
 /**
  * The rule that keeps the bound at the server, whatever the network does to the calls on their way:
@@ -28,23 +24,15 @@ export class RateWindow {
     this.#bound = bound;
   }
 
-  /** Calls that were sent and have not ended. */
-  get inFlight(): number {
-    return this.#inFlight;
+  /** How many more calls the rule allows; negative when `capacity` was lowered. It may lower the limit, never raise it. */
+  room(now: number, capacity: number = this.#bound.limit): number {
+    this.#prune(now);
+    return Math.min(capacity, this.#bound.limit) - this.#inFlight - this.#counted.length;
   }
 
-  /** What counts at `now`: in flight or ended (`used`), and of the ended those kept beyond the window (`held`). */
-  use(now: number): { readonly inFlight: number; readonly used: number; readonly held: number } {
-    this.#prune(now);
-    const { windowMs } = this.#bound;
-    const held = this.#counted.filter((until) => until > now + windowMs).length;
-    return { inFlight: this.#inFlight, used: this.#inFlight + this.#counted.length, held };
-  }
-
-  /** Whether the rule allows one more call. `capacity` may lower the limit, never raise it. */
-  hasRoom(now: number, capacity: number = this.#bound.limit): boolean {
-    this.#prune(now);
-    return this.#inFlight + this.#counted.length < Math.min(capacity, this.#bound.limit);
+  /** Whether the rule allows one more call. */
+  hasRoom(now: number, capacity?: number): boolean {
+    return this.room(now, capacity) > 0;
   }
 
   /** Takes a slot when the rule allows it. */

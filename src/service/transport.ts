@@ -16,6 +16,8 @@ export interface HttpRequest {
   readonly ownConnection?: boolean;
   /** In place of the interface's version 1. */
   readonly accept?: string;
+  /** Asked right before the first byte is written; if false, the exchange ends `not_sent`, as `late`. */
+  readonly mayStart?: () => boolean;
   /** In place of the API key; never one made from it. */
   readonly apiKey?: string;
 }
@@ -87,10 +89,11 @@ export function openTransport(options: TransportOptions): Transport {
       }
       const dispatcher = request.ownConnection === true ? single : kept;
       return new Promise((resolve) => {
-        const handler = new ExchangeHandler(options.timeoutMs, (exchange) => {
+        const settle = (exchange: Exchange) => {
           inFlight.delete(handler);
           resolve(exchange);
-        });
+        };
+        const handler = new ExchangeHandler(options.timeoutMs, settle, request.mayStart);
         inFlight.add(handler);
         dispatcher.dispatch(
           {

@@ -1,12 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { RequestLogEntry, Sandbox } from "../../src/sandbox/server.ts";
 import { FaultRulesSchema, startSandbox } from "../../src/sandbox/server.ts";
 import type { Folder } from "../support/cli.ts";
 import { draftsync, makeFolder } from "../support/cli.ts";
 import { repository } from "../support/source-files.ts";
+import { freshSchema } from "../unit/ledger/samples.ts";
 
 const key = "canary-key-3ce4";
 const limit = 7;
@@ -54,8 +57,15 @@ function arrived(count: number): Promise<void> {
   });
 }
 
-/** A process that sends calls and shares the ledger of the folder. */
-function startCaller(options: { readonly calls: number; readonly jumpMs?: number }): ChildProcess {
+interface CallerOptions {
+  readonly calls: number;
+  readonly jumpMs?: number;
+  readonly timeoutMs?: number;
+  readonly ledger?: string;
+}
+
+/** A process that sends calls and shares a ledger: by default, that of the folder. */
+function startCaller(options: CallerOptions): ChildProcess {
   const ledger = join(folder.path, ".draftsync", "state.db");
   const given = { url: sandbox.url, key, ledger, rate: { limit, windowMs }, ...options };
   const caller = join(repository, "test/support/caller.mjs");
@@ -93,29 +103,125 @@ test("no window at the server sees more calls than the bound, and none is refuse
   expect(largestWindow(times, windowMs)).toBeGreaterThan(limit / 2);
 });
 
-test("no window sees more over four processes, with kills, restarts and clocks that jump", async () => {
-  const hour = 3_600_000;
-  await folder.write({ "manifests/b.yaml": "draft: 9\nproduct_files: [{ file_id: 1 }, { file_id: 2 }]\n" });
-  const steady = [startCaller({ calls: 60, jumpMs: hour }), startCaller({ calls: 60, jumpMs: -hour })];
-  let killed = 0;
-  for (let count = 15; count <= 105; count += 15) {
-    const short = startCaller({ calls: 200 });
-    await arrived(count);
-    short.kill("SIGKILL");
-    if ((await ended(short)) === "SIGKILL") killed += 1;
-  }
-  const env = { DRAFTSYNC_API_KEY: key };
-  const apply = await draftsync(["apply", "--auto-approve"], { cwd: folder.path, env });
-  expect(apply.stderr).not.toContain("error");
-  expect(apply.code).toBe(0);
-  expect(await Promise.all(steady.map(ended))).toEqual([0, 0]);
-  expect(killed).toBe(7);
+/** The calls that arrived, of which none was refused and no window saw more than the bound. */
+function expectBound(): number {
   const calls = arrivals.filter(({ side }) => side === "service");
-  expect(calls.length).toBeGreaterThanOrEqual(122);
   expect(calls.filter(({ status }) => status === 429)).toEqual([]);
   const times = calls.map(({ monotonic }) => monotonic).sort((a, b) => a - b);
   expect(largestWindow(times, windowMs)).toBeLessThanOrEqual(limit);
   expect(largestWindow(times, windowMs)).toBeGreaterThan(limit / 2);
+  return calls.length;
+}
+
+test.each([
+  { name: "SQLite", draft: 9, locate: () => join(folder.path, "other.db") },
+  { name: "PostgreSQL", draft: 10, locate: freshSchema },
+])(
+  "no window sees more over four processes, with kills, restarts and clocks that jump: $name",
+  async ({ draft, locate }) => {
+    const ledger = locate();
+    const hour = 3_600_000;
+    const files = "product_files: [{ file_id: 1 }, { file_id: 2 }]";
+    const own = await makeFolder({
+      "draftsync.yaml": await readFile(join(folder.path, "draftsync.yaml"), "utf8"),
+      "manifests/a.yaml": `draft: ${draft}\n${files}\n`,
+    });
+    onTestFinished(() => own.dispose());
+    const steady = [hour, -hour].map((jumpMs) => startCaller({ calls: 60, jumpMs, ledger }));
+    let killed = 0;
+    for (let count = 15; count <= 105; count += 15) {
+      const short = startCaller({ calls: 200, ledger });
+      await arrived(count);
+      short.kill("SIGKILL");
+      if ((await ended(short)) === "SIGKILL") killed += 1;
+    }
+    const env = { DRAFTSYNC_API_KEY: key, DRAFTSYNC_STATE: ledger };
+    const apply = await draftsync(["apply", "--auto-approve"], { cwd: own.path, env });
+    expect(apply.stderr).not.toContain("error");
+    expect(apply.code).toBe(0);
+    expect(await Promise.all(steady.map(ended))).toEqual([0, 0]);
+    expect(killed).toBe(7);
+    expect(expectBound()).toBeGreaterThanOrEqual(122);
+  },
+);
+
+test("a process that stood still for longer than others wait for it sends nothing on old reservations", async () => {
+  const stopped = startCaller({ calls: 60, timeoutMs: 1_000 });
+  const other = startCaller({ calls: 250, timeoutMs: 1_000 });
+  await arrived(20);
+  for (let times = 0; times < 3; times += 1) {
+    stopped.kill("SIGSTOP");
+    // The reservations of the stopped process are given up meanwhile: after 5 s, its timeout, settle delay and window.
+    const before = arrivals.length;
+    await new Promise((resolve) => setTimeout(resolve, times === 2 ? 7_000 : 300));
+    expect(arrivals.length).toBeGreaterThan(before);
+    stopped.kill("SIGCONT");
+  }
+  expect(await Promise.all([stopped, other].map(ended))).toEqual([0, 0]);
+  expect(expectBound()).toBeGreaterThanOrEqual(310);
+});
+
+describe("workspaces that share an API key", () => {
+  const env = { DRAFTSYNC_API_KEY: key };
+  const configOf = (shared: string) => `version: 1
+workspace: w
+service:
+  base_url: ${sandbox.url}
+  rate: { limit: ${limit}, window: ${windowMs}ms, shared: ${shared} }
+  concurrency: 16
+`;
+  let drafts = 20;
+  async function makeWorkspaces(): Promise<Folder> {
+    drafts += 2;
+    const ids = Array.from({ length: 40 }, (_none, at) => `{ file_id: ${at + 1} }`).join(", ");
+    const shared = await makeFolder({
+      "one/draftsync.yaml": configOf("../rates.db"),
+      "one/manifests/a.yaml": `draft: ${drafts}\nproduct_files: [${ids}]\n`,
+      "two/draftsync.yaml": configOf("../rates.db"),
+      "two/manifests/a.yaml": `draft: ${drafts + 1}\nproduct_files: [${ids}]\n`,
+    });
+    onTestFinished(() => shared.dispose());
+    return shared;
+  }
+  const applyIn = (path: string, more: Readonly<Record<string, string>> = {}) =>
+    draftsync(["apply", "--auto-approve"], { cwd: path, env: { ...env, ...more } });
+
+  test("keep one bound in a file that both name", async () => {
+    const { path } = await makeWorkspaces();
+    const both = await Promise.all([applyIn(join(path, "one")), applyIn(join(path, "two"))]);
+    expect(both.map(({ code }) => code)).toEqual([0, 0]);
+    expect(expectBound()).toBe(80);
+  });
+
+  test("keep one bound in a database that the environment names, with the smallest limit of all", async () => {
+    const { path } = await makeWorkspaces();
+    const slower = configOf("../rates.db").replace(`limit: ${limit}`, "limit: 4");
+    await writeFile(join(path, "two/draftsync.yaml"), slower);
+    const shared = { DRAFTSYNC_RATE_SHARED: freshSchema() };
+    const both = await Promise.all([applyIn(join(path, "one"), shared), applyIn(join(path, "two"), shared)]);
+    expect(both.map(({ code }) => code)).toEqual([0, 0]);
+    expect(expectBound()).toBe(80);
+    expect(existsSync(join(path, "rates.db"))).toBe(false);
+  });
+
+  test("send nothing when the table cannot be opened, and no more once it is gone", async () => {
+    const { path } = await makeWorkspaces();
+    const nowhere = { DRAFTSYNC_RATE_SHARED: "postgres://127.0.0.1:9/none" };
+    const refused = await applyIn(join(path, "one"), nowhere);
+    expect([refused.code, arrivals.length]).toEqual([1, 0]);
+    expect(refused.stderr).toContain("the table of rate reservations cannot be opened");
+    const running = applyIn(join(path, "one"));
+    await arrived(20);
+    await rm(join(path, "rates.db"));
+    const { code, stderr } = await running;
+    expect(code).toBe(3);
+    expect(stderr).toContain("its rate reservation could not be stored");
+    expect(stderr).toContain("service.rate.shared");
+    expect(arrivals.length).toBeLessThan(40);
+    // What was not sent is sent by the next run.
+    expect((await applyIn(join(path, "one"))).code).toBe(0);
+    expect(arrivals.filter(({ status }) => status === 201)).toHaveLength(40);
+  });
 });
 
 test("a run that starts within a wait that an earlier one was asked for sends nothing, and says so", async () => {

@@ -7,7 +7,7 @@ export default defineConfig({
     root: fileURLToPath(new URL("..", import.meta.url)),
     include: [
       "unit/service/{gate,journal,rate-limiter*,rate-window,redact,retry-policy}.test.ts",
-      "unit/service/{shared-slots,slot-claim,slot-division,throttling}.test.ts",
+      "unit/service/{reservations,throttling}.test.ts",
       "unit/apply/{failures,lock-lost,operation}.test.ts",
       "unit/state/sqlite-ledger.test.ts",
     ],

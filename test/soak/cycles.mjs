@@ -31,7 +31,7 @@ for (let cycle = 1; !ended; cycle += 1) {
     baseUrl: url,
     apiKey: key,
     rate,
-    slots: ledger,
+    rateStore: ledger,
     concurrency: 4,
     timeoutMs: 5_000,
     profile,

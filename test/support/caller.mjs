@@ -2,15 +2,23 @@
 // It prints a line when it begins; its wall clock jumps when half of the calls have ended.
 import { openLedger, openService, serviceProfileSchema, systemClock } from "../../dist/index.js";
 
-const { url, key, ledger: location, rate, calls, jumpMs = 0 } = JSON.parse(process.argv[2]);
+const {
+  url,
+  key,
+  ledger: location,
+  rate,
+  calls,
+  jumpMs = 0,
+  timeoutMs = 5_000,
+} = JSON.parse(process.argv[2]);
 const ledger = await openLedger({ location, clock: systemClock });
 const service = openService({
   baseUrl: url,
   apiKey: key,
   rate,
-  slots: ledger,
+  rateStore: ledger,
   concurrency: 8,
-  timeoutMs: 5_000,
+  timeoutMs,
   profile: serviceProfileSchema.parse({ settle_delay: "200ms" }),
   clock: systemClock,
   emit: () => {},

@@ -1,10 +1,12 @@
+import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { DoctorClient } from "../../doctor/client.ts";
 import type { LedgerReader } from "../../ledger/ledger-reader.ts";
 import { openLedger, openLedgerReader, type StateStore } from "../../ledger/open-ledger.ts";
+import { messageOf } from "../../model/errors.ts";
 import type { EventSink } from "../../model/event.ts";
 import { systemClock } from "../../model/ports.ts";
-import type { SlotStore } from "../../model/slots.ts";
+import type { RateStore } from "../../model/rate.ts";
 import { assertOwner } from "../../plan/ownership.ts";
 import { formatCall } from "../../report/call-line.ts";
 import type { Service } from "../../service/open-service.ts";
@@ -14,6 +16,7 @@ import type { Config } from "../config.ts";
 import { loadConfig } from "../config.ts";
 import { loadApiKey, sandboxKey } from "./api-key.ts";
 import { loadAuthorities } from "./authorities.ts";
+import { CliError } from "./cli-error.ts";
 
 /** A config with its ledger and its service, each opened when it is first asked for. */
 export interface Workspace {
@@ -70,11 +73,6 @@ export async function inWorkspaceOf<T>(
     }
     return store;
   };
-  const ownLedger = async () => {
-    const opened = await ledger();
-    assertOwner(await opened.owner(), { origin: config.service.origin, workspace: config.workspace });
-    return opened;
-  };
   let reading: LedgerReader | undefined;
   const reader = async () => {
     if (store !== undefined) return store;
@@ -84,13 +82,27 @@ export async function inWorkspaceOf<T>(
     }
     return reading;
   };
+  const own = async <L extends LedgerReader>(opened: L): Promise<L> => {
+    assertOwner(await opened.owner(), { origin: config.service.origin, workspace: config.workspace });
+    return opened;
+  };
+  const rateTable = async ({
+    withoutLedger,
+  }: {
+    readonly withoutLedger: boolean;
+  }): Promise<RateTable | undefined> => {
+    const { sharedRates } = config.service;
+    if (sharedRates === undefined) return withoutLedger ? undefined : { ledger: await own(await ledger()) };
+    if (!withoutLedger) await own(await reader());
+    return { shared: keep(await openSharedRates(sharedRates, onWaiting)) };
+  };
   let service: Service | undefined;
   const connectOnce = async (emit: EventSink) => {
     sink = emit;
     if (service !== undefined) return service;
     const { openService } = await import("../../service/open-service.ts");
     const told = telling(cli, (event) => sink(event));
-    const connection = { cli, emit: told, keep, slots: await ownLedger() };
+    const connection = { cli, emit: told, keep, rates: await rateTable({ withoutLedger: false }) };
     service = keep(openService(await serviceOptions(config, connection)));
     return service;
   };
@@ -102,10 +114,8 @@ export async function inWorkspaceOf<T>(
       connect: connectOnce,
       connectDoctor: async (emit, { withoutLedger }) => {
         const { openDoctorClient } = await import("../../doctor/client.ts");
-        const shared = withoutLedger ? {} : { slots: await ownLedger() };
-        return keep(
-          openDoctorClient(await serviceOptions(config, { cli, emit: telling(cli, emit), keep, ...shared })),
-        );
+        const connection = { cli, emit: telling(cli, emit), keep, rates: await rateTable({ withoutLedger }) };
+        return keep(openDoctorClient(await serviceOptions(config, connection)));
       },
       keep,
     });
@@ -127,17 +137,39 @@ async function openLedgerOf(config: Config, onWaiting: (ms: number) => void): Pr
   return openLedger({ location: config.stateLocation, clock: systemClock, onWaiting });
 }
 
+/** The table lies in a ledger of its own, whose other tables stay empty. */
+async function openSharedRates(location: string, onWaiting: (ms: number) => void): Promise<StateStore> {
+  try {
+    return await openLedger({ location, clock: systemClock, onWaiting });
+  } catch (error) {
+    throw new CliError(`the table of rate reservations cannot be opened: ${messageOf(error)}`, {
+      code: "rate-limiter-unavailable",
+      hint: "Check service.rate.shared (or DRAFTSYNC_RATE_SHARED), and that this user may write there.",
+      cause: error,
+    });
+  }
+}
+
+/** Where calls are reserved: in the ledger, or in a table that workspaces share. */
+type RateTable = { readonly ledger: RateStore } | { readonly shared: StateStore };
+
+/** A shared table tells services and API keys apart by a digest, from which no key can be found. */
+function rateStoreOf(table: RateTable, origin: string, apiKey: string): RateStore {
+  if ("ledger" in table) return table.ledger;
+  const key = createHash("sha256").update(`${origin}\n${apiKey}`).digest("hex");
+  return { reserve: (request) => table.shared.reserve(request, key) };
+}
+
 interface Connection {
   readonly cli: Cli;
   readonly emit: EventSink;
-  /** The ledger: the rate bound is kept by all who share it. */
-  readonly slots?: SlotStore;
+  readonly rates: RateTable | undefined;
   readonly keep: <R extends Closable>(resource: R) => R;
 }
 
 async function serviceOptions(
   { service, root }: Config,
-  { cli, emit, slots, keep }: Connection,
+  { cli, emit, rates, keep }: Connection,
 ): Promise<ServiceOptions> {
   const { getProxyForUrl } = await import("proxy-from-env");
   const apiKey = service.baseUrl === undefined ? sandboxKey : await loadApiKey(service, cli.env);
@@ -152,7 +184,7 @@ async function serviceOptions(
     baseUrl,
     apiKey,
     rate,
-    ...(slots === undefined ? {} : { slots }),
+    ...(rates === undefined ? {} : { rateStore: rateStoreOf(rates, service.origin, apiKey) }),
     concurrency,
     timeoutMs,
     profile,

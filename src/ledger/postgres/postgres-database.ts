@@ -254,6 +254,7 @@ class PostgresLedgerDatabase implements LedgerDatabase {
       case "read":
         return builder.setAccessMode("read only");
       case "write":
+      case "unsynced":
       case "exclusive":
         return builder;
     }

@@ -143,7 +143,7 @@ function meaningOf(thrown: unknown, mode: TransactionMode | undefined): Meaning 
   if (state === undefined) return withoutState(thrown);
   // The one refusal that a client can lift by itself; it has no code of its own.
   if (state === "28000" && /no encryption|SSL off/.test(messageOf(thrown))) return tls;
-  if (state === "42501" && mode === "write") {
+  if (state === "42501" && (mode === "write" || mode === "unsynced")) {
     return {
       code: "ledger-read-only",
       says: "may be read but not written by this user",

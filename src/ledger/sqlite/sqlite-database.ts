@@ -158,6 +158,8 @@ class SqliteLedgerDatabase implements LedgerDatabase {
         return builder.setAccessMode("read only");
       case "write":
         return builder;
+      case "unsynced":
+        return builder.setIsolationLevel("read uncommitted");
       case "exclusive":
         return builder.setIsolationLevel("serializable");
     }

@@ -31,6 +31,7 @@ export class LedgerSqliteDialect extends SqliteDialect {
  */
 class LedgerSqliteDriver extends SqliteDriver {
   readonly #database: Database.Database;
+  #synchronous = "full";
 
   constructor(database: Database.Database) {
     super({ database: new PreparedStatements(database) });
@@ -42,6 +43,7 @@ class LedgerSqliteDriver extends SqliteDriver {
     _connection: DatabaseConnection,
     { accessMode, isolationLevel }: TransactionSettings = {},
   ): Promise<void> {
+    this.#sync(isolationLevel === "read uncommitted" ? "normal" : "full");
     if (accessMode !== "read only") {
       // Taking the lock first: a transaction that reads before it writes could find its snapshot outdated, and fail.
       this.#database.exec(isolationLevel === "serializable" ? "begin exclusive" : "begin immediate");
@@ -62,6 +64,13 @@ class LedgerSqliteDriver extends SqliteDriver {
 
   override async rollbackTransaction(): Promise<void> {
     rollBack(this.#database);
+  }
+
+  /** In WAL mode, a commit with `normal` survives the end of the process, and not always a power failure. */
+  #sync(level: "normal" | "full"): void {
+    if (level === this.#synchronous) return;
+    this.#database.exec(`pragma synchronous = ${level}`);
+    this.#synchronous = level;
   }
 }
 

@@ -38,7 +38,7 @@ export async function expectAll<P>(
   }
   if (everyPoint) tell();
   expect(broken).toEqual([]);
-  // How many commits the slots take depends on the time that passes, and so does whether the last points are reached.
+  // How many commits the rate reservations take depends on the time that passes, and so does whether the last points are reached.
   expect(kills).toBeGreaterThanOrEqual(points.length - 4);
   expect(kills).toBeGreaterThan(0);
 }

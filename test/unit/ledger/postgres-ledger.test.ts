@@ -1,10 +1,10 @@
 import { describeLedgerJournal } from "./ledger-journal-suite.ts";
 import { describeLedgerLock } from "./ledger-lock-suite.ts";
 import { describeLedgerRounds } from "./ledger-reconcile-suite.ts";
-import { describeLedgerSlots } from "./ledger-slots-suite.ts";
 import { describeLedgerState } from "./ledger-state-suite.ts";
 import { describeLedger } from "./ledger-suite.ts";
 import { describeLedgerTakeIn } from "./ledger-take-in-suite.ts";
+import { describeRateReservations } from "./rate-reservations-suite.ts";
 import { freshSchema, lockPlace, openForTest } from "./samples.ts";
 
 async function makePostgres() {
@@ -19,7 +19,4 @@ describeLedgerRounds("PostgreSQL", makePostgres);
 describeLedgerTakeIn("PostgreSQL", makePostgres);
 
 describeLedgerLock("PostgreSQL", () => lockPlace(freshSchema()));
-describeLedgerSlots("PostgreSQL", async () => {
-  const location = freshSchema();
-  return () => openForTest(location);
-});
+describeRateReservations("PostgreSQL", () => lockPlace(freshSchema()));

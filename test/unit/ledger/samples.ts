@@ -81,7 +81,7 @@ export async function openForTest(
   return ledger;
 }
 
-/** A ledger with a way to its table `leases` that is not the ledger's. */
+/** A ledger with a way to its lock and its rate reservations that is not the ledger's. */
 export function lockPlace(location: string): LockPlace {
   return {
     open: (processes) => openForTest(location, systemClock, processes),
@@ -89,10 +89,10 @@ export function lockPlace(location: string): LockPlace {
   };
 }
 
-/** Runs a statement on the table `leases` of a ledger. */
+/** Runs a statement on the lock or the rate reservations of a ledger. */
 export async function executeIn(location: string, statement: string): Promise<void> {
   if (isPostgresLocation(location)) {
-    await askServer(statement.replace("leases", `${schemaOf(location)}.leases`));
+    await askServer(statement.replace(/leases|rate_reservations|rate_pauses/, `${schemaOf(location)}.$&`));
     return;
   }
   const database = new Database(location);

@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import { describeLedgerJournal } from "./ledger-journal-suite.ts";
 import { describeLedgerLock, lockRequest, onMachine, passing } from "./ledger-lock-suite.ts";
 import { describeLedgerRounds } from "./ledger-reconcile-suite.ts";
-import { describeLedgerSlots } from "./ledger-slots-suite.ts";
 import { describeLedgerState } from "./ledger-state-suite.ts";
 import { describeLedger } from "./ledger-suite.ts";
 import { describeLedgerTakeIn } from "./ledger-take-in-suite.ts";
+import { describeRateReservations, request } from "./rate-reservations-suite.ts";
 import { freshFolder, lockPlace, openForTest } from "./samples.ts";
 
 async function makeSqlite() {
@@ -21,10 +21,7 @@ describeLedgerRounds("SQLite", makeSqlite);
 describeLedgerTakeIn("SQLite", makeSqlite);
 
 describeLedgerLock("SQLite", () => lockPlace(join(freshFolder(), "state.db")));
-describeLedgerSlots("SQLite", async () => {
-  const location = join(freshFolder(), "state.db");
-  return () => openForTest(location);
-});
+describeRateReservations("SQLite", () => lockPlace(join(freshFolder(), "state.db")));
 
 test("a lease goes by the clock of the boot, which no one can set", async () => {
   const { open, execute } = lockPlace(join(freshFolder(), "state.db"));
@@ -40,4 +37,16 @@ test("a lease goes by the clock of the boot, which no one can set", async () => 
   // A copy of the file on another machine, or the same machine after a restart, has another clock.
   const later = await open(onMachine("another boot"));
   expect(await later.heldLock()).toMatchObject({ state: "expired" });
+});
+
+test("rate reservations of an earlier boot count for settle delay and a window after they are found", async () => {
+  const { open, execute } = lockPlace(join(freshFolder(), "state.db"));
+  const before = await open(onMachine("a boot"));
+  const { wanted } = request(10);
+  await before.reserve(request(0, { wanted }));
+  await before.reserve(request(0, { ended: [{ ids: wanted.slice(0, 5), agoMs: () => 0 }] }));
+  const after = await open(onMachine("the next boot"));
+  expect(await after.reserve(request(1))).toMatchObject({ freeInMs: expect.closeTo(80_000, -2) });
+  await execute("update rate_reservations set ended_at = ended_at - 80010");
+  expect((await after.reserve(request(20))).reserved).toBe(10);
 });

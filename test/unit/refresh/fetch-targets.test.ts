@@ -63,7 +63,7 @@ describe("the budget", () => {
     await fc.assert(
       fc.asyncProperty(sequence, fc.integer({ min: 0, max: 15 }), async (names, maxCalls) => {
         const server = await startRawServer((_request, at) => replies[names[at % names.length] ?? ""] ?? "");
-        // A lost call keeps its slot that long; after a 429 there are few of them.
+        // A lost call counts that long; after a 429 there are few of them.
         const profile = { settle_delay: "1ms" };
         const service = openForTest(server.url, { concurrency: 8, rate, profile });
         try {

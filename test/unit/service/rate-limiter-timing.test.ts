@@ -1,12 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { SlotPause, SlotTable } from "../../../src/model/slots.ts";
 import {
   type Grant,
   RateLimiter,
   type RateLimiterOptions,
   type Slot,
 } from "../../../src/service/rate-limiter.ts";
-import type { SlotSharing } from "../../../src/service/slot-claim.ts";
 import { SlowStart } from "../../../src/service/slow-start.ts";
 import { noSignal } from "./support/harness.ts";
 
@@ -214,81 +212,5 @@ describe("a bound that the service announces", () => {
     limiter.tighten({ limit: 1, windowMs: 500 });
     (await take(limiter)).release();
     await expectWait(limiter);
-  });
-});
-
-describe("with others", () => {
-  const excluded: unknown[] = [];
-  let table: SlotTable = { shares: [] };
-  let turns = 0;
-  /** No turn ends. */
-  let hangs = false;
-  const sharing: SlotSharing = {
-    store: {
-      updateSlots: async (decide) => {
-        turns += 1;
-        if (hangs) return new Promise(() => {});
-        table = decide(table, now);
-        return table;
-      },
-    },
-    process: { boot: "here", namespace: "", pid: 1 },
-    isAlive: () => true,
-    holdMs: 500,
-    timeoutMs: 100,
-  };
-  const join = (pause?: SlotPause) => {
-    excluded.length = 0;
-    turns = 0;
-    hangs = false;
-    table = pause === undefined ? { shares: [] } : { shares: [], pause };
-    const onDelayed = (...what: unknown[]) => void excluded.push(what);
-    return makeLimiter({ bound: { limit: 4, windowMs: 1 }, sharing, onDelayed });
-  };
-
-  it("a pause that another was asked for holds back, and all may start at once after it", async () => {
-    const limiter = join({ setAt: 0, ms: 1_000 });
-    const asked = [ask(limiter), ask(limiter), ask(limiter)];
-    await pass(0);
-    expect(excluded).toEqual([["retry_after", 1_000]]);
-    expect(limiter.isOpen()).toBe(false);
-    await pass(1_002);
-    await pass(0);
-    expect(asked.map(({ type }) => type())).toEqual(["slot", "slot", "slot"]);
-    await limiter.leave();
-  });
-
-  it.each([
-    [1_099, 0],
-    [1_100, 1],
-  ])("a pause of another of %i ms is told %i times by who has one of 1 s", async (ms, times) => {
-    const limiter = join({ setAt: 0, ms });
-    limiter.pause({ ms: 1_000, refused: false });
-    ask(limiter);
-    await pass(0);
-    expect(excluded).toHaveLength(times);
-    await limiter.leave();
-  });
-
-  it("no timer is set while only a turn at the store can give more", async () => {
-    const limiter = join();
-    await take(limiter);
-    const timers = vi.getTimerCount();
-    hangs = true;
-    const second = ask(limiter);
-    await pass(0);
-    expect([second.type(), vi.getTimerCount()]).toEqual(["waits", timers]);
-    limiter.close();
-  });
-
-  it("only a pause that is longer than the one before is told to them", async () => {
-    const limiter = join();
-    limiter.pause({ ms: 1_000, refused: false });
-    await pass(0);
-    now += 200;
-    limiter.pause({ ms: 100, refused: false });
-    await pass(0);
-    expect([turns, table.pause]).toEqual([1, { setAt: 0, ms: 1_000 }]);
-    await limiter.leave();
   });
 });

@@ -137,16 +137,12 @@ describe("RateWindow", () => {
     expect(window.nextAt(60, 1)).toBe(150);
   });
 
-  it("tells how many calls are kept beyond the window, and for how long", () => {
+  it("has room for as many calls as the limit and a lowered one leave", () => {
     const window = new RateWindow({ limit: 5, windowMs: 100 });
     for (const _call of [1, 2, 3]) window.take(0);
-    window.release(0, 50);
     window.release(0);
-    expect(window.use(0)).toEqual({ inFlight: 1, used: 3, held: 1 });
-    expect(window.use(49)).toEqual({ inFlight: 1, used: 3, held: 1 });
-    expect(window.use(50)).toEqual({ inFlight: 1, used: 3, held: 0 });
-    expect(window.use(100)).toEqual({ inFlight: 1, used: 3, held: 0 });
-    expect(window.use(101)).toEqual({ inFlight: 1, used: 2, held: 0 });
-    expect(window.use(151)).toEqual({ inFlight: 1, used: 1, held: 0 });
+    expect([window.room(0), window.room(100, 4), window.room(100, 2), window.room(101, 2)]).toEqual([
+      2, 1, -1, 0,
+    ]);
   });
 });

@@ -1,0 +1,185 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { RateWorld } from "./support/rate-world.ts";
+
+/** A known sequence for each seed (Park and Miller's generator). */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 48271) % 2147483647;
+    return state / 2147483647;
+  };
+}
+
+const bound = { limit: 10, windowMs: 1_000 };
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+});
+afterEach(() => void vi.useRealTimers());
+
+describe("a bound that processes share", () => {
+  test("is used to 95 % by one process alone", async () => {
+    const world = await RateWorld.open({ bound, random: randomOf(1) });
+    world.start(20).send(100);
+    await world.pass(11_000);
+    expect(world.arrivals).toHaveLength(100);
+    expect(world.largestWindow()).toBeLessThanOrEqual(bound.limit);
+    const took = Math.max(...world.arrivals) - Math.min(...world.arrivals);
+    // The first ten leave at once.
+    expect(90 / took).toBeGreaterThan((0.95 * bound.limit) / (bound.windowMs + 30));
+  });
+
+  test("is used to 95 % by four processes, each of which has its turns", async () => {
+    const world = await RateWorld.open({ bound, random: randomOf(2) });
+    const processes = [1, 2, 3, 4].map(() => world.start(20));
+    for (const process of processes) process.send(1_000);
+    await world.pass(20_000);
+    expect(world.largestWindow()).toBeLessThanOrEqual(bound.limit);
+    expect(world.arrivals.length).toBeGreaterThan((0.95 * bound.limit * 20_000) / (bound.windowMs + 30));
+    for (const { sent } of processes) expect(sent).toBeGreaterThan(15);
+  });
+
+  test("is not filled again by fifty restarts", async () => {
+    const world = await RateWorld.open({ bound, random: randomOf(4), settleMs: 2_000 });
+    for (let restarts = 0; restarts < 50; restarts += 1) {
+      const process = world.start(15);
+      process.send(100);
+      await world.pass(100 + 13 * restarts);
+      process.kill();
+    }
+    expect(world.largestWindow()).toBeLessThanOrEqual(bound.limit);
+    expect(world.arrivals.length).toBeGreaterThan(50);
+    const last = world.start(15);
+    last.send(20);
+    await world.pass(6_000);
+    expect(last.sent).toBe(20);
+    expect(world.largestWindow()).toBeLessThanOrEqual(bound.limit);
+  });
+
+  test("is not waited for by a process that follows one that ended in order, after its window", async () => {
+    const world = await RateWorld.open({ bound, random: randomOf(5) });
+    const first = world.start(5);
+    first.send(10);
+    await world.pass(100);
+    await first.close();
+    const second = world.start(5);
+    second.send(10);
+    await world.pass(800);
+    expect(second.sent).toBe(0);
+    await world.pass(200);
+    expect(second.sent).toBe(10);
+  });
+
+  test("counts the calls of a killed process until they cannot arrive, and the user is told", async () => {
+    const world = await RateWorld.open({
+      bound: { limit: 2, windowMs: 100 },
+      settleMs: 5_000,
+      random: () => 0.99,
+    });
+    const killed = world.start(400);
+    killed.send(2);
+    await world.pass(200);
+    killed.kill();
+    const next = world.start(1);
+    next.send(1);
+    await world.pass(5_000);
+    expect([killed.sent, next.sent]).toEqual([2, 0]);
+    expect(next.delays).toEqual([{ reason: "shared_bound", ms: expect.closeTo(5_100, -2) }]);
+    await world.pass(200);
+    expect(next.sent).toBe(1);
+  });
+
+  test("of which all calls are in flight elsewhere is asked for again and again", async () => {
+    const world = await RateWorld.open({ bound: { limit: 1, windowMs: 100 }, random: () => 0.99 });
+    world.start(2_000).send(1);
+    await world.pass(10);
+    const next = world.start(1);
+    next.send(1);
+    await world.pass(3_990);
+    expect(next.sent).toBe(0);
+    await world.pass(300);
+    expect(next.sent).toBe(1);
+  });
+
+  test("a failure of the table ends the calls that wait, and what ended is stored later", async () => {
+    const world = await RateWorld.open({ bound, random: randomOf(7) });
+    const process = world.start(5);
+    process.send(1);
+    await world.pass(2);
+    world.failure = new Error("no such database");
+    await world.pass(100);
+    process.send(3);
+    await world.pass(100);
+    expect(process.failures).toEqual(Array.from({ length: 3 }, () => world.failure));
+    world.failure = undefined;
+    process.send(10);
+    await world.pass(500);
+    expect(process.sent).toBe(10);
+    await world.pass(1_000);
+    expect(process.sent).toBe(11);
+  });
+
+  test.each([
+    ["the process stood still", { monotonic: 6_000, wall: 6_000 }],
+    ["the machine slept", { monotonic: 0, wall: 6_000 }],
+  ])("a call is reserved again when %s before its first byte", async (_name, jump) => {
+    const world = await RateWorld.open({ bound, random: randomOf(11) });
+    const process = world.start(5);
+    process.stall = jump;
+    process.send(1);
+    await world.pass(100);
+    expect([process.late, process.sent]).toEqual([1, 1]);
+  });
+
+  test("a pause that the service asks one process for holds the others, and one that starts in it", async () => {
+    const world = await RateWorld.open({ bound, random: randomOf(10) });
+    const [asked, other] = [world.start(5), world.start(5)];
+    asked.send(1);
+    other.send(1);
+    await world.pass(100);
+    asked.limiter.pause({ ms: 20_000, refused: true });
+    await world.pass(500);
+    asked.kill();
+    const later = world.start(5);
+    other.send(1);
+    later.send(1);
+    await world.pass(19_000);
+    expect([other.sent, later.sent]).toEqual([1, 0]);
+    expect(later.delays).toEqual([{ reason: "retry_after", ms: expect.closeTo(19_500, -2) }]);
+    expect(asked.delays).toEqual([]);
+    await world.pass(1_000);
+    expect([other.sent, later.sent]).toEqual([2, 1]);
+  });
+
+  test.each(Array.from({ length: 10 }, (_none, seed) => seed + 1))(
+    "holds under random kills, restarts, stalls and delays: seed %i",
+    async (seed) => {
+      const random = randomOf(seed * 7919);
+      const pick = (most: number) => Math.floor(random() * most);
+      const world = await RateWorld.open({
+        bound: { limit: 1 + pick(12), windowMs: 100 + pick(900) },
+        settleMs: 300,
+        seen: random() < 0.7,
+        random,
+      });
+      const start = () => {
+        const process = world.start(pick(150));
+        process.send(500, 1 + pick(12));
+        return process;
+      };
+      const processes = Array.from({ length: 1 + pick(4) }, start);
+      for (let step = 0; step < 40; step += 1) {
+        await world.pass(pick(600));
+        const at = pick(processes.length);
+        const process = processes[at];
+        if (process === undefined || random() < 0.5) continue;
+        if (random() < 0.2) process.stall = { monotonic: 0, wall: 10_000 };
+        else if (random() < 0.5) process.kill();
+        else await process.close();
+        processes[at] = start();
+      }
+      expect(world.arrivals.length).toBeGreaterThan(5);
+      expect(world.largestWindow()).toBeLessThanOrEqual(world.bound.limit);
+    },
+  );
+});
