@@ -1,5 +1,5 @@
 import stringWidth from "fast-string-width";
-import { fitColumns } from "./fit-columns.ts";
+import { lazily } from "../model/lazily.ts";
 import type { Palette } from "./palette.ts";
 import { formatWait } from "./progress-text.ts";
 import { formatBytes, formatCount, formatSeconds, plural } from "./quantities.ts";
@@ -171,4 +171,19 @@ function formatBar(part: number, size: number): string {
 
 function joined(parts: readonly string[]): string {
   return parts.filter((part) => part !== "").join(" · ");
+}
+
+const segmenter = lazily(() => new Intl.Segmenter("en", { granularity: "grapheme" }));
+
+/** The start of a line that fits into `columns`, with `…` if it was cut. */
+function fitColumns(line: string, columns: number): string {
+  if (stringWidth(line) <= columns) return line;
+  let fitting = "";
+  let width = 1;
+  for (const { segment } of segmenter().segment(line)) {
+    width += stringWidth(segment);
+    if (width > columns) break;
+    fitting += segment;
+  }
+  return `${fitting}…`;
 }

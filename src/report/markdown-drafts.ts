@@ -1,14 +1,14 @@
 import type { Action } from "../model/change.ts";
 import type { ChangeView } from "./change-view.ts";
+import type { MarkdownBudget } from "./markdown-budget.ts";
+import { moreItems } from "./markdown-budget.ts";
 import type { TextDetail } from "./markdown-values.ts";
 import { formatValues, fullText, shortText } from "./markdown-values.ts";
 import type { CountView, GroupView } from "./plan-view.ts";
 import { countActions } from "./plan-view.ts";
-import type { Room } from "./room.ts";
-import { moreItems } from "./room.ts";
 import { codeSpan, htmlCode, plainWords } from "./sanitize-markdown.ts";
 
-/** How much a reviewer wants to know of a change. */
+/** The importance of a change for a reviewer. */
 const weights: Readonly<Record<Action, number>> = {
   in_doubt: 9,
   publish: 8,
@@ -22,49 +22,49 @@ const weights: Readonly<Record<Action, number>> = {
   noop: 0,
 };
 
-/** A draft's section while it grows. */
+/** The section of a draft while it is filled. */
 interface Draft {
   /** In HTML, for a section. */
   readonly summary: string;
   /** The same in Markdown, for an item of a list. */
   readonly item: string;
-  /** The changes, the weightiest first. */
+  /** The changes, the most important first. */
   readonly changes: readonly ChangeView[];
   readonly inOrder: readonly ChangeView[];
-  /** What is shown of each change that is. */
+  /** The changes that are shown. */
   readonly shown: Map<ChangeView, Shown>;
 }
 
 interface Shown {
   readonly line: string;
   values: string;
-  /** There was no room for the values as they are shown at most. */
+  /** The values are shortened or missing. */
   isCut: boolean;
 }
 
-/** What stands around the changes of a draft: tags, blank lines, and the line that tells of the others. */
-const around = 80;
+/** Space for the tags, blank lines and the last item of a draft. */
+const frameChars = 80;
 
 const withoutDetails = "Without details:";
 
 /**
- * A collapsible section for each draft, in the order of the plan. There is a line for every draft before there is one for
- * any change, then a line for every change before any values, then short values, then long ones; the drafts with the
- * weightiest changes come first in each. A draft whose changes have no room is an item of a list at the end.
+ * A collapsible section for each draft, in the order of the plan. Space goes to a line for each draft, then a line for each
+ * change, then short values, then long ones, each time to the drafts with the most important changes first. A draft without
+ * space for its changes is an item of a list at the end.
  */
-export function formatDrafts(groups: readonly GroupView[], room: Room): string {
+export function formatDrafts(groups: readonly GroupView[], budget: MarkdownBudget): string {
   if (groups.length === 0) return "";
-  const hasRoom = room.take(2 * around);
+  const fits = budget.take(2 * frameChars);
   const drafts = groups.map(makeDraft);
   const byWeight = drafts.toSorted((one, other) => weightOf(other) - weightOf(one));
-  const some = byWeight.findIndex(({ item }) => !hasRoom || !room.take(item.length + 1));
+  const some = byWeight.findIndex(({ item }) => !fits || !budget.take(item.length + 1));
   const listed = some === -1 ? byWeight : byWeight.slice(0, some);
-  for (const draft of listed) showChanges(draft, room);
+  for (const draft of listed) showChanges(draft, budget);
   for (const detail of [shortText, fullText]) {
-    for (const { shown } of listed) showValues(shown, detail, room);
+    for (const { shown } of listed) showValues(shown, detail, budget);
   }
-  noteLeftOut(drafts, listed, room);
-  return hasRoom ? writeDrafts(drafts, new Set(listed)) : "";
+  noteLeftOut(drafts, listed, budget);
+  return fits ? writeDrafts(drafts, new Set(listed)) : "";
 }
 
 /** `1 to create, 2 to update`. */
@@ -89,15 +89,15 @@ function weightOf({ changes }: Draft): number {
   return changes[0] === undefined ? 0 : weights[changes[0].action];
 }
 
-function showChanges({ changes, shown, summary, item }: Draft, room: Room): void {
-  const cost = around + summary.length - item.length;
-  if (!room.take(cost)) return;
+function showChanges({ changes, shown, summary, item }: Draft, budget: MarkdownBudget): void {
+  const cost = frameChars + summary.length - item.length;
+  if (!budget.take(cost)) return;
   for (const change of changes) {
     const line = formatChange(change);
-    if (!room.take(line.length + 1)) break;
+    if (!budget.take(line.length + 1)) break;
     shown.set(change, { line, values: "", isCut: false });
   }
-  if (shown.size === 0) room.take(-cost);
+  if (shown.size === 0) budget.take(-cost);
 }
 
 function formatChange({ symbol, label, note }: ChangeView): string {
@@ -105,21 +105,21 @@ function formatChange({ symbol, label, note }: ChangeView): string {
   return `- \`${symbol}\` ${name}${note === "" ? "" : ` (${plainWords(note)})`}`;
 }
 
-function showValues(shown: Draft["shown"], detail: TextDetail, room: Room): void {
+function showValues(shown: Draft["shown"], detail: TextDetail, budget: MarkdownBudget): void {
   for (const [{ values }, item] of shown) {
     if (values.length === 0) continue;
     const text = formatValues(values, detail);
-    item.isCut = !room.take(text.length - item.values.length);
+    item.isCut = !budget.take(text.length - item.values.length);
     if (!item.isCut) item.values = text;
   }
 }
 
-function noteLeftOut(drafts: readonly Draft[], listed: readonly Draft[], room: Room): void {
-  room.leaveOut(drafts.length - listed.length, "of the drafts");
+function noteLeftOut(drafts: readonly Draft[], listed: readonly Draft[], budget: MarkdownBudget): void {
+  budget.leaveOut(drafts.length - listed.length, "of the drafts");
   const missing = listed.map(({ changes, shown }) => changes.length - shown.size);
-  room.leaveOut(sum(missing), "of the changes");
+  budget.leaveOut(sum(missing), "of the changes");
   const cut = listed.map(({ shown }) => [...shown.values()].filter(({ isCut }) => isCut).length);
-  room.leaveOut(sum(cut), "with values or texts that were shortened");
+  budget.leaveOut(sum(cut), "with values or texts that were shortened");
 }
 
 function sum(counts: readonly number[]): number {

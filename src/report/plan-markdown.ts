@@ -1,56 +1,100 @@
 import type { Diagnostic, Severity } from "../model/diagnostic.ts";
-import { commentMarker } from "./comment-marker.ts";
 import { formatDiagnostics } from "./diagnostic-text.ts";
 import type { DriftView } from "./drift-view.ts";
+import { formatLeftOut, MarkdownBudget, moreItems } from "./markdown-budget.ts";
 import { formatDrafts, listCounts } from "./markdown-drafts.ts";
 import { formatValues, shortText } from "./markdown-values.ts";
 import { makePalette } from "./palette.ts";
 import { whyNoChanges } from "./plan-text.ts";
-import type { PlanView, RemovedView } from "./plan-view.ts";
+import type { PlanView } from "./plan-view.ts";
 import { formatCount, plural } from "./quantities.ts";
-import { moreItems, Room } from "./room.ts";
-import { codeSpan, cutText, htmlText, plainWords } from "./sanitize-markdown.ts";
+import { codeSpan, commentMarker, cutText, htmlText, plainWords } from "./sanitize-markdown.ts";
 
 /** How a plan is written as Markdown. */
 export interface PlanMarkdownOptions {
-  /** The most characters (UTF-16 units) of all, at least `leastMarkdownChars`. */
+  /** The largest size in characters (UTF-16 units), at least `minMarkdownChars`. */
   readonly maxChars: number;
   /** Why apply will refuse the plan. */
   readonly refusals?: readonly Diagnostic[];
 }
 
-/** The paragraph on what was left out at its longest, and the blank lines between the sections. */
+/** Space for the paragraph on what was left out, and the blank lines between sections. */
 const leftOutChars = 1_000;
 
-/** What is longer than this in one diagnostic is cut. */
+/** Longer diagnostics are cut. */
 const maxDiagnosticLength = 2_000;
 
-/** What stands around a section beside its heading and items: blank lines, tags, and the line that tells of the others. */
-const around = 80;
+/** Space for the tags, blank lines and the last item of a section. */
+const frameChars = 80;
 
 /**
- * The plan as a comment on a pull request, for GitHub and GitLab. The first line is the comment's marker. What matters most
- * comes first; when all would be longer than `maxChars`, it is shortened from the other end, and says so. Every text from
- * outside is made inert. Ends with a line feed. Pure.
+ * The plan as a comment on a pull request, for GitHub and GitLab. The first line is the marker of the comment. The most
+ * important sections come first and get space first; the comment lists what was left out. Texts from outside have no effect.
+ * Ends with a line feed. Pure.
  */
 export function formatPlanMarkdown(view: PlanView, { maxChars, refusals = [] }: PlanMarkdownOptions): string {
   const [head, foot] = [formatHead(view), formatFoot(view)];
-  const room = new Room(maxChars - head.length - foot.length - leftOutChars);
-  const findings = (severity: Severity) => view.diagnostics.filter((each) => each.severity === severity);
-  const irreversible = view.irreversible.map(formatIrreversible);
-  const sections = [
-    formatRemoved(view.removed, room),
-    formatList("#### Cannot be undone", irreversible, { room, what: "that cannot be undone" }),
-    formatList("#### In doubt", view.doubts.map(formatDoubt), { room, what: "in doubt" }),
-    formatFindings("#### Apply will refuse this plan", refusals, room),
-    formatFindings("#### Errors", findings("error"), room),
-    formatFindings("#### Warnings", findings("warning"), room),
-    formatDrift(view.drift, room),
-    formatDrafts(view.groups, room),
-    formatFindings("#### Notes", findings("info"), room),
+  const budget = new MarkdownBudget(maxChars - head.length - foot.length - leftOutChars);
+  const withSeverity = (severity: Severity) => view.diagnostics.filter((each) => each.severity === severity);
+  const parts = [
+    head,
+    formatSection(removedDrafts(view), budget),
+    formatSection(
+      {
+        heading: "#### Cannot be undone",
+        items: view.irreversible.map(formatIrreversible),
+        what: "that cannot be undone",
+      },
+      budget,
+    ),
+    formatSection(
+      { heading: "#### In doubt", items: view.doubts.map(formatDoubt), what: "in doubt" },
+      budget,
+    ),
+    formatSection(diagnostics("Apply will refuse this plan", refusals), budget),
+    formatSection(diagnostics("Errors", withSeverity("error")), budget),
+    formatSection(diagnostics("Warnings", withSeverity("warning")), budget),
+    formatSection(drift(view.drift), budget),
+    formatDrafts(view.groups, budget),
+    formatSection(diagnostics("Notes", withSeverity("info")), budget),
+    formatLeftOut(budget.leftOut, maxChars, "`draftsync plan`, or `draftsync show` with the saved plan"),
+    foot,
   ];
-  const parts = [head, ...sections, formatLeftOut(room.leftOut, maxChars), foot];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
+}
+
+/** A heading with a list. */
+interface Section {
+  readonly heading: string;
+  readonly items: readonly string[];
+  /** Follows the number of items that were left out: `in doubt`. */
+  readonly what: string;
+  /** The share (0 to 1) of the free characters that it may take, so that some are left for the changes. */
+  readonly share?: number;
+  /** Before the first item and after the last one. */
+  readonly open?: string;
+  readonly close?: string;
+  /** A paragraph that is always shown. */
+  readonly after?: string;
+}
+
+/** As many items as fit; the last line counts the others. */
+function formatSection(section: Section, budget: MarkdownBudget): string {
+  const { heading, items, what, share = 1, open = "", close = "", after } = section;
+  if (items.length === 0) return "";
+  return budget.share(share, (own) => {
+    const fits = own.take(heading.length + frameChars);
+    const shown = fits ? own.fit(items) : [];
+    const others = items.length - shown.length;
+    own.leaveOut(others, what);
+    const [more = ""] = moreItems(others);
+    const lines = [
+      ...(shown.length === 0 ? [] : [shown.join("\n").trimEnd()]),
+      ...(more === "" ? [] : [open === "<pre>" ? more.slice(2) : more]),
+    ];
+    const list = fits ? `${heading}\n\n${open}${lines.join("\n")}${close}` : "";
+    return after === undefined ? list : `${list}\n\n${after}`;
+  });
 }
 
 function formatHead(view: PlanView): string {
@@ -73,7 +117,7 @@ function formatHead(view: PlanView): string {
   return lines.join("\n").trimEnd();
 }
 
-/** Comes first: a reviewer approves only what is left. */
+/** Comes first, because it limits what the reviewer approves. */
 function formatNewLedger({ newLedger }: PlanView): readonly string[] {
   if (newLedger === undefined) return [];
   return [`**${newLedger.headline}.** ${newLedger.effect}: ${codeSpan(newLedger.command)}`, ""];
@@ -99,11 +143,15 @@ function costOf(view: PlanView): string {
   return `${calls}, ${time} at ${rate} (up to ${upTo} with retries and slow uploads).`;
 }
 
-function formatRemoved(removed: RemovedView | undefined, room: Room): string {
-  if (removed === undefined) return "";
-  const lines = removed.drafts.map(({ address, files }) => `- ${codeSpan(address)} (${files})`);
-  const list = formatList(`#### ${removed.headline}`, lines, { room, what: "that are no longer declared" });
-  return `${list}\n\n${removed.effect}. To keep them: ${codeSpan(removed.command)}`;
+function removedDrafts({ removed }: PlanView): Section {
+  const what = "that are no longer declared";
+  if (removed === undefined) return { heading: "", items: [], what };
+  return {
+    heading: `#### ${removed.headline}`,
+    items: removed.drafts.map(({ address, files }) => `- ${codeSpan(address)} (${files})`),
+    what,
+    after: `${removed.effect}. To keep them: ${codeSpan(removed.command)}`,
+  };
 }
 
 function formatIrreversible({ symbol, address, does }: PlanView["irreversible"][number]): string {
@@ -111,69 +159,34 @@ function formatIrreversible({ symbol, address, does }: PlanView["irreversible"][
 }
 
 function formatDoubt({ address, ending, command }: PlanView["doubts"][number]): string {
-  const rest = command === undefined ? plainWords(ending) : `look at the service, then ${codeSpan(command)}`;
+  const rest = command === undefined ? plainWords(ending) : `check the service, then ${codeSpan(command)}`;
   return `- \`?\` ${codeSpan(address)}: ${rest}`;
 }
 
-interface ListOptions {
-  readonly room: Room;
-  /** Ends the sentence on those that were left out: `in doubt`. */
-  readonly what: string;
-}
-
-/** A heading and the lines below it, as many as there is room for; the last one tells of the others. */
-function formatList(heading: string, lines: readonly string[], { room, what }: ListOptions): string {
-  if (lines.length === 0) return "";
-  const hasRoom = room.take(heading.length + around);
-  const shown = hasRoom ? room.fit(lines) : [];
-  const others = lines.length - shown.length;
-  room.leaveOut(others, what);
-  return hasRoom ? [heading, "", ...shown, ...moreItems(others)].join("\n") : "";
-}
-
-/** Diagnostics as the terminal shows them. Half of what is free is theirs at most, so that they leave room for the changes. */
-function formatFindings(heading: string, findings: readonly Diagnostic[], room: Room): string {
-  if (findings.length === 0) return "";
-  return room.within(0.5, (part) => {
-    const texts = findings.map((each) => {
-      const text = formatDiagnostics([each], makePalette(false));
-      return `${htmlText(cutText(text, maxDiagnosticLength))}\n`;
-    });
-    const hasRoom = part.take(heading.length + around);
-    const shown = hasRoom ? part.fit(texts) : [];
-    const others = texts.length - shown.length;
-    part.leaveOut(others, `of "${heading.slice(5)}"`);
-    if (!hasRoom) return "";
-    const more = others === 0 ? "" : `\n… and ${formatCount(others)} more`;
-    return `${heading}\n\n<pre>${shown.join("\n").trimEnd()}${more}</pre>`;
+/** Diagnostics as on the terminal. */
+function diagnostics(title: string, list: readonly Diagnostic[]): Section {
+  const items = list.map((each) => {
+    const text = formatDiagnostics([each], makePalette(false));
+    return `${htmlText(cutText(text, maxDiagnosticLength))}\n`;
   });
+  const what = `of "${title}"`;
+  return { heading: `#### ${title}`, items, what, share: 0.5, open: "<pre>", close: "</pre>" };
 }
 
-function formatDrift(drift: readonly DriftView[], room: Room): string {
-  if (drift.length === 0) return "";
-  const resources = plural(drift.length, "resource");
-  const head = `<details><summary><b>Drift</b>: ${resources} changed outside draftsync</summary>`;
-  return room.within(0.4, (part) => {
-    const hasRoom = part.take(head.length + around);
-    const shown = hasRoom ? part.fit(drift.map(formatDriftItem)) : [];
-    const others = drift.length - shown.length;
-    part.leaveOut(others, "of what drifted");
-    if (!hasRoom) return "";
-    return [head, "", ...shown, ...moreItems(others), "", "</details>"].join("\n");
-  });
+function drift(views: readonly DriftView[]): Section {
+  const resources = plural(views.length, "resource");
+  return {
+    heading: `<details><summary><b>Drift</b>: ${resources} changed outside draftsync</summary>`,
+    items: views.map(formatDriftItem),
+    what: "of the drift",
+    share: 0.4,
+    close: "\n\n</details>",
+  };
 }
 
 function formatDriftItem({ symbol, address, note, evidence, values }: DriftView): string {
   const item = `- \`${symbol}\` ${codeSpan(address)} (${plainWords(`${note}; ${evidence}`)})`;
   return `${item}\n${formatValues(values, shortText)}`.trimEnd();
-}
-
-function formatLeftOut(leftOut: readonly string[], maxChars: number): string {
-  if (leftOut.length === 0) return "";
-  return (
-    `**Left out** to stay within ${formatCount(maxChars)} characters: ${leftOut.join(", ")}. ` +
-    "To see all: `draftsync plan`, or `draftsync show` with the saved plan."
-  );
 }
 
 function formatFoot({ planId, serviceOrigin }: PlanView): string {

@@ -54,3 +54,12 @@ export function tailOf(text: string, count: number): string {
   const tail = text.slice(Math.max(0, text.length - count));
   return /^[\udc00-\udfff]/.test(tail) ? tail.slice(1) : tail;
 }
+
+/**
+ * The first line of a comment, by which a bot finds it: `<!-- draftsync:plan workspace=studio-a -->`. It is the same for
+ * every comment of a kind and a workspace. Dashes that would end the HTML comment are percent-encoded.
+ */
+export function commentMarker(kind: "plan" | "drift", workspace: string): string {
+  const name = encodeURIComponent(cutText(sanitizeLine(workspace), 80)).replaceAll("--", "%2D%2D");
+  return `<!-- draftsync:${kind} workspace=${name} -->`;
+}

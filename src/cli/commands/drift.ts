@@ -8,7 +8,7 @@ import type { Recorded, RecordedOperation } from "../../model/recorded.ts";
 import type { DriftReport } from "../../report/drift-report.ts";
 import { makeDriftReport } from "../../report/drift-report.ts";
 import { formatDriftText } from "../../report/drift-text.ts";
-import { markdownChars } from "../../report/plan-markdown-size.ts";
+import { markdownChars } from "../../report/markdown-budget.ts";
 import { plural } from "../../report/quantities.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
 import { collect, examples, withWorkspaceFlags } from "../cli.ts";

@@ -3,7 +3,7 @@ import { Option } from "commander";
 import type { Diagnostic } from "../../model/diagnostic.ts";
 import type { Plan } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
-import { leastMarkdownChars, markdownChars } from "../../report/plan-markdown-size.ts";
+import { markdownChars, minMarkdownChars } from "../../report/markdown-budget.ts";
 import { formatPlanText } from "../../report/plan-text.ts";
 import { viewPlan } from "../../report/plan-view.ts";
 import type { Cli } from "../cli.ts";
@@ -69,8 +69,8 @@ export async function showPlan(
 }
 
 function parseMaxChars(text: string): number {
-  if (/^\d{1,9}$/.test(text) && Number(text) >= leastMarkdownChars) return Number(text);
-  throw new CliError(`--max-chars must be an integer of at least ${leastMarkdownChars}, not "${text}"`, {
+  if (/^\d{1,9}$/.test(text) && Number(text) >= minMarkdownChars) return Number(text);
+  throw new CliError(`--max-chars must be an integer of at least ${minMarkdownChars}, not "${text}"`, {
     code: "invalid-flag",
     hint: "Use --max-chars 65000. A comment has at most 65536 characters on GitHub and 1000000 on GitLab.",
   });

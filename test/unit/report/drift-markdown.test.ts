@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { formatDriftMarkdown } from "../../../src/report/drift-markdown.ts";
 import type { DriftReport } from "../../../src/report/drift-report.ts";
-import { leastMarkdownChars } from "../../../src/report/plan-markdown-size.ts";
+import { minMarkdownChars } from "../../../src/report/markdown-budget.ts";
 import { hostileText } from "../../support/hostile-plans.ts";
 import { render } from "../../support/rendered.ts";
 
@@ -43,7 +43,7 @@ test("whatever drifted, it keeps within its size, begins with its marker, and co
     fc.property(
       hostileText,
       fc.array(hostileText, { minLength: 40, maxLength: 60 }),
-      fc.integer({ min: leastMarkdownChars, max: 12_000 }),
+      fc.integer({ min: minMarkdownChars, max: 12_000 }),
       (workspace, texts, maxChars) => {
         const markdown = formatDriftMarkdown(reportOf(workspace, texts), { now, maxChars });
         expect(markdown.length).toBeLessThanOrEqual(maxChars);
@@ -51,7 +51,7 @@ test("whatever drifted, it keeps within its size, begins with its marker, and co
         const { elements, comments } = render(markdown);
         expect(comments).toHaveLength(1);
         const rows = Math.max(0, elements.filter(({ tag }) => tag === "tr").length - 1);
-        const left = /^\*\*Left out\*\* .*: ([\d,]+) of what drifted/m.exec(markdown)?.[1] ?? "0";
+        const left = /^\*\*Left out\*\* .*: ([\d,]+) of the drift/m.exec(markdown)?.[1] ?? "0";
         expect(rows + Number(left.replace(",", ""))).toBe(texts.length);
       },
     ),
@@ -71,5 +71,5 @@ test("what does not fit is counted", () => {
   expect(markdown.length).toBeLessThanOrEqual(65_000);
   expect(markdown.length).toBeGreaterThan(63_000);
   expect(markdown).toContain("### Drift: 2,000 in `studio-a`");
-  expect(markdown).toMatch(/\*\*Left out\*\* to stay within 65,000 characters: 1,\d+ of what drifted/);
+  expect(markdown).toMatch(/\*\*Left out\*\* to stay within 65,000 characters: 1,\d+ of the drift/);
 });

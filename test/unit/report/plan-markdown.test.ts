@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { commentMarker } from "../../../src/report/comment-marker.ts";
+import { minMarkdownChars } from "../../../src/report/markdown-budget.ts";
 import { formatPlanMarkdown } from "../../../src/report/plan-markdown.ts";
-import { leastMarkdownChars } from "../../../src/report/plan-markdown-size.ts";
 import { viewPlan } from "../../../src/report/plan-view.ts";
+import { commentMarker } from "../../../src/report/sanitize-markdown.ts";
 import { hostileDiagnostic, hostilePlan, hostileText } from "../../support/hostile-plans.ts";
 import {
   desiredWith,
@@ -48,7 +48,7 @@ describe("a plan as Markdown", () => {
   });
 
   test("is never longer than it may be, begins with marker and headline, and says what is left out", () => {
-    const size = fc.integer({ min: leastMarkdownChars, max: 20_000 });
+    const size = fc.integer({ min: minMarkdownChars, max: 20_000 });
     fc.assert(
       fc.property(
         hostilePlan(25),
@@ -90,7 +90,7 @@ describe("a plan as Markdown", () => {
     expect(markdown).toMatch(/\*\*Left out\*\* to stay within 8,000 characters: \d+ of the changes/);
   });
 
-  test.each([leastMarkdownChars, 8_000])("makes use of the %i characters that it may have", (maxChars) => {
+  test.each([minMarkdownChars, 8_000])("makes use of the %i characters that it may have", (maxChars) => {
     const drafts = Array.from({ length: 60 }, (_none, at) =>
       draftWith(at + 1, {
         attachments: Array.from({ length: 25 }, (_file, file) =>
