@@ -18,8 +18,8 @@ async function start(args: readonly string[]): Promise<void> {
     });
     process.stdout.write(`${version}\n`);
   } else if (first === "__complete") {
-    const { answerShell } = await import("./completion/complete.ts");
-    await answerShell(args.slice(1), version);
+    const { completeForShell } = await import("./completion/complete.ts");
+    await completeForShell(args.slice(1), version);
   } else {
     const { run } = await import("./run.ts");
     await run(args, version);

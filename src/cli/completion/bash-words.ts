@@ -1,17 +1,17 @@
-/** A bash command line up to the cursor, as far as completion needs to understand it. Nothing in it is evaluated. */
+/** The words of a bash command line up to the cursor. Nothing in it is evaluated. */
 export interface BashLine {
   /** The words after the program's name, without their quotes; the last one is at the cursor. */
   readonly words: readonly string[];
-  /** Of the last word, what readline leaves as it stands: all before the last break in it, without quotes. */
+  /** The part of the last word that readline keeps: everything before its last word break, without quotes. */
   readonly kept: string;
   /** The quote that the cursor is in. */
   readonly quote: "" | "'" | '"';
 }
 
 /**
- * Takes a bash command line apart. `breaks` are readline's word breaks (COMP_WORDBREAKS): what is inserted replaces only
- * what follows the last of them in a word, and `:` and `=` are among them. `undefined` when a word at the cursor holds a
- * quote that was closed: where readline begins there is not worth guessing.
+ * Parses a bash command line. `breaks` are readline's word breaks (COMP_WORDBREAKS), with `:` and `=`: readline replaces only
+ * the text after the last break of a word. `undefined` if the word at the cursor contains a closed quote, after which readline
+ * starts at another position.
  */
 export function readBashLine(line: string, breaks: string): BashLine | undefined {
   const words: string[] = [];
@@ -47,8 +47,8 @@ function lengthen({ word, kept, closed }: OpenWord, piece: string, breaks: strin
 }
 
 /**
- * What readline is to insert for a word, so that bash reads exactly that word; `undefined` when it cannot be written
- * inside the quote that the cursor is in.
+ * The text that readline inserts for a word, escaped for bash; `undefined` if the word cannot be written in the quote at the
+ * cursor.
  */
 export function writeBashWord(word: string, { kept, quote }: BashLine): string | undefined {
   const text = word.slice(kept.length);

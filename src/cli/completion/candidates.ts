@@ -1,45 +1,45 @@
 import type { Command } from "commander";
 import { fileKinds } from "../../model/resource.ts";
 import { sanitizeLine } from "../../report/sanitize-text.ts";
-import { type Understood, understand } from "./command-words.ts";
+import { type ParsedLine, parseLine } from "./command-words.ts";
 
-/** One way to go on. */
+/** A word to complete with. */
 export interface Candidate {
   /** The whole word. */
   readonly value: string;
-  /** One line, or nothing. */
+  /** A description of one line, or empty. */
   readonly about: string;
 }
 
 /**
- * What may stand at the cursor. `files` and `folders` are for the shell to find; `nospace`: the candidates are
- * beginnings of words, some of them at least.
+ * The candidates at the cursor. The shell finds `files` and `folders` itself; `nospace`: some candidates are only the start of a
+ * word.
  */
 export interface Completion {
   readonly kind: "words" | "nospace" | "files" | "folders";
   readonly candidates: readonly Candidate[];
 }
 
-/** What is looked up when it is needed. */
+/** Candidates that are read when needed. */
 export interface CompletionSources {
-  /** Addresses that fit at a command, with what is known of them. */
-  addresses(understood: Understood): Promise<readonly string[]>;
+  /** Addresses for a command. */
+  addresses(line: ParsedLine): Promise<readonly string[]>;
   codes(): Promise<readonly Candidate[]>;
 }
 
 const nothing: Completion = { kind: "words", candidates: [] };
 
-/** With more, addresses are completed a step at a time, up to the next slash. */
-const maxConcurrent = 100;
+/** More addresses are completed step by step, up to the next slash. */
+const maxAddresses = 100;
 
-/** What can stand at the cursor; `words` are those after the program's name, the last one is at the cursor. */
+/** Lists the candidates; `words` are those after the program's name, the last one is at the cursor. */
 export async function complete(
   program: Command,
   words: readonly string[],
   sources: CompletionSources,
 ): Promise<Completion> {
-  const understood = understand(program, words);
-  const { slot, typed } = understood;
+  const line = parseLine(program, words);
+  const { slot, typed } = line;
   switch (slot.type) {
     case "nothing":
       return nothing;
@@ -49,7 +49,7 @@ export async function complete(
       return fitting(visibleOptions(slot.of), typed);
     case "value": {
       if (slot.choices.length > 0) return fitting(plain(slot.choices), typed, slot.before);
-      return completeValue(program, slot.name, understood, sources);
+      return completeValue(program, slot.name, line, sources);
     }
   }
 }
@@ -57,10 +57,10 @@ export async function complete(
 async function completeValue(
   program: Command,
   name: string,
-  understood: Understood,
+  line: ParsedLine,
   sources: CompletionSources,
 ): Promise<Completion> {
-  const { slot, typed } = understood;
+  const { slot, typed } = line;
   const before = slot.type === "value" ? slot.before : "";
   switch (name) {
     case "file":
@@ -78,7 +78,7 @@ async function completeValue(
     case "address":
     case "from":
     case "to":
-      return stepwise(await sources.addresses(understood), typed, before);
+      return stepwise(await sources.addresses(line), typed, before);
     default:
       return nothing;
   }
@@ -112,7 +112,7 @@ function fitting(candidates: readonly Candidate[], typed: string, before = ""): 
   };
 }
 
-/** A name that could act on the terminal is not offered; it can still be typed. */
+/** A name with control characters is not a candidate; the user can still type it. */
 function isPlain(value: string): boolean {
   return sanitizeLine(value) === value;
 }
@@ -121,20 +121,20 @@ function stepwise(addresses: readonly string[], typed: string, before: string): 
   const fit = [...new Set(addresses)]
     .filter((address) => address.startsWith(typed) && isPlain(address))
     .sort();
-  if (fit.length <= maxConcurrent)
+  if (fit.length <= maxAddresses)
     return { kind: "words", candidates: plain(fit.map((each) => before + each)) };
   const steps = new Set(fit.map((address) => stepOf(address, common(fit))));
   const kind = [...steps].some((step) => step.endsWith("/")) ? "nospace" : "words";
   return { kind, candidates: plain([...steps].map((each) => before + each)) };
 }
 
-/** An address up to the next slash behind what all of them share. */
+/** An address up to the next slash after the common prefix. */
 function stepOf(address: string, shared: string): string {
   const slash = address.indexOf("/", shared.length);
   return slash < 0 ? address : address.slice(0, slash + 1);
 }
 
-/** What the first and the last of sorted texts share, all of them share. */
+/** The common prefix of sorted texts: that of the first and the last. */
 function common(sorted: readonly string[]): string {
   const first = sorted[0] ?? "";
   const last = sorted.at(-1) ?? "";

@@ -1,6 +1,6 @@
 import type { Argument, Command, Option } from "commander";
 
-/** What stands where the cursor is. */
+/** What is expected at the cursor. */
 export type Slot =
   | { readonly type: "command"; readonly of: Command }
   | { readonly type: "option"; readonly of: Command }
@@ -10,30 +10,30 @@ export type Slot =
       readonly name: string;
       readonly choices: readonly string[];
       readonly of: Command;
-      /** What stands before the value in the same word: `--format=`. */
+      /** The part of the word before the value: `--format=`. */
       readonly before: string;
     }
   | { readonly type: "nothing" };
 
-/** A command line up to the cursor, understood. */
-export interface Understood {
+/** A command line up to the cursor. */
+export interface ParsedLine {
   readonly slot: Slot;
-  /** What is there of the word at the cursor, without {@link Slot} `before`. */
+  /** The typed part of the word at the cursor, without {@link Slot} `before`. */
   readonly typed: string;
-  /** Values of options before the cursor, by the name that commander gives them: `config`, `baseUrl`. */
+  /** Values of options before the cursor, by their name in commander: `config`, `baseUrl`. */
   readonly given: ReadonlyMap<string, string>;
   /** The command and its subcommand, such as `state show`. */
   readonly path: readonly string[];
 }
 
-/** Understands the words after the program's name; the last one is that at the cursor, and may be empty. */
-export function understand(program: Command, words: readonly string[]): Understood {
-  const walk = new Walk(program);
-  for (const word of words.slice(0, -1)) walk.pass(word);
-  return walk.at(words.at(-1) ?? "");
+/** Parses the words after the program's name; the last one is at the cursor, and may be empty. */
+export function parseLine(program: Command, words: readonly string[]): ParsedLine {
+  const parser = new LineParser(program);
+  for (const word of words.slice(0, -1)) parser.pass(word);
+  return parser.at(words.at(-1) ?? "");
 }
 
-class Walk {
+class LineParser {
   #command: Command;
   readonly #given = new Map<string, string>();
   readonly #path: string[] = [];
@@ -54,7 +54,7 @@ class Walk {
     else this.#passArgument(word);
   }
 
-  at(word: string): Understood {
+  at(word: string): ParsedLine {
     const rest = { given: this.#given, path: this.#path };
     if (this.#awaiting !== undefined)
       return { ...rest, typed: word, slot: this.#valueOf(this.#awaiting, "") };

@@ -1,7 +1,7 @@
 import { Argument, Command, Option } from "commander";
 import { describe, expect, test } from "vitest";
 import { complete } from "../../../src/cli/completion/candidates.ts";
-import type { Understood } from "../../../src/cli/completion/command-words.ts";
+import type { ParsedLine } from "../../../src/cli/completion/command-words.ts";
 
 const program = new Command("tool");
 program
@@ -27,9 +27,9 @@ function ask(
   line: string,
   addresses: readonly string[] = ["drafts/1", "drafts/1/product", "duplicates/a b"],
 ) {
-  const asked: Understood[] = [];
+  const asked: ParsedLine[] = [];
   const sources = {
-    addresses: async (understood: Understood) => {
+    addresses: async (understood: ParsedLine) => {
       asked.push(understood);
       return addresses;
     },
