@@ -211,7 +211,7 @@ function doubtOf(change: Change): DoubtView[] {
   const product = change.before.kind === "publish" || change.before.kind === "duplicate";
   const flag = product ? "--product-id ID" : "--done";
   const command = `draftsync resolve ${quoteArgument(address)} ${flag} | --not-done`;
-  return [{ address, ending: `look at the service, then: ${command}`, command }];
+  return [{ address, ending: `check the service, then: ${command}`, command }];
 }
 
 /** An address as an argument on a command line: quoted when it holds more than plain characters. */
