@@ -11,7 +11,7 @@
  * const plan = buildPlan({ workspace: "shop", serviceOrigin: baseUrl, desired, recorded, rate, profile, diagnostics });
  * const refusals = checkSafety(plan, recorded, { maxDeletes: { percent: 30, above: 10 }, removedDrafts: "refuse" });
  * const service = openService({ baseUrl, apiKey, rate, concurrency: 8, timeoutMs: 30_000, profile, clock, emit, root });
- * const result = await applyPlan({ plan, ledger, service, storage: service.storage, clock, emit, signal, keeper, ... });
+ * const result = await applyPlan({ plan, ledger, service, storage: service.storage, clock, emit, signal, outcomes, ... });
  * await lease.release();
  * ```
  *
@@ -19,10 +19,10 @@
  */
 export { type ApplyOptions, type ApplyResult, applyPlan } from "./apply/apply-plan.ts";
 export { type LostRecord, OutcomesNotRecordedError } from "./apply/unrecorded.ts";
-export { parseKeptOutcomes, RecoveryError } from "./ledger/kept-outcome.ts";
 export type { LedgerReader } from "./ledger/ledger-reader.ts";
 export { openLedger, openLedgerReader, type StateStore } from "./ledger/open-ledger.ts";
-export { makeKeeper, RecoveryFiles, readRecoveryFile } from "./ledger/recovery-files.ts";
+export { makeTracker, RecoveryLog } from "./ledger/recovery-log.ts";
+export { parseRecoveryRecords, RecoveryError } from "./ledger/recovery-record.ts";
 export { type LoadedManifests, type LoadManifestsOptions, loadManifests } from "./manifest/load-manifests.ts";
 export type { Action, Change } from "./model/change.ts";
 export type { Desired } from "./model/desired.ts";
@@ -43,7 +43,13 @@ export {
 } from "./model/ports.ts";
 export type { RateStore } from "./model/rate.ts";
 export type { Recorded } from "./model/recorded.ts";
-export type { KeptOutcome, OutcomeKeeper, Preference, TakenIn, UnrecordedOutcome } from "./model/recovery.ts";
+export type {
+  ConflictChoice,
+  OutcomeTracker,
+  RecoveryRecord,
+  ReplayResult,
+  UnrecordedOutcome,
+} from "./model/recovery.ts";
 export { buildPlan, type PlanInput } from "./plan/build-plan.ts";
 export { checkSafety, type SafetyLimits } from "./plan/safety.ts";
 export { assertFresh, formatPlanFile, parsePlanFile } from "./plan/saved-plan.ts";

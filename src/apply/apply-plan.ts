@@ -8,7 +8,7 @@ import type { CallFailure } from "../model/outcome.ts";
 import type { Plan } from "../model/plan.ts";
 import type { Clock, DraftService, Ledger, LedgerEffect, ObjectStorage } from "../model/ports.ts";
 import type { RecordedAttachment } from "../model/recorded.ts";
-import type { OutcomeKeeper } from "../model/recovery.ts";
+import type { OutcomeTracker } from "../model/recovery.ts";
 import type { RunLimit } from "../model/run-limits.ts";
 import type { ApplyContext } from "./context.ts";
 import { bindOnce, newRunId } from "./context.ts";
@@ -27,7 +27,7 @@ export interface ApplyOptions {
   readonly plan: Plan;
   readonly ledger: Ledger;
   /** Gets each outcome that the ledger fails to record, at once. */
-  readonly keeper: OutcomeKeeper;
+  readonly outcomes: OutcomeTracker;
   readonly service: DraftService;
   readonly storage: ObjectStorage;
   readonly clock: Clock;

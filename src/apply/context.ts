@@ -1,7 +1,7 @@
 import type { EventSink } from "../model/event.ts";
 import type { CallFailure } from "../model/outcome.ts";
 import type { Clock, DraftService, Ledger, LedgerOwner, ObjectStorage } from "../model/ports.ts";
-import type { OutcomeKeeper } from "../model/recovery.ts";
+import type { OutcomeTracker } from "../model/recovery.ts";
 
 import type { RunBudget } from "./run-budget.ts";
 
@@ -14,7 +14,7 @@ export interface ApplyContext {
   /** Binds the ledger to the service that the run calls, once the service has accepted a call. */
   readonly bind: () => Promise<void>;
   /** Gets each outcome that the ledger fails to record, at once. */
-  readonly keeper: OutcomeKeeper;
+  readonly outcomes: OutcomeTracker;
   readonly service: DraftService;
   readonly storage: ObjectStorage;
   readonly clock: Clock;

@@ -8,7 +8,7 @@ import type { OperationBudget } from "./run-budget.ts";
 import { OutcomesNotRecordedError } from "./unrecorded.ts";
 
 /** What the journal of a call needs of its run. */
-export type JournalContext = Pick<ApplyContext, "ledger" | "bind" | "runId" | "signal" | "keeper">;
+export type JournalContext = Pick<ApplyContext, "ledger" | "bind" | "runId" | "signal" | "outcomes">;
 
 /** How a writing call ended; one that did not end done may have to be settled, and is named. */
 export type OperationEnd<T> =
@@ -40,7 +40,7 @@ export interface OperationRequest<T> {
  * leaves in doubt only the few that were sent or about to be. A call that never got that far leaves no trace.
  *
  * Rejects when the ledger fails: before the call with the ledger's error, and nothing was sent; after it with
- * {@link OutcomesNotRecordedError}, and then the keeper has the outcome.
+ * {@link OutcomesNotRecordedError}, and then the tracker has saved the outcome.
  */
 export async function runOperation<T>(
   context: JournalContext,
@@ -65,22 +65,22 @@ export async function runOperation<T>(
 }
 
 async function finish<T>(
-  { ledger, bind, keeper }: JournalContext,
+  { ledger, bind, outcomes }: JournalContext,
   operation: NewOperation,
   end: { readonly result: CallResult<T>; readonly effects: readonly LedgerEffect[] },
 ): Promise<void> {
   const { effects } = end;
   const result = operationResult(end.result);
   const outcome: UnrecordedOutcome = { operation, result, effects, ...productOf(end.result) };
-  const held = keeper.hold(outcome);
+  const tracked = outcomes.track(outcome);
   try {
     if (result.outcome === "done") await bind();
     await ledger.finish(operation.id, result, effects);
   } catch (error) {
-    const path = held.keep();
+    const path = tracked.save();
     throw new OutcomesNotRecordedError([{ ...outcome, ...(path === undefined ? {} : { path }) }], error);
   }
-  held.release();
+  tracked.release();
 }
 
 function operationResult(result: CallResult<unknown>): OperationResult {

@@ -1,15 +1,14 @@
-import { dirname } from "node:path";
 import { DraftsyncError, messageOf } from "../model/errors.ts";
 import type { Outcome } from "../model/outcome.ts";
 import type { UnrecordedOutcome } from "../model/recovery.ts";
 
-/** An outcome that the ledger did not take, and where it is. */
+/** An outcome that the ledger did not record, and where it was saved. */
 export interface LostRecord extends UnrecordedOutcome {
-  /** Of its recovery file; absent when none could be written, and the outcome was handed to the user. */
+  /** Of the recovery log; absent when it could not be written, and the outcome was printed instead. */
   readonly path?: string;
 }
 
-/** Outcomes that the error names; the recovery files hold all of them. */
+/** Outcomes that the error names; the recovery log has all of them. */
 const maxShown = 5;
 
 const words: Readonly<Record<Outcome, string>> = {
@@ -21,7 +20,7 @@ const words: Readonly<Record<Outcome, string>> = {
 
 /**
  * The ledger failed (`cause`) after calls had been sent. It holds their intents, and `outcomes` what it would have taken
- * to record them; each was given to the keeper before this was thrown.
+ * to record them; each was given to the tracker before this was thrown.
  */
 export class OutcomesNotRecordedError extends DraftsyncError {
   override readonly name = "OutcomesNotRecordedError";
@@ -45,7 +44,7 @@ function hintFor(outcomes: readonly LostRecord[], cause: unknown): string {
   if (outcomes.every(({ path }) => path !== undefined))
     return `${fix}, then run \`draftsync state recover\`: nothing is planned or written before.`;
   return (
-    `${fix}. Some outcomes could not be written to a file: save the JSON lines above to one, then run ` +
+    `${fix}. The recovery log could not be written: save the JSON lines above to a file, then run ` +
     "`draftsync state recover FILE` before anything else."
   );
 }
@@ -82,11 +81,10 @@ function detailsOf(outcomes: readonly LostRecord[]): readonly string[] {
   const shown = [...outcomes.filter(isFinal), ...outcomes.filter((one) => !isFinal(one))].slice(0, maxShown);
   const more = outcomes.length - shown.length;
   const paths = outcomes.flatMap(({ path }) => (path === undefined ? [] : [path]));
-  const folders = new Set(paths.length === 1 ? paths : paths.map((path) => dirname(path)));
   return [
     ...shown.map(nameOf),
     ...(more > 0 ? [`and ${more} more`] : []),
-    ...[...folders].map((place) => `saved in ${place}`),
+    ...[...new Set(paths)].map((path) => `saved in ${path}`),
   ];
 }
 

@@ -81,7 +81,7 @@ Environment:
 
 Exit codes:
   0 done   1 error, nothing changed   2 changes pending (plan --detailed-exitcode, drift)
-  3 some operations failed   4 something is in doubt, or a recovery file is pending
+  3 some operations failed   4 something is in doubt, or a recovery log is pending
   5 refused by a safety limit
   6 the plan is stale, or another process holds the lock
   7 stopped at --max-calls or --until   130 interrupted

@@ -1,7 +1,7 @@
 import type { Clock, Ledger, LedgerOwner, LockStore } from "../model/ports.ts";
 import type { ProcessTable } from "../model/process.ts";
 import type { RateStore, ReservationRequest, ReservationResult } from "../model/rate.ts";
-import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
+import type { ConflictChoice, RecoveryRecord, ReplayResult } from "../model/recovery.ts";
 import { migrations } from "./initial-schema.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
@@ -27,11 +27,10 @@ export interface StateStore extends Ledger, LockStore, RateStore, LedgerReader {
   /** Made once with the ledger, as {@link Ledger.load} tells it with everything else. */
   lineage(): Promise<string>;
   /**
-   * Takes in an outcome that a ledger failed to record, in one transaction, as `finish` would have. Any number of times.
-   * Whose ledger it is, is for the caller to check. When it contradicts what the ledger holds, nothing is changed unless
-   * `preference` says which of the two is believed; both stay in the history then.
+   * Replays a record of the recovery log in one transaction, as `finish` would have recorded it; a second replay changes
+   * nothing. The caller checks whose ledger it is. A record that contradicts the ledger changes nothing without `choice`.
    */
-  takeIn(kept: KeptOutcome, preference?: Preference): Promise<TakenIn>;
+  replay(record: RecoveryRecord, choice?: ConflictChoice): Promise<ReplayResult>;
   /**
    * Notes the status that people are told of; resolves with the one they knew before, `undefined` when there was none. Of
    * several processes at once, one alone is given the former status, so that only one tells of the change. No plan, export

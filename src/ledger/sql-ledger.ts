@@ -17,7 +17,7 @@ import type {
 import { type ProcessTable, systemProcesses } from "../model/process.ts";
 import type { RateStore, ReservationRequest, ReservationResult } from "../model/rate.ts";
 import { belongsTo, type Recorded, type RecordedOwner } from "../model/recorded.ts";
-import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
+import type { ConflictChoice, RecoveryRecord, ReplayResult } from "../model/recovery.ts";
 import { applyEffect } from "./effects.ts";
 import { type OperationFilter, type RunFilter, readInDoubt, readOperations, readRuns } from "./history.ts";
 import { beginOperation, finishOperation, finishRun, startRun, supersede } from "./journal.ts";
@@ -27,9 +27,9 @@ import type { LedgerReader } from "./ledger-reader.ts";
 import { RateReservations } from "./rate-reservations.ts";
 import { exchangeNotice, forgetQuietRuns } from "./reconcile-runs.ts";
 import { parseRow, readRecords } from "./records.ts";
+import { replay } from "./replay.ts";
 import type { LedgerQueries } from "./schema.ts";
 import { type Table, tables } from "./tables.ts";
-import { takeIn } from "./take-in.ts";
 import { exportLedger, importLedger, type LedgerExport } from "./transfer.ts";
 import { WorkspaceLock } from "./workspace-lock.ts";
 import { WriteQueue } from "./write-queue.ts";
@@ -172,16 +172,16 @@ export class SqlLedger implements Ledger, LockStore, RateStore, LedgerReader {
     });
   }
 
-  async takeIn(kept: KeptOutcome, preference?: Preference): Promise<TakenIn> {
-    const context = { location: this.location, at: this.#clock.now(), preference };
-    let taken: TakenIn = { type: "known" };
+  async replay(record: RecoveryRecord, choice?: ConflictChoice): Promise<ReplayResult> {
+    const context = { location: this.location, at: this.#clock.now(), choice };
+    let result: ReplayResult = { type: "known" };
     await this.#queue.add({
       shown: true,
       apply: async (queries) => {
-        taken = await takeIn(queries, kept, context);
+        result = await replay(queries, record, context);
       },
     });
-    return taken;
+    return result;
   }
 
   async acquireLock(request: LockRequest): Promise<Lease> {

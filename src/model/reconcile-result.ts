@@ -11,7 +11,7 @@ import type { RunTotals } from "./event.ts";
  * | stalled | it stopped at its limit before any change: so will the next run |
  * | standby | another replica has just reconciled the workspace, and nothing is left to do |
  * | failing | an operation failed, or the run could not start |
- * | in_doubt | an operation is in doubt or waits in a recovery file: a person must act |
+ * | in_doubt | an operation is in doubt or waits in the recovery log: an operator must act |
  * | refused | a safety limit refused the plan: a person must act |
  * | new_ledger | publishes and duplicates are excluded: a person must confirm the ledger |
  * | locked | another process held the lock for longer than the run waits |

@@ -1,57 +1,60 @@
 import type { LedgerEffect, LedgerOwner, NewOperation, OperationResult } from "./ports.ts";
 
-/** A call that was sent and has ended, and everything that the ledger was to take in of it. */
+/** A call that was sent and has ended, with everything that the ledger has to record of it. */
 export interface UnrecordedOutcome {
   readonly operation: NewOperation;
   readonly result: OperationResult;
   readonly effects: readonly LedgerEffect[];
-  /** The product that it made, when it made one: nothing else will tell it. */
+  /** The product that the call created, if it did: it is recorded nowhere else. */
   readonly productId?: number;
 }
 
-/** An {@link UnrecordedOutcome} as it is kept outside the ledger until the ledger can take it in. */
-export interface KeptOutcome extends UnrecordedOutcome {
-  /** Of the ledger that holds its intent. */
+/** An {@link UnrecordedOutcome} in the recovery log, until it is replayed into the ledger. */
+export interface RecoveryRecord extends UnrecordedOutcome {
+  /** Of the ledger that holds the intent. */
   readonly lineage: string;
   readonly owner: LedgerOwner;
   /** The command that sent the call. */
   readonly command: string;
-  /** The lock that it held. It has failed, so `state recover` need not wait for the end of its lease. */
+  /** The lock that it held. Its run has failed, so `state recover` need not wait for the end of the lease. */
   readonly lockId?: string;
   /** Epoch milliseconds. */
-  readonly keptAt: number;
+  readonly savedAt: number;
 }
 
-/** Keeps outcomes that the ledger fails to record. */
-export interface OutcomeKeeper {
-  /** Holds an outcome while the ledger records it: one that is still held when the process ends is kept, too. */
-  hold(outcome: UnrecordedOutcome): HeldOutcome;
+/** Tracks outcomes while the ledger records them, and saves those that it fails to record. */
+export interface OutcomeTracker {
+  /** An outcome that is still tracked when the process ends is saved, too. */
+  track(outcome: UnrecordedOutcome): TrackedOutcome;
 }
 
-/** An outcome on its way into the ledger. Exactly one of the two is called, once, when the ledger has answered. */
-export interface HeldOutcome {
-  /** The ledger has it. */
+/** An outcome that the ledger is recording. Call exactly one of the two, once, when the ledger is done. */
+export interface TrackedOutcome {
+  /** The ledger recorded it. */
   release(): void;
   /**
-   * The ledger failed. Returns once the outcome is durable, with the path of its file; `undefined` when no file could be
-   * written, and it was handed to the user instead. Synchronous, so that nothing happens in between; never throws.
+   * The ledger failed. Returns the path of the recovery log once the outcome is durable there; `undefined` when the log
+   * could not be written and the outcome was printed instead. Synchronous; never throws.
    */
-  keep(): string | undefined;
+  save(): string | undefined;
 }
 
-/** Which of the two is believed when a kept outcome contradicts the ledger. */
-export type Preference = "ledger" | "outcome";
+/** Which one to keep when a recovery record contradicts the ledger. */
+export const conflictChoices = ["keep-ledger", "use-recovered"] as const;
+
+/** One of {@link conflictChoices}. */
+export type ConflictChoice = (typeof conflictChoices)[number];
 
 /**
- * What became of a kept outcome at the ledger.
+ * The result of replaying a recovery record.
  *
- * | type | says |
+ * | type | meaning |
  * |---|---|
- * | recorded | the ledger holds it, with what follows from it |
- * | known | the ledger held it already, or as much as follows from it; its end is noted where it was not |
- * | noted | its end is noted and nothing follows from it: the ledger was preferred |
- * | conflict | it contradicts the ledger, which was not changed; `ledger` says what the ledger holds |
+ * | recorded | the ledger recorded the outcome and its effects |
+ * | known | the ledger had recorded the effects before; it now has the outcome as well |
+ * | noted | the ledger recorded the outcome without its effects, because of `keep-ledger` |
+ * | conflict | the record contradicts the ledger, which is unchanged; `ledger` is what the ledger holds |
  */
-export type TakenIn =
+export type ReplayResult =
   | { readonly type: "recorded" | "known" | "noted" }
   | { readonly type: "conflict"; readonly ledger: string };

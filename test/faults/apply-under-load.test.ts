@@ -71,7 +71,7 @@ test.each([1, 60, 250])(
   },
 );
 
-test("a disk that is full in the middle of it: what was sent and not recorded is in recovery files", async () => {
+test("a disk that is full in the middle of it: what was sent and not recorded is in the recovery log", async () => {
   const ended = await draftsync(apply, { ...options(), maxFileBytes: 400 });
   expect([3, 4]).toContain(ended.code);
   expect(proxy.seen.length).toBeGreaterThan(0);

@@ -214,7 +214,7 @@ describe("the workflow of examples/github", () => {
     const ends = await run({ event: "schedule", run: 1, sha: "x" });
     expect(failedStep(ends.reconcile)?.stdout).toContain("::error::Set the secret DRAFTSYNC_STATE");
     const waiting = {
-      "repository/.draftsync/recovery/lantern-hill.3f0c1d2e-5a6b-4c7d-8e9f-0a1b2c3d4e5f.json": "{}\n",
+      "repository/.draftsync/lantern-hill.recovery.ndjson": "{}\n",
     };
     await example.folder.write(waiting);
     await run({ event: "schedule", run: 2, sha: "x" });

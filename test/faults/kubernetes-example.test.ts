@@ -66,7 +66,7 @@ function inPod(state: string) {
 }
 
 describe("the pods of examples/kubernetes", () => {
-  test("mount what has to last at the folder of the recovery files, and the other one for what has not", () => {
+  test("mount what has to last at the folder of the recovery log, and the other one for what has not", () => {
     for (const { containers } of [onceSpec, staySpec])
       expect(containers[0].volumeMounts).toEqual([
         { name: "recovery", mountPath: "/workspace/.draftsync" },
@@ -82,7 +82,7 @@ describe("the pods of examples/kubernetes", () => {
     expect(example.sandbox.state().attachments.map(({ fileId }) => fileId)).toEqual([9900011, 9900044]);
     const left = await readdir(`${example.path}/.draftsync`, { recursive: true, withFileTypes: true });
     const files = left.filter((entry) => entry.isFile()).map(({ name }) => name);
-    expect(files).toEqual(["lantern-hill.reserve"]);
+    expect(files).toEqual(["lantern-hill.recovery.ndjson.reserve"]);
     const listed = await draftsync(["state", "list"], inPod(state));
     expect(listed.stdout).toContain("drafts/48213/product_files/9900011");
   });

@@ -56,7 +56,7 @@ describe("a disk that is full", () => {
   test.each([90, 120])("after %i KiB: nothing that was sent is lost, or sent twice", async (maxFileBytes) => {
     await applyFirstFile();
     const ended = await apply({ maxFileBytes });
-    // 1: nothing was changed; 3: what was done is recorded; 4: some of it waits in recovery files.
+    // 1: nothing was changed; 3: what was done is recorded; 4: some of it is in the recovery log.
     expect([1, 3, 4]).toContain(ended.code);
     expect(ended.code === 1).toBe(proxy.seen.length === 0);
     await expectMadeGood(ended);

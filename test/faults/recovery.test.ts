@@ -1,4 +1,4 @@
-import { cp, readdir, rename, stat } from "node:fs/promises";
+import { cp, mkdir, readdir, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { draftsync } from "../support/cli.ts";
@@ -25,11 +25,13 @@ beforeEach(() => {
 const run = (...args: string[]) => draftsync(args, options(env));
 const apply = () => run("apply", "--auto-approve");
 const inFolder = (name: string) => join(folder.path, name);
-const keptIn = ".draftsync/recovery";
 
-async function recoveryFiles(place = keptIn): Promise<string[]> {
-  const names = await readdir(inFolder(place)).catch(() => []);
-  return names.filter((name) => name.endsWith(".json")).map((name) => join(place, name));
+/** The recovery logs that have records. */
+async function recoveryLogs(): Promise<string[]> {
+  const names = await readdir(inFolder(".draftsync")).catch(() => []);
+  return names
+    .filter((name) => /\.recovery\.ndjson(\.replaying)?$/.test(name))
+    .map((name) => join(".draftsync", name));
 }
 
 /** An apply whose ledger fails by `fail` while its call is on its way. */
@@ -55,16 +57,16 @@ async function makeLedger() {
 }
 
 async function expectNothingLeft() {
-  expect(await recoveryFiles()).toEqual([]);
+  expect(await recoveryLogs()).toEqual([]);
   expect(await apply()).toMatchObject({ code: 0 });
   expect(proxy.seen).toEqual([]);
 }
 
 describe("a ledger that is gone in the middle of an apply", () => {
-  test("leaves a recovery file, and every command that plans or writes refuses until it is taken in", async () => {
+  test("leaves a recovery log, and every command that plans or writes refuses until it is replayed", async () => {
     const ended = await applyWhile(() => folder.remove(".draftsync"));
     expect(ended).toMatchObject({ code: 4, stderr: expect.stringContaining("[outcome-not-recorded]") });
-    const [file = "none", ...more] = await recoveryFiles();
+    const [file = "none", ...more] = await recoveryLogs();
     expect(more).toEqual([]);
     expect(ended.stderr).toContain("was removed while it was in use");
     expect(ended.stderr).toContain(`for drafts/1/product_files/1: done\n  saved in ${inFolder(file)}\n`);
@@ -84,7 +86,7 @@ describe("a ledger that is gone in the middle of an apply", () => {
       expect(stderr).toContain(inFolder(file));
       expect(stderr).toContain("draftsync state recover");
     }
-    expect(await readdir(inFolder(".draftsync"))).toEqual(["recovery"]);
+    expect(await readdir(inFolder(".draftsync"))).toEqual(["state.db.recovery.ndjson"]);
     for (const args of [
       ["state", "list"],
       ["lock", "status"],
@@ -93,20 +95,20 @@ describe("a ledger that is gone in the middle of an apply", () => {
       const { code, stderr } = await run(...args);
       // There is no ledger to be exported any more.
       expect(code).toBe(args[1] === "export" ? 1 : 0);
-      expect(stderr).toContain("note: a recovery file has not been replayed: ");
+      expect(stderr).toContain("note: outcomes of an earlier run have not been replayed: ");
     }
     const another = await run("state", "recover");
     expect(another).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("[recovery-of-another-ledger]"),
     });
-    expect(await recoveryFiles()).toEqual([file]);
-    const taken = await run("state", "recover", "--other-ledger");
+    expect(await recoveryLogs()).toEqual([file]);
+    const taken = await run("state", "recover", "--ignore-lineage");
     expect(taken).toMatchObject({ code: 0, stdout: "drafts/1/product_files/1  attach done: recorded\n" });
     await expectNothingLeft();
   });
 
-  test("and its export imported again: what was kept of it is taken in after that", async () => {
+  test("and its export is imported again: its outcomes are replayed after that", async () => {
     await makeLedger();
     const { stdout: exported } = await run("state", "export");
     const ended = await applyWhile(async () => {
@@ -130,22 +132,22 @@ describe("a ledger that is gone in the middle of an apply", () => {
     await expectNothingLeft();
   });
 
-  test("an older copy put in its place does not know the call; it is taken in all the same, once", async () => {
+  test("an older copy in its place lacks the call, which is replayed into it once", async () => {
     await makeLedger();
     await cp(inFolder(".draftsync/state.db"), inFolder("backup.db"));
     const ended = await applyWhile(() => rename(inFolder("backup.db"), inFolder(".draftsync/state.db")));
     expect(ended).toMatchObject({ code: 4, stderr: expect.stringContaining("replaced by another file") });
     await folder.remove(".draftsync/state.db-wal").catch(() => {});
     await folder.remove(".draftsync/state.db-shm").catch(() => {});
-    const [file = "none"] = await recoveryFiles();
-    await cp(inFolder(file), inFolder("kept.json"));
+    const [file = "none"] = await recoveryLogs();
+    await cp(inFolder(file), inFolder("saved.ndjson"));
     const taken = await run("state", "recover", "--json");
     expect(JSON.parse(taken.stdout)).toMatchObject({
       format_version: 1,
-      outcomes: [{ address: "drafts/1/product_files/1", outcome: "done", taken_in: "recorded" }],
+      outcomes: [{ address: "drafts/1/product_files/1", outcome: "done", replay: "recorded" }],
     });
     // As after a kill between the commit and the removal of the file.
-    await cp(inFolder("kept.json"), inFolder(file));
+    await cp(inFolder("saved.ndjson"), inFolder(file));
     expect((await run("plan")).code).toBe(4);
     const again = await run("state", "recover");
     expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining("already recorded") });
@@ -156,7 +158,7 @@ describe("a ledger that is gone in the middle of an apply", () => {
 });
 
 describe("a lock that is lost", () => {
-  test("leaves the outcome in a file at once, while other calls are still on their way, and a kill does not matter", async () => {
+  test("saves the outcome while other calls are in flight, before a kill", async () => {
     await folder.write({ "manifests/b.yaml": "draft: 2\nproduct_files: [{ file_id: 2 }]\n" });
     const first = holdAnswers();
     proxy.choose = ({ path }) => (path.includes("/1/") ? first.held : { type: "answer-held" });
@@ -164,7 +166,7 @@ describe("a lock that is lost", () => {
     await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBe(2);
     await releaseLock();
     first.answer();
-    await expect.poll(recoveryFiles, { timeout: 60_000 }).toHaveLength(1);
+    await expect.poll(recoveryLogs, { timeout: 60_000 }).toHaveLength(1);
     running.kill("SIGKILL");
     await running.ended;
     expect(await run("state", "recover")).toMatchObject({
@@ -178,7 +180,7 @@ describe("a lock that is lost", () => {
     ]);
   });
 
-  test("keeps the product that nothing else would tell", async () => {
+  test("saves the product id, which is recorded nowhere else", async () => {
     await folder.write({ "manifests/a.yaml": publishOne });
     expect((await applyWhile(releaseLock)).code).toBe(4);
     const [product] = sandbox.state().products;
@@ -191,68 +193,52 @@ describe("a lock that is lost", () => {
   });
 
   test.each([
-    { prefer: "outcome", says: "recorded", plan: "No changes." },
-    { prefer: "ledger", says: "dropped, because the ledger was preferred", plan: "1 to publish" },
+    { choice: "use-recovered", says: "recorded", plan: "No changes." },
+    { choice: "keep-ledger", says: "dropped, because the ledger was kept", plan: "1 to publish" },
   ])(
-    "and a person who settled it otherwise meanwhile: neither wins until --prefer $prefer says so",
-    async ({ prefer, says, plan }) => {
+    "and an operator who settled it differently: neither wins until --on-conflict $choice says so",
+    async ({ choice, says, plan }) => {
       await folder.write({ "manifests/a.yaml": publishOne });
       await applyWhile(releaseLock);
-      const [file = "none"] = await recoveryFiles();
+      const [file = "none"] = await recoveryLogs();
       // As on another machine with the same ledger, which has no such file.
-      await rename(inFolder(file), inFolder("elsewhere.json"));
+      await rename(inFolder(file), inFolder("elsewhere.ndjson"));
       expect((await run("resolve", "drafts/1/product", "--not-done")).code).toBe(0);
-      await rename(inFolder("elsewhere.json"), inFolder(file));
+      await rename(inFolder("elsewhere.ndjson"), inFolder(file));
       const before = (await run("state", "list", "--json")).stdout;
       const torn = await run("state", "recover");
       expect(torn.code).toBe(4);
       expect(torn.stdout).toContain("contradicts the ledger: it was settled as not_sent");
-      expect(torn.stderr).toContain("--prefer");
+      expect(torn.stderr).toContain("--on-conflict");
       expect((await run("state", "list", "--json")).stdout).toBe(before);
-      expect(await recoveryFiles()).toEqual([file]);
-      expect(await run("state", "recover", "--prefer", prefer)).toMatchObject({
+      expect(await recoveryLogs()).toEqual([file]);
+      expect(await run("state", "recover", "--on-conflict", choice)).toMatchObject({
         code: 0,
         stdout: expect.stringContaining(says),
       });
-      expect(await recoveryFiles()).toEqual([]);
+      expect(await recoveryLogs()).toEqual([]);
       expect((await run("plan")).stdout).toContain(plan);
     },
   );
 });
 
-describe("where no file can be written", () => {
-  test("the next folder takes it", async () => {
-    const ended = await applyWhile(async () => {
-      await folder.remove(".draftsync");
-      await folder.write({ ".draftsync": "not a folder" });
-    });
-    const [file = "none"] = await recoveryFiles("draftsync-recovery");
-    expect(ended.stderr).toContain(inFolder(file));
-    await folder.remove(".draftsync");
-    expect(await run("plan")).toMatchObject({ code: 4, stderr: expect.stringContaining(inFolder(file)) });
-    expect((await run("state", "recover", "--other-ledger")).code).toBe(0);
-    expect(await recoveryFiles("draftsync-recovery")).toEqual([]);
+test("a log that cannot be written: the outcome is printed, and replayed from there", async () => {
+  const ended = await applyWhile(async () => {
+    await releaseLock();
+    await mkdir(inFolder(".draftsync/state.db.recovery.ndjson"));
   });
-
-  test("it is printed, and taken in from there", async () => {
-    env.TMPDIR = inFolder("draftsync.yaml");
-    await folder.write({ "draftsync-recovery": "not a folder" });
-    const ended = await applyWhile(async () => {
-      await releaseLock();
-      await folder.remove(keptIn);
-      await folder.write({ [keptIn]: "not a folder" });
-    });
-    expect(ended.code).toBe(4);
-    expect(ended.stderr).toContain("draftsync state recover FILE");
-    const lines = ended.stderr.split("\n").filter((line) => line.startsWith('{"format_version"'));
-    expect(lines).toHaveLength(1);
-    const taken = await draftsync(["state", "recover", "-"], { ...options(env), input: lines.join("\n") });
-    expect(taken).toMatchObject({ code: 0, stdout: "drafts/1/product_files/1  attach done: recorded\n" });
-    await expectNothingLeft();
-  });
+  expect(ended.code).toBe(4);
+  expect(ended.stderr).toContain("The recovery log could not be written");
+  expect(ended.stderr).toContain("draftsync state recover FILE");
+  const lines = ended.stderr.split("\n").filter((line) => line.startsWith('{"format_version"'));
+  expect(lines).toHaveLength(1);
+  await folder.remove(".draftsync/state.db.recovery.ndjson");
+  const replayed = await draftsync(["state", "recover", "-"], { ...options(env), input: lines.join("\n") });
+  expect(replayed).toMatchObject({ code: 0, stdout: "drafts/1/product_files/1  attach done: recorded\n" });
+  await expectNothingLeft();
 });
 
-test("an interrupt that ends the process while the ledger hangs leaves a recovery file", async () => {
+test("an interrupt that ends the process while the ledger hangs leaves a recovery log", async () => {
   const holder = await holdApply(1, env);
   const { default: Database } = await import("libsql");
   const database = new Database(inFolder(".draftsync/state.db"));
@@ -267,7 +253,7 @@ test("an interrupt that ends the process while the ledger hangs leaves a recover
   database.exec("rollback");
   database.close();
   proxy.seen.splice(0);
-  expect(await recoveryFiles()).toHaveLength(1);
+  expect(await recoveryLogs()).toHaveLength(1);
   // As another container sees the lock, which cannot judge the process that left it.
   await executeIn(
     inFolder(".draftsync/state.db"),
@@ -279,7 +265,7 @@ test("an interrupt that ends the process while the ledger hangs leaves a recover
 });
 
 test.each(["refuse", "hang"] as const)(
-  "a PostgreSQL server that does not come back in the middle of an apply (%s) leaves a recovery file here",
+  "a PostgreSQL server that does not come back in the middle of an apply (%s) leaves a recovery log here",
   async (fault) => {
     const server = await startPostgresProxy();
     env.DRAFTSYNC_STATE = server.through(freshSchema());
@@ -288,7 +274,7 @@ test.each(["refuse", "hang"] as const)(
     });
     expect(ended).toMatchObject({ code: 4, stderr: expect.stringContaining("[outcome-not-recorded]") });
     expect(ended.stderr).toContain("the database of the ledger does not answer");
-    expect(await recoveryFiles()).toHaveLength(1);
+    expect(await recoveryLogs()).toHaveLength(1);
     server.choose = () => "pass";
     expect((await run("plan")).code).toBe(4);
     expect(await run("state", "recover")).toMatchObject({

@@ -17,7 +17,7 @@ mkdirSync(folder, { recursive: true });
 const rate = { limit: 500, windowMs: 100 };
 const profile = serviceProfileSchema.parse({ settle_delay: "10ms" });
 const ledger = await openLedger({ location: join(folder, "state.db"), clock: systemClock });
-const keeper = { hold: () => ({ release: () => {}, keep: () => undefined }) };
+const tracker = { hold: () => ({ release: () => {}, keep: () => undefined }) };
 const cyclesPerSample = 10;
 let ended = false;
 process.stdin.on("end", () => {
@@ -66,7 +66,7 @@ for (let cycle = 1; !ended; cycle += 1) {
   await applyPlan({
     plan,
     ledger,
-    keeper,
+    tracker,
     service,
     storage: service.storage,
     clock: systemClock,

@@ -18,7 +18,7 @@ import { makeFolder } from "./cli.ts";
 import { complete } from "./complete.ts";
 import type { FaultyProxy } from "./faulty-proxy.ts";
 import { startFaultyProxy } from "./faulty-proxy.ts";
-import { forgetfulKeeper } from "./keeper.ts";
+import { forgetfulTracker } from "./tracker.ts";
 
 const key = "canary-key-77aa";
 /** Short, since a service that has asked for a pause is called slowly for one window. */
@@ -93,7 +93,7 @@ export async function startWorld(settings: WorldSettings = {}): Promise<World> {
         return await applyPlan({
           plan: await plan(),
           ledger,
-          keeper: forgetfulKeeper,
+          outcomes: forgetfulTracker,
           service,
           storage: service.storage,
           clock: systemClock,

@@ -1,7 +1,14 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { Option } from "commander";
-import type { KeptOutcome, Preference, TakenIn } from "../../model/recovery.ts";
+import type { RecoveryLog } from "../../ledger/recovery-log.ts";
+import { parseRecoveryRecords } from "../../ledger/recovery-record.ts";
+import {
+  type ConflictChoice,
+  conflictChoices,
+  type RecoveryRecord,
+  type ReplayResult,
+} from "../../model/recovery.ts";
 import { sanitizeLine } from "../../report/sanitize-text.ts";
 import type { Cli, WriterFlags } from "../cli.ts";
 import { examples, withWriterFlags } from "../cli.ts";
@@ -9,6 +16,7 @@ import type { Config } from "../config.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
 import { readGiven } from "../runtime/read-input-file.ts";
+import { recoveryLogOf } from "../runtime/recovery.ts";
 import { withLock } from "../runtime/with-lock.ts";
 import type { Workspace } from "../runtime/workspace.ts";
 import { inWorkspace } from "../runtime/workspace.ts";
@@ -16,85 +24,71 @@ import { printJson } from "../terminal/print-json.ts";
 
 interface RecoverFlags extends WriterFlags {
   readonly json?: boolean;
-  readonly prefer?: Preference;
-  readonly otherLedger?: boolean;
+  readonly onConflict?: ConflictChoice;
+  readonly ignoreLineage?: boolean;
 }
 
 /** `draftsync state recover` */
 export function defineRecover(state: Command, cli: Cli): void {
   withWriterFlags(state.command("recover"))
-    .summary("replay outcomes saved in the recovery file")
+    .summary("replay outcomes saved in the recovery log")
     .description(
-      "If the ledger fails after a call was sent, the outcome is saved in a recovery file, and nothing is planned or " +
-        "written until it is replayed. The file is removed after the ledger has recorded its outcomes.",
+      "If the ledger fails after a call was sent, the outcome is saved in the recovery log, and nothing is planned or " +
+        "written until it is replayed. The log is removed after the ledger has recorded its outcomes.",
     )
     .argument(
       "[file]",
-      "only this recovery file, or a file with the JSON lines that a command printed; - for standard input",
+      "a file with the JSON lines that a command printed, or - for standard input, in place of the log",
     )
     .addOption(
-      new Option("--prefer <which>", "which one to keep if they contradict each other").choices([
-        "ledger",
-        "outcome",
-      ]),
+      new Option("--on-conflict <which>", "which one to keep if they contradict each other").choices(
+        conflictChoices,
+      ),
     )
-    .option("--other-ledger", "replay outcomes of another ledger, which is permanently lost")
+    .option("--ignore-lineage", "replay outcomes of another ledger, which is permanently lost")
     .option("--json", "as JSON")
-    .addHelpText("after", examples("draftsync state recover", "draftsync state recover saved-lines.json"))
+    .addHelpText("after", examples("draftsync state recover", "draftsync state recover saved-lines.ndjson"))
     .action((file: string | undefined, flags: RecoverFlags) => runRecover(cli, file, flags));
 }
 
-/** A recovery file, or what was given in its place; `path` is what is removed in the end. */
-interface Source {
-  readonly path?: string;
-  readonly outcomes: readonly KeptOutcome[];
-}
-
-interface Taken {
-  readonly kept: KeptOutcome;
-  readonly end: TakenIn;
+interface Replayed {
+  readonly record: RecoveryRecord;
+  readonly result: ReplayResult;
 }
 
 async function runRecover(cli: Cli, file: string | undefined, flags: RecoverFlags): Promise<void> {
   await inWorkspace(cli, flags, async (workspace) => {
-    const sources = await readSources(cli, workspace.config, file);
-    for (const { outcomes } of sources) for (const kept of outcomes) refuseAnother(kept, workspace.config);
+    const log = recoveryLogOf(workspace.config);
+    const found = file === undefined ? log.read() : await readFile(cli, file);
+    for (const record of found) assertOwned(record, workspace.config);
     const lock = {
       workspace,
       command: "state recover",
       recovers: true,
-      takeOver: sources.flatMap(({ outcomes }) => outcomes.flatMap(({ lockId = [] }) => lockId)),
+      takeOver: found.flatMap(({ lockId = [] }) => lockId),
       waitMs: flags.lockTimeout,
     };
-    const taken =
-      sources.length === 0 ? [] : await withLock(cli, lock, () => takeInAll(workspace, sources, flags));
-    await show(cli, taken, flags);
-    if (taken.some(({ end }) => end.type === "conflict")) cli.end(exitCode.inDoubt);
+    const replay = async () => {
+      if (!flags.ignoreLineage) assertLineage(found, await (await workspace.ledger()).lineage());
+      return file === undefined ? replayLog(log, workspace, flags) : replayAll(found, workspace, flags);
+    };
+    const replayed = found.length === 0 ? [] : await withLock(cli, lock, replay);
+    show(cli, replayed, flags);
+    if (replayed.some(({ result }) => result.type === "conflict")) cli.end(exitCode.inDoubt);
   });
 }
 
-async function readSources(cli: Cli, config: Config, file: string | undefined): Promise<readonly Source[]> {
-  const { parseKeptOutcomes } = await import("../../ledger/kept-outcome.ts");
-  const { readRecoveryFile } = await import("../../ledger/recovery-files.ts");
-  const { recoveryFilesOf } = await import("../runtime/recovery.ts");
-  const waiting = recoveryFilesOf(config).list();
-  if (file === undefined) return waiting.map((path) => ({ path, outcomes: readRecoveryFile(path) }));
-  const path = resolve(cli.cwd, file);
-  if (waiting.includes(path)) return [{ path, outcomes: readRecoveryFile(path) }];
-  const text = file === "-" ? await cli.terminal.readAll() : await readLines(path, file);
-  return [{ outcomes: parseKeptOutcomes(text, file === "-" ? "standard input" : file) }];
-}
-
-async function readLines(path: string, file: string): Promise<string> {
-  const bytes = await readGiven(path, {
+async function readFile(cli: Cli, file: string): Promise<readonly RecoveryRecord[]> {
+  if (file === "-") return parseRecoveryRecords(await cli.terminal.readAll(), "standard input");
+  const bytes = await readGiven(resolve(cli.cwd, file), {
     what: file,
     code: "recovery-unreadable",
-    hint: "Name a file with the JSON lines that the failed command printed, or no file to replay all recovery files.",
+    hint: "Name a file with the JSON lines that the failed command printed, or no file to replay the recovery log.",
   });
-  return bytes.toString("utf8");
+  return parseRecoveryRecords(bytes.toString("utf8"), file);
 }
 
-function refuseAnother({ owner, operation }: KeptOutcome, { service, workspace }: Config): void {
+function assertOwned({ owner, operation }: RecoveryRecord, { service, workspace }: Config): void {
   if (owner.origin === service.origin && owner.workspace === workspace) return;
   throw new CliError(
     `the outcome of ${operation.address} belongs to workspace ${owner.workspace} at ${owner.origin}, not to ${workspace} at ${service.origin}; nothing was changed`,
@@ -105,82 +99,90 @@ function refuseAnother({ owner, operation }: KeptOutcome, { service, workspace }
   );
 }
 
-/** Each file is removed after its commit: whoever is stopped in between finds it known the next time. */
-async function takeInAll(
-  workspace: Workspace,
-  sources: readonly Source[],
-  { prefer, otherLedger = false }: RecoverFlags,
-): Promise<readonly Taken[]> {
-  const { removeRecoveryFile } = await import("../../ledger/recovery-files.ts");
-  const ledger = await workspace.ledger();
-  const lineage = await ledger.lineage();
-  if (!otherLedger) for (const { outcomes } of sources) refuseOtherLineage(outcomes, lineage);
-  const { service, workspace: name } = workspace.config;
-  const owner = { origin: service.origin, workspace: name };
-  await ledger.assertOwner(owner);
-  const isAccepted = ({ result }: KeptOutcome) => result.outcome === "done";
-  if (sources.some(({ outcomes }) => outcomes.some(isAccepted))) await ledger.bind(owner);
-  const taken: Taken[] = [];
-  for (const { path, outcomes } of [...sources].sort(byTime)) {
-    const ends: Taken[] = [];
-    for (const kept of outcomes) ends.push({ kept, end: await ledger.takeIn(kept, prefer) });
-    if (path !== undefined && ends.every(({ end }) => end.type !== "conflict")) removeRecoveryFile(path);
-    taken.push(...ends);
-  }
-  return taken;
-}
-
-function byTime(one: Source, other: Source): number {
-  return (one.outcomes[0]?.keptAt ?? 0) - (other.outcomes[0]?.keptAt ?? 0);
-}
-
-function refuseOtherLineage(outcomes: readonly KeptOutcome[], lineage: string): void {
-  const other = outcomes.find((kept) => kept.lineage !== lineage);
+function assertLineage(records: readonly RecoveryRecord[], lineage: string): void {
+  const other = records.find((record) => record.lineage !== lineage);
   if (other === undefined) return;
   throw new CliError(
     `the outcome of ${other.operation.address} belongs to the ledger ${other.lineage}; this one is ${lineage}; nothing was changed`,
     {
       code: "recovery-of-another-ledger",
-      hint: "Restore that ledger first, from a backup or with `draftsync state import`. If it is permanently lost, add --other-ledger.",
+      hint: "Restore that ledger first, from a backup or with `draftsync state import`. If it is permanently lost, add --ignore-lineage.",
     },
   );
 }
 
-async function show(cli: Cli, taken: readonly Taken[], { json }: RecoverFlags): Promise<void> {
+/** Returns to the log what conflicts or was not replayed. A replay that is killed starts again: it changes nothing twice. */
+async function replayLog(
+  log: RecoveryLog,
+  workspace: Workspace,
+  flags: RecoverFlags,
+): Promise<readonly Replayed[]> {
+  const records = log.claim();
+  const replayed: Replayed[] = [];
+  try {
+    await replayAll(records, workspace, flags, replayed);
+  } finally {
+    const settled = new Set(
+      replayed.flatMap(({ record, result }) => (result.type === "conflict" ? [] : record)),
+    );
+    log.settle(records.filter((record) => !settled.has(record)));
+  }
+  return replayed;
+}
+
+async function replayAll(
+  records: readonly RecoveryRecord[],
+  workspace: Workspace,
+  { onConflict }: RecoverFlags,
+  replayed: Replayed[] = [],
+): Promise<readonly Replayed[]> {
+  const ledger = await workspace.ledger();
+  const { service, workspace: name } = workspace.config;
+  const owner = { origin: service.origin, workspace: name };
+  await ledger.assertOwner(owner);
+  if (records.some(({ result }) => result.outcome === "done")) await ledger.bind(owner);
+  for (const record of [...records].sort((one, other) => one.savedAt - other.savedAt)) {
+    replayed.push({ record, result: await ledger.replay(record, onConflict) });
+  }
+  return replayed;
+}
+
+function show(cli: Cli, replayed: readonly Replayed[], { json }: RecoverFlags): void {
   const { terminal } = cli;
   if (json) {
-    const shown = taken.map(({ kept, end }) => ({
-      address: kept.operation.address,
-      operation: kept.operation.id,
-      outcome: kept.result.outcome,
-      ...(kept.productId === undefined ? {} : { product_id: kept.productId }),
-      taken_in: end.type,
-      ...(end.type === "conflict" ? { ledger: end.ledger } : {}),
+    const shown = replayed.map(({ record, result }) => ({
+      address: record.operation.address,
+      operation: record.operation.id,
+      outcome: record.result.outcome,
+      ...(record.productId === undefined ? {} : { product_id: record.productId }),
+      replay: result.type,
+      ...(result.type === "conflict" ? { ledger: result.ledger } : {}),
     }));
-    return printJson(cli, { format_version: 1, outcomes: shown });
+    printJson(cli, { format_version: 1, outcomes: shown });
+    return;
   }
-  for (const each of taken) terminal.out(`${sanitizeLine(describe(each))}\n`);
-  if (taken.length === 0) terminal.err("There are no outcomes to replay.\n");
-  if (taken.some(({ end }) => end.type === "conflict")) {
+  for (const each of replayed) terminal.out(`${sanitizeLine(describe(each))}\n`);
+  if (replayed.length === 0) terminal.err("There are no outcomes to replay.\n");
+  if (replayed.some(({ result }) => result.type === "conflict")) {
     const text =
       "\nOutcomes that contradict the ledger were not recorded. Check the service, then choose which is right: " +
-      "`draftsync state recover --prefer ledger` or `--prefer outcome`.\n";
+      "`draftsync state recover --on-conflict keep-ledger` or `--on-conflict use-recovered`.\n";
     terminal.log({ level: "warning", text, code: "outcome-contradicts-ledger" });
   }
 }
 
-function describe({ kept, end }: Taken): string {
-  const { operation, result, productId } = kept;
+function describe({ record, result }: Replayed): string {
+  const { operation, productId } = record;
   const product = productId === undefined ? "" : `, product ${productId}`;
-  const what = `${operation.address}  ${operation.kind} ${result.outcome}${product}`;
-  switch (end.type) {
+  const what = `${operation.address}  ${operation.kind} ${record.result.outcome}${product}`;
+  switch (result.type) {
     case "recorded":
       return `${what}: recorded`;
     case "known":
       return `${what}: already recorded`;
     case "noted":
-      return `${what}: dropped, because the ledger was preferred`;
+      return `${what}: dropped, because the ledger was kept`;
     case "conflict":
-      return `${what}: contradicts the ledger: ${end.ledger}`;
+      return `${what}: contradicts the ledger: ${result.ledger}`;
   }
 }

@@ -117,11 +117,13 @@ async function runExport(cli: Cli, flags: StateFlags): Promise<void> {
 }
 
 async function runImport(cli: Cli, file: string, flags: WriterFlags): Promise<void> {
-  const { keptOf } = await import("../runtime/recovery.ts");
+  const { recoveryLogOf } = await import("../runtime/recovery.ts");
   const exported = parseExport(await readExport(cli, file), file === "-" ? "standard input" : file);
   await inWorkspace(cli, flags, async (workspace) => {
-    // Outcomes that were kept of the imported ledger are taken in after it; those of another one are in the way.
-    const recovers = keptOf(workspace.config).every(({ lineage }) => lineage === exported.lineage);
+    // Recovery records of the imported ledger are replayed after the import; those of another one prevent it.
+    const recovers = recoveryLogOf(workspace.config)
+      .read()
+      .every(({ lineage }) => lineage === exported.lineage);
     const options = { workspace, command: "state import", recovers, waitMs: flags.lockTimeout };
     await withLock(cli, options, async () => (await workspace.ledger()).import(exported));
     const { attachments, publications, operations } = exported;

@@ -16,7 +16,7 @@ export function workspaceFiles(answers: InitAnswers): Readonly<Record<string, st
   };
 }
 
-/** Files that do not belong in a commit: the ledger of this machine, recovery files, and saved plans, which apply once. */
+/** Files that do not belong in a commit: the ledger of this machine, recovery logs, and saved plans, which apply once. */
 const ignored = [".draftsync/", "plan.json", "plan.md"];
 
 /**

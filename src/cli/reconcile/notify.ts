@@ -10,7 +10,7 @@ import {
 import { makeNotification } from "../../report/reconcile-text.ts";
 import type { Cli } from "../cli.ts";
 import type { Config } from "../config.ts";
-import { recoveryFilesOf } from "../runtime/recovery.ts";
+import { recoveryLogOf } from "../runtime/recovery.ts";
 import { inWorkspaceOf } from "../runtime/workspace.ts";
 import { ofAnother } from "./reconcile.ts";
 import { postToWebhook } from "./webhook.ts";
@@ -31,7 +31,7 @@ export async function notifyOfChange(
   const notice = noticeOf(end);
   if (webhook === undefined || notice === undefined) return;
   // A ledger of another workspace has that one's notice. While outcomes wait to be taken in, none is made where one is missing.
-  const isOwn = end.code !== ofAnother && recoveryFilesOf(config).list().length === 0;
+  const isOwn = end.code !== ofAnother && !recoveryLogOf(config).isPending();
   const former = await exchange(cli, { config, isOwn, notice });
   if (former === undefined ? notice.status === "ok" : formatNotice(former) === formatNotice(notice)) return;
   const notification = makeNotification(end, notice, former);

@@ -4,7 +4,7 @@ import type { Config } from "../config.ts";
 import { warnWhileRecoveryPending } from "./recovery.ts";
 import { inWorkspace } from "./workspace.ts";
 
-/** Opens the ledger for a command that only reads it; notes recovery files that were not replayed. */
+/** Opens the ledger for a command that only reads it; notes a recovery log that was not replayed. */
 export async function readLedger<T>(
   cli: Cli,
   flags: WorkspaceFlags,

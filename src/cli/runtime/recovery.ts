@@ -1,34 +1,29 @@
-import { makeKeeper, RecoveryFiles, readRecoveryFile } from "../../ledger/recovery-files.ts";
+import { makeTracker, RecoveryLog } from "../../ledger/recovery-log.ts";
 import { systemClock } from "../../model/ports.ts";
-import type { KeptOutcome, OutcomeKeeper } from "../../model/recovery.ts";
+import type { OutcomeTracker } from "../../model/recovery.ts";
 import { sanitizeJson } from "../../model/sanitize-json.ts";
 import type { Cli } from "../cli.ts";
 import type { Config } from "../config.ts";
 import { CliError } from "./cli-error.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** The recovery files of a workspace. */
-export function recoveryFilesOf({ root, workspace }: Config): RecoveryFiles {
-  return new RecoveryFiles({ root, workspace });
+/** The recovery log of a workspace. */
+export function recoveryLogOf(config: Config): RecoveryLog {
+  return new RecoveryLog(config);
 }
 
-/** The outcomes that wait to be taken in. Throws a `RecoveryError` for a file that cannot be read. */
-export function keptOf(config: Config): readonly KeptOutcome[] {
-  return recoveryFilesOf(config).list().flatMap(readRecoveryFile);
-}
-
-/** The keeper of a command that sends writing calls; what no file takes goes to standard error, a line each. */
-export async function openKeeper(
+/** The tracker of a command that sends writing calls; an outcome that the recovery log cannot take is printed to stderr, a line each. */
+export async function openTracker(
   { terminal }: Cli,
   { workspace, command }: { readonly workspace: Workspace; readonly command: string },
-): Promise<OutcomeKeeper> {
+): Promise<OutcomeTracker> {
   const { config } = workspace;
   const ledger = await workspace.ledger();
   const lock = await ledger.heldLock();
-  const keeper = makeKeeper({
-    files: recoveryFilesOf(config),
+  const tracker = makeTracker({
+    log: recoveryLogOf(config),
     clock: systemClock,
-    handOver: (line) => {
+    print: (line) => {
       const outcome: unknown = JSON.parse(line);
       const message = "an outcome could not be saved";
       const text = `${sanitizeJson(outcome)}\n`;
@@ -40,36 +35,34 @@ export async function openKeeper(
     ...(lock === undefined ? {} : { lockId: lock.id }),
   });
   // An interrupt ends the process also while a ledger that hangs keeps it waiting.
-  const onExit = () => keeper.keepHeld();
+  const onExit = () => tracker.saveAll();
   process.once("exit", onExit);
   // A process that lives on has others for its later runs.
   workspace.keep({ close: async () => void process.off("exit", onExit) });
-  return keeper;
+  return tracker;
 }
 
 /**
- * Throws {@link CliError} `recovery-pending` while there are recovery files: what the ledger holds is not all that
- * was done. For every command that plans or writes.
+ * Throws {@link CliError} `recovery-pending` while the recovery log has records: the ledger lacks completed calls. For
+ * every command that plans or writes.
  */
 export function refuseWhileRecoveryPending(config: Config): void {
-  const waiting = recoveryFilesOf(config).list();
-  if (waiting.length === 0) return;
-  throw new CliError(`${tell(waiting)}; nothing was changed`, {
+  const log = recoveryLogOf(config);
+  if (!log.isPending()) return;
+  throw new CliError(`${describe(log)}; nothing was changed`, {
     code: "recovery-pending",
-    hint: "Run `draftsync state recover`: it replays the outcomes and removes the files.",
+    hint: "Run `draftsync state recover`: it replays the outcomes and removes the log.",
   });
 }
 
 /** The same as a note, for commands that only read the ledger. */
 export function warnWhileRecoveryPending({ terminal }: Cli, config: Config): void {
-  const waiting = recoveryFilesOf(config).list();
-  if (waiting.length === 0) return;
-  const text = `note: ${tell(waiting)}; run \`draftsync state recover\`\n`;
+  const log = recoveryLogOf(config);
+  if (!log.isPending()) return;
+  const text = `note: ${describe(log)}; run \`draftsync state recover\`\n`;
   terminal.log({ level: "warning", text, code: "recovery-pending" });
 }
 
-function tell(paths: readonly string[]): string {
-  const [first = ""] = paths;
-  if (paths.length === 1) return `a recovery file has not been replayed: ${first}`;
-  return `${paths.length} recovery files have not been replayed: ${first} and ${paths.length - 1} more`;
+function describe({ path }: RecoveryLog): string {
+  return `outcomes of an earlier run have not been replayed: ${path}`;
 }

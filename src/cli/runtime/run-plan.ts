@@ -42,14 +42,14 @@ export async function runPlan(
   { plan, limits, service, emit, command }: RunPlanOptions,
 ): Promise<ApplyResult> {
   const { applyPlan } = await import("../../apply/apply-plan.ts");
-  const { openKeeper } = await import("./recovery.ts");
+  const { openTracker } = await import("./recovery.ts");
   const { config } = workspace;
   const ledger = await workspace.ledger();
-  const keeper = await openKeeper(cli, { workspace, command });
+  const outcomes = await openTracker(cli, { workspace, command });
   return applyPlan({
     plan,
     ledger,
-    keeper,
+    outcomes,
     service,
     storage: service.storage,
     clock: systemClock,

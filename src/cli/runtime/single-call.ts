@@ -8,7 +8,7 @@ import type { Cli, WorkspaceFlags, WriterFlags } from "../cli.ts";
 import { openReporter } from "../terminal/reporter.ts";
 import { CliError } from "./cli-error.ts";
 import { exitCode } from "./exit-code.ts";
-import { openKeeper, warnWhileRecoveryPending } from "./recovery.ts";
+import { openTracker, warnWhileRecoveryPending } from "./recovery.ts";
 import { withLock } from "./with-lock.ts";
 import type { Workspace } from "./workspace.ts";
 import { inWorkspace } from "./workspace.ts";
@@ -75,7 +75,7 @@ export async function inRun<T>(
   work: (operate: Operate) => Promise<T>,
 ): Promise<T> {
   const ledger = await workspace.ledger();
-  const keeper = await openKeeper(cli, { workspace, command });
+  const tracker = await openTracker(cli, { workspace, command });
   const runId = newRunId();
   const { service: settings, workspace: name } = workspace.config;
   const owner = { origin: settings.origin, workspace: name };
@@ -84,7 +84,10 @@ export async function inRun<T>(
   await ledger.startRun({ id: runId, command, planId: "", startedAt: systemClock.now() });
   const outcomes: Outcome[] = [];
   const value = await work(async (request) => {
-    const result = await runOperation({ ledger, bind, keeper, runId, signal: cli.signal }, request);
+    const result = await runOperation(
+      { ledger, bind, outcomes: tracker, runId, signal: cli.signal },
+      request,
+    );
     outcomes.push(result.outcome);
     return result;
   });

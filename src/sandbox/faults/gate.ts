@@ -33,7 +33,7 @@ export function makeFaultGate(sandbox: SandboxContext, rules: FaultRules): Middl
     if (chosen === undefined) return next();
     if (chosen.rule.fault === "delay") return delay({ c, sandbox, chosen, next });
     if (chosen.effect === "before") await next();
-    else await takeIn(c, sandbox);
+    else await replay(c, sandbox);
     if (c.error instanceof BrokenOff) return;
     const answered = chosen.effect === "before" ? c.res : undefined;
     mark(c, chosen, answered?.status ?? null);
@@ -118,7 +118,7 @@ async function applyLate({ chosen, sandbox, next }: Play): Promise<void> {
 }
 
 /** Takes the request in as a server does that will not, or not yet, carry it out. */
-async function takeIn(c: RequestContext, { settings }: SandboxContext): Promise<void> {
+async function replay(c: RequestContext, { settings }: SandboxContext): Promise<void> {
   if (c.get("entry").side === "storage") await drainBody(c.env.incoming);
   else await holdBody(c, settings);
 }

@@ -9,7 +9,7 @@ import { buildPlan } from "../../../src/plan/build-plan.ts";
 import { openService } from "../../../src/service/open-service.ts";
 import { serviceProfileSchema } from "../../../src/service/profile.ts";
 import { complete } from "../../support/complete.ts";
-import { forgetfulKeeper } from "../../support/keeper.ts";
+import { forgetfulTracker } from "../../support/tracker.ts";
 import { key, type Life } from "./crash-world.ts";
 import { withLedger } from "./ledger-place.ts";
 import type { Survivor } from "./survive.ts";
@@ -108,10 +108,10 @@ async function applyOnce(life: Life, ledger: StateStore, stop: AbortSignal): Pro
   const service = openService({ ...options, clock: systemClock, emit, root: life.folder, interrupts });
   try {
     const run = { plan, ledger, service, storage: service.storage, clock: systemClock, emit, signal: stop };
-    const keeper = forgetfulKeeper;
+    const outcomes = forgetfulTracker;
     const { totals } = await applyPlan({
       ...run,
-      keeper,
+      outcomes,
       settleDelayMs: profile.settle_delay,
       concurrency: 1,
       command: "apply",

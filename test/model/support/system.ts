@@ -17,7 +17,7 @@ import type { Sandbox } from "../../../src/sandbox/server.ts";
 import { startSandbox } from "../../../src/sandbox/server.ts";
 import { assembleService } from "../../../src/service/open-service.ts";
 import { serviceProfileSchema } from "../../../src/service/profile.ts";
-import { forgetfulKeeper } from "../../support/keeper.ts";
+import { forgetfulTracker } from "../../support/tracker.ts";
 import { emptyLedger } from "./empty-ledger.ts";
 import { Manifests, reversed } from "./manifests.ts";
 import { Model } from "./model.ts";
@@ -242,7 +242,7 @@ export class System {
       const { totals, stopped } = await applyPlan({
         plan,
         ledger: this.#watched(),
-        keeper: forgetfulKeeper,
+        outcomes: forgetfulTracker,
         service,
         storage: service.storage,
         clock: this.clock,

@@ -71,7 +71,7 @@ product_files: [{ file_id: 30 }]
     expect(error.details).toEqual([
       `POST /api/products for drafts/2/product: done, product ${product?.id}`,
       ...Array(3).fill(expect.stringMatching(/^POST \/api\/drafts\/\d\/product_files for .*: done$/)),
-      "saved in .",
+      "saved in recovery.ndjson",
     ]);
     expect(world.requests().filter((request) => !request.startsWith("GET"))).toHaveLength(4);
     // The intents are in the ledger: nobody will send these calls again unawares.
@@ -99,7 +99,7 @@ product_files: [{ file_id: 30 }]
       code: "outcome-not-recorded",
       details: [
         "POST /api/drafts/1/product_files for drafts/1/product_files/10: refused",
-        "saved in kept.json",
+        "saved in recovery.ndjson",
       ],
       outcomes: [{ result: { outcome: "rejected", status: 422 }, effects: [] }],
     });

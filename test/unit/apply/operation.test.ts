@@ -10,14 +10,14 @@ import { attached, lostAnswer, sampleRun } from "../ledger/ledger-values.ts";
 import { freshFolder } from "../ledger/samples.ts";
 
 let ledger: StateStore;
-/** What the keeper was told, in order. */
+/** What the tracker received, in order. */
 const told: (UnrecordedOutcome | "released" | "kept")[] = [];
-const keeper = {
-  hold: (outcome: UnrecordedOutcome) => {
+const tracker = {
+  track: (outcome: UnrecordedOutcome) => {
     told.push(outcome);
     return {
       release: () => void told.push("released"),
-      keep: () => {
+      save: () => {
         told.push("kept");
         return undefined;
       },
@@ -34,7 +34,13 @@ afterEach(() => ledger.close());
 
 const run = <T>(result: CallResult<T>, sent: (() => Promise<void>) | boolean = true) =>
   runOperation(
-    { ledger, bind: async () => {}, keeper, runId: sampleRun.id, signal: new AbortController().signal },
+    {
+      ledger,
+      bind: async () => {},
+      outcomes: tracker,
+      runId: sampleRun.id,
+      signal: new AbortController().signal,
+    },
     {
       address: "drafts/7/product_files/1",
       kind: "attach",
@@ -48,7 +54,7 @@ const run = <T>(result: CallResult<T>, sent: (() => Promise<void>) | boolean = t
     },
   );
 
-test("a call that was not sent leaves no trace, and the keeper hears nothing of it", async () => {
+test("a call that was not sent leaves no trace, and is not tracked", async () => {
   const result = {
     outcome: "not_sent",
     attempts: 1,

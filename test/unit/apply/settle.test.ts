@@ -7,7 +7,7 @@ import { openLedger, type StateStore } from "../../../src/ledger/open-ledger.ts"
 import type { CallFailure, CallResult } from "../../../src/model/outcome.ts";
 import { systemClock, type WriteOptions } from "../../../src/model/ports.ts";
 import type { Attributes } from "../../../src/model/resource.ts";
-import { forgetfulKeeper } from "../../support/keeper.ts";
+import { forgetfulTracker } from "../../support/tracker.ts";
 import { attached, attachOperation, lostAnswer, sampleRun } from "../ledger/ledger-values.ts";
 import { freshFolder } from "../ledger/samples.ts";
 
@@ -47,7 +47,7 @@ function runWith(ofAttachments: readonly CallFailure[]): SettleContext {
     startedAt: now,
     ledger,
     bind: async () => {},
-    keeper: forgetfulKeeper,
+    outcomes: forgetfulTracker,
     signal,
     clock: { now: () => 1_700_000_000_000, monotonic: () => now },
     emit: (event) => void (event.type === "waiting" && course.push(`wait ${event.ms}`)),

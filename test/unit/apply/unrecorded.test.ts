@@ -16,7 +16,7 @@ const lost = (draft: number, kind: "attach" | "publish") => ({
   },
   result: { outcome: "done", attempts: 1 } as const,
   effects: [],
-  path: `/w/.draftsync/recovery/w.id-${draft}.json`,
+  path: "/w/.draftsync/state.db.recovery.ndjson",
   ...(kind === "publish" ? { productId: 900 + draft } : {}),
 });
 
@@ -33,6 +33,6 @@ test("lists a handful of many outcomes, what cannot be undone first, and where a
   POST /api/drafts/3/product_files for drafts/3/product_files/1: done
   POST /api/drafts/4/product_files for drafts/4/product_files/1: done
   and 17 more
-  saved in /w/.draftsync/recovery`);
+  saved in /w/.draftsync/state.db.recovery.ndjson`);
   expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThanOrEqual(130);
 });

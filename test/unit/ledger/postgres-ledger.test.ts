@@ -1,9 +1,9 @@
 import { describeLedgerJournal } from "./ledger-journal-suite.ts";
 import { describeLedgerLock } from "./ledger-lock-suite.ts";
 import { describeLedgerRounds } from "./ledger-reconcile-suite.ts";
+import { describeLedgerReplay } from "./ledger-replay-suite.ts";
 import { describeLedgerState } from "./ledger-state-suite.ts";
 import { describeLedger } from "./ledger-suite.ts";
-import { describeLedgerTakeIn } from "./ledger-take-in-suite.ts";
 import { describeRateReservations } from "./rate-reservations-suite.ts";
 import { freshSchema, lockPlace, openForTest } from "./samples.ts";
 
@@ -16,7 +16,7 @@ describeLedger("PostgreSQL", makePostgres);
 describeLedgerJournal("PostgreSQL", makePostgres);
 describeLedgerState("PostgreSQL", makePostgres);
 describeLedgerRounds("PostgreSQL", makePostgres);
-describeLedgerTakeIn("PostgreSQL", makePostgres);
+describeLedgerReplay("PostgreSQL", makePostgres);
 
 describeLedgerLock("PostgreSQL", () => lockPlace(freshSchema()));
 describeRateReservations("PostgreSQL", () => lockPlace(freshSchema()));

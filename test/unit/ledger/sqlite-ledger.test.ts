@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import { describeLedgerJournal } from "./ledger-journal-suite.ts";
 import { describeLedgerLock, lockRequest, onMachine, passing } from "./ledger-lock-suite.ts";
 import { describeLedgerRounds } from "./ledger-reconcile-suite.ts";
+import { describeLedgerReplay } from "./ledger-replay-suite.ts";
 import { describeLedgerState } from "./ledger-state-suite.ts";
 import { describeLedger } from "./ledger-suite.ts";
-import { describeLedgerTakeIn } from "./ledger-take-in-suite.ts";
 import { describeRateReservations, request } from "./rate-reservations-suite.ts";
 import { freshFolder, lockPlace, openForTest } from "./samples.ts";
 
@@ -18,7 +18,7 @@ describeLedger("SQLite", makeSqlite);
 describeLedgerJournal("SQLite", makeSqlite);
 describeLedgerState("SQLite", makeSqlite);
 describeLedgerRounds("SQLite", makeSqlite);
-describeLedgerTakeIn("SQLite", makeSqlite);
+describeLedgerReplay("SQLite", makeSqlite);
 
 describeLedgerLock("SQLite", () => lockPlace(join(freshFolder(), "state.db")));
 describeRateReservations("SQLite", () => lockPlace(join(freshFolder(), "state.db")));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { StateStore } from "../../../src/ledger/open-ledger.ts";
 import type { LedgerEffect, NewOperation } from "../../../src/model/ports.ts";
-import type { KeptOutcome } from "../../../src/model/recovery.ts";
+import type { RecoveryRecord } from "../../../src/model/recovery.ts";
 import type { LedgerUnderTest } from "./ledger-suite.ts";
 import { attached, attachment, attachOperation, lostAnswer, sampleRun } from "./ledger-values.ts";
 
@@ -17,12 +17,12 @@ const publishOperation: NewOperation = {
   intent: { draftId: 7, revision: 1 },
 };
 
-function kept(other: Partial<KeptOutcome> = {}): KeptOutcome {
+function record(other: Partial<RecoveryRecord> = {}): RecoveryRecord {
   return {
     lineage: "any",
     owner: { origin: "https://api.example.com", workspace: "w" },
     command: "apply",
-    keptAt: 1_700_000_000_999,
+    savedAt: 1_700_000_000_999,
     operation: attachOperation("op"),
     result: done,
     effects: [attached(1)],
@@ -46,17 +46,17 @@ async function begin(ledger: StateStore, operation = attachOperation("op")): Pro
 const settle = (ledger: StateStore, outcome: "done" | "not_sent") =>
   ledger.record([{ type: "settled", operationId: "op", outcome }]);
 
-/** How every ledger takes in what it failed to record before. */
-export function describeLedgerTakeIn(name: string, make: () => Promise<LedgerUnderTest>): void {
-  describe(`${name}: outcomes that were kept`, () => {
+/** How every ledger replays what it failed to record before. */
+export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnderTest>): void {
+  describe(`${name}: recovery records`, () => {
     test("end the operation as it would have ended, and only once", async () => {
       const { ledger } = await make();
       await begin(ledger);
       await ledger.begin({ ...attachOperation("earlier"), kind: "update" });
-      expect(await ledger.takeIn(kept())).toEqual({ type: "recorded" });
+      expect(await ledger.replay(record())).toEqual({ type: "recorded" });
       expect(await ledger.load()).toMatchObject({ inDoubt: [], attachments: [attachment(1)] });
       await ledger.record([attached(1, { attributes: { file_format: "obj" } })]);
-      expect(await ledger.takeIn(kept())).toEqual({ type: "known" });
+      expect(await ledger.replay(record())).toEqual({ type: "known" });
       expect((await ledger.load()).attachments).toMatchObject([{ attributes: { file_format: "obj" } }]);
       const ends = (await ledger.operations()).map(({ id, outcome, settled }) => [id, outcome, settled?.as]);
       expect(ends.sort()).toEqual([
@@ -65,30 +65,30 @@ export function describeLedgerTakeIn(name: string, make: () => Promise<LedgerUnd
       ]);
     });
 
-    test("are taken in by a ledger that is older than the call, its run included", async () => {
+    test("are replayed into a ledger that is older than the call, its run included", async () => {
       const { ledger } = await make();
       const effects: LedgerEffect[] = [
         { type: "rerecorded", attachment: attachment(1) },
         { type: "settled", operationId: "never-heard-of", outcome: "done" },
       ];
-      const update = kept({ operation: { ...attachOperation("op"), kind: "update" }, effects });
-      expect(await ledger.takeIn(update)).toEqual({ type: "recorded" });
+      const update = record({ operation: { ...attachOperation("op"), kind: "update" }, effects });
+      expect(await ledger.replay(update)).toEqual({ type: "recorded" });
       expect(
-        await ledger.takeIn(kept({ operation: attachOperation("next", 2), effects: [attached(2)] })),
+        await ledger.replay(record({ operation: attachOperation("next", 2), effects: [attached(2)] })),
       ).toEqual({
         type: "recorded",
       });
       expect((await ledger.load()).attachments).toEqual([attachment(1), attachment(2)]);
       expect(await ledger.runs()).toMatchObject([{ id: sampleRun.id, command: "apply" }]);
-      expect(await ledger.takeIn(update)).toEqual({ type: "known" });
+      expect(await ledger.replay(update)).toEqual({ type: "known" });
     });
 
     test("an unknown one stays in doubt; a refusal ends it", async () => {
       const { ledger } = await make();
       await begin(ledger);
       await ledger.begin(attachOperation("other", 2));
-      await ledger.takeIn(kept({ result: unknown, effects: [] }));
-      await ledger.takeIn(kept({ operation: attachOperation("other", 2), result: refused, effects: [] }));
+      await ledger.replay(record({ result: unknown, effects: [] }));
+      await ledger.replay(record({ operation: attachOperation("other", 2), result: refused, effects: [] }));
       expect((await ledger.load()).inDoubt).toMatchObject([{ id: "op", detail: lostAnswer.message }]);
     });
 
@@ -97,7 +97,7 @@ export function describeLedgerTakeIn(name: string, make: () => Promise<LedgerUnd
       await begin(ledger);
       await settle(ledger, "done");
       await ledger.record([attached(1, { attributes: { file_format: "obj" } })]);
-      expect(await ledger.takeIn(kept())).toEqual({ type: "known" });
+      expect(await ledger.replay(record())).toEqual({ type: "known" });
       expect((await ledger.load()).attachments).toMatchObject([{ attributes: { file_format: "obj" } }]);
       expect(await ledger.operations()).toMatchObject([{ outcome: "done", settled: { as: "done" } }]);
     });
@@ -111,15 +111,15 @@ export function describeLedgerTakeIn(name: string, make: () => Promise<LedgerUnd
         const { ledger } = await make();
         await begin(ledger);
         await settle(ledger, settled);
-        const outcome = kept({ result, effects: result.outcome === "done" ? [attached(1)] : [] });
+        const outcome = record({ result, effects: result.outcome === "done" ? [attached(1)] : [] });
         const before = await ledger.operations();
-        expect(await ledger.takeIn(outcome)).toEqual({
+        expect(await ledger.replay(outcome)).toEqual({
           type: "conflict",
           ledger: expect.stringContaining(`settled as ${settled}`),
         });
         expect(await ledger.operations()).toEqual(before);
         expect((await ledger.load()).attachments).toEqual([]);
-        expect(await ledger.takeIn(outcome, "outcome")).toEqual({ type: "recorded" });
+        expect(await ledger.replay(outcome, "use-recovered")).toEqual({ type: "recorded" });
         expect((await ledger.load()).attachments).toEqual(left);
         expect(await ledger.operations()).toMatchObject([{ outcome: result.outcome }]);
         expect((await ledger.operations())[0]?.settled).toBeUndefined();
@@ -130,27 +130,27 @@ export function describeLedgerTakeIn(name: string, make: () => Promise<LedgerUnd
       const { ledger } = await make();
       await begin(ledger);
       await settle(ledger, "not_sent");
-      expect(await ledger.takeIn(kept(), "ledger")).toEqual({ type: "noted" });
+      expect(await ledger.replay(record(), "keep-ledger")).toEqual({ type: "noted" });
       expect(await ledger.load()).toMatchObject({ attachments: [], inDoubt: [] });
       expect(await ledger.operations()).toMatchObject([{ outcome: "done", settled: { as: "not_sent" } }]);
-      expect(await ledger.takeIn(kept())).toEqual({ type: "known" });
+      expect(await ledger.replay(record())).toEqual({ type: "known" });
     });
 
     test("another product of the same publication is a conflict; the same one is not", async () => {
       const { ledger } = await make();
       await begin(ledger, publishOperation);
       await ledger.record([publication(5), { type: "settled", operationId: "op", outcome: "done" }]);
-      const outcome = kept({ operation: publishOperation, effects: [publication(6)], productId: 6 });
-      expect(await ledger.takeIn(outcome)).toEqual({
+      const outcome = record({ operation: publishOperation, effects: [publication(6)], productId: 6 });
+      expect(await ledger.replay(outcome)).toEqual({
         type: "conflict",
         ledger: expect.stringContaining("product 5"),
       });
       expect((await ledger.load()).publications).toMatchObject([{ productId: 5 }]);
       const same = { ...outcome, effects: [publication(5)] };
-      expect(await ledger.takeIn({ ...same, operation: { ...publishOperation, id: "restored" } })).toEqual({
+      expect(await ledger.replay({ ...same, operation: { ...publishOperation, id: "restored" } })).toEqual({
         type: "recorded",
       });
-      expect(await ledger.takeIn(outcome, "outcome")).toEqual({ type: "recorded" });
+      expect(await ledger.replay(outcome, "use-recovered")).toEqual({ type: "recorded" });
       expect((await ledger.load()).publications).toMatchObject([{ productId: 6 }]);
     });
 
@@ -158,17 +158,17 @@ export function describeLedgerTakeIn(name: string, make: () => Promise<LedgerUnd
       const { ledger } = await make();
       await begin(ledger);
       await ledger.finish("op", refused, []);
-      for (const preference of [undefined, "outcome"] as const) {
-        expect(await ledger.takeIn(kept(), preference)).toMatchObject({ type: "conflict" });
+      for (const choice of [undefined, "use-recovered"] as const) {
+        expect(await ledger.replay(record(), choice)).toMatchObject({ type: "conflict" });
       }
-      expect(await ledger.takeIn(kept(), "ledger")).toEqual({ type: "known" });
+      expect(await ledger.replay(record(), "keep-ledger")).toEqual({ type: "known" });
     });
 
     test("what the ledger cannot hold is refused whole", async () => {
       const { ledger } = await make();
       await begin(ledger);
-      const wrong = kept({ effects: [attached(1), { type: "protection", draftId: 1.5, protect: true }] });
-      await expect(ledger.takeIn(wrong)).rejects.toMatchObject({ code: "ledger-invalid-value" });
+      const wrong = record({ effects: [attached(1), { type: "protection", draftId: 1.5, protect: true }] });
+      await expect(ledger.replay(wrong)).rejects.toMatchObject({ code: "ledger-invalid-value" });
       expect(await ledger.load()).toMatchObject({ attachments: [], inDoubt: [{ id: "op" }] });
     });
   });

@@ -3,7 +3,7 @@ import { DraftsyncError, messageOf } from "../model/errors.ts";
 import { lazily } from "../model/lazily.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import { operationKinds } from "../model/recorded.ts";
-import type { KeptOutcome } from "../model/recovery.ts";
+import type { RecoveryRecord } from "../model/recovery.ts";
 import { fileKinds } from "../model/resource.ts";
 import {
   attachmentSchema,
@@ -14,49 +14,48 @@ import {
   provenanceSchema,
 } from "./record-schemas.ts";
 
-/** Of a kept outcome's JSON; rises when a reader of it would have to change. */
-export const keptOutcomeVersion = 1;
+/** Of a record's JSON; rises when a reader of it would have to change. */
+export const recoveryRecordVersion = 1;
 
-/** A recovery file that cannot be used. Codes: `recovery-unreadable`, `recovery-invalid`. */
+/** A recovery log that cannot be used. Codes: `recovery-unreadable`, `recovery-invalid`. */
 export class RecoveryError extends DraftsyncError {
   override readonly name = "RecoveryError";
 }
 
-/** One line of JSON with a line feed: the content of a recovery file. */
-export function formatKeptOutcome(kept: KeptOutcome): string {
-  return `${JSON.stringify({ format_version: keptOutcomeVersion, ...kept })}\n`;
+/** One line of JSON with a line feed. */
+export function formatRecoveryRecord(record: RecoveryRecord): string {
+  return `${JSON.stringify({ format_version: recoveryRecordVersion, ...record })}\n`;
 }
 
 /**
- * Reads kept outcomes, one a line (empty lines are passed over). Throws {@link RecoveryError} `recovery-invalid` for
- * anything else; `name` is what the text is called in messages.
+ * Parses records, one a line (skips empty lines). Throws {@link RecoveryError} `recovery-invalid` for
+ * anything else; `name` is how messages call the text.
  */
-export function parseKeptOutcomes(text: string, name: string): KeptOutcome[] {
+export function parseRecoveryRecords(text: string, name: string): RecoveryRecord[] {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   if (lines.length === 0) throw invalid(`${name} is empty.`);
   return lines.map((line) => parseLine(line, name));
 }
 
-function parseLine(line: string, name: string): KeptOutcome {
+function parseLine(line: string, name: string): RecoveryRecord {
   const json = readJson(line, name);
   const version = versionSchema().safeParse(json).data?.format_version;
-  if (version === undefined) throw invalid(`${name} is not a recovery file.`);
-  if (version !== keptOutcomeVersion) {
+  if (version === undefined) throw invalid(`${name} is not a recovery log.`);
+  if (version !== recoveryRecordVersion) {
     throw invalid(
-      `${name} has format version ${version}; this draftsync reads version ${keptOutcomeVersion}.`,
-      "Take it in with the version of draftsync that wrote it, or with a newer one.",
+      `${name} has format version ${version}; this draftsync reads version ${recoveryRecordVersion}.`,
+      "Replay it with the version of draftsync that wrote it, or with a newer one.",
     );
   }
-  const parsed = keptSchema().safeParse(json);
+  const parsed = recordSchema().safeParse(json);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw invalid(`${name} is damaged at ${issue?.path.join(".")}: ${issue?.message}.`);
   }
-  const { format_version: _version, ...kept } = parsed.data;
-  return kept;
+  const { format_version: _version, ...record } = parsed.data;
+  return record;
 }
 
-// The larger ones are made when a recovery file is read, which is next to never.
 const text = z.string();
 const integer = z.int();
 const target = lazily(() => z.strictObject({ draftId: integer, kind: z.enum(fileKinds), fileId: integer }));
@@ -136,15 +135,15 @@ const effectSchema = lazily(
 
 const versionSchema = lazily(() => z.looseObject({ format_version: integer }));
 
-const keptSchema = lazily(
-  (): z.ZodType<KeptOutcome & { readonly format_version: number }> =>
+const recordSchema = lazily(
+  (): z.ZodType<RecoveryRecord & { readonly format_version: number }> =>
     z.strictObject({
-      format_version: z.literal(keptOutcomeVersion),
+      format_version: z.literal(recoveryRecordVersion),
       lineage: text.min(1),
       owner: z.strictObject({ origin: text, workspace: text }),
       command: text,
       lockId: text.exactOptional(),
-      keptAt: integer,
+      savedAt: integer,
       operation: z.strictObject({
         id: text.min(1),
         runId: text.min(1),
@@ -175,7 +174,7 @@ function readJson(json: string, name: string): unknown {
 
 function invalid(
   message: string,
-  hint = "Keep a copy of it: it says what became of a call. If it cannot be mended, move it away and settle with `draftsync resolve` what plan shows in doubt.",
+  hint = "Keep a copy: it has the outcomes of calls. If you cannot fix it, move it away and settle with `draftsync resolve` what plan shows in doubt.",
 ): RecoveryError {
   return new RecoveryError(message, { code: "recovery-invalid", hint });
 }

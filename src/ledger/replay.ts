@@ -1,77 +1,77 @@
 import type { StoredOperation } from "../model/history.ts";
 import type { LedgerEffect } from "../model/ports.ts";
-import type { KeptOutcome, Preference, TakenIn } from "../model/recovery.ts";
+import type { ConflictChoice, RecoveryRecord, ReplayResult } from "../model/recovery.ts";
 import { isoTime } from "../model/time.ts";
 import { applyEffect } from "./effects.ts";
 import { readOperations, readRuns } from "./history.ts";
 import { beginOperation, finishOperation, startRun, supersede } from "./journal.ts";
 import type { LedgerQueries } from "./schema.ts";
 
-/** Where and when (epoch milliseconds) a kept outcome is taken in, and what wins over a contradiction. */
-interface TakeInContext {
+/** Where and when (epoch milliseconds) a record is replayed, and which one to keep in a conflict. */
+interface ReplayContext {
   readonly location: string;
   readonly at: number;
-  readonly preference: Preference | undefined;
+  readonly choice: ConflictChoice | undefined;
 }
 
 /**
- * Takes a kept outcome in, inside a transaction. Any number of times: what the ledger holds already is not done again.
+ * Replays a recovery record inside a transaction. A second replay changes nothing.
  *
- * | the operation in the ledger | then |
+ * | the operation in the ledger | result |
  * |---|---|
- * | is not there (the ledger is older than the call) | is begun and ended, with what follows |
- * | has no end | is ended, with what follows |
- * | was settled meanwhile, in agreement | its end is noted; what followed was recorded then, and may have been changed since |
- * | was settled or has ended otherwise, or another product is recorded | conflict, and nothing is changed without a preference |
- * | has this end | nothing |
+ * | missing (the ledger is older than the call) | intent, outcome and effects are recorded |
+ * | without an outcome | outcome and effects are recorded |
+ * | settled since, consistently | the outcome is recorded; the settlement recorded the effects |
+ * | settled or ended differently, or another product is recorded | conflict: unchanged without a choice |
+ * | with this outcome | nothing |
  *
- * With the preference `ledger` the end is noted and nothing follows from it; with `outcome` the settlement is taken
- * back, or the other product's record is replaced.
+ * `keep-ledger` records the outcome without its effects; `use-recovered` reverts the settlement, or replaces the record of
+ * the other product.
  */
-export async function takeIn(
+export async function replay(
   queries: LedgerQueries,
-  kept: KeptOutcome,
-  context: TakeInContext,
-): Promise<TakenIn> {
-  const { operation, result } = kept;
-  const { location, at, preference } = context;
+  record: RecoveryRecord,
+  context: ReplayContext,
+): Promise<ReplayResult> {
+  const { operation, result } = record;
+  const { location, at, choice } = context;
   const [found] = await readOperations(queries, location, { id: operation.id });
-  const products = await compareProducts(queries, kept.effects);
-  const course = decide({ found, kept, products, preference });
+  const products = await compareProducts(queries, record.effects);
+  const course = decide({ found, record, products, choice });
   if (course.type === "conflict" || course.type === "known") return course;
 
-  if (found === undefined) await beginAgain(queries, kept, context);
+  if (found === undefined) await beginAgain(queries, record, context);
   await finishOperation(queries, operation.id, { ...result, at });
   if (course.type === "note") return { type: course.overruled ? "noted" : "known" };
-  if (course.overrules) await giveWay(queries, kept);
-  for (const effect of kept.effects) {
+  if (course.overrules) await revertLedger(queries, record);
+  for (const effect of record.effects) {
     if (course.overrules || !products.known.has(effect))
       await apply(queries, effect, { ...context, by: operation.id });
   }
   if (result.outcome === "done")
-    await supersede(queries, { operationId: operation.id, effects: kept.effects, at });
+    await supersede(queries, { operationId: operation.id, effects: record.effects, at });
   return { type: "recorded" };
 }
 
 async function beginAgain(
   queries: LedgerQueries,
-  { operation, command, keptAt }: KeptOutcome,
-  { location, at }: TakeInContext,
+  { operation, command, savedAt }: RecoveryRecord,
+  { location, at }: ReplayContext,
 ): Promise<void> {
   const [run] = await readRuns(queries, location, { id: operation.runId });
   if (run === undefined)
-    await startRun(queries, { id: operation.runId, command, planId: "", startedAt: keptAt });
+    await startRun(queries, { id: operation.runId, command, planId: "", startedAt: savedAt });
   await beginOperation(queries, operation, at);
 }
 
 async function apply(
   queries: LedgerQueries,
   effect: LedgerEffect,
-  context: TakeInContext & { readonly by: string },
+  context: ReplayContext & { readonly by: string },
 ): Promise<void> {
   switch (effect.type) {
     case "rerecorded":
-      // A ledger that is older than the call may not have the record; the answer proves it all the same.
+      // A ledger that is older than the call may not have the record; the response proves it anyway.
       return applyEffect(queries, { type: "attached", attachment: effect.attachment }, context);
     case "settled": {
       const [other] = await readOperations(queries, context.location, { id: effect.operationId });
@@ -82,34 +82,34 @@ async function apply(
   }
 }
 
-/** What is to be done with a kept outcome. */
+/** How to replay a record. */
 type Course =
   | { readonly type: "known" }
   | { readonly type: "conflict"; readonly ledger: string }
-  /** The operation's end alone; `overruled` when more would follow from it. */
+  /** The outcome alone; `overruled` when its effects are left out. */
   | { readonly type: "note"; readonly overruled: boolean }
-  /** The end and its effects; `overrules` when the ledger has to give way. */
+  /** The outcome and its effects; `overrules` when the ledger is reverted first. */
   | { readonly type: "record"; readonly overrules: boolean };
 
 function decide(circumstances: {
   readonly found: StoredOperation | undefined;
-  readonly kept: KeptOutcome;
+  readonly record: RecoveryRecord;
   readonly products: ComparedProducts;
-  readonly preference: Preference | undefined;
+  readonly choice: ConflictChoice | undefined;
 }): Course {
-  const { found, kept, products, preference } = circumstances;
+  const { found, record, products, choice } = circumstances;
   if (found?.outcome !== undefined) {
-    if (found.outcome === kept.result.outcome || preference === "ledger") return { type: "known" };
+    if (found.outcome === record.result.outcome || choice === "keep-ledger") return { type: "known" };
     return { type: "conflict", ledger: `it ended as ${found.outcome}` };
   }
-  const contradiction = settledOtherwise(found, kept) ?? products.contradiction;
+  const contradiction = findContradiction(found, record) ?? products.contradiction;
   if (contradiction === undefined) {
     return found?.settled === undefined
       ? { type: "record", overrules: false }
       : { type: "note", overruled: false };
   }
-  if (preference === undefined) return { type: "conflict", ledger: contradiction };
-  return preference === "ledger" ? { type: "note", overruled: true } : { type: "record", overrules: true };
+  if (choice === undefined) return { type: "conflict", ledger: contradiction };
+  return choice === "keep-ledger" ? { type: "note", overruled: true } : { type: "record", overrules: true };
 }
 
 function isInDoubt(operation: StoredOperation | undefined): boolean {
@@ -117,8 +117,11 @@ function isInDoubt(operation: StoredOperation | undefined): boolean {
   return operation.outcome === undefined || operation.outcome === "unknown";
 }
 
-/** What was done over by a later call agrees with every end, and so does an end that is unknown with every settlement. */
-function settledOtherwise(found: StoredOperation | undefined, { result }: KeptOutcome): string | undefined {
+/** A superseded operation agrees with every outcome, and an unknown outcome with every settlement. */
+function findContradiction(
+  found: StoredOperation | undefined,
+  { result }: RecoveryRecord,
+): string | undefined {
   const settled = found?.settled;
   if (settled === undefined || settled.as === "superseded" || result.outcome === "unknown") return undefined;
   if ((settled.as === "done") === (result.outcome === "done")) return undefined;
@@ -165,8 +168,8 @@ async function recordedProduct(queries: LedgerQueries, effect: ProductEffect): P
   return row?.product_id;
 }
 
-/** Takes back what contradicts the outcome: the settlement, and the records of other products. */
-async function giveWay(queries: LedgerQueries, { operation, effects }: KeptOutcome): Promise<void> {
+/** Reverts what contradicts the outcome: the settlement, and the records of other products. */
+async function revertLedger(queries: LedgerQueries, { operation, effects }: RecoveryRecord): Promise<void> {
   await queries
     .updateTable("operations")
     .set({ settled_at: null, settled_as: null, settled_by: null })

@@ -1,0 +1,191 @@
+import { randomBytes } from "node:crypto";
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { messageOf, systemCodeOf } from "../model/errors.ts";
+import type { Clock } from "../model/ports.ts";
+import type { OutcomeTracker, RecoveryRecord, TrackedOutcome, UnrecordedOutcome } from "../model/recovery.ts";
+import { isPostgresLocation } from "./postgres/postgres-location.ts";
+import { formatRecoveryRecord, parseRecoveryRecords, RecoveryError } from "./recovery-record.ts";
+
+/** Disk space that the log releases before it is written: most ledgers that fail do so because the disk is full. */
+const reserveBytes = 64 * 1024;
+
+/**
+ * The recovery log of a ledger: one line of JSON for each outcome that the ledger failed to record. It is a file next to a
+ * SQLite ledger (`state.db.recovery.ndjson`), and in `.draftsync` of the workspace for one in PostgreSQL.
+ *
+ * ```
+ *  append ──► LOG ── claim: rename ──► LOG.replaying ── settle ──► removed
+ *              ▲                                         │
+ *              └── records that conflict with the ledger ┘
+ * ```
+ *
+ * Any process may append at any time. Only the holder of the workspace lock claims and settles.
+ */
+export class RecoveryLog {
+  /** Absolute. */
+  readonly path: string;
+  readonly #replaying: string;
+  readonly #reserve: string;
+
+  constructor(at: { readonly root: string; readonly workspace: string; readonly stateLocation: string }) {
+    const { root, workspace, stateLocation } = at;
+    const base = isPostgresLocation(stateLocation) ? join(root, ".draftsync", workspace) : stateLocation;
+    this.path = join(dirname(base), `${basename(base)}.recovery.ndjson`);
+    this.#replaying = `${this.path}.replaying`;
+    this.#reserve = `${this.path}.reserve`;
+  }
+
+  /** Whether there are records that were not replayed. */
+  isPending(): boolean {
+    return [this.path, this.#replaying].some((path) => sizeOf(path) > 0);
+  }
+
+  /** All records. Throws {@link RecoveryError} `recovery-unreadable` or `recovery-invalid`. */
+  read(): RecoveryRecord[] {
+    return [this.#replaying, this.path].flatMap(readRecords);
+  }
+
+  /** Reserves disk space for {@link append}. Never throws: without the reserve, a full disk may refuse the record. */
+  reserve(): void {
+    try {
+      if (sizeOf(this.#reserve) === reserveBytes) return;
+      mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
+      // Random, so that no file system compresses it.
+      writeFileSync(this.#reserve, randomBytes(reserveBytes), { mode: 0o600 });
+    } catch {
+      // The record may fit without it.
+    }
+  }
+
+  /** Returns once the record is on disk; throws when it cannot be written. */
+  append(record: RecoveryRecord): void {
+    rmSync(this.#reserve, { force: true });
+    mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
+    // A claim may rename the log while it is open here. Replaying a record twice is harmless.
+    while (!this.#appendOnce(formatRecoveryRecord(record))) {}
+  }
+
+  /** Takes all records for a replay; {@link settle} ends it. */
+  claim(): RecoveryRecord[] {
+    // Left by a replay that was killed.
+    for (const record of readRecords(this.#replaying)) this.append(record);
+    rmSync(this.#replaying, { force: true });
+    if (existsSync(this.path)) renameSync(this.path, this.#replaying);
+    return readRecords(this.#replaying);
+  }
+
+  /** Ends a replay: returns `remaining` to the log and removes the other records. */
+  settle(remaining: readonly RecoveryRecord[]): void {
+    for (const record of remaining) this.append(record);
+    rmSync(this.#replaying, { force: true });
+    if (existsSync(dirname(this.path))) sync(dirname(this.path));
+  }
+
+  #appendOnce(line: string): boolean {
+    const file = openSync(this.path, "a", 0o600);
+    try {
+      const before = fstatSync(file).size;
+      try {
+        writeFileSync(file, line);
+        fsyncSync(file);
+      } catch (error) {
+        // A part of a line would make the log invalid. A larger file has a line of another process.
+        if (fstatSync(file).size < before + Buffer.byteLength(line)) ftruncateSync(file, before);
+        throw error;
+      }
+      for (const folder of [dirname(this.path), dirname(dirname(this.path))]) sync(folder);
+      return statSync(this.path, { throwIfNoEntry: false })?.ino === fstatSync(file).ino;
+    } finally {
+      closeSync(file);
+    }
+  }
+}
+
+/** What a tracker needs to know of its run. */
+export interface TrackerOptions extends Omit<RecoveryRecord, keyof UnrecordedOutcome | "savedAt"> {
+  readonly log: RecoveryLog;
+  readonly clock: Clock;
+  /** Receives the line of JSON of an outcome that the log could not take. */
+  readonly print: (line: string) => void;
+}
+
+/** A tracker that writes a {@link RecoveryLog}. */
+export interface LogTracker extends OutcomeTracker {
+  /** Saves every tracked outcome, for a process that ends while its ledger hangs. Synchronous; never throws. */
+  saveAll(): void;
+}
+
+/** Makes a {@link LogTracker}, and reserves disk space for its log. */
+export function makeTracker({ log, clock, print, ...run }: TrackerOptions): LogTracker {
+  log.reserve();
+  const tracked = new Set<TrackedOutcome>();
+  const save = (outcome: UnrecordedOutcome) => {
+    const record: RecoveryRecord = { ...run, ...outcome, savedAt: clock.now() };
+    try {
+      log.append(record);
+      return log.path;
+    } catch {
+      print(formatRecoveryRecord(record));
+      return undefined;
+    }
+  };
+  return {
+    track: (outcome) => {
+      const one: TrackedOutcome = {
+        release: () => void tracked.delete(one),
+        save: () => {
+          tracked.delete(one);
+          return save(outcome);
+        },
+      };
+      tracked.add(one);
+      return one;
+    },
+    saveAll: () => {
+      for (const one of tracked) one.save();
+    },
+  };
+}
+
+function readRecords(path: string): RecoveryRecord[] {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR"].includes(systemCodeOf(error) ?? "")) return [];
+    throw new RecoveryError(`${path} cannot be read: ${messageOf(error)}`, {
+      code: "recovery-unreadable",
+      hint: "Make it readable for this user: it has outcomes of calls that the ledger could not record.",
+      cause: error,
+    });
+  }
+  return text.trim() === "" ? [] : parseRecoveryRecords(text, path);
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** Makes the name of a file durable (fsync(2)). */
+function sync(folder: string): void {
+  const handle = openSync(folder, "r");
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}

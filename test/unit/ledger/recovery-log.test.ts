@@ -1,0 +1,139 @@
+import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { makeTracker, RecoveryLog } from "../../../src/ledger/recovery-log.ts";
+import { formatRecoveryRecord, parseRecoveryRecords } from "../../../src/ledger/recovery-record.ts";
+import { systemClock } from "../../../src/model/ports.ts";
+import type { RecoveryRecord } from "../../../src/model/recovery.ts";
+import { attached, attachOperation, lostAnswer } from "./ledger-values.ts";
+import { freshFolder } from "./samples.ts";
+
+function makeRecord(id: string = crypto.randomUUID(), other: Partial<RecoveryRecord> = {}): RecoveryRecord {
+  return {
+    lineage: "lineage-1",
+    owner: { origin: "https://api.example.com", workspace: "w" },
+    command: "apply",
+    savedAt: 1_700_000_000_789,
+    operation: attachOperation(id),
+    result: { outcome: "done", status: 201, attempts: 1 },
+    effects: [attached(1, { attributes: { description: "line\nnext \u0000 \ud800 end" } })],
+    ...other,
+  };
+}
+
+function makeLog(stateLocation?: string): RecoveryLog {
+  const root = freshFolder();
+  return new RecoveryLog({
+    root,
+    workspace: "w",
+    stateLocation: stateLocation ?? join(root, ".draftsync", "state.db"),
+  });
+}
+
+function trackerOf(log: RecoveryLog, print: (line: string) => void = () => {}) {
+  const { savedAt: _, operation: __, result: ___, effects: ____, ...run } = makeRecord();
+  return makeTracker({ ...run, log, clock: systemClock, print });
+}
+
+test("has a private line for each record, next to a SQLite ledger, and returns the records as they were", () => {
+  const log = makeLog();
+  expect(log.isPending()).toBe(false);
+  const failed = { outcome: "unknown", status: 504, attempts: 2, failure: lostAnswer } as const;
+  const records = [makeRecord(undefined, { productId: 70 }), makeRecord(undefined, { result: failed })];
+  for (const record of records) log.append(record);
+  expect(log.path).toMatch(/\.draftsync\/state\.db\.recovery\.ndjson$/);
+  expect(log.isPending()).toBe(true);
+  expect(log.read()).toEqual(records);
+  expect(readFileSync(log.path, "utf8").split("\n")).toHaveLength(3);
+  expect(statSync(log.path).mode & 0o777).toBe(0o600);
+});
+
+test("is in the workspace when the ledger is in PostgreSQL", () => {
+  expect(makeLog("postgres://db.example.com/drafts").path).toMatch(/\/\.draftsync\/w\.recovery\.ndjson$/);
+});
+
+test("releases the space that it reserved when it is written", () => {
+  const log = makeLog();
+  const reserve = `${log.path}.reserve`;
+  log.reserve();
+  expect(statSync(reserve).size).toBe(64 * 1024);
+  log.append(makeRecord());
+  expect(existsSync(reserve)).toBe(false);
+});
+
+test("keeps what conflicts, and what another process appends during a replay", () => {
+  const log = makeLog();
+  const [replayed, conflict, late] = [makeRecord(), makeRecord(), makeRecord()];
+  for (const record of [replayed, conflict]) log.append(record);
+  expect(log.claim()).toEqual([replayed, conflict]);
+  log.append(late);
+  log.settle([conflict]);
+  expect(log.read()).toEqual([late, conflict]);
+  expect(log.claim()).toEqual([late, conflict]);
+  log.settle([]);
+  expect(log.isPending()).toBe(false);
+});
+
+test("returns every record again after a replay was killed", () => {
+  const log = makeLog();
+  const [claimed, late] = [makeRecord(), makeRecord()];
+  log.append(claimed);
+  log.claim();
+  expect(log.isPending()).toBe(true);
+  expect(log.read()).toEqual([claimed]);
+  log.append(late);
+  expect(log.claim()).toEqual([late, claimed]);
+});
+
+test("is not pending while it is empty, as after a write that failed", () => {
+  const log = makeLog();
+  mkdirSync(join(log.path, ".."));
+  writeFileSync(log.path, "");
+  expect(log.isPending()).toBe(false);
+  expect(log.claim()).toEqual([]);
+});
+
+test("an outcome that the log cannot take is printed as a line that can be replayed", () => {
+  const folder = freshFolder();
+  writeFileSync(join(folder, "file"), "");
+  const lines: string[] = [];
+  const tracker = trackerOf(makeLog(join(folder, "file", "state.db")), (line) => lines.push(line));
+  const { operation, result, effects } = makeRecord();
+  expect(tracker.track({ operation, result, effects }).save()).toBeUndefined();
+  const printed = lines.flatMap((line) => parseRecoveryRecords(line, "stderr"));
+  expect(printed).toMatchObject([{ operation, result, effects }]);
+});
+
+test("an outcome that is still tracked when the process ends is saved; a recorded one is not", () => {
+  const log = makeLog();
+  const tracker = trackerOf(log);
+  const { result, effects } = makeRecord();
+  const track = (id: string) => tracker.track({ operation: attachOperation(id), result, effects });
+  track("recorded").release();
+  track("lost").save();
+  track("pending");
+  tracker.saveAll();
+  tracker.saveAll();
+  expect(log.read().map(({ operation }) => operation.id)).toEqual(["lost", "pending"]);
+});
+
+test("a log that is cut in the middle of a line is refused", () => {
+  const log = makeLog();
+  log.append(makeRecord());
+  appendFileSync(log.path, formatRecoveryRecord(makeRecord()).slice(0, 40));
+  expect(() => log.read()).toThrow(expect.objectContaining({ code: "recovery-invalid" }));
+});
+
+const line = formatRecoveryRecord(makeRecord());
+test.each([
+  { name: "nothing", text: "\n", says: "is empty" },
+  { name: "no JSON", text: "{", says: "is not JSON" },
+  { name: "something else", text: '{"lineage":"x"}', says: "is not a recovery log" },
+  { name: "a newer version", text: '{"format_version":2}', says: "format version 2" },
+  { name: "a wrong value", text: line.replace('"done"', '"fine"'), says: "damaged at result.outcome" },
+  { name: "an unknown effect", text: line.replace('"attached"', '"sold"'), says: "damaged at effects.0" },
+])("$name is refused", ({ text, says }) => {
+  expect(() => parseRecoveryRecords(text, "lines.ndjson")).toThrow(
+    expect.objectContaining({ code: "recovery-invalid", message: expect.stringContaining(says) }),
+  );
+});
