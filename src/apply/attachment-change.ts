@@ -16,8 +16,8 @@ import type { Attributes, FileTarget } from "../model/resource.ts";
 import { pickAttributes } from "../model/resource.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
 import { runOperation } from "./operation.ts";
-import type { SettleContext } from "./settle.ts";
-import { settleAttachment, settleByRepeating } from "./settle.ts";
+import type { SettleContext, UnsettledAttachment } from "./settle.ts";
+import { settleAttachment, settleByRepeating, settleUndeclared } from "./settle.ts";
 
 /** Attaches a file whose id is known by now. For a replacement the recorded file stays until it is detached. */
 export async function attachFile(
@@ -58,7 +58,10 @@ const stillInDoubtHint =
   "Run the command again: it checks whether the call took effect. Or check the service, then run " +
   "`draftsync resolve ADDRESS --done`, or with `--not-done`.";
 
-/** Settles an attach, update or detach that an earlier run left in doubt: the file is attached at the end. */
+/**
+ * Settles an attach, update or detach that an earlier run left in doubt: the file is attached at the end, unless the
+ * manifests do not ask for it.
+ */
 export async function settleDoubt(
   context: SettleContext,
   { change, after, signal }: { change: InDoubtChange; after: AttachmentState; signal: AbortSignal },
@@ -66,7 +69,7 @@ export async function settleDoubt(
   const target = targetOf(change, requireFileId(after));
   const attributes = pickAttributes(target.kind, after);
   const { operation_id: operationId, kind, status, detail: message } = change.before;
-  return settleAttachment(context, {
+  const doubt: UnsettledAttachment = {
     address: change.address,
     target,
     attributes,
@@ -93,7 +96,10 @@ export async function settleDoubt(
     lostAt: context.startedAt,
     signal,
     budget: context.budget?.operation(),
-  });
+  };
+  return change.undeclared === undefined
+    ? settleAttachment(context, doubt)
+    : settleUndeclared(context, doubt, change.undeclared);
 }
 
 /** Changes the attributes that differ, and no others. A file that is gone at the service leaves the ledger too. */

@@ -1,3 +1,4 @@
+import type { Undeclared } from "../model/change.ts";
 import type { DraftService, LedgerEffect } from "../model/ports.ts";
 import type { Confirmation } from "../model/recorded.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
@@ -95,6 +96,21 @@ export async function settleAttachment(
     open = { ...doubt, kind: "attach", first: again };
   }
   return open.first;
+}
+
+/** {@link settleAttachment} for a file that the manifests do not ask for: it is not attached again. */
+export async function settleUndeclared(
+  context: SettleContext,
+  doubt: UnsettledAttachment,
+  undeclared: Undeclared,
+): Promise<ChangeEnd> {
+  const wasAttached = isRefusedAsAttached(doubt.first);
+  const found = await findAttachment(context, { ...doubt, wasAttached });
+  if (found === "unclear") return doubt.first;
+  if (found === "attached")
+    return undeclared === "removed" ? foundAttached(doubt) : attachedEnd(doubt.target, wasAttached);
+  await context.ledger.record(absentEffects(doubt));
+  return { outcome: "done" };
 }
 
 function attachedEnd({ fileId }: FileTarget, wasAttached: boolean): ChangeEnd {
@@ -205,14 +221,27 @@ function confirm(context: SettleContext, doubt: RefusedAttachment): Promise<Answ
   });
 }
 
-async function attachOnceMore(context: SettleContext, doubt: UnsettledAttachment): Promise<Answer> {
-  const { target, attributes, sha256, effect, first, signal, budget } = doubt;
-  const digest = sha256 === undefined ? {} : { sha256 };
-  const isGone = doubt.kind === "detach" || doubt.kind === "update";
-  await context.ledger.record([
+/** The file is not attached: what an update or detach was about is gone, and an attachment was not made. */
+function absentEffects({ kind, target, first }: UnsettledAttachment): readonly LedgerEffect[] {
+  const isGone = kind === "detach" || kind === "update";
+  return [
     ...(isGone ? [{ type: "detached", target } as const] : []),
-    ...settled(first, doubt.kind === "detach" ? "done" : "not_sent"),
-  ]);
+    ...settled(first, kind === "detach" ? "done" : "not_sent"),
+  ];
+}
+
+/** A file that the manifests do not ask for is attached: the draft must not be published with it. */
+function foundAttached({ address }: UnsettledAttachment): ChangeEnd {
+  const message = `${address} is attached after all, and the manifests do not ask for it`;
+  const hint = "Run the command again: its plan shows the file as recorded, and what becomes of it.";
+  const failure = { code: "attached-after-all", message, hint, errors: [], stops: "draft" } as const;
+  return { outcome: "rejected", failure };
+}
+
+async function attachOnceMore(context: SettleContext, doubt: UnsettledAttachment): Promise<Answer> {
+  const { target, attributes, sha256, effect, signal, budget } = doubt;
+  const digest = sha256 === undefined ? {} : { sha256 };
+  await context.ledger.record(absentEffects(doubt));
   return runOperation(context, {
     address: doubt.address,
     budget,

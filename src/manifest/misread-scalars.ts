@@ -4,6 +4,9 @@ import type { YamlIssue } from "./source-text.ts";
 /** The end of one entry and the start of the next, as in `{ file_id: 1 }, {`, or a line that starts with a bracket. */
 const entryInText = /(?:[}\]]\s*,|\n)\s*[{[]/;
 
+/** In double quotes, an escaped line break and an empty line after it: the library drops the empty line. */
+const lostLine = /(?<!\\)(?:\\\\)*\\\r?\n[ \t]*\r?\n/;
+
 /** A block scalar with an indentation of its own (`|2`) that holds blanks only. */
 const blockOfBlanks = /^[|>][-+]?[1-9][^\n]*\n[\r\n]* /;
 
@@ -46,6 +49,14 @@ function misread(
       code: "yaml-syntax",
       message: "This text in quotes contains what looks like an entry of its own",
       hint: "Close the quote where the text ends. If it is meant, write the entry without brackets and the text as a block (|).",
+      span: [start, end],
+    };
+  }
+  if (style === "quoted" && text[start] === '"' && lostLine.test(text.slice(start, end))) {
+    return {
+      code: "yaml-syntax",
+      message: "The empty line after this escaped line break cannot be read",
+      hint: "Write \\n where the text has a line break, or write the text as a block (|).",
       span: [start, end],
     };
   }

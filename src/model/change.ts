@@ -110,7 +110,16 @@ export type ForgetChange = ChangeOf<"forget", { readonly product_id: number }, n
  * An earlier operation of this address may or may not have taken effect. With an `after`, apply finds out whether the
  * file is attached, and attaches it when it is not; without one, the address is blocked until a person has settled it.
  */
-export type InDoubtChange = ChangeOf<"in_doubt", InDoubtState, AttachmentState | null>;
+export type InDoubtChange = ChangeOf<"in_doubt", InDoubtState, AttachmentState | null> & {
+  /**
+   * The manifests do not ask for the file, so apply only finds out whether it is attached. `left_out`: its list is not
+   * managed. `removed`: the next plan deletes or replaces the file, and the draft is not published before.
+   */
+  readonly undeclared?: Undeclared;
+};
+
+/** Why the manifests do not ask for a file in doubt. */
+export type Undeclared = "left_out" | "removed";
 
 /** Whether nothing of a draft may be deleted. */
 export interface ProtectState {

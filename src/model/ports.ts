@@ -109,6 +109,12 @@ export interface DraftService {
   hasResponded(): boolean;
 }
 
+/** A product to read; `draftId`: the draft that it was published from. */
+export interface FetchedProduct {
+  readonly productId: number;
+  readonly draftId?: number | undefined;
+}
+
 /** The calls of the interface that only look. No method throws for what the service or the network does. */
 export interface ServiceReader {
   /**
@@ -116,8 +122,8 @@ export interface ServiceReader {
    * nothing and returns the resource. Ends with the failure `not-attached` when the file is not attached.
    */
   probe(target: FileTarget, options: ReadOptions): Promise<CallResult<Attributes>>;
-  /** Ends with the failure `gone` when there is no such product. */
-  fetchProduct(productId: number, options: ReadOptions): Promise<CallResult<null>>;
+  /** Ends with the failure `gone` when there is no such product, `response-mismatch` when it is of another draft. */
+  fetchProduct(product: FetchedProduct, options: ReadOptions): Promise<CallResult<null>>;
   /** As many ids as fit into one call; an id that the list lacks takes a call of its own. */
   fetchUploads(uploadIds: readonly string[], options: ReadOptions): Promise<CallResult<UploadList>>;
   /** Ids that fit into one call of {@link fetchUploads}. */

@@ -1,3 +1,4 @@
+import { formatAddress, publicationAddress } from "./address.ts";
 import type { ProductRef } from "./desired.ts";
 import type { Attributes, FileKind } from "./resource.ts";
 import { isoTime } from "./time.ts";
@@ -121,6 +122,17 @@ export function publicationsInForce({
       inForce.set(publication.draftId, publication);
   }
   return inForce;
+}
+
+/** The address under which a product is recorded; `undefined` when it is not. */
+export function addressOfProduct(
+  productId: number,
+  { publications, duplicates }: Pick<Recorded, "publications" | "duplicates">,
+): string | undefined {
+  const publication = publications.find((each) => each.productId === productId);
+  if (publication !== undefined) return publicationAddress(publication.draftId);
+  const duplicate = duplicates.find((each) => each.productId === productId);
+  return duplicate === undefined ? undefined : formatAddress({ type: "duplicate", name: duplicate.name });
 }
 
 /** A product that was made as a copy. `from` is what the manifest named when it was made. */

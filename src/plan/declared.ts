@@ -3,11 +3,13 @@ import type { Change } from "../model/change.ts";
 import { draftOf } from "../model/change.ts";
 import type { Desired } from "../model/desired.ts";
 import type { Plan, RemovedDraft, UnmanagedList } from "../model/plan.ts";
-import type { RecordedAttachment } from "../model/recorded.ts";
-import { fileKinds } from "../model/resource.ts";
+import { type FileTarget, fileKinds } from "../model/resource.ts";
+
+/** Whether the manifests leave out the list of a file, so that it stays as it is. */
+export type UnmanagedTest = (file: Pick<FileTarget, "draftId" | "kind">) => boolean;
 
 /** Finds recorded files that stay: their draft is declared, and its document leaves out their list. */
-export function makeUnmanagedTest({ drafts }: Desired): (attachment: RecordedAttachment) => boolean {
+export function makeUnmanagedTest({ drafts }: Desired): UnmanagedTest {
   const partial = drafts.filter(({ managed }) => managed.length < fileKinds.length);
   const managedBy = new Map(partial.map(({ draftId, managed }) => [draftId, managed]));
   return ({ draftId, kind }) => managedBy.get(draftId)?.includes(kind) === false;

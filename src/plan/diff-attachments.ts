@@ -1,20 +1,21 @@
 import { compareText, formatAddress } from "../model/address.ts";
 import { orderState } from "../model/attachment-state.ts";
-import type { AttachmentChange, AttachmentState, Change, InDoubtChange, Reason } from "../model/change.ts";
+import type { AttachmentChange, Change, InDoubtChange, Reason } from "../model/change.ts";
 import type { Desired, DesiredAttachment } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { lazily } from "../model/lazily.ts";
 import type { Recorded, RecordedAttachment, RecordedOperation } from "../model/recorded.ts";
 import { confirmedState } from "../model/recorded.ts";
-import {
-  attributeNames,
-  changedAttributes,
-  fileResource,
-  hasAttributes,
-  pickAttributes,
-} from "../model/resource.ts";
+import { attributeNames, changedAttributes, fileResource, hasAttributes } from "../model/resource.ts";
 import { locationAt } from "../model/source-location.ts";
-import { makeUnmanagedTest } from "./declared.ts";
+import {
+  desiredState,
+  fileIdOf,
+  recordedState,
+  settleableState,
+  undeclaredState,
+} from "./attachment-states.ts";
+import { makeUnmanagedTest, type UnmanagedTest } from "./declared.ts";
 import type { Differences } from "./differences.ts";
 import { blockingDoubts, inDoubtChange } from "./doubts.ts";
 import type { RecordedIndex } from "./recorded-index.ts";
@@ -24,6 +25,7 @@ import { indexRecorded } from "./recorded-index.ts";
 export function diffAttachments(desired: Desired, recorded: Recorded): Differences {
   const index = indexRecorded(recorded);
   const doubts = blockingDoubts(recorded);
+  const isUnmanaged = makeUnmanagedTest(desired);
   const inOrder = addressed(desired);
   const wanted = lazily(() => new Map(inOrder.map(({ address, attachment }) => [address, attachment])));
   const changes: Change[] = [];
@@ -34,7 +36,8 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
   /** How many records a desired attachment accounts for, claimed or not. */
   let accounted = 0;
   for (const operation of doubts.values()) {
-    if (operation.kind === "attach") changes.push(...diffDoubt(operation, wanted(), index));
+    if (operation.kind === "attach")
+      changes.push(...diffDoubt(operation, { wanted: wanted(), index, isUnmanaged }));
   }
   const files = new FilesOfList();
   for (const { address, attachment } of inOrder) {
@@ -63,12 +66,8 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
   const left = all.filter((attachment) => !claimed.has(attachment) && isLeft(attachment));
   const declared = lazily(() => new Set(desired.drafts.map(({ draftId }) => draftId)));
   const isDeclared = (draftId: number) => declared().has(draftId);
-  const isUnmanaged = makeUnmanagedTest(desired);
   const [kept, removed] = [left.filter(isUnmanaged), left.filter((each) => !isUnmanaged(each))];
-  // Nothing sends these again, and a publish must wait for them: a person settles them.
-  changes.push(
-    ...kept.flatMap((attachment) => index.doubtOf(attachment) ?? []).map((doubt) => inDoubtChange(doubt)),
-  );
+  changes.push(...kept.flatMap((attachment) => leftOutDoubt(attachment, index)));
   for (const attachment of removed) {
     const { address, draftId, replaced } = attachment;
     const isHalfDone = replaced === true && isDeclared(draftId);
@@ -76,6 +75,14 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     changes.push(removal(attachment, { address, reason, isHalfDone }));
   }
   return { changes, unchanged, unmanaged: kept.map(({ address }) => address), diagnostics };
+}
+
+/** A doubt about a file that stays as it is, since its list is not managed. */
+function leftOutDoubt(attachment: RecordedAttachment, index: RecordedIndex): readonly Change[] {
+  const doubt = index.doubtOf(attachment);
+  if (doubt === undefined) return [];
+  const { address } = attachment;
+  return [inDoubtChange({ ...doubt, address }, recordedState(attachment, address), "left_out")];
 }
 
 interface Addressed {
@@ -123,15 +130,19 @@ function knownFile(
   return isOwn ? own.fileId : fileIdOf(attachment, index);
 }
 
+interface DoubtSearch {
+  readonly wanted: ReadonlyMap<string, DesiredAttachment>;
+  readonly index: RecordedIndex;
+  readonly isUnmanaged: UnmanagedTest;
+}
+
 /** An attachment in doubt; and once it is settled, the file that it takes the place of. */
-function diffDoubt(
-  operation: RecordedOperation,
-  wanted: ReadonlyMap<string, DesiredAttachment>,
-  index: RecordedIndex,
-): readonly Change[] {
+function diffDoubt(operation: RecordedOperation, search: DoubtSearch): readonly Change[] {
+  const { wanted, index } = search;
   const after = settleableState(operation, wanted.get(operation.address), index);
+  if (after === null) return [inDoubtChange(operation, ...undeclaredState(operation, search.isUnmanaged))];
   const settling = inDoubtChange(operation, after);
-  const replaced = after === null ? undefined : index.at(operation.address);
+  const replaced = index.at(operation.address);
   if (replaced === undefined || replaced.fileId === operation.intent.fileId) return [settling];
   return [settling, ...formerRemoval(replaced, { wanted, isHalfDone: true })];
 }
@@ -184,12 +195,6 @@ function findElsewhere(
   if (sameFile !== undefined) return claimed.has(sameFile) ? undefined : sameFile;
   if (attachment.content === undefined) return undefined;
   return index.ofContent(attachment).find((other) => !wanted().has(other.address) && !claimed.has(other));
-}
-
-/** The file id of a desired attachment, as far as it is known before anything is uploaded. */
-function fileIdOf(attachment: DesiredAttachment, index: RecordedIndex): number | undefined {
-  const { ref } = attachment.address;
-  return ref.by === "file_id" ? ref.fileId : index.uploadFor(attachment)?.fileId;
 }
 
 function compare(
@@ -273,45 +278,6 @@ function isOtherContent(
 ): boolean {
   if (attachment.content === undefined || attachment.content.sha256 === known.sha256) return false;
   return fileIdOf(attachment, index) !== known.fileId;
-}
-
-function desiredState(attachment: DesiredAttachment, index: RecordedIndex): AttachmentState {
-  const { ref } = attachment.address;
-  const upload = index.uploadFor(attachment);
-  const fileId = fileIdOf(attachment, index);
-  const storedKey = upload === undefined ? index.storedKeyFor(attachment) : undefined;
-  return orderState({
-    ...(fileId === undefined ? {} : { file_id: fileId }),
-    ...(ref.by === "source" ? { source: ref.source, ...attachment.content } : {}),
-    ...(ref.by === "upload_key" ? { upload_key: ref.uploadKey } : {}),
-    ...(ref.by === "upload_id" ? { upload_id: ref.uploadId } : {}),
-    ...(storedKey === undefined ? {} : { upload_key: storedKey }),
-    ...(upload !== undefined && fileId === undefined ? { upload_id: upload.uploadId } : {}),
-    ...attachment.attributes,
-  });
-}
-
-/** What apply may make of an attachment in doubt: only what is still desired, with the content and attributes that were sent. */
-function settleableState(
-  { intent }: RecordedOperation,
-  attachment: DesiredAttachment | undefined,
-  index: RecordedIndex,
-): AttachmentState | null {
-  if (attachment === undefined || intent.fileId === undefined) return null;
-  if (attachment.content?.sha256 !== intent.sha256) return null;
-  const sent = pickAttributes(attachment.address.kind, intent.attributes ?? {});
-  const attributes = { ...sent, ...attachment.attributes };
-  return orderState({ ...desiredState({ ...attachment, attributes }, index), file_id: intent.fileId });
-}
-
-/** The state includes the record's own address when it differs from the change's. */
-function recordedState(known: RecordedAttachment, address: string): AttachmentState {
-  return orderState({
-    file_id: known.fileId,
-    ...(known.address === address ? {} : { address: known.address }),
-    ...(known.sha256 === undefined ? {} : { sha256: known.sha256 }),
-    ...known.attributes,
-  });
 }
 
 interface Removal {

@@ -1,5 +1,5 @@
 import { parseAddress } from "../model/address.ts";
-import type { AttachmentState, InDoubtChange } from "../model/change.ts";
+import type { AttachmentState, InDoubtChange, Undeclared } from "../model/change.ts";
 import type { Recorded, RecordedOperation } from "../model/recorded.ts";
 import { fileResource } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
@@ -37,6 +37,7 @@ function isBlocking({ kind }: RecordedOperation): boolean {
 export function inDoubtChange(
   operation: RecordedOperation,
   after: AttachmentState | null = null,
+  undeclared?: Undeclared,
 ): InDoubtChange {
   return {
     address: operation.address,
@@ -53,5 +54,6 @@ export function inDoubtChange(
     },
     after,
     attributes: [],
+    ...(undeclared === undefined ? {} : { undeclared }),
   };
 }

@@ -124,7 +124,7 @@ function restOf({ change, progress }: Tracked): readonly Change[] {
       const { fileId } = operation.intent;
       if (change.action === "publish" || change.action === "duplicate" || fileId === undefined)
         return [inDoubtChange(operation)];
-      if (change.action === "in_doubt") return [inDoubtChange(operation, change.after)];
+      if (change.action === "in_doubt") return [inDoubtChange(operation, change.after, change.undeclared)];
       if (change.action !== "create" && change.action !== "replace") return [change];
       const settling = inDoubtChange(operation, orderState({ ...change.after, file_id: fileId }));
       return change.action === "create" ? [settling] : [settling, detachmentOf(change)];

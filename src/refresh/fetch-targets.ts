@@ -1,4 +1,5 @@
 import pLimit from "p-limit";
+import { draftIdOf } from "../model/address.ts";
 import type { Observation, ReadResult, RefreshTarget } from "../model/observed.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
 import type { Clock, ReadOptions, ServiceReader } from "../model/ports.ts";
@@ -82,7 +83,9 @@ async function fetchTarget(
       return fetched(result, "not-attached", (read, at) => ({ ...target, at, read }));
     }
     case "product": {
-      const result = await reader.fetchProduct(target.productId, options);
+      const { productId } = target;
+      const product = { productId, draftId: draftIdOf(target.address) };
+      const result = await reader.fetchProduct(product, options);
       return fetched(result, "gone", (read, at) => ({ ...target, at, read }));
     }
     case "uploads": {

@@ -137,18 +137,16 @@ export function getProductCall(
   };
 }
 
-/** GET /api/products/:id, to know whether it is there. */
-export function fetchProductCall(productId: number, profile: ServiceProfile): Call<null> {
+/** GET /api/products/:id, to know whether it is there. With a draft, a product that names another one is a mismatch. */
+export function fetchProductCall(productId: number, profile: ServiceProfile, draftId?: number): Call<null> {
   return {
     method: "GET",
     path: `/api/products/${productId}`,
     callClass: "read",
     read: (document) => {
-      const reading = readProduct(document, profile.types);
-      if (reading.type === "malformed") return reading;
-      return reading.type === "valid"
-        ? { type: "valid", value: null }
-        : { type: "without_id", value: undefined };
+      const reading = readProduct(document, profile.types, draftId);
+      if (reading.type === "without_id") return { type: "without_id", value: undefined };
+      return reading.type === "valid" ? { type: "valid", value: null } : reading;
     },
   };
 }

@@ -159,10 +159,8 @@ export function readNewProduct(
   types: Types,
   draftId?: number,
 ): Parsed<{ readonly productId: number }> {
-  const reading = readProduct(document, types);
+  const reading = readProduct(document, types, draftId);
   if (reading.type !== "valid") return reading;
-  const problem = draftId === undefined ? undefined : namesAnother(reading.value, { draftId });
-  if (problem !== undefined) return { type: "another", problem };
   return { type: "valid", value: { productId: reading.value.productId } };
 }
 
@@ -190,8 +188,8 @@ function namesAnother(
   return isOther(file, fileId) ? `it names file ${file.slice(0, 50)}, not ${fileId}` : undefined;
 }
 
-/** Reads a product and what was included with it. */
-export function readProduct(document: unknown, types: Types): Parsed<ProductDetails> {
+/** Reads a product and what was included with it; with `draftId`, one that names another draft is a mismatch. */
+export function readProduct(document: unknown, types: Types, draftId?: number): Parsed<ProductDetails> {
   const reading = readResource(document, types.product);
   if (reading.type === "malformed") return reading;
   const included = compoundSchema.safeParse(document);
@@ -200,6 +198,8 @@ export function readProduct(document: unknown, types: Types): Parsed<ProductDeta
   if (reading.type === "without_id" || id === undefined) return { type: "without_id", value: undefined };
   const productId = parseId(id);
   if (productId === undefined) return malformed("its id is not a whole number up to 2^53");
+  const problem = draftId === undefined ? undefined : namesAnother(reading.value, { draftId });
+  if (problem !== undefined) return { type: "another", problem };
   const value = { ...reading.value, productId, included: (included.data.included ?? []).map(toResource) };
   return { type: "valid", value };
 }

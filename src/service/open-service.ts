@@ -104,7 +104,8 @@ export function assembleService(options: ServiceOptions, circumstances: Circumst
     expectUpload: () => poller.expect(),
     awaitUpload: (uploadId, signal, budget) => poller.wait(uploadId, { signal, budget }),
     probe: (target, read) => executor.execute(probeCall(target, profile), read),
-    fetchProduct: (productId, read) => executor.execute(fetchProductCall(productId, profile), read),
+    fetchProduct: ({ productId, draftId }, read) =>
+      executor.execute(fetchProductCall(productId, profile, draftId), read),
     fetchUploads: uploads.getUploads,
     uploadsPerCall: uploads.pageSize,
     callCount: () => executor.callCount,

@@ -84,7 +84,7 @@ const table: Readonly<Record<Row, Readonly<Record<CallClass, Cell>>>> = {
   refused: row(fail, fail, fail, fail, fail, refusal),
   unauthorized: row(stopRun, stopRun, stopRun, stopRun, stopRun, { jsonApi: stopRun, other: doubt }),
   missing: row(fail, fail, { jsonApi: done, other: fail }, stopDraft, fail, refusal),
-  conflict: row(fail, fail, fail, doubt, fail, doubt),
+  conflict: row(fail, doubt, doubt, doubt, fail, doubt),
   unproven: row(fail, doubt, doubt, doubt, doubt, doubt),
   malformed: row(again, again, again, doubt, again, doubt),
   another: row(fail, doubt, doubt, doubt, again, doubt),

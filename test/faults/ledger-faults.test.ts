@@ -53,6 +53,15 @@ describe("a disk that is full", () => {
     await expectMadeGood(ended);
   });
 
+  test("before the ledger exists: no empty file is left, and a later apply makes it", async () => {
+    expect(await apply({ maxFileBytes: 0 })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("[ledger-"),
+    });
+    expect(proxy.seen).toEqual([]);
+    expect(await apply()).toMatchObject({ code: 0 });
+  });
+
   test.each([90, 120])("after %i KiB: nothing that was sent is lost, or sent twice", async (maxFileBytes) => {
     await applyFirstFile();
     const ended = await apply({ maxFileBytes });

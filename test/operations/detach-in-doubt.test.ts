@@ -37,13 +37,11 @@ describe.each([{ carriedOut: true }, { carriedOut: false }])("a detach in doubt 
     expect(writes()).toEqual([]);
   });
 
-  test("keeps a publish back while its list is left out, until a person settles it", async () => {
+  test("is settled before a publish where its list is left out", async () => {
     await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
-    expect((await apply()).code).toBe(4);
-    expect(sandbox.state().products).toEqual([]);
-    const end = carriedOut ? "--done" : "--not-done";
-    expect((await run("resolve", "drafts/1/product_files/11", end)).code).toBe(0);
     expect((await apply()).code).toBe(0);
+    expect(attached().sort()).toEqual(carriedOut ? [10] : [10, 11]);
+    expect((await run("state", "list")).stdout.includes("product_files/11")).toBe(!carriedOut);
     expect(sandbox.state().products).toHaveLength(1);
   });
 
@@ -67,4 +65,17 @@ test("a replace whose content comes back keeps a file attached", async () => {
   expect((await apply()).code).toBe(0);
   expect(attached()).toEqual([first]);
   expect(sandbox.state().products).toHaveLength(2);
+});
+
+test("a detach that took effect and was answered with a conflict is not taken as refused", async () => {
+  expect((await apply()).code).toBe(0);
+  await folder.write(list("{ file_id: 10 }"));
+  proxy.choose = ({ method }) =>
+    method === "DELETE" ? { type: "answer", status: 409, carriedOut: true } : undefined;
+  expect((await apply()).code).toBe(4);
+  proxy.choose = () => undefined;
+  await folder.write(list(both, "publish: true\n"));
+  expect((await apply()).code).toBe(0);
+  expect(attached().sort()).toEqual([10, 11]);
+  expect(sandbox.state().products).toHaveLength(1);
 });

@@ -60,6 +60,23 @@ describe("a publish that took effect", () => {
     expect({ code, stderr }).toMatchObject({ code: 4, stderr: expect.stringContaining("[redirect]") });
     expect(stderr).toContain("draftsync resolve products/771200/duplicate --product-id ID");
     expect(proxy.seen).toEqual(["GET /api/products/771200", "POST /api/products/771200/duplicate"]);
+    proxy.choose = () => undefined;
+    proxy.seen.length = 0;
+    const again = await run("products", "duplicate", "771200", "--auto-approve");
+    expect(again).toMatchObject({ code: 4, stderr: expect.stringContaining("[operation-in-doubt]") });
+    expect(proxy.seen).toEqual([]);
+    expect((await run("resolve", "products/771200/duplicate", "--not-done")).code).toBe(0);
+    expect((await run("products", "duplicate", "771200", "--auto-approve")).code).toBe(0);
+  });
+
+  test("and whose draft is named by the product found later is not imported", async () => {
+    const draft = { data: { type: "draft", id: "999" } };
+    const body = JSON.stringify({ data: { type: "product", id: "7777", relationships: { draft } } });
+    proxy.choose = ({ path }) =>
+      path === "/api/products/7777" ? { type: "answer", status: 200, body } : undefined;
+    const { code, stdout } = await run("import", "drafts/48213/product=7777");
+    expect({ code, stdout }).toMatchObject({ code: 1, stdout: expect.stringContaining("draft 999") });
+    expect((await run("plan")).stdout).toContain("! product");
   });
 });
 

@@ -40,9 +40,27 @@ describe("resolve", () => {
     const other = sandbox.state().products.find((product) => product.draftId === 2);
     const wrong = await run("resolve", "drafts/1/product", "--product-id", String(other?.id));
     expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining("[product-recorded-elsewhere]") });
-    expect(wrong.stderr).toContain("is recorded for drafts/2/product; nothing was settled");
+    expect(wrong.stderr).toContain("is already recorded for drafts/2/product; nothing was settled");
     expect(copy).toBeDefined();
     expect((await run("plan")).stdout).toContain("? product");
+  });
+
+  test("--product-id of an earlier revision, or of what was copied, settles nothing", async () => {
+    await apply();
+    const [copy] = sandbox.state().products.filter(({ draftId }) => draftId === undefined);
+    const [first] = sandbox.state().products.filter(({ draftId }) => draftId === 1);
+    await folder.write({
+      "manifests/a.yaml":
+        "draft: 1\npublish: { revision: 2 }\n---\nduplicates: [{ name: copy, product: 5 }, { name: other, product: 5 }]\n",
+    });
+    await loseAnswers();
+    const resolve = (address: string, id: unknown) => run("resolve", address, "--product-id", String(id));
+    const refused = { code: 1, stderr: expect.stringContaining("[product-recorded-elsewhere]") };
+    expect(await resolve("drafts/1/product", first?.id)).toMatchObject(refused);
+    expect(await resolve("duplicates/other", 5)).toMatchObject(refused);
+    expect(await resolve("duplicates/other", copy?.id ?? first?.id)).toMatchObject(refused);
+    const imported = await run("import", `drafts/1/product=${sandbox.state().products.at(-1)?.id}`);
+    expect(imported).toMatchObject({ code: 1, stderr: expect.stringContaining("in doubt") });
   });
 
   test("--not-done: it is planned again, and sent once more", async () => {

@@ -1,6 +1,7 @@
 import type { Cli, DefineCommand, WorkspaceFlags, WriterFlags } from "../cli.ts";
 import { examples, withWorkspaceFlags, withWriterFlags } from "../cli.ts";
 import { approve } from "../runtime/approval.ts";
+import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
 import { parseProductId } from "../runtime/product-id.ts";
 import { printJson } from "../terminal/print-json.ts";
@@ -53,7 +54,10 @@ async function runGet(cli: Cli, id: number, flags: GetFlags): Promise<void> {
 
 async function runDuplicate(cli: Cli, id: number, flags: DuplicateFlags): Promise<void> {
   const { singleWrite } = await import("../runtime/single-call.ts");
-  await singleWrite(cli, { flags, command: "products duplicate" }, async ({ service, write }) => {
+  await singleWrite(cli, { flags, command: "products duplicate" }, async ({ workspace, service, write }) => {
+    const address = `products/${id}/duplicate`;
+    const { inDoubt } = await (await workspace.ledger()).load();
+    if (inDoubt.some((operation) => operation.address === address)) throw stillInDoubt(address);
     const approved = await approve(cli, {
       given: flags.autoApprove,
       question: `Duplicate product ${id}? This cannot be undone.`,
@@ -62,12 +66,19 @@ async function runDuplicate(cli: Cli, id: number, flags: DuplicateFlags): Promis
     });
     if (!approved) return cli.end(exitCode.error);
     const { productId } = await write({
-      address: `products/${id}/duplicate`,
+      address,
       kind: "duplicate",
       intent: { productId: id },
       call: (options) => service.duplicate(id, options),
       effects: () => [],
     });
     printJson(cli, { product_id: productId, copy_of: id });
+  });
+}
+
+function stillInDoubt(address: string): CliError {
+  return new CliError(`${address} is in doubt: an earlier call may have made a copy, so no other is sent`, {
+    code: "operation-in-doubt",
+    hint: `Look for the copy at the service, then run \`draftsync resolve ${address} --product-id ID\`, or with \`--not-done\` if there is none.`,
   });
 }

@@ -1,15 +1,10 @@
 import { earlierProductEffect } from "../../apply/earlier-product.ts";
 import type { Resolution } from "../../apply/resolution.ts";
 import { resolutionEffects } from "../../apply/resolution.ts";
-import {
-  formatAddress,
-  normalAddress,
-  parseAddress,
-  parseId,
-  publicationAddress,
-} from "../../model/address.ts";
+import { normalAddress, parseAddress, parseId } from "../../model/address.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { Recorded, RecordedOperation } from "../../model/recorded.ts";
+import { addressOfProduct } from "../../model/recorded.ts";
 import { isoTime } from "../../model/time.ts";
 import { sanitizeLine } from "../../report/sanitize-text.ts";
 import type { Cli, DefineCommand, WriterFlags } from "../cli.ts";
@@ -63,7 +58,7 @@ async function runResolve(cli: Cli, given: string, flags: ResolveFlags): Promise
     // Everything is worked out, and the product looked at, before the first of it is recorded.
     const effects = operations.flatMap((each) => resolutionEffects(each, resolution, systemClock.now()));
     if (resolution.type === "product") {
-      assertUnrecorded(resolution.productId, address, recorded);
+      assertUnrecorded(resolution.productId, recorded, operation);
       const draftId = operation.kind === "publish" ? operation.intent.draftId : undefined;
       await checkProduct(cli, workspace, { draftId, productId: resolution.productId });
     }
@@ -111,7 +106,7 @@ async function recordEarlier(
   const ledger = await workspace.ledger();
   const { desired } = await loadDesired(cli, workspace.config, "stat");
   const { productId } = resolution;
-  assertUnrecorded(productId, address, recorded);
+  assertUnrecorded(productId, recorded);
   const provenance = { by: "operator", at: systemClock.now() } as const;
   const effect = earlierProductEffect({ address, productId, desired, recorded, provenance });
   const draftId = effect.type === "published" ? effect.draftId : undefined;
@@ -167,18 +162,14 @@ async function ask({ terminal, signal }: Cli, operation: RecordedOperation): Pro
   });
 }
 
-/** A product comes of one publication or one duplicate. */
-function assertUnrecorded(productId: number, address: string, { publications, duplicates }: Recorded): void {
-  const others = [
-    ...publications.map((each) => ({ ...each, address: publicationAddress(each.draftId) })),
-    ...duplicates.map((each) => ({
-      ...each,
-      address: formatAddress({ type: "duplicate", name: each.name }),
-    })),
-  ];
-  const other = others.find((each) => each.productId === productId && each.address !== address);
-  if (other === undefined) return;
-  throw new CliError(`product ${productId} is recorded for ${other.address}; nothing was settled`, {
+/** A product comes from one publication, at one revision, or from one duplicate; a copy is another product than its source. */
+function assertUnrecorded(productId: number, recorded: Recorded, operation?: RecordedOperation): void {
+  const isSource = operation?.kind === "duplicate" && operation.intent.productId === productId;
+  const recordedAt = addressOfProduct(productId, recorded);
+  if (recordedAt === undefined && !isSource) return;
+  const known =
+    recordedAt === undefined ? "is what was to be copied" : `is already recorded for ${recordedAt}`;
+  throw new CliError(`product ${productId} ${known}; nothing was settled`, {
     code: "product-recorded-elsewhere",
     hint: "Check the product id at the service again.",
   });

@@ -41,6 +41,7 @@ const codes: ReadonlyMap<string, ExitCode> = new Map([
   ["lock-lost", exitCode.stale],
   ["outcome-not-recorded", exitCode.inDoubt],
   ["recovery-pending", exitCode.inDoubt],
+  ["operation-in-doubt", exitCode.inDoubt],
   ["aborted", exitCode.interrupted],
   ["aborted-in-flight", exitCode.interrupted],
 ]);

@@ -3,7 +3,7 @@ import { formatAddress, parseAddress, parseId } from "../../model/address.ts";
 import type { Desired, DesiredAttachment } from "../../model/desired.ts";
 import { attachmentsByAddress } from "../../model/desired.ts";
 import type { Recorded } from "../../model/recorded.ts";
-import { publicationsInForce } from "../../model/recorded.ts";
+import { addressOfProduct, publicationsInForce } from "../../model/recorded.ts";
 import type { AdoptionTarget } from "../../refresh/adopt.ts";
 import { sourceOf } from "../../refresh/adopt.ts";
 import { CliError } from "./cli-error.ts";
@@ -118,12 +118,16 @@ function readProduct(
   { desired, recorded }: ImportEnvironment,
 ): AdoptionTarget | string {
   const text = formatAddress(address);
+  if (recorded.inDoubt.some((operation) => operation.address === text))
+    return `${text}: in doubt; use draftsync resolve ${text}`;
   const known = recordedProduct(address, recorded);
   if (known !== undefined) {
     if (given !== undefined && given !== known) return `${text}: already recorded as product ${known}`;
     return { type: "product", address: text, productId: known };
   }
   if (given === undefined) return `${text}: the product id is missing; use ${text}=PRODUCT_ID`;
+  const recordedAt = addressOfProduct(given, recorded);
+  if (recordedAt !== undefined) return `${text}: product ${given} is recorded for ${recordedAt} already`;
   if (address.type === "publication") {
     const draft = desired.drafts.find(({ draftId }) => draftId === address.draftId);
     if (draft?.publish === undefined) return `${text}: no manifest publishes this draft`;

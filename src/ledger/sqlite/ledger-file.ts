@@ -1,4 +1,4 @@
-import { accessSync, closeSync, constants, mkdirSync, openSync, statSync } from "node:fs";
+import { accessSync, closeSync, constants, mkdirSync, openSync, rmSync, statSync } from "node:fs";
 import { dirname, isAbsolute } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { systemCodeOf } from "../../model/errors.ts";
@@ -13,12 +13,21 @@ const busyTimeoutMs = 5_000;
  * files that it puts beside it (-wal, -shm) the mode of the file. One that exists keeps its mode.
  *
  * An empty file is refused unless another process is just making it: it may be what is left of a ledger, and to
- * take it for a new one would be to forget everything.
+ * take it for a new one would be to forget everything. Resolves to whether the file is new.
  */
-export async function prepareFile(location: string, clock: Clock): Promise<void> {
+export async function prepareFile(location: string, clock: Clock): Promise<boolean> {
   if (!isAbsolute(location)) throw notAFile(location, "is not an absolute path");
   mkdirSync(dirname(location), { recursive: true, mode: 0o700 });
-  if (!create(location)) await awaitContent(location, clock);
+  if (create(location)) return true;
+  await awaitContent(location, clock);
+  return false;
+}
+
+/** Removes a new file that nothing was written to, as on a full disk: every later command would refuse it. */
+export function removeEmptyFile(location: string): void {
+  const files = [location, `${location}-wal`, `${location}-shm`];
+  const [main, log] = files.map((file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0);
+  if (main === 0 && log === 0) for (const file of files) rmSync(file, { force: true });
 }
 
 /** Whether there is a file to read; makes none. An empty one is refused as {@link prepareFile} does. */

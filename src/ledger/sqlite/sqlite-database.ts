@@ -11,6 +11,7 @@ import {
   findFile,
   identify,
   prepareFile,
+  removeEmptyFile,
   type StillFile,
 } from "./ledger-file.ts";
 import { connect, connectToRead, disconnect } from "./sqlite-connection.ts";
@@ -30,13 +31,15 @@ export async function openSqlite(options: {
   readonly clock: Clock;
 }): Promise<LedgerDatabase> {
   const { location, clock } = options;
+  let isNew = false;
   try {
-    await prepareFile(location, clock);
+    isNew = await prepareFile(location, clock);
     // Before it is opened: a file that is put in its place in between is then refused, and never written to unnoticed.
     const file = identify(location);
     const database = await retryWhileBusyWith(clock, async () => connect(location));
-    return new SqliteLedgerDatabase({ database, location, clock, file });
+    return new SqliteLedgerDatabase({ database, location, clock, file, isNew });
   } catch (error) {
+    if (isNew) removeEmptyFile(location);
     throw explainFailure(error, location);
   }
 }
@@ -72,6 +75,7 @@ class SqliteLedgerDatabase implements LedgerDatabase {
   readonly #clock: Clock;
   readonly #file: FileIdentity | undefined;
   readonly #still: StillFile | undefined;
+  readonly #isNew: boolean;
 
   constructor(opened: {
     readonly database: Database.Database;
@@ -79,14 +83,16 @@ class SqliteLedgerDatabase implements LedgerDatabase {
     readonly clock: Clock;
     readonly file: FileIdentity | undefined;
     readonly still?: StillFile | undefined;
+    readonly isNew?: boolean;
   }) {
-    const { database, location, clock, file, still } = opened;
+    const { database, location, clock, file, still, isNew = false } = opened;
     this.location = location;
     this.#queries = new Kysely<LedgerTables>({ dialect: new LedgerSqliteDialect(database) });
     this.#database = database;
     this.#clock = clock;
     this.#file = file;
     this.#still = still;
+    this.#isNew = isNew;
   }
 
   async transaction<T>(mode: TransactionMode, work: (queries: LedgerQueries) => Promise<T>): Promise<T> {
@@ -139,6 +145,7 @@ class SqliteLedgerDatabase implements LedgerDatabase {
   async close(): Promise<void> {
     await this.#queries.destroy();
     disconnect(this.#database);
+    if (this.#isNew) removeEmptyFile(this.location);
   }
 
   /** A file that was unlinked still takes commits, and nobody ever reads them: looked at last, just before the commit. */

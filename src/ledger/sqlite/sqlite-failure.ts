@@ -72,7 +72,7 @@ const meanings: readonly (readonly [prefix: string, meaning: Meaning])[] = [
     {
       code: "ledger-failed",
       says: "could not be read or written: the disk reports an error",
-      hint: "Check the disk and the file system (a network share may not lock files as SQLite needs it).",
+      hint: "Check whether the disk is full, and the file system (a network share may not lock files as SQLite needs it).",
     },
   ],
 ];

@@ -97,15 +97,43 @@ describe("a lost answer to an attachment", () => {
     expect((await world.plan()).changes).toEqual([]);
   });
 
-  test("of a file that is no longer desired is for a person", async () => {
-    await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
-    world.proxy.choose = () => ({ type: "answer", status: 500 });
-    await world.apply();
-    world.requests();
-    world.proxy.choose = () => undefined;
-    await world.write("draft: 1\nproduct_files: []\n");
-    expect((await world.apply()).totals).toMatchObject({ in_doubt: 1 });
-    expect(world.requests()).toEqual([]);
+  describe.each(["never arrived", "took effect"])("that %s, of a file that is no longer desired", (how) => {
+    const isAttached = how === "took effect";
+
+    beforeEach(async () => {
+      await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
+      world.proxy.choose = () => ({ type: "answer", status: 500, carriedOut: isAttached });
+      await world.apply();
+      world.requests();
+      world.proxy.choose = () => undefined;
+    });
+
+    test("is settled, and a publish waits until the file is deleted", async () => {
+      await world.write("draft: 1\nproduct_files: []\npublish: true\n");
+      const { totals } = await world.apply();
+      if (isAttached) {
+        expect(totals).toMatchObject({ done: 0, failed: 1, skipped: 1, in_doubt: 0 });
+        expect(world.requests()).toEqual([confirm]);
+        expect((await world.apply()).totals).toMatchObject({ done: 2 });
+        expect(world.requests().filter((line) => !line.startsWith("GET "))).toEqual([
+          `DELETE ${confirm.slice("PATCH ".length)}`,
+          "POST /api/products",
+        ]);
+      } else {
+        expect(totals).toMatchObject({ done: 2, in_doubt: 0 });
+        expect(world.requests()).toEqual([confirm, confirm, "POST /api/products"]);
+      }
+      expect(world.sandbox.state().attachments).toEqual([]);
+      expect((await world.plan()).changes).toEqual([]);
+    });
+
+    test("is settled where its list is left out, and the file stays as it is", async () => {
+      await world.write("draft: 1\npublish: true\n");
+      expect((await world.apply()).totals).toMatchObject({ done: 2, in_doubt: 0 });
+      expect(world.sandbox.state().attachments).toHaveLength(isAttached ? 1 : 0);
+      expect((await world.ledger.load()).attachments).toHaveLength(isAttached ? 1 : 0);
+      expect((await world.plan()).changes).toEqual([]);
+    });
   });
 });
 

@@ -118,6 +118,23 @@ describe("a block of blanks", () => {
   });
 });
 
+describe("an empty line after an escaped line break", () => {
+  test.each(['"a\\\n\n        b"', '"a\\\\\\\n  \n        b"'])(
+    "%j is an error, since it would be lost",
+    (written) => {
+      expect(briefs(read(withDescription(written)))[0]).toMatch('4:18 yaml-syntax «"a');
+    },
+  );
+
+  test.each([
+    ['"a\\\n        b"', "ab"],
+    ['"a\\\\\n\n        b"', "a\\\nb"],
+    ["'a\\\n\n        b'", "a\\\nb"],
+  ])("%j reads as %j", async (written, expected) => {
+    expect(await descriptionOf(written)).toBe(expected);
+  });
+});
+
 describe("a directive", () => {
   test.each([
     ["without a line of dashes", "%YAML 1.2\ndraft: 1\n", "2:1 yaml-syntax"],
