@@ -207,7 +207,7 @@ function irreversible(change: Change) {
 function doubtOf(change: Change): DoubtView[] {
   if (change.action !== "in_doubt") return [];
   const { address } = change;
-  if (!isBlocked(change)) return [{ address, ending: "apply will find out" }];
+  if (!isBlocked(change)) return [{ address, ending: "apply checks whether it took effect" }];
   const product = change.before.kind === "publish" || change.before.kind === "duplicate";
   const flag = product ? "--product-id ID" : "--done";
   const command = `draftsync resolve ${quoteArgument(address)} ${flag} | --not-done`;
