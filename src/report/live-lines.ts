@@ -6,37 +6,37 @@ import { formatBytes, formatCount, formatSeconds, plural } from "./quantities.ts
 import type { Pace, RateBound, RunState, UploadState } from "./run-state.ts";
 import { sanitizeLine } from "./sanitize-text.ts";
 
-/** A line and how many columns it takes; `text` may hold colours beside. */
+/** A line and its width in columns, without the color codes in `text`. */
 export interface LiveLine {
   readonly text: string;
   readonly width: number;
 }
 
-/** Makes the lines of a moment, none wider than `columns`. */
+/** Renders the current lines, none wider than `columns`. */
 export type LiveLines = (columns: number) => readonly LiveLine[];
 
-/** Lines of a terminal that are rewritten in place. */
+/** Lines of a terminal that are redrawn in place. */
 export interface LiveDisplay {
-  /** Shows what `render` gives, and asks it again when the terminal is resized. */
+  /** Shows the lines of `render`, and calls it again after a resize. */
   show(render: LiveLines): void;
-  /** Takes the lines away and leaves the terminal in order. */
+  /** Erases the lines and restores the terminal. */
   hide(): void;
 }
 
-/** Files that have a line of their own. */
+/** Uploads with their own line. */
 const maxUploads = 3;
 
-/** Of a bar, where there is room for a long one and where there is not. */
+/** Columns of a bar on a wide and on a narrow terminal. */
 const longBar = 20;
 const shortBar = 10;
-const roomForLongBar = 100;
-/** The shortest of which a part can be seen. */
+const minColumnsForLongBar = 100;
+/** A shorter bar shows no progress. */
 const minBarWidth = 6;
-/** What a bar leaves to a file's name and size at least; with less room there is no bar. */
-const minForFile = 40;
+/** Columns for the name and size of a file; if fewer are left, there is no bar. */
+const minFileColumns = 40;
 
 /**
- * How far a run is, in a few lines:
+ * The progress of a run:
  *
  * ```
  * [██░░░░░░] 12 of 40 changes · 34 of about 80 calls · about 9 s left
@@ -56,7 +56,7 @@ export function formatLive(
   return [
     ...(head === "" ? [] : [makeLiveLine({ text: head, bar: barOf(state, head, columns), columns, paint })]),
     ...uploads.map((upload) => {
-      const bar = columns - barColumns(columns) < minForFile ? "" : barOfUpload(upload, columns);
+      const bar = columns - barColumns(columns) < minFileColumns ? "" : barOfUpload(upload, columns);
       return makeLiveLine({ text: formatUpload(upload), bar, columns, paint });
     }),
     ...(others.length === 0 ? [] : [plain(`and ${others.length} more: ${formatUpload(sumOf(others))}`)]),
@@ -64,7 +64,7 @@ export function formatLive(
   ];
 }
 
-/** A line cut to `columns`, behind a bar that is not. */
+/** A bar and a text, which is cut to `columns`. */
 export function makeLiveLine({ text, bar = "", columns, paint }: LiveLineParts): LiveLine {
   const words = fitColumns(text, Math.max(1, columns - stringWidth(bar)));
   return { text: `${paint("info", bar)}${paint("muted", words)}`, width: stringWidth(bar + words) };
@@ -77,7 +77,7 @@ interface LiveLineParts {
   readonly paint: Palette;
 }
 
-/** The same in one line, for a log. */
+/** The progress in one line, for a log. */
 export function formatStatus(state: RunState, now: number): string {
   const { uploads } = state;
   const storing = uploads.length === 0 ? "" : `storing ${formatUpload(sumOf(uploads))}`;
@@ -91,8 +91,8 @@ function formatProgress(state: RunState, now: number): string {
   switch (phase) {
     case "idle":
       return state.uploads.length === 0 ? "" : left;
-    case "looking":
-      return joined(["looking at the service", formatCalls(calls, expected), left]);
+    case "refreshing":
+      return joined(["checking the service", formatCalls(calls, expected), left]);
     case "running":
       return joined([
         `${formatCount(ended)} of ${plural(changes, "change")}`,
@@ -104,7 +104,7 @@ function formatProgress(state: RunState, now: number): string {
   }
 }
 
-/** More than were reckoned are no longer of so many. */
+/** The estimate is left out once it is exceeded. */
 function formatCalls(calls: number, expected = 0): string {
   return calls > expected
     ? plural(calls, "call")
@@ -118,7 +118,7 @@ function formatPaceAndWait(state: RunState, now: number): string {
   return joined([pace, wait === undefined ? "" : formatWait(wait)]);
 }
 
-/** `4.2 of 10 calls a second`; of a longer window the calls in it: `34 of 600 calls in 1 min`. */
+/** `4.2 of 10 calls a second`; for a longer window, the calls in it: `34 of 600 calls in 1 min`. */
 function formatPace({ calls, windowMs }: Pace, { limit, windowMs: boundMs }: RateBound): string {
   if (boundMs > windowMs || boundMs > 5_000) {
     return `${formatCount(calls)} of ${plural(limit, "call")} in ${formatSeconds(boundMs / 1000)}`;
@@ -143,15 +143,18 @@ function sumOf(uploads: readonly UploadState[]): UploadState {
   };
 }
 
-/** Empty where the words of its line need the room. */
+/** Empty if the text of its line needs the space. */
 function barOf(
   { phase, ended, changes, calls, expected = 0 }: RunState,
   words: string,
   columns: number,
 ): string {
-  const room = Math.min(barColumns(columns), columns - stringWidth(words) - 1);
-  if (room < minBarWidth || phase === "idle") return "";
-  return formatBar(phase === "looking" ? calls / Math.max(1, expected) : ended / Math.max(1, changes), room);
+  const size = Math.min(barColumns(columns), columns - stringWidth(words) - 1);
+  if (size < minBarWidth || phase === "idle") return "";
+  return formatBar(
+    phase === "refreshing" ? calls / Math.max(1, expected) : ended / Math.max(1, changes),
+    size,
+  );
 }
 
 function barOfUpload({ sent, total }: UploadState, columns: number): string {
@@ -159,10 +162,10 @@ function barOfUpload({ sent, total }: UploadState, columns: number): string {
 }
 
 function barColumns(columns: number): number {
-  return columns >= roomForLongBar ? longBar : shortBar;
+  return columns >= minColumnsForLongBar ? longBar : shortBar;
 }
 
-/** `part` from 0 to 1; `size` in columns, without the space behind it. */
+/** `part` is 0 to 1, `size` in columns without the space after the bar. */
 function formatBar(part: number, size: number): string {
   const inner = size - 2;
   const full = Math.round(Math.min(1, Math.max(0, part)) * inner);

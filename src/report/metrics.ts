@@ -2,7 +2,6 @@ import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, R
 import type { Event } from "../model/event.ts";
 import type { ReconcileResult } from "../model/reconcile-result.ts";
 import { isSuccess, noticeOf, reconcileStatuses } from "../model/reconcile-result.ts";
-import { readSamples, type Sample } from "./carried-on.ts";
 import { routeOf } from "./route.ts";
 
 /** What a round was planned with. */
@@ -213,4 +212,34 @@ function shareOf(
 ): number {
   const calls = (totals?.calls ?? 0) + refreshCalls;
   return limit === 0 ? 0 : (calls * windowMs) / (limit * Math.max(ms, windowMs));
+}
+
+/** A sample in a metrics file. */
+interface Sample {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/**
+ * The samples of a workspace that an earlier process wrote, by metric, without the workspace label. Reads the text format of
+ * Prometheus and skips other lines.
+ */
+function readSamples(text: string, workspace: string): ReadonlyMap<string, readonly Sample[]> {
+  const found = new Map<string, Sample[]>();
+  for (const line of text.split("\n")) {
+    const [, name = "", inner = "", number = ""] = /^(\w+)(?:\{(.*)\})? (\d+(?:\.\d+)?)$/.exec(line) ?? [];
+    const { workspace: of, ...labels } = labelsOf(inner);
+    if (name === "" || of !== workspace) continue;
+    const others = found.get(name);
+    const sample = { labels, value: Number(number) };
+    if (others === undefined) found.set(name, [sample]);
+    else others.push(sample);
+  }
+  return found;
+}
+
+/** No label of draftsync contains a quotation mark or a backslash. */
+function labelsOf(inner: string): Readonly<Record<string, string>> {
+  const pairs = [...inner.matchAll(/(\w+)="([^"\\]*)"/g)];
+  return Object.fromEntries(pairs.map(([, name = "", value = ""]) => [name, value]));
 }

@@ -9,43 +9,43 @@ import { formatFailureGroup, formatFinished, formatRunFinished, formatWaiting } 
 import { plural } from "./quantities.ts";
 import { type RateBound, RunState } from "./run-state.ts";
 
-/** Where and how progress is shown. */
+/** The outputs and clocks of progress. */
 export interface ProgressOptions {
-  /** Returns whether the entry is shown: `--quiet` leaves most of them out. */
+  /** Returns whether the entry is shown: `--quiet` hides most of them. */
   readonly log: (entry: LogEntry) => boolean;
   readonly paint: Palette;
   readonly locationOf: LocationFinder;
-  /** Lines below the finished changes that are rewritten in place; without them the log has a line now and then. */
+  /** Lines that are redrawn below the finished changes; if absent, the log gets a status line from time to time. */
   readonly live: LiveDisplay | undefined;
-  /** The configured bound on calls. */
+  /** The configured rate limit. */
   readonly bound: RateBound;
-  /** Milliseconds that never go back. */
+  /** Monotonic milliseconds. */
   readonly now: () => number;
-  /** Has `work` done again and again, so many milliseconds apart, until what it returns is called. */
+  /** Calls `work` every `ms` milliseconds until the returned function is called. */
   readonly every: (ms: number, work: () => void) => () => void;
 }
 
 /**
- * Shows events as they come, and what failed at the end, by cause. `stop` takes the live lines away and shows what failed so
- * far; to be called on every way out.
+ * Shows events as they arrive, and failures at the end, by cause. Every exit must call `stop`, which erases the live lines and
+ * shows the failures so far.
  */
 export interface Progress {
   readonly emit: EventSink;
   stop(): void;
 }
 
-/** The live lines are looked at so often, milliseconds; they are written only when they have changed. */
+/** Milliseconds between frames of the live lines; unchanged frames are not written. */
 const frameMs = 100;
-/** In a log: when a line tells how far it is for the first time, and how often from then on, milliseconds. */
+/** The first status line in a log, and the time between the next ones, milliseconds. */
 const firstStatusMs = 10_000;
 const nextStatusMs = 30_000;
-/** In a log only waits of this length are worth a line, milliseconds. */
+/** Shorter waits are not logged, milliseconds. */
 const longWaitMs = 2000;
 
-/** Causes that are shown in full. */
+/** Causes that are shown completely. */
 const maxGroups = 10;
 
-/** Follows a run on a stream for people. */
+/** Shows a run on standard error. */
 export function makeProgress(options: ProgressOptions): Progress {
   const { log, paint, locationOf, live, now } = options;
   const state = new RunState(options.bound);
@@ -133,14 +133,14 @@ function describeOthers(groups: readonly FailureGroup[], paint: Palette): LogEnt
   };
 }
 
-/** What is told of an event; `undefined`: nothing. */
+/** The log entry of an event, if it has one. */
 function entryOf(
   event: Event,
   { paint, hasWritten }: Pick<ProgressOptions, "paint"> & { readonly hasWritten: boolean },
 ): LogEntry | undefined {
   switch (event.type) {
     case "change_finished": {
-      // Of a large plan these would be thousands of lines: causes are shown once, and the last line counts the rest.
+      // A large plan would log thousands of lines: each cause is shown once, and the last line counts the rest.
       const { type, at: _at, failure, ...facts } = event;
       const level = event.outcome === "done" ? "info" : "debug";
       const code = failure?.code ?? type;
@@ -148,7 +148,7 @@ function entryOf(
     }
     case "waiting": {
       const { reason, ms } = event;
-      // Polls follow each other, and the line of the status tells of them.
+      // Polls are frequent, and the status line shows them.
       if (ms < longWaitMs || reason === "upload") return undefined;
       const message = formatWaiting(event);
       return { level: "info", text: `    ${message}\n`, message, code: event.type, facts: { reason, ms } };

@@ -6,29 +6,29 @@ export interface RateBound {
   readonly windowMs: number;
 }
 
-/** A file whose bytes are on their way into storage. */
+/** A file that is being uploaded to storage. */
 export interface UploadState {
   readonly source: string;
   readonly sent: number;
   readonly total: number;
 }
 
-/** What a wait that has not ended is for, and how much of it is left, milliseconds. */
+/** The reason for the current wait, and the time left in milliseconds. */
 export interface WaitState {
   readonly reason: WaitReason | "rate_bound";
   readonly leftMs: number;
 }
 
-/** How many calls were made lately: `calls` within the last `windowMs`. */
+/** The number of calls in the last `windowMs`. */
 export interface Pace {
   readonly calls: number;
   readonly windowMs: number;
 }
 
-/** Speed is measured over so long, milliseconds. */
+/** The speed is an average over this time, milliseconds. */
 const paceMs = 5_000;
 
-/** Of several waits the first of these is told. */
+/** Of several waits, the first in this list is shown. */
 const byWeight: readonly WaitReason[] = [
   "ledger",
   "retry_after",
@@ -39,30 +39,30 @@ const byWeight: readonly WaitReason[] = [
 ];
 
 /**
- * What the events of a run come to at a moment. All times are of one clock that never goes back, milliseconds: those in
- * the events are the wall clock's and are left alone.
+ * The state of a run, computed from its events. All times are monotonic milliseconds; the wall-clock times in the events are
+ * not used.
  */
 export class RunState {
-  /** Changes that were begun and have ended, of {@link RunState.changes}. */
+  /** Started and ended changes, out of {@link RunState.changes}. */
   ended = 0;
   failed = 0;
   inDoubt = 0;
-  /** Whether a call of the run has changed something at the service. */
+  /** Whether a call of the run changed something at the service. */
   hasWritten = false;
   changes = 0;
-  /** Requests that were dispatched since looking, or the run, began. */
+  /** Requests since the start of the refresh or the run. */
   calls = 0;
-  /** About how many there will be; `undefined` while nothing is under way that was reckoned. */
+  /** The estimated number of requests; `undefined` without an estimate. */
   expected: number | undefined;
-  phase: "idle" | "looking" | "running" = "idle";
+  phase: "idle" | "refreshing" | "running" = "idle";
   readonly #bounds = new Map<number, RateBound>();
   readonly #configured: RateBound | undefined;
   readonly #uploads = new Map<string, UploadState>();
   readonly #waits = new Map<WaitReason, number>();
-  /** When calls ended, as far back as the longest of the windows. */
+  /** The end times of the calls in the longest window. */
   #recent: number[] = [];
   #since = 0;
-  /** Bytes stored, and when the first upload began. */
+  /** Stored bytes, and the start of the first upload. */
   #stored = 0;
   #storingSince: number | undefined;
 
@@ -70,11 +70,11 @@ export class RunState {
     this.#configured = bound;
   }
 
-  /** Takes in an event that came at `now`. */
+  /** Applies an event received at `now`. */
   take(event: Event, now: number): void {
     switch (event.type) {
       case "refresh_started":
-        this.#begin("looking", event.calls, now);
+        this.#begin("refreshing", event.calls, now);
         return;
       case "refresh_finished":
         this.#begin("idle", undefined, now);
@@ -126,25 +126,25 @@ export class RunState {
     }
   }
 
-  /** The bound in use: the slowest of the configured one and those that the service has announced. */
+  /** The effective rate limit: the slowest of the configured one and those that the service announced. */
   get bound(): RateBound | undefined {
     const bounds = [...(this.#configured === undefined ? [] : [this.#configured]), ...this.#bounds.values()];
     return bounds.sort((a, b) => a.limit / a.windowMs - b.limit / b.windowMs)[0];
   }
 
-  /** Files that are being stored, the largest first. */
+  /** Files that are being uploaded, the largest first. */
   get uploads(): readonly UploadState[] {
     return [...this.#uploads.values()].sort((a, b) => b.total - a.total || (a.source < b.source ? -1 : 1));
   }
 
-  /** Calls within the last window of the bound, or within some seconds where that is short. */
+  /** Calls in the last window of the rate limit, at least the last few seconds. */
   pace(now: number): Pace {
     const windowMs = Math.max(paceMs, this.bound?.windowMs ?? 0);
     this.#recent = this.#recent.filter((at) => now - at < windowMs);
     return { calls: this.#recent.length, windowMs: Math.min(windowMs, Math.max(1_000, now - this.#since)) };
   }
 
-  /** What is being waited for; `undefined` while nothing is. */
+  /** The current wait, if any. */
   wait(now: number): WaitState | undefined {
     for (const reason of byWeight) {
       const leftMs = (this.#waits.get(reason) ?? now) - now;
@@ -159,9 +159,8 @@ export class RunState {
   }
 
   /**
-   * About how long it will take, milliseconds: as the bound allows for the calls that are left, no faster than they went so
-   * far, after a pause that the service asked for; or as the bytes go that are being stored, when that is longer.
-   * `undefined` when there is nothing to reckon by.
+   * The estimated time left, milliseconds: the remaining calls at the rate limit or at the speed so far, whichever is slower,
+   * after a pause that the service requested; or the remaining uploads, if they take longer. `undefined` without an estimate.
    */
   leftMs(now: number): number | undefined {
     if (this.expected === undefined || this.calls >= this.expected) return this.#storingLeftMs(now);

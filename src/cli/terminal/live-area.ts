@@ -10,13 +10,13 @@ export interface LiveStream {
   off(event: "resize", listener: () => void): unknown;
 }
 
-/** The process that the terminal is to be left in order by. */
+/** The process that restores the terminal. */
 export interface LiveProcess extends Pick<EventEmitter, "on" | "off" | "listenerCount"> {
   readonly pid: number;
   kill(pid: number, signal: NodeJS.Signals): unknown;
 }
 
-/** Private mode 2026: the terminal shows what is between the two at once. Those that do not know it pass over it. */
+/** Private mode 2026: the terminal shows everything between the two as one frame. Other terminals ignore it. */
 const beginFrame = "\u001b[?2026h";
 const endFrame = "\u001b[?2026l";
 const hideCursor = "\u001b[?25l";
@@ -24,12 +24,12 @@ const showCursor = "\u001b[?25h";
 const eraseBelow = "\u001b[J";
 const eraseRight = "\u001b[K";
 
-/** Signals that end a process that does not listen to them, and that a terminal or a user sends. */
+/** Signals of a terminal or a user that end a process without a listener. */
 const ending = ["SIGHUP", "SIGQUIT"] as const;
 
 /**
- * A few lines at the bottom of a terminal that are rewritten in place, one write a frame. What is written meanwhile goes
- * above them, by {@link LiveArea.aside}.
+ * A few lines at the bottom of a terminal that are redrawn in place, one write a frame. Other output goes above them, through
+ * {@link LiveArea.aside}.
  *
  * ```
  *   hidden ──show──► shown ──hide, exit, SIGHUP, SIGQUIT──► hidden (erased, cursor visible)
@@ -38,8 +38,8 @@ const ending = ["SIGHUP", "SIGQUIT"] as const;
  *                   stopped (erased, cursor visible)
  * ```
  *
- * Between two frames the cursor is in the first column of the last line: wherever a resize wraps the lines, the way from
- * there to the first of them can be reckoned.
+ * Between frames the cursor is in the first column of the last line, so that the number of rows to the first line is known even
+ * if a resize wraps the lines.
  */
 export class LiveArea implements LiveDisplay {
   readonly #stream: LiveStream;
@@ -66,7 +66,7 @@ export class LiveArea implements LiveDisplay {
     this.#erase();
   }
 
-  /** Has text that ends with a line feed written above the lines, to this terminal. */
+  /** Writes text that ends with a line feed above the lines. */
   above(text: string): void {
     if (this.#render === undefined || this.#isStopped) {
       this.#stream.write(text);
@@ -75,7 +75,7 @@ export class LiveArea implements LiveDisplay {
     this.#frame(this.#lines(), text);
   }
 
-  /** Takes the lines away while something else writes to the same terminal. */
+  /** Erases the lines while `write` writes to the same terminal. */
   aside(write: () => void): void {
     this.#erase();
     write();
@@ -106,7 +106,7 @@ export class LiveArea implements LiveDisplay {
     this.#stream.write(`${beginFrame}${start}${eraseBelow}${showCursor}${endFrame}`);
   }
 
-  /** The lines may be wrapped: the terminal may have become narrower since they were drawn. */
+  /** The lines may be wrapped if the terminal has become narrower. */
   #toFirst(): string {
     const { columns = 80 } = this.#stream;
     const rows = this.#drawn
@@ -115,7 +115,7 @@ export class LiveArea implements LiveDisplay {
     return rows === 0 ? "\r" : `\r\u001b[${rows}A`;
   }
 
-  /** As many as fit, so that none is ever scrolled out of reach. */
+  /** As many as fit: lines that scroll away cannot be erased. */
   #lines(): readonly LiveLine[] {
     const { columns = 80, rows = 24 } = this.#stream;
     return (this.#render?.(columns - 1) ?? []).slice(0, Math.max(1, rows - 1));
@@ -141,7 +141,7 @@ export class LiveArea implements LiveDisplay {
 
   readonly #onExit = (): void => this.hide();
 
-  /** Stops as it would without a listener, once the terminal is in order. */
+  /** Restores the terminal, then stops as without a listener. */
   readonly #onStop = (): void => {
     this.#erase();
     this.#isStopped = true;
@@ -156,7 +156,7 @@ export class LiveArea implements LiveDisplay {
     this.#draw();
   };
 
-  /** A listener keeps the signal from ending the process: with nobody else who wants it so, it is sent once more. */
+  /** This listener would keep the process alive, so without another listener the signal is sent again. */
   readonly #onEnding = (signal: NodeJS.Signals): void => {
     if (this.#process.listenerCount(signal) > 1) return;
     this.hide();

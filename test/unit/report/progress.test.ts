@@ -89,7 +89,7 @@ describe("in a log", () => {
     ["a call is in doubt", [refused], { in_doubt: 1 }, "Applied in part: 0 done, 1 in doubt."],
   ] as const)("the last line is true when %s", (_name, events, counts, line) => {
     const { emit, log } = follow({ isLive: false });
-    // What looking at the service did before is not the run's.
+    // The calls of the refresh do not count for the run.
     emit(call, started, ...events, end(counts));
     expect(log()).toBe(`${line} 6 calls in 100 ms.\n`);
   });
@@ -208,10 +208,10 @@ describe("on a terminal", () => {
     expect(shown()?.[1]).not.toContain("waiting");
   });
 
-  test("looking at the service has its own line, and leaves none", () => {
+  test("a refresh has its own line, which is erased", () => {
     const { emit, lines: shown } = follow({ isLive: true });
     emit({ type: "refresh_started", format_version: 1, at: 0, calls: 40 }, call);
-    expect(shown()?.[0]).toBe("looking at the service · 1 of about 40 calls · about 39 s left");
+    expect(shown()?.[0]).toBe("checking the service · 1 of about 40 calls · about 39 s left");
     const summary = {
       mode: "full",
       attachments: "probe",
