@@ -145,7 +145,7 @@ test.each([
   },
 );
 
-test("a process that stood still for longer than others wait for it sends nothing on old reservations", async () => {
+test("no window sees more when a process stands still for longer than others wait for it", async () => {
   const stopped = startCaller({ calls: 60, timeoutMs: 1_000 });
   const other = startCaller({ calls: 250, timeoutMs: 1_000 });
   await arrived(20);

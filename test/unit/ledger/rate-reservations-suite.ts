@@ -87,13 +87,17 @@ export function describeRateReservations(name: string, make: () => LockPlace): v
       "of a process whose life is %s count until its calls are over",
       async (alive) => {
         const { ann, bob, pass } = await makeTwo(processOf("bob", alive));
-        await fill(ann);
+        await reserve(ann, 9);
         await pass(29_000);
+        // Later than the others, and not given up with them.
+        await reserve(ann, 1);
         expect(await bob.reserve(request(1))).toEqual({ reserved: 0, pausedMs: 0 });
         await pass(1_000);
         expect(await bob.reserve(request(1))).toMatchObject({ freeInMs: expect.closeTo(80_000, -3) });
-        await pass(81_000);
-        expect(await reserve(bob, 1)).toBe(1);
+        await pass(28_000);
+        await reserve(bob, 1);
+        await pass(53_000);
+        expect(await reserve(bob, 20)).toBe(9);
       },
     );
 

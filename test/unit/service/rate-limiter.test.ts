@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/model/ports.ts";
+import type { ReservationRequest } from "../../../src/model/rate.ts";
 import type { Grant, Slot } from "../../../src/service/rate-limiter.ts";
 import { RateLimiter } from "../../../src/service/rate-limiter.ts";
 import { SlowStart } from "../../../src/service/slow-start.ts";
@@ -66,6 +67,56 @@ describe("the rate bound at a real server", () => {
     await service.attach(target, {}, write());
     const [, second] = server.requests;
     expect((second?.at ?? 0) - begun).toBeGreaterThanOrEqual(60 + 300);
+  });
+});
+
+describe("a call whose first byte comes more than 5 s after its reservation", () => {
+  it("is not sent, and reserved again", async () => {
+    let ahead = 0;
+    const requests: ReservationRequest[] = [];
+    const { service, server } = await startHarness(() => answer(204), {
+      clock: { now: () => Date.now(), monotonic: () => performance.now() + ahead },
+      rateStore: {
+        reserve: async (request) => {
+          requests.push(request);
+          return { reserved: request.wanted.length, pausedMs: 0 };
+        },
+      },
+    });
+    const beforeSend = async () => {
+      ahead = 6_000;
+    };
+    const result = await service.detach(target, write({ beforeSend }));
+    expect(result).toMatchObject({ outcome: "done", attempts: 1 });
+    expect([server.requests.length, service.callCount()]).toEqual([1, 1]);
+    const ids = requests.flatMap(({ wanted }) => wanted);
+    expect(ids).toHaveLength(2);
+    expect(requests.flatMap(({ unsent }) => unsent)).toEqual(ids.slice(0, 1));
+  });
+
+  it("counts as an attempt without a connection once it came too late three times", async () => {
+    let now = 0;
+    let reserved = 0;
+    const { service, server } = await startHarness(() => answer(204), {
+      // Every look at the clock takes longer than a reservation lasts.
+      clock: {
+        now: () => Date.now(),
+        monotonic: () => {
+          now += 6_000;
+          return now;
+        },
+      },
+      rateStore: {
+        reserve: async ({ wanted }) => {
+          reserved += wanted.length;
+          return { reserved: wanted.length, pausedMs: 0 };
+        },
+      },
+    });
+    const result = await service.detach(target, write());
+    expect(reserved).toBe(5);
+    expect(result).toMatchObject({ outcome: "not_sent", attempts: 3, failure: { code: "connect-timeout" } });
+    expect(server.requests).toEqual([]);
   });
 });
 
