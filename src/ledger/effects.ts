@@ -1,8 +1,8 @@
 import { sql } from "kysely";
+import { parseAddress } from "../model/address.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import type { RecordedAttachment } from "../model/recorded.ts";
 import { type FileTarget, fileResource, pickAttributes } from "../model/resource.ts";
-import { type Addressed, checkAddress, nameOf } from "./attachment-address.ts";
 import { assertChanged, settleOperation } from "./journal.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { addRecord, insertRecords, putRecord, replaceRecord } from "./records.ts";
@@ -40,7 +40,8 @@ export interface EffectContext {
  * | upload_ended | status and file id are replaced | nothing |
  * | settled | is in doubt no more | ledger-conflict |
  *
- * An address belongs to one record: whoever holds the address that an effect gives to another file moves to its own numeric address, as `replaces` does. So two records may swap addresses, one after the other.
+ * An address belongs to one record. When an effect gives an address to another file, the record that has it moves to its own
+ * numeric address, as with `replaces`. So two records can swap addresses, one after the other.
  */
 export async function applyEffect(
   queries: LedgerQueries,
@@ -199,4 +200,30 @@ async function recordFoundUpload(queries: LedgerQueries, effect: EffectOf<"uploa
     .values({ upload_id: uploadId, at, ...values })
     .onConflict((conflict) => conflict.column("upload_id").doUpdateSet(values))
     .execute();
+}
+
+/** A file of a draft, and the address it is recorded under. */
+type Addressed = Pick<RecordedAttachment, "draftId" | "kind" | "fileId" | "address">;
+
+/**
+ * Refuses (`ledger-invalid-value`) a record whose address does not name its own draft, collection and, when numeric,
+ * file: the rest of the ledger relies on it.
+ */
+export function checkAddress(attachment: Addressed): void {
+  const parsed = parseAddress(attachment.address);
+  const fits =
+    parsed?.type === "attachment" &&
+    parsed.draftId === attachment.draftId &&
+    parsed.kind === attachment.kind &&
+    (parsed.ref.by !== "file_id" || parsed.ref.fileId === attachment.fileId);
+  if (fits) return;
+  throw new LedgerError(
+    "ledger-invalid-value",
+    `${attachment.address} is not a valid address for ${nameOf(attachment)}.`,
+  );
+}
+
+/** For messages, by its identity at the service. */
+function nameOf({ draftId, kind, fileId }: Omit<Addressed, "address">): string {
+  return `file ${fileId} in ${kind} of draft ${draftId}`;
 }

@@ -1,9 +1,15 @@
+import { type SqlBool, sql } from "kysely";
 import type { StoredOperation, StoredRun } from "../model/history.ts";
 import type { RecordedOperation } from "../model/recorded.ts";
-import { inDoubt } from "./in-doubt.ts";
 import { recordsOf } from "./records.ts";
 import type { LedgerQueries } from "./schema.ts";
 import { type RecordOf, tables } from "./tables.ts";
+
+/**
+ * The condition on `operations` for those in doubt: not settled, and either of unknown outcome or without one after a
+ * crash. The same words as in the index `operations_in_doubt`: another form would not use the index.
+ */
+export const inDoubt = sql<SqlBool>`settled_at is null and (outcome is null or outcome = 'unknown')`;
 
 /** Which operations; all conditions must hold. */
 export interface OperationFilter {
@@ -67,4 +73,35 @@ export async function readRuns(
 export function withDetail(operation: RecordOf<typeof tables.operations>): StoredOperation {
   const { failure } = operation;
   return failure === undefined ? operation : { ...operation, detail: failure.message };
+}
+
+/** Part of a transaction: `StateStore.exchangeNotice`. */
+export async function exchangeNotice(
+  queries: LedgerQueries,
+  status: string | undefined,
+): Promise<string | undefined> {
+  const known = await queries.selectFrom("notices").select("status").executeTakeFirst();
+  await queries.deleteFrom("notices").execute();
+  if (status !== undefined) await queries.insertInto("notices").values({ id: 1, status }).execute();
+  return known?.status;
+}
+
+/** Part of a transaction: `StateStore.forgetQuietRuns`. */
+export async function forgetQuietRuns(
+  queries: LedgerQueries,
+  { command, before }: { readonly command: string; readonly before: number },
+): Promise<number> {
+  const { numDeletedRows } = await queries
+    .deleteFrom("runs")
+    .where("command", "=", command)
+    .where("started_at", "<", before)
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb.selectFrom("operations").select("operations.id").whereRef("operations.run_id", "=", "runs.id"),
+        ),
+      ),
+    )
+    .executeTakeFirst();
+  return Number(numDeletedRows);
 }

@@ -1,7 +1,7 @@
 import type { LedgerEffect, NewOperation, OperationResult, RunRecord } from "../model/ports.ts";
 import type { FileTarget } from "../model/resource.ts";
 import { fileResource } from "../model/resource.ts";
-import { inDoubt } from "./in-doubt.ts";
+import { inDoubt } from "./history.ts";
 import { LedgerError } from "./ledger-error.ts";
 import type { LedgerQueries } from "./schema.ts";
 

@@ -24,7 +24,7 @@ export interface StateStore extends Ledger, LockStore, RateStore, LedgerReader {
   import(exported: LedgerExport): Promise<void>;
   /** Records that a person confirmed the ledger (epoch milliseconds); a second confirmation changes nothing. */
   confirm(at: number): Promise<void>;
-  /** Made once with the ledger, as {@link Ledger.load} tells it with everything else. */
+  /** Created once with the ledger; {@link Ledger.load} returns it too. */
   lineage(): Promise<string>;
   /**
    * Replays a record of the recovery log in one transaction, as `finish` would have recorded it; a second replay changes
@@ -32,14 +32,14 @@ export interface StateStore extends Ledger, LockStore, RateStore, LedgerReader {
    */
   replay(record: RecoveryRecord, choice?: ConflictChoice): Promise<ReplayResult>;
   /**
-   * Notes the status that people are told of; resolves with the one they knew before, `undefined` when there was none. Of
-   * several processes at once, one alone is given the former status, so that only one tells of the change. No plan, export
-   * or serial shows it, and no lock is needed.
+   * Stores the status that notifications report; resolves with the previous one, `undefined` when there was none. Of
+   * several concurrent processes only one receives the previous status, so only one notifies. No plan, export or serial
+   * shows it, and it needs no lock.
    */
   exchangeNotice(status: string | undefined): Promise<string | undefined>;
   /** Moves the ledger to a new address of the same service. Refuses with `ledger-owner-mismatch` for another workspace. */
   rebind(owner: LedgerOwner): Promise<void>;
-  /** Removes the runs of a command that began before `before` (epoch milliseconds) and sent nothing; how many. */
+  /** Removes runs of a command that started before `before` (epoch milliseconds) and sent nothing; resolves with their number. */
   forgetQuietRuns(of: { readonly command: string; readonly before: number }): Promise<number>;
 }
 

@@ -19,13 +19,20 @@ import type { RateStore, ReservationRequest, ReservationResult } from "../model/
 import { belongsTo, type Recorded, type RecordedOwner } from "../model/recorded.ts";
 import type { ConflictChoice, RecoveryRecord, ReplayResult } from "../model/recovery.ts";
 import { applyEffect } from "./effects.ts";
-import { type OperationFilter, type RunFilter, readInDoubt, readOperations, readRuns } from "./history.ts";
+import {
+  exchangeNotice,
+  forgetQuietRuns,
+  type OperationFilter,
+  type RunFilter,
+  readInDoubt,
+  readOperations,
+  readRuns,
+} from "./history.ts";
 import { beginOperation, finishOperation, finishRun, startRun, supersede } from "./journal.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { LedgerError } from "./ledger-error.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
 import { RateReservations } from "./rate-reservations.ts";
-import { exchangeNotice, forgetQuietRuns } from "./reconcile-runs.ts";
 import { parseRow, readRecords } from "./records.ts";
 import { replay } from "./replay.ts";
 import type { LedgerQueries } from "./schema.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { messageOf } from "../model/errors.ts";
-import { checkAddress } from "./attachment-address.ts";
+import { checkAddress } from "./effects.ts";
 import { withDetail } from "./history.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { LedgerError } from "./ledger-error.ts";

@@ -1,13 +1,25 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
+import { z } from "zod";
 import { defaultHeartbeatMs, defaultLeaseMs, type HeldLock, type LockState } from "../model/lock.ts";
 import type { Lease, LockRequest } from "../model/ports.ts";
 import { isSameProcess, type ProcessTable } from "../model/process.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { LedgerError, LockHeldError, nameHolder } from "./ledger-error.ts";
+import { parseRow } from "./records.ts";
 import type { LedgerQueries } from "./schema.ts";
 import { parseHolder } from "./stored-json.ts";
-import { StoredRow } from "./stored-row.ts";
+
+/** The row of a lock that is held. */
+const leaseSchema = z.object({
+  lock_id: z.string(),
+  token: z.int(),
+  holder: z.string(),
+  acquired_at: z.int(),
+  expires_at: z.int(),
+  lease_until: z.int().nullable(),
+  now: z.int(),
+});
 
 interface WorkspaceLockParts {
   /** The processes by which a holder on this machine is judged. */
@@ -101,38 +113,23 @@ export class WorkspaceLock {
 
   /** The lock that is held, whatever its state. Part of a transaction. */
   async read(queries: LedgerQueries): Promise<HeldLock | undefined> {
-    const columns = [
-      "id",
-      "token",
-      "lock_id",
-      "holder",
-      "acquired_at",
-      "expires_at",
-      "lease_until",
-      "now",
-    ] as const;
-    const values = await queries
+    const found = await queries
       .selectFrom("leases")
-      .select(["id", "token", "lock_id", "holder", "acquired_at", "expires_at", "lease_until"])
+      .selectAll()
       .select(this.#database.wallClock.as("now"))
       .executeTakeFirst();
-    const shape = { location: this.#database.location, table: "leases", columns, keyLength: 1 };
-    const row = new StoredRow(
-      shape,
-      columns.map((column) => values?.[column]),
-    );
-    const token = row.integer("token");
-    const id = row.optionalText("lock_id");
-    if (id === undefined) return undefined;
+    if (found?.lock_id === null) return undefined;
+    const { location } = this.#database;
+    const row = parseRow(leaseSchema, found, { location, table: "leases", key: "id 1" });
     const lock = {
-      id,
-      token,
-      ...parseHolder(row.text("holder")),
-      acquiredAt: row.integer("acquired_at"),
-      expiresAt: row.integer("expires_at"),
-      readAt: row.integer("now"),
+      id: row.lock_id,
+      token: row.token,
+      ...parseHolder(row.holder),
+      acquiredAt: row.acquired_at,
+      expiresAt: row.expires_at,
+      readAt: row.now,
     };
-    return { ...lock, state: this.#judge(lock, row.optionalInteger("lease_until")) };
+    return { ...lock, state: this.#judge(lock, row.lease_until ?? undefined) };
   }
 
   /** False when no lock of this id is held. */

@@ -78,7 +78,7 @@ export function disconnect(database: Database.Database): void {
     // libsql keeps its handles until the statements are collected as garbage, so SQLite does not do this by itself.
     database.exec("pragma wal_checkpoint(truncate)");
   } catch {
-    // Someone is reading, or the disk is full: what is in the -wal file is as durable, and is taken in later.
+    // A reader is active, or the disk is full. The -wal file is as durable; a later checkpoint moves it.
   }
   database.close();
 }
@@ -87,7 +87,7 @@ export function disconnect(database: Database.Database): void {
 function refuseForeign(database: Database.Database, location: string): void {
   const names = database.prepare("select name from sqlite_schema where type = 'table'").raw().all().flat();
   if (names.length === 0 || names.includes("schema_migrations")) return;
-  throw new LedgerError("ledger-unreadable", `The ledger ${location} is a database of another program.`, {
+  throw new LedgerError("ledger-unreadable", `The ledger ${location} is the database of another program.`, {
     hint: "Set `state` in draftsync.yaml (or DRAFTSYNC_STATE) to another path.",
   });
 }
