@@ -47,6 +47,13 @@ test("drift says how many resources it did not check", async () => {
   expect((await run("drift", "--format", "markdown")).stdout).toMatch(/1 not checked/);
 });
 
+test("a file that could not be read is not known to match", async () => {
+  await apply();
+  proxy.choose = ({ path }) => (path.endsWith("/12") ? { type: "answer", status: 503 } : undefined);
+  const { code, stderr } = await run("drift", "--probe");
+  expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining("[not-readable]") });
+});
+
 test("a service that cannot be read, and a ledger that records nothing, are not free of drift", async () => {
   expect(await run("drift", "--probe")).toMatchObject({
     code: 1,

@@ -34,7 +34,8 @@ export const defineDrift: DefineCommand = (program, cli) => {
     .description(
       "Compares the service with the ledger. Changes nothing, at the service or in the ledger: products and uploads are " +
         "read, and files are probed with --probe, or when the config says `refresh: { attachments: probe }`. " +
-        "Ends with 2 when something differs, with 4 when an operation is in doubt, and with 1 when nothing was checked.",
+        "Ends with 2 when something differs, with 4 when an operation is in doubt, and with 1 when nothing was checked or " +
+        "something could not be read.",
     )
     .addOption(
       new Option("--refresh <mode>", "check up to refresh.max_calls, or everything")
@@ -76,6 +77,8 @@ async function runDrift(cli: Cli, flags: DriftFlags): Promise<void> {
     if (open.length > 0) printDiagnostics(cli.terminal, "", [inDoubtWarning(open)]);
     if (drift.length > 0) cli.end(exitCode.changes);
     else if (open.length > 0) cli.end(exitCode.inDoubt);
+    // What could not be read is not known to match.
+    else if (refresh.unreadable > 0) cli.end(exitCode.error);
   });
 }
 
