@@ -54,7 +54,14 @@ for (let cycle = 1; !ended; cycle += 1) {
     positions: {},
   }));
   const attachments = files.slice(0, 4 + (cycle % 5));
-  const draft = { draftId: 900, protect: false, attachments, file: "a.yaml", position: 1 };
+  const draft = {
+    draftId: 900,
+    protect: false,
+    managed: ["product_files"],
+    attachments,
+    file: "a.yaml",
+    position: 1,
+  };
   const plan = buildPlan({
     workspace: "cycles",
     serviceOrigin: url,
