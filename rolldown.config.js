@@ -69,7 +69,9 @@ export default defineConfig({
     entryFileNames: "[name].js",
     // One folder below dist, like the folders of src: paths to the package's other files are the same.
     chunkFileNames: "chunks/[name].js",
-    codeSplitting: { groups: [{ name: (id, context) => (isCore(id, context) ? "core" : null) }] },
+    codeSplitting: {
+      groups: [{ debugName: "core", name: (id, context) => (isCore(id, context) ? "core" : null) }],
+    },
     minify: { compress: true, mangle: false, codegen: true },
   },
 });

@@ -45,8 +45,8 @@ interface Item {
 }
 
 /**
- * Carries out one draft's changes, stage by stage (see model/stage.ts). Within a stage everything runs at once; the
- * next one starts when all of it is confirmed. What a failure leaves undone ends `skipped`.
+ * Applies one draft's changes, stage by stage (see {@link stages}). Within a stage everything runs concurrently; the next one
+ * starts when all of it is confirmed. Changes after a failure end `skipped`.
  */
 export async function runDraft(tools: DraftTools, work: DraftWork): Promise<DraftEnd> {
   const { signal } = tools.context;
@@ -186,7 +186,7 @@ async function applyChange(tools: DraftTools, step: ChangeStep): Promise<ChangeE
 }
 
 /**
- * A file that this run has just attached is kept: its upload turned out to be the very file that a record of another
+ * A file that this run has just attached is kept: its upload is the same file that a record of another
  * address, now taken over, stood for.
  */
 async function detach(
@@ -219,7 +219,7 @@ async function uploadFor({ uploads, recorded }: DraftTools, item: Item): Promise
   return end;
 }
 
-/** The end of an upload whose file turned out to be that of another entry; `undefined` when it is not. */
+/** The end of an upload whose file is that of another entry; `undefined` when it is not. */
 function sameFile({ item, items }: ChangeStep): ChangeEnd | undefined {
   const { change, fileId, recorded } = item;
   if (fileId === undefined || recorded === undefined) return undefined;

@@ -25,8 +25,8 @@ export interface FileOfChange {
 }
 
 /**
- * The address of another entry of the same list that has the file of an upload: only now is it known which file the upload
- * gives. To attach it would overwrite that entry's attributes. `others` are the changes of the draft.
+ * The address of another entry of the same list that has the file of an upload, which is known only once the upload has ended.
+ * To attach it would overwrite that entry's attributes. `others` are the changes of the draft.
  */
 export function holderOf(
   own: { readonly address: string; readonly fileId: number },

@@ -68,8 +68,8 @@ const maxPosts = 3;
  * ```
  *
  * Any other end of the POST is final. Any other answer to the PATCH proves nothing: the attachment ends as its POST
- * did. That of a 409 is unknown until it is settled: whoever says "conflict" on the way may have passed the call on, and
- * a run that is stopped here must not leave it to the next one as refused.
+ * did. That of a 409 is unknown until it is settled: a proxy that returns a conflict may have forwarded the call, and
+ * a run that is stopped here must not leave it to the next run as refused.
  */
 export async function settleAttachment(
   context: SettleContext,
@@ -233,7 +233,7 @@ function absentEffects({ kind, target, first }: UnsettledAttachment): readonly L
 /** A file that the manifests do not ask for is attached: the draft must not be published with it. */
 function foundAttached({ address }: UnsettledAttachment): ChangeEnd {
   const message = `${address} is attached after all, and the manifests do not ask for it`;
-  const hint = "Run the command again: its plan shows the file as recorded, and what becomes of it.";
+  const hint = "Run the command again: its plan deletes or replaces the file.";
   const failure = { code: "attached-after-all", message, hint, errors: [], stops: "draft" } as const;
   return { outcome: "rejected", failure };
 }

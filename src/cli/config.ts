@@ -16,7 +16,7 @@ import { parseSettings } from "./runtime/parse-settings.ts";
 /** The name that is looked for. */
 export const configName = "draftsync.yaml";
 
-/** The config with flags and environment laid over it. Paths are absolute; frozen. */
+/** The config after flags and environment override it. Paths are absolute; frozen. */
 export interface Config {
   /** The folder of the config: what `source` addresses and patterns are relative to. */
   readonly root: string;
@@ -41,7 +41,7 @@ export interface NotifyConfig {
   readonly urlFile?: string;
 }
 
-/** What is looked at; times in milliseconds. */
+/** What a refresh checks; times in milliseconds. */
 export interface RefreshConfig {
   /** Whether a plan looks at the service when no flag says so: where the config has the section. */
   readonly byDefault: boolean;

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 
 /**
  * `npm run demo`: the sample workspace against the embedded sandbox, by the commands a user would type. Starts from
- * nothing each time, and leaves the ledger and the sandbox's data in `manifests/.draftsync` to be looked at.
+ * nothing each time, and leaves the ledger and the sandbox's data in `manifests/.draftsync` for you to inspect.
  */
 const workspace = fileURLToPath(new URL("../../manifests/", import.meta.url));
 const main = fileURLToPath(new URL("main.js", import.meta.url));

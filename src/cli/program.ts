@@ -136,7 +136,7 @@ function inherit(command: Command): void {
   }
 }
 
-/** Adds the flags that every command has: what it tells on standard error, and how. `adjust` is called as they are read. */
+/** Adds the flags of every command: what it logs on standard error, and how. `adjust` is called when they are parsed. */
 function withLogFlags(program: Command, adjust: (settings: Partial<LogSettings>) => void): Command {
   return program
     .addOption(new Option("--quiet", "print results, warnings and errors only").conflicts("verbose"))

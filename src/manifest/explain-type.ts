@@ -137,7 +137,7 @@ function kindOf(value: unknown, place: Located): string {
   return typeof value === "string" ? `the text ${quote(text)}` : reveal(text);
 }
 
-/** `key: value` or `- value`, as it would stand in the file. */
+/** `key: value` or `- value`, as in the file. */
 function line({ path }: Pick<WrongType, "path">, value: string): string {
   const last = path.at(-1);
   return typeof last === "string" ? `${last}: ${value}` : `- ${value}`;

@@ -32,7 +32,7 @@ const oneLineRule = {
   pattern: new RegExp(`^[^${unfit}]*$`),
   code: "unfit-name",
   says: "must be one line without tabs, control characters or characters that turn the reading direction",
-  hint: "Write it in quotes on one line, and type it anew when it was pasted from somewhere.",
+  hint: "Write it in quotes on one line, and type it again if it was pasted.",
 };
 
 function name(description: string) {
@@ -203,11 +203,11 @@ export const manifestDocument = z.union([draftDocument, duplicatesDocument]).met
   description: "One document of a draftsync manifest: a draft, or a list of duplicates.",
 });
 
-/** A draft document as it was read. */
+/** A parsed draft document. */
 export type DraftDocument = z.output<typeof draftDocument>;
 
-/** A duplicates document as it was read. */
+/** A parsed duplicates document. */
 export type DuplicatesDocument = z.output<typeof duplicatesDocument>;
 
-/** Any document as it was read. */
+/** Any parsed document. */
 export type ManifestDocument = DraftDocument | DuplicatesDocument;

@@ -38,7 +38,7 @@ export function makeValue(root: YamlNode): NodeValue {
   };
 }
 
-/** The name of a key as it was written; `undefined` when the key is no text on one line. */
+/** The text of a key in the file; `undefined` unless the key is text on one line. */
 export function keyName(key: YamlNode | undefined): string | undefined {
   return key?.kind === "scalar" && key.source !== "" ? key.source : undefined;
 }

@@ -282,7 +282,7 @@ function productOf(product: DuplicatesDocument["duplicates"][number]["product"])
 
 const kinds = ["draft", "duplicates"];
 
-/** The schema of a manifest's document, by the key that tells what it is; a misspelled one counts as meant. */
+/** The schema of a manifest's document, by its first key; a misspelled one counts as the nearest. */
 export function chooseDocument(value: unknown): z.ZodType<ManifestDocument> | SchemaProblem {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return notAMapping;
   const keys = Object.keys(value);

@@ -7,7 +7,7 @@ export type Span = readonly [start: number, end: number];
 
 /** Something that is wrong at a stretch of a text; {@link SourceText.diagnose} makes a {@link Diagnostic} of it. */
 export interface YamlIssue {
-  /** `error` unless told. */
+  /** The default is `error`. */
   readonly severity?: Severity;
   readonly code: string;
   readonly message: string;

@@ -16,7 +16,7 @@ export interface ErrorDetails {
 }
 
 /**
- * The base of every error that draftsync throws. An error of another class that reaches the user is a defect.
+ * The base of every error that draftsync throws. Any other class of error that reaches the user is a defect.
  * Users' mistakes in manifests are {@link Diagnostic}s instead, so that all of them can be shown at once.
  */
 export class DraftsyncError extends Error {

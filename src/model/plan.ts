@@ -73,7 +73,7 @@ export interface Plan {
   /** The refresh before the plan; absent without one. */
   readonly refresh?: RefreshSummary;
   /**
-   * Where the service was found to be otherwise than recorded. The changes are made from what was observed; the ledger
+   * What changed at the service outside draftsync. The changes are made from what was observed; the ledger
    * takes it when the plan is applied.
    */
   readonly drift?: readonly Drift[];

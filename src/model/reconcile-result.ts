@@ -85,8 +85,8 @@ const unreachableCodes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What operators are told of a round; `undefined` when it says nothing about the workspace. That the next round goes on is
- * no news: `deferred` counts as `ok`.
+ * The notice of a run for operators; `undefined` when the run shows nothing about the workspace. `deferred` counts as `ok`,
+ * since the next run continues.
  */
 export function noticeOf({ status, code }: Pick<ReconcileResult, "status" | "code">): Notice | undefined {
   if (status === "locked" || status === "interrupted" || status === "standby") return undefined;

@@ -106,7 +106,7 @@ function neededFor(change: Change): PolicyAction | undefined {
 }
 
 /**
- * Changes that depend on refused ones (model/stage.ts): a draft detaches files after it attached all of its files, publishes
+ * Changes that depend on refused ones (apply/draft-run.ts): a draft detaches files after it attached all of its files, publishes
  * after every other change, and "the product of draft D" exists only after its publish.
  */
 export function excludeDependents(

@@ -72,8 +72,8 @@ export function digestOfDraft({
 }
 
 /**
- * Makes the function that digests what is recorded for an address outside every draft: a duplicate, or a call by hand
- * that is in doubt. `own` are the ids of runs whose doubts do not count.
+ * Makes the function that digests what is recorded for an address outside every draft: a duplicate, or a single
+ * call in doubt. `own` are the ids of runs whose doubts do not count.
  */
 export function makeOtherDigest(
   { duplicates, inDoubt }: Recorded,

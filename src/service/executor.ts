@@ -305,9 +305,9 @@ function requestOf(
  */
 function combine<T>(call: Call<T>, earlier: Failed<T> | undefined, latest: Failed<T>): Failed<T> {
   const { code } = latest.failure;
-  const tells = latest.outcome === "unknown" || code === "gone" || code === "not-attached";
-  const isLook = call.callClass === "read" || call.isProbe === true;
-  if (isLook || earlier?.outcome !== "unknown" || tells) return latest;
+  const isConclusive = latest.outcome === "unknown" || code === "gone" || code === "not-attached";
+  const isRead = call.callClass === "read" || call.isProbe === true;
+  if (isRead || earlier?.outcome !== "unknown" || isConclusive) return latest;
   return {
     ...earlier,
     failure: { ...earlier.failure, stops: latest.failure.stops },

@@ -53,7 +53,7 @@ export interface RateLimiterOptions {
   readonly maxWaitMs: number;
   /** Where calls are reserved; absent: the bound is this process's alone. */
   readonly reservations?: Omit<ReservationsOptions, "bound">;
-  /** Calls are held back for the sake of others: one of them was asked to wait, or they have all the slots. */
+  /** Calls wait for other processes: one of them was asked to wait, or they use the whole limit. */
   readonly onDelayed?: (reason: "retry_after" | "shared_bound", ms: number) => void;
   /** The service has announced a bound that it had not announced before. */
   readonly onAnnounced?: (bound: RateBound) => void;

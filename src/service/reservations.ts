@@ -49,7 +49,7 @@ const storeWithinMs = 50;
 /** How often to ask when only the end of another process's call makes room. */
 const pollMs = 200;
 
-/** Without a call for so long, the user is told why. */
+/** After this long without a call, the reason for the wait is shown. */
 const reportAfterMs = 1_000;
 
 /**

@@ -81,7 +81,7 @@ async function resolveInside(root: string, source: string): Promise<string> {
 }
 
 async function openWithoutBlocking(path: string, source: string): Promise<FileHandle> {
-  // Windows has neither flag; there a FIFO cannot stand in a folder.
+  // Windows has neither flag, and no FIFO in a folder.
   const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants;
   return await open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW).catch((error: unknown) => fail(source, error));
 }

@@ -21,8 +21,8 @@ export interface StorageRules {
 }
 
 /**
- * Decides whether bytes may go where an answer of the service says. A signed request is worth something to whoever gets
- * it, and a file that is not published yet even more: so the host is one that the config names, AWS, or the service's
+ * Decides whether bytes may go where a response of the service says. A signed request must not reach another party, nor may a
+ * file that is not published yet: so the host is one that the config names, AWS, or the service's
  * own, always over TLS; and nothing else in the credentials may turn into a part of a host.
  */
 export function locateStorage(

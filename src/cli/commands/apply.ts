@@ -163,7 +163,7 @@ async function present(
 interface Prepared {
   /** What is left to apply. */
   readonly plan: Plan;
-  /** As it was made: what is checked again before the first call. */
+  /** The unchanged plan, which is checked again before the first call. */
   readonly whole: Plan;
   /** What earlier runs of a saved plan did. */
   readonly progress?: string;
@@ -183,7 +183,7 @@ async function prepare(cli: Cli, workspace: Workspace, flags: ApplyFlags): Promi
   return { plan, whole: plan, recorded, locationOf: makeLocationFinder(desired) };
 }
 
-/** A saved plan is applied as it was reviewed or not at all: nothing it is about may have changed, but by itself. */
+/** Applies a saved plan exactly, or refuses: only earlier runs of the plan may have changed what it is about. */
 async function prepareSaved(
   cli: Cli,
   workspace: Workspace,

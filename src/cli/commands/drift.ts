@@ -66,7 +66,7 @@ async function runDrift(cli: Cli, flags: DriftFlags): Promise<void> {
       emit: progress.emit,
     }).finally(progress.stop);
     const { workspace: name, service_origin, refresh, drift = [], diagnostics } = plan;
-    if (refresh === undefined) throw new TypeError("a plan that was refreshed tells of it");
+    if (refresh === undefined) throw new TypeError("a refreshed plan has a summary of the refresh");
     const unreadable = diagnostics.filter(({ code }) => code === "not-readable");
     if (unreadable.length > 0) printDiagnostics(cli.terminal, "", unreadable);
     if (drift.length === 0) assertCompared(refresh, recorded);

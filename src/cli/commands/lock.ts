@@ -68,7 +68,7 @@ async function runRelease(cli: Cli, id: string, flags: ReleaseFlags): Promise<vo
       declined: "Not released.",
     });
     if (!approved) return cli.end(exitCode.error);
-    // Somebody else may have got it while the question was open: that one is not taken away.
+    // Another process may have acquired the lock while the question was open: that lock stays.
     if (!(await (await workspace.ledger()).releaseLock(id))) throw notHeld(id);
     cli.terminal.err("Released.\n");
   });

@@ -55,7 +55,7 @@ async function runResolve(cli: Cli, given: string, flags: ResolveFlags): Promise
     const [operation] = operations;
     if (operation === undefined) return recordEarlier(cli, workspace, { address, flags, recorded });
     const resolution = flagged(flags) ?? (await ask(cli, operation));
-    // Everything is worked out, and the product looked at, before the first of it is recorded.
+    // All effects are computed, and the product is read, before the first effect is recorded.
     const effects = operations.flatMap((each) => resolutionEffects(each, resolution, systemClock.now()));
     if (resolution.type === "product") {
       assertUnrecorded(resolution.productId, recorded, operation);
@@ -63,7 +63,7 @@ async function runResolve(cli: Cli, given: string, flags: ResolveFlags): Promise
       await checkProduct(cli, workspace, { draftId, productId: resolution.productId });
     }
     await ledger.record(effects);
-    cli.terminal.err(`${address} is settled: ${told(resolution)}.\n`);
+    cli.terminal.err(`${address} is settled: ${describe(resolution)}.\n`);
   };
   await inWorkspace(cli, flags, (workspace) =>
     withLock(cli, { workspace, command: "resolve", waitMs: flags.lockTimeout }, () => settle(workspace)),
@@ -175,7 +175,7 @@ function assertUnrecorded(productId: number, recorded: Recorded, operation?: Rec
   });
 }
 
-/** The product must exist, which binds the ledger; and when the service tells which draft it is of, it must be this one. */
+/** The product must exist, which binds the ledger. If the response names its draft, that must be `draftId`. */
 async function checkProduct(
   cli: Cli,
   workspace: Workspace,
@@ -184,13 +184,13 @@ async function checkProduct(
   const { expectDone } = await import("../runtime/single-call.ts");
   const service = await workspace.connect(() => {});
   const product = expectDone(await service.getProduct(productId, undefined, cli.signal));
-  const told = draftOf(product);
-  if (draftId === undefined || told === undefined || told === String(draftId)) {
+  const named = draftOf(product);
+  if (draftId === undefined || named === undefined || named === String(draftId)) {
     const { service: settings, workspace: name } = workspace.config;
     return (await workspace.ledger()).bind({ origin: settings.origin, workspace: name });
   }
   throw new CliError(
-    `product ${productId} belongs to draft ${told}, not to draft ${draftId}; nothing was settled`,
+    `product ${productId} belongs to draft ${named}, not to draft ${draftId}; nothing was settled`,
     {
       code: "product-of-another-draft",
       hint: "Look up the product id at the service again.",
@@ -208,7 +208,7 @@ function memberOf(value: unknown, name: string): unknown {
   return Object.entries(value).find(([key]) => key === name)?.[1];
 }
 
-function told(resolution: Resolution): string {
+function describe(resolution: Resolution): string {
   switch (resolution.type) {
     case "product":
       return `it created product ${resolution.productId}`;

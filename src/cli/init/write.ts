@@ -21,7 +21,7 @@ export async function writeAll(root: string, files: Readonly<Record<string, File
       undo.unshift(() => (before === undefined ? rm(path, { force: true }) : writeFile(path, before)));
       await writeFile(path, text);
     } catch (error) {
-      // What cannot be put back either is told by the error that led here.
+      // The original error is enough: it says which file could not be written.
       for (const step of undo) await step().catch(() => {});
       throw new CliError(`${path} cannot be written: ${messageOf(error)}`, {
         code: "not-written",

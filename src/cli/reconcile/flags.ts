@@ -12,7 +12,7 @@ export interface ReconcileFlags extends WriterFlags {
   readonly listen?: string;
   readonly metricsFile?: string;
   readonly maxCalls?: number;
-  /** As it was written: each round reckons from its own beginning. */
+  /** The text of the flag: each run counts from its own start. */
   readonly until?: string;
   readonly json?: boolean;
   readonly refresh: "none" | RefreshMode;

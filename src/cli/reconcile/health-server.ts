@@ -10,7 +10,7 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** What the server tells. */
+/** What the server reports. */
 export interface Health {
   /** Whether rounds succeed as often as they should, and since when not. */
   readiness(): { readonly ready: boolean; readonly text: string };

@@ -16,9 +16,9 @@ import { ofAnother } from "./reconcile.ts";
 import { postToWebhook } from "./webhook.ts";
 
 /**
- * Tells the webhook of a round when people know another status than its; that all is well is told only after it was not.
- * What they know is in the ledger, so that it holds over processes and machines, and only one of several tells. What could
- * not be told is told by the next round. Never throws: a failure is a warning.
+ * Notifies the webhook when a run's status differs from the last one sent; `ok` is sent only after a failure. The ledger
+ * holds the last status sent, so that only one of several processes sends each. A notification that fails is sent by the next
+ * run. Never throws: a failure is a warning.
  */
 export async function notifyOfChange(
   cli: Cli,
@@ -30,7 +30,7 @@ export async function notifyOfChange(
 ): Promise<void> {
   const notice = noticeOf(end);
   if (webhook === undefined || notice === undefined) return;
-  // A ledger of another workspace has that one's notice. While outcomes wait to be taken in, none is made where one is missing.
+  // The ledger of another workspace holds that one's notice. While the recovery log waits, no ledger is created.
   const isOwn = end.code !== ofAnother && !recoveryLogOf(config).isPending();
   const former = await exchange(cli, { config, isOwn, notice });
   if (former === undefined ? notice.status === "ok" : formatNotice(former) === formatNotice(notice)) return;
@@ -44,14 +44,14 @@ export async function notifyOfChange(
 
 interface Exchange {
   readonly config: Config;
-  /** Whether the ledger may be asked. */
+  /** Whether the ledger may be read. */
   readonly isOwn: boolean;
   readonly notice: Notice | undefined;
 }
 
 /**
- * Notes what people are told, and returns what they knew. While the ledger cannot be asked a file beside it remembers, and
- * is what counts once the ledger is back.
+ * Stores the notice that is being sent, and returns the previous one. While the ledger is unavailable, a file next to it holds
+ * the notice, and takes precedence once the ledger is back.
  */
 async function exchange(cli: Cli, { config, isOwn, notice }: Exchange): Promise<Notice | undefined> {
   const text = notice === undefined ? undefined : formatNotice(notice);

@@ -34,7 +34,7 @@ export interface ReconcileRequest {
   readonly limits: LimitFlags;
   /** How long it waits for the lock, milliseconds; absent: as the config says. */
   readonly lockTimeout: number | undefined;
-  /** How much of the service is looked at before; absent: nothing. */
+  /** How much of the service is checked first; absent: nothing. */
   readonly refresh: RefreshMode | undefined;
   /** Events to standard output, one JSON object a line. */
   readonly json: boolean | undefined;
@@ -73,8 +73,8 @@ export const ofAnother = "ledger-owner-mismatch";
 const keepQuietMs = 7 * 86_400_000;
 
 /**
- * One round: waits for the lock, plans, holds back what the policy does not allow, checks safety, carries out what is left,
- * and records that in the ledger's history, also when there was nothing to do. Never throws.
+ * One run: waits for the lock, plans, excludes what the policy does not allow, checks safety, applies the rest, and records
+ * the run in the ledger's history, also without changes. Never throws.
  */
 export async function reconcile(cli: Cli, request: ReconcileRequest): Promise<EndedReconcile> {
   const { config, metrics } = request;
@@ -323,7 +323,7 @@ async function recordingFailure<T>(ledger: StateStore, planId: string, work: () 
   try {
     return await work();
   } catch (error) {
-    // A ledger that fails cannot note it either, and one of another workspace has no place for it.
+    // A failing ledger cannot record it either, and the ledger of another workspace must not.
     const code = error instanceof DraftsyncError ? error.code : undefined;
     if (code !== ofAnother) await note(ledger, { planId, status: "error" }).catch(() => {});
     throw error;

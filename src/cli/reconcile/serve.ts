@@ -28,9 +28,9 @@ interface Settings {
 }
 
 /**
- * Rounds until the process is told to end; whatever becomes of one, the next one comes. SIGHUP has the config read again
- * and a round begin at once. An interrupt ends the round that is under way as it ends an apply; the process then ends with
- * 0, which is what a supervisor expects of a service that was asked to stop, or with 130 when calls were cut off.
+ * Repeats runs until the process is interrupted, whether a run succeeds or fails. SIGHUP reloads the config and starts a run
+ * immediately. An interrupt ends the current run as it ends an apply; the process then exits with 0, as supervisors expect
+ * of a service that they stop, or with 130 if calls were aborted.
  */
 export async function serve(cli: Cli, flags: ServeFlags): Promise<void> {
   const { terminal, signal, cwd, interrupts } = cli;
@@ -91,7 +91,7 @@ class Rhythm {
     this.#intervalMs = intervalMs;
   }
 
-  /** Takes in a round that has just ended; returns how long to wait for the next one, milliseconds. */
+  /** Counts a run that has just ended; returns how long to wait for the next one, milliseconds. */
   ended(end: ReconcileResult): number {
     this.#lastTookMs = end.ms;
     if (isSuccess(end)) this.#succeededAt = systemClock.monotonic();
@@ -116,7 +116,7 @@ async function loadSettings(cli: Cli, flags: ServeFlags): Promise<Settings> {
   return { config, webhook: await loadWebhook(config, cli.env) };
 }
 
-/** A config with mistakes is told, and the former one stays. */
+/** Reports a config with mistakes, and keeps the previous one. */
 async function reload(
   cli: Cli,
   { flags, settings }: { readonly flags: ServeFlags; readonly settings: Settings },

@@ -10,8 +10,8 @@ import { readGiven } from "../runtime/read-input-file.ts";
 const timeoutMs = 10_000;
 
 /**
- * The webhook: `DRAFTSYNC_NOTIFY_URL`, or what the config names; `undefined` when there is none. Whoever has its address can
- * write there, so it is in no message. Throws {@link CliError} `notify-url-invalid` or `notify-url-file`.
+ * The webhook: `DRAFTSYNC_NOTIFY_URL`, or the config's; `undefined` when there is none. Its address is a secret, so no message
+ * contains it. Throws {@link CliError} `notify-url-invalid` or `notify-url-file`.
  */
 export async function loadWebhook({ notify }: Config, env: NodeJS.ProcessEnv): Promise<URL | undefined> {
   const text = env.DRAFTSYNC_NOTIFY_URL?.trim() || notify.url || (await readAddress(notify.urlFile));

@@ -1,7 +1,7 @@
 import type { Diagnostic } from "../../model/diagnostic.ts";
 import { DraftsyncError } from "../../model/errors.ts";
 
-/** A command that cannot be carried out as it was given: flags, environment, config, a file it was told to use. */
+/** A command with invalid flags, environment, config or input files. */
 export class CliError extends DraftsyncError {
   override readonly name = "CliError";
 }

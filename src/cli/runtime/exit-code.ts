@@ -10,11 +10,11 @@ export const exitCode = {
   changes: 2,
   /** Some operations failed, the rest are done. */
   failed: 3,
-  /** Something is in doubt, or kept outside the ledger until it is taken in. */
+  /** Something is in doubt, or waits in the recovery log. */
   inDoubt: 4,
   /** Refused by a safety limit. */
   refused: 5,
-  /** The plan is stale, or somebody else holds the lock. */
+  /** The plan is stale, or another process holds the lock. */
   stale: 6,
   /** Stopped at its limit of calls or time; the next run goes on. */
   deferred: 7,
@@ -25,7 +25,7 @@ export const exitCode = {
 /** One of {@link exitCode}. */
 export type ExitCode = (typeof exitCode)[keyof typeof exitCode];
 
-/** Of a command whose output could not be written: 1 unless something went wrong at the service, which is told rather. */
+/** The exit code of a command whose output could not be written: 1, unless `code` reports something worse. */
 export function exitCodeWithoutOutput(code: number): number {
   return code === exitCode.done || code === exitCode.changes ? exitCode.error : code;
 }

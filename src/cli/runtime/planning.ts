@@ -72,7 +72,7 @@ export interface PlannedState {
 /** How a plan is to be made. */
 export interface PlanRequest {
   readonly targets: readonly string[];
-  /** How much is looked at before; absent: nothing. */
+  /** How much of the service is checked first; absent: nothing. */
   readonly refresh?: RefreshMode;
   /** Whether attachments are checked, instead of what the config says. */
   readonly attachments?: "none" | "probe";
@@ -86,8 +86,8 @@ export interface PlanRequest {
 
 /**
  * Manifests -> desired, ledger -> recorded, service -> observed, all three -> plan. Throws {@link DiagnosticsError},
- * and `CliError` `recovery-pending` while what the ledger holds is not all that was done, or when the service that
- * was to be looked at cannot be worked with.
+ * and `CliError` `recovery-pending` while outcomes wait in the recovery log, or an error of the service that a refresh
+ * needs.
  */
 export async function makePlan(
   cli: Pick<Cli, "env" | "signal">,

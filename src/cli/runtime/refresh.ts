@@ -12,7 +12,7 @@ import type { Config } from "../config.ts";
 import { CliError, interruptedWhile } from "./cli-error.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** The flag that says how much is looked at. */
+/** The flag for how much of the service is checked. */
 export interface RefreshFlags {
   readonly refresh?: "none" | RefreshMode;
 }
@@ -25,13 +25,13 @@ export function refreshOption(): Option {
   ).choices(["none", "budget", "full"]);
 }
 
-/** How much is looked at; `undefined`: nothing. */
+/** How much of the service is checked; `undefined`: nothing. */
 export function refreshModeOf({ refresh }: RefreshFlags, config: Config): RefreshMode | undefined {
   if (refresh === undefined) return config.refresh.byDefault ? "budget" : undefined;
   return refresh === "none" ? undefined : refresh;
 }
 
-/** What looking at the service needs to know. */
+/** What a refresh needs. */
 export interface RefreshRequest {
   readonly mode: RefreshMode;
   /** Whether attachments are checked; absent: as the config says. */

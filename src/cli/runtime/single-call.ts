@@ -13,7 +13,7 @@ import { withLock } from "./with-lock.ts";
 import type { Workspace } from "./workspace.ts";
 import { inWorkspace } from "./workspace.ts";
 
-/** A service for calls by hand, in the workspace that the flags name. */
+/** The workspace that the flags name, and its service. */
 export interface SingleCall {
   readonly workspace: Workspace;
   readonly service: Service;
@@ -21,11 +21,11 @@ export interface SingleCall {
 
 /** {@link SingleCall} for a command that writes. */
 export interface SingleWrite extends SingleCall {
-  /** Carries out a writing call with its intent and outcome in the ledger, as apply does. */
+  /** Sends a writing call with its intent and outcome in the ledger, as apply does. */
   write<T>(request: OperationRequest<T>): Promise<T>;
 }
 
-/** Opens the workspace and the service for a command that reads. What its calls do meanwhile is told on standard error. */
+/** Opens the workspace and the service for a command that reads. Progress goes to standard error. */
 export async function singleCall(
   cli: Cli,
   flags: WorkspaceFlags,
@@ -58,14 +58,14 @@ async function connect(cli: Cli, workspace: Workspace): Promise<Service> {
   return workspace.connect(reporter.emit);
 }
 
-/** What a run by hand writes with. */
+/** What {@link inRun} writes with. */
 export interface RunTools {
   readonly workspace: Workspace;
   readonly service: Pick<Service, "callCount">;
   readonly command: string;
 }
 
-/** Carries out one writing call, with its intent and outcome in the ledger. */
+/** Sends one writing call, with its intent and outcome in the ledger. */
 export type Operate = <T>(request: OperationRequest<T>) => Promise<CallResult<T>>;
 
 /** Writing calls as one run of the ledger. The caller holds the lock. A call in doubt decides the exit code. */

@@ -26,12 +26,12 @@ export interface LockOptions {
   readonly waitMs?: number | undefined;
 }
 
-/** How often a lock that somebody else holds is asked for, milliseconds. */
+/** How often to try for a lock that another process holds, milliseconds. */
 const askEveryMs = 500;
 
 /**
  * Runs `work` as the only writer of the workspace, and gives the lock back however it ends. Throws {@link CliError}
- * `lock-held` when somebody else is writing, `recovery-pending` while outcomes are kept outside the ledger, and
+ * `lock-held` when another process holds it, `recovery-pending` while outcomes wait in the recovery log, and
  * `aborted` when it is interrupted while it waits.
  */
 export async function withLock<T>(
@@ -39,7 +39,7 @@ export async function withLock<T>(
   { workspace, command, recovers = false, takeOver = [], waitMs = 0 }: LockOptions,
   work: () => Promise<T>,
 ): Promise<T> {
-  // Before a ledger is made where one is missing, and again when whoever held the lock has ended.
+  // Before a missing ledger is created, and again when the previous holder has ended.
   if (!recovers) refuseWhileRecoveryPending(workspace.config);
   const store = await workspace.ledger();
   const holder = describeThisProcess(cli, command);

@@ -101,8 +101,8 @@ export async function inWorkspaceOf<T>(
     sink = emit;
     if (service !== undefined) return service;
     const { openService } = await import("../../service/open-service.ts");
-    const told = telling(cli, (event) => sink(event));
-    const connection = { cli, emit: told, keep, rates: await rateTable({ withoutLedger: false }) };
+    const logged = logCalls(cli, (event) => sink(event));
+    const connection = { cli, emit: logged, keep, rates: await rateTable({ withoutLedger: false }) };
     service = keep(openService(await serviceOptions(config, connection)));
     return service;
   };
@@ -114,7 +114,12 @@ export async function inWorkspaceOf<T>(
       connect: connectOnce,
       connectDoctor: async (emit, { withoutLedger }) => {
         const { openDoctorClient } = await import("../../doctor/client.ts");
-        const connection = { cli, emit: telling(cli, emit), keep, rates: await rateTable({ withoutLedger }) };
+        const connection = {
+          cli,
+          emit: logCalls(cli, emit),
+          keep,
+          rates: await rateTable({ withoutLedger }),
+        };
         return keep(openDoctorClient(await serviceOptions(config, connection)));
       },
       keep,
@@ -124,8 +129,8 @@ export async function inWorkspaceOf<T>(
   }
 }
 
-/** Every call of every command comes by here: it is told to who wants that. */
-function telling({ terminal }: Cli, emit: EventSink): EventSink {
+/** Logs every call at the level `debug`. */
+function logCalls({ terminal }: Cli, emit: EventSink): EventSink {
   return (event) => {
     const call = terminal.isVerbose ? formatCall(event) : undefined;
     if (call !== undefined) terminal.log(call);
@@ -153,7 +158,7 @@ async function openSharedRates(location: string, onWaiting: (ms: number) => void
 /** Where calls are reserved: in the ledger, or in a table that workspaces share. */
 type RateTable = { readonly ledger: RateStore } | { readonly shared: StateStore };
 
-/** A shared table tells services and API keys apart by a digest, from which no key can be found. */
+/** A digest names service and API key in a shared table; the key cannot be derived from it. */
 function rateStoreOf(table: RateTable, origin: string, apiKey: string): RateStore {
   if ("ledger" in table) return table.ledger;
   const key = createHash("sha256").update(`${origin}\n${apiKey}`).digest("hex");
@@ -198,7 +203,7 @@ async function serviceOptions(
   };
 }
 
-/** Holds the client to the very bound it is told to keep. */
+/** The sandbox enforces the same limit as the client keeps. */
 async function startEmbeddedSandbox(root: string, rate: { limit: number; windowMs: number }) {
   const { startSandbox } = await import("../../sandbox/server.ts");
   const folder = join(root, ".draftsync");

@@ -11,7 +11,7 @@ import type { Terminal } from "./terminal.ts";
 /** Diagnostics that are shown; with more than these nobody reads on. */
 const maxShown = 200;
 
-/** What errors are told to. A person at a terminal is told where more stands about one; a log is not made longer by that. */
+/** Where errors are printed. On a terminal each names `draftsync explain CODE`; logs stay shorter. */
 export type ErrorTerminal = Pick<Terminal, "log" | "paintErr" | "live">;
 
 /** Codes of which a page says no more than the message. */
@@ -73,7 +73,7 @@ function whereMore(code: string, { live, paintErr }: ErrorTerminal): string {
 
 const levels: Readonly<Record<Severity, LogLevel>> = { error: "error", warning: "warning", info: "info" };
 
-/** Tells diagnostics on standard error, after a sentence in a paragraph of its own (`""`: after an empty line). */
+/** Prints diagnostics on standard error, after a sentence in its own paragraph (`""`: after an empty line). */
 export function printDiagnostics(
   { log, paintErr }: ErrorTerminal,
   sentence: string | undefined,

@@ -13,9 +13,9 @@ import { LiveArea, type LiveStream } from "./live-area.ts";
 /** The only way to the process's streams: results go to `out`, everything else to standard error. */
 export interface Terminal {
   out(text: string): void;
-  /** Tells something on standard error, as much and in the form that the user wants it. */
+  /** Logs an entry on standard error, in the format and at the level that the flags set. */
   log(entry: LogEntry): boolean;
-  /** Whether entries of the level `debug` are told. */
+  /** Whether entries of the level `debug` are printed. */
   readonly isVerbose: boolean;
   /** {@link Terminal.log} of a text that is merely good to know. */
   err(text: string): void;
@@ -145,7 +145,7 @@ interface StandardStreams {
   readonly err: Write;
 }
 
-/** `outputFailed` is told once, when standard output cannot be written for another reason than that its reader has left. */
+/** Calls `outputFailed` once if standard output cannot be written, unless only its reader has gone. */
 function openStandardStreams(outputFailed: (error: Error) => void): StandardStreams {
   const { stdout, stderr } = process;
   const out = guard(stdout, outputFailed);
