@@ -82,7 +82,6 @@ test.skipIf(note !== "")(
     const state = join(folder.path, ".draftsync");
     await chmod(folder.path, 0o755);
     await chmod(join(state, "state.db"), 0o444);
-    await chmod(join(state, "recovery"), 0o555);
     const before = await readdir(state);
     await chmod(state, 0o555);
     await expectReadOnly({}, reader);
