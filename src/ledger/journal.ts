@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { LedgerEffect, NewOperation, OperationResult, RunRecord } from "../model/ports.ts";
 import type { FileTarget } from "../model/resource.ts";
 import { fileResource } from "../model/resource.ts";
@@ -57,12 +58,18 @@ export async function beginOperation(
     .execute();
 }
 
+/** What an operation wrote to. */
+interface FinishedOperation {
+  readonly path: string;
+  readonly address: string;
+}
+
 /** Records the outcome of an operation. Throws `ledger-conflict` for one that was never begun, or has ended. */
 export async function finishOperation(
   queries: LedgerQueries,
   operationId: string,
   { outcome, status, attempts, failure, at }: OperationResult & { readonly at: number },
-): Promise<void> {
+): Promise<FinishedOperation> {
   const finished = await queries
     .updateTable("operations")
     .set({
@@ -74,8 +81,10 @@ export async function finishOperation(
     })
     .where("id", "=", operationId)
     .where("outcome", "is", null)
+    .returning(["path", "address"])
     .executeTakeFirst();
-  assertChanged(finished, `Operation ${operationId} was never begun, or has ended.`);
+  if (finished !== undefined) return finished;
+  throw new LedgerError("ledger-conflict", `Operation ${operationId} was never begun, or has ended.`);
 }
 
 /**
@@ -84,26 +93,20 @@ export async function finishOperation(
  */
 export async function supersede(
   queries: LedgerQueries,
-  { operationId, effects, at }: { operationId: string; effects: readonly LedgerEffect[]; at: number },
+  done: FinishedOperation & { readonly operationId: string },
+  { effects, at }: { readonly effects: readonly LedgerEffect[]; readonly at: number },
 ): Promise<void> {
-  const paths = effects.flatMap((effect) => (effect.type === "attached" ? [pathOf(effect.attachment)] : []));
-  await queries
-    .updateTable("operations")
-    .set({ settled_at: at, settled_as: "superseded", settled_by: operationId })
-    .where((eb) => {
-      const done = eb.selectFrom("operations as done").where("done.id", "=", operationId);
-      const isSameFile = [
-        eb("path", "=", done.select("done.path")),
-        ...paths.map((path) => eb("path", "=", path)),
-      ];
-      return eb.or([
-        eb.and([eb("kind", "in", ["update", "detach"]), eb.or(isSameFile)]),
-        eb.and([eb("kind", "=", "upload"), eb("address", "=", done.select("done.address"))]),
-      ]);
-    })
-    .where("id", "<>", operationId)
-    .where(inDoubt)
-    .execute();
+  const { operationId, path, address } = done;
+  const attached = effects.flatMap((effect) =>
+    effect.type === "attached" ? [pathOf(effect.attachment)] : [],
+  );
+  const paths = sql.join([path, ...attached]);
+  await sql`update operations
+    set settled_at = ${at}, settled_as = 'superseded', settled_by = ${operationId}
+    where ${inDoubt} and id <> ${operationId} and
+      ((kind in ('update', 'detach') and path in (${paths})) or (kind = 'upload' and address = ${address}))`.execute(
+    queries,
+  );
 }
 
 function pathOf(file: FileTarget): string {

@@ -41,7 +41,7 @@ export async function replay(
   if (course.type === "conflict" || course.type === "known") return course;
 
   if (found === undefined) await beginAgain(queries, record, context);
-  await finishOperation(queries, operation.id, { ...result, at });
+  const finished = await finishOperation(queries, operation.id, { ...result, at });
   if (course.type === "note") return { type: course.overruled ? "noted" : "known" };
   if (course.overrules) await revertLedger(queries, record);
   for (const effect of record.effects) {
@@ -49,7 +49,7 @@ export async function replay(
       await apply(queries, effect, { ...context, by: operation.id });
   }
   if (result.outcome === "done")
-    await supersede(queries, { operationId: operation.id, effects: record.effects, at });
+    await supersede(queries, { operationId: operation.id, ...finished }, { effects: record.effects, at });
   return { type: "recorded" };
 }
 

@@ -161,9 +161,10 @@ export class SqlLedger implements Ledger, LockStore, RateStore, LedgerReader {
     await this.#queue.add({
       shown: true,
       apply: async (queries) => {
-        await finishOperation(queries, operationId, { ...result, at });
+        const finished = await finishOperation(queries, operationId, { ...result, at });
         for (const effect of effects) await applyEffect(queries, effect, { at, by: operationId });
-        if (result.outcome === "done") await supersede(queries, { operationId, effects, at });
+        if (result.outcome === "done")
+          await supersede(queries, { operationId, ...finished }, { effects, at });
       },
     });
   }
