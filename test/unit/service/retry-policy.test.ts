@@ -51,7 +51,7 @@ const table: readonly (readonly [
   ],
   ["404", status(404), ["rejected", "rejected", "done", "rejected draft", "rejected", "rejected"]],
   ["410", status(410), ["rejected", "rejected", "done", "rejected draft", "rejected", "rejected"]],
-  ["409", status(409), ["rejected", "rejected", "rejected", "unknown", "rejected", "unknown"]],
+  ["409", status(409), ["rejected", "unknown", "unknown", "unknown", "rejected", "unknown"]],
   [
     "malformed",
     { type: "malformed" },
