@@ -17,7 +17,7 @@ mkdirSync(folder, { recursive: true });
 const rate = { limit: 500, windowMs: 100 };
 const profile = serviceProfileSchema.parse({ settle_delay: "10ms" });
 const ledger = await openLedger({ location: join(folder, "state.db"), clock: systemClock });
-const tracker = { hold: () => ({ release: () => {}, keep: () => undefined }) };
+const outcomes = { track: () => ({ release: () => {}, save: () => undefined }) };
 const cyclesPerSample = 10;
 let ended = false;
 process.stdin.on("end", () => {
@@ -68,12 +68,13 @@ for (let cycle = 1; !ended; cycle += 1) {
     desired: { drafts: [draft], duplicates: [] },
     recorded: await ledger.load(),
     rate,
+    profile,
     diagnostics,
   });
   await applyPlan({
     plan,
     ledger,
-    tracker,
+    outcomes,
     service,
     storage: service.storage,
     clock: systemClock,

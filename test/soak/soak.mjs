@@ -67,7 +67,7 @@ async function converge() {
 
 function judgeFiles() {
   const known =
-    /^(draftsync\.yaml|manifests(\/.*)?|\.draftsync(\/(\.gitignore|state\.db(-wal|-shm)?|recovery(\/soak\.reserve)?))?)$/;
+    /^(draftsync\.yaml|manifests(\/.*)?|\.draftsync(\/(\.gitignore|state\.db(-wal|-shm|\.recovery\.ndjson\.reserve)?))?)$/;
   const left = readdirSync(folder, { recursive: true }).filter((name) => !known.test(name));
   left.push(...readdirSync(temporary));
   if (left.length > 0) violations.push(`files are left behind: ${left.join(", ")}`);
@@ -101,6 +101,7 @@ cycles.stdout.setEncoding("utf8").on("data", (text) => {
 });
 const cyclesEnded = once(cycles, "close");
 
+await run(["apply", "--auto-approve", "--new-ledger"]);
 const until = Date.now() + minutes * 60_000;
 await Promise.all([disturb(until), disturb(until)]);
 cycles.stdin.end();
