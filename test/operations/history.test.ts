@@ -123,7 +123,10 @@ describe("state rm and mv", () => {
       "the ledger has no resource at drafts/9/product_files/1",
     ],
     [["mv", "drafts/9/product_files/1", file], "the ledger has no resource at drafts/9/product_files/1"],
-    [["mv", file, "drafts/2/product_files/11"], "not a valid address for file 11 in product_files of draft 1"],
+    [
+      ["mv", file, "drafts/2/product_files/11"],
+      "not a valid address for file 11 in product_files of draft 1",
+    ],
   ])("state %j is refused, and nothing is changed", async (args, message) => {
     const before = (await run("state", "export")).stdout;
     expect(await run("state", ...args)).toMatchObject({ code: 1, stderr: expect.stringContaining(message) });
