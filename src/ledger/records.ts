@@ -102,13 +102,17 @@ function recordOf<Schema extends z.ZodObject>(
   parseJson: (text: string) => unknown = JSON.parse,
 ): z.output<Schema> {
   const record: Record<string, unknown> = {};
+  const groups: Record<string, Record<string, unknown>> = {};
   for (let index = 0; index < values.length; index += 1) {
     const column = table.columns[index];
     const value = values[index];
     if (column === undefined || value === null || value === undefined) continue;
     const { name, member, part, isJson } = column;
-    if (part !== undefined) record[member] = Object.assign(record[member] ?? {}, { [part]: value });
-    else if (member === "replaced") record[member] = value === 1 ? true : value;
+    if (part !== undefined) {
+      groups[member] ??= {};
+      groups[member][part] = value;
+      record[member] = groups[member];
+    } else if (member === "replaced") record[member] = value === 1 ? true : value;
     else if (!isJson || typeof value !== "string") record[member] = value;
     else {
       try {
