@@ -78,7 +78,7 @@ async function parseOnWorkers(
   if (workers === undefined || count < 2) return;
   const { default: Tinypool } = await import("tinypool");
   if (signal?.aborted) return;
-  const pool = new Tinypool({ filename: workers.script.href, minThreads: count, maxThreads: count });
+  const pool = new Tinypool({ filename: workers.script.href, minThreads: 0, maxThreads: count });
   // One listener for all tasks, as Node warns of more than ten.
   const stop = () => void pool.destroy();
   signal?.addEventListener("abort", stop);
@@ -90,10 +90,15 @@ async function parseOnWorkers(
       if (result !== undefined) results.set(file, result);
     }
   };
-  const failed = new Promise((_resolve, reject) => pool.once("error", reject));
-  await Promise.race([failed, Promise.all(parts(files).map(parse))]).catch(() => {});
+  // Each worker that fails at its start emits an error.
+  const failed = new Promise((_resolve, reject) => pool.on("error", reject));
+  const isComplete = await Promise.race([failed, Promise.all(parts(files).map(parse))]).then(
+    () => true,
+    () => false,
+  );
   signal?.removeEventListener("abort", stop);
-  await pool.destroy();
+  // A failed pool starts no further workers, and to destroy it while one of them fails would throw.
+  if (isComplete) await pool.destroy();
 }
 
 function parts(files: readonly string[]): readonly (readonly string[])[] {
