@@ -63,11 +63,16 @@ export class WorkspaceLock {
   async acquire(request: LockRequest): Promise<Lease> {
     const { leaseMs = defaultLeaseMs, heartbeatMs = defaultHeartbeatMs } = request;
     const { commitNothing } = this.#parts;
-    const { lock, before } = await this.#database.transaction("write", (queries) =>
-      this.#take(queries, { ...request, leaseMs }),
-    );
+    const id = randomUUID();
+    // Before its row can be read: another store of this process would take the lock for one that was left behind.
+    heldHere.add(id);
+    const { lock, before } = await this.#database
+      .transaction("write", (queries) => this.#take(queries, { ...request, id, leaseMs }))
+      .catch((error) => {
+        heldHere.delete(id);
+        throw error;
+      });
     this.stop();
-    heldHere.add(lock.id);
     const heartbeat = setInterval(() => beat(), heartbeatMs);
     // A process with nothing else to do is not kept alive by holding a lock.
     heartbeat.unref();
@@ -150,7 +155,7 @@ export class WorkspaceLock {
 
   async #take(
     queries: LedgerQueries,
-    { holder, leaseMs, takeOver = [] }: LockRequest & { readonly leaseMs: number },
+    { id, holder, leaseMs, takeOver = [] }: LockRequest & { readonly id: string; readonly leaseMs: number },
   ): Promise<{ readonly lock: HeldLock; readonly before: HeldLock | undefined }> {
     const before = await this.read(queries);
     if (before !== undefined && !isFree(before, takeOver))
@@ -160,7 +165,7 @@ export class WorkspaceLock {
       .updateTable("leases")
       .set({
         token: sql<number>`token + 1`,
-        lock_id: randomUUID(),
+        lock_id: id,
         holder: JSON.stringify({ ...holder, process: this.#parts.processes.self }),
         acquired_at: wallClock,
         expires_at: sql<number>`${wallClock} + ${leaseMs}`,

@@ -1,8 +1,12 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openLedger } from "../../../src/ledger/open-ledger.ts";
+import { openSqlite } from "../../../src/ledger/sqlite/sqlite-database.ts";
+import { WorkspaceLock } from "../../../src/ledger/workspace-lock.ts";
 import { systemClock } from "../../../src/model/ports.ts";
+import { systemProcesses } from "../../../src/model/process.ts";
+import { lockRequest } from "./ledger-lock-suite.ts";
 import { attached, attachOperation, sampleRun } from "./ledger-values.ts";
-import { databases, openForTest } from "./samples.ts";
+import { databases, freshFolder, openForTest } from "./samples.ts";
 
 describe.each(databases)("$name", ({ locate }) => {
   test("twelve who open a new ledger in the same moment share it", async () => {
@@ -42,4 +46,22 @@ describe.each(databases)("$name", ({ locate }) => {
     expect((await ledger.operations()).map(({ id }) => id)).toEqual(sorted);
     expect((await ledger.load()).inDoubt.map(({ id }) => id)).toEqual(sorted);
   });
+});
+
+test("a lock whose commit has not been answered yet is held for the other stores of its process", async () => {
+  const location = `${freshFolder()}/state.db`;
+  const other = await openForTest(location);
+  const database = await openSqlite({ location, clock: systemClock });
+  onTestFinished(() => database.close());
+  let states: (string | undefined)[] = [];
+  const transaction = database.transaction.bind(database);
+  database.transaction = async (mode, work) => {
+    const result = await transaction(mode, work);
+    states = [...states, (await other.heldLock())?.state];
+    return result;
+  };
+  const lock = new WorkspaceLock(database, { processes: systemProcesses, commitNothing: async () => {} });
+  await lock.acquire(lockRequest("ann"));
+  lock.stop();
+  expect(states).toEqual(["running"]);
 });
