@@ -42,14 +42,20 @@ const pageFiles = {
 };
 
 /** What every command loads is one file: Node takes longer to find a hundred small modules than to compile them. */
-const core = new Map();
+let core;
 function isCore(id, context) {
-  if (!core.has(id)) {
-    core.set(id, id.endsWith("/src/cli/run.ts"));
-    const importers = context.getModuleInfo(id)?.importers ?? [];
-    if (importers.some((importer) => isCore(importer, context))) core.set(id, true);
-  }
-  return core.get(id);
+  core ??= importedFrom(join(import.meta.dirname, "src/cli/run.ts"), (module) =>
+    context.getModuleInfo(module),
+  );
+  return core.has(id);
+}
+
+/** The module and all that it imports statically, directly or not. */
+function importedFrom(id, getModuleInfo, found = new Set()) {
+  if (found.has(id)) return found;
+  found.add(id);
+  for (const imported of getModuleInfo(id)?.importedIds ?? []) importedFrom(imported, getModuleInfo, found);
+  return found;
 }
 
 export default defineConfig({

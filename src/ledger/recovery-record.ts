@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { DraftsyncError, messageOf } from "../model/errors.ts";
+import { DraftsyncError } from "../model/errors.ts";
 import { lazily } from "../model/lazily.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import { operationKinds } from "../model/recorded.ts";
@@ -13,6 +13,7 @@ import {
   productRefSchema,
   provenanceSchema,
 } from "./record-schemas.ts";
+import { describeDamage, parseDocument } from "./stored-json.ts";
 
 /** Of a record's JSON; rises when a reader of it would have to change. */
 export const recoveryRecordVersion = 1;
@@ -38,23 +39,17 @@ export function parseRecoveryRecords(text: string, name: string): RecoveryRecord
 }
 
 function parseLine(line: string, name: string): RecoveryRecord {
-  const json = readJson(line, name);
-  const version = versionSchema().safeParse(json).data?.format_version;
-  if (version === undefined) throw invalid(`${name} is not a recovery log.`);
-  if (version !== recoveryRecordVersion) {
-    throw invalid(
-      `${name} has format version ${version}; this draftsync reads version ${recoveryRecordVersion}.`,
-      "Replay it with the version of draftsync that wrote it, or with a newer one.",
-    );
-  }
-  const parsed = recordSchema().safeParse(json);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw invalid(`${name} is damaged at ${issue?.path.join(".")}: ${issue?.message}.`);
-  }
-  const { format_version: _version, ...record } = parsed.data;
-  return record;
+  const parsed = recordSchema().safeParse(parseDocument(line, name, recoveryLog));
+  if (parsed.success) return parsed.data;
+  throw invalid(describeDamage(name, parsed.error));
 }
+
+const recoveryLog = {
+  version: recoveryRecordVersion,
+  title: "a recovery log",
+  otherVersion: "Replay it with the version of draftsync that wrote it, or with a newer one.",
+  invalid,
+};
 
 const text = z.string();
 const integer = z.int();
@@ -133,12 +128,9 @@ const effectSchema = lazily(
     ]),
 );
 
-const versionSchema = lazily(() => z.looseObject({ format_version: integer }));
-
 const recordSchema = lazily(
-  (): z.ZodType<RecoveryRecord & { readonly format_version: number }> =>
+  (): z.ZodType<RecoveryRecord> =>
     z.strictObject({
-      format_version: z.literal(recoveryRecordVersion),
       lineage: text.min(1),
       owner: z.strictObject({ origin: text, workspace: text }),
       command: text,
@@ -163,14 +155,6 @@ const recordSchema = lazily(
       productId: integer.exactOptional(),
     }),
 );
-
-function readJson(json: string, name: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch (error) {
-    throw invalid(`${name} is not JSON (${messageOf(error)}).`);
-  }
-}
 
 function invalid(
   message: string,

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { messageOf } from "../model/errors.ts";
 import { checkAddress } from "./effects.ts";
 import { withDetail } from "./history.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { insertRecords, readRecords } from "./records.ts";
 import type { LedgerQueries } from "./schema.ts";
+import { describeDamage, parseDocument } from "./stored-json.ts";
 import { camelCase, snakeCase, tables } from "./tables.ts";
 
 /** Of the document that `state export` writes; rises when a reader of it would have to change. */
@@ -101,21 +101,18 @@ export function exportDocument(exported: LedgerExport): Readonly<Record<string, 
  * `name` is how messages call the text.
  */
 export function parseExport(text: string, name: string): LedgerExport {
-  const found = z.looseObject({ format_version: z.int() }).safeParse(readJson(text, name));
-  if (!found.success) throw invalid(`${name} is not an export of a ledger.`);
-  const { format_version: version, ...document } = found.data;
-  if (version !== exportVersion) {
-    throw invalid(
-      `${name} has format version ${version}; this draftsync reads version ${exportVersion}.`,
-      "Import it with the version of draftsync that wrote it.",
-    );
-  }
+  const document = parseDocument(text, name, exportKind);
   const parsed = exportSchema.safeParse(renameRecords(document, camelCase));
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const path = issue?.path.map((step) => snakeCase(String(step))).join(".");
-  throw invalid(`${name} is damaged at ${path}: ${issue?.message}.`);
+  throw invalid(describeDamage(name, parsed.error, snakeCase));
 }
+
+const exportKind = {
+  version: exportVersion,
+  title: "an export of a ledger",
+  otherVersion: "Import it with the version of draftsync that wrote it.",
+  invalid,
+};
 
 /** Members of a record that are records too. The names in others (attributes, failure, totals) are data. */
 const nested: ReadonlySet<string> = new Set(["from", "intent"]);
@@ -148,14 +145,6 @@ async function assertEmpty(queries: LedgerQueries, location: string): Promise<vo
   throw new LedgerError("ledger-not-empty", `The ledger ${location} is not empty; nothing was imported.`, {
     hint: "Import into a new ledger: set `state` (or DRAFTSYNC_STATE, --state) to a place where there is none.",
   });
-}
-
-function readJson(json: string, name: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch (error) {
-    throw invalid(`${name} is not JSON (${messageOf(error)}).`);
-  }
 }
 
 function invalid(
