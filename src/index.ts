@@ -24,7 +24,8 @@ export { openLedger, openLedgerReader, type StateStore } from "./ledger/open-led
 export { makeTracker, RecoveryLog } from "./ledger/recovery-log.ts";
 export { parseRecoveryRecords, RecoveryError } from "./ledger/recovery-record.ts";
 export { type LoadedManifests, type LoadManifestsOptions, loadManifests } from "./manifest/load-manifests.ts";
-export type { Action, Change } from "./model/change.ts";
+export type { Action } from "./model/action.ts";
+export type { Change } from "./model/change.ts";
 export type { Desired } from "./model/desired.ts";
 export { type Diagnostic, hasErrors } from "./model/diagnostic.ts";
 export { DraftsyncError } from "./model/errors.ts";

@@ -1,6 +1,7 @@
+import { type Stage, stages } from "../model/action.ts";
 import { parseAddress } from "../model/address.ts";
 import type { Change, DeleteChange, ReplaceChange } from "../model/change.ts";
-import { isBlocked, isProtectChange } from "../model/change.ts";
+import { isBlocked, isProtectChange, stagesOf } from "../model/change.ts";
 import { onAbort } from "../model/on-abort.ts";
 import { adoptFile, attachFile, detachFile, settleDoubt, updateFile } from "./attachment-change.ts";
 import { type ApplyContext, type ChangeEnd, isHeld } from "./context.ts";
@@ -78,7 +79,7 @@ interface Progress {
 /** `halt` ends what of the draft has not been sent. */
 async function runStages(tools: DraftTools, work: DraftWork, halt: AbortController): Promise<DraftEnd> {
   const { tracker, context } = tools;
-  const items: Item[] = work.changes.map((change) => ({ change, stages: stagesOf(change) }));
+  const items: Item[] = work.changes.map((change) => ({ change, stages: allStagesOf(change) }));
   const blocked = work.changes.filter(isBlocked);
   for (const change of blocked) tracker.block(change);
   const doubt = blocked[0]?.address;
@@ -248,50 +249,9 @@ async function protect(
   return { outcome: "done" };
 }
 
-/**
- * The order in which the changes of one draft are carried out. A stage starts when every operation of the one
- * before it is confirmed; a failure or a doubt stops the later stages of its own draft and nothing else.
- * Drafts do not wait for each other, but for one case: a duplicate of "the product of draft D" waits for D.
- *
- * ```
- *   ledger ──► upload ──► attach ──► detach ──► publish ──► duplicate
- *   protect    bytes,     create     delete     product     copy of the
- *   adopt      register,  update     replace:              draft's product
- *   forget     poll       replace:   the recorded file
- *                         the new file
- *                         in doubt: is it attached?
- * ```
- *
- * Attaching before detaching means that a draft never lacks a file that both sides of a replacement hold.
- */
-const stages = ["ledger", "upload", "attach", "detach", "publish", "duplicate"] as const;
-
-/** One of {@link stages}. */
-type Stage = (typeof stages)[number];
-
-/** The stages in which a change has work to do, in order. A doubt that a person has to settle has none: it is blocked. */
-function stagesOf(change: Change): readonly Stage[] {
-  switch (change.action) {
-    case "create":
-      return needsUpload(change.after) ? ["upload", "attach"] : ["attach"];
-    case "replace":
-      return needsUpload(change.after) ? ["upload", "attach", "detach"] : ["attach", "detach"];
-    case "update":
-      return isProtectChange(change) ? ["ledger"] : ["attach"];
-    case "adopt":
-    case "forget":
-      return ["ledger"];
-    case "delete":
-      return ["detach"];
-    case "publish":
-      return ["publish"];
-    case "duplicate":
-      return ["duplicate"];
-    case "in_doubt":
-      return change.after === null ? [] : ["attach"];
-  }
-}
-
-function needsUpload(after: { readonly file_id?: number }): boolean {
-  return after.file_id === undefined;
+/** The stages of a change, with the upload that a new file needs. */
+function allStagesOf(change: Change): readonly Stage[] {
+  const isNewFile =
+    (change.action === "create" || change.action === "replace") && change.after.file_id === undefined;
+  return isNewFile ? ["upload", ...stagesOf(change)] : stagesOf(change);
 }

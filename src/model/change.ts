@@ -1,23 +1,7 @@
+import { type Action, actionTable, type Stage } from "./action.ts";
 import { draftIdOf } from "./address.ts";
 import type { ConfirmedState } from "./recorded.ts";
 import type { Attributes } from "./resource.ts";
-
-/** Every action a plan can hold, in the order in which summaries show them. */
-export const actions = [
-  "create",
-  "update",
-  "replace",
-  "adopt",
-  "delete",
-  "publish",
-  "duplicate",
-  "forget",
-  "in_doubt",
-  "noop",
-] as const;
-
-/** One of {@link actions}. */
-export type Action = (typeof actions)[number];
 
 /**
  * Why a change is there. For people only: no code branches on it.
@@ -169,6 +153,12 @@ export function isDeletion(change: Change): boolean {
 /** Whether a change is a doubt that only a person can settle. */
 export function isBlocked(change: Change): boolean {
   return change.action === "in_doubt" && change.after === null;
+}
+
+/** The stages in which a change has work to do, in order; a doubt that only a person can settle has none. An upload is not counted. */
+export function stagesOf(change: Change): readonly Stage[] {
+  if (isProtectChange(change)) return ["ledger"];
+  return isBlocked(change) ? [] : actionTable[change.action].stages;
 }
 
 /** The id of the draft a change belongs to; 0, which is no draft's id, when it belongs to none. */

@@ -1,4 +1,4 @@
-import type { Action } from "./change.ts";
+import type { Action } from "./action.ts";
 import type { RefreshSummary } from "./observed.ts";
 import type { CallFailure, Outcome } from "./outcome.ts";
 import type { Estimate, Summary } from "./plan.ts";

@@ -1,4 +1,5 @@
-import type { Action, Change } from "./change.ts";
+import type { Action } from "./action.ts";
+import type { Change } from "./change.ts";
 import type { Diagnostic } from "./diagnostic.ts";
 import type { Drift } from "./drift.ts";
 import type { RefreshSummary } from "./observed.ts";

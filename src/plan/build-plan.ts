@@ -1,6 +1,6 @@
+import { type Action, actions } from "../model/action.ts";
 import { compareText } from "../model/address.ts";
-import type { Action, Change, ProtectChange } from "../model/change.ts";
-import { actions } from "../model/change.ts";
+import type { Change, ProtectChange } from "../model/change.ts";
 import type { Desired } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Observed } from "../model/observed.ts";

@@ -1,5 +1,5 @@
 import type { AttachmentState, Change } from "../model/change.ts";
-import { draftOf, isProtectChange } from "../model/change.ts";
+import { draftOf, stagesOf } from "../model/change.ts";
 import type { Estimate } from "../model/plan.ts";
 
 /** At most `limit` calls in any window of `windowMs` milliseconds. */
@@ -79,36 +79,11 @@ function firstReads(changes: readonly Change[]): number {
 
 /** A delete is answered without a document. */
 function returnsDocument(change: Change): boolean {
-  switch (change.action) {
-    case "create":
-    case "replace":
-      return true;
-    case "update":
-      return !isProtectChange(change);
-    case "in_doubt":
-      return change.after !== null;
-    default:
-      return false;
-  }
+  return stagesOf(change).includes("attach");
 }
 
 function directCalls(change: Change): number {
-  switch (change.action) {
-    case "create":
-    case "delete":
-    case "publish":
-    case "duplicate":
-      return 1;
-    case "replace":
-      return 2;
-    case "update":
-      return "protect" in change.after ? 0 : 1;
-    case "in_doubt":
-      return change.after === null ? 0 : 1;
-    case "adopt":
-    case "forget":
-      return 0;
-  }
+  return stagesOf(change).filter((stage) => stage !== "ledger").length;
 }
 
 interface UploadCount {

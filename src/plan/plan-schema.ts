@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { actions } from "../model/change.ts";
+import { actions } from "../model/action.ts";
 import { planFormatVersion } from "../model/plan.ts";
 import { confirmations } from "../model/recorded.ts";
 

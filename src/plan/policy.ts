@@ -1,5 +1,6 @@
+import { stages } from "../model/action.ts";
 import type { Change } from "../model/change.ts";
-import { draftOf, isDeletion, isProtectChange } from "../model/change.ts";
+import { draftOf, isDeletion, isProtectChange, stagesOf } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan } from "../model/plan.ts";
 import { sortDiagnostics, summarize } from "./build-plan.ts";
@@ -136,29 +137,12 @@ export function excludeDependents(
   return [...waiting, ...orphans];
 }
 
-/** The rank of a change in the order of its draft. */
+/** The stage after which a change is complete, by its place in the order; a protection is only lifted before a deletion. */
 function rankOf(change: Change): number {
-  switch (change.action) {
-    case "create":
-    case "in_doubt":
-      return ranks.attach;
-    case "update":
-      // A protection is only lifted before a deletion.
-      if (isProtectChange(change)) return change.after.protect ? ranks.ledger : ranks.detach;
-      return ranks.attach;
-    case "delete":
-    case "replace":
-      return ranks.detach;
-    case "publish":
-      return ranks.publish;
-    case "adopt":
-    case "duplicate":
-    case "forget":
-      return ranks.ledger;
-  }
+  if (isProtectChange(change) && !change.after.protect) return stages.indexOf("detach");
+  const last = stagesOf(change).at(-1) ?? "attach";
+  return stages.indexOf(last === "duplicate" ? "ledger" : last);
 }
-
-const ranks = { ledger: 0, attach: 1, detach: 2, publish: 3 } as const;
 
 /** Counts the changes by the action that a policy has to allow. */
 export function countActions(changes: readonly Change[]): ExcludedCounts {

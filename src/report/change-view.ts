@@ -1,5 +1,6 @@
+import { type Action, actionTable } from "../model/action.ts";
 import { parseAddress } from "../model/address.ts";
-import type { Action, AttachmentState, Change, Reason, ReplaceChange } from "../model/change.ts";
+import type { AttachmentState, Change, Reason, ReplaceChange } from "../model/change.ts";
 import { isBlocked, isProtectChange } from "../model/change.ts";
 import type { AttributeName } from "../model/resource.ts";
 import { attributeNames } from "../model/resource.ts";
@@ -32,20 +33,6 @@ export type ValueView =
       readonly isNew: boolean;
     };
 
-/** The sign of an action in a plan. */
-export const symbols: Readonly<Record<Action, string>> = {
-  create: "+",
-  update: "~",
-  delete: "-",
-  replace: "-/+",
-  adopt: "=",
-  publish: "!",
-  duplicate: "!",
-  forget: "x",
-  in_doubt: "?",
-  noop: " ",
-};
-
 const notes: Readonly<Record<Reason, string>> = {
   not_recorded: "",
   attributes_differ: "",
@@ -71,7 +58,7 @@ export function viewChange(
   const parts = [noteOf(change), confirmed === undefined ? "" : describeConfirmed(confirmed, now)];
   return {
     action,
-    symbol: symbols[action],
+    symbol: actionTable[action].sign,
     blocked: isBlocked(change),
     label,
     note: parts.filter((part) => part !== "").join("; "),

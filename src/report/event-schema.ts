@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { actions } from "../model/change.ts";
+import { actions } from "../model/action.ts";
 import { eventFormatVersion } from "../model/event.ts";
 
 const text = z.string();

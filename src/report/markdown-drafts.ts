@@ -1,4 +1,4 @@
-import type { Action } from "../model/change.ts";
+import { type Action, actionTable } from "../model/action.ts";
 import type { ChangeView } from "./change-view.ts";
 import type { MarkdownBudget } from "./markdown-budget.ts";
 import { moreItems } from "./markdown-budget.ts";
@@ -7,20 +7,6 @@ import { formatValues, fullText, shortText } from "./markdown-values.ts";
 import type { CountView, GroupView } from "./plan-view.ts";
 import { countActions } from "./plan-view.ts";
 import { codeSpan, htmlCode, plainWords } from "./sanitize-markdown.ts";
-
-/** The importance of a change for a reviewer. */
-const weights: Readonly<Record<Action, number>> = {
-  in_doubt: 9,
-  publish: 8,
-  duplicate: 7,
-  delete: 6,
-  replace: 5,
-  update: 4,
-  create: 3,
-  adopt: 2,
-  forget: 1,
-  noop: 0,
-};
 
 /** The section of a draft while it is filled. */
 interface Draft {
@@ -79,14 +65,16 @@ function makeDraft({ heading, changes }: GroupView): Draft {
   return {
     summary: `${htmlCode(heading, 200)}: ${counts}`,
     item: `- ${codeSpan(heading, 200)}: ${counts}`,
-    changes: changes.toSorted((one, other) => weights[other.action] - weights[one.action]),
+    changes: changes.toSorted(
+      (one, other) => actionTable[other.action].weight - actionTable[one.action].weight,
+    ),
     inOrder: changes,
     shown: new Map(),
   };
 }
 
 function weightOf({ changes }: Draft): number {
-  return changes[0] === undefined ? 0 : weights[changes[0].action];
+  return changes[0] === undefined ? 0 : actionTable[changes[0].action].weight;
 }
 
 function showChanges({ changes, shown, summary, item }: Draft, budget: MarkdownBudget): void {

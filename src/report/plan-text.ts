@@ -1,5 +1,5 @@
+import { actionTable } from "../model/action.ts";
 import type { ChangeView, ValueView } from "./change-view.ts";
-import { symbols } from "./change-view.ts";
 import { formatDiagnostics } from "./diagnostic-text.ts";
 import type { DriftView } from "./drift-view.ts";
 import type { Palette, Tone } from "./palette.ts";
@@ -224,7 +224,7 @@ function formatDoubts({ doubts }: PlanView, paint: Palette): string {
   if (doubts.length === 0) return "";
   const lines = doubts.map(
     ({ address, ending }) =>
-      `${paint("warning", symbols.in_doubt.padStart(5))} ${sanitizeLine(address)}\n          ${sanitizeLine(ending)}`,
+      `${paint("warning", actionTable.in_doubt.sign.padStart(5))} ${sanitizeLine(address)}\n          ${sanitizeLine(ending)}`,
   );
   return [paint("warning", "In doubt:"), ...lines].join("\n");
 }

@@ -1,10 +1,11 @@
+import { type Action, actions, actionTable } from "../model/action.ts";
 import { parseAddress } from "../model/address.ts";
-import type { Action, Change } from "../model/change.ts";
-import { actions, isBlocked } from "../model/change.ts";
+import type { Change } from "../model/change.ts";
+import { isBlocked } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan, Summary } from "../model/plan.ts";
 import type { ChangeView } from "./change-view.ts";
-import { symbols, viewChange } from "./change-view.ts";
+import { viewChange } from "./change-view.ts";
 import type { DriftView } from "./drift-view.ts";
 import { viewDrift } from "./drift-view.ts";
 import { formatCount, formatRate, formatSeconds, plural } from "./quantities.ts";
@@ -164,26 +165,13 @@ function viewUnmanaged(unmanaged: Plan["unmanaged"]): UnmanagedView | undefined 
   };
 }
 
-const verbs: Readonly<Record<Action, string>> = {
-  create: "to create",
-  update: "to update",
-  replace: "to replace",
-  adopt: "to adopt",
-  delete: "to delete",
-  publish: "to publish",
-  duplicate: "to duplicate",
-  forget: "to forget",
-  in_doubt: "in doubt",
-  noop: "unchanged",
-};
-
 /** What a number of changes of each action comes to, in the order of summaries. */
 export function countActions(summary: Summary): CountView[] {
   return actions.flatMap((action) => {
     const count = summary[action] ?? 0;
     return count === 0 || action === "noop"
       ? []
-      : [{ action, count, text: `${formatCount(count)} ${verbs[action]}` }];
+      : [{ action, count, text: `${formatCount(count)} ${actionTable[action].planned}` }];
   });
 }
 
@@ -193,7 +181,9 @@ function irreversible(change: Change) {
     const draft = address.split("/")[1] ?? "";
     const again =
       change.before === null ? "" : ` once more (it is product ${change.before.product_id} already)`;
-    return [{ symbol: symbols[action], address, does: `publishes a product from draft ${draft}${again}` }];
+    return [
+      { symbol: actionTable[action].sign, address, does: `publishes a product from draft ${draft}${again}` },
+    ];
   }
   if (action !== "duplicate") return [];
   const { product_id, draft_id } = change.after;
@@ -201,7 +191,7 @@ function irreversible(change: Change) {
     product_id === undefined
       ? `duplicates the product of draft ${draft_id}`
       : `duplicates product ${product_id}`;
-  return [{ symbol: symbols[action], address, does }];
+  return [{ symbol: actionTable[action].sign, address, does }];
 }
 
 function doubtOf(change: Change): DoubtView[] {

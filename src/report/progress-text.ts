@@ -1,9 +1,9 @@
+import { actionTable } from "../model/action.ts";
 import { parseAddress } from "../model/address.ts";
 import type { Event } from "../model/event.ts";
 import type { ApiError, CallFailure } from "../model/outcome.ts";
 import type { SourceLocation } from "../model/source-location.ts";
 import { formatLocation } from "../model/source-location.ts";
-import { symbols } from "./change-view.ts";
 import { causeOf, type FailureGroup } from "./failure-groups.ts";
 import type { Palette, Tone } from "./palette.ts";
 import { formatCount, formatMilliseconds, formatSeconds, plural } from "./quantities.ts";
@@ -15,23 +15,10 @@ export type LocationFinder = (address: string, attribute?: string) => SourceLoca
 
 type Finished = Extract<Event, { type: "change_finished" }>;
 
-const past: Readonly<Record<Finished["action"], string>> = {
-  create: "attached",
-  update: "updated",
-  replace: "replaced",
-  adopt: "recorded",
-  delete: "detached",
-  publish: "published",
-  duplicate: "duplicated",
-  forget: "forgotten",
-  in_doubt: "settled",
-  noop: "unchanged",
-};
-
 /** How a change ended, in one line. */
 export function formatFinished(event: Finished, paint: Palette): string {
   const address = sanitizeLine(event.address);
-  const symbol = symbols[event.action].padStart(3);
+  const symbol = actionTable[event.action].sign.padStart(3);
   switch (event.outcome) {
     case "done": {
       const product = event.product_id === undefined ? "" : ` as product ${event.product_id}`;
@@ -41,7 +28,7 @@ export function formatFinished(event: Finished, paint: Palette): string {
         ? "protection recorded"
         : event.was_attached
           ? "was attached before this ledger"
-          : past[event.action];
+          : actionTable[event.action].done;
       return `${paint("added", symbol)} ${address} ${verb}${product} ${time}`;
     }
     case "skipped":
