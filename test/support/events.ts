@@ -1,7 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { z } from "zod";
 import type { Event } from "../../src/model/event.ts";
-import { eventJsonSchema, eventSchema } from "../../src/report/event-schema.ts";
+import { eventJsonSchema, eventSchema } from "../../src/model/event-schema.ts";
 
 const ajv = new Ajv2020({ allErrors: true, strict: false });
 const asPublished = ajv.compile(eventJsonSchema());

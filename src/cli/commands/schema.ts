@@ -32,6 +32,6 @@ async function runSchema({ terminal }: Cli, what: Subject): Promise<void> {
 
 async function schemaOf(what: Subject): Promise<object> {
   if (what === "config") return (await import("../config-schema.ts")).configJsonSchema();
-  if (what === "events") return (await import("../../report/event-schema.ts")).eventJsonSchema();
+  if (what === "events") return (await import("../../model/event-schema.ts")).eventJsonSchema();
   return (await import("../../manifest/json-schema.ts")).manifestJsonSchema();
 }

@@ -1,0 +1,196 @@
+import { z } from "zod";
+import { actions } from "./action.ts";
+import { eventFormatVersion } from "./event.ts";
+
+const text = z.string();
+const count = z.int().nonnegative();
+const id = z.int().positive();
+const at = z.int().nonnegative().describe("When, epoch milliseconds");
+const ms = count.describe("How long, milliseconds");
+const address = text.describe("Address of a change, such as drafts/48213/product_files/9900011");
+const action = z.enum(actions);
+const outcome = z.enum(["done", "rejected", "not_sent", "unknown"]);
+const status = z.int().min(100).max(999).exactOptional().describe("HTTP status; absent without an answer");
+const attempt = z.int().positive().describe("1 for the first request, one more for each retry of it");
+const formatVersion = z.literal(eventFormatVersion).describe("Of this event and all that follow");
+
+const summary = z
+  .partialRecord(action, count)
+  .readonly()
+  .describe("Changes of each action; noop counts what is as desired");
+
+const apiError = z
+  .looseObject({
+    status: text.exactOptional(),
+    code: text.exactOptional(),
+    title: text.exactOptional(),
+    detail: text.exactOptional(),
+    source: z
+      .object({
+        pointer: text.exactOptional(),
+        parameter: text.exactOptional(),
+        header: text.exactOptional(),
+      })
+      .readonly()
+      .exactOptional(),
+  })
+  .readonly()
+  .describe("A JSON:API error object as the service sent it");
+
+const failure = z
+  .object({
+    code: text.describe("Stable, kebab-case"),
+    message: text.describe("One sentence; may hold text from the service"),
+    subject: text
+      .exactOptional()
+      .describe("The request or file that the message begins with, before a colon; the rest is the cause"),
+    hint: text.exactOptional(),
+    status: z.int().exactOptional(),
+    errors: z.array(apiError).readonly(),
+    stops: z
+      .enum(["operation", "draft", "run"])
+      .describe("What does not go on after it: the operation alone, its draft, or the run"),
+  })
+  .readonly()
+  .describe("Why a call did not end done");
+
+const totals = z
+  .object({
+    done: count,
+    failed: count,
+    in_doubt: count,
+    skipped: count,
+    deferred: count.describe("Deferred to the next run, because this one had reached its limit"),
+    calls: count.describe("Requests to the service, retries and polls included"),
+  })
+  .readonly()
+  .describe("Changes, by how they ended");
+
+const estimate = z
+  .object({
+    calls: z.object({ min: count, max: count }).readonly(),
+    seconds: count.describe("For the fewest calls under the configured bound"),
+    rate: z.object({ limit: z.number(), window_ms: z.number() }).readonly(),
+    uploads_per_read: count.describe("Uploads that one call reads"),
+  })
+  .readonly()
+  .describe("What carrying the plan out will cost");
+
+function event<T extends string, S extends z.core.$ZodShape>(type: T, shape: S) {
+  return z.object({ type: z.literal(type), ...shape }).readonly();
+}
+
+/**
+ * An event as `--json` writes it: `Event` is its type. It passes over members that it does not know, as consumers should: the
+ * same format version may have more of them in a later release.
+ */
+export const eventSchema = z
+  .discriminatedUnion("type", [
+    // Comes first, unless a refresh runs before.
+    event("planned", {
+      format_version: formatVersion,
+      at,
+      plan_id: text,
+      workspace: text,
+      summary,
+      estimate,
+    }),
+    // A refresh begins.
+    event("refresh_started", { format_version: formatVersion, at, calls: count.describe("Without retries") }),
+    event("refresh_finished", {
+      at,
+      mode: z.enum(["budget", "full"]),
+      attachments: z.enum(["none", "probe"]),
+      calls: count.describe("Retries included"),
+      max_calls: count.nullable().describe("null: no limit"),
+      checked: count,
+      unreadable: count,
+      deferred: count,
+      not_checked: count.describe("Recorded attachments and products that were not checked"),
+      oldest_unconfirmed: text.nullable().describe("ISO 8601, UTC"),
+      drift: count.describe("Resources that changed outside draftsync"),
+    }),
+    event("run_started", {
+      at,
+      run_id: text,
+      plan_id: text,
+      summary,
+      calls: count.describe("The fewest calls that the plan takes"),
+    }),
+    // A change of the plan that this run leaves out until a person settles it.
+    event("change_excluded", {
+      at,
+      address,
+      action,
+      code: text.describe("Of the warning that says why, such as new-ledger or maybe-published"),
+    }),
+    event("change_started", { at, address, action }),
+    event("change_finished", {
+      at,
+      address,
+      action,
+      outcome: z.enum([...outcome.options, "skipped", "deferred"]),
+      ms,
+      file_id: id.exactOptional(),
+      product_id: id.exactOptional(),
+      was_attached: z
+        .literal(true)
+        .exactOptional()
+        .describe("The file was attached before this ledger, so its draft may be published as well"),
+      failure: failure.exactOptional(),
+      because: text
+        .exactOptional()
+        .describe("Of skipped: the address it waited for, or what stopped the run; of deferred: the limit"),
+    }),
+    event("call_finished", {
+      at,
+      method: text,
+      path: text,
+      address: text.exactOptional(),
+      attempt,
+      outcome,
+      status,
+      ms,
+    }),
+    // One request to object storage, a retry as well. Query and signature are left out.
+    event("storage_call_finished", { at, method: text, bucket: text, key: text, attempt, status, ms }),
+    event("waiting", {
+      at,
+      reason: z.enum(["ledger", "retry_after", "shared_bound", "backoff", "settle", "upload"]),
+      ms: z.number().nonnegative().describe("How long, milliseconds"),
+    }),
+    // The service has announced a bound of its own, which is kept beside the configured one.
+    event("bound_announced", { at, limit: z.number().positive(), window_ms: z.number().positive() }),
+    // `sent` is 0 when it begins; a large file grows part by part.
+    event("upload_progress", {
+      at,
+      source: text.describe("A local file, relative to the workspace"),
+      sent: count.describe("Bytes that storage has taken"),
+      total: count.describe("Bytes"),
+    }),
+    // The bytes of a file are in storage, or will not be; the service has not seen them yet.
+    event("upload_finished", { at, source: text, outcome: z.enum(["done", "rejected", "not_sent"]), ms }),
+    event("run_finished", {
+      at,
+      run_id: text,
+      totals,
+      ms,
+      stopped: z
+        .union([z.enum(["interrupted", "max_calls", "until"]), failure])
+        .exactOptional()
+        .describe("Present when the run ended before its plan did"),
+    }),
+  ])
+  .describe("One line of the events that apply --json and reconcile --json write to standard output");
+
+/** The JSON Schema (draft 2020-12) of one event. */
+export function eventJsonSchema(): object {
+  const schema = z.toJSONSchema(eventSchema, {
+    io: "input",
+    override: ({ jsonSchema }) => {
+      // It says that the types are immutable, which is nothing to a consumer.
+      delete jsonSchema.readOnly;
+    },
+  });
+  return { ...schema, title: "draftsync event" };
+}
