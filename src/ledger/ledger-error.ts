@@ -22,7 +22,7 @@ import type { HeldLock } from "../model/lock.ts";
  * | ledger-conflict | the change contradicts what the ledger holds; it was not made |
  * | ledger-invalid-value | a value that a ledger cannot hold; the change was not made |
  * | ledger-closed | used after `close` |
- * | ledger-outcome-unknown | the connection broke while the change was committed, and what became of it could not be found out |
+ * | ledger-outcome-unknown | the connection broke while the change was committed, and its outcome could not be found out |
  * | ledger-not-empty | an import was to go into a ledger that holds something already |
  * | ledger-import-invalid | what was to be imported is not what `state export` writes |
  * | ledger-failed | the database failed in a way that has no code of its own; see the cause |

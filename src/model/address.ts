@@ -89,7 +89,7 @@ export function draftIdOf(address: string): number | undefined {
   return parsed !== undefined && "draftId" in parsed ? parsed.draftId : undefined;
 }
 
-/** The address that a text means, as it is recorded; the text itself when it is no address. */
+/** The recorded form of an address; the text itself when it is no address. */
 export function normalAddress(text: string): string {
   const address = parseAddress(text);
   return address === undefined ? text : formatAddress(address);

@@ -1,4 +1,4 @@
-// The script of the HTML pages: search, filters, keys. It stands in the page as it is here, and runs by its digest alone.
+// The script of the HTML pages: search, filters, keys. The page contains it unchanged, and runs it by its digest alone.
 // The page is whole without it; what only works with it is hidden until it runs. No markup is made here but that of a body
 // which the page brought along, and that was escaped where it was made.
 

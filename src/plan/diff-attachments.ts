@@ -245,7 +245,7 @@ function compare(
   return { address, action: "adopt", reason: "renamed", before, after: same, attributes, confirmed };
 }
 
-/** With the recorded value of every attribute that is not managed: the file that takes the place of another keeps them. */
+/** With the recorded value of every attribute that is not managed: a file that replaces another keeps them. */
 function withCarried(
   attachment: DesiredAttachment,
   replaced: RecordedAttachment,

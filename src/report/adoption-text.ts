@@ -5,7 +5,7 @@ import type { Palette } from "./palette.ts";
 import { formatCount, plural } from "./quantities.ts";
 import { sanitizeLine } from "./sanitize-text.ts";
 
-/** What became of an import, by address. The lists are sorted as they were asked for. */
+/** The result of an import, by address. The lists have the order of the arguments. */
 export interface AdoptionView {
   /** Recorded now. `in_manifest`: whether a manifest asks for it; the next plan detaches a file of which none does. */
   readonly adopted: readonly {
@@ -16,9 +16,9 @@ export interface AdoptionView {
   /** Not there: it stays for a plan to make. */
   readonly absent: readonly string[];
   readonly unreadable: readonly { readonly address: string; readonly message: string }[];
-  /** Not looked at, because the command was stopped before. */
+  /** Not read, because the command was stopped before. */
   readonly left: readonly string[];
-  /** Not looked at, because their file id is not known before they are uploaded. */
+  /** Not read, because an upload has no file id before it ends. */
   readonly skipped: readonly string[];
 }
 

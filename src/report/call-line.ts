@@ -4,7 +4,7 @@ import { formatMilliseconds } from "./quantities.ts";
 import { sanitizeLine } from "./sanitize-text.ts";
 
 /**
- * A call that has ended, for `--verbose`: `POST /api/drafts/1/product_files 201 in 180 ms`. What it carried is not told, and
+ * A call that has ended, for `--verbose`: `POST /api/drafts/1/product_files 201 in 180 ms`. It leaves out the body, and
  * of a call to object storage neither query nor signature. `undefined` for every other event.
  */
 export function formatCall(event: Event): LogEntry | undefined {

@@ -15,7 +15,7 @@ export interface DriftReport {
   readonly drift: readonly DriftEntry[];
 }
 
-/** A drift, and the last call of ours at its address: whatever is otherwise came about after that, by somebody else. */
+/** A drift, and our last call for its address: somebody else made the difference after it. */
 export type DriftEntry = Drift & { readonly last_call: LastCall | null };
 
 /** A writing call of ours. The time is ISO 8601, UTC. */

@@ -11,7 +11,7 @@ export interface DriftView {
   readonly address: string;
   /** What happened, in a few words. */
   readonly note: string;
-  /** How the record was known, and when it was seen to be otherwise. */
+  /** How the record was known, and when the difference was observed. */
   readonly evidence: string;
   readonly values: readonly ValueView[];
 }

@@ -8,7 +8,7 @@ import { isoTime } from "../model/time.ts";
 export interface HistoryRun {
   readonly run_id: string;
   readonly command: string;
-  /** Absent for calls by hand, which have no plan. */
+  /** Absent for single calls (`uploads`, `products`), which have no plan. */
   readonly plan_id?: string;
   readonly started_at: string;
   /** Absent when it was cut off, or is under way. */
@@ -18,7 +18,7 @@ export interface HistoryRun {
   readonly operations: readonly HistoryOperation[];
 }
 
-/** A writing call and what became of it. */
+/** A writing call and its outcome. */
 export interface HistoryOperation {
   readonly operation_id: string;
   readonly address: string;
@@ -75,7 +75,7 @@ export function viewHistory(
     .map((each) => ({ ...viewRun(each), operations: byRun.get(each.id) ?? [] }));
 }
 
-/** Calls that left at the same millisecond are told in the order of their addresses. */
+/** Calls of the same millisecond are sorted by address. */
 function byStart(one: StoredOperation, other: StoredOperation): number {
   return one.startedAt - other.startedAt || compareText(one.address, other.address);
 }

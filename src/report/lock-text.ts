@@ -18,7 +18,7 @@ export interface LockView {
   readonly state: LockState;
 }
 
-/** A lock as it was when it was read. */
+/** A lock, as read. */
 export function viewLock({ id, token, holder, acquiredAt, expiresAt, state }: HeldLock): LockView {
   return {
     id,

@@ -2,10 +2,10 @@ import type { LogEntry } from "../model/log.ts";
 import { sanitizeJson } from "../model/sanitize-json.ts";
 import { isoTime } from "../model/time.ts";
 
-/** How much is told. */
+/** How much is written. */
 export type Verbosity = "quiet" | "normal" | "verbose";
 
-/** Whether an entry is told: `quiet` leaves warnings, errors and results, `verbose` adds every call. */
+/** Whether an entry is written: `quiet` leaves warnings, errors and results, `verbose` adds every call. */
 export function isShown({ level, isResult }: LogEntry, verbosity: Verbosity): boolean {
   switch (level) {
     case "error":

@@ -88,7 +88,7 @@ export function makeReconcileMetrics({
   ]);
   const held = labelled(
     "draftsync_excluded",
-    "Changes that the policy held back in the last round, by what it would have to allow.",
+    "Changes that the policy excluded in the last cycle, by the action it would have to allow.",
     ["action"],
   );
   const inDoubt = gauge("draftsync_in_doubt", "Changes in doubt after the last round.");

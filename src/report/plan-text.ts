@@ -60,7 +60,7 @@ function formatRemoved(removed: RemovedView | undefined, paint: Palette): string
   return lines.join("\n");
 }
 
-/** What is otherwise at the service than recorded; empty when nothing is. */
+/** What differs at the service from the record; empty when nothing does. */
 function formatDrift(drift: readonly DriftView[], paint: Palette): string {
   if (drift.length === 0) return "";
   const items = drift.map((item) => formatDriftItem(item, paint));

@@ -23,13 +23,13 @@ export interface PlanView {
   readonly newLedger: NewLedgerView | undefined;
   /** Recorded files that stay because their drafts leave out the list; absent without any. */
   readonly unmanaged: UnmanagedView | undefined;
-  /** What is otherwise at the service than recorded. */
+  /** What differs at the service from the record. */
   readonly drift: readonly DriftView[];
   readonly groups: readonly GroupView[];
   readonly counts: readonly CountView[];
   readonly unchanged: number;
   readonly cost: CostView | undefined;
-  /** What was looked at; absent when all is taken from the ledger. */
+  /** What was refreshed; absent when all comes from the ledger. */
   readonly refresh: RefreshView | undefined;
   /** What cannot be undone once it is done. */
   readonly irreversible: readonly {

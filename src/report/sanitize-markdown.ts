@@ -28,7 +28,7 @@ export function plainWords(text: string, longest = 400): string {
   return isPlain && text.length <= longest ? text : codeSpan(text, longest);
 }
 
-/** Text as HTML that makes no element; line feeds stay. It must stand in a `code` or `pre` to make no mention or link. */
+/** Text as HTML that makes no element; line feeds stay. Inside `code` or `pre` it makes no mention or link either. */
 export function htmlText(text: string): string {
   return sanitizeText(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -54,7 +54,7 @@ function tooManyRequests(
     {
       status: 429,
       code: "too-many-requests",
-      detail: `At most ${bound.limit} requests may arrive in ${bound.windowMs} ms; this one was not looked at.`,
+      detail: `At most ${bound.limit} requests may arrive in ${bound.windowMs} ms; this one was not processed.`,
     },
     { ...headers, "retry-after": String(Math.max(1, Math.ceil(verdict.retryAfterMs / 1000))) },
   );

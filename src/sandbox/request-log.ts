@@ -15,7 +15,7 @@ export interface RequestLogEntry {
   /** Storage requests are apart: the rate bound does not know them. */
   side: "service" | "storage";
   method: string;
-  /** As it was sent, without the query. */
+  /** As sent, without the query. */
   path: string;
   /** Decoded; a repeated name has a list. */
   query: Record<string, string | string[]>;
@@ -31,7 +31,7 @@ export interface RequestLogEntry {
   fault?: LoggedFault;
 }
 
-/** A fault as the log tells it. */
+/** A fault, for the log. */
 export interface LoggedFault {
   /** The rule that asked for it, counted from 1. */
   rule: number;

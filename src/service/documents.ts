@@ -151,7 +151,7 @@ export function readDetached(document: unknown, target: FileTarget, types: Types
 }
 
 /**
- * Reads a product that was made, from `draftId` if it was published. Its id is what the call was for, so one that is no id
+ * Reads a new product, from `draftId` if it was published. Its id is what the call was for, so one that is no id
  * is malformed.
  */
 export function readNewProduct(

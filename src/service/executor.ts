@@ -172,7 +172,7 @@ export class Executor {
 
   /**
    * The journal is written once the call is reserved, so that a crash leaves few calls in doubt. `undefined` when nothing
-   * was sent, since slow start has closed meanwhile or the reservation is too old: the slot is given back then.
+   * was sent, since slow start has closed meanwhile or the reservation is too old: the slot is returned then.
    */
   async #useSlot<T>(
     context: CallContext<T>,

@@ -52,7 +52,7 @@ export class RateWindow {
     this.#counted.splice(this.#counted.findLastIndex((each) => each <= until) + 1, 0, until);
   }
 
-  /** A slot that was taken is given back without a call. */
+  /** Returns a slot that was taken without a call. */
   cancel(): void {
     this.#inFlight -= 1;
   }

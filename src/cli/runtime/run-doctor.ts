@@ -70,7 +70,7 @@ function targetOf({ draft, file, kind }: DoctorFlags): FileTarget | undefined {
 
 interface FoundConfig {
   readonly config?: Config;
-  /** There is no file: only the address is given. */
+  /** No file: only the address is known. */
   readonly isAssumed: boolean;
   readonly result: CheckResult;
 }

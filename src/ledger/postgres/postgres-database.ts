@@ -181,7 +181,7 @@ class PostgresLedgerDatabase implements LedgerDatabase {
     if (names.includes("schema_migrations") && names.includes("meta")) return true;
     throw new LedgerError(
       "ledger-unreadable",
-      `The ledger ${this.location} lies in the schema of another program: ${this.#schema}.`,
+      `The ledger ${this.location} is in the schema of another program: ${this.#schema}.`,
       { hint: "Name a schema of its own for the ledger by ?schema=NAME; draftsync makes it." },
     );
   }
@@ -217,7 +217,7 @@ class PostgresLedgerDatabase implements LedgerDatabase {
   }
 
   /**
-   * Asks the server what became of a commit. Under the writer's lock: whoever held it before has ended, so the
+   * Asks the server for the outcome of a commit. Under the writer's lock: its previous holder has ended, so the
    * answer is final.
    */
   async #tookPlace(doubt: CommitInDoubt): Promise<boolean> {

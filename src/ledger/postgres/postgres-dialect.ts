@@ -20,7 +20,7 @@ interface DialectOptions {
 
 /**
  * Kysely's PostgreSQL dialect over `pg`, with the differences that a ledger needs: a transaction makes its settings,
- * takes its lock and notes its number when it begins, a commit without an answer is told from one that failed, and
+ * takes its lock and notes its number when it begins, a commit without a response is distinguished from one that failed, and
  * values that cannot be stored are refused.
  *
  * Nothing outlives a transaction: no setting, no lock, no named statement. So a pooler may give each transaction
@@ -133,7 +133,7 @@ class LedgerPostgresDriver implements Driver {
   }
 
   /**
-   * One writer at a time, as in SQLite: whoever holds the lock sees all that was committed before. The lock ends with
+   * One writer at a time, as in SQLite: the holder of the lock sees all that was committed before. The lock ends with
    * its transaction. `remote_apply` is the one level of durability above `on`
    * (https://www.postgresql.org/docs/current/runtime-config-wal.html#GUC-SYNCHRONOUS-COMMIT).
    */

@@ -65,7 +65,7 @@ const keys = html`<dialog id="keys" aria-labelledby="keys-title"><h2 id="keys-ti
 <div><dt><kbd>?</kbd></dt><dd>this list</dd></div>
 </dl><form method="dialog"><button>Close</button></form></dialog>`;
 
-/** As it stands in a Content-Security-Policy: the digest of the text between the tags. */
+/** For a Content-Security-Policy: the digest of the text between the tags. */
 function digestOf(text: string): string {
   return `sha256-${createHash("sha256").update(text).digest("base64")}`;
 }

@@ -20,7 +20,7 @@ export class Markup {
   }
 }
 
-/** What may stand in a template. Text is escaped; `undefined` and `false` are nothing; lists are put one after another. */
+/** A value in a template. Text is escaped; `undefined` and `false` are empty; the items of a list follow each other. */
 export type Child = Markup | string | number | undefined | false | readonly Child[];
 
 /**
@@ -65,10 +65,10 @@ export function dataBlock(id: string, value: unknown): Markup {
 }
 
 /**
- * The page's own script or style, whole. Throws when it holds what would end it early: its digest would then be of another
+ * The page's own script or style, whole. Throws when the text contains what would end the element early: its digest would then be of another
  * text than the one the browser sees.
  */
 export function ownBlock(element: "script" | "style", text: string): Markup {
-  if (/<\/|<!--/.test(text)) throw new TypeError(`the page's ${element} cannot stand in a page`);
+  if (/<\/|<!--/.test(text)) throw new TypeError(`the page's ${element} cannot be part of a page`);
   return wrap(`<${element}>${text}</${element}>`);
 }

@@ -19,7 +19,7 @@ export type Thumbnail = { readonly dataUrl: string } | { readonly missing: strin
 export interface PlanPageInput {
   readonly view: PlanView;
   readonly planId: string;
-  /** What ages are told from, epoch milliseconds. */
+  /** Now, for ages; epoch milliseconds. */
   readonly now: number;
   /** Pictures by the address of their change. */
   readonly thumbnails: ReadonlyMap<string, Thumbnail>;

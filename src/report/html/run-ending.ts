@@ -4,7 +4,7 @@ import { formatCount, plural } from "../quantities.ts";
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
 
-/** What became of the calls of a run, as the ledger has it. */
+/** The outcomes of the calls of a run, from the ledger. */
 export const callOutcomes = ["done", "rejected", "not_sent", "unknown"] as const;
 
 /** A number of things that ended alike; `id` chooses the colour. */
@@ -23,8 +23,8 @@ export function countOutcomes(operations: readonly HistoryOperation[]): readonly
 }
 
 /**
- * What became of one run: its changes, what a reader has to know when it is not the whole plan, and its calls. A change may
- * take several calls, and one that was never begun has none, so the two are told apart.
+ * The result of one run: its changes, what a reader has to know when it is not the whole plan, and its calls. A change may
+ * take several calls, and one that never began has none, so both are counted.
  */
 export function formatRunEnding(run: HistoryRun): Markup {
   const changes = changeEndings.flatMap(({ name, id, label }) => {
@@ -59,7 +59,7 @@ function formatCause({ isDoubt, failure, count, addresses }: FailureGroup): Mark
   return html`<li><strong>${causeOf(failure)}</strong> <span class="note">[${failure.code}]</span> ${what}: ${named}${more > 0 && ` and ${formatCount(more)} more`}</li>`;
 }
 
-/** What became of several runs, and of all their calls. */
+/** The results of several runs, and of all their calls. */
 export function formatRunEndings(runs: readonly HistoryRun[]): Markup {
   const words = runs.map(({ status, finished_at }) =>
     finished_at === undefined ? "cut off" : (status ?? "ended"),

@@ -90,7 +90,7 @@ export function findLanes(
   });
 }
 
-/** What one run changed, by kind of call, and the drift that it found; drift is absent when nothing was looked at. */
+/** What one run changed, by kind of call, and the drift that it found; drift is absent when nothing was checked. */
 export interface RunChanges {
   readonly run: HistoryRun;
   /** In the order of `operationKinds`; done calls alone. */

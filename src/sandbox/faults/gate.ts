@@ -23,7 +23,7 @@ const HOLD_MS = 600_000;
  * Makes the faults that the rules ask for:
  *
  *     choose ──► effect before: carry out ──► the fault ──► effect after: wait, carry out
- *        └ none: the request is taken in and goes no further
+ *        └ none: the request is read and goes no further
  */
 export function makeFaultGate(sandbox: SandboxContext, rules: FaultRules): MiddlewareHandler<Env> {
   const choose: FaultChooser = makeFaultChooser(rules);

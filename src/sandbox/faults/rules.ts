@@ -92,7 +92,7 @@ interface Misuse {
 
 const PARAMETERS: readonly Parameter[] = ["for", "late", "as", "status", "pointer", "to"];
 
-/** What the fault of a rule cannot be told. */
+/** A setting that the fault of a rule does not have. */
 function misusesOf(rule: {
   readonly fault: FaultName;
   readonly effect?: FaultRule["effect"];

@@ -90,7 +90,7 @@ export function openDatabase(file: string | undefined): SqliteDatabase {
     throw new SandboxError({
       code: "store-unusable",
       message: `The sandbox cannot use its database ${file ?? "in memory"}: ${reason}`,
-      hint: "Name another file with --db, or remove this one to begin anew.",
+      hint: "Name another file with --db, or remove this one to start over.",
       cause,
     });
   }

@@ -30,5 +30,5 @@ describe("a block of data", () => {
 });
 
 test.each(["</script>", "<!-- x"])("a script of ours that holds %j is refused", (text) => {
-  expect(() => ownBlock("script", text)).toThrow("cannot stand in a page");
+  expect(() => ownBlock("script", text)).toThrow("cannot be part of a page");
 });
