@@ -78,6 +78,6 @@ export default defineConfig({
     codeSplitting: {
       groups: [{ debugName: "core", name: (id, context) => (isCore(id, context) ? "core" : null) }],
     },
-    minify: { compress: true, mangle: false, codegen: true },
+    minify: { compress: true, mangle: { keepNames: { function: true, class: true } }, codegen: true },
   },
 });
