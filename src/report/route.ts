@@ -1,4 +1,4 @@
-/** What a path looks like, and the pair's path as docs/interface.md writes it. */
+/** What a path looks like, and the pair's path as docs/reference/interface.md writes it. */
 const routes: readonly (readonly [RegExp, string])[] = [
   [/^\/api\/drafts\/[^/]+\/(product_files|promotional_files)$/, "/api/drafts/:draft_id/$1"],
   [/^\/api\/drafts\/[^/]+\/(product_files|promotional_files)\/[^/]+$/, "/api/drafts/:draft_id/$1/:id"],

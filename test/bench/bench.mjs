@@ -1,6 +1,6 @@
 // `npm run bench [-- --only WORD] [--runs N] [--growth] [--write]`: one figure a line, each with its ratio to a yardstick measured in the
 // same run. Ends with 1 when a target is missed. `--growth` goes on to a million attachments; `--write` makes
-// docs/performance.md anew. Nothing else should run meanwhile.
+// docs/internals/performance.md anew. Nothing else should run meanwhile.
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";

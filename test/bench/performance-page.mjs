@@ -1,4 +1,4 @@
-// Writes the figures of a run into docs/performance.md, between its marks, and the growth as docs/images/growth.svg.
+// Writes the figures of a run into docs/internals/performance.md, between its marks, and the growth as docs/images/growth.svg.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, release, totalmem, type } from "node:os";
 import { fileURLToPath } from "node:url";
@@ -36,7 +36,7 @@ function replaceBetween(name, text) {
   const page = readFileSync(`${docs}performance.md`, "utf8");
   const [begin, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
   const [from, to] = [page.indexOf(begin), page.indexOf(end)];
-  if (from < 0 || to < 0) throw new Error(`docs/performance.md has no ${begin} … ${end}`);
+  if (from < 0 || to < 0) throw new Error(`docs/internals/performance.md has no ${begin} … ${end}`);
   writeFileSync(`${docs}performance.md`, `${page.slice(0, from)}${begin}\n${text}\n${page.slice(to)}`);
 }
 

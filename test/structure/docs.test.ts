@@ -15,8 +15,8 @@ const pages = [
   ...filesBelow("examples", ".md").map(({ path }) => path),
 ];
 
-describe("docs/interface.md", () => {
-  const table = readText("docs/interface.md")
+describe("docs/reference/interface.md", () => {
+  const table = readText("docs/reference/interface.md")
     .split("\n")
     .filter((line) => /^\| \d+ \|/.test(line))
     .map((line) => line.split("|").map((cell) => cell.trim()));
@@ -36,8 +36,9 @@ describe("docs/interface.md", () => {
   });
 });
 
-describe("docs/reliability.md", () => {
-  const promises = readText("docs/reliability.md").split("\n## ")[1]?.split("\n### ").slice(1) ?? [];
+describe("docs/operations/reliability.md", () => {
+  const promises =
+    readText("docs/operations/reliability.md").split("\n## ")[1]?.split("\n### ").slice(1) ?? [];
 
   test("has the promises in order, each with a test", () => {
     const numbers = promises.map((promise) => Number(/^P(\d+)/.exec(promise)?.[1]));
@@ -55,8 +56,8 @@ describe("docs/reliability.md", () => {
   });
 });
 
-describe("docs/sandbox.md", () => {
-  const text = readText("docs/sandbox.md");
+describe("docs/reference/sandbox.md", () => {
+  const text = readText("docs/reference/sandbox.md");
   const namesOf = (heading: string) => {
     const [section = ""] = (text.split(`\n## ${heading}\n`)[1] ?? "").split("\n## ");
     return [...section.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name);

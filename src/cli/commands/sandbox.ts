@@ -55,7 +55,7 @@ export const defineSandbox: DefineCommand = (program, cli) => {
     )
     .option(
       "--faults <file>",
-      "inject faults by the rules in this YAML file, see docs/sandbox.md (default: none)",
+      "inject faults by the rules in this YAML file, see docs/reference/sandbox.md (default: none)",
     )
     .addHelpText(
       "after",

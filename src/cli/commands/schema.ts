@@ -10,7 +10,7 @@ export const defineSchema: DefineCommand = (program, cli) => {
     .command("schema")
     .summary("print the JSON Schema of manifests, the config, or events")
     .description(
-      "Prints a JSON Schema: of manifests or the config, from which editors complete and check the YAML, or of the events that --json writes (docs/events.md).",
+      "Prints a JSON Schema: of manifests or the config, from which editors complete and check the YAML, or of the events that --json writes (docs/reference/events.md).",
     )
     .addArgument(
       new Argument("[what]", "which one").choices(["manifest", "config", "events"]).default("manifest"),

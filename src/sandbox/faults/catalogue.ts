@@ -57,7 +57,7 @@ export type AnswerFault = keyof typeof ANSWER_FAULTS;
 /** Everything that can be made to fail. */
 export type FaultName = WireFault | AnswerFault;
 
-/** What rules may say about each fault. docs/sandbox.md says what each one does. */
+/** What rules may say about each fault. docs/reference/sandbox.md says what each one does. */
 export const FAULTS: Readonly<Record<FaultName, FaultEntry>> = { ...WIRE_FAULTS, ...ANSWER_FAULTS };
 
 const NAMES: ReadonlySet<string> = new Set(Object.keys(FAULTS));

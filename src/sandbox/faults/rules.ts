@@ -36,7 +36,7 @@ const whenSchema = z
 
 const ruleSchema = z
   .strictObject({
-    fault: faultName.describe("What happens; docs/sandbox.md lists the faults"),
+    fault: faultName.describe("What happens; docs/reference/sandbox.md lists the faults"),
     effect: z
       .enum(["none", "before", "after"])
       .optional()

@@ -3,7 +3,7 @@ import { eventJsonSchema } from "../../../src/model/event-schema.ts";
 import { isPublished, mistakesIn } from "../../support/events.ts";
 import { readText } from "../../support/source-files.ts";
 
-const page = readText("docs/events.md");
+const page = readText("docs/reference/events.md");
 /** The section of each type: its heading, and the examples below it. */
 const sections = page
   .split("\n### ")
@@ -24,7 +24,7 @@ const members: ReadonlyMap<string, readonly string[]> = new Map(
   ),
 );
 
-describe("docs/events.md", () => {
+describe("docs/reference/events.md", () => {
   test("has a section for each type, in the order of the schema, and for no other", () => {
     expect(sections.map(({ type }) => type)).toEqual([...members.keys()]);
   });
