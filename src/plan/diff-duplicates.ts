@@ -1,7 +1,7 @@
 import type { Change, DuplicateState } from "../model/change.ts";
 import type { Desired, DesiredDuplicate, ProductRef } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
-import type { Recorded, RecordedDuplicate } from "../model/recorded.ts";
+import type { Recorded, RecordedDuplicate, RecordedOperation } from "../model/recorded.ts";
 import { publicationsInForce } from "../model/recorded.ts";
 import { locationAt } from "../model/source-location.ts";
 import type { Differences } from "./differences.ts";
@@ -30,6 +30,11 @@ export function diffDuplicates(desired: Desired, recorded: Recorded): Difference
     const after = duplicated(duplicate.product, published.get(draftOf(duplicate.product))?.productId);
     if (after.product_id === undefined && !toPublish.has(draftOf(duplicate.product))) {
       diagnostics.push(neverPublished(address, duplicate));
+      continue;
+    }
+    const renamed = doubts.find((doubt) => isUndeclaredCopy(doubt, after, wanted));
+    if (renamed !== undefined) {
+      diagnostics.push(maybeRenamed(address, duplicate, renamed.address));
       continue;
     }
     const attributes = ["product"];
@@ -65,6 +70,18 @@ function duplicated(product: ProductRef, publishedAs: number | undefined): Dupli
   };
 }
 
+/** Whether an operation in doubt may have made the same copy under a name that is no longer declared. */
+function isUndeclaredCopy(
+  { intent: { name, draftId, productId } }: RecordedOperation,
+  { product_id, draft_id }: DuplicateState,
+  wanted: ReadonlySet<string>,
+): boolean {
+  if (name === undefined || wanted.has(name)) return false;
+  return (
+    (draft_id !== undefined && draftId === draft_id) || (product_id !== undefined && productId === product_id)
+  );
+}
+
 function isSameProduct({ from }: RecordedDuplicate, product: ProductRef): boolean {
   if (from.by === "draft") return product.by === "draft" && product.draftId === from.draftId;
   return product.by === "product_id" && product.productId === from.productId;
@@ -89,6 +106,17 @@ function forgotten(address: string, productId: number): Diagnostic {
     message: `${address} is no longer declared; declared again later, it is copied a second time`,
     hint: `Product ${productId} stays at the service. If this is not meant, restore the entry before you apply.`,
     address,
+  };
+}
+
+function maybeRenamed(address: string, duplicate: DesiredDuplicate, doubt: string): Diagnostic {
+  return {
+    severity: "warning",
+    code: "duplicate-in-doubt-renamed",
+    message: `${address} is not copied: ${doubt}, which is no longer declared, may have made this copy`,
+    hint: `If you renamed it, rename it back. Otherwise settle ${doubt} first: look the product up at the service, then run \`draftsync resolve ${doubt}\` with --product-id ID or --not-done.`,
+    address,
+    place: locationAt(duplicate.file, duplicate.position),
   };
 }
 

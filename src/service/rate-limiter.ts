@@ -91,7 +91,7 @@ export class RateLimiter implements RateSlots {
   readonly #clock: Clock;
   readonly #maxWaitMs: number;
   readonly #reservations: Reservations | undefined;
-  readonly #onHeldBack: NonNullable<RateLimiterOptions["onDelayed"]>;
+  readonly #onDelayed: NonNullable<RateLimiterOptions["onDelayed"]>;
   readonly #onAnnounced: NonNullable<RateLimiterOptions["onAnnounced"]>;
   /** In order of arrival; a set, so that one that gives up leaves at once. */
   readonly #waiters = new Set<Waiter>();
@@ -103,7 +103,7 @@ export class RateLimiter implements RateSlots {
     this.#gate = options.slowStart;
     this.#clock = options.clock;
     this.#maxWaitMs = options.maxWaitMs;
-    this.#onHeldBack = options.onDelayed ?? (() => {});
+    this.#onDelayed = options.onDelayed ?? (() => {});
     this.#onAnnounced = options.onAnnounced ?? (() => {});
     this.#reservations =
       options.reservations &&
@@ -180,9 +180,9 @@ export class RateLimiter implements RateSlots {
         const now = this.#clock.monotonic();
         // This process's own pause comes back too, a little later than it was asked for.
         if (ms < this.#gate.waitMs(now) + pauseSlackMs) return;
-        if (this.#gate.pause(now, { ms, refused: false })) this.#onHeldBack("retry_after", ms);
+        if (this.#gate.pause(now, { ms, refused: false })) this.#onDelayed("retry_after", ms);
       },
-      delayed: (ms) => this.#onHeldBack("shared_bound", ms),
+      delayed: (ms) => this.#onDelayed("shared_bound", ms),
       failed: (error) => {
         for (const waiter of [...this.#waiters]) waiter.settle({ type: "failed", error });
       },

@@ -107,6 +107,17 @@ describe("duplicates", () => {
       "forget not_in_manifest duplicates/winter",
     ]);
   });
+  test("is not made while a call in doubt under a removed name may have made the same copy", () => {
+    const renamed = (product: { by: "product_id"; productId: number }, productId: number, name = "old") => {
+      const copy = doubt({ kind: "duplicate", address: `duplicates/${name}`, intent: { name, productId } });
+      const plan = planOf(wish(product), recordedWith({ inDoubt: [copy] }));
+      return [...plan.changes.map(({ action }) => action), ...plan.diagnostics.map(({ code }) => code)];
+    };
+    const product = { by: "product_id", productId: 5 } as const;
+    expect(renamed(product, 5)).toEqual(["in_doubt", "duplicate-in-doubt-renamed"]);
+    expect(renamed(product, 8)).toEqual(["in_doubt", "duplicate"]);
+    expect(renamed(product, 5, "winter")).toEqual(["in_doubt"]);
+  });
   test("of a draft that is published in the same plan", () => {
     const desired = { ...wish({ by: "draft", draftId: 1 }), drafts: [draftWith(1, { publish })] };
     const plan = planOf(desired, recordedWith());
