@@ -117,7 +117,11 @@ export function duplicateCall(
     method: "POST",
     path: `/api/products/${productId}/duplicate`,
     callClass: "non_idempotent",
-    read: (document) => readNewProduct(document, profile.types),
+    read: (document) => {
+      const reading = readNewProduct(document, profile.types);
+      if (reading.type !== "valid" || reading.value.productId !== productId) return reading;
+      return { type: "another", problem: "it names the product that was to be copied" };
+    },
     name: nameProduct,
   };
 }

@@ -55,6 +55,14 @@ describe("what a call gives", () => {
     });
   });
 
+  it("is in doubt when a copy has the id of the product that was to be copied", async () => {
+    const { service } = await startHarness(() => answer(201, productDocument(771200)));
+    expect(await service.duplicate(771200, write())).toMatchObject({
+      outcome: "unknown",
+      failure: { code: "response-mismatch" },
+    });
+  });
+
   it("is the whole product with what was included", async () => {
     const included = [{ type: "author", id: "9", attributes: { name: "A" } }];
     const { service } = await startHarness(() => answer(200, { ...productDocument(), included, links: {} }));

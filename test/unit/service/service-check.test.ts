@@ -16,7 +16,7 @@ import { answer } from "./support/raw-server.ts";
 
 const html = (status: number) => answer(status, "<html>Sign in</html>", { "Content-Type": "text/html" });
 const publish = (service: Service) => service.publish(48213, write());
-const duplicate = (service: Service) => service.duplicate(771200, write());
+const duplicate = (service: Service) => service.duplicate(771199, write());
 
 /** Writes succeed, reads get `read`: whatever answers a publish, the service must have answered before. */
 function start(
@@ -39,7 +39,7 @@ describe("before the first publish or duplicate of a run", () => {
       "GET /api/products/5",
       "POST /api/products",
     ],
-    ["a duplicate", duplicate, "GET /api/products/771200", "POST /api/products/771200/duplicate"],
+    ["a duplicate", duplicate, "GET /api/products/771199", "POST /api/products/771199/duplicate"],
   ])("reads once for %s, and any JSON:API document counts", async (_name, send, read, post) => {
     for (const reply of [answer(404, refusal), answer(403, refusal), answer(410, refusal)]) {
       const run = await start(reply);
