@@ -9,6 +9,7 @@ import type { DriftReport } from "../../report/drift-report.ts";
 import { makeDriftReport } from "../../report/drift-report.ts";
 import { formatDriftText } from "../../report/drift-text.ts";
 import { markdownChars } from "../../report/markdown-budget.ts";
+import type { Palette } from "../../report/palette.ts";
 import { plural } from "../../report/quantities.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
 import { collect, examples, withWorkspaceFlags } from "../cli.ts";
@@ -16,12 +17,26 @@ import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
 import { makePlan } from "../runtime/planning.ts";
 import { inWorkspace } from "../runtime/workspace.ts";
-import { checkFormatFlags, type FormatFlags, withFormatFlags } from "../terminal/plan-format.ts";
-import { printJson } from "../terminal/print-json.ts";
+import { checkFormatFlags, type FormatFlags, withFormatFlags } from "../terminal/format-flags.ts";
+import { formatJson } from "../terminal/print-json.ts";
 import { printDiagnostics } from "../terminal/report-error.ts";
 import { openReporter } from "../terminal/reporter.ts";
 
-interface DriftFlags extends WorkspaceFlags, FormatFlags<"text" | "json" | "markdown"> {
+type FormatDrift = (
+  report: DriftReport,
+  options: { readonly maxChars?: number; readonly paint: Palette },
+) => Promise<string>;
+
+const formats = {
+  text: async (report, { paint }) => formatDriftText(report, systemClock.now(), paint),
+  json: async (report) => formatJson(report),
+  markdown: async (report, { maxChars = markdownChars }) => {
+    const { formatDriftMarkdown } = await import("../../report/drift-markdown.ts");
+    return formatDriftMarkdown(report, { now: systemClock.now(), maxChars });
+  },
+} satisfies Record<string, FormatDrift>;
+
+interface DriftFlags extends WorkspaceFlags, FormatFlags<keyof typeof formats> {
   readonly refresh: RefreshMode;
   readonly probe?: boolean;
   readonly target?: readonly string[];
@@ -29,7 +44,7 @@ interface DriftFlags extends WorkspaceFlags, FormatFlags<"text" | "json" | "mark
 
 /** `draftsync drift` */
 export const defineDrift: DefineCommand = (program, cli) => {
-  withFormatFlags(withWorkspaceFlags(program.command("drift")), ["text", "json", "markdown"])
+  withFormatFlags(withWorkspaceFlags(program.command("drift")), Object.keys(formats))
     .summary("show changes made outside draftsync")
     .description(
       "Compares the service with the ledger. Changes nothing, at the service or in the ledger: products and uploads are " +
@@ -72,7 +87,7 @@ async function runDrift(cli: Cli, flags: DriftFlags): Promise<void> {
     if (drift.length === 0) assertCompared(refresh, recorded);
     const own = await ownCalls(await workspace.reader(), drift);
     const report = makeDriftReport({ workspace: name, service_origin, refresh }, drift, own);
-    await show(cli, report, flags);
+    cli.terminal.out(await formats[flags.format](report, { ...flags, paint: cli.terminal.paintOut }));
     const open = recorded.inDoubt.filter(({ kind }) => kind !== "upload");
     if (open.length > 0) printDiagnostics(cli.terminal, "", [inDoubtWarning(open)]);
     if (drift.length > 0) cli.end(exitCode.changes);
@@ -132,21 +147,4 @@ async function ownCalls(ledger: LedgerReader, drift: readonly Drift[]) {
     operations: operations.filter(({ address }) => addresses.has(address)),
     runs: await ledger.runs(),
   };
-}
-
-async function show(cli: Cli, report: DriftReport, { format, maxChars }: DriftFlags): Promise<void> {
-  const { terminal } = cli;
-  switch (format) {
-    case "json":
-      return printJson(cli, report);
-    case "markdown": {
-      const { formatDriftMarkdown } = await import("../../report/drift-markdown.ts");
-      return terminal.out(
-        formatDriftMarkdown(report, { now: systemClock.now(), maxChars: maxChars ?? markdownChars }),
-      );
-    }
-    case "text": {
-      return terminal.out(formatDriftText(report, systemClock.now(), terminal.paintOut));
-    }
-  }
 }

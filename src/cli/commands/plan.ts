@@ -15,12 +15,12 @@ import { makePlan } from "../runtime/planning.ts";
 import { type RefreshFlags, refreshModeOf, refreshOption } from "../runtime/refresh.ts";
 import type { Workspace } from "../runtime/workspace.ts";
 import { inWorkspace } from "../runtime/workspace.ts";
-import type { FormatFlags } from "../terminal/plan-format.ts";
-import { checkFormatFlags, showPlan, withFormatFlags } from "../terminal/plan-format.ts";
+import { checkFormatFlags } from "../terminal/format-flags.ts";
+import { type PlanFormatFlags, showPlan, withPlanFormatFlags } from "../terminal/plan-format.ts";
 import { printDiagnostics } from "../terminal/report-error.ts";
 import { openReporter } from "../terminal/reporter.ts";
 
-interface PlanFlags extends WorkspaceFlags, RefreshFlags, FormatFlags {
+interface PlanFlags extends WorkspaceFlags, RefreshFlags, PlanFormatFlags {
   readonly out?: string;
   readonly detailedExitcode?: boolean;
   readonly target?: readonly string[];
@@ -28,7 +28,7 @@ interface PlanFlags extends WorkspaceFlags, RefreshFlags, FormatFlags {
 
 /** `draftsync plan` */
 export const definePlan: DefineCommand = (program, cli) => {
-  withFormatFlags(withWorkspaceFlags(program.command("plan")))
+  withPlanFormatFlags(withWorkspaceFlags(program.command("plan")))
     .summary("show what apply would change")
     .description(
       "Shows what apply would change and how many calls it takes. Compares the manifests with the ledger; with --refresh, or " +

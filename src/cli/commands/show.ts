@@ -4,12 +4,12 @@ import type { Cli, DefineCommand } from "../cli.ts";
 import { examples } from "../cli.ts";
 import { findRoot } from "../config.ts";
 import { readGiven } from "../runtime/read-input-file.ts";
-import type { FormatFlags } from "../terminal/plan-format.ts";
-import { checkFormatFlags, showPlan, withFormatFlags } from "../terminal/plan-format.ts";
+import { checkFormatFlags } from "../terminal/format-flags.ts";
+import { type PlanFormatFlags, showPlan, withPlanFormatFlags } from "../terminal/plan-format.ts";
 
 /** `draftsync show` */
 export const defineShow: DefineCommand = (program, cli) => {
-  withFormatFlags(program.command("show"))
+  withPlanFormatFlags(program.command("show"))
     .summary("show a saved plan")
     .description(
       "Shows a saved plan. Needs no config, ledger or network. With --format html, it includes pictures that have not changed since.",
@@ -24,7 +24,7 @@ export const defineShow: DefineCommand = (program, cli) => {
         "draftsync show plan.json --format html > plan.html",
       ),
     )
-    .action(async (file: string, flags: FormatFlags) => {
+    .action(async (file: string, flags: PlanFormatFlags) => {
       checkFormatFlags(flags);
       const root = await findRoot(cli.cwd);
       await showPlan(cli, await loadSavedPlan(cli, file), { ...flags, root });

@@ -1,0 +1,39 @@
+import type { Command } from "commander";
+import { Option } from "commander";
+import { markdownChars, minMarkdownChars } from "../../report/markdown-budget.ts";
+import { CliError } from "../runtime/cli-error.ts";
+
+/** `--format` and `--max-chars`. */
+export interface FormatFlags<Format extends string> {
+  readonly format: Format;
+  /** For Markdown. */
+  readonly maxChars?: number;
+}
+
+/** Adds `--format` with these choices, and `--max-chars`. */
+export function withFormatFlags(command: Command, formats: readonly string[]): Command {
+  return command
+    .addOption(new Option("--format <format>", "how to show it").choices(formats).default("text"))
+    .option(
+      "--max-chars <n>",
+      `with --format markdown: shorten to this many characters (default: ${markdownChars})`,
+      parseMaxChars,
+    );
+}
+
+/** Refuses `--max-chars` where it would do nothing. Throws {@link CliError} `invalid-flag`. */
+export function checkFormatFlags({ format, maxChars }: FormatFlags<string>): void {
+  if (maxChars === undefined || format === "markdown") return;
+  throw new CliError(`--max-chars needs --format markdown, not ${format}`, {
+    code: "invalid-flag",
+    hint: "Remove --max-chars, or add --format markdown.",
+  });
+}
+
+function parseMaxChars(text: string): number {
+  if (/^\d{1,9}$/.test(text) && Number(text) >= minMarkdownChars) return Number(text);
+  throw new CliError(`--max-chars must be an integer of at least ${minMarkdownChars}, not "${text}"`, {
+    code: "invalid-flag",
+    hint: "Use --max-chars 65000. A comment has at most 65536 characters on GitHub and 1000000 on GitLab.",
+  });
+}
