@@ -11,7 +11,7 @@ interface DriftOf<Type extends string, Before, After> {
   readonly before: Before;
   /** What was observed. */
   readonly after: After;
-  /** Names of the attributes that differ. */
+  /** Names of the attributes that differ; all that are known of a file that was found, none of one that is gone. */
   readonly attributes: readonly string[];
   /** How the record was known; `null` where there was none. */
   readonly confirmed: ConfirmedState | null;
@@ -28,7 +28,7 @@ export type FoundDrift = DriftOf<"found", null, AttachmentState>;
 /** A recorded product is not there. Nothing follows: it is never published again by itself. */
 export type ProductGoneDrift = DriftOf<"product_gone", { readonly product_id: number }, null>;
 
-/** One difference between what is recorded and what was observed. */
+/** One difference between what is recorded and what was observed. Several may have one address. */
 export type Drift = ChangedDrift | GoneDrift | FoundDrift | ProductGoneDrift;
 
 /** The file a drift is about. */

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { describe, expect, test } from "vitest";
-import { filesBelow } from "../support/source-files.ts";
+import { filesBelow, readText } from "../support/source-files.ts";
 
 /** The relative imports of a module, static and dynamic, as paths of the repository. */
 function ownImports(path: string, text: string): string[] {
@@ -20,8 +20,15 @@ const imports = filesBelow("src", ".ts").flatMap(({ path, text }) =>
 /** The public entry composes parts for those who embed them, as cli/ does for the command line. */
 const composers = new Set(["cli", "(entry)"]);
 
-/** Vertical slices import some parts of the engine, and no part of the engine imports a slice. */
-const slices: ReadonlyMap<string, readonly string[]> = new Map([["doctor", ["service", "ledger", "report"]]]);
+/** What each folder may import, by the table of docs/architecture.md. */
+const allowed: ReadonlyMap<string, readonly string[]> = new Map(
+  [...readText("docs/architecture.md").matchAll(/^\| `src\/(\w+)\/` \|.*\| ([^|]+) \|$/gm)].map(
+    ([, folder = "", imports = ""]) => [
+      folder,
+      [...imports.matchAll(/`(\w+)\/`/g)].map(([, name = ""]) => name),
+    ],
+  ),
+);
 
 describe("the import rule", () => {
   test("is checked against real imports", () => {
@@ -29,10 +36,11 @@ describe("the import rule", () => {
     expect(imports.filter(({ from }) => from === "cli").length).toBeGreaterThan(20);
   });
 
-  test("a folder imports itself, model/ and what a slice may, and only cli/ and the entry import the others", () => {
+  test("a folder imports itself and what the table in docs/architecture.md says, and cli/ and the entry import all", () => {
+    const folders = new Set(imports.map(({ from }) => from));
+    expect([...folders].filter((folder) => folder !== "(entry)" && !allowed.has(folder))).toEqual([]);
     const broken = imports.filter(
-      ({ from, to }) =>
-        from !== to && to !== "model" && !composers.has(from) && slices.get(from)?.includes(to) !== true,
+      ({ from, to }) => from !== to && !composers.has(from) && !allowed.get(from)?.includes(to),
     );
     expect(broken.map(({ path, target }) => `${path} -> ${target}`)).toEqual([]);
   });
