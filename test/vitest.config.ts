@@ -1,8 +1,11 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { memoryFolder } from "./support/memory-folder.ts";
 import { skippedReporter } from "./support/skipped-reporter.ts";
 
+// The setting of a person wins.
+const temporary = process.env.TMPDIR ?? memoryFolder();
 const root = fileURLToPath(new URL(".", import.meta.url));
 
 interface Options {
@@ -42,7 +45,10 @@ export default defineConfig({
     // Much of the time goes to processes and clocks that are waited for: more workers than processors pay.
     maxWorkers: availableParallelism() + 2,
     // As the command line sets it: the versions in the lockfile run on the oldest Node that is supported.
-    env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true" },
+    env: {
+      AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true",
+      ...(temporary === undefined ? {} : { TMPDIR: temporary }),
+    },
     projects: [
       project("structure"),
       project("unit", { postgres: true }),

@@ -34,15 +34,23 @@ function pageOf(plan: Plan) {
   return { view: viewPlan(plan, shownAt), planId: plan.plan_id, now: shownAt, thumbnails: new Map() };
 }
 
+/** Every scenario is compared as text and Markdown; a page or a JSON file only where it has parts that others lack. */
+const chosen: Readonly<Record<string, readonly string[]>> = {
+  json: ["doubt", "drift", "files", "first-apply", "protection", "publications", "removed-drafts", "replaced"],
+  html: ["doubt", "drift", "everything-gone", "files", "first-apply", "hostile", "no-changes", "removed-drafts", "texts"],
+};
+
 describe.each(Object.entries(formats))("a plan as %s", (ending, format) => {
-  test.each(scenarios)("$name: $scenario.about", async ({ name, scenario }) => {
+  const cases = scenarios.filter(({ name }) => chosen[ending]?.includes(name) ?? true);
+
+  test.each(cases)("$name: $scenario.about", async ({ name, scenario }) => {
     const { plan, refusals } = await planScenario(scenario);
     await expect(format(plan, refusals)).toMatchFileSnapshot(`scenarios/${name}.${ending}`);
   });
 
   test("has no golden file without a scenario", () => {
     const golden = filesBelow("test/golden/scenarios", `.${ending}`).map(({ path }) => path);
-    const wanted = scenarios.map(({ name }) => `test/golden/scenarios/${name}.${ending}`);
+    const wanted = cases.map(({ name }) => `test/golden/scenarios/${name}.${ending}`);
     expect(golden.sort()).toEqual(wanted.sort());
   });
 });

@@ -49,7 +49,7 @@ async function startServer(): Promise<{ url: string; stop: () => Promise<void> }
   const names = [`--pgdata=${data}`, "--username=tester", `--pwfile=${passwordFile}`, "--auth=scram-sha-256"];
   const encoding = ["--encoding=UTF8", "--locale-provider=icu", "--icu-locale=en", "--no-sync"];
   await promisify(execFile)(initdb, [...names, ...encoding], options);
-  const settings = ["listen_addresses=127.0.0.1", "unix_socket_directories="];
+  const settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off"];
   const flags = settings.flatMap((setting) => ["-c", setting]);
   const server = spawn(postgres, ["-D", data, "-p", String(port), ...flags], options);
   const kill = () => void server.kill("SIGQUIT");
