@@ -12,7 +12,7 @@ export function median(figures) {
   return (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
 }
 
-/** Runs Node with arguments to its end. `ms` from spawn to exit; `rss` is the most memory it had, in bytes, where the system tells. */
+/** Runs Node with arguments to its end. `ms` from spawn to exit; `rss` is the most memory it had, in bytes, where the system reports. */
 export async function runNode(args, { cwd, env = {}, ends = 0 } = {}) {
   const begun = performance.now();
   const child = spawn(process.execPath, args, {
@@ -64,7 +64,7 @@ function highWater(pid) {
   }
 }
 
-/** A share, as a reader is told it. */
+/** A share, as readers see it. */
 export const percent = (share) => `${Math.round(100 * share)} %`;
 
 /** What the processors' time has been spent on since the start of the machine, in ticks; nothing where the system does not tell. */

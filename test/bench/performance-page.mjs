@@ -6,7 +6,7 @@ import { percent } from "./measure.mjs";
 
 const docs = fileURLToPath(new URL("../../docs/", import.meta.url));
 
-/** `withheld`: the share of the processors' time that was given to others meanwhile; `undefined` when nothing tells. */
+/** `withheld`: the share of the processors' time that was given to others meanwhile; `undefined` when nothing measures it. */
 export function writePerformancePage({ rows, growth, withheld }) {
   const machine = `${type()} ${release()}, ${cpus().length} × ${cpus()[0]?.model ?? "unknown"}, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}`;
   const idle =
@@ -25,9 +25,9 @@ function tableOf(rows) {
     "|---|---|---|---|",
     ...rows.map(({ name, figure, ratio, target, least, holds }) => {
       const number = ratio === undefined ? "" : ratio < 0.1 ? ratio.toPrecision(2) : ratio.toFixed(2);
-      const told = holds ? number : `${number}, missed`;
+      const reported = holds ? number : `${number}, missed`;
       const bound = target === undefined ? "" : `${least ? "≥" : "≤"} ${Number(target.toFixed(2))}`;
-      return `| ${name} | ${figure} | ${told} | ${bound} |`;
+      return `| ${name} | ${figure} | ${reported} | ${bound} |`;
     }),
   ].join("\n");
 }

@@ -55,7 +55,7 @@ describe("the page of a run", () => {
     expect([viewed.noises, viewed.requests]).toEqual([[], []]);
   });
 
-  test("tells changes from calls, and says on top what is not done", async () => {
+  test("separates changes from calls, and says on top what is not done", async () => {
     const totals = { done: 330, failed: 0, in_doubt: 0, skipped: 4670, deferred: 0, calls: 330 };
     const { page } = await viewer.view(await pageOf(makeRun({ status: "interrupted", totals })));
     expect(await page.locator(".tile").allTextContents()).toEqual(["330 done", "4,670 skipped"]);
@@ -117,7 +117,7 @@ test("the page of several runs compares what they changed, and the drift that th
   expect(drift.map(([, found]) => found)).toEqual(["not checked", "3", "0"]);
 });
 
-test("the bars of several runs are told apart without their colours, and their times within a day", async () => {
+test("the bars of several runs are distinguished without their colours, and their times within a day", async () => {
   const kinds = ["attach", "update", "detach", "publish", "duplicate", "upload"];
   const operations = kinds.map((kind, at) => makeCall(at * 10, 5, { kind }));
   const { page, noises } = await viewer.view(await pageOf(makeRun({ operations }), makeRun({ operations })));

@@ -133,7 +133,7 @@ describe("hostile text in every field", () => {
   });
 });
 
-test("the policy stops a script and a request that stand in a page after all", async () => {
+test("the policy stops a script and a request that are in a page after all", async () => {
   const html = (await pageOf(makeSmallPlan())).replace(
     "</main>",
     `<script>alert("ran")</script><img src="https://example.com/x.png"><b style="color:red" onclick="alert(1)">x</b></main>`,

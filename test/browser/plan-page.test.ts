@@ -18,7 +18,7 @@ const status = ({ page }: Viewed) => page.locator("#shown").textContent();
 const hash = ({ page }: Viewed) => new URLSearchParams(new URL(page.url()).hash.slice(1));
 
 describe("filters", () => {
-  test("by action, with counts that are told and a hash that leads back", async () => {
+  test("by action, with counts that are announced and a hash that leads back", async () => {
     const viewed = await viewer.view(small);
     const { page } = viewed;
     expect(await status(viewed)).toBe("5 changes");
@@ -50,7 +50,7 @@ describe("filters", () => {
     expect([await shown(viewed), hash(viewed).size]).toEqual([5, 0]);
   });
 
-  test("find what stands in the values of a list too long to show them all", async () => {
+  test("find what is in the values of a list too long to show them all", async () => {
     const viewed = await viewer.view(large, { hash: "#q=lamp.%201177" });
     expect([await shown(viewed), await status(viewed)]).toEqual([1, "1 of 1,200 changes"]);
     const entry = viewed.page.locator(".item:visible");
@@ -60,7 +60,7 @@ describe("filters", () => {
 });
 
 describe("keys", () => {
-  test("move, open, search, clear and tell themselves", async () => {
+  test("move, open, search, clear and list themselves", async () => {
     const viewed = await viewer.view(small);
     const { page } = viewed;
     const focused = () =>

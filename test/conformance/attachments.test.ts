@@ -150,7 +150,7 @@ describe.each(KINDS)("$collection", ({ kind, collection, first, change, after })
     expect((await send({ method: "POST", path, body })).status).toBe(201);
   });
 
-  test(`PATCH ${collection}/:id — sees what was done by hand behind the client's back`, async () => {
+  test(`PATCH ${collection}/:id — sees changes that another client made`, async () => {
     const { place, one } = await attach();
     sandbox().edit(place, change);
     expect(resourceOf(await send({ method: "PATCH", path: one })).attributes).toMatchObject(after);

@@ -188,7 +188,7 @@ describe("what cannot start", () => {
     ["a rate of nothing", { rate: { limit: 0, windowMs: 1000 } }, /rate\.limit/],
     ["a rate without a window", { rate: { limit: 1, windowMs: 0 } }, /rate\.windowMs/],
     ["a port that is none", { port: 65_536 }, /port/],
-    ["a draft that is no id", { drafts: [1.5] }, /drafts: must be/],
+    ["a draft that is not an id", { drafts: [1.5] }, /drafts: must be/],
   ])("%s", async (_, options, message) => {
     await expect(open(options)).rejects.toMatchObject({
       code: "invalid-option",

@@ -51,7 +51,7 @@ describe("publishing", () => {
   });
 
   test.each(["", "abc", "0", "-5", "1.5", "007", "9007199254740993"])(
-    "POST /api/products — the draft id %j is no id: 422",
+    "POST /api/products — the draft id %j is not an id: 422",
     async (draft) => {
       const answer = await send(publication(draft));
       expect(answer.status).toBe(422);
@@ -143,7 +143,7 @@ describe("reading", () => {
     },
   );
 
-  test("GET /api/products/:id — one that was taken away by hand, made here or before: 404", async () => {
+  test("GET /api/products/:id — a removed one, made here or before: 404", async () => {
     const { id } = resourceOf(await send(publication("48213")));
     for (const product of [Number(id), 771300]) {
       expect((await get(product)).status).toBe(200);

@@ -28,45 +28,10 @@ describe("usage", () => {
   });
 
   test.each([
-    "init",
-    "validate",
-    "plan",
-    "apply",
-    "show",
-    "state",
-    "lock",
-    "uploads",
-    "products",
-    "sandbox",
-    "schema",
-  ])("%s has help with examples", async (command) => {
-    const { code, stdout } = await run(command, "--help");
-    expect(code).toBe(0);
-    if (!["state", "lock", "uploads", "products"].includes(command)) expect(stdout).toContain("Examples:");
-  });
-
-  test.each([
     { args: ["plna"], says: "Did you mean plan?" },
-    { args: ["plan", "--fromat", "json"], says: "Did you mean --format?" },
-    { args: ["plan", "--format", "yaml"], says: "Allowed choices are text, json" },
-    { args: ["state", "lst"], says: "Did you mean list?" },
-    { args: ["help", "aply"], says: "Did you mean apply?" },
     { args: ["help", "nope"], says: "Commands: init, validate, plan," },
-    { args: ["help", "state", "lst"], says: "Did you mean list?" },
-    { args: ["help", "plan", "more"], says: "This command has no subcommands." },
-    { args: ["state", "help", "exprt"], says: "Did you mean export?" },
-    { args: ["show"], says: "missing required argument" },
-    { args: ["sandbox", "--rate", "ten"], says: "Use a rate such as 10/1s" },
     { args: ["products", "get", "07"], says: "A product id is a plain number" },
-    { args: ["apply", "--max-deletes", "many"], says: "--max-deletes must be a number from 0 to 100" },
-    { args: ["export"], says: "unknown command 'export'\n(Did you mean state export?)" },
-    { args: ["status"], says: "unknown command 'status'\n(Did you mean plan?)" },
-    { args: ["reconsile"], says: "Did you mean reconcile?" },
-    { args: ["remove"], says: "unknown command 'remove'\n  hint:" },
-    { args: ["destroy"], says: "unknown command 'destroy'\n  hint:" },
-    { args: ["state", "status"], says: "unknown command 'status'\n  hint:" },
-    { args: ["bogus"], says: "hint: `draftsync --help` lists the commands" },
-  ])("$args is refused with a word that helps", async ({ args, says }) => {
+  ])("rejects $args with a suggestion", async ({ args, says }) => {
     const { code, stdout, stderr } = await run(...args);
     expect(code).toBe(1);
     expect(stdout).toBe("");
@@ -179,7 +144,7 @@ describe("apply", () => {
 });
 
 describe("state", () => {
-  test("list, show and export tell what is recorded", async () => {
+  test("list, show and export report what is recorded", async () => {
     const list = await run("state", "list");
     expect(list.stdout).toMatch(/^drafts\/7\/product +product \d+, revision 1 {2}confirmed by post /);
     expect(list.stdout).toContain("drafts/7/product_files/10");
@@ -198,7 +163,7 @@ describe("state", () => {
   });
 });
 
-describe("by hand", () => {
+describe("single calls", () => {
   test("uploads: credentials without secrets, create, get, list", async () => {
     const credentials = JSON.parse((await run("uploads", "credentials")).stdout);
     expect(credentials).toMatchObject({

@@ -114,7 +114,11 @@ describe("init", () => {
     { name: "a name of a registry", args: ["--package", "draftsync@0.1.0"], code: "invalid-flag" },
     { name: "a branch", args: ["--package", "github:owner/draftsync#main"], code: "invalid-flag" },
     { name: "a file that is missing", args: ["--package", "gone.tgz"], code: "package-unusable" },
-    { name: "a package of another name", args: ["--package", "other-1.0.0.tgz"], code: "package-unusable" },
+    {
+      name: "a package of a different name",
+      args: ["--package", "other-1.0.0.tgz"],
+      code: "package-unusable",
+    },
   ])("refuses to write a pipeline that would install $name", async ({ args, code }) => {
     const options = { cwd: elsewhere.path, env: npmEnvironment(elsewhere.path) };
     if (args.includes("other-1.0.0.tgz")) {

@@ -145,7 +145,7 @@ describe("plan, apply, edit, plan, apply, plan", () => {
     expect(ageless(shown.stdout)).toBe(ageless(plan.stdout));
   });
 
-  test("the saved plan is applied as it was shown", async () => {
+  test("the saved plan is applied as shown", async () => {
     const applied = await run("apply", "plan.json", "--auto-approve");
     expect(applied.stderr).toContain("Applied: 8 done.");
     expect(applied.code).toBe(0);

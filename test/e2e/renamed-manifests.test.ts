@@ -1,12 +1,14 @@
-import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import type { Folder } from "../support/cli.ts";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import type { Ended, Folder } from "../support/cli.ts";
 import { draftsync, makeFolder, startShell } from "../support/cli.ts";
 
 const dragon = "draft: 1\npromotional_files:\n  - file_id: 11\n    description: Dragon\n";
 const lantern = "draft: 2\nproduct_files:\n  - file_id: 22\n";
 
+/** Two drafts are live, each from a manifest of its own. Every test has a copy. */
+let origin: Folder;
 let folder: Folder;
 const at = (path: string) => join(folder.path, path);
 const run = (...args: string[]) => draftsync(args, { cwd: folder.path });
@@ -16,15 +18,20 @@ function configure(...patterns: readonly string[]): void {
   writeFileSync(at("draftsync.yaml"), `version: 1\nworkspace: w\nservice: sandbox\nmanifests:\n${list}`);
 }
 
-/** Two drafts are live, each from a manifest of its own. */
-beforeEach(async () => {
-  folder = await makeFolder({
+beforeAll(async () => {
+  origin = await makeFolder({
     "draftsync.yaml": "version: 1\nworkspace: w\nservice: sandbox\n",
     "manifests/dragon.yaml": dragon,
     "manifests/shop/lantern.yaml": lantern,
   });
+  expect(await draftsync(["apply", "--auto-approve"], { cwd: origin.path })).toMatchObject({ code: 0 });
+});
+afterAll(() => origin.dispose());
+
+beforeEach(async () => {
+  folder = await makeFolder();
   onTestFinished(() => folder.dispose());
-  expect(await run("apply", "--auto-approve")).toMatchObject({ code: 0 });
+  cpSync(origin.path, folder.path, { recursive: true });
 });
 
 test("a manifest with the other ending is the same manifest", async () => {
@@ -106,16 +113,20 @@ test("a duplicate whose name is written in another Unicode form is not made agai
 });
 
 test("too few file descriptors are not reported as missing permissions", async () => {
-  // How many Node itself needs differs between its versions: from enough down to the first that are too few.
-  for (let limit = 40; limit > 10; limit -= 1) {
-    const line = `ulimit -n ${limit}; $draftsync plan`;
-    const { code, stdout, stderr } = await startShell(line, { cwd: folder.path }).ended;
-    if (code === 0) continue;
-    expect(stdout + stderr).toContain("ulimit -n");
-    expect(stdout + stderr).not.toMatch(/permission|readable and writable/i);
-    return;
+  const planWith = (limit: number) =>
+    startShell(`ulimit -n ${limit}; $draftsync plan`, { cwd: folder.path }).ended;
+  // How many Node itself needs differs between its versions: the test looks for the highest limit that is too low.
+  let [tooLow, enough] = [10, 42];
+  let failed: Ended | undefined;
+  while (enough - tooLow > 1) {
+    const limit = (tooLow + enough) >> 1;
+    const ended = await planWith(limit);
+    if (ended.code === 0) enough = limit;
+    else [tooLow, failed] = [limit, ended];
   }
-  expect.fail("no limit was too low");
+  const output = `${failed?.stdout}${failed?.stderr}`;
+  expect(output).toContain("ulimit -n");
+  expect(output).not.toMatch(/permission|readable and writable/i);
 });
 
 test("a config with a misspelled sandbox gets a suggestion", async () => {

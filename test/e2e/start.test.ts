@@ -49,24 +49,21 @@ function node(args: readonly string[], cwd = folder.path): Promise<Said> {
   });
 }
 
-const draftsync = (args: readonly string[], workspace = "workspace", flags: readonly string[] = []) =>
-  node([...flags, join(chunks, "../cli/main.js"), ...args], join(folder.path, workspace));
+const draftsync = (args: readonly string[], workspace = "workspace") =>
+  node([join(chunks, "../cli/main.js"), ...args], join(folder.path, workspace));
 
-/** What is the same in every run, of a plan, of mistakes, and of a command that is in no plan. */
-async function everything(flags?: readonly string[]): Promise<readonly Said[]> {
-  return Promise.all([
-    draftsync(["plan", "--detailed-exitcode"], "workspace", flags),
-    draftsync(["plan"], "broken", flags),
-    draftsync(["explain", "config-missing"], "workspace", flags),
-    draftsync(["plan", "--help"], "workspace", flags),
+test("an installed package plans, reports mistakes, explains and helps, and never writes to its folder", async () => {
+  const before = await contentOf(chunks);
+  const [plan, broken, explained, help] = await Promise.all([
+    draftsync(["plan", "--detailed-exitcode"]),
+    draftsync(["plan"], "broken"),
+    draftsync(["explain", "config-missing"]),
+    draftsync(["plan", "--help"]),
   ]);
-}
-
-test("a plan, its mistakes, an explanation and help run from an installed package", async () => {
-  const [plan, broken, explained, help] = await everything();
   expect([plan, broken, explained, help].map((ended) => ended?.code)).toEqual([2, 1, 0, 0]);
   expect(plan?.stdout).toContain("drafts/48213");
   expect(broken?.stderr).toContain("product_flies");
+  expect(await contentOf(chunks)).toEqual(before);
 });
 
 test("a defect is traced to a function and a line", async () => {
@@ -78,12 +75,6 @@ test("a defect is traced to a function and a line", async () => {
   const { stderr } = await node(["--input-type=module", "--eval", code]);
   expect(stderr).toContain("made for this test");
   expect(stderr).toMatch(/ at (?:Module\.)?configJsonSchema \(.*\/chunks\/\S+\.js:\d+:\d+\)/);
-});
-
-test("no start writes to the folder of the package", async () => {
-  const before = await contentOf(chunks);
-  await everything();
-  expect(await contentOf(chunks)).toEqual(before);
 });
 
 async function contentOf(path: string): Promise<readonly string[]> {

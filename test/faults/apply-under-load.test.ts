@@ -52,7 +52,7 @@ async function expectMadeGood(): Promise<void> {
 }
 
 test.each([1, 60, 250])(
-  "killed at request %i: the ledger knows all that were sent, and what is told is stored",
+  "killed at request %i: the ledger knows all that were sent, and what is reported is stored",
   async (last) => {
     const running = start(apply);
     proxy.choose = () => {
@@ -63,9 +63,9 @@ test.each([1, 60, 250])(
     proxy.choose = () => undefined;
     expect(proxy.seen.length).toBeGreaterThanOrEqual(last);
     expect(await unknownRequests()).toEqual([]);
-    const told = stdout.split("\n").filter((line) => line.includes('"change_finished"')).length;
+    const reported = stdout.split("\n").filter((line) => line.includes('"change_finished"')).length;
     const ledger = await openLedger({ location: location(), clock: systemClock });
-    expect((await ledger.load()).attachments.length).toBeGreaterThanOrEqual(told);
+    expect((await ledger.load()).attachments.length).toBeGreaterThanOrEqual(reported);
     await ledger.close();
     await expectMadeGood();
   },

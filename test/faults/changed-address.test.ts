@@ -44,12 +44,12 @@ test("every command that calls the service refuses to send the key to an address
   ];
   for (const command of commands) {
     const { code, stdout, stderr } = await run(...command);
-    const told = command[0] === "doctor" ? stdout : stderr;
-    expect({ command, code, arrivals, told }).toEqual({
+    const reported = command[0] === "doctor" ? stdout : stderr;
+    expect({ command, code, arrivals, reported }).toEqual({
       command,
       code: 1,
       arrivals: 0,
-      told: expect.stringContaining("the ledger belongs to workspace w at http://"),
+      reported: expect.stringContaining("the ledger belongs to workspace w at http://"),
     });
   }
 });

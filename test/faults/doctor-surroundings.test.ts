@@ -56,7 +56,7 @@ describe("TLS", () => {
     { name: "expired", certificate: expiredSigned, ca: "", finds: "failed tls-expired" },
     { name: "of an unknown authority", certificate: selfSigned, ca: "", finds: "failed tls-untrusted" },
     {
-      name: "of another host",
+      name: "of a different host",
       certificate: exampleSigned,
       ca: "certs/example.pem",
       finds: "failed tls-wrong-host",
@@ -171,7 +171,7 @@ describe("a missing or invalid setting", () => {
 
 describe("the ledger", () => {
   test("that cannot be opened prevents calls, because it keeps the rate limit", async () => {
-    await folder.write({ "broken.db": "no ledger at all, but a text that is long enough to be looked at" });
+    await folder.write({ "broken.db": "no ledger at all, but a text that is long enough to be checked" });
     const { code, found, view } = await doctorWith(`base_url: "${sandbox.url}"`, {}, [
       "--state",
       "broken.db",
@@ -180,7 +180,7 @@ describe("the ledger", () => {
     expect(found).toMatchObject({ ledger: "failed ledger-unusable", address: "skipped check-skipped" });
   });
 
-  test("of another service prevents sending the key", async () => {
+  test("of a different service prevents sending the key", async () => {
     await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }]\n" });
     const options = { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } };
     expect((await draftsync(["apply", "--auto-approve"], options)).code).toBe(0);

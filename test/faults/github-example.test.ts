@@ -115,7 +115,7 @@ describe("the workflow of examples/github", () => {
     expect(example.sandbox.state().products).toHaveLength(1);
   });
 
-  test("refuses a stale plan, tells what is left, and carries that out when it is run again", async () => {
+  test("refuses a stale plan, reports what is left, and carries that out when it is run again", async () => {
     await propose(1, "aaa");
     const singleCall = ["apply", "--auto-approve", "--target", "drafts/48214"];
     const env = { ...example.env, ...protectedSecrets };
@@ -162,7 +162,7 @@ describe("the workflow of examples/github", () => {
     expect(writes()).toBe(0);
   });
 
-  test("reconciles on a schedule what the policy allows, and waits for no reviewer of another environment", async () => {
+  test("reconciles on a schedule what the policy allows, and waits for no reviewer of a different environment", async () => {
     const ends = await run(
       { event: "schedule", run: 2, sha: "x" },
       { environments: ["draftsync-reconcile"] },

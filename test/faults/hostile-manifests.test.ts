@@ -26,7 +26,7 @@ function bomb(): string {
   return `draft: 1\n${lines.join("\n")}\n`;
 }
 
-/** A manifest each, and the code of the mistake that it must be told with. */
+/** A manifest each, and the code of the mistake that it must be reported with. */
 const hostile: Readonly<Record<string, readonly [content: string | Uint8Array, code: string]>> = {
   "alias-bomb": [bomb(), "alias-bomb"],
   "alias-to-itself": ["draft: 1\nproduct_files: &a [*a]\n", "cyclic-alias"],
@@ -82,16 +82,16 @@ afterAll(async () => {
 const run = (...args: string[]) => draftsync(args, { cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } });
 
 test.each([["validate"], ["plan"], ["apply", "--auto-approve"]])(
-  "%s tells every hostile manifest, each at its place, and does nothing",
+  "%s reports every hostile manifest, each at its place, and does nothing",
   async (...args) => {
     const { code, stdout, stderr } = await run(...args);
     expect(code).toBe(1);
-    const told = stdout + stderr;
-    const places = [...told.matchAll(/\[([a-z0-9-]+)\]\n *--> manifests\/([a-z0-9-]+)\.yaml:/g)];
+    const reported = stdout + stderr;
+    const places = [...reported.matchAll(/\[([a-z0-9-]+)\]\n *--> manifests\/([a-z0-9-]+)\.yaml:/g)];
     const found = new Set(places.map(([, mistake, name]) => `${name} ${mistake}`));
     for (const [name, [, mistake]] of Object.entries(hostile)) expect(found).toContain(`${name} ${mistake}`);
-    expect(told).not.toMatch(/manifests\/(bom|crlf)\.yaml/);
-    expect(told).not.toContain("\u001b");
+    expect(reported).not.toMatch(/manifests\/(bom|crlf)\.yaml/);
+    expect(reported).not.toContain("\u001b");
     expect(proxy.seen).toEqual([]);
   },
 );

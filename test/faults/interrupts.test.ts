@@ -81,7 +81,7 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
   });
 });
 
-test("a call by hand that is cut off is in doubt", async () => {
+test("a single call that is cut off is in doubt", async () => {
   stall();
   const running = start(["products", "duplicate", "771200", "--auto-approve"]);
   await expect.poll(() => writes().length, { timeout: 60_000 }).toBe(1);

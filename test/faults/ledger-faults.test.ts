@@ -23,7 +23,7 @@ const run = (args: readonly string[], { env, ...more }: Circumstances = {}) =>
 const apply = (circumstances?: Circumstances) => run(["apply", "--auto-approve"], circumstances);
 const ledger = () => join(folder.path, ".draftsync/state.db");
 
-/** Takes in what was kept, and applies until nothing is left: every file attached, the draft published once. */
+/** Replays what was saved, and applies until nothing is left: every file attached, the draft published once. */
 async function expectMadeGood(ended: Ended): Promise<void> {
   if (ended.stderr.includes("[outcome-not-recorded]")) {
     expect(await run(["state", "recover"])).toMatchObject({ code: 0 });

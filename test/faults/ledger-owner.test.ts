@@ -70,7 +70,7 @@ describe("state rebind", () => {
     expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining("already") });
   });
 
-  test("refuses a ledger that is not bound, one of another workspace, and the sandbox", async () => {
+  test("refuses a ledger that is not bound, one of a different workspace, and the sandbox", async () => {
     await apply("--base-url", `http://127.0.0.1:${await unusedPort()}`);
     const unbound = await run("state", "rebind", "--auto-approve");
     expect(unbound).toMatchObject({ code: 1, stderr: expect.stringContaining("[not-rebindable]") });

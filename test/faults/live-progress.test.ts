@@ -21,7 +21,7 @@ product_files:
     file_format: blender
 `;
 
-/** Calls are slow enough for something to be seen, and one of them is told to come back later. */
+/** Calls are slow enough for something to be seen, and one of them is asked to come back later. */
 async function start(rules: readonly object[]): Promise<void> {
   sandbox = await startSandbox({ key, faults: FaultRulesSchema.parse({ rules }), uploadProcessingMs: 0 });
   folder = await makeFolder({

@@ -14,7 +14,7 @@ const { proxy, folder, options, run, apply, start, holdApply } = useWorkspace({
 
 const hour = 3_600_000;
 
-/** Where a command keeps its ledger: `env` is what tells it. */
+/** Where a command keeps its ledger: `env` names it. */
 interface Place {
   readonly location: string;
   readonly env: Readonly<Record<string, string>>;

@@ -92,7 +92,7 @@ describe("a service without TLS", () => {
     expect(proxy.requests).toEqual([]);
   });
 
-  test("is told of on every run when it is allowed, and is reached through the proxy", async () => {
+  test("is reported on every run when it is allowed, and is reached through the proxy", async () => {
     const { code, stderr } = await getProduct("plain.yaml", { HTTP_PROXY: proxy.url });
     expect(code).toBe(0);
     expect(stderr).toContain("warning: http://service.example is not https");

@@ -42,7 +42,7 @@ const objects = (text: string): Record<string, unknown>[] =>
     .split("\n")
     .map((line) => JSON.parse(line));
 
-test("--json tells calls, storage, waits, uploads and failures, each as it is documented", async () => {
+test("--json reports calls, storage, waits, uploads and failures, each as it is documented", async () => {
   const { code, stdout, stderr } = await run("apply", "--auto-approve", "--json");
   expect([code, stderr]).toEqual([3, expect.stringMatching(/^Created a new ledger.*\s+$/)]);
   const events = parseEvents(stdout);
@@ -76,7 +76,7 @@ test("--json tells calls, storage, waits, uploads and failures, each as it is do
 });
 
 describe("--verbose", () => {
-  test("tells every call that arrived, on standard error, and no secret of theirs", async () => {
+  test("reports every call that arrived, on standard error, and no secret of theirs", async () => {
     const { stderr } = await run("apply", "--auto-approve", "--verbose");
     expect(stderr).toMatch(/^POST \/api\/drafts\/\d\/product_files 429 in \d+ ms$/m);
     expect(stderr).toMatch(/^PUT s3:\/\/[^/ ]+\/\S+\/(small|large)\.glb no answer in \d+ ms$/m);
@@ -144,14 +144,14 @@ describe("--log-format json", () => {
     ["bad usage", ["plan", "--fromat", "json"], /^bad-usage$/],
     ["a question that nobody answers", ["apply"], /^approval-needed$/],
     ["a command that is not there", ["help", "nope"], /^unknown-command$/],
-  ])("tells %s with its code", async (_name, args, code) => {
+  ])("reports %s with its code", async (_name, args, code) => {
     const ended = await run(...args, "--log-format", "json");
     expect(ended.code).toBe(1);
     const last = objects(ended.stderr).at(-1);
     expect(last).toMatchObject({ level: "error", code: expect.stringMatching(code) });
   });
 
-  test("tells each mistake of the manifests with its place", async () => {
+  test("reports each mistake of the manifests with its place", async () => {
     await folder.write({ "manifests/b.yaml": 'draft: "8"\n', "manifests/c.yaml": "draft: 05\n" });
     const { stderr } = await run("validate", "--log-format", "json");
     const places = objects(stderr).flatMap(({ place }) => (place === undefined ? [] : [place]));
@@ -161,7 +161,7 @@ describe("--log-format json", () => {
   test.each([
     ["a warning of Node's", 'process.emitWarning("beware", "TideWarning")', "TideWarning"],
     ["a defect that nobody caught", '(() => { throw new Error("boom"); })()', "defect"],
-  ])("tells %s", async (_name, script, code) => {
+  ])("reports %s", async (_name, script, code) => {
     // When the command is about to listen for it.
     const late = `process.on("newListener", (name) => name === "uncaughtException" && setImmediate(() => ${script}))`;
     const { stderr } = await draftsync(["doctor", "--log-format", "json"], {
@@ -174,7 +174,7 @@ describe("--log-format json", () => {
     expect(objects(stderr)).toContainEqual(expect.objectContaining({ code }));
   });
 
-  test("tells what reconcile does", async () => {
+  test("reports what reconcile does", async () => {
     const { stderr } = await run("reconcile", "--log-format", "json");
     const codes = objects(stderr).flatMap(({ code }) => (code === undefined ? [] : [code]));
     expect(codes).toEqual(expect.arrayContaining(["change_finished", "invalid", "run_finished"]));

@@ -16,7 +16,7 @@ function once(fits: (message: ClientMessage) => boolean, fault: Fault): (message
   };
 }
 
-/** Another program that holds the lock of a ledger's table until it is told to let go. */
+/** Another program that holds the lock of a ledger's table until it is asked to let go. */
 async function holdLock(location: string): Promise<{ release(): Promise<void> }> {
   const client = new pg.Client({ connectionString: inject("databaseUrl") });
   await client.connect();

@@ -39,7 +39,7 @@ const nothing = /^note: there is no ledger at postgres:.* yet\n\nThe ledger has 
 test.each([
   ["~/.pgpass", ".pgpass", {}],
   ["the file that PGPASSFILE names", "team.pgpass", { PGPASSFILE: "team.pgpass" }],
-])("the password may stand in %s; nothing is said of it", async (_, name, env) => {
+])("the password may be in %s; nothing is said of it", async (_, name, env) => {
   await writeLine(name, rolePassword);
   const { code, stderr } = await run(env);
   expect(stderr).toMatch(nothing);

@@ -85,7 +85,7 @@ test.skipIf(note !== "")(
     const before = await readdir(state);
     await chmod(state, 0o555);
     await expectReadOnly({}, reader);
-    // Files of the reader's beside the ledger would keep out whoever may write it.
+    // Files of the reader's beside the ledger would keep out a user who may write it.
     await chmod(state, 0o777);
     expect((await run(["state", "list"], {}, reader)).stdout).toContain("drafts/1/product_files/1");
     expect(await readdir(state)).toEqual(before);

@@ -22,24 +22,24 @@ afterEach(() => webhook.close());
 const hook = () => `${webhook.url}/services/${secret}`;
 const round = (env: Record<string, string> = { DRAFTSYNC_NOTIFY_URL: hook() }) =>
   draftsync(["reconcile"], options(env));
-const told = () => webhook.notices.map(({ body }) => [body.former_status, body.status]);
+const notified = () => webhook.notices.map(({ body }) => [body.former_status, body.status]);
 
-describe("the webhook is told", () => {
+describe("the webhook is notified", () => {
   test("when the status changes over runs of their own, and only then", async () => {
     const codes: number[] = [];
     const rounds = async (...count: unknown[]) => {
       for (const _each of count) codes.push((await round()).code);
     };
     await rounds(1, 2);
-    expect(told()).toEqual([]);
+    expect(notified()).toEqual([]);
     await folder.write(bad);
     await rounds(1, 2, 3);
-    expect(told()).toEqual([["ok", "failing"]]);
+    expect(notified()).toEqual([["ok", "failing"]]);
     await folder.write({ "manifests/a.yaml": `${good["manifests/a.yaml"]}publish: true\n` });
     await rounds(1, 2);
     await folder.write(good);
     await rounds(1, 2);
-    expect(told()).toEqual([
+    expect(notified()).toEqual([
       ["ok", "failing"],
       ["failing", "excluded"],
       ["excluded", "ok"],
@@ -61,7 +61,7 @@ describe("the webhook is told", () => {
     await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }, { file_id: 2 }]\n" });
     const wrongKey = { DRAFTSYNC_NOTIFY_URL: hook(), DRAFTSYNC_API_KEY: "canary-key-wrong" };
     for (const _each of [1, 2]) expect((await round(wrongKey)).code).toBe(1);
-    expect(told()).toEqual([
+    expect(notified()).toEqual([
       ["ok", "failing"],
       ["failing", "failing"],
     ]);
@@ -75,14 +75,14 @@ describe("the webhook is told", () => {
   test("of a first round that fails", async () => {
     await folder.write(bad);
     await round();
-    expect(told()).toEqual([[undefined, "failing"]]);
+    expect(notified()).toEqual([[undefined, "failing"]]);
   });
 
   test("by one alone of several instances", async () => {
     await round();
     await folder.write(bad);
     await Promise.all([round(), round(), round()]);
-    expect(told()).toEqual([["ok", "failing"]]);
+    expect(notified()).toEqual([["ok", "failing"]]);
   });
 
   test("again by the next round what it did not take, which is a warning and no failure", async () => {
@@ -101,19 +101,19 @@ describe("the webhook is told", () => {
     webhook.status = 200;
     expect((await round()).stderr).not.toContain("warning: the webhook");
     await round();
-    expect(told()).toEqual(Array.from({ length: 3 }, () => [undefined, "excluded"]));
+    expect(notified()).toEqual(Array.from({ length: 3 }, () => [undefined, "excluded"]));
     expect(webhook.notices.every(({ path }) => path === `/services/${secret}`)).toBe(true);
   });
 
-  test("and the ledger of another workspace is left alone, its history and its notice", async () => {
+  test("and the ledger of a different workspace is left alone, its history and its notice", async () => {
     await round();
     const { "draftsync.yaml": own } = config();
     await folder.write({ "draftsync.yaml": own.replace("workspace: w\n", "workspace: other\n") });
     for (const _each of [1, 2]) expect((await round()).code).toBe(1);
-    expect(told()).toEqual([[undefined, "failing"]]);
+    expect(notified()).toEqual([[undefined, "failing"]]);
     await folder.write(config());
     expect((await round()).code).toBe(0);
-    expect(told()).toHaveLength(1);
+    expect(notified()).toHaveLength(1);
     const history = await draftsync(["history", "--json"], { cwd: folder.path });
     expect(JSON.parse(history.stdout).runs).toMatchObject([{ status: "done" }, { status: "done" }]);
   });
@@ -122,10 +122,10 @@ describe("the webhook is told", () => {
     await round();
     const broken = { DRAFTSYNC_NOTIFY_URL: hook(), DRAFTSYNC_STATE: "draftsync.yaml" };
     for (const _each of [1, 2]) expect((await round(broken)).code).toBe(1);
-    expect(told()).toEqual([[undefined, "failing"]]);
+    expect(notified()).toEqual([[undefined, "failing"]]);
     expect(await folder.read(".draftsync/w.notice")).toMatch(/^failing ledger-[a-z-]+$/);
     for (const _each of [1, 2]) expect((await round()).code).toBe(0);
-    expect(told()).toEqual([
+    expect(notified()).toEqual([
       [undefined, "failing"],
       ["failing", "ok"],
     ]);
@@ -141,10 +141,10 @@ describe("the address of the webhook", () => {
       "secrets/hook": `${hook()}\n`,
     });
     await round({});
-    expect(told()).toEqual([[undefined, "failing"]]);
+    expect(notified()).toEqual([[undefined, "failing"]]);
     await folder.write({ ...config(`notify: { url: "${hook()}" }\n`), ...good });
     await round({});
-    expect(told()).toHaveLength(2);
+    expect(notified()).toHaveLength(2);
   });
 
   test("leads to nobody: a warning that shows its origin alone", async () => {
@@ -158,7 +158,7 @@ describe("the address of the webhook", () => {
   test.each([
     { name: "is http elsewhere", env: `http://hooks.example/${secret}`, code: "notify-url-invalid" },
     { name: "has a password", env: `https://me:${secret}@hooks.example/`, code: "notify-url-invalid" },
-    { name: "is no address", env: secret, code: "notify-url-invalid" },
+    { name: "is not an address", env: secret, code: "notify-url-invalid" },
     {
       name: "is in a file that is not there",
       more: "notify: { url_file: nowhere }\n",

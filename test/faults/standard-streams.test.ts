@@ -47,7 +47,7 @@ describe("a full disk", () => {
   test.each([
     { name: "no byte fits", line: "$draftsync schema > /dev/full", says: "ENOSPC" },
     { name: "a part fits", line: "ulimit -f 2; $draftsync schema > schema.json", says: "EFBIG" },
-  ])("is told in a sentence when $name", async ({ line, says }) => {
+  ])("is reported in a sentence when $name", async ({ line, says }) => {
     const { code, stderr } = await shell(line);
     expect(code).toBe(1);
     expect(stderr).toMatch(new RegExp(`^error: the output cannot be written: ${says}.*\\n$`));
@@ -94,7 +94,7 @@ describe("a reader that takes nothing", () => {
       .trimEnd()
       .split("\n")
       .filter((each) => /^[{P]/.test(each));
-    // Both of a call are told in one turn.
+    // Both of a call are reported in one turn.
     let ahead = 0;
     let furthest = 0;
     for (const each of lines) {
@@ -105,7 +105,7 @@ describe("a reader that takes nothing", () => {
     expect([lines.filter((each) => each.startsWith("POST ")).length, ahead, furthest]).toEqual([files, 0, 1]);
   });
 
-  test("does not keep a process that is told to end", async () => {
+  test("does not keep a process that is asked to end", async () => {
     await folder.write({ "manifests/a.yaml": draft(1, files) });
     const child = startProcess(command, options());
     await expect.poll(hasEnded, { timeout: 60_000 }).toBe(true);
@@ -116,7 +116,7 @@ describe("a reader that takes nothing", () => {
   });
 });
 
-test("an outage in which many files of a draft wait to settle is told without a word of Node's", async () => {
+test("an outage in which many files of a draft wait to settle is reported without a word of Node's", async () => {
   proxy.choose = ({ method, path }) =>
     method === "POST" && path.endsWith("/product_files") ? { type: "answer-lost" } : undefined;
   const { code, stderr } = await apply();

@@ -49,7 +49,7 @@ describe("examples/systemd", () => {
     expect(example.arrivals.filter(({ method }) => method === "POST")).toHaveLength(2);
   });
 
-  test("has a service that stays, reads its config again, and ends when it is told to", async () => {
+  test("has a service that stays, reads its config again, and ends when it is asked to", async () => {
     const args = argumentsOf("draftsync-serve.service").map((each) =>
       each === "127.0.0.1:9090" ? "127.0.0.1:0" : each,
     );

@@ -61,7 +61,7 @@ test("killed between storage and registration: the bytes are not sent again, wha
   expect(calls().filter((call) => /storage|credentials/.test(call))).toEqual([]);
 });
 
-test("an object that the service does not take is put anew by the run after", async () => {
+test("an object that the service rejects is uploaded again by the next run", async () => {
   await killAt(isRegistration);
   proxy.choose = (request) => (isRegistration(request) ? { type: "answer", status: 422 } : undefined);
   expect((await apply()).code).toBe(3);

@@ -20,7 +20,7 @@ async function arriving(work: () => Promise<unknown>): Promise<readonly RequestL
   return arrivals.slice(before);
 }
 
-/** Somebody else changes the draft. */
+/** Another client changes the draft. */
 const singleCall = (method: string, path: string, attributes?: object) =>
   callByHand(sandbox, key, { method, path, ...(attributes === undefined ? {} : { attributes }) });
 
@@ -73,7 +73,7 @@ describe("drift", () => {
     expect((await run("state", "export")).stdout).toBe(before);
   });
 
-  test("tells what somebody else changed, and which call of ours was the last there", async () => {
+  test("reports changes that another client made, and which call of ours was the last there", async () => {
     expect(await singleCall("PATCH", `/api/${files}/11`, { renderer: "`|@all" })).toBe(200);
     expect(await singleCall("DELETE", `/api/${files}/12`)).toBe(204);
     const { code, stdout } = await run("drift", "--format", "json");
@@ -171,7 +171,7 @@ Imported: 2 adopted, 1 not there. 3 calls; nothing was changed at the service.
       "manifests/a.yaml":
         "draft: 1\nproduct_files: [{ file_id: 11 }]\npublish: { revision: 3 }\n---\nduplicates: [{ name: copy, product: { draft: 1 } }]\n",
       "list.txt":
-        "# what was made by hand\r\ndrafts/1/product=9000000001\r\n\r\n drafts/1/product_files/11 \r\n",
+        "# what was made outside draftsync\r\ndrafts/1/product=9000000001\r\n\r\n drafts/1/product_files/11 \r\n",
     });
     const there = (...args: string[]) =>
       draftsync(args, { cwd: other.path, env: { DRAFTSYNC_API_KEY: key, DRAFTSYNC_BASE_URL: sandbox.url } });

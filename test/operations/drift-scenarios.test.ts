@@ -57,8 +57,8 @@ async function recorded(): Promise<string[]> {
   const { stdout } = await run("state", "export");
   const { attachments }: { attachments: Entry[] } = JSON.parse(stdout);
   return attachments.map(({ address, attributes, provenance }) => {
-    const told = Object.entries(attributes).filter(([, value]) => value !== "");
-    return `${address} ${JSON.stringify(Object.fromEntries(told))} ${provenance.by}`;
+    const reported = Object.entries(attributes).filter(([, value]) => value !== "");
+    return `${address} ${JSON.stringify(Object.fromEntries(reported))} ${provenance.by}`;
   });
 }
 
@@ -86,7 +86,7 @@ afterEach(async () => {
   await folder.dispose();
 });
 
-/** An attribute edited, a file detached, files attached by hand, a product gone. */
+/** An attribute edited, a file detached, files attached outside draftsync, a product gone. */
 async function changeBehindTheBack(): Promise<void> {
   await folder.write({ "manifests/a.yaml": [ours, second, third].join("---\n") });
   await singleCall("PATCH", "drafts/1/product_files/11", { renderer: "vray" });
@@ -145,7 +145,7 @@ function expectMended(): void {
   expect(sandbox.state().products).toEqual([]);
 }
 
-describe("what somebody else changed", () => {
+describe("changes that another client made", () => {
   test("is each seen as what it is, and put right by the saved plan, whose drift the ledger takes once", async () => {
     await changeBehindTheBack();
     const blind = await planned("--refresh", "none");
@@ -167,7 +167,7 @@ describe("what somebody else changed", () => {
     expect(probes(arrivals)).toEqual([]);
     expect(writes(arrivals)).toEqual(remedyWrites);
     expectMended();
-    // The plan looked, and its ledger was left as it was: only drift came with the plan, and no confirmation.
+    // The plan looked, and its ledger was left unchanged: only drift came with the plan, and no confirmation.
     expect(await recorded()).toEqual([
       'drafts/1/product_files/11 {"renderer":"arnold"} patch',
       'drafts/1/product_files/12 {"file_format":"fbx","renderer":"arnold"} post',
@@ -203,11 +203,11 @@ describe("what somebody else changed", () => {
     expect(probes(arrivals)).toHaveLength(8);
     expect(new Set((await recorded()).map((line) => line.split(" ").at(-1)))).toEqual(new Set(["probe"]));
     expect((await run("state", "show", "drafts/1/product_files/12")).stdout).toContain("probe");
-    // The product that is gone is told each time, and never made again.
+    // The product that is gone is reported each time, and never made again.
     expect(again.stdout).toContain("[product-gone]");
   });
 
-  test("is taken in without a call where it is as desired; in a draft of ours only a full look finds it", async () => {
+  test("is recorded without a call where it is as desired; in a draft of ours only a full refresh finds it", async () => {
     await singleCall("PATCH", "drafts/1/product_files/11", { renderer: "vray" });
     await singleCall("POST", "drafts/1/product_files", { file_id: 14 });
     const wished = ours.replace("arnold", "vray").replace("promotional", "  - { file_id: 14 }\npromotional");
@@ -252,7 +252,7 @@ describe("unattended", () => {
   const metrics = async () => folder.read("m.prom");
   const reconcile = () => run("reconcile", "--metrics-file", "m.prom");
 
-  test("what policy allows is put right, and every round tells how much has drifted", async () => {
+  test("what policy allows is put right, and every round reports how much has drifted", async () => {
     await changeBehindTheBack();
     expect(await reconcile()).toMatchObject({ code: 0 });
     expect(writes(arrivals)).toEqual(remedyWrites);
@@ -265,7 +265,7 @@ describe("unattended", () => {
     expect(await metrics()).toContain('draftsync_drift{workspace="w"} 1\n');
   });
 
-  test("what policy does not allow is seen, recorded and held back", async () => {
+  test("what policy does not allow is observed, recorded and excluded", async () => {
     const config = await folder.read("draftsync.yaml");
     await folder.write({ "draftsync.yaml": `${config}reconcile: { allow: [create] }\n` });
     await changeBehindTheBack();

@@ -30,7 +30,7 @@ afterAll(() => folder.dispose());
 const file = "drafts/1/product_files/11";
 
 describe("history", () => {
-  test("tells runs and what they sent, oldest first", async () => {
+  test("reports runs and what they sent, oldest first", async () => {
     const { code, stdout } = await run("history");
     expect(code).toBe(0);
     const shape = stdout.replaceAll(/\d{4}-\d\d-\d\d |\d\d:\d\d:\d\d|[\d.]+ m?s\b|[0-9a-f-]{36}/g, "…");
@@ -80,7 +80,7 @@ describe("history", () => {
   });
 });
 
-test("state show tells the whole story of an address", async () => {
+test("state show reports the whole story of an address", async () => {
   const { stdout } = await run("state", "show", file);
   expect(stdout).toContain(`${file}  attachment, confirmed by patch`);
   expect(stdout).toMatch(/UTC {2}attach .* done .*\n.*UTC {2}update .* done/);

@@ -42,7 +42,7 @@ function serve(args: readonly string[] = ["--interval", "1d"], env: Record<strin
 }
 
 describe("a service", () => {
-  test("begins a round at once, tells each in a line, and ends with 0 on SIGTERM", async () => {
+  test("begins a round at once, reports each in a line, and ends with 0 on SIGTERM", async () => {
     const service = serve();
     expect(await service.round(1)).toMatch(/ ok: 2 done, 2 calls in .+; next at \d{4}-/);
     expect(await service.again()).toMatch(/ ok: nothing to do in /);
@@ -116,7 +116,7 @@ describe("a service", () => {
     expect(sandbox.state().products).toHaveLength(1);
   });
 
-  test("skips a round while somebody else holds the lock", async () => {
+  test("skips a round while another process holds the lock", async () => {
     await folder.write(config("reconcile: { lock_wait: 0s }\n"));
     const holder = await holdApply(2);
     const service = serve();
@@ -203,7 +203,7 @@ test("every line of a JSON log names the workspace, and those of a run the run a
   }
 });
 
-test("two services on one ledger write one after the other, and one of them tells a change", async () => {
+test("two services on one ledger write one after the other, and one of them reports a change", async () => {
   const webhook = await startWebhook();
   const env = { DRAFTSYNC_NOTIFY_URL: `${webhook.url}/hook` };
   const both = [serve(["--interval", "1d"], env), serve(["--interval", "1d"], env)];

@@ -118,7 +118,7 @@ test("a round without an API key is in the history", async () => {
 });
 
 describe("policy", () => {
-  test("holds back what is not allowed, with counts, and apply carries it out", async () => {
+  test("excludes what is not allowed, with counts, and apply carries it out", async () => {
     await folder.write(manifest(files(1, 2, 3), "publish: true\n"));
     const first = await reconcile();
     expect(first.code).toBe(0);
@@ -204,7 +204,7 @@ describe("--metrics-file", () => {
     const samples = (await folder.read("m.prom"))
       .split("\n")
       .filter((line) => /^draftsync_calls_total/.test(line));
-    const told = samples.flatMap((line) => {
+    const reported = samples.flatMap((line) => {
       const [, method, endpoint, status, count] =
         /method="(.+?)",endpoint="(.+?)",status="(.+?)",.* (\d+)$/.exec(line) ?? [];
       return Array.from({ length: Number(count) }, () => `${method} ${endpoint} ${status}`);
@@ -216,9 +216,9 @@ describe("--metrics-file", () => {
         return `${method} ${route} ${status}`;
       });
     // The two that the proxy answered never came to the service.
-    const refused = told.filter((line) => line.endsWith(" 503"));
+    const refused = reported.filter((line) => line.endsWith(" 503"));
     expect(refused).toHaveLength(2);
-    expect(told.filter((line) => !refused.includes(line)).sort()).toEqual(routes.sort());
+    expect(reported.filter((line) => !refused.includes(line)).sort()).toEqual(routes.sort());
     expect(await folder.read("m.prom")).toContain(
       'draftsync_changes_total{action="update",outcome="done",workspace="w"} 1',
     );

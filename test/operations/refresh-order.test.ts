@@ -72,18 +72,18 @@ afterEach(async () => {
 
 const refreshSchema = z.looseObject({ calls: z.int(), unreadable: z.int() });
 
-/** A scheduled run, without a process of its own: its code, and what it tells of its looking. */
+/** A scheduled run, without a process of its own: its code, and what it reports of its looking. */
 async function reconcile() {
   const plain = makePalette(false);
   const interrupts = noInterrupts();
   let code: number | undefined;
-  let told = "";
+  let reported = "";
   const cli: Cli = {
     env: { DRAFTSYNC_API_KEY: key },
     cwd: folder.path,
     terminal: {
       out: (text) => {
-        told += text;
+        reported += text;
       },
       err: () => {},
       paintOut: plain,
@@ -102,7 +102,7 @@ async function reconcile() {
     },
   };
   await reconcileOnce(cli, { json: true, refresh: "budget" });
-  const events: { readonly type: string }[] = told
+  const events: { readonly type: string }[] = reported
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line));
@@ -130,7 +130,7 @@ test("20 scheduled runs within a budget of 7 calls look at each of 100 files, th
     chunks.push(probes(arrivals.slice(before)));
   }
   expect(writes(arrivals)).toEqual([]);
-  // Fourteen runs go through all of them in order, and the others begin anew.
+  // Fourteen runs go through all of them in order, and the others begin again.
   const wanted = [...paths, ...paths];
   for (const [run, chunk] of chunks.entries()) {
     const due = wanted.slice(run * maxCalls, (run + 1) * maxCalls);
@@ -141,7 +141,7 @@ test("20 scheduled runs within a budget of 7 calls look at each of 100 files, th
   expect(new Set(chunks.slice(0, 15).flat())).toEqual(new Set(paths));
 });
 
-test("files that cannot be read take their turn and no more of it: the others are looked at all the same", async () => {
+test("files that cannot be read take their turn and no more of it: the others are checked as well", async () => {
   const when = { method: "PATCH", path: "/api/drafts/4/**" };
   await start([{ fault: "status", status: 503, effect: "none", times: "always", when }]);
   let unreadable = 0;

@@ -19,7 +19,7 @@ export function attachedTwice(arrivals) {
     const match = /^\/api\/(drafts\/\d+\/product_files)(?:\/(\d+))?$/.exec(path);
     if (match === null) continue;
     const file = `${match[1]}/${match[2] ?? body?.data?.attributes?.file_id}`;
-    // What the service did, whatever the client was told.
+    // What the service did, whatever response the client received.
     const served = fault === undefined ? status : fault.answered;
     if (method === "POST" && attached.has(file)) twice.push(file);
     if (served === null || served >= 300) continue;

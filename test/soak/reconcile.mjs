@@ -1,5 +1,5 @@
 // `npm run soak:reconcile -- --minutes N [--seed S]`: two instances of `reconcile --interval` side by side on one ledger,
-// against a sandbox with faults, looking at the files within a budget, with edits, somebody else's changes, doubts
+// against a sandbox with faults, looking at the files within a budget, with edits, another client's changes, doubts
 // resolved, reloads and restarts in between; then it is judged by the server's log: one writer at a time, the bound kept, and metrics that agree with it. Ends with 1 on a violation.
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -43,7 +43,7 @@ const webhook = createServer((request, response) => {
   });
   request.on("end", () => {
     notices.push(JSON.parse(body));
-    // Now and then it fails, and is to be told again.
+    // Now and then it fails, and has to be notified again.
     response.writeHead(random() < 0.1 ? 500 : 204).end();
     notices.at(-1).taken = response.statusCode === 204;
   });
@@ -51,7 +51,7 @@ const webhook = createServer((request, response) => {
 await once(webhook, "listening");
 const webhookUrl = `http://127.0.0.1:${webhook.address().port}/secret-path-7f`;
 
-/** Everything that an instance has told since the beginning, over its restarts. */
+/** Everything that an instance has reported since the beginning, over its restarts. */
 class Instance {
   constructor(name) {
     this.name = name;
@@ -162,8 +162,8 @@ function counted(list, nameOf) {
 
 function compare(what, metric, truth) {
   for (const name of new Set([...metric.keys(), ...truth.keys()])) {
-    const [told = 0, is = 0] = [metric.get(name), truth.get(name)];
-    if (told !== is) violations.push(`${what} ${name}: the metrics say ${told}, the log ${is}`);
+    const [reported = 0, is = 0] = [metric.get(name), truth.get(name)];
+    if (reported !== is) violations.push(`${what} ${name}: the metrics say ${reported}, the log ${is}`);
   }
 }
 
@@ -172,7 +172,7 @@ const routeOf = (path) =>
     .replace(/\/drafts\/\d+/, "/drafts/:draft_id")
     .replace(/(_files|uploads|products)\/(?!credentials)[^/]+/, "$1/:id");
 
-/** The times in which an instance looked at the service or wrote to it. */
+/** The times in which an instance checked the service or wrote to it. */
 function turnsOf({ name, events }) {
   const turns = [];
   for (const { type, at } of events) {
@@ -221,9 +221,9 @@ const inLog = counted(
   ofRounds,
   ({ method, path, status }) => `${method} ${routeOf(path)} ${status ?? "none"}`,
 );
-const told = added("draftsync_calls_total", ["method", "endpoint", "status"]);
-for (const name of [...told.keys()].filter((each) => each.startsWith("GET /api/products/")))
-  told.delete(name);
+const reported = added("draftsync_calls_total", ["method", "endpoint", "status"]);
+for (const name of [...reported.keys()].filter((each) => each.startsWith("GET /api/products/")))
+  reported.delete(name);
 const events = instances.flatMap((instance) => instance.events);
 const finished = events.filter(({ type }) => type === "change_finished");
 compare(
@@ -245,14 +245,14 @@ const isNone = (name) => name.endsWith(" none");
 const sum = (counts, fits) => [...counts].reduce((all, [name, count]) => all + (fits(name) ? count : 0), 0);
 // An answer that came too late, or broke on its way, is one that the service has given and nobody has got.
 let unread = 0;
-for (const name of new Set([...told.keys(), ...inLog.keys()])) {
-  const [knows = 0, is = 0] = [told.get(name), inLog.get(name)];
+for (const name of new Set([...reported.keys(), ...inLog.keys()])) {
+  const [knows = 0, is = 0] = [reported.get(name), inLog.get(name)];
   if (isNone(name)) continue;
   unread += is - knows;
   if (knows > is) violations.push(`calls ${name}: the metrics say ${knows}, the log ${is}`);
 }
 // A call whose connection broke on its way may never have got there.
-const lost = sum(told, () => true) - sum(inLog, () => true);
+const lost = sum(reported, () => true) - sum(inLog, () => true);
 if (lost < 0) violations.push(`${-lost} calls came that the metrics do not know`);
 if (unread + lost > ofRounds.length / 100)
   violations.push(`${unread} answers were not read, ${lost} calls lost`);
@@ -265,7 +265,7 @@ const taken = notices.filter((notice) => notice.taken);
 for (const [at, { status, reason }] of taken.entries()) {
   const before = taken[at - 1];
   if (before?.status === status && before.reason === reason)
-    violations.push(`${status} was told twice in a row`);
+    violations.push(`${status} was reported twice in a row`);
 }
 // Sampled between two collections, which also close what former rounds had open of the ledger.
 violations.push(...growth(instances[0].samples, { rss: 64 * 2 ** 20, descriptors: 12 }));
@@ -301,11 +301,11 @@ say(
     .join(", ")}`,
 );
 say(
-  `calls: ${ofRounds.length} in the log, ${sum(told, () => true)} in the metrics (${lost} never arrived, ${unread} answers were not read); at most ${most} in a window of ${limit}`,
+  `calls: ${ofRounds.length} in the log, ${sum(reported, () => true)} in the metrics (${lost} never arrived, ${unread} answers were not read); at most ${most} in a window of ${limit}`,
 );
 const looks = events.filter(({ type }) => type === "refresh_finished");
 say(
-  `looks: ${looks.reduce((all, { calls }) => all + calls, 0)} calls in ${looks.length} rounds, drift in ${looks.filter(({ drift }) => drift > 0).length}; by somebody else: ${arrivals.filter(isStrangers).length} calls`,
+  `looks: ${looks.reduce((all, { calls }) => all + calls, 0)} calls in ${looks.length} rounds, drift in ${looks.filter(({ drift }) => drift > 0).length}; by another client: ${arrivals.filter(isStrangers).length} calls`,
 );
 say(
   `changes: ${finished.length}; faults: ${arrivals.filter(({ fault }) => fault !== undefined).length}; notices: ${taken.length} of ${notices.length}; publications: ${ledger.publications.length}`,

@@ -169,7 +169,7 @@ export async function exported() {
   return JSON.parse(stdout);
 }
 
-/** Each doubt is resolved as a person would who looks at the service, and tells the truth. */
+/** Each doubt is resolved as a person would who looks at the service, and answers truthfully. */
 export async function resolveAll() {
   const ledger = await exported();
   const recorded = new Set(ledger.publications.map((publication) => publication.product_id));
@@ -200,11 +200,11 @@ export function readLog(name) {
   return lines.filter((line) => line !== "").map((line) => JSON.parse(line));
 }
 
-/** Somebody else who uses the service with the same key. */
-const stranger = "somebody else";
+/** Another client who uses the service with the same key. */
+const stranger = "another client";
 export const isStrangers = ({ headers }) => headers["user-agent"] === stranger;
 
-/** Somebody else edits a file that is attached, or takes it away. */
+/** Another client edits a file that is attached, or takes it away. */
 export async function meddle(url) {
   const database = new Database(join(root, "service.db"), { readonly: true });
   const files = database

@@ -37,7 +37,7 @@ describe("examples/kubernetes", () => {
 
   test.each([
     {
-      fault: "a field of another type",
+      fault: "a field of a different type",
       from: "backoffLimit: 0",
       to: "backoffLimit: none",
       at: "backoffLimit",

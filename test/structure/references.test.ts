@@ -46,16 +46,16 @@ ${commandReference()}
   },
 ];
 
-const mend = "it is not what the code says: `npm run docs` writes it anew";
+const fix = "it is not what the code says: `npm run docs` writes it again";
 const notice = "<!-- Made from the code by `npm run docs`: change the words there. -->\n\n";
 
 test("manifests/config.schema.json is the schema of this version", async () => {
   const schema = `${JSON.stringify(configJsonSchema(), undefined, 2)}\n`;
-  await expect(schema, mend).toMatchFileSnapshot("../../manifests/config.schema.json");
+  await expect(schema, fix).toMatchFileSnapshot("../../manifests/config.schema.json");
 });
 
 describe("docs/reference", () => {
   test.each(references)("the page of $page is what the code says", async ({ page, text }) => {
-    await expect(notice + text, mend).toMatchFileSnapshot(`../../docs/reference/${page}.md`);
+    await expect(notice + text, fix).toMatchFileSnapshot(`../../docs/reference/${page}.md`);
   });
 });

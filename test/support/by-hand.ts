@@ -1,6 +1,6 @@
 import type { RequestLogEntry, Sandbox } from "../../src/sandbox/server.ts";
 
-/** Somebody else calls the service with the key; the status of the answer. `path` begins with `/api/`. */
+/** Another client calls the service with the key; the status of the answer. `path` begins with `/api/`. */
 export async function callByHand(
   sandbox: Sandbox,
   key: string,

@@ -86,7 +86,7 @@ function watch(child: ChildProcessWithoutNullStreams, args: readonly string[]): 
       try {
         // The sandbox says which key it wants.
         if (args[0] !== "sandbox") expectNoKey(stdout + stderr, `the output of ${args.join(" ")}`);
-        // As a shell tells it: 130 when it ended by SIGINT.
+        // As a shell reports it: 130 when it ended by SIGINT.
         done({ code: code ?? (signal === "SIGINT" ? 130 : signal === null ? -1 : 128), stdout, stderr });
       } catch (error) {
         failed(error);

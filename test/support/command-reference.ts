@@ -2,13 +2,13 @@ import type { Argument, Command, Option } from "commander";
 import { programToRead } from "./program.ts";
 import { sentence } from "./schema-reference.ts";
 
-/** The options of the workspace, which most commands share and which are told once. */
+/** The options of the workspace, which most commands share and which are reported once. */
 const shared = ["--config", "--base-url", "--state"];
 
 /** The Markdown of every command, with a heading for each command and each of its options. */
 export function commandReference(): string {
   const written: string[] = [];
-  const program = programToRead((text) => void written.push(text));
+  const program = programToRead({ out: (text) => void written.push(text) });
   /** What stands below a command's help: commander writes it, and does not give it out otherwise. */
   const belowHelp = (command: Command) => {
     written.length = 0;

@@ -1,7 +1,7 @@
 const registry = globalThis as typeof globalThis & { draftsyncTestSetups?: Map<string, unknown> };
 
 /**
- * What `make` returns, made by whoever asks first: several projects of a run have the same setup, and each loads the
+ * What `make` returns, made by the first caller: several projects of a run have the same setup, and each loads the
  * modules of its own.
  */
 export function once<T>(name: string, make: () => T): T {

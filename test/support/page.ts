@@ -104,12 +104,12 @@ async function writeBelow(folder: string, name: string, text: string): Promise<v
   await writeFile(join(folder, name), text);
 }
 
-/** Holds a page (its path in the repository) to what {@link tryPage} makes of it, or writes it anew where snapshots are. */
+/** Holds a page (its path in the repository) to what {@link tryPage} makes of it, or writes it again where snapshots are. */
 export async function checkPage(path: string, run: PageRun): Promise<void> {
   const { text, wrongCodes } = await tryPage(readText(path), run);
   expect(wrongCodes).toEqual([]);
-  const mend = "its commands write something else: `npm run docs` puts that into the page";
-  await expect(text, mend).toMatchFileSnapshot(`${repository}${path}`);
+  const fix = "its commands write something else: `npm run docs` puts that into the page";
+  await expect(text, fix).toMatchFileSnapshot(`${repository}${path}`);
 }
 
 function withValues(commands: string, same: Readonly<Record<string, string>>): string {

@@ -79,7 +79,7 @@ export function recordedFile(
   };
 }
 
-/** The summary of a refresh that looked at everything. */
+/** The summary of a refresh that checked everything. */
 export function refreshSummary(parts: Partial<RefreshSummary> = {}): RefreshSummary {
   return {
     mode: "full",

@@ -16,7 +16,7 @@ export interface Rendered {
 export interface RenderedPage {
   readonly elements: readonly Rendered[];
   readonly comments: readonly string[];
-  /** The text that stands in no `code` and no `pre`: in those GitHub and GitLab make no mention, link or reference. */
+  /** The text that is in no `code` and no `pre`: in those GitHub and GitLab make no mention, link or reference. */
   readonly livelyText: string;
 }
 

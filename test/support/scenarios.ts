@@ -38,10 +38,10 @@ const scenarioSchema = z.strictObject({
       in_doubt: z.record(text, z.enum(["attach", "update", "detach", "publish", "duplicate"])).default({}),
     })
     .prefault({}),
-  /** What the service says when everything is looked at; absent: nothing is looked at. */
+  /** What the service says when everything is checked; absent: nothing is checked. */
   observed: z
     .strictObject({
-      /** By address: the attributes that are told, or that the file is not attached, or could not be read. */
+      /** By address: the attributes that are reported, or that the file is not attached, or could not be read. */
       attachments: z
         .record(text, z.union([z.enum(["absent", "unreadable"]), z.looseObject({ file_id: id.optional() })]))
         .default({}),
@@ -101,7 +101,7 @@ function attachmentOf(text: string, entry: Scenario["recorded"]["attachments"][s
   return { draftId, kind, fileId, address: text, attributes, ...sha256, provenance };
 }
 
-/** When the service was looked at. */
+/** When the service was checked. */
 const lookedAt = Date.UTC(2026, 0, 5);
 /** When the plan of a scenario is shown. */
 export const shownAt = lookedAt + 60_000;
@@ -115,12 +115,12 @@ function observedOf({ observed }: Scenario, desired: Desired, recorded: Recorded
     stops: "operation",
   } as const;
   const observations = [
-    ...Object.entries(observed.attachments).map(([text, told]): Observation => {
+    ...Object.entries(observed.attachments).map(([text, reported]): Observation => {
       const address = parseAddress(text);
       if (address?.type !== "attachment") throw new Error(`${text} is no attachment`);
       const { draftId, kind, ref } = address;
       const known = recorded.attachments.find((each) => each.address === text)?.fileId;
-      const given = typeof told === "object" ? told.file_id : undefined;
+      const given = typeof reported === "object" ? reported.file_id : undefined;
       const fileId = ref.by === "file_id" ? ref.fileId : (given ?? known ?? 0);
       const look = {
         type: "attachment",
@@ -128,20 +128,20 @@ function observedOf({ observed }: Scenario, desired: Desired, recorded: Recorded
         target: { draftId, kind, fileId },
         at: lookedAt,
       } as const;
-      if (told === "unreadable") return { ...look, read: { type: told, failure } };
-      if (told === "absent") return { ...look, read: { type: told } };
-      const { file_id: _, ...attributes } = told;
+      if (reported === "unreadable") return { ...look, read: { type: reported, failure } };
+      if (reported === "absent") return { ...look, read: { type: reported } };
+      const { file_id: _, ...attributes } = reported;
       return { ...look, read: { type: "present", value: pickAttributes(kind, attributes) } };
     }),
-    ...Object.entries(observed.products).map(([productId, told]): Observation => {
+    ...Object.entries(observed.products).map(([productId, reported]): Observation => {
       const look = {
         type: "product",
         address: productAddress(Number(productId), recorded),
         productId: Number(productId),
         at: lookedAt,
       } as const;
-      if (told === "unreadable") return { ...look, read: { type: told, failure } };
-      return { ...look, read: told === "absent" ? { type: told } : { type: told, value: null } };
+      if (reported === "unreadable") return { ...look, read: { type: reported, failure } };
+      return { ...look, read: reported === "absent" ? { type: reported } : { type: reported, value: null } };
     }),
   ];
   const found = detectDrift({ observations, desired, recorded, settleDelayMs: 30_000 });

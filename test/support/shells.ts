@@ -5,7 +5,7 @@ import { spawn } from "@lydell/node-pty";
 import { expect } from "vitest";
 import { type Folder, main } from "./cli.ts";
 
-/** How a shell is started without anybody's own settings, and told to complete. */
+/** How a shell is started without a user's own settings, and asked to complete. */
 const shells = {
   bash: { flags: ["--noprofile", "--norc", "-i"], load: "source <(draftsync completion bash)" },
   zsh: {

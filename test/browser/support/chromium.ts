@@ -47,7 +47,7 @@ export async function openViewer(): Promise<Viewer> {
         if (!request.url().startsWith(own) && !request.url().startsWith("data:"))
           requests.push(request.url());
       });
-      // What the policy refused was never sent; it is told on the console.
+      // What the policy refused was never sent; it is reported on the console.
       page.on("requestfailed", (request) => {
         if (request.failure()?.errorText === "csp") requests.splice(requests.indexOf(request.url()), 1);
       });

@@ -44,7 +44,7 @@ export async function killAtByte(world: CrashWorld, point: BytePoint): Promise<V
   try {
     const running = startApply(life);
     kill = () => {
-      // Before the line is cut: whoever sees a line cut would write that down.
+      // Before the line is cut: a process that sees a cut connection would record that.
       running.kill("SIGKILL");
       void world.proxy.cut();
     };

@@ -9,7 +9,7 @@ export interface Evidence {
   readonly killed: readonly RequestLogEntry[];
   /** What it saw of the next run, before a person said anything. */
   readonly rerun: readonly RequestLogEntry[];
-  /** What it saw after a person had said what became of the calls in doubt. */
+  /** What it saw after a person had resolved the calls in doubt. */
   readonly afterWord: readonly RequestLogEntry[];
   /** The operations of the killed run, as the ledger held them between the two. */
   readonly operations: readonly StoredOperation[];

@@ -14,7 +14,7 @@ export interface KillProxy {
   readonly passed: { readonly request: number; readonly response: number };
   /** The pieces that have passed, in order: on a line without other traffic each is a head, a body or both. */
   readonly pieces: readonly (BytePoint & { readonly length: number })[];
-  /** Counts anew, and kills at `point`, if there is one. */
+  /** Counts again, and kills at `point`, if there is one. */
   arm(targetPort: number, point?: BytePoint, kill?: () => void): void;
   /** As the network after a kill: nothing more passes, what has passed arrives. Resolves when the server is done with it. */
   cut(): Promise<void>;

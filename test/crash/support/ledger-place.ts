@@ -7,7 +7,7 @@ import { askServer } from "../../unit/ledger/samples.ts";
 /** Where the ledger of one life is. */
 export interface LedgerPlace {
   readonly location: string;
-  /** What tells the command of it. */
+  /** The variable that names it to the command. */
   readonly env: Readonly<Record<string, string>>;
   drop(): Promise<void>;
 }

@@ -16,7 +16,7 @@ export interface Survivor {
   readonly sharesBound: boolean;
   /** Applies; whether it says that all is done, or else that something is in doubt. */
   apply(life: Life): Promise<"done" | "in-doubt">;
-  /** A person says what became of it. */
+  /** A person resolves it. */
   resolve(life: Life, address: string, productId: number | undefined): Promise<void>;
   /** The changes that a plan still has: action and address. */
   pending(life: Life): Promise<readonly string[]>;
@@ -59,7 +59,7 @@ function inDoubtOf(life: Life): Promise<readonly string[]> {
   ]);
 }
 
-/** What the server made, if it did: `undefined` tells that the call never took effect. */
+/** What the server made, if it did: `undefined` when the call never took effect. */
 function productOf(life: Life, address: string): number | undefined {
   const draft = /^drafts\/(\d+)\/product$/.exec(address)?.[1];
   return life.sandbox

@@ -17,7 +17,7 @@ interface Comment {
   body: string;
 }
 
-/** The part of GitHub that a workflow talks to, with one pull request and what became of it. */
+/** The part of GitHub that a workflow talks to, with one pull request and its outcome. */
 export interface GitHub {
   readonly url: string;
   /** What workflows have to show. */

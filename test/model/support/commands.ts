@@ -233,7 +233,7 @@ export const commands = fc.commands(
   { maxCommands: 12, size: "max", ...replayFrom(process.env.REPLAY) },
 );
 
-/** Truth told and nothing going wrong, everything ends as desired, and then nothing is left to do. */
+/** Without faults everything ends as desired, and then nothing is left to do. */
 export async function settleAll(system: System): Promise<void> {
   for (const wish of system.manifests.drafts.values()) wish.protect = false;
   for (let round = 0; round < 8; round += 1) {
@@ -260,7 +260,7 @@ async function expectNoWrite(system: System): Promise<void> {
 
 function wishOf(system: System, draftId: number): Wish {
   const wish = system.manifests.drafts.get(draftId);
-  if (wish === undefined) throw new Error(`there is no draft ${draftId}`);
+  if (wish === undefined) throw new Error(`draft ${draftId} is missing`);
   return wish;
 }
 

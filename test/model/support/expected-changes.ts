@@ -95,8 +95,9 @@ function actionFor(
   const unsure = inDoubt.filter((each) => each.address === formatAddress(address));
   const gone = unsure.some(({ kind }) => kind === "detach");
   const touched = new Set(unsure.flatMap(({ intent }) => Object.keys(intent.attributes ?? {})));
-  const told = new Map(Object.entries(record.attributes));
-  const differs = ([name, value]: [string, unknown]) => gone || touched.has(name) || told.get(name) !== value;
+  const reported = new Map(Object.entries(record.attributes));
+  const differs = ([name, value]: [string, unknown]) =>
+    gone || touched.has(name) || reported.get(name) !== value;
   return Object.entries(attributes).some(differs) ? "update" : undefined;
 }
 
@@ -111,8 +112,8 @@ export function missingFiles(
       if (address.ref.by !== "file_id") return [];
       const file = formatAddress(address);
       const there = held.get(file)?.attributes;
-      const told = new Map(Object.entries(there ?? {}));
-      const same = Object.entries(attributes).every(([name, value]) => told.get(name) === value);
+      const reported = new Map(Object.entries(there ?? {}));
+      const same = Object.entries(attributes).every(([name, value]) => reported.get(name) === value);
       return there !== undefined && same ? [] : [file];
     });
 }

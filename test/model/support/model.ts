@@ -29,7 +29,7 @@ export class Model {
   /** Made by the service, with what they were made from: a draft's publication, or the product that was copied. */
   readonly products = new Map<number, string>();
   /** Publications and copies that were sent, and of which nothing is proven. */
-  readonly #unproven = new Map<string, "sent" | "told">();
+  readonly #unproven = new Map<string, "sent" | "reported">();
   readonly #begun = new Map<string, NewOperation>();
   readonly #finished = new Map<string, OperationResult>();
   readonly #recordedProducts = new Set<number>();
@@ -61,13 +61,14 @@ export class Model {
     if (file !== undefined) this.#hold(!this.held.get(file)?.ours, `P2: ${file} is attached a second time`);
   }
 
-  /** What the service made of it, and whether the tool was told. */
-  ended(request: WireRequest, { served, told }: WireEnd): void {
+  /** What the service made of it, and whether the client received the response. */
+  ended(request: WireRequest, { served, reported }: WireEnd): void {
     const product = irrevocableOf(request);
     const effective = served !== undefined && served.status < 300;
     if (product !== undefined) {
-      if (told === 425 || told === 429) this.#unproven.delete(product);
-      else if (told !== undefined && (told < 300 || refusals.has(told))) this.#unproven.set(product, "told");
+      if (reported === 425 || reported === 429) this.#unproven.delete(product);
+      else if (reported !== undefined && (reported < 300 || refusals.has(reported)))
+        this.#unproven.set(product, "reported");
       if (effective) this.products.set(Number(JSON.parse(served.body).data.id), product);
     }
     if (!effective) return;
@@ -91,7 +92,7 @@ export class Model {
     if (operation?.kind !== "publish" && operation?.kind !== "duplicate") return;
     const product = irrevocableOf({ ...operation, body: String(operation.intent.draftId) });
     if (product === undefined || result.outcome === "unknown") return;
-    const proven = this.#unproven.get(product) === "told" || !this.#unproven.has(product);
+    const proven = this.#unproven.get(product) === "reported" || !this.#unproven.has(product);
     this.#hold(
       proven || result.outcome === "not_sent",
       `P3: ${product} is called ${result.outcome}, unproven`,
@@ -99,13 +100,13 @@ export class Model {
     this.#unproven.delete(product);
   }
 
-  /** A person has said, truly, what became of it. */
+  /** A person has resolved it, truthfully. */
   resolved(operation: StoredOperation | NewOperation): void {
     const product = irrevocableOf({ ...operation, body: String(operation.intent.draftId) });
     if (product !== undefined) this.#unproven.delete(product);
   }
 
-  /** The ledger, as a process that begins anew finds it. */
+  /** The ledger, as a process that begins again finds it. */
   checkLedger(recorded: Recorded, operations: readonly StoredOperation[]): void {
     const stored = new Map(operations.map((operation) => [operation.id, operation]));
     const doubts = new Set(recorded.inDoubt.map(({ id }) => id));
@@ -143,9 +144,9 @@ export class Model {
     desired: Desired,
     recorded: Recorded,
   ): void {
-    const told = changes.map(({ address, action }) => `${action} ${address}`).sort();
+    const reported = changes.map(({ address, action }) => `${action} ${address}`).sort();
     const expected = expectedChanges(desired, recorded);
-    this.#hold(`${told}` === `${expected}`, `plan: ${told} instead of ${expected}`);
+    this.#hold(`${reported}` === `${expected}`, `plan: ${reported} instead of ${expected}`);
   }
 
   /** In the end the service holds what is desired, and no more products than are recorded. */

@@ -38,7 +38,7 @@ const holder = { user: "ann", host: "build-7", pid: 1, command: "apply" };
 
 class Killed extends Error {}
 
-/** The real parts, put together, and the model that watches them. The wall clock is moved by hand, past leases. */
+/** The real parts, put together, and the model that watches them. The tests move the wall clock past leases. */
 export class System {
   readonly model = new Model();
   readonly manifests = new Manifests();

@@ -23,19 +23,19 @@ export type WireFault =
   | { readonly type: "page-after"; readonly status: number }
   | { readonly type: "garbled" };
 
-/** Who looks on. `arrived` chooses the fault; `ended` is told what the service did and whether the client was told so. */
+/** `arrived` chooses the fault; `ended` receives what the service did and what the client received. */
 export interface WireObserver {
   arrived(request: WireRequest): WireFault | undefined;
   ended(request: WireRequest, end: WireEnd): void;
 }
 
-/** `served`: the service's status, absent when it never saw the request. `told`: what the client got, whole. */
+/** `served`: the service's status, absent when it never saw the request. `reported`: the status that the client received, whole. */
 export interface WireEnd {
   readonly served?: { readonly status: number; readonly body: string };
-  readonly told?: number;
+  readonly reported?: number;
 }
 
-/** A server in front of the sandbox that makes faults and tells of every request. */
+/** A server in front of the sandbox that makes faults and reports every request. */
 export interface Tap {
   readonly url: string;
   /** Cuts every connection; what comes afterwards is cut off unseen until {@link join}. */
@@ -67,13 +67,13 @@ export async function startTap(target: string, observer: WireObserver): Promise<
       return observer.ended(request, {});
     }
     if (fault?.type === "refused") {
-      observer.ended(request, { told: fault.status });
+      observer.ended(request, { reported: fault.status });
       return void answer.writeHead(fault.status, { ...jsonApi, "retry-after": "0" }).end('{"errors":[]}');
     }
     const response = await forward(incoming, { target, agent, body: Buffer.from(request.body, "latin1") });
-    const told = toldOf(response.status, fault);
+    const reported = reportedOf(response.status, fault);
     const served = { status: response.status, body: response.body.toString() };
-    observer.ended(request, { served, ...(told === undefined ? {} : { told }) });
+    observer.ended(request, { served, ...(reported === undefined ? {} : { reported }) });
     if (!open) return void incoming.socket.destroy();
     answerWith(answer, response, fault);
   };
@@ -109,7 +109,7 @@ export async function startTap(target: string, observer: WireObserver): Promise<
 const jsonApi = { "content-type": "application/vnd.api+json" };
 
 /** The status that the client gets whole. */
-function toldOf(status: number, fault: WireFault | undefined): number | undefined {
+function reportedOf(status: number, fault: WireFault | undefined): number | undefined {
   if (fault === undefined) return status;
   return fault.type === "failed-after" ? fault.status : undefined;
 }

@@ -30,19 +30,19 @@ const faults = {
   "451, JSON:API, carried out": { type: "answer", status: 451, carriedOut: true, body: errors },
   "202, carried out": { type: "answer", status: 202, carriedOut: true },
   "204, carried out": { type: "answer", status: 204, carriedOut: true },
-  "of another type": {
+  "of a different type": {
     type: "answer",
     status: 200,
     carriedOut: true,
     body: '{"data":{"type":"horse","id":"1"}}',
   },
-  "of another file": {
+  "of a different file": {
     type: "answer",
     status: 200,
     carriedOut: true,
     body: '{"data":{"type":"product_file","id":"1","attributes":{"file_id":999}}}',
   },
-  "of another draft": {
+  "of a different draft": {
     type: "answer",
     status: 201,
     carriedOut: true,
@@ -100,7 +100,7 @@ const kinds = {
   },
 } as const satisfies Record<string, Kind>;
 
-/** Applies, with the fault of its number in the way of each first call. Gives the calls by number. */
+/** Applies, with the fault of its number at each first call. Gives the calls by number. */
 async function applyOnce({ call }: Kind, faulty: boolean): Promise<number[]> {
   const sent = numbers.map(() => 0);
   world.proxy.choose = ({ method, path, body }) => {
@@ -161,7 +161,7 @@ const repeatable = {
   "503, carried out": "done 2",
   "429, JSON:API": "done 2",
   "429, carried out": "done 2",
-  "of another type": "done 2",
+  "of a different type": "done 2",
 };
 
 const table: readonly (readonly [keyof typeof kinds, Readonly<Record<string, string>>])[] = [
@@ -184,9 +184,9 @@ const table: readonly (readonly [keyof typeof kinds, Readonly<Record<string, str
       "451, JSON:API, carried out": "done 1",
       "202, carried out": "done 1",
       "204, carried out": "done 1",
-      "of another type": "done 1",
-      "of another file": "done 1",
-      "of another draft": "done 1",
+      "of a different type": "done 1",
+      "of a different file": "done 1",
+      "of a different draft": "done 1",
     },
   ],
   [
@@ -204,8 +204,8 @@ const table: readonly (readonly [keyof typeof kinds, Readonly<Record<string, str
       "451, JSON:API, carried out": "unknown 1, then update 1",
       "202, carried out": "unknown 1, then update 1",
       "204, carried out": "done 1",
-      "of another file": "done 2",
-      "of another draft": "done 2",
+      "of a different file": "done 2",
+      "of a different draft": "done 2",
     },
   ],
   [
@@ -223,8 +223,8 @@ const table: readonly (readonly [keyof typeof kinds, Readonly<Record<string, str
       "451, JSON:API, carried out": "unknown 1, then delete 1",
       "202, carried out": "unknown 1, then delete 1",
       "204, carried out": "done 1",
-      "of another file": "done 2",
-      "of another draft": "done 2",
+      "of a different file": "done 2",
+      "of a different draft": "done 2",
     },
   ],
   [
@@ -242,12 +242,12 @@ const table: readonly (readonly [keyof typeof kinds, Readonly<Record<string, str
       "451, JSON:API, carried out": refusedAs("create"),
       "202, carried out": "done 2",
       "204, carried out": "done 2",
-      "of another file": "done 2",
-      "of another draft": "done 2",
+      "of a different file": "done 2",
+      "of a different draft": "done 2",
     },
   ],
   ["publish", non_idempotent("publish")],
-  ["duplicate", { ...non_idempotent("duplicate"), "of another draft": "done 1" }],
+  ["duplicate", { ...non_idempotent("duplicate"), "of a different draft": "done 1" }],
 ];
 
 test.each(table)(

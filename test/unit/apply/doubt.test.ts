@@ -231,7 +231,7 @@ describe.each([
   });
 });
 
-test("a publication that was only accepted names the product that the service has told, for whoever looks there", async () => {
+test("a publication that was only accepted names the product that the service returned", async () => {
   await world.write("draft: 1\npublish: true\n");
   const body = '{"data":{"type":"product","id":"771200"}}';
   faultsOf("POST /api/products", [{ type: "answer", status: 202, body }]);

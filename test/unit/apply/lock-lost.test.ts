@@ -88,7 +88,7 @@ product_files: [{ file_id: 30 }]
     expect(world.requests()).toEqual([]);
   });
 
-  test("after the service refused: that is told too", async () => {
+  test("after the service refused: that is reported too", async () => {
     await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
     const { lock } = await world.ledger.acquireLock({ holder });
     world.proxy.choose = () => {

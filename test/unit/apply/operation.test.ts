@@ -11,14 +11,14 @@ import { freshFolder } from "../ledger/samples.ts";
 
 let ledger: StateStore;
 /** What the tracker received, in order. */
-const told: (UnrecordedOutcome | "released" | "kept")[] = [];
+const reported: (UnrecordedOutcome | "released" | "kept")[] = [];
 const tracker = {
   track: (outcome: UnrecordedOutcome) => {
-    told.push(outcome);
+    reported.push(outcome);
     return {
-      release: () => void told.push("released"),
+      release: () => void reported.push("released"),
       save: () => {
-        told.push("kept");
+        reported.push("kept");
         return undefined;
       },
     };
@@ -26,7 +26,7 @@ const tracker = {
 };
 
 beforeEach(async () => {
-  told.length = 0;
+  reported.length = 0;
   ledger = await openLedger({ location: join(freshFolder(), "state.db"), clock: systemClock });
   await ledger.startRun(sampleRun);
 });
@@ -61,7 +61,7 @@ test("a call that was not sent leaves no trace, and is not tracked", async () =>
     failure: lostAnswer,
   } as const;
   expect(await run(result, false)).toEqual({ ...result, operationId: expect.any(String) });
-  expect([await ledger.operations(), told]).toEqual([[], []]);
+  expect([await ledger.operations(), reported]).toEqual([[], []]);
 });
 
 test("the outcome is held while the ledger records it", async () => {
@@ -71,7 +71,7 @@ test("the outcome is held while the ledger records it", async () => {
   ]);
   const operation = expect.objectContaining({ kind: "attach", method: "POST" });
   const result = { outcome: "done", status: 201, attempts: 2 };
-  expect(told).toEqual([{ operation, result, effects: [attached(1)] }, "released"]);
+  expect(reported).toEqual([{ operation, result, effects: [attached(1)] }, "released"]);
 });
 
 test.each([
@@ -81,8 +81,8 @@ test.each([
   await run({ outcome: "unknown", attempts: 1, failure });
   const [operation] = await ledger.operations();
   expect([operation?.outcome, operation?.status, operation?.failure]).toEqual(["unknown", status, failure]);
-  expect(told[0]).toHaveProperty("result.failure", failure);
-  expect("status" in (told[0] as UnrecordedOutcome).result).toBe(status !== undefined);
+  expect(reported[0]).toHaveProperty("result.failure", failure);
+  expect("status" in (reported[0] as UnrecordedOutcome).result).toBe(status !== undefined);
 });
 
 test.each([
@@ -102,5 +102,5 @@ test.each([
     [attached(1)],
     product,
   ]);
-  expect(told.slice(1)).toEqual(["kept"]);
+  expect(reported.slice(1)).toEqual(["kept"]);
 });

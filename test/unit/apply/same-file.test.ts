@@ -64,7 +64,7 @@ test("a file whose upload turns out to be the one that is attached is never deta
   expect((await world.plan()).changes).toEqual([]);
 });
 
-describe("an upload that turns out to be the file of another entry", () => {
+describe("an upload that turns out to be the file of a different entry", () => {
   const list = (...entries: string[]) => `draft: 2\nproduct_files: [${entries.join(", ")}]\npublish: true\n`;
   const byId = "{ file_id: 10, renderer: vray }";
   const byKey = "{ upload_key: in/a, renderer: arnold }";

@@ -120,7 +120,7 @@ test("what an earlier run has lost may have been sent until this one began", asy
   expect(course.slice(0, 4)).toEqual(["wait 3", "PATCH", "wait 3", "PATCH"]);
 });
 
-test("a conflict is looked at at once, and once more before it counts as refused", async () => {
+test("a conflict is checked at once, and once more before it counts as refused", async () => {
   const end = await settleAttachment(runWith([]), await justEnded(conflict));
   expect(course).toEqual(["PATCH", "wait 3", "PATCH"]);
   const hint = "The file is not attached. Run the command again: it attaches the file again.";

@@ -157,7 +157,7 @@ test.each(["SIGHUP", "SIGQUIT"])("%s puts the terminal in order and ends the pro
   expect(listeners()).toBe(0);
 });
 
-test("a signal that somebody else listens to is left to them", () => {
+test("leaves a signal to another listener", () => {
   const { area, process, killed, isCursorHidden } = open();
   process.on("SIGHUP", () => {});
   area.show(show("one"));

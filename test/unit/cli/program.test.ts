@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
+import { CliError } from "../../../src/cli/runtime/cli-error.ts";
 import { programToRead } from "../../support/program.ts";
 
 const whole = programToRead();
@@ -35,4 +36,31 @@ describe("the command line", () => {
       expect(namesOf(first)).toEqual(namesOf());
     },
   );
+
+  test.each([
+    { args: ["plan", "--fromat", "json"], says: "Did you mean --format?" },
+    { args: ["plan", "--format", "yaml"], says: "Allowed choices are text, json" },
+    { args: ["state", "lst"], says: "Did you mean list?" },
+    { args: ["help", "aply"], says: "Did you mean apply?" },
+    { args: ["help", "state", "lst"], says: "Did you mean list?" },
+    { args: ["help", "plan", "more"], says: "This command has no subcommands." },
+    { args: ["state", "help", "exprt"], says: "Did you mean export?" },
+    { args: ["show"], says: "missing required argument" },
+    { args: ["sandbox", "--rate", "ten"], says: "Use a rate such as 10/1s" },
+    { args: ["apply", "--max-deletes", "many"], says: "--max-deletes must be a number from 0 to 100" },
+    { args: ["export"], says: "unknown command 'export'\n(Did you mean state export?)" },
+    { args: ["status"], says: "unknown command 'status'\n(Did you mean plan?)" },
+    { args: ["reconsile"], says: "Did you mean reconcile?" },
+    { args: ["remove"], says: "unknown command 'remove'\n  hint:" },
+    { args: ["destroy"], says: "unknown command 'destroy'\n  hint:" },
+    { args: ["state", "status"], says: "unknown command 'status'\n  hint:" },
+    { args: ["bogus"], says: "hint: `draftsync --help` lists the commands" },
+  ])("rejects $args with a suggestion", async ({ args, says }) => {
+    const logged: string[] = [];
+    const program = programToRead({ log: (text) => void logged.push(text) }, args[0]);
+    const error: unknown = await program.parseAsync([...args], { from: "user" }).catch((thrown) => thrown);
+    const hint = error instanceof CliError ? error.hint : "";
+    expect(error).toBeInstanceOf(Error);
+    expect(`${logged.join("")}${error}${hint}`).toContain(says);
+  });
 });

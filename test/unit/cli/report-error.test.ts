@@ -16,7 +16,7 @@ function report(error: unknown, isLive: boolean) {
 const locked = new CliError("it is locked", { code: "lock-held", hint: "Wait." });
 
 describe("an error that ended a command", () => {
-  test("tells a person where more stands about it, in one line, and a log not", () => {
+  test("names `draftsync explain` to a person in one line, and not in a log", () => {
     const { code, text } = report(locked, true);
     expect(code).toBe(6);
     expect(text).toBe(

@@ -42,7 +42,7 @@ export function describeLedgerJournal(name: string, make: () => Promise<LedgerUn
       await expect(again).rejects.toMatchObject({ code: "ledger-conflict" });
     });
 
-    test("the operation that proves what became of another is kept with it", async () => {
+    test("the operation that proves the outcome of another one is kept with it", async () => {
       const { ledger } = await make();
       await ledger.startRun(sampleRun);
       await ledger.begin(attachOperation("lost"));

@@ -134,7 +134,7 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
       expect(vi.getTimerCount()).toBe(0);
     });
 
-    test("of another machine is taken over once its lease has ended, and its holder can commit nothing more", async () => {
+    test("of a different machine is taken over once its lease has ended, and its holder can commit nothing more", async () => {
       const { ann, bob, pass } = await makeTwo();
       const lease = await ann.acquireLock(lockRequest("ann"));
       await ann.startRun(sampleRun);
@@ -209,7 +209,7 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
 
     test.each([
       ["cut off", `'{"user":"ann"'`],
-      ["of another kind", `'[1,2]'`],
+      ["of a different kind", `'[1,2]'`],
       ["without its process", `'{"user":"ann","host":"h","pid":1,"command":"apply"}'`],
     ])("whose holder's record is %s goes by its lease", async (_what, json) => {
       const { open, execute } = make();

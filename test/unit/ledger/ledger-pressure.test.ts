@@ -11,7 +11,7 @@ import { systemClock } from "../../../src/model/ports.ts";
 import { attached, attachOperation, hurriedClock, sampleRun } from "./ledger-values.ts";
 import { freshFolder, openForTest } from "./samples.ts";
 
-/** Another program that holds the write lock of a ledger until it is told to let go. */
+/** Another program that holds the write lock of a ledger until it is asked to let go. */
 function holdLock(location: string): { release(): void } {
   const database = new Database(location);
   onTestFinished(() => void database.close());

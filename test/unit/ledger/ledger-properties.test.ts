@@ -32,7 +32,7 @@ test.each(databases)(
 );
 
 test.each(databases)(
-  "$name: an export does not tell the order in which unrelated effects arrived",
+  "$name: an export does not depend on the order in which unrelated effects arrived",
   async ({ locate }) => {
     const exported = async (effects: readonly LedgerEffect[]) => {
       const ledger = await openLedger({ location: locate(), clock: systemClock });

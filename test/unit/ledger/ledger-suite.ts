@@ -3,7 +3,7 @@ import type { StateStore } from "../../../src/ledger/open-ledger.ts";
 import type { LedgerEffect } from "../../../src/model/ports.ts";
 import { attached, attachment } from "./ledger-values.ts";
 
-/** A new, empty ledger, and the same one opened once more. Both are closed by whoever made them. */
+/** A new, empty ledger, and the same one opened once more. The maker closes both. */
 export interface LedgerUnderTest {
   readonly ledger: StateStore;
   reopen(): Promise<StateStore>;

@@ -163,7 +163,7 @@ describe("an export is read", () => {
     runs: [],
   };
 
-  test("as it was written", () => {
+  test("as written", () => {
     expect(exportDocument(parseExport(JSON.stringify(empty), "x.json"))).toEqual(empty);
   });
 

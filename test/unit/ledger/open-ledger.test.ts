@@ -128,7 +128,7 @@ describe("what cannot be opened", () => {
     await expect(opened).rejects.toMatchObject({ code: "ledger-unreadable" });
   });
 
-  test("another program's database is left as it was", async () => {
+  test("another program's database is left unchanged", async () => {
     const location = join(freshFolder(), "cookies.db");
     change(location, "create table moz_cookies (id integer)");
     const before = readFileSync(location);

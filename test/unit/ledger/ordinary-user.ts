@@ -4,7 +4,7 @@ import { NOBODY } from "../../support/unprivileged.ts";
 
 /**
  * Runs `work` with the folder and the file of a ledger in the given modes, as a user for whom modes count: as root,
- * the process takes the effective id of another user meanwhile.
+ * the process takes the effective id of a different user meanwhile.
  */
 export async function asOrdinaryUser(
   given: { readonly folder: number; readonly file: number; readonly location: string },

@@ -127,7 +127,7 @@ describe("what cannot be opened", () => {
     });
   });
 
-  test("another program's schema is left as it was", async () => {
+  test("another program's schema is left unchanged", async () => {
     const location = freshSchema();
     const schema = schemaOf(location);
     await askServer(`create schema ${schema}; create table ${schema}.orders (id integer)`);
@@ -163,7 +163,7 @@ describe("a user", () => {
     expect((await ledger.load()).attachments).toHaveLength(1);
   });
 
-  test("who may only read can look, and is told so when something is to be changed", async () => {
+  test("who may only read can read, and gets an error that says so on a change", async () => {
     const location = freshSchema();
     await (await openForTest(location)).record([attached(1)]);
     const reader = await freshRole(

@@ -101,7 +101,7 @@ export function describeRateReservations(name: string, make: () => LockPlace): v
       },
     );
 
-    test("with times of another clock count for settle delay and a window after they are found", async () => {
+    test("with times of a different clock count for settle delay and a window after they are found", async () => {
       const { ann, bob, pass } = await makeTwo();
       const [first = "", ...others] = await fill(ann);
       await ann.reserve(request(0, { ended: ended([first], 0) }));

@@ -35,7 +35,7 @@ function trackerOf(log: RecoveryLog, print: (line: string) => void = () => {}) {
   return makeTracker({ ...run, log, clock: systemClock, print });
 }
 
-test("has a private line for each record, next to a SQLite ledger, and returns the records as they were", () => {
+test("has a private line for each record, next to a SQLite ledger, and returns the records unchanged", () => {
   const log = makeLog();
   expect(log.isPending()).toBe(false);
   const failed = { outcome: "unknown", status: 504, attempts: 2, failure: lostAnswer } as const;

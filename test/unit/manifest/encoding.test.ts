@@ -11,14 +11,14 @@ test.each([
   ["little-endian with a mark", Buffer.from("\ufeffdraft: 1\n", "utf16le")],
   ["little-endian without a mark", Buffer.from("draft: 1\n", "utf16le")],
   ["big-endian with a mark", Buffer.from("\ufeffdraft: 1\n", "utf16le").swap16()],
-])("UTF-16, %s, is told as such", (_name, bytes) => {
+])("UTF-16, %s, is reported as such", (_name, bytes) => {
   const [diagnostic, ...others] = read(bytes);
   expect(diagnostic).toMatchObject({ code: "not-utf8", place: { line: 1, column: 1 } });
   expect(diagnostic?.message).toContain("UTF-16");
   expect(others).toEqual([]);
 });
 
-test("a byte that is not UTF-8 is told with its offset, line and column", () => {
+test("a byte that is not UTF-8 is reported with its offset, line and column", () => {
   const bytes = Buffer.concat([
     Buffer.from("draft: 1\n# caf\u00e9 \ufffd "),
     Buffer.from([0xe9]),

@@ -69,13 +69,13 @@ test("uses no entry of a manifest with the same content at another path", async 
   expect(diagnostics.map(({ place }) => place?.file)).toEqual(["m/8.yaml", "m/other.yaml"]);
 });
 
-test("does not use the cache of another version", async () => {
+test("does not use the cache of a different version", async () => {
   const { path, load, first } = await loaded();
   await forge(path, '"fbx"', '"cached"');
   expect(await load("2")).toEqual(first);
 });
 
-test.runIf(process.getuid?.() === 0)("does not use the cache of another user", async () => {
+test.runIf(process.getuid?.() === 0)("does not use the cache of a different user", async () => {
   const { path, load, first } = await loaded();
   await forge(path, '"fbx"', '"cached"');
   chownSync(path, 12_345, 12_345);

@@ -102,14 +102,14 @@ describe("alternatives", () => {
   });
 });
 
-test("a missing key is told with its description, at the mapping", () => {
+test("a missing key is reported with its description, at the mapping", () => {
   const [diagnostic, ...others] = read("version: 1\ntarget: sandbox\n").diagnostics;
   expect(diagnostic).toMatchObject({ code: "missing-key", hint: "Add name: The name to show." });
   expect(diagnostic?.place).toEqual({ file: "c.yaml", line: 1, column: 1 });
   expect(others).toEqual([]);
 });
 
-test("a literal of another value is told with what it must be", () => {
+test("a literal of a different value is reported with what it must be", () => {
   const [diagnostic] = read(base.replace("version: 1", "version: 2")).diagnostics;
   expect(diagnostic && brief(diagnostic)).toBe("1:10 unknown-value «2»");
   expect(diagnostic?.message).toBe('"version" must be 1');

@@ -86,7 +86,7 @@ describe("what is said", () => {
     ]);
   });
 
-  test("a merge key is told to be no part of YAML 1.2, and what it would have brought is not missed", () => {
+  test("a merge key is reported as no part of YAML 1.2, and what it would have brought is not missed", () => {
     const text = "draft: 1\nproduct_files:\n  - &a { file_id: 2 }\n  - <<: *a\n    renderer: x\n";
     const diagnostics = read(text);
     expect(briefs(diagnostics)).toEqual(["4:5 merge-key «<<»"]);
@@ -100,7 +100,7 @@ describe("what is said", () => {
     expect(briefs(read(text))).toEqual(["4:18 unquoted-text «12»", "6:15 unquoted-text «*r»"]);
   });
 
-  test("a mistake inside of an aliased value is told once, where it is written", () => {
+  test("a mistake inside of an aliased value is reported once, where it is written", () => {
     const text = "draft: 1\nproduct_files: &files\n  - file_id: x\npromotional_files: *files\n";
     expect(briefs(read(text))).toEqual(["3:14 wrong-type «x»"]);
   });

@@ -51,11 +51,11 @@ test("a mapping of many keys takes no square time", () => {
   expect(diagnostics.at(-1)?.place?.line).toBe(20_001);
 });
 
-test("a key that is there thousands of times is told each time after the first", () => {
+test("a key that is there thousands of times is reported each time after the first", () => {
   expect(read("draft: 1\n".repeat(10_000))).toHaveLength(9_999);
 });
 
-test("a document full of syntax errors tells the first twenty lines of them", () => {
+test("a document full of syntax errors reports the first twenty lines of them", () => {
   expect(read('a: "x\n'.repeat(5000))).toHaveLength(20);
 });
 

@@ -136,7 +136,7 @@ test.each(documents)("a document with %s is refused", (_name, text, expected) =>
   expect(briefs(read(text))).toEqual(expected);
 });
 
-test("all mistakes of all documents are told at once, in the order of the text", () => {
+test("all mistakes of all documents are reported at once, in the order of the text", () => {
   const text = `draft: "1"
 protect: on
 product_files:
@@ -164,7 +164,7 @@ publish: { revision: 08 }
   ]);
 });
 
-test("every mistake says how to mend it, without the words of the validator", () => {
+test("every mistake says how to fix it, without the words of the validator", () => {
   const rows = [
     ...ids.map(([, written]) => `draft: ${written}\n`),
     ...attributes.map(([line]) => `draft: 1\nproduct_files:\n  - file_id: 2\n    ${line}\n`),

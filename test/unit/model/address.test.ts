@@ -32,7 +32,7 @@ describe("an address", () => {
     expect(address).toEqual({ type: "duplicate", name: "Drâché".normalize("NFC") });
   });
 
-  test("is read back as it was written", () => {
+  test("is read back as written", () => {
     fc.assert(
       fc.property(addresses, (address) => {
         expect(parseAddress(formatAddress(address))).toEqual(address);

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { systemProcesses } from "../../../src/model/process.ts";
 
 const { isAlive, self } = systemProcesses;
-/** Elsewhere, a process cannot be told from a later one of its number. */
+/** Elsewhere, a process cannot be distinguished from a later one of its number. */
 const hasStartTimes = self.startedAt !== undefined;
 
 function startOf(pid: number): string | undefined {
@@ -40,7 +40,7 @@ test("this process is alive, and an earlier one of its number is not", () => {
   expect(isAlive(unknownStart)).toBe(true);
 });
 
-test("a process of another boot, or of another PID namespace, cannot be judged", () => {
+test("a process of a different boot, or of a different PID namespace, cannot be judged", () => {
   expect(isAlive({ ...self, boot: "another" })).toBeUndefined();
   expect(isAlive({ ...self, namespace: "pid:[1]" })).toBeUndefined();
   expect(isAlive({ ...self, pid: 0 })).toBeUndefined();

@@ -97,7 +97,7 @@ describe("duplicates", () => {
     expect(lines(desired, recordedWith())).toEqual(["duplicate not_recorded duplicates/winter [product]"]);
     expect(lines(desired, recordedWith({ duplicates: made }))).toEqual([]);
   });
-  test("of another product than the one it was made from: a warning, no second copy", () => {
+  test("of a different product than the one it was made from: a warning, no second copy", () => {
     const plan = planOf(wish({ by: "product_id", productId: 8 }), recordedWith({ duplicates: made }));
     expect(plan.changes).toEqual([]);
     expect(plan.diagnostics.map(({ code }) => code)).toEqual(["duplicate-of-another-product"]);

@@ -133,7 +133,7 @@ const findings = fc.infiniteStream(
   ),
 );
 
-/** What is seen when everything is looked at, and what the service says is chance. */
+/** What is seen when everything is checked, and what the service says is chance. */
 function observe(desired: Desired, recorded: Recorded, next: () => ReadResult<Attributes>): Observed {
   const { targets } = selectTargets({
     desired,
@@ -176,7 +176,7 @@ function sorted({ attachments }: Recorded): unknown[] {
   return attachments.map((each) => JSON.stringify(Object.entries(each).sort())).sort();
 }
 
-/** Long before anything was looked at. */
+/** Long before anything was checked. */
 const clock: Clock = { now: () => 0, monotonic: () => performance.now() };
 let ledgers = 0;
 
@@ -220,7 +220,7 @@ describe("a plan over what was observed", () => {
   }, 60_000);
 });
 
-describe("what is laid over the ledger", () => {
+describe("what is merged into the ledger", () => {
   const formerly = recordedFile(1, 1, { address: "drafts/1/product_files/source:a", sha256: "s1" });
   const found: Drift = {
     address: formerly.address,
@@ -259,7 +259,7 @@ describe("what is laid over the ledger", () => {
     ]);
   });
 
-  test("does not depend on the order in which the drift is told", () => {
+  test("does not depend on the order in which the drift is reported", () => {
     const changed: Drift = {
       address: formerly.address,
       type: "changed",

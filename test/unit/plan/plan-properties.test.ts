@@ -211,7 +211,7 @@ describe("a plan", () => {
     );
   });
 
-  test("leaves its input as it was", () => {
+  test("leaves its input unchanged", () => {
     fc.assert(
       fc.property(desiredStates, (desired) => {
         const before = JSON.stringify(desired);

@@ -69,7 +69,7 @@ describe("a policy", () => {
     expect(plan.changes).toHaveLength(15);
   });
 
-  test("of create and update holds back the rest, a warning each action, and what waits for it", () => {
+  test("of create and update excludes the rest, a warning each action, and what waits for it", () => {
     const { plan: left, excluded } = narrow("create", "update");
     expect(namesOf(left.changes)).toEqual(
       [
@@ -92,7 +92,7 @@ describe("a policy", () => {
     ]);
   });
 
-  test("that allows publishing publishes only drafts of which nothing is held back", () => {
+  test("that allows publishing publishes only drafts of which nothing is excluded", () => {
     const { plan: left, excluded } = narrow("create", "update", "replace", "publish", "duplicate");
     const published = left.changes.filter(({ action }) => action === "publish");
     expect(namesOf(published)).toEqual(["publish drafts/2/product", "publish drafts/3/product"]);

@@ -130,7 +130,7 @@ describe("a saved plan", () => {
     expect(new Set(plan.changes.map(({ action }) => action)).size).toBe(9);
   });
 
-  test("tells what was seen: drift of every type, how changes are known, and what was looked at", () => {
+  test("reports what was seen: drift of every type, how changes are known, and what was checked", () => {
     expect(new Set(plan.drift?.map(({ type }) => type)).size).toBe(4);
     expect(plan.refresh).toEqual(observed.summary);
     expect(plan.changes.filter((change) => change.confirmed !== undefined).length).toBeGreaterThan(2);
@@ -140,13 +140,13 @@ describe("a saved plan", () => {
   test.each([
     { name: "the drift", edit: ({ drift: _, ...rest }: Plan) => rest },
     { name: "one drift", edit: (whole: Plan) => ({ ...whole, drift: whole.drift?.slice(1) }) },
-    { name: "what was looked at", edit: ({ refresh: _, ...rest }: Plan) => rest },
+    { name: "what was checked", edit: ({ refresh: _, ...rest }: Plan) => rest },
     { name: "all diagnostics", edit: (whole: Plan) => ({ ...whole, diagnostics: [] }) },
   ])("without $name is refused as altered", ({ edit }) => {
     expect(codeOf(() => parsePlanFile(JSON.stringify(edit(plan)), "p.json"))).toBe("plan-altered");
   });
 
-  test("is read back as it was, and written again to the same bytes", () => {
+  test("is read back unchanged, and written again to the same bytes", () => {
     const bytes = formatPlanFile(plan);
     expect(parsePlanFile(bytes, "p.json")).toEqual(plan);
     expect(formatPlanFile(parsePlanFile(bytes, "p.json"))).toBe(bytes);
@@ -183,7 +183,7 @@ describe("a saved plan", () => {
   });
 
   test.each([
-    { name: "everything as it was", base: {}, code: "none" },
+    { name: "everything unchanged", base: {}, code: "none" },
     { name: "another serial", base: { recorded: { ...recorded, serial: 8 } }, code: "none" },
     { name: "a file of its draft gone", base: { recorded: without(3) }, code: "plan-stale" },
     {

@@ -182,7 +182,7 @@ describe("a lost call that may still take effect", () => {
   });
 });
 
-describe("an answer that tells no attribute", () => {
+describe("an answer that reports no attribute", () => {
   const silent = present({});
 
   test("confirms that the file is there, and keeps what is known of it", () => {
@@ -215,7 +215,7 @@ describe("an answer that tells no attribute", () => {
 });
 
 describe("drift", () => {
-  test("tells what was recorded, what was seen, and how and when each is known", () => {
+  test("reports what was recorded, what was seen, and how and when each is known", () => {
     const { drift } = driftOf(present({ renderer: "vray", renderer_version: "6" }));
     expect(drift).toEqual([
       {
@@ -256,7 +256,7 @@ describe("drift", () => {
     ]);
   });
 
-  test("stands in the order of the addresses, whatever was seen first", () => {
+  test("is in the order of the addresses, whatever was seen first", () => {
     const recorded = recordedWith({
       attachments: [recordedFile(1, 1), recordedFile(1, 2)],
       publications: [publicationAt(1, 12, 0), { ...publicationAt(1, 9, 0), revision: 2 }],

@@ -82,7 +82,7 @@ describe("the budget", () => {
     );
   });
 
-  test("that ends in the middle of the retries leaves that thing unreadable, and the next not looked at", async () => {
+  test("that ends in the middle of the retries leaves that thing unreadable, and the next not checked", async () => {
     const { service, server } = await startHarness(() => answer(503), { rate });
     const { observations, calls } = await fetchTargets(
       optionsOf(service, { targets: files(3), maxCalls: 5, concurrency: 1 }),
@@ -140,7 +140,7 @@ describe("a service that cannot be worked with", () => {
     expect(summarize(observations)).toEqual([`file 1 ${code}`]);
   });
 
-  test("is returned as such after a failure of another kind, which a target leaves no doubt of", async () => {
+  test("is returned as such after a failure of a different kind, which a target leaves no doubt of", async () => {
     for (const target of [file(1), product, uploads]) {
       const { service } = await startHarness((_request, at) => answer(at === 0 ? 503 : 401), { rate });
       const { stopped } = await fetchTargets(optionsOf(service, { targets: [target] }));
@@ -245,7 +245,7 @@ const table: readonly [string, Reply, string, string, string][] = [
     "malformed-response",
   ],
   [
-    "200 of another type",
+    "200 of a different type",
     answer(200, { data: { type: "horse", id: "1" } }),
     "malformed-response",
     "malformed-response",

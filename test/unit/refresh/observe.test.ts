@@ -108,7 +108,7 @@ describe("the summary", () => {
         request.method === "PATCH" ? answer(404, { errors: [] }) : healthy(request),
       summary: { calls: 3, checked: 4, deferred: 2, oldest_unconfirmed: isoTime(200) },
     },
-  ])("tells $name", async ({ policy, reply, summary }) => {
+  ])("reports $name", async ({ policy, reply, summary }) => {
     const { observed, events, requests } = await observeWith(reply, { policy });
     expect(observed.summary).toMatchObject(summary);
     expect(requests).toBe(summary.calls);

@@ -65,7 +65,7 @@ const cases: readonly Case[] = [
     targets: ["1/10", "1/2", "1/3"],
   },
   {
-    name: "what was looked at in vain after the others",
+    name: "what could not be read after the others",
     input: { recorded: { ...held, refreshes: [{ resource: "drafts/1/product_files/2", at: 55 }] } },
     targets: ["1/1", "1/2", "1/3"],
   },
@@ -166,7 +166,7 @@ const cases: readonly Case[] = [
     targets: ["1/1"],
   },
   {
-    name: "everything, whatever its age, when everything is to be looked at",
+    name: "everything, whatever its age, when everything is to be checked",
     input: {
       recorded: recordedWith({ attachments: [fileAt(1, 1, now - 100), fileAt(1, 3, now)] }),
       policy: policyOf({ mode: "full", maxAgeMs: 100, maxCalls: 1 }),
@@ -179,7 +179,7 @@ const cases: readonly Case[] = [
     targets: ["1/3", "1/1"],
   },
   {
-    name: "no more than max_calls, and tells what is deferred",
+    name: "no more than max_calls, and reports what is deferred",
     input: { desired: wish, recorded: held, policy: policyOf({ maxCalls: 3 }) },
     targets: ["2/21", "2/22", "1/2"],
     deferred: 2,
@@ -247,7 +247,7 @@ describe("whatever is desired and recorded", () => {
     });
   });
 
-  test("no thing is looked at twice", () => {
+  test("no thing is checked twice", () => {
     holds((_input, { targets }) => {
       const things = targets.flatMap((target) =>
         target.type === "uploads" ? target.uploadIds : [lookName(target)],
@@ -272,7 +272,7 @@ describe("whatever is desired and recorded", () => {
     });
   });
 
-  test("everything that is recorded is looked at when there are no limits", () => {
+  test("everything that is recorded is checked when there are no limits", () => {
     holds((input) => {
       const policy = policyOf({ mode: "full" });
       const names = new Set(selectTargets({ ...input, policy }).targets.map(lookName));

@@ -38,7 +38,7 @@ describe("a diagnostic", () => {
     expect(shown.split("\n").at(-1)).toBe(`  | ${" ".repeat(lead)}^`);
   });
 
-  test("the address is told only when the message does not tell it", () => {
+  test("the address is shown only when the message does not contain it", () => {
     const shown = (message: string) =>
       formatDiagnostics([{ severity: "info", code: "c", message, address: "drafts/1" }], plain);
     expect(shown("something")).toContain("--> drafts/1");

@@ -17,7 +17,7 @@ describe("a line of JSON", () => {
     ["warning: not https\n", "not https"],
     ["\nnote: two\nlines\n\n", "two\nlines"],
     ["plain\n", "plain"],
-  ])("%j without a message of its own is told as %j", (text, message) => {
+  ])("%j without a message of its own is reported as %j", (text, message) => {
     expect(JSON.parse(formatLogLine({ level: "info", text }, at)).message).toBe(message);
   });
 
@@ -33,11 +33,11 @@ describe("a line of JSON", () => {
 
 test("quiet leaves warnings, errors and results; verbose adds the calls", () => {
   const levels: readonly LogLevel[] = ["error", "warning", "info", "debug"];
-  const told = (verbosity: "quiet" | "normal" | "verbose") =>
+  const shown = (verbosity: "quiet" | "normal" | "verbose") =>
     levels.filter((level) => isShown({ level, text: "" }, verbosity));
-  expect(told("quiet")).toEqual(["error", "warning"]);
-  expect(told("normal")).toEqual(["error", "warning", "info"]);
-  expect(told("verbose")).toEqual(levels);
+  expect(shown("quiet")).toEqual(["error", "warning"]);
+  expect(shown("normal")).toEqual(["error", "warning", "info"]);
+  expect(shown("verbose")).toEqual(levels);
   expect(isShown({ level: "info", text: "", isResult: true }, "quiet")).toBe(true);
 });
 
@@ -55,11 +55,11 @@ describe("a call", () => {
     [{ ...call, attempt: 1, status: 201 }, "POST /api/products 201 in 180 ms"],
     [{ ...call, attempt: 2 }, "POST /api/products no answer in 180 ms, attempt 2"],
     [{ ...call, attempt: 1, status: 200, path: "/\u001b[2J" }, "POST /\\u{1b}[2J 200 in 180 ms"],
-  ])("is told with method, path, status and time", (event, message) => {
+  ])("is reported with method, path, status and time", (event, message) => {
     expect(formatCall(event)).toMatchObject({ level: "debug", message, code: "call_finished" });
   });
 
-  test("to object storage is told with bucket and key", () => {
+  test("to object storage is reported with bucket and key", () => {
     const { method, ms } = call;
     const event = {
       type: "storage_call_finished",
@@ -73,7 +73,7 @@ describe("a call", () => {
     expect(formatCall(event)?.message).toBe("POST s3://b/in/a.glb no answer in 180 ms");
   });
 
-  test("is all that is told", () => {
+  test("is all that is reported", () => {
     expect(formatCall({ type: "waiting", at, reason: "backoff", ms: 1 })).toBeUndefined();
   });
 });

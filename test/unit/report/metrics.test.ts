@@ -103,7 +103,7 @@ describe("the metrics of reconcile", () => {
     },
   );
 
-  test("show what is held back no longer than it is, and doubt for as long as nothing else is known", async () => {
+  test("show what is excluded no longer than it is, and doubt for as long as nothing else is known", async () => {
     const metrics = begin();
     metrics.end(round("in_doubt", { excluded: { delete: 3 }, inDoubt: 2 }));
     metrics.end(round("failing"));
@@ -192,7 +192,7 @@ describe("the metrics of reconcile", () => {
     'draftsync_rounds_total{status="ok",workspace="studio-a"} NaN',
     'draftsync_rounds_total{other="ok",workspace="studio-a"} 5',
     'draftsync_rounds_total{status="o',
-  ])("begin anew from %j", async (former) => {
+  ])("begin again from %j", async (former) => {
     expect(await samplesOf(begin(former))).toEqual(await samplesOf(begin()));
   });
 });

@@ -150,7 +150,7 @@ describe("on a terminal", () => {
     expect(shown()?.[1]).toBe("0.0 of 2 calls a second");
   });
 
-  test("a bound of a minute is told by its window, and when it opens again", () => {
+  test("a bound of a minute is reported by its window, and when it opens again", () => {
     const { emit, pass, lines: shown } = follow({ isLive: true, limit: 2, windowMs: 60_000 });
     emit(started, call, call);
     pass(15_000);
@@ -166,7 +166,7 @@ describe("on a terminal", () => {
     expect(shown()?.[1]).toBe("0.0 of 5 calls a second");
   });
 
-  test("more calls than were reckoned are no longer of so many, and nothing is left to reckon", () => {
+  test("more calls than were estimated are no longer of so many, and nothing is left to estimate", () => {
     const { emit, lines: shown } = follow({ isLive: true });
     emit({ ...started, calls: 1 }, call, call);
     expect(shown()?.[0]).toBe("0 of 3 changes · 2 calls");
@@ -200,7 +200,7 @@ describe("on a terminal", () => {
     expect(shown()?.[0]).toContain("about 1 min 30 s left");
   });
 
-  test("uploads that are processed are waited for until a call tells of them", () => {
+  test("uploads that are processed are waited for until a call reports them", () => {
     const { emit, lines: shown } = follow({ isLive: true });
     emit(started, waiting("upload", 4_000));
     expect(shown()?.[1]).toContain("waiting for uploads to be processed");

@@ -104,7 +104,7 @@ describe("a notification", () => {
     expect(notification).not.toHaveProperty("former_status");
   });
 
-  test("of another reason names both", () => {
+  test("of a different reason names both", () => {
     const round = end({ status: "failing", code: "unauthorized" });
     const former = { status: "failing", reason: "unreachable" } as const;
     expect(makeNotification(round, { status: "failing", reason: "unauthorized" }, former)).toMatchObject({

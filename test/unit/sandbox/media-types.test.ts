@@ -24,7 +24,7 @@ describe("parseMediaType", () => {
 });
 
 describe("parseAccept", () => {
-  test("members are told apart at commas outside quotes; what is no media range is left out", () => {
+  test("members are separated at commas outside quotes; what is no media range is left out", () => {
     const names = parseAccept('a/b; c="d,e", nonsense, */*;q=0.1').map((range) => range.name);
     expect(names).toEqual(["a/b", "*/*"]);
   });

@@ -31,7 +31,7 @@ test("an arrival is admitted exactly when the window that ends with it holds no 
   );
 });
 
-test("one that waits as long as it was told is admitted, and one that comes earlier is not", () => {
+test("a call that waits as long as requested is admitted, and an earlier one is not", () => {
   fc.assert(
     fc.property(bounds, gaps, (bound, between) => {
       const times = timesOf(between);

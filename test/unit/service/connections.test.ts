@@ -130,7 +130,7 @@ describe("through a proxy", () => {
     expect(proxy.requests).toEqual([]);
   });
 
-  it("whose address is none, nothing is opened, and its password is not told", () => {
+  it("whose address is none, nothing is opened, and its password is not shown", () => {
     const open = () => openForTest("https://service.example", { proxyFor: () => "socks5://ann:s3cret@p" });
     expect(open).toThrow(expect.objectContaining({ code: "proxy-invalid" }));
     expect(open).not.toThrow(/s3cret/);

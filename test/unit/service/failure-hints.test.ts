@@ -11,7 +11,7 @@ const replies = {
   "a status outside the interface": answer(451),
   "a proxy's refusal": page(418),
   "a failing service": answer(503),
-  "an answer of another type": answer(200, { data: { type: "horse", id: "1" } }),
+  "an answer of a different type": answer(200, { data: { type: "horse", id: "1" } }),
   "202": answer(202),
   "a broken connection": "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{",
 } as const;

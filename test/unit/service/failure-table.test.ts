@@ -143,7 +143,7 @@ const rows: readonly Row[] = [
   ),
   doubt("200 with a web page", () => answer(200, "<html>hello</html>"), garbled),
   doubt("200 that is no JSON:API", () => answer(200, "[]"), garbled),
-  doubt("201 of another type", () => answer(201, { data: { type: "horse", id: "1" } }), garbled),
+  doubt("201 of a different type", () => answer(201, { data: { type: "horse", id: "1" } }), garbled),
   doubt(
     "data together with errors",
     (callClass) => answer(200, { ...valid[callClass], errors: [{ title: "no" }] }),

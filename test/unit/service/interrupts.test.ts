@@ -102,7 +102,7 @@ describe("the first interrupt", () => {
 });
 
 describe("the second interrupt", () => {
-  it("cuts off the calls on their way: it is unknown what became of them, and they are not repeated", async () => {
+  it("cuts off the calls in flight: their outcome is unknown, and they are not repeated", async () => {
     const { service, server, arrived, drain, abortInFlight } = await startSilent();
     const calls = [
       service.publish(1, write()),

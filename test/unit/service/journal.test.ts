@@ -3,7 +3,7 @@ import { fileDocument, makeLatch, startHarness, target, write } from "./support/
 import { answer } from "./support/raw-server.ts";
 
 describe("beforeSend", () => {
-  it("is over before the first byte leaves, and is told the request", async () => {
+  it("ends before the first byte leaves, and receives the request", async () => {
     const journal: unknown[] = [];
     const { service } = await startHarness(
       (request) => {

@@ -111,7 +111,7 @@ describe("storing a source", () => {
     });
   });
 
-  it("puts a large file in parts and tells how far it is", async () => {
+  it("puts a large file in parts and reports how far it is", async () => {
     const { service, storage, root, events } = await setUp();
     const file = await planSource(root, "large.bin", large);
     const result = await service.storage.put(file, noSignal());

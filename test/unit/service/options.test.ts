@@ -25,7 +25,7 @@ describe("openService", () => {
     ["a rate of a half", { rate: { limit: 0.5, windowMs: 1 } }, "invalid-service-option"],
     ["a window of zero", { rate: { limit: 1, windowMs: 0 } }, "invalid-service-option"],
     ["no concurrency", { concurrency: 0 }, "invalid-service-option"],
-    ["a timeout that is no number", { timeoutMs: Number.NaN }, "invalid-service-option"],
+    ["a timeout that is not a number", { timeoutMs: Number.NaN }, "invalid-service-option"],
   ])("refuses %s, without repeating the key", (_name, overrides, code) => {
     const error = catchError(() => openService(optionsFor(url, overrides)));
     expect(error).toMatchObject({ name: "ServiceOptionsError", code });

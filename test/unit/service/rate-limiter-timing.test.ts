@@ -123,7 +123,7 @@ describe("a wait ends", () => {
     limiter.close();
   });
 
-  it("twice as many at a time after each success, however often one is given back", async () => {
+  it("twice as many at a time after each success, however often one is released", async () => {
     const limiter = makeLimiter({ bound: { limit: 8, windowMs: 1 } });
     limiter.pause({ ms: 10, refused: true });
     await pass(11);
@@ -180,15 +180,15 @@ describe("a bound that the service announces", () => {
     await expectWait(limiter);
   });
 
-  it("is told when it is announced first, and when it changes", () => {
-    const told: unknown[] = [];
+  it("is reported when it is announced first, and when it changes", () => {
+    const reported: unknown[] = [];
     const limiter = makeLimiter({
       bound: { limit: 5, windowMs: 10 },
-      onAnnounced: ({ limit, windowMs }) => void told.push([limit, windowMs]),
+      onAnnounced: ({ limit, windowMs }) => void reported.push([limit, windowMs]),
     });
     for (const limit of [7, 7, 3, 3]) limiter.tighten({ limit, windowMs: 500 });
     limiter.tighten({ limit: 3, windowMs: 400 });
-    expect(told).toEqual([
+    expect(reported).toEqual([
       [7, 500],
       [3, 500],
       [3, 400],

@@ -160,7 +160,7 @@ describe("RateLimiter", () => {
     expect(await limiter.acquire(noSignal())).toEqual({ type: "interrupted" });
   });
 
-  it("counts a slot once, however often it is given back", async () => {
+  it("counts a slot once, however often it is released", async () => {
     const limiter = makeLimiter(2, 60_000);
     const slot = await slotOf(limiter.acquire(noSignal()));
     slot.cancel();

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { RateWindow } from "../../../src/service/rate-window.ts";
 
-/** What becomes of one call: how long it is on its way to the server, and back; or it is given up after `lostMs`. */
+/** One call: how long it is on its way to the server, and back; or it is given up after `lostMs`. */
 interface Journey {
   readonly there: number;
   readonly back: number;

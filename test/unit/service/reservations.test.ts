@@ -70,7 +70,7 @@ describe("a bound that processes share", () => {
     expect(second.sent).toBe(10);
   });
 
-  test("counts the calls of a killed process until they cannot arrive, and the user is told", async () => {
+  test("counts the calls of a killed process until they cannot arrive, and informs the user", async () => {
     const world = await RateWorld.open({
       bound: { limit: 2, windowMs: 100 },
       settleMs: 5_000,

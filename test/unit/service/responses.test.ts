@@ -183,7 +183,7 @@ describe("what a call gives", () => {
   });
 });
 
-describe("what a failure tells", () => {
+describe("what a failure reports", () => {
   it("is every JSON:API error object, whole", async () => {
     const errors = [
       {

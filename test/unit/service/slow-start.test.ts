@@ -8,7 +8,7 @@ describe("SlowStart", () => {
     expect([slowStart.waitMs(0), slowStart.capacity]).toEqual([0, 10]);
   });
 
-  it("holds back until the longest of the pauses has passed", () => {
+  it("is closed until the longest of the pauses has passed", () => {
     const slowStart = new SlowStart(10);
     expect(slowStart.pause(100, { ms: 50, refused: true })).toBe(true);
     expect(slowStart.pause(110, { ms: 20, refused: true })).toBe(false);
@@ -32,7 +32,7 @@ describe("SlowStart", () => {
     expect(slowStart.pause(100, { ms, refused: false })).toBe(false);
   });
 
-  it("is held back no longer by the same pause again", () => {
+  it("is not closed longer by the same pause again", () => {
     const slowStart = new SlowStart(10);
     slowStart.pause(100, { ms: 50, refused: false });
     expect(slowStart.pause(110, { ms: 40, refused: false })).toBe(false);

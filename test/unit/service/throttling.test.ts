@@ -28,7 +28,7 @@ describe("a service that asks for fewer calls", () => {
     expect(waits(events)[0]).toMatchObject({ reason: "retry_after" });
   });
 
-  it("holds back every call, not only the one that was refused", async () => {
+  it("pauses every call, not only the one that was refused", async () => {
     const { service, server } = await startHarness((_request, index) =>
       index === 0 ? answer(429, undefined, { "Retry-After": "0.3" }) : answer(204),
     );
@@ -149,7 +149,7 @@ describe("a service that asks for fewer calls", () => {
 });
 
 describe("retries", () => {
-  it("end after three attempts, and each is told", async () => {
+  it("end after three attempts, and each is reported", async () => {
     const { service, server, events } = await startHarness(() => answer(503));
     const result = await service.update(target, {}, write());
     expect(result).toMatchObject({
@@ -187,12 +187,12 @@ describe("retries", () => {
     ["refused", answer(422), "unknown", "server-error"],
     ["not accepted", answer(401), "unknown", "server-error"],
     [
-      "told that the file is not attached",
+      "a response that the file is not attached",
       answer(404, { errors: [{ title: "no" }] }),
       "rejected",
       "not-attached",
     ],
-    ["answered by a proxy that there is no file", answer(404), "unknown", "server-error"],
+    ["answered 404 by a proxy", answer(404), "unknown", "server-error"],
     ["answered", answer(200, fileDocument()), "done", undefined],
   ])(
     "do not forget the doubt of the first attempt when the second is %s",

@@ -161,7 +161,7 @@ describe("a connection that breaks", () => {
   });
 });
 
-/** A server that gets a connection and then does as it is told, whatever is sent to it. */
+/** A server that gets a connection and then does what the test says, whatever is sent to it. */
 async function listenWith(onConnection: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>();
   return await listen(

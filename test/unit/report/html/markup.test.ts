@@ -19,7 +19,7 @@ describe("html", () => {
 
 describe("a block of data", () => {
   test.each(["</script>", "</SCRIPT >", "<!--", "<script", "<ScRiPt>", "</td>", "\u2028\u202e", `"\\`])(
-    "holds %j, and reads back as it was",
+    "holds %j, and reads back unchanged",
     (text) => {
       const block = dataBlock("d", [text]).toString();
       const json = block.slice('<script type="application/json" id="d">'.length, -"</script>".length);

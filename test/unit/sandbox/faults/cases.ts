@@ -173,7 +173,7 @@ export const cases: readonly Case[] = [
   },
   {
     fault: "invalid",
-    name: "points where it is told",
+    name: "points where the rule says",
     rule: { pointer: "/data/type" },
     status: 422,
     body: /"pointer":"\/data\/type"/,
@@ -188,7 +188,7 @@ export const cases: readonly Case[] = [
   },
   {
     fault: "redirect",
-    name: "where it is told",
+    name: "where the rule says",
     rule: { to: "https://elsewhere.example/x" },
     status: 307,
     head: /location: https:\/\/elsewhere\.example\/x\r/i,
@@ -240,7 +240,7 @@ export const cases: readonly Case[] = [
   },
   {
     fault: "other-type",
-    name: "201 of another type",
+    name: "201 of a different type",
     status: 201,
     body: /^\{"data":\{"type":"thing",.*"id":"7"/,
     attached: true,

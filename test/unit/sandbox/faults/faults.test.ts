@@ -39,7 +39,7 @@ describe("each fault, on the wire", () => {
 });
 
 describe("the log", () => {
-  test("tells the fault, and what was answered without it", async () => {
+  test("reports the fault, and what was answered without it", async () => {
     const arrivals: RequestLogEntry[] = [];
     const sandbox = await startFaulty({ fault: "reset", effect: "before" }, arrivals);
     await sendRaw(sandbox.port, { key, ...attach });

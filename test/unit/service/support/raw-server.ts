@@ -18,7 +18,7 @@ export interface RecordedRequest {
 /** What to do with a request: bytes to write, or anything with the socket. */
 export type Reply = string | Buffer | ((socket: Socket, request: RecordedRequest) => void | Promise<void>);
 
-/** A TCP server that speaks just as much HTTP as it is told. */
+/** A TCP server that sends exactly the bytes of a reply. */
 export interface RawServer {
   readonly url: string;
   readonly port: number;
