@@ -15,7 +15,7 @@ export async function killAtEveryByte(direction: BytePoint["direction"]): Promis
     await life.close();
     expect(total).toBeGreaterThan(3_000);
     const points = Array.from({ length: total }, (_none, byte) => ({ direction, byte }));
-    await expectAll(`engine, at bytes of a ${direction}`, sample(points, 24), (point) => kill(world, point));
+    await expectAll(`engine, at bytes of a ${direction}`, sample(points, 12), (point) => kill(world, point));
   } finally {
     await world.close();
   }

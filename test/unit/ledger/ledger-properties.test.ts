@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { openLedger } from "../../../src/ledger/open-ledger.ts";
 import { type LedgerEffect, systemClock } from "../../../src/model/ports.ts";
+import { runs } from "../../support/runs.ts";
 import { anyEffect } from "./ledger-arbitraries.ts";
 import { LedgerModel } from "./ledger-model.ts";
 import { databases } from "./samples.ts";
@@ -25,7 +26,7 @@ test.each(databases)(
         await ledger.close();
         expect(recorded).toEqual(model.recorded());
       }),
-      { numRuns: 12 },
+      runs(6),
     );
   },
   60_000,
@@ -49,7 +50,7 @@ test.each(databases)(
       fc.asyncProperty(orders, async ([one, other]) => {
         expect(await exported(other)).toBe(await exported(one));
       }),
-      { numRuns: 12 },
+      runs(6),
     );
   },
   60_000,

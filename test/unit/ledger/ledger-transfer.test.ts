@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { openLedger, type StateStore } from "../../../src/ledger/open-ledger.ts";
 import { exportDocument, parseExport } from "../../../src/ledger/transfer.ts";
 import { type LedgerEffect, systemClock } from "../../../src/model/ports.ts";
+import { runs } from "../../support/runs.ts";
 import { anyEffect } from "./ledger-arbitraries.ts";
 import { attached, attachOperation, lostAnswer, sampleRun } from "./ledger-values.ts";
 import { databases, openForTest } from "./samples.ts";
@@ -63,7 +64,7 @@ test.each(ways)(
         expect((await copy.load()).serial).toBe(recorded.serial + 1);
         await copy.close();
       }),
-      { numRuns: 6 },
+      runs(3),
     );
   },
   60_000,

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { openLedger } from "../../../src/ledger/open-ledger.ts";
 import type { Lease } from "../../../src/model/ports.ts";
 import { systemClock } from "../../../src/model/ports.ts";
+import { runs } from "../../support/runs.ts";
 import { lockRequest, onMachine, passing } from "./ledger-lock-suite.ts";
 import { attached } from "./ledger-values.ts";
 import { databases, executeIn } from "./samples.ts";
@@ -133,7 +134,7 @@ test.each(databases)(
           for (const each of stores) await each.close();
         }
       }),
-      { numRuns: 15 },
+      runs(8),
     );
   },
   120_000,

@@ -23,7 +23,7 @@ import { freshFolder, openForTest } from "./samples.ts";
 async function filledLedger(): Promise<string> {
   const location = join(freshFolder(), "state.db");
   const ledger = await openForTest(location);
-  await ledger.record(Array.from({ length: 3_000 }, (_, index) => attached(index + 1)));
+  await ledger.record(Array.from({ length: 1_000 }, (_, index) => attached(index + 1)));
   await ledger.close();
   return location;
 }
@@ -77,7 +77,7 @@ describe("a new ledger", () => {
 
   test("is whole in its one file after closing", async () => {
     const location = await filledLedger();
-    expect((await (await openForTest(copyOf(location))).load()).attachments).toHaveLength(3_000);
+    expect((await (await openForTest(copyOf(location))).load()).attachments).toHaveLength(1_000);
   });
 });
 
@@ -233,7 +233,7 @@ describe("without permission", () => {
     const location = await filledLedger();
     await asOrdinaryUser({ folder: 0o700, file: 0o400, location }, async () => {
       const ledger = await openForTest(location);
-      expect((await ledger.load()).attachments).toHaveLength(3_000);
+      expect((await ledger.load()).attachments).toHaveLength(1_000);
       const changed = ledger.record([attached(9_999)]);
       await expect(changed).rejects.toMatchObject({
         code: "ledger-read-only",

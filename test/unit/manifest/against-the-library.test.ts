@@ -6,6 +6,7 @@ import { makeValue } from "../../../src/manifest/node-values.ts";
 import type { YamlNode } from "../../../src/manifest/nodes.ts";
 import { convertNode, isNothing } from "../../../src/manifest/nodes.ts";
 import { parseYaml } from "../../../src/manifest/parse-yaml.ts";
+import { runs } from "../../support/runs.ts";
 
 /** What the library alone makes of a text, without the documents of nothing; `undefined` with a mistake in it. */
 function composed(text: string): YamlNode[] | undefined {
@@ -113,7 +114,7 @@ describe("every text arrives unchanged in every style, or is an error where YAML
           value: { root: Object.fromEntries(written.map(({ value }, at) => [`k${at}`, value])), last: 1 },
         });
       }),
-      { numRuns: 300 },
+      runs(100),
     );
   });
 });
@@ -165,7 +166,7 @@ describe("random lines are read as the library reads them, or give an error", ()
   test("of every kind", () => {
     fc.assert(
       fc.property(fc.array(line, { maxLength: 6 }), (lines) => void check(lines.join(""))),
-      { numRuns: 3000 },
+      runs(1000),
     );
   });
 });

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { stringify } from "yaml";
 import type { Desired, DesiredAttachment } from "../../../src/model/desired.ts";
 import { complete } from "../../support/complete.ts";
+import { runs } from "../../support/runs.ts";
 import { load } from "./support.ts";
 
 const id = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
@@ -163,7 +164,7 @@ test("what is written as YAML is read back the same", async () => {
         expected(given),
       );
     }),
-    { numRuns: 150 },
+    runs(60),
   );
 });
 
@@ -180,7 +181,7 @@ test("the order of documents and files makes no difference", async () => {
       expect(plain(second.desired)).toEqual(plain(first.desired));
       expect(second.diagnostics.length).toBe(first.diagnostics.length);
     }),
-    { numRuns: 60 },
+    runs(30),
   );
 });
 
@@ -223,6 +224,6 @@ test("no text makes the reader throw", async () => {
       const { diagnostics } = await load({ "a.yaml": parts.join("\n") });
       for (const { place } of diagnostics) expect(place?.line).toBeGreaterThan(0);
     }),
-    { numRuns: 300 },
+    runs(100),
   );
 });

@@ -15,6 +15,7 @@ import {
   recordedWith,
   wanted,
 } from "../../support/planning.ts";
+import { runs } from "../../support/runs.ts";
 
 const text = fc.constantFrom("", "fbx", "2020", "über");
 const productAttributes = fc.record(
@@ -156,7 +157,7 @@ describe("a plan", () => {
         converge(reference, second);
         expect(planOf(second, reference.recorded()).changes).toEqual([]);
       }),
-      { numRuns: 500 },
+      runs(150),
     );
   });
 
@@ -181,7 +182,7 @@ describe("a plan", () => {
           expect(reference.published.get(draftId) ?? 0).toBeGreaterThanOrEqual(publish?.revision ?? 0);
         }
       }),
-      { numRuns: 500 },
+      runs(150),
     );
   });
 
@@ -207,7 +208,7 @@ describe("a plan", () => {
         );
         expect(JSON.stringify(shuffled)).toBe(JSON.stringify(plan));
       }),
-      { numRuns: 500 },
+      runs(150),
     );
   });
 
@@ -218,7 +219,7 @@ describe("a plan", () => {
         planOf(desired, recordedWith());
         expect(JSON.stringify(desired)).toBe(before);
       }),
-      { numRuns: 100 },
+      runs(50),
     );
   });
 });

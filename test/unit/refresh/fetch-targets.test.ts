@@ -6,6 +6,7 @@ import type { ReadOptions, ServiceReader } from "../../../src/model/ports.ts";
 import { systemClock } from "../../../src/model/ports.ts";
 import type { FetchTargetsOptions } from "../../../src/refresh/fetch-targets.ts";
 import { fetchTargets } from "../../../src/refresh/fetch-targets.ts";
+import { runs } from "../../support/runs.ts";
 import { fileDocument, openForTest, productDocument, startHarness } from "../service/support/harness.ts";
 import type { Reply } from "../service/support/raw-server.ts";
 import { answer, startRawServer } from "../service/support/raw-server.ts";
@@ -78,7 +79,7 @@ describe("the budget", () => {
           await server.close();
         }
       }),
-      { numRuns: 40 },
+      runs(20),
     );
   });
 

@@ -4,6 +4,7 @@ import type { RefreshTarget } from "../../../src/model/observed.ts";
 import type { SelectTargetsInput } from "../../../src/refresh/select-targets.ts";
 import { countResources, selectTargets } from "../../../src/refresh/select-targets.ts";
 import { desiredWith, draftWith, recordedWith, wantedFile, wantedSource } from "../../support/planning.ts";
+import { runs } from "../../support/runs.ts";
 import {
   anyInput,
   desiredFiles,
@@ -233,7 +234,7 @@ describe("whatever is desired and recorded", () => {
   const holds = (check: (input: SelectTargetsInput, choice: ReturnType<typeof selectTargets>) => void) =>
     fc.assert(
       fc.property(anyInput, (input) => check(input, selectTargets(input))),
-      { numRuns: 300 },
+      runs(100),
     );
 
   test("there are never more targets than max_calls, and what is left out is counted", () => {
@@ -290,7 +291,7 @@ describe("whatever is desired and recorded", () => {
         const other = shuffled(input, () => stream.next().value);
         expect(selectTargets(other)).toEqual(selectTargets(input));
       }),
-      { numRuns: 300 },
+      runs(100),
     );
   });
 });

@@ -5,6 +5,7 @@ import type { DriftReport } from "../../../src/report/drift-report.ts";
 import { minMarkdownChars } from "../../../src/report/markdown-budget.ts";
 import { hostileText } from "../../support/hostile-plans.ts";
 import { render } from "../../support/rendered.ts";
+import { runs } from "../../support/runs.ts";
 
 const now = Date.UTC(2026, 0, 5);
 const seen = "2026-01-05T00:00:00.000Z";
@@ -55,7 +56,7 @@ test("whatever drifted, it keeps within its size, begins with its marker, and co
         expect(rows + Number(left.replace(",", ""))).toBe(texts.length);
       },
     ),
-    { numRuns: 150 },
+    runs(50),
   );
 });
 

@@ -15,6 +15,7 @@ import {
   wantedFile,
 } from "../../support/planning.ts";
 import { render } from "../../support/rendered.ts";
+import { runs } from "../../support/runs.ts";
 
 const now = Date.UTC(2026, 0, 5);
 const wide = 10_000_000;
@@ -43,7 +44,7 @@ describe("a plan as Markdown", () => {
       fc.property(hostilePlan(6), fc.array(hostileDiagnostic, { maxLength: 2 }), (plan, refusals) => {
         expectInert(formatPlanMarkdown(viewPlan(plan, now), { maxChars: wide, refusals }));
       }),
-      { numRuns: 200 },
+      runs(60),
     );
   });
 
@@ -66,7 +67,7 @@ describe("a plan as Markdown", () => {
           expect(whole).not.toContain("**Left out**");
         },
       ),
-      { numRuns: 150 },
+      runs(60),
     );
   });
 

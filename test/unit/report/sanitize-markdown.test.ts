@@ -11,6 +11,7 @@ import {
 import { sanitizeLine } from "../../../src/report/sanitize-text.ts";
 import { hostileText } from "../../support/hostile-plans.ts";
 import { render } from "../../support/rendered.ts";
+import { runs } from "../../support/runs.ts";
 
 function codesOf(markdown: string): string[] {
   return render(markdown)
@@ -29,7 +30,7 @@ describe("text from outside in Markdown", () => {
         expect(codesOf(`| a |\n|---|\n| x ${tableCell(codeSpan(text))} |`)).toEqual(one);
         expect(codesOf(`<details><summary>${htmlCode(text)}</summary>\n\n</details>`)).toEqual([shown]);
       }),
-      { numRuns: 500 },
+      runs(200),
     );
   });
 

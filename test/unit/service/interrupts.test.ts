@@ -88,7 +88,10 @@ describe("the first interrupt", () => {
       connected = resolve;
     });
     // The client's first bytes, of the TLS handshake, are never answered.
-    const mute = createServer((socket) => void socket.once("data", connected).once("error", () => {}));
+    const sockets: Socket[] = [];
+    const mute = createServer((socket) => {
+      sockets.push(socket.once("data", connected).once("error", () => {}));
+    });
     const port = await listenLocally(mute);
     const { interrupts, drain } = makeInterrupts();
     const service = openForTest(`https://127.0.0.1:${port}`, { interrupts });
@@ -97,6 +100,7 @@ describe("the first interrupt", () => {
     drain();
     expect(await publishing).toMatchObject({ outcome: "not_sent", failure: { code: "aborted" } });
     await service.close();
+    for (const socket of sockets) socket.destroy();
     await new Promise((closed) => mute.close(closed));
   });
 });

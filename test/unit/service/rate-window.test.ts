@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { RateWindow } from "../../../src/service/rate-window.ts";
+import { runs } from "../../support/runs.ts";
 
 /** One call: how long it is on its way to the server, and back; or it is given up after `lostMs`. */
 interface Journey {
@@ -82,7 +83,7 @@ describe("RateWindow", () => {
           expect(largestWindow(arrivals, bound.windowMs)).toBeLessThanOrEqual(bound.limit);
         },
       ),
-      { numRuns: 500 },
+      runs(200),
     );
   });
 
@@ -93,7 +94,7 @@ describe("RateWindow", () => {
         const { end } = simulate(bound, Array(calls).fill({ there: roundTrip / 2, back: roundTrip / 2 }), []);
         expect(calls / end).toBeGreaterThanOrEqual((0.9 * bound.limit) / (bound.windowMs + roundTrip));
       }),
-      { numRuns: 60 },
+      runs(60),
     );
   });
 
