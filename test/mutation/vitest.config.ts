@@ -6,10 +6,10 @@ export default defineConfig({
   test: {
     root: fileURLToPath(new URL("..", import.meta.url)),
     include: [
-      "unit/service/{gate,journal,rate-limiter*,rate-window,redact,retry-policy}.test.ts",
+      "unit/service/{slow-start,journal,rate-limiter*,rate-window,redact,retry-policy}.test.ts",
       "unit/service/{reservations,throttling}.test.ts",
       "unit/apply/{failures,lock-lost,operation}.test.ts",
-      "unit/state/sqlite-ledger.test.ts",
+      "unit/ledger/sqlite-ledger.test.ts",
     ],
     testTimeout: 20_000,
     env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true" },

@@ -31,16 +31,18 @@ export async function packDraftsync(folder: Pick<Folder, "path" | "write">): Pro
     "stand-in/package.json": JSON.stringify(manifest),
     "stand-in/run.sh": `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`,
   });
-  const { code, stderr } = await runProgram(
-    "npm",
-    ["pack", "--pack-destination", folder.path, "./stand-in"],
-    {
-      cwd: folder.path,
-      env: npmEnvironment(folder.path),
-    },
-  );
-  if (code !== 0) throw new Error(stderr);
+  packed ??= packStandIn(folder.path);
+  await folder.write({ "draftsync-0.1.0.tgz": await packed });
   return join(folder.path, "draftsync-0.1.0.tgz");
+}
+
+let packed: Promise<Buffer> | undefined;
+
+async function packStandIn(path: string): Promise<Buffer> {
+  const options = { cwd: path, env: npmEnvironment(path) };
+  const { code, stderr } = await runProgram("npm", ["pack", "./stand-in"], options);
+  if (code !== 0) throw new Error(stderr);
+  return readFile(join(path, "draftsync-0.1.0.tgz"));
 }
 
 /** An environment in which npm asks no registry and keeps its files in the home folder. */
