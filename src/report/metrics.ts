@@ -4,7 +4,7 @@ import type { ReconcileResult } from "../model/reconcile-result.ts";
 import { isSuccess, noticeOf, reconcileStatuses } from "../model/reconcile-result.ts";
 import { routeOf } from "./route.ts";
 
-/** What a round was planned with. */
+/** What a run was planned with. */
 export interface ReconcileBasis {
   readonly workspace: string;
   /** The bound: at most `limit` calls in any window of `windowMs`. */
@@ -21,13 +21,13 @@ export interface LedgerAge {
 
 /** Metrics of `reconcile` for Prometheus. Labels hold words of ours, methods, routes and statuses: nothing without bound. */
 export interface ReconcileMetrics {
-  /** Before a round. */
+  /** Before a run. */
   begin(basis: ReconcileBasis): void;
-  /** Every event of a round. */
+  /** Every event of a run. */
   count(event: Event): void;
   reportConfidence(confidence: LedgerAge): void;
-  /** After a round. */
-  end(round: ReconcileResult): void;
+  /** After a run. */
+  end(run: ReconcileResult): void;
   /** In the text format of Prometheus. */
   text(): Promise<string>;
 }
@@ -73,15 +73,15 @@ export function makeReconcileMetrics({
   };
 
   const build = labelled("draftsync_build_info", "Always 1; the version is in its label.", ["version"]);
-  const reconciles = counter("draftsync_rounds_total", "Rounds that have ended, by how.", ["status"]);
-  const status = labelled("draftsync_round_status", "1 for how the last round ended.", ["status"]);
-  const lastResult = gauge("draftsync_last_round_timestamp_seconds", "When the last round ended.");
+  const reconciles = counter("draftsync_runs_total", "Runs that have ended, by how.", ["status"]);
+  const status = labelled("draftsync_run_status", "1 for how the last run ended.", ["status"]);
+  const lastResult = gauge("draftsync_last_run_timestamp_seconds", "When the last run ended.");
   const lastSuccess = gauge(
     "draftsync_last_success_timestamp_seconds",
-    "When the last round ended that did all it was to do.",
+    "When the last run ended that did all it was to do.",
   );
-  const took = gauge("draftsync_last_round_duration_seconds", "How long the last round took.");
-  const inARow = gauge("draftsync_failures_in_a_row", "Rounds since the last one that did not fail.");
+  const took = gauge("draftsync_last_run_duration_seconds", "How long the last run took.");
+  const inARow = gauge("draftsync_failures_in_a_row", "Runs since the last one that did not fail.");
   const changes = counter("draftsync_changes_total", "Changes that have ended, by action and outcome.", [
     "action",
     "outcome",
@@ -91,7 +91,7 @@ export function makeReconcileMetrics({
     "Changes that the policy excluded in the last cycle, by the action it would have to allow.",
     ["action"],
   );
-  const inDoubt = gauge("draftsync_in_doubt", "Changes in doubt after the last round.");
+  const inDoubt = gauge("draftsync_in_doubt", "Changes in doubt after the last run.");
   const calls = counter("draftsync_calls_total", "Requests that were sent to the service.", [
     "method",
     "endpoint",
@@ -99,7 +99,7 @@ export function makeReconcileMetrics({
   ]);
   const limit = gauge("draftsync_rate_limit_calls", "Calls that the bound allows in a window.");
   const window = gauge("draftsync_rate_limit_window_seconds", "The window of the bound.");
-  const use = gauge("draftsync_rate_use_ratio", "Share of the bound that the last round used, 0 to 1.");
+  const use = gauge("draftsync_rate_use_ratio", "Share of the bound that the last run used, 0 to 1.");
   const latency = makeLatency();
 
   build.set({ version }, 1);
@@ -145,20 +145,20 @@ export function makeReconcileMetrics({
       );
       optional("draftsync_drift", "Records of which the service says something else.", drift);
     },
-    end(round) {
-      const endedAt = (round.startedAt + round.ms) / 1000;
-      reconciles.inc({ status: round.status });
-      for (const each of reconcileStatuses) status.set({ status: each }, each === round.status ? 1 : 0);
+    end(run) {
+      const endedAt = (run.startedAt + run.ms) / 1000;
+      reconciles.inc({ status: run.status });
+      for (const each of reconcileStatuses) status.set({ status: each }, each === run.status ? 1 : 0);
       lastResult.set(endedAt);
-      took.set(round.ms / 1000);
-      if (isSuccess(round)) lastSuccess.set(endedAt);
-      if (round.status === "failing") inARow.set((inARow.get() ?? 0) + 1);
-      else if (noticeOf(round) !== undefined) inARow.set(0);
-      if (round.inDoubt !== undefined) inDoubt.set(round.inDoubt);
-      use.set(shareOf(round, basis.rate));
-      if (round.excluded === undefined) return;
+      took.set(run.ms / 1000);
+      if (isSuccess(run)) lastSuccess.set(endedAt);
+      if (run.status === "failing") inARow.set((inARow.get() ?? 0) + 1);
+      else if (noticeOf(run) !== undefined) inARow.set(0);
+      if (run.inDoubt !== undefined) inDoubt.set(run.inDoubt);
+      use.set(shareOf(run, basis.rate));
+      if (run.excluded === undefined) return;
       held.reset();
-      for (const [action, count] of Object.entries(round.excluded)) held.set({ action }, count);
+      for (const [action, count] of Object.entries(run.excluded)) held.set({ action }, count);
     },
     text: async () => `${await registry.metrics()}\n${await latency.text()}`,
   };
@@ -205,7 +205,7 @@ export function makeProcessMetrics(): () => Promise<string> {
   return () => register.metrics();
 }
 
-/** Of what the bound had allowed for as long as the round took, a window at the least. */
+/** Of what the bound had allowed for as long as the run took, a window at the least. */
 function shareOf(
   { totals, refreshCalls = 0, ms }: ReconcileResult,
   { limit, windowMs }: ReconcileBasis["rate"],

@@ -54,7 +54,7 @@ export class UploadPoller {
   #expected = 0;
   /** Wakes the loop: someone may be due sooner than it thinks. */
   #nudge = new AbortController();
-  /** Ends the reads of a round nobody waits for any more. */
+  /** Ends the reads that nobody waits for any more. */
   #reading = new AbortController();
 
   constructor(parts: UploadPollerParts) {
@@ -126,7 +126,7 @@ export class UploadPoller {
       const holdMs = this.#holdMs(waiters);
       const due = waiters.filter((waiter) => waiter.deadline > now && this.#readAt(waiter, holdMs) <= now);
       for (const waiter of late) waiter.settle(timedOut(waiter));
-      if (due.length > 0) await this.#readRound(due, waiters);
+      if (due.length > 0) await this.#readDue(due, waiters);
       else if (late.length === 0) await this.#sleepUntilNext(now, { waiters, holdMs });
     }
     this.#running = false;
@@ -157,7 +157,7 @@ export class UploadPoller {
   }
 
   /** Reads all that are due, and fills their pages with those that are due next; only full pages while more are expected. */
-  async #readRound(due: readonly Waiter[], waiters: readonly Waiter[]): Promise<void> {
+  async #readDue(due: readonly Waiter[], waiters: readonly Waiter[]): Promise<void> {
     this.#reading = new AbortController();
     const { readMany, pageSize } = this.#parts;
     const dueInLists = due.filter((waiter) => this.#isListed(waiter));

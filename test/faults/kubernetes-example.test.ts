@@ -98,7 +98,7 @@ describe("the pods of examples/kubernetes", () => {
       const [, url = ""] = /listening on (\S+)/.exec(service.stderr()) ?? [];
       for (const each of [livenessProbe, readinessProbe])
         expect((await fetch(`${url}${each?.httpGet.path}`)).status).toBe(200);
-      expect(await (await fetch(`${url}/metrics`)).text()).toContain('draftsync_rounds_total{status="ok"');
+      expect(await (await fetch(`${url}/metrics`)).text()).toContain('draftsync_runs_total{status="ok"');
       service.kill("SIGTERM");
       expect((await service.ended).code).toBe(0);
     },

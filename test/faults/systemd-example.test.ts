@@ -43,7 +43,7 @@ describe("examples/systemd", () => {
     expect(await draftsync(argumentsOf("draftsync.service"), options())).toMatchObject({ code: 0 });
     expect(example.sandbox.state().attachments.map(({ fileId }) => fileId)).toEqual([9900011, 9900044]);
     const metrics = await example.folder.read("lib/draftsync.prom");
-    expect(metrics).toContain('draftsync_rounds_total{status="ok",workspace="lantern-hill"} 1');
+    expect(metrics).toContain('draftsync_runs_total{status="ok",workspace="lantern-hill"} 1');
     expect((await draftsync(["state", "list"], options())).stdout).toContain("9900011");
     expect(await draftsync(argumentsOf("draftsync.service"), options())).toMatchObject({ code: 0 });
     expect(example.arrivals.filter(({ method }) => method === "POST")).toHaveLength(2);

@@ -172,6 +172,6 @@ test("reconcile says in its status that a person has to confirm the ledger", asy
   expect(code).toBe(5);
   expect(stdout + stderr).toContain("[new-ledger]");
   expect(await folder.read("metrics.prom")).toMatch(
-    /draftsync_round_status\{[^}]*status="new_ledger"[^}]*\} 1/,
+    /draftsync_run_status\{[^}]*status="new_ledger"[^}]*\} 1/,
   );
 });

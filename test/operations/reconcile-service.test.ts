@@ -125,7 +125,7 @@ describe("a service", () => {
     expect((await holder.ended).code).toBe(0);
     expect(await service.again()).toContain(" ok: nothing to do");
     expect((await service.ask("/metrics")).text).toContain(
-      'draftsync_rounds_total{status="locked",workspace="w"} 1\n',
+      'draftsync_runs_total{status="locked",workspace="w"} 1\n',
     );
   });
 });
@@ -177,7 +177,7 @@ test("a workspace whose next change does not fit into the limit is stalled, and 
   expect(service.stderr()).not.toContain(" deferred to the next run:");
   expect((await service.ask("/readyz")).status).toBe(503);
   expect((await service.ask("/metrics")).text).toContain(
-    'draftsync_round_status{status="stalled",workspace="w"} 1\n',
+    'draftsync_run_status{status="stalled",workspace="w"} 1\n',
   );
   expect(sandbox.state().attachments).toEqual([]);
 });

@@ -170,7 +170,7 @@ describe("the lock", () => {
     expect(code).toBe(6);
     expect(stderr).toContain("[lock-held]");
     expect(await folder.read("m.prom")).toContain(
-      'draftsync_rounds_total{status="locked",workspace="w"} 1\n',
+      'draftsync_runs_total{status="locked",workspace="w"} 1\n',
     );
     holder.answer();
     await holder.ended;

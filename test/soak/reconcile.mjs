@@ -236,7 +236,7 @@ const lines = instances.flatMap(
     log.match(/^\d{4}-\S+Z (ok|deferred|stalled|standby|failing|in doubt|refused|locked|interrupted)/gm) ??
     [],
 );
-const rounds = [...added("draftsync_rounds_total", ["status"]).values()].reduce(
+const rounds = [...added("draftsync_runs_total", ["status"]).values()].reduce(
   (sum, count) => sum + count,
   0,
 );

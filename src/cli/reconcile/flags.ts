@@ -18,12 +18,12 @@ export interface ReconcileFlags extends WriterFlags {
   readonly refresh: "none" | RefreshMode;
 }
 
-/** How much a round looks at; `undefined`: nothing. */
+/** How much a run refreshes; `undefined`: nothing. */
 export function refreshOf({ refresh }: ReconcileFlags): RefreshMode | undefined {
   return refresh === "none" ? undefined : refresh;
 }
 
-/** How far a round that begins now may go. Throws {@link CliError} `invalid-flag`. */
+/** How far a run that begins now may go. Throws {@link CliError} `invalid-flag`. */
 export function limitFlagsOf({ maxCalls, until, interval }: ReconcileFlags): LimitFlags {
   if (until !== undefined && interval !== undefined && parseDuration(until) === undefined) {
     throw new CliError(`with --interval, --until must be a duration, not "${until}"`, {

@@ -12,7 +12,7 @@ export interface ListenAddress {
 
 /** What the server reports. */
 export interface Health {
-  /** Whether rounds succeed as often as they should, and since when not. */
+  /** Whether runs succeed as often as they should, and since when not. */
   readiness(): { readonly ready: boolean; readonly text: string };
   /** In the text format of Prometheus. */
   metrics(): Promise<string>;
@@ -38,7 +38,7 @@ export function parseListenAddress(text: string): ListenAddress {
 }
 
 /**
- * Serves `/healthz` (the process works), `/readyz` (rounds succeed) and `/metrics`, and nothing else. Throws
+ * Serves `/healthz` (the process works), `/readyz` (runs succeed) and `/metrics`, and nothing else. Throws
  * {@link CliError} `listen-failed`.
  */
 export async function startHealthServer(

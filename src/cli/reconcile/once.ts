@@ -9,7 +9,7 @@ import { notifyOfChange } from "./notify.ts";
 import { reconcile } from "./reconcile.ts";
 import { loadWebhook } from "./webhook.ts";
 
-/** One round, with the exit code that an apply would have. */
+/** One run, with the exit code that an apply would have. */
 export async function reconcileOnce(cli: Cli, flags: ReconcileFlags): Promise<void> {
   const config = await loadConfig({ cwd: cli.cwd, env: cli.env, flags });
   const webhook = await loadWebhook(config, cli.env);

@@ -28,7 +28,7 @@ import { openReporter } from "../terminal/reporter.ts";
 import type { ChangeFilter } from "./change-filter.ts";
 import { ledgerAgeOf, ReconcileTally } from "./tally.ts";
 
-/** What a round is carried out with. */
+/** What a run is carried out with. */
 export interface ReconcileRequest {
   readonly config: Config;
   readonly limits: LimitFlags;
@@ -39,9 +39,9 @@ export interface ReconcileRequest {
   /** Events to standard output, one JSON object a line. */
   readonly json: boolean | undefined;
   readonly metrics: ReconcileMetrics;
-  /** Of a service: what has not changed since its last round is not shown again. */
+  /** Of a service: what has not changed since its last run is not shown again. */
   readonly news?: ChangeFilter;
-  /** Of a service that may be one of several: absent when the round is to run whatever the others did. */
+  /** Of a service that may be one of several: absent when it is to run whatever the others did. */
   readonly replicas?: Replicas;
 }
 
@@ -52,10 +52,10 @@ export interface Replicas {
   readonly ownRuns: ReadonlySet<string>;
 }
 
-/** Another replica's round counts for so much of an interval: a little less, since rounds wait for locks. */
+/** Another replica's run counts for so much of an interval: a little less, since runs wait for locks. */
 const standbyShare = 0.9;
 
-/** A round that has ended, and what a command ends with after it. */
+/** A run that has ended, and what a command ends with after it. */
 export interface EndedReconcile {
   readonly end: ReconcileResult;
   readonly exitCode: ExitCode;
@@ -82,8 +82,8 @@ export async function reconcile(cli: Cli, request: ReconcileRequest): Promise<En
   const since = systemClock.monotonic();
   const tally = new ReconcileTally();
   metrics.begin({ workspace: config.workspace, rate: config.service.rate });
-  const ended = (round: LockedResult, error?: unknown): EndedReconcile => {
-    const { exitCode: code, ...rest } = round;
+  const ended = (run: LockedResult, error?: unknown): EndedReconcile => {
+    const { exitCode: code, ...rest } = run;
     const ms = Math.round(systemClock.monotonic() - since);
     const end = { ...rest, workspace: config.workspace, startedAt, ms };
     metrics.end(end);
@@ -132,19 +132,19 @@ async function reconcileLocked(
     tally.runId = await note(ledger, { planId: plan.plan_id, status: "refused" });
     return { status: "refused", exitCode: exitCode.refused, excluded, ...tally.details() };
   }
-  const round = await applyWithin(cli, workspace, {
+  const run = await applyWithin(cli, workspace, {
     request,
     tally,
     planned: { ...planned, plan },
     excluded,
   });
   await ledger.forgetQuietRuns({ command, before: systemClock.now() - keepQuietMs });
-  return waits !== undefined && round.exitCode === exitCode.done
-    ? { ...round, status: waits, exitCode: exitCode.refused }
-    : round;
+  return waits !== undefined && run.exitCode === exitCode.done
+    ? { ...run, status: waits, exitCode: exitCode.refused }
+    : run;
 }
 
-/** Changes that a round leaves out, by what would have to be allowed: an action of the policy, or `removed_drafts`. */
+/** Changes that a run leaves out, by what would have to be allowed: an action of the policy, or `removed_drafts`. */
 type Exclusions = Readonly<Record<string, number>>;
 
 interface NarrowedPlanAndStatus {
@@ -178,7 +178,7 @@ function narrow(
 
 /**
  * Whether another replica has reconciled the workspace within the interval, and nothing is left to do by its ledger and these
- * manifests: then the service need not be read again. The lock is held, so no other round is under way.
+ * manifests: then the service need not be read again. The lock is held, so no other run is under way.
  */
 async function isStandby(cli: Cli, workspace: Workspace, { request, tally }: Tools): Promise<boolean> {
   const { replicas, config } = request;
@@ -230,7 +230,7 @@ async function applyWithin(
     json,
     locationOf: makeLocationFinder(desired),
   });
-  // The line of a service's round says the same, and of nothing there is nothing to say.
+  // The line of a service's run says the same, and of nothing there is nothing to say.
   const isSilent = !json && (news !== undefined || plan.changes.every(isBlocked));
   const emit: EventSink = (event) => {
     tally.event(event);
@@ -272,7 +272,7 @@ function statusOf(code: ExitCode, excluded: Exclusions): ReconcileStatus {
   }
 }
 
-/** Of a round that an error ended. */
+/** Of a run that an error ended. */
 function resultOfError(error: unknown, tally: ReconcileTally): LockedResult {
   const code = error instanceof DraftsyncError ? error.code : "defect";
   const ends = exitCodeOf(error);
@@ -330,7 +330,7 @@ async function recordingFailure<T>(ledger: StateStore, planId: string, work: () 
   }
 }
 
-/** Records a round that came to no run; the id of its record. */
+/** Records a reconcile that ended before it ran a plan; the id of its record. */
 async function note(
   ledger: StateStore,
   { planId, status }: { readonly planId: string; readonly status: string },

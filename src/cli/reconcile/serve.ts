@@ -60,7 +60,7 @@ export async function serve(cli: Cli, flags: ServeFlags): Promise<void> {
         json: flags.json,
         metrics,
         news,
-        // A person who sends SIGHUP wants a round now.
+        // A person who sends SIGHUP wants a run now.
         ...(isAsked ? {} : { replicas: { intervalMs: flags.interval, ownRuns } }),
       });
       if (end.runId !== undefined) ownRuns.add(end.runId);
@@ -80,7 +80,7 @@ export async function serve(cli: Cli, flags: ServeFlags): Promise<void> {
   cli.end(interrupts.abortInFlight.aborted ? exitCode.interrupted : exitCode.done);
 }
 
-/** How rounds follow each other. */
+/** How runs follow each other. */
 class Rhythm {
   readonly #intervalMs: number;
   #lastTookMs = 0;
@@ -144,7 +144,7 @@ async function startHealth(
   });
 }
 
-/** In full the first time, and after another one; the line of the round names its code each time. */
+/** In full the first time, and after another one; the line of the run names its code each time. */
 function showError({ terminal }: Cli, news: ChangeFilter, error: unknown): void {
   const entries: LogEntry[] = [];
   const { paintErr } = terminal;
@@ -203,25 +203,25 @@ function listenForReloads(): Reloads {
   };
 }
 
-/** When the next round begins. Times in milliseconds. */
+/** When the next run begins. Times in milliseconds. */
 interface Pace {
   readonly intervalMs: number;
-  /** How long the round took that has just ended. */
+  /** How long the run took that has just ended. */
   readonly tookMs: number;
   /** In [0, 1). */
   readonly random: number;
 }
 
-/** Share of the interval by which a round may begin later, so that those of many workspaces do not begin together. */
+/** Share of the interval by which a run may begin later, so that those of many workspaces do not begin together. */
 const jitter = 0.1;
 
 /**
- * How long to wait, after the end of a round, for the next one to begin. Rounds begin an interval apart, also after
- * failures: an outage must not outlast itself. A round that takes longer delays the next, and none overlap.
+ * How long to wait, after the end of a run, for the next one to begin. Runs begin an interval apart, also after
+ * failures: an outage must not outlast itself. A run that takes longer delays the next, and none overlap.
  *
  * ```
  *   |<──────── interval ────────>|~ jitter ~|
- *   [ round ]                               [ round ]
+ *   [ run ]                               [ run ]
  * ```
  */
 export function waitForNext({ intervalMs, tookMs, random }: Pace): number {
@@ -229,8 +229,8 @@ export function waitForNext({ intervalMs, tookMs, random }: Pace): number {
 }
 
 /**
- * Whether rounds succeed as often as they should: one has within two intervals, or within twice the time that the last
- * round took when that is longer. `sinceSuccessMs` is absent until one has.
+ * Whether runs succeed as often as they should: one has within two intervals, or within twice the time that the last
+ * run took when that is longer. `sinceSuccessMs` is absent until one has.
  */
 export function isReady({
   sinceSuccessMs,

@@ -7,7 +7,7 @@ import type { LedgerAge } from "../../report/metrics.ts";
 import { isWriting } from "../../report/run-state.ts";
 import type { PlannedState } from "../runtime/planning.ts";
 
-/** What the events of a round say of it beside what its result does. */
+/** What the events of a run say of it beside what its result does. */
 export class ReconcileTally {
   anyDone = false;
   /** Whether a change ended well, or a call of one that has not ended yet. */

@@ -70,13 +70,13 @@ describe("the metrics of reconcile", () => {
       'draftsync_changes_total{action="update",outcome="unknown"} 1',
       'draftsync_excluded{action="delete"} 3',
       "draftsync_in_doubt 1",
-      "draftsync_last_round_duration_seconds 2",
-      "draftsync_last_round_timestamp_seconds 1002",
+      "draftsync_last_run_duration_seconds 2",
+      "draftsync_last_run_timestamp_seconds 1002",
       "draftsync_rate_limit_calls 10",
       "draftsync_rate_limit_window_seconds 1",
       "draftsync_rate_use_ratio 0.2",
-      'draftsync_round_status{status="in_doubt"} 1',
-      'draftsync_rounds_total{status="in_doubt"} 1',
+      'draftsync_run_status{status="in_doubt"} 1',
+      'draftsync_runs_total{status="in_doubt"} 1',
     ]);
   });
 
@@ -116,7 +116,7 @@ describe("the metrics of reconcile", () => {
   test("are absent before the first round has ended, except counters and settings", async () => {
     const text = await makeReconcileMetrics({ version: "1.2.3" }).text();
     const names = new Set([...text.matchAll(/^(\w+)[{ ]/gm)].map(([, name]) => name));
-    expect([...names].sort()).toEqual(["draftsync_build_info", "draftsync_rounds_total"]);
+    expect([...names].sort()).toEqual(["draftsync_build_info", "draftsync_runs_total"]);
     const begun = begin();
     expect(await begun.text()).not.toMatch(/^draftsync_(last|failures|in_doubt|rate_use|round_status)/m);
     begun.end(round("failing"));
@@ -169,8 +169,8 @@ describe("the metrics of reconcile", () => {
     const samples = await samplesOf(second);
     expect(samples).toEqual(
       expect.arrayContaining([
-        'draftsync_rounds_total{status="ok"} 1',
-        'draftsync_rounds_total{status="failing"} 1',
+        'draftsync_runs_total{status="ok"} 1',
+        'draftsync_runs_total{status="failing"} 1',
         "draftsync_last_success_timestamp_seconds 1002",
         'draftsync_changes_total{action="create",outcome="done"} 2',
         'draftsync_calls_total{method="POST",endpoint="/api/products",status="201"} 1',
@@ -187,11 +187,11 @@ describe("the metrics of reconcile", () => {
   test.each([
     "",
     "\0\0\0",
-    'draftsync_rounds_total{status="ok"} 5',
-    'draftsync_rounds_total{status="ok",workspace="studio-a"} -5',
-    'draftsync_rounds_total{status="ok",workspace="studio-a"} NaN',
-    'draftsync_rounds_total{other="ok",workspace="studio-a"} 5',
-    'draftsync_rounds_total{status="o',
+    'draftsync_runs_total{status="ok"} 5',
+    'draftsync_runs_total{status="ok",workspace="studio-a"} -5',
+    'draftsync_runs_total{status="ok",workspace="studio-a"} NaN',
+    'draftsync_runs_total{other="ok",workspace="studio-a"} 5',
+    'draftsync_runs_total{status="o',
   ])("begin again from %j", async (former) => {
     expect(await samplesOf(begin(former))).toEqual(await samplesOf(begin()));
   });
