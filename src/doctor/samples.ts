@@ -61,7 +61,7 @@ export interface Samples {
 /** The largest number of read calls; none is retried. */
 export const maxSamples = 6;
 
-/** The methods of an update (service-interface.md §4.1: both behave identically). */
+/** The methods of an update. */
 export type ProbeMethod = "PATCH" | "PUT";
 
 /** One probe: an update without attributes, and its result. */

@@ -3,7 +3,7 @@ import type { ProductRef } from "../model/desired.ts";
 import { settlements } from "../model/history.ts";
 import type { ApiError, CallFailure } from "../model/outcome.ts";
 import { confirmations, type OperationIntent, operationKinds, type Provenance } from "../model/recorded.ts";
-import { type Attributes, fileKinds } from "../model/resource.ts";
+import { attributeShape, fileKinds } from "../model/resource.ts";
 
 const text = z.string();
 const integer = z.int();
@@ -26,14 +26,7 @@ export const productRefSchema: z.ZodType<ProductRef> = z.discriminatedUnion("by"
   z.strictObject({ by: z.literal("draft"), draftId: integer }),
 ]);
 
-const attributesSchema: z.ZodType<Attributes> = z.strictObject({
-  file_format: optionalText,
-  format_version: optionalText,
-  renderer: optionalText,
-  renderer_version: optionalText,
-  is_native: z.boolean().exactOptional(),
-  description: optionalText,
-});
+const attributesSchema = z.strictObject(attributeShape);
 
 /** {@link OperationIntent}. Unknown members are kept. */
 export const intentSchema: z.ZodType<OperationIntent> = z.looseObject({

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { attributeNames, FileKind } from "../model/resource.ts";
 
 const largestId = Number.MAX_SAFE_INTEGER;
 
@@ -61,8 +62,8 @@ const source = ruled(
   name(""),
 ).meta({ pattern: `^${notRelative}[^\\\\${unfit}]*$` });
 
-// z.optional, not z.exactOptional: that one tries the schema on every key that is left out, and takes the failure back.
-// Values out of YAML are never undefined, so both accept the same.
+// z.optional is faster here than z.exactOptional, which runs the schema on absent keys, too. Both accept the same, since
+// values out of YAML are never undefined.
 const references = {
   file_id: z.optional(id("The id of a file that is uploaded already.")),
   upload_id: z.optional(name("The id of an upload that is registered already.")),
@@ -80,6 +81,9 @@ const oneReference = { oneOf: referenceNames.map((key) => ({ required: [key] }))
 
 /** Judged even when the entry has other mistakes, so that all are reported at once. */
 const always = { when: ({ value }: { value: unknown }) => typeof value === "object" && value !== null };
+
+/** A schema for each attribute of a collection. */
+type SchemasOf<Kind extends FileKind> = Record<(typeof attributeNames)[Kind][number], z.ZodType>;
 
 /** An entry of a list of files: its reference, and the attributes of its collection. */
 function fileEntry<Shape extends z.core.$ZodLooseShape>(attributes: Shape, description: string) {
@@ -125,7 +129,7 @@ const productFile = fileEntry(
           "true: the file is in the format the product was made in; false: it is not. Left out: not managed.",
       }),
     ),
-  },
+  } satisfies SchemasOf<"product_files">,
   "A product file, named by exactly one of file_id, upload_id, upload_key and source.",
 );
 
@@ -136,7 +140,7 @@ const promotionalFile = fileEntry(
         description: 'The description, of any number of lines. Left out: not managed. "": cleared.',
       }),
     ),
-  },
+  } satisfies SchemasOf<"promotional_files">,
   "A promotional file, named by exactly one of file_id, upload_id, upload_key and source.",
 );
 

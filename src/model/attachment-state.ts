@@ -1,4 +1,5 @@
 import type { AttachmentState } from "./change.ts";
+import { attributeNames } from "./resource.ts";
 
 const members = [
   "file_id",
@@ -8,15 +9,11 @@ const members = [
   "upload_id",
   "upload_key",
   "address",
-  "file_format",
-  "format_version",
-  "renderer",
-  "renderer_version",
-  "is_native",
-  "description",
+  ...attributeNames.product_files,
+  ...attributeNames.promotional_files,
 ] as const satisfies readonly (keyof AttachmentState)[];
 
-/** A state with its members in one order, absent ones left out: a plan that is read back has the same bytes again. */
+/** The same state with its members in the order of plans, so that a plan that is read back has the same bytes again. */
 export function orderState(state: AttachmentState): AttachmentState {
   return Object.fromEntries(
     members.filter((name) => state[name] !== undefined).map((name) => [name, state[name]]),

@@ -88,7 +88,7 @@ export interface UploadList {
 }
 
 /**
- * The calls of the interface that apply needs (service-interface.md §4). No method throws for what the service or
+ * The calls of the interface that apply needs. No method throws for what the service or
  * the network does: that is in the result. `update` with an empty `attributes` is a probe.
  */
 export interface DraftService {

@@ -1,3 +1,5 @@
+import { z } from "zod";
+
 /** The two collections of files a draft has, named as in the interface's paths. */
 export const fileKinds = ["product_files", "promotional_files"] as const;
 
@@ -26,13 +28,25 @@ export function productResource(productId: number): string {
   return `products/${productId}`;
 }
 
-/**
- * The attributes of a file that the interface lets a client set (service-interface.md §2), by collection,
- * in the order in which plans and requests show them.
- */
+const text = z.string().exactOptional();
+
+/** The attributes of a file that the interface lets a client set, in the order in which plans and requests show them. */
+const productFile = z.strictObject({
+  file_format: text,
+  format_version: text,
+  renderer: text,
+  renderer_version: text,
+  is_native: z.boolean().exactOptional(),
+});
+const promotionalFile = z.strictObject({ description: text });
+
+/** The schema of each attribute; each may be absent. */
+export const attributeShape = { ...productFile.shape, ...promotionalFile.shape };
+
+/** Attribute names by collection, in the same order. */
 export const attributeNames = {
-  product_files: ["file_format", "format_version", "renderer", "renderer_version", "is_native"],
-  promotional_files: ["description"],
+  product_files: productFile.keyof().options,
+  promotional_files: promotionalFile.keyof().options,
 } as const satisfies Record<FileKind, readonly string[]>;
 
 /** The name of an attribute of either collection. */
@@ -42,14 +56,7 @@ export type AttributeName = (typeof attributeNames)[FileKind][number];
  * Attributes of an attachment. A name that is absent is *not managed* (never sent, never compared);
  * `""` is a value like any other and clears the text at the service.
  */
-export interface Attributes {
-  readonly file_format?: string;
-  readonly format_version?: string;
-  readonly renderer?: string;
-  readonly renderer_version?: string;
-  readonly is_native?: boolean;
-  readonly description?: string;
-}
+export type Attributes = Readonly<z.output<typeof productFile> & z.output<typeof promotionalFile>>;
 
 type LooseAttributes = { [Name in AttributeName]?: Attributes[Name] | undefined };
 

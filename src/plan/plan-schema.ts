@@ -2,6 +2,7 @@ import { z } from "zod";
 import { actions } from "../model/action.ts";
 import { planFormatVersion } from "../model/plan.ts";
 import { confirmations } from "../model/recorded.ts";
+import { attributeShape } from "../model/resource.ts";
 
 const text = z.string();
 const count = z.int().nonnegative();
@@ -16,12 +17,7 @@ const attachmentState = z.strictObject({
   upload_id: text.exactOptional(),
   upload_key: text.exactOptional(),
   address: text.exactOptional(),
-  file_format: text.exactOptional(),
-  format_version: text.exactOptional(),
-  renderer: text.exactOptional(),
-  renderer_version: text.exactOptional(),
-  is_native: z.boolean().exactOptional(),
-  description: text.exactOptional(),
+  ...attributeShape,
 });
 const protectState = z.strictObject({ protect: z.boolean() });
 const publication = z.strictObject({ revision: id, product_id: id });

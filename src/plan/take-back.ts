@@ -150,7 +150,7 @@ function putBack(attachments: Map<string, RecordedAttachment>, change: Change): 
     address: state.address ?? change.address,
     attributes: pickAttributes(kind, state),
     ...(state.sha256 === undefined ? {} : { sha256: state.sha256 }),
-    // No digest has it.
+    // Digests leave provenance out.
     provenance: { by: "operator", at: 0 },
   });
 }

@@ -8,7 +8,8 @@ import { z } from "zod";
 
 const id = z.int().positive();
 
-const productFileFields = {
+/** The attributes of a product file. */
+export const productFileFields = {
   file_format: z.string().optional(),
   format_version: z.string().optional(),
   renderer: z.string().optional(),
@@ -16,7 +17,8 @@ const productFileFields = {
   is_native: z.boolean().optional(),
 };
 
-const promotionalFileFields = { description: z.string().optional() };
+/** The attributes of a promotional file. */
+export const promotionalFileFields = { description: z.string().optional() };
 
 /** `data[type]`: a string, and the one that belongs to the resource. */
 const typed = <const Type extends string>(type: Type) =>

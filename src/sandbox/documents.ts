@@ -1,4 +1,5 @@
 import type { Behavior } from "./behavior.ts";
+import { productFileFields, promotionalFileFields } from "./body-schemas.ts";
 import { FIRST_ATTACHMENT_ID } from "./id-ranges.ts";
 import { JSON_API } from "./media-types.ts";
 import type { Attachment } from "./store/attachments.ts";
@@ -15,9 +16,9 @@ export interface Resource {
 }
 
 const FIELDS = {
-  product_file: ["file_format", "format_version", "renderer", "renderer_version", "is_native"],
-  promotional_file: ["description"],
-} as const;
+  product_file: Object.keys(productFileFields),
+  promotional_file: Object.keys(promotionalFileFields),
+};
 
 /** An attachment: its file id and every field, `null` where it was never set. */
 export function attachmentResource(attachment: Attachment, behavior: Behavior): Resource {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { parseId } from "../model/address.ts";
 import type { UploadStatus } from "../model/ports.ts";
 import type { Attributes, FileKind, FileTarget } from "../model/resource.ts";
-import { attributeNames } from "../model/resource.ts";
+import { attributeNames, attributeShape } from "../model/resource.ts";
 import type { ServiceProfile } from "./profile.ts";
 
 type Types = ServiceProfile["types"];
@@ -126,9 +126,8 @@ function readAttributes(document: unknown, { target, types, whenNull }: FileRead
   const { attributes } = reading.value;
   const known: Record<string, unknown> = {};
   for (const name of attributeNames[kind]) {
-    const type = name === "is_native" ? "boolean" : "string";
-    const value = attributes[name] === null && type === "string" ? whenNull : attributes[name];
-    if (typeof value === type) known[name] = value;
+    const value = attributes[name] === null ? whenNull : attributes[name];
+    if (value !== undefined && attributeShape[name].safeParse(value).success) known[name] = value;
   }
   return { type: reading.type, value: known };
 }

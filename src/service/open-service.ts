@@ -35,7 +35,7 @@ import { makeUploadReader } from "./upload-reader.ts";
 export type { ProductDetails, Resource, UploadCredentials } from "./documents.ts";
 export type { ServiceOptions } from "./options.ts";
 
-/** The whole interface (service-interface.md §4), each call within the rate bound. */
+/** The whole interface, each call within the rate bound. */
 export interface Service extends DraftService, ServiceReader {
   readonly storage: ObjectStorage;
   /** Secret: for putting bytes into object storage. */

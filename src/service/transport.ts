@@ -43,7 +43,7 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-/** The version of the interface (service-interface.md §9). */
+/** The version of the interface. */
 export const acceptedVersion = "application/vnd.api+json; com.service.api.version=1";
 
 const maxConnectMs = 10_000;
