@@ -158,6 +158,26 @@ describe("a ledger that is gone in the middle of an apply", () => {
 });
 
 describe("a lock that is lost", () => {
+  test("to a move of the ledger to the service's new address: the outcomes are replayed there", async () => {
+    await folder.write({ "manifests/a.yaml": "draft: 2\npromotional_files: [{ file_id: 9 }]\n" });
+    expect(await apply()).toMatchObject({ code: 0 });
+    await folder.write({ "manifests/b.yaml": attachOne });
+    const [, url = ""] = /base_url: (\S+)/.exec(await folder.read("draftsync.yaml")) ?? [];
+    const moved = ["--base-url", url.replace("127.0.0.1", "localhost")];
+    const ended = await applyWhile(async () => {
+      await releaseLock();
+      expect(await run("state", "rebind", ...moved, "--auto-approve")).toMatchObject({ code: 0 });
+    });
+    expect(ended).toMatchObject({ code: 4, stderr: expect.stringContaining("[outcome-not-recorded]") });
+    expect(await recoveryLogs()).toHaveLength(1);
+    expect(await run("state", "recover", ...moved)).toMatchObject({
+      code: 0,
+      stdout: "drafts/1/product_files/1  attach done: recorded\n",
+    });
+    expect(await recoveryLogs()).toEqual([]);
+    expect(await run("plan", ...moved)).toMatchObject({ code: 0 });
+  });
+
   test("saves the outcome while other calls are in flight, before a kill", async () => {
     await folder.write({ "manifests/b.yaml": "draft: 2\nproduct_files: [{ file_id: 2 }]\n" });
     const first = holdAnswers();

@@ -12,7 +12,6 @@ import {
 import { sanitizeLine } from "../../report/sanitize-text.ts";
 import type { Cli, WriterFlags } from "../cli.ts";
 import { examples, withWriterFlags } from "../cli.ts";
-import type { Config } from "../config.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
 import { readGiven } from "../runtime/read-input-file.ts";
@@ -60,7 +59,7 @@ async function runRecover(cli: Cli, file: string | undefined, flags: RecoverFlag
   await inWorkspace(cli, flags, async (workspace) => {
     const log = recoveryLogOf(workspace.config);
     const found = file === undefined ? log.read() : await readFile(cli, file);
-    for (const record of found) assertOwned(record, workspace.config);
+    await assertOwned(found, workspace);
     const lock = {
       workspace,
       command: "state recover",
@@ -88,8 +87,17 @@ async function readFile(cli: Cli, file: string): Promise<readonly RecoveryRecord
   return parseRecoveryRecords(bytes.toString("utf8"), file);
 }
 
-function assertOwned({ owner, operation }: RecoveryRecord, { service, workspace }: Config): void {
-  if (owner.origin === service.origin && owner.workspace === workspace) return;
+/** A record of the service's earlier address belongs to the ledger when that was moved to the new one (`state rebind`). */
+async function assertOwned(records: readonly RecoveryRecord[], { config, reader }: Workspace): Promise<void> {
+  const { service, workspace } = config;
+  const others = records.filter(
+    ({ owner }) => owner.origin !== service.origin || owner.workspace !== workspace,
+  );
+  if (others.length === 0) return;
+  const { lineage } = await (await reader()).load();
+  const other = others.find((record) => record.lineage !== lineage || record.owner.workspace !== workspace);
+  if (other === undefined) return;
+  const { owner, operation } = other;
   throw new CliError(
     `the outcome of ${operation.address} belongs to workspace ${owner.workspace} at ${owner.origin}, not to ${workspace} at ${service.origin}; nothing was changed`,
     {
