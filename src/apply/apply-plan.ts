@@ -14,6 +14,7 @@ import type { ApplyContext } from "./context.ts";
 import { bindOnce, newRunId } from "./context.ts";
 import type { DraftEnd, DraftWork } from "./draft-run.ts";
 import { runDraft } from "./draft-run.ts";
+import { readEarlierWrites } from "./earlier-writes.ts";
 import { duplicateProduct } from "./product-change.ts";
 import { type CallShortfall, isLimited, RunBudget, type RunLimits } from "./run-budget.ts";
 import { makeRecordedFiles } from "./same-file.ts";
@@ -79,8 +80,10 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
   const budget = isLimited(limits) ? new RunBudget({ limits, spent, now: () => clock.now() }) : undefined;
   const tracker = makeTracker({ clock, emit, stopped, budget, onRunFailure });
   const owner = { origin: plan.service_origin, workspace: plan.workspace };
+  await ledger.assertOwner(owner);
   const context: ApplyContext = {
     ...options,
+    earlierWrites: await readEarlierWrites(ledger, options),
     bind: bindOnce(ledger, owner),
     runId,
     startedAt,
@@ -88,7 +91,6 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
     budget,
   };
 
-  await ledger.assertOwner(owner);
   await ledger.startRun({
     id: runId,
     command: options.command,

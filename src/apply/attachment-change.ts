@@ -15,9 +15,8 @@ import type { Confirmation, RecordedAttachment } from "../model/recorded.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
 import { pickAttributes } from "../model/resource.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
-import { runOperation } from "./operation.ts";
 import type { SettleContext, UnsettledAttachment } from "./settle.ts";
-import { settleAttachment, settleByRepeating, settleUndeclared } from "./settle.ts";
+import { runFileOperation, settleAttachment, settleByRepeating, settleUndeclared } from "./settle.ts";
 
 /** Attaches a file whose id is known by now. For a replacement the recorded file stays until it is detached. */
 export async function attachFile(
@@ -32,7 +31,7 @@ export async function attachFile(
     ...(change.action === "replace" ? { replaces: requireFileId(change.before) } : {}),
   });
   const budget = context.budget?.operation();
-  const result = await runOperation(context, {
+  const result = await runFileOperation(context, {
     address: change.address,
     kind: "attach",
     intent: { ...intentOf(target, attributes), ...digestOf(change.after) },
@@ -123,7 +122,7 @@ export async function updateFile(
   };
   const budget = context.budget?.operation();
   const send = (attributes: Attributes) =>
-    runOperation(context, {
+    runFileOperation(context, {
       address: change.address,
       kind: "update",
       intent: intentOf(target, attributes),
@@ -145,7 +144,7 @@ export async function detachFile(
   const target = targetOf(change, requireFileId(change.before));
   const budget = context.budget?.operation();
   const send = () =>
-    runOperation(context, {
+    runFileOperation(context, {
       address: change.address,
       kind: "detach",
       intent: intentOf(target),

@@ -2,7 +2,7 @@ import type { EventSink } from "../model/event.ts";
 import type { CallFailure } from "../model/outcome.ts";
 import type { Clock, DraftService, Ledger, LedgerOwner, ObjectStorage } from "../model/ports.ts";
 import type { OutcomeTracker } from "../model/recovery.ts";
-
+import type { EarlierWrites } from "./earlier-writes.ts";
 import type { RunBudget } from "./run-budget.ts";
 
 /** What carrying out a plan works with. */
@@ -23,6 +23,7 @@ export interface ApplyContext {
   readonly signal: AbortSignal;
   /** How long a lost call may still take effect at the service, milliseconds. */
   readonly settleDelayMs: number;
+  readonly earlierWrites: EarlierWrites;
   /** How far the run may go; absent: to the end. */
   readonly budget?: RunBudget | undefined;
 }

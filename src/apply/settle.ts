@@ -4,7 +4,8 @@ import type { Confirmation } from "../model/recorded.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
 import { wait } from "../model/wait.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
-import { type JournalContext, type OperationEnd, runOperation } from "./operation.ts";
+import { lostBefore } from "./earlier-writes.ts";
+import { type JournalContext, type OperationEnd, type OperationRequest, runOperation } from "./operation.ts";
 import type { OperationBudget } from "./run-budget.ts";
 
 /** What settling needs of its run. */
@@ -160,6 +161,18 @@ export async function settleByRepeating<T>(
   budget?.settles();
   const since = context.clock.monotonic();
   return (await waitToSettle(context, { since, signals: [signal] })) ? repeat() : first;
+}
+
+/** Sends a call about a file once no lost call of an earlier run can undo it. An interrupt ends the wait, and the call is not sent. */
+export async function runFileOperation<T>(
+  context: ApplyContext,
+  request: OperationRequest<T>,
+): Promise<OperationEnd<T>> {
+  const since = lostBefore(context.earlierWrites, request);
+  const { signal = context.signal, budget } = request;
+  const signals = [signal, ...(budget?.signal === undefined ? [] : [budget.signal])];
+  if (since !== undefined) await waitToSettle(context, { since, signals });
+  return runOperation(context, request);
 }
 
 /** Waits until what was sent at `since` can no longer take effect. False when the run was stopped meanwhile. */

@@ -43,6 +43,32 @@ export async function readOperations(
   return recordsOf(tables.operations, rows, location).map(withDetail);
 }
 
+/** The longest that the calls of one operation take, with their retries and the waits that the service asks for, milliseconds. */
+const longestOperationMs = 3_600_000;
+
+/** Part of a transaction: `Ledger.lostWrites`. Their ids begin with the time, so the primary key finds the recent ones. */
+export async function readLostWrites(
+  queries: LedgerQueries,
+  location: string,
+  since: number,
+): Promise<StoredOperation[]> {
+  const rows = await queries
+    .selectFrom("operations")
+    .selectAll()
+    .where("id", ">=", firstIdAt(since - longestOperationMs))
+    .where("kind", "in", ["attach", "update", "detach"])
+    .where((or) => or.or([or("finished_at", "is", null), or("finished_at", ">", since)]))
+    .where((or) => or.or([or("outcome", "is", null), or("outcome", "=", "unknown"), or("attempts", ">", 1)]))
+    .execute();
+  return recordsOf(tables.operations, rows, location);
+}
+
+/** The least id (RFC 9562 version 7) of an operation that begins at this time or later. */
+function firstIdAt(ms: number): string {
+  const hex = Math.max(0, Math.floor(ms)).toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}`;
+}
+
 /** Operations in doubt, by start, then id. */
 export async function readInDoubt(queries: LedgerQueries, location: string): Promise<RecordedOperation[]> {
   const rows = await queries.selectFrom("operations").selectAll().where(inDoubt).execute();

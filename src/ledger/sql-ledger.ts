@@ -25,6 +25,7 @@ import {
   type OperationFilter,
   type RunFilter,
   readInDoubt,
+  readLostWrites,
   readOperations,
   readRuns,
 } from "./history.ts";
@@ -246,6 +247,10 @@ export class SqlLedger implements Ledger, LockStore, RateStore, LedgerReader {
 
   async operations(filter: OperationFilter = {}): Promise<StoredOperation[]> {
     return this.#read((queries) => readOperations(queries, this.location, filter));
+  }
+
+  async lostWrites(since: number): Promise<StoredOperation[]> {
+    return this.#read((queries) => readLostWrites(queries, this.location, since));
   }
 
   async runs(filter: RunFilter = {}): Promise<StoredRun[]> {

@@ -1,4 +1,5 @@
 import type { ProductRef } from "./desired.ts";
+import type { StoredOperation } from "./history.ts";
 import type { HeldLock, LockHolder } from "./lock.ts";
 import type { CallFailure, CallResult, Outcome } from "./outcome.ts";
 import type { OperationIntent, OperationKind, Provenance, Recorded, RecordedAttachment } from "./recorded.ts";
@@ -279,6 +280,11 @@ export interface RunRecord {
  */
 export interface Ledger {
   load(): Promise<Recorded>;
+  /**
+   * Calls about files that ended after `since` (epoch milliseconds), or have no outcome, and of which at least one request may
+   * have been lost: those of unknown outcome, and those that took several requests.
+   */
+  lostWrites(since: number): Promise<readonly StoredOperation[]>;
   /** Refuses with `ledger-owner-mismatch` when the ledger is bound to another service or workspace. */
   assertOwner(owner: LedgerOwner): Promise<void>;
   /**

@@ -270,6 +270,7 @@ export class System {
     };
     return {
       load: () => store.load(),
+      lostWrites: (since) => store.lostWrites(since),
       assertOwner: (owner) => store.assertOwner(owner),
       bind: (owner) => store.bind(owner),
       startRun: (run) => store.startRun(run),

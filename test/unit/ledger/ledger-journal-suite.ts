@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { newOperationId } from "../../../src/apply/context.ts";
 import type { StateStore } from "../../../src/ledger/open-ledger.ts";
 import { type LedgerUnderTest, published } from "./ledger-suite.ts";
 import { attached, attachment, attachOperation, lostAnswer, sampleRun } from "./ledger-values.ts";
@@ -40,6 +41,21 @@ export function describeLedgerJournal(name: string, make: () => Promise<LedgerUn
       ]);
       const again = ledger.record([{ type: "settled", operationId: "op", outcome: "done" }]);
       await expect(again).rejects.toMatchObject({ code: "ledger-conflict" });
+    });
+
+    test("those with a request that may have been lost are found for as long as it may arrive", async () => {
+      const { ledger } = await make();
+      const before = Date.now() - 1;
+      await ledger.startRun(sampleRun);
+      const ends = [done, { ...done, attempts: 2 }, unknown, undefined];
+      const ids = ends.map(newOperationId);
+      for (const [at, end] of ends.entries()) {
+        await ledger.begin(attachOperation(ids[at] ?? "", at));
+        if (end !== undefined) await ledger.finish(ids[at] ?? "", end, []);
+      }
+      const lost = async (since: number) => (await ledger.lostWrites(since)).map(({ id }) => id).sort();
+      expect(await lost(before)).toEqual(ids.slice(1).sort());
+      expect(await lost(Date.now() + 60_000)).toEqual([ids[3]]);
     });
 
     test("the operation that proves the outcome of another one is kept with it", async () => {

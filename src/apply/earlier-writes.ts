@@ -1,0 +1,67 @@
+import type { StoredOperation } from "../model/history.ts";
+import type { Clock, Ledger } from "../model/ports.ts";
+import type { OperationIntent, OperationKind } from "../model/recorded.ts";
+import type { Attributes } from "../model/resource.ts";
+import { fileResource, hasAttributes } from "../model/resource.ts";
+
+/** A call of an earlier run that may still arrive at the service, and when it was lost, by the monotonic clock. */
+interface EarlierWrite {
+  readonly kind: OperationKind;
+  readonly attributes: Attributes;
+  readonly lostAt: number;
+}
+
+/** Calls of earlier runs that may still take effect, by file ({@link fileResource}). */
+export type EarlierWrites = ReadonlyMap<string, readonly EarlierWrite[]>;
+
+/** Reads the calls about files that were lost within the last `settleDelayMs`, also those that were sent again since. */
+export async function readEarlierWrites(
+  ledger: Pick<Ledger, "lostWrites">,
+  { clock, settleDelayMs }: { readonly clock: Clock; readonly settleDelayMs: number },
+): Promise<EarlierWrites> {
+  const now = clock.now();
+  const startedAt = clock.monotonic();
+  const writes = new Map<string, EarlierWrite[]>();
+  for (const operation of await ledger.lostWrites(now - settleDelayMs)) {
+    const file = fileOf(operation);
+    if (file === undefined) continue;
+    const { kind, intent, finishedAt = now } = operation;
+    const write = {
+      kind,
+      attributes: intent.attributes ?? {},
+      lostAt: startedAt - Math.max(0, now - finishedAt),
+    };
+    writes.set(file, [...(writes.get(file) ?? []), write]);
+  }
+  return writes;
+}
+
+/**
+ * When the last call was lost that would undo this one if it arrived after it; `undefined` when there is none. The same call
+ * twice is the same once.
+ */
+export function lostBefore(
+  earlier: EarlierWrites,
+  next: { readonly kind: OperationKind; readonly intent: OperationIntent },
+): number | undefined {
+  const writes = earlier.get(fileOf(next) ?? "") ?? [];
+  const times = writes.filter((write) => !isHarmless(write, next)).map(({ lostAt }) => lostAt);
+  return times.length === 0 ? undefined : Math.max(...times);
+}
+
+function isHarmless(
+  { kind, attributes }: EarlierWrite,
+  next: { readonly kind: OperationKind; readonly intent: OperationIntent },
+): boolean {
+  // An update of a file that is not attached any more changes nothing.
+  if (kind === "update" && next.kind === "detach") return true;
+  if (kind !== next.kind) return false;
+  const { fileKind, attributes: wanted = {} } = next.intent;
+  return fileKind === undefined || hasAttributes(fileKind, wanted, attributes);
+}
+
+function fileOf({ intent }: Pick<StoredOperation, "intent">): string | undefined {
+  const { draftId, fileKind: kind, fileId } = intent;
+  if (draftId === undefined || kind === undefined || fileId === undefined) return undefined;
+  return fileResource({ draftId, kind, fileId });
+}

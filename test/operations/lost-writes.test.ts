@@ -1,0 +1,66 @@
+import { beforeEach, expect, test } from "vitest";
+import { useWorkspace } from "../support/workspace.ts";
+
+const file = (format: string) => ({
+  "manifests/a.yaml": `draft: 1\nproduct_files: [{ file_id: 9 }, { file_id: 10, file_format: ${format} }]\n`,
+});
+const without = { "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 9 }]\n" };
+const { proxy, folder, run } = useWorkspace({
+  files: file("a"),
+  service: { profile: "{ settle_delay: 8s }" },
+});
+
+/** Applies, and names what the run waited for and called, in order. */
+async function apply() {
+  const { code, stdout } = await run("apply", "--auto-approve", "--json");
+  const events = stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  const words = events.flatMap(({ type, reason, method, outcome }) => {
+    if (type === "waiting" && reason === "settle") return ["settle"];
+    return type === "call_finished" ? [`${method} ${outcome}`] : [];
+  });
+  return { code, words };
+}
+
+/** Loses these requests of the method. */
+function lose(method: string, times: number) {
+  let left = times;
+  proxy.choose = (request) => {
+    if (request.method !== method || left === 0) return undefined;
+    left -= 1;
+    return { type: "lost" };
+  };
+}
+
+beforeEach(async () => {
+  expect(await apply()).toMatchObject({ code: 0 });
+});
+
+test("another value waits until a lost one that was sent again can no longer arrive", async () => {
+  lose("PATCH", 1);
+  await folder.write(file("b"));
+  expect(await apply()).toEqual({ code: 0, words: ["PATCH unknown", "PATCH done"] });
+  await folder.write(file("c"));
+  expect(await apply()).toEqual({ code: 0, words: ["settle", "PATCH done"] });
+  await folder.write(file("d"));
+  expect(await apply()).toEqual({ code: 0, words: ["PATCH done"] });
+});
+
+test("a value in doubt is sent again at once, and another one waits", async () => {
+  lose("PATCH", 3);
+  await folder.write(file("b"));
+  expect(await apply()).toMatchObject({ code: 4 });
+  expect(await apply()).toEqual({ code: 0, words: ["PATCH done"] });
+  await folder.write(file("a"));
+  expect(await apply()).toEqual({ code: 0, words: ["settle", "PATCH done"] });
+});
+
+test("a file that was detached by a second request is attached again only when the first can no longer arrive", async () => {
+  lose("DELETE", 1);
+  await folder.write(without);
+  expect(await apply()).toEqual({ code: 0, words: ["DELETE unknown", "DELETE done"] });
+  await folder.write(file("a"));
+  expect(await apply()).toEqual({ code: 0, words: ["settle", "POST done"] });
+});
