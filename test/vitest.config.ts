@@ -43,7 +43,7 @@ export default defineConfig({
   test: {
     reporters: ["default", skippedReporter],
     // Much of the time goes to processes and clocks that are waited for: more workers than processors pay.
-    maxWorkers: availableParallelism() + 2,
+    maxWorkers: availableParallelism() + 1,
     // As the command line sets it: the versions in the lockfile run on the oldest Node that is supported.
     env: {
       AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true",
