@@ -169,9 +169,7 @@ describe("the lock", () => {
     const { code, stderr } = await reconcile("--metrics-file", "m.prom");
     expect(code).toBe(6);
     expect(stderr).toContain("[lock-held]");
-    expect(await folder.read("m.prom")).toContain(
-      'draftsync_runs_total{status="locked",workspace="w"} 1\n',
-    );
+    expect(await folder.read("m.prom")).toContain('draftsync_runs_total{status="locked",workspace="w"} 1\n');
     holder.answer();
     await holder.ended;
   });

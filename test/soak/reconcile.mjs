@@ -236,10 +236,7 @@ const lines = instances.flatMap(
     log.match(/^\d{4}-\S+Z (ok|deferred|stalled|standby|failing|in doubt|refused|locked|interrupted)/gm) ??
     [],
 );
-const rounds = [...added("draftsync_runs_total", ["status"]).values()].reduce(
-  (sum, count) => sum + count,
-  0,
-);
+const rounds = [...added("draftsync_runs_total", ["status"]).values()].reduce((sum, count) => sum + count, 0);
 if (rounds !== lines.length) violations.push(`${rounds} rounds in the metrics, ${lines.length} in the log`);
 const isNone = (name) => name.endsWith(" none");
 const sum = (counts, fits) => [...counts].reduce((all, [name, count]) => all + (fits(name) ? count : 0), 0);
