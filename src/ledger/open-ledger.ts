@@ -13,7 +13,7 @@ import type { LedgerExport } from "./transfer.ts";
 
 /** A ledger, with what the commands that look at it need. */
 export interface StateStore extends Ledger, LockStore, RateStore, LedgerReader {
-  /** `key` tells services and API keys apart in a table that workspaces share; empty for the ledger's own calls. */
+  /** `key` tells API keys apart in a table that workspaces share; empty for the ledger's own calls. */
   reserve(request: ReservationRequest, key?: string): Promise<ReservationResult>;
   /** Whether there was none before it was opened. */
   readonly isNew: boolean;

@@ -38,7 +38,7 @@ export interface LeasesTable {
 
 /** Calls in flight, or that ended within the last window. Key: `key` and id. Times are of the shared clock. */
 export interface RateReservationsTable {
-  /** Of the service and the API key in a table that workspaces share; empty in a ledger. */
+  /** Of the API key in a table that workspaces share; empty in a ledger. */
   key: string;
   id: string;
   /** JSON: the process, and its settings. */

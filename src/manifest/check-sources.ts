@@ -1,5 +1,5 @@
 import type { Stats } from "node:fs";
-import { lstatSync } from "node:fs";
+import { lstatSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import { formatAddress } from "../model/address.ts";
@@ -117,6 +117,7 @@ async function check(path: string, { root, paths, hash, signal }: CheckTools): P
     const stats = lstatSync(real);
     if (!stats.isFile()) return { problem: notAFile(path, stats) };
     if (stats.size === 0) return { problem: empty(path) };
+    if (stats.size < largestPointer && isPointer(real)) return { problem: pointer(path) };
     return hash === undefined ? {} : { content: await hash(real) };
   } catch (error) {
     signal?.throwIfAborted();
@@ -146,6 +147,22 @@ function empty(path: string): SourceProblem {
     code: "source-empty",
     message: `The source ${quote(path)} is empty`,
     hint: "Nothing of it could be sold; put its content in place, or remove the entry.",
+  };
+}
+
+/** A checkout without Git LFS has small text files in place of the real ones (git-lfs, docs/spec.md). */
+function isPointer(real: string): boolean {
+  return readFileSync(real, "latin1").startsWith("version https://git-lfs.github.com/spec/");
+}
+
+/** Bytes. */
+const largestPointer = 1024;
+
+function pointer(path: string): SourceProblem {
+  return {
+    code: "source-is-lfs-pointer",
+    message: `The source ${quote(path)} is a Git LFS pointer, not the file itself`,
+    hint: "Run `git lfs pull`. In a pipeline, check out with Git LFS, such as `lfs: true` of actions/checkout.",
   };
 }
 

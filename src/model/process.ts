@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 
 /** Identifies a process among all others, past and present. */
 export interface ProcessIdentity {
-  /** One boot of one machine; where the platform has no boot id, the machine's host name. */
+  /** One boot of one machine, and its time namespace, which shifts clocks; where the platform has no boot id, the host name. */
   readonly boot: string;
   /** What bounds the meaning of a process id within the machine: the PID namespace (pid_namespaces(7)), or "". */
   readonly namespace: string;
@@ -55,10 +55,19 @@ function identifySelf(): ProcessIdentity {
   const stat = readStat("self");
   const started = stat?.pid === String(pid) ? { startedAt: stat.startedAt } : {};
   try {
-    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    const boot = `${readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()} ${readLink("/proc/self/ns/time")}`;
     return { boot, namespace: readlinkSync("/proc/self/ns/pid"), pid, ...started };
   } catch {
     return { boot: hostname(), namespace: "", pid, ...started };
+  }
+}
+
+/** Kernels before 5.6 have no time namespaces. */
+function readLink(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return "";
   }
 }
 

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import Database from "libsql";
 import { expect, test } from "vitest";
 import { useWorkspace } from "../support/workspace.ts";
 import { lockRequest, onMachine } from "../unit/ledger/ledger-lock-suite.ts";
@@ -49,6 +50,18 @@ test("every command that takes the lock waits for it as long as --lock-timeout s
     );
     expect(output).toContain("its lease ends in");
   }
+  await lease.release();
+});
+
+test("a holder that was stopped within a commit is named, though the whole ledger is locked", async () => {
+  const lease = await lockElsewhere();
+  const writer = new Database(join(folder.path, ".draftsync/state.db"));
+  writer.exec("begin immediate");
+  const { code, stderr } = await apply();
+  expect({ code }).toEqual({ code: 6 });
+  expect(stderr).toContain("the workspace is locked by bob on build-7 (process 4211, apply)");
+  writer.exec("rollback");
+  writer.close();
   await lease.release();
 });
 

@@ -186,8 +186,11 @@ service:
   const applyIn = (path: string, more: Readonly<Record<string, string>> = {}) =>
     draftsync(["apply", "--auto-approve"], { cwd: path, env: { ...env, ...more } });
 
-  test("keep one bound in a file that both name", async () => {
+  test("keep one bound in a file that both name, also when they spell the address differently", async () => {
     const { path } = await makeWorkspaces();
+    const renamed = configOf("../rates.db").replace("127.0.0.1", "localhost");
+    expect(renamed).toContain("localhost");
+    await writeFile(join(path, "two/draftsync.yaml"), renamed);
     const both = await Promise.all([applyIn(join(path, "one")), applyIn(join(path, "two"))]);
     expect(both.map(({ code }) => code)).toEqual([0, 0]);
     expect(expectBound()).toBe(80);

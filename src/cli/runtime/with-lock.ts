@@ -1,5 +1,6 @@
 import { hostname, userInfo } from "node:os";
-import { LockHeldError } from "../../ledger/ledger-error.ts";
+import { LedgerError, LockHeldError } from "../../ledger/ledger-error.ts";
+import type { StateStore } from "../../ledger/open-ledger.ts";
 import { messageOf } from "../../model/errors.ts";
 import type { LockHolder } from "../../model/lock.ts";
 import type { Lease } from "../../model/ports.ts";
@@ -43,7 +44,8 @@ export async function withLock<T>(
   if (!recovers) refuseWhileRecoveryPending(workspace.config);
   const store = await workspace.ledger();
   const holder = describeThisProcess(cli, command);
-  const asking = acquire(cli, { ask: () => store.acquireLock({ holder, takeOver }), waitMs });
+  const ask = () => store.acquireLock({ holder, takeOver }).catch((error) => nameWriter(store, error));
+  const asking = acquire(cli, { ask, waitMs });
   const lease = await asking.finally(() => cli.terminal.live?.hide());
   reportTakeover(cli, lease);
   try {
@@ -55,6 +57,13 @@ export async function withLock<T>(
       cli.terminal.log({ level: "warning", text, code: "lock-not-released" });
     });
   }
+}
+
+/** A holder that was stopped within a commit keeps the whole ledger locked: then it is named, as for its lock. */
+async function nameWriter(store: StateStore, error: unknown): Promise<never> {
+  if (!(error instanceof LedgerError) || error.code !== "ledger-busy") throw error;
+  const lock = await store.heldLock();
+  throw lock === undefined ? error : new LockHeldError(store.location, lock);
 }
 
 async function acquire(

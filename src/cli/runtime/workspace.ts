@@ -158,10 +158,10 @@ async function openSharedRates(location: string, onWaiting: (ms: number) => void
 /** Where calls are reserved: in the ledger, or in a table that workspaces share. */
 type RateTable = { readonly ledger: RateStore } | { readonly shared: StateStore };
 
-/** A digest names service and API key in a shared table; the key cannot be derived from it. */
-function rateStoreOf(table: RateTable, origin: string, apiKey: string): RateStore {
+/** A digest names the API key in a shared table. The address does not count: one service may have several. */
+function rateStoreOf(table: RateTable, apiKey: string): RateStore {
   if ("ledger" in table) return table.ledger;
-  const key = createHash("sha256").update(`${origin}\n${apiKey}`).digest("hex");
+  const key = createHash("sha256").update(apiKey).digest("hex");
   return { reserve: (request) => table.shared.reserve(request, key) };
 }
 
@@ -189,7 +189,7 @@ async function serviceOptions(
     baseUrl,
     apiKey,
     rate,
-    ...(rates === undefined ? {} : { rateStore: rateStoreOf(rates, service.origin, apiKey) }),
+    ...(rates === undefined ? {} : { rateStore: rateStoreOf(rates, apiKey) }),
     concurrency,
     timeoutMs,
     profile,

@@ -60,6 +60,17 @@ const failures: readonly (readonly [
     "is a pipe",
   ],
   ["is a socket", "socket", listen, "source-not-a-file", "is a device or socket"],
+  [
+    "is a Git LFS pointer",
+    "x.fbx",
+    (root) =>
+      writeFileSync(
+        join(root, "m/x.fbx"),
+        `version https://git-lfs.github.com/spec/v1\noid sha256:${"0".repeat(64)}\nsize 12345\n`,
+      ),
+    "source-is-lfs-pointer",
+    "is a Git LFS pointer",
+  ],
   ["is empty", "x.fbx", (root) => writeFileSync(join(root, "m/x.fbx"), ""), "source-empty", "is empty"],
   ["goes up out of the workspace", "../../x", () => undefined, "source-outside-workspace", "outside"],
   ["is the workspace", "..", () => undefined, "source-outside-workspace", "outside"],
