@@ -99,15 +99,22 @@ function checkProtection(plan: Plan, recorded: Recorded): Diagnostic[] {
   for (const change of plan.changes) {
     if (isProtectChange(change) && change.after.protect) protectedDrafts.add(draftOf(change));
   }
-  return plan.changes
-    .filter((change) => detaches(change) && protectedDrafts.has(draftOf(change)))
-    .map((change) => ({
-      severity: "error",
-      code: "draft-protected",
-      message: `draft ${draftOf(change)} is protected: ${change.action === "replace" ? "the recorded file of " : ""}${change.address} may not be detached`,
-      hint: `To allow it, take \`protect: true\` out of the draft's document, apply that, and then apply the deletion.`,
-      address: change.address,
-    }));
+  const removed = new Set(plan.removed_drafts.map(({ address }) => address));
+  const byDraft = new Map<number, Change[]>();
+  for (const change of plan.changes) {
+    const draftId = draftOf(change);
+    if (!detaches(change) || !protectedDrafts.has(draftId)) continue;
+    byDraft.set(draftId, [...(byDraft.get(draftId) ?? []), change]);
+  }
+  return [...byDraft].map(([draftId, [first, ...others]]) => ({
+    severity: "error",
+    code: "draft-protected",
+    message: `draft ${draftId} is protected: ${first?.action === "replace" ? "the recorded file of " : ""}${first?.address}${others.length === 0 ? "" : ` (and ${others.length} more)`} may not be detached`,
+    hint: removed.has(`drafts/${draftId}`)
+      ? `Its document is gone. To keep the files and stop managing them: draftsync state rm drafts/${draftId}. To delete them, restore the document without \`protect: true\`, apply that, and then remove it.`
+      : `To allow it, take \`protect: true\` out of the draft's document, apply that, and then apply the deletion.`,
+    address: first?.address ?? `drafts/${draftId}`,
+  }));
 }
 
 /**
@@ -128,11 +135,12 @@ export function excludeUnprotected(all: Differences): Differences {
     if (!held.has(draftOf(change))) return true;
     return !detaches(change) && change.action !== "publish";
   });
+  const publishes = new Set(all.changes.filter(({ action }) => action === "publish").map(draftOf));
   const warnings = [...held].map(
     ([draftId, count]): Diagnostic => ({
       severity: "warning",
       code: "deletes-excluded",
-      message: `draft ${draftId} is still protected in the ledger: ${count} ${count === 1 ? "deletion is" : "deletions are"} excluded until the protection is lifted`,
+      message: `draft ${draftId} is still protected in the ledger: ${count} ${count === 1 ? "deletion" : "deletions"}${publishes.has(draftId) ? " and the publish after it" : ""} ${count === 1 && !publishes.has(draftId) ? "is" : "are"} excluded until the protection is lifted`,
       hint: "Apply this plan, then plan again.",
       address: `drafts/${draftId}`,
     }),

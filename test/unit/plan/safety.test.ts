@@ -168,9 +168,8 @@ describe("a protected draft", () => {
       desiredWith({ drafts: [draftWith(2, { attachments: [wantedFile(2, 1)] })] }),
       recorded,
     );
-    expect(checkSafety(plan, recorded, limits).map(({ code }) => code)).toEqual([
-      "draft-protected",
-      "draft-protected",
+    expect(checkSafety(plan, recorded, limits)).toMatchObject([
+      { code: "draft-protected", hint: expect.stringContaining("draftsync state rm drafts/1") },
     ]);
   });
 
@@ -180,7 +179,7 @@ describe("a protected draft", () => {
     const plan = planOf(desiredWith({ drafts }), recorded);
     expect(plan.changes.map(({ action, reason }) => `${action} ${reason}`)).toEqual(["update unprotect"]);
     expect(plan.diagnostics.map(({ code, message }) => `${code}: ${message}`)).toEqual([
-      expect.stringMatching(/^deletes-excluded: draft 1 .* 1 deletion is excluded/),
+      expect.stringMatching(/^deletes-excluded: draft 1 .* 1 deletion and the publish after it are excluded/),
     ]);
     expect(checkSafety(plan, recorded, limits)).toEqual([]);
     const next = planOf(desiredWith({ drafts }), recordedWith({ attachments }));
