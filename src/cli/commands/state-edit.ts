@@ -61,14 +61,24 @@ async function runRemove(cli: Cli, addresses: readonly string[], flags: EditFlag
       to: "to remove records",
       declined: "Nothing was removed.",
     });
-    if (approved)
-      return {
-        effects,
-        said: `Removed from the ledger: ${addresses.join(", ")}. Nothing changed at the service.`,
-      };
+    const said = `Removed from the ledger: ${addresses.join(", ")}. Nothing changed at the service.`;
+    const published = addresses.flatMap((address) => describeProducts(address, recorded));
+    if (approved) return { effects, said: [said, ...published].join("\n") };
     cli.end(cli.signal.aborted ? exitCode.interrupted : exitCode.error);
     return undefined;
   });
+}
+
+/** The products of a draft that leaves the ledger: another ledger that takes it over would publish it again. */
+function describeProducts(address: string, { publications }: Recorded): string[] {
+  const parsed = parseAddress(normalAddress(address));
+  if (parsed?.type !== "draft") return [];
+  return publications
+    .filter(({ draftId }) => draftId === parsed.draftId)
+    .map(
+      ({ productId }) =>
+        `It is published as product ${productId}. Where another ledger takes it over, run there: draftsync resolve ${publicationAddress(parsed.draftId)} --product-id ${productId}`,
+    );
 }
 
 function removalOf(given: string, recorded: Recorded): readonly LedgerEffect[] {
