@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { configJsonSchema } from "../../src/cli/config-schema.ts";
+import { manifestJsonSchema } from "../../src/manifest/json-schema.ts";
 import { draftDocument, duplicatesDocument } from "../../src/manifest/manifest-schema.ts";
+import { eventJsonSchema } from "../../src/model/event-schema.ts";
 import { commandReference } from "../support/command-reference.ts";
 import { schemaReference } from "../support/schema-reference.ts";
 
@@ -49,9 +51,13 @@ ${commandReference()}
 const fix = "it is not what the code says: `npm run docs` writes it again";
 const notice = "<!-- Made from the code by `npm run docs`: change the words there. -->\n\n";
 
-test("manifests/config.schema.json is the schema of this version", async () => {
-  const schema = `${JSON.stringify(configJsonSchema(), undefined, 2)}\n`;
-  await expect(schema, fix).toMatchFileSnapshot("../../manifests/config.schema.json");
+test.each([
+  { name: "config", schema: configJsonSchema() },
+  { name: "events", schema: eventJsonSchema() },
+  { name: "manifest", schema: manifestJsonSchema() },
+])("manifests/$name.schema.json is the schema of this version", async ({ name, schema }) => {
+  const text = `${JSON.stringify(schema, undefined, 2)}\n`;
+  await expect(text, fix).toMatchFileSnapshot(`../../manifests/${name}.schema.json`);
 });
 
 describe("docs/reference", () => {
