@@ -25,7 +25,9 @@ export async function readEarlierWrites(
   for (const operation of await ledger.lostWrites(now - settleDelayMs)) {
     const file = fileOf(operation);
     if (file === undefined) continue;
-    const { kind, intent, finishedAt = now } = operation;
+    const { kind, intent, settled } = operation;
+    // Without an end, a crash lost it at some time before it was settled.
+    const finishedAt = operation.finishedAt ?? settled?.at ?? now;
     const write = {
       kind,
       attributes: intent.attributes ?? {},

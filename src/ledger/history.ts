@@ -57,7 +57,10 @@ export async function readLostWrites(
     .selectAll()
     .where("id", ">=", firstIdAt(since - longestOperationMs))
     .where("kind", "in", ["attach", "update", "detach"])
-    .where((or) => or.or([or("finished_at", "is", null), or("finished_at", ">", since)]))
+    .where((or) => or.or([or("finished_at", ">", since), or("finished_at", "is", null)]))
+    .where((or) =>
+      or.or([or("settled_at", ">", since), or("settled_at", "is", null), or("finished_at", "is not", null)]),
+    )
     .where((or) => or.or([or("outcome", "is", null), or("outcome", "=", "unknown"), or("attempts", ">", 1)]))
     .execute();
   return recordsOf(tables.operations, rows, location);

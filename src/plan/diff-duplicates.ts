@@ -5,7 +5,7 @@ import type { Recorded, RecordedDuplicate, RecordedOperation } from "../model/re
 import { publicationsInForce } from "../model/recorded.ts";
 import { locationAt } from "../model/source-location.ts";
 import type { Differences } from "./differences.ts";
-import { blockingDoubts, inDoubtChange } from "./doubts.ts";
+import { blockingDoubts, inDoubtChange, isCopyOf } from "./doubts.ts";
 
 /** Duplicates, by name: desired against recorded. One that is taken away is only forgotten. */
 export function diffDuplicates(desired: Desired, recorded: Recorded): Differences {
@@ -72,14 +72,12 @@ function duplicated(product: ProductRef, publishedAs: number | undefined): Dupli
 
 /** Whether an operation in doubt may have made the same copy under a name that is no longer declared. */
 function isUndeclaredCopy(
-  { intent: { name, draftId, productId } }: RecordedOperation,
-  { product_id, draft_id }: DuplicateState,
+  doubt: RecordedOperation,
+  after: DuplicateState,
   wanted: ReadonlySet<string>,
 ): boolean {
-  if (name === undefined || wanted.has(name)) return false;
-  return (
-    (draft_id !== undefined && draftId === draft_id) || (product_id !== undefined && productId === product_id)
-  );
+  const { name } = doubt.intent;
+  return name !== undefined && !wanted.has(name) && isCopyOf(doubt, after);
 }
 
 function isSameProduct({ from }: RecordedDuplicate, product: ProductRef): boolean {

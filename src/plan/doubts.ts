@@ -1,5 +1,5 @@
 import { parseAddress } from "../model/address.ts";
-import type { AttachmentState, InDoubtChange, Undeclared } from "../model/change.ts";
+import type { AttachmentState, DuplicateState, InDoubtChange, Undeclared } from "../model/change.ts";
 import type { Recorded, RecordedOperation } from "../model/recorded.ts";
 import { fileResource } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
@@ -27,6 +27,14 @@ export function repeatableDoubts(recorded: Recorded): ReadonlyMap<string, readon
   }
   for (const operations of byFile.values()) operations.sort((a, b) => a.startedAt - b.startedAt);
   return byFile;
+}
+
+/** Whether a duplicate in doubt is of the same product, or of the product of the same draft. */
+export function isCopyOf({ intent: { draftId, productId } }: RecordedOperation, of: DuplicateState): boolean {
+  const { product_id, draft_id } = of;
+  return (
+    (draft_id !== undefined && draftId === draft_id) || (product_id !== undefined && productId === product_id)
+  );
 }
 
 function isBlocking({ kind }: RecordedOperation): boolean {

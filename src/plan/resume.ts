@@ -6,7 +6,7 @@ import type { Recorded } from "../model/recorded.ts";
 import { publicationsInForce } from "../model/recorded.ts";
 import { summarize } from "./build-plan.ts";
 import { stillRemoved } from "./declared.ts";
-import { inDoubtChange } from "./doubts.ts";
+import { inDoubtChange, isCopyOf } from "./doubts.ts";
 import { basisOf, estimateCost } from "./estimate.ts";
 import { fileOf, makeProgressFinder, type PlanHistory } from "./plan-progress.ts";
 import {
@@ -150,8 +150,9 @@ function detachmentOf(change: ReplaceChange): DeleteChange {
 function resumeOther(
   { digest }: PlanBasis,
   tracked: readonly Tracked[],
-  { digest: now, recorded, history }: Context & { readonly digest: string },
+  context: Context & { readonly digest: string },
 ): Left {
+  const { digest: now, recorded, history } = context;
   const changes: Change[] = [];
   for (const each of tracked) {
     const { change, progress } = each;
@@ -162,13 +163,26 @@ function resumeOther(
       continue;
     }
     if (change.action === "forget" && history.runIds.size > 0 && !isRecorded) continue;
-    if (now !== digest) return "stale";
+    if (now !== digest || isMaybeCopied(change, context)) return "stale";
     const [rest] = restOf(each);
     const ready = rest === undefined ? undefined : withSource(rest, recorded);
     if (ready === "stale") return "stale";
     if (ready !== undefined) changes.push(ready);
   }
   return { changes, done: tracked.length - changes.length, isDriftRecorded: false };
+}
+
+/** A call in doubt that the plan does not know of may have made the same copy under another name. */
+function isMaybeCopied(change: Change, { plan, recorded, history }: Context): boolean {
+  if (change.action !== "duplicate") return false;
+  const known = new Set(plan.changes.map(({ address }) => address));
+  return recorded.inDoubt.some(
+    (doubt) =>
+      doubt.kind === "duplicate" &&
+      !known.has(doubt.address) &&
+      !history.runIds.has(doubt.runId) &&
+      isCopyOf(doubt, change.after),
+  );
 }
 
 /** A copy of a draft's product is of the product in force: the planned one, or the one that this plan published. */

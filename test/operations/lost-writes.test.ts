@@ -57,6 +57,16 @@ test("a value in doubt is sent again at once, and another one waits", async () =
   expect(await apply()).toEqual({ code: 0, words: ["settle", "PATCH done"] });
 });
 
+test("--not-done is refused while the call may still take effect", async () => {
+  lose("POST", 1);
+  await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
+  expect(await apply()).toMatchObject({ code: 4 });
+  expect(await run("resolve", "drafts/1/product", "--not-done")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("[resolution-too-early]"),
+  });
+});
+
 test("a file that was detached by a second request is attached again only when the first can no longer arrive", async () => {
   lose("DELETE", 1);
   await folder.write(without);

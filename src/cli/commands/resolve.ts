@@ -6,6 +6,7 @@ import { systemClock } from "../../model/ports.ts";
 import type { Recorded, RecordedOperation } from "../../model/recorded.ts";
 import { addressOfProduct } from "../../model/recorded.ts";
 import { isoTime } from "../../model/time.ts";
+import { formatSeconds } from "../../report/quantities.ts";
 import { sanitizeLine } from "../../report/sanitize-text.ts";
 import type { Cli, DefineCommand, WriterFlags } from "../cli.ts";
 import { examples, withWriterFlags } from "../cli.ts";
@@ -55,6 +56,7 @@ async function runResolve(cli: Cli, given: string, flags: ResolveFlags): Promise
     const [operation] = operations;
     if (operation === undefined) return recordEarlier(cli, workspace, { address, flags, recorded });
     const resolution = flagged(flags) ?? (await ask(cli, operation));
+    if (resolution.type === "not_done") assertSettled(operations, workspace);
     // All effects are computed, and the product is read, before the first effect is recorded.
     const effects = operations.flatMap((each) => resolutionEffects(each, resolution, systemClock.now()));
     if (resolution.type === "product") {
@@ -67,6 +69,22 @@ async function runResolve(cli: Cli, given: string, flags: ResolveFlags): Promise
   };
   await inWorkspace(cli, flags, (workspace) =>
     withLock(cli, { workspace, command: "resolve", waitMs: flags.lockTimeout }, () => settle(workspace)),
+  );
+}
+
+/** A call that was lost a moment ago may still arrive at the service, after a person has looked there. */
+function assertSettled(operations: readonly RecordedOperation[], { config }: Workspace): void {
+  const settleMs = config.service.profile.settle_delay;
+  const lostAt = Math.max(...operations.map(({ startedAt, finishedAt }) => finishedAt ?? startedAt));
+  const leftMs = lostAt + settleMs - systemClock.now();
+  // More than that: the clock was set back, and says nothing.
+  if (leftMs <= 0 || leftMs > settleMs) return;
+  throw new CliError(
+    `the call may still take effect within ${formatSeconds(leftMs / 1000)}; nothing was settled`,
+    {
+      code: "resolution-too-early",
+      hint: `Check the service after that (service.profile.settle_delay), and then run it again.`,
+    },
   );
 }
 

@@ -15,6 +15,7 @@ import {
   wantedFile,
   wantedSource,
 } from "../../support/planning.ts";
+import { doubt } from "./support.ts";
 
 const recorded = recordedWith({
   attachments: [
@@ -198,6 +199,25 @@ describe("a saved plan", () => {
     const now = { recorded, history: neverApplied, ...service, ...base };
     expect(codeOf(() => assertFresh(plan, now))).toBe(code);
   });
+
+  test.each([
+    { productId: 5, code: "plan-stale" },
+    { productId: 6, code: "none" },
+  ])(
+    "with a copy of product $productId in doubt under a name that it does not have: $code",
+    ({ productId, code }) => {
+      const product = { by: "product_id", productId: 5 } as const;
+      const desired = desiredWith({ duplicates: [{ name: "new", product, file: "m.yaml", position: 1 }] });
+      const copy = {
+        kind: "duplicate",
+        address: "duplicates/former",
+        intent: { name: "former", productId },
+      } as const;
+      const service = { serviceOrigin: "https://api.example.com", workspace: "studio" };
+      const now = { recorded: recordedWith({ inDoubt: [doubt(copy)] }), history: neverApplied, ...service };
+      expect(codeOf(() => assertFresh(planOf(desired, recordedWith()), now))).toBe(code);
+    },
+  );
 
   test("knows the local files it will upload, and only those", () => {
     expect(sourcesOf(plan)).toEqual([{ source: "r", sha256: "new" }]);
