@@ -134,8 +134,8 @@ async function findAttachment(
   let since = doubt.lostAt ?? clock.monotonic();
   for (let look = 1; look <= looks; look += 1) {
     const waits = isOpen && (look > 1 || !isConflict(first));
-    const signals = [signal, ...(budget?.signal === undefined ? [] : [budget.signal])];
-    if (waits && !(await waitToSettle(context, { since, signals }))) return "unclear";
+    if (waits && !(await waitToSettle(context, { since, signals: signalsOf(signal, budget) })))
+      return "unclear";
     const answer = await confirm(context, doubt);
     since = clock.monotonic();
     if (answer.outcome === "done") return "attached";
@@ -170,9 +170,12 @@ export async function runFileOperation<T>(
 ): Promise<OperationEnd<T>> {
   const since = lostBefore(context.earlierWrites, request);
   const { signal = context.signal, budget } = request;
-  const signals = [signal, ...(budget?.signal === undefined ? [] : [budget.signal])];
-  if (since !== undefined) await waitToSettle(context, { since, signals });
+  if (since !== undefined) await waitToSettle(context, { since, signals: signalsOf(signal, budget) });
   return runOperation(context, request);
+}
+
+function signalsOf(signal: AbortSignal, budget: OperationBudget | undefined): readonly AbortSignal[] {
+  return budget?.signal === undefined ? [signal] : [signal, budget.signal];
 }
 
 /** Waits until what was sent at `since` can no longer take effect. False when the run was stopped meanwhile. */

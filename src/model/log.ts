@@ -15,6 +15,3 @@ export interface LogEntry {
   /** A result, or part of a question: shown also to who wants results and errors only. */
   readonly isResult?: boolean;
 }
-
-/** Where entries go. Must not throw and must not block. */
-export type LogSink = (entry: LogEntry) => void;
