@@ -4,7 +4,7 @@ import { openViewer, type Viewer } from "../browser/support/chromium.ts";
 import { draftsync, type Folder, makeFolder } from "../support/cli.ts";
 import { repository } from "../support/source-files.ts";
 
-/** `npm run screenshots`: makes the pictures of docs/reference/report-page.md anew, from the sample workspace and the real command. */
+/** `npm run screenshots`: makes the pictures of docs/reference/report-page.md from the sample workspace and the real command. */
 let viewer: Viewer;
 let folder: Folder;
 const run = async (...args: string[]) => {
