@@ -138,7 +138,7 @@ const waits: Readonly<Record<WaitState["reason"], string>> = {
   shared_bound: "other runs use the rate bound",
   rate_bound: "the rate bound",
   backoff: "waiting before another try",
-  settle: "waiting to find out whether a lost call took effect",
+  settle: "waiting until a lost call can no longer take effect",
   upload: "waiting for uploads to be processed",
 };
 

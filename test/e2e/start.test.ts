@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
 import { cp, mkdir, readdir, symlink } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import packageJson from "../../package.json" with { type: "json" };
 import type { Folder } from "../support/cli.ts";
 import { makeFolder } from "../support/cli.ts";
 import { repository } from "../support/source-files.ts";
@@ -11,10 +12,39 @@ import { repository } from "../support/source-files.ts";
 let folder: Folder;
 let chunks: string;
 
+const ledger = {
+  format_version: 4,
+  lineage: "6b1f9a34-4a0e-4a0b-9d3b-0d5a4c3f7a11",
+  serial: 1,
+  service_origin: null,
+  workspace: "w",
+  confirmed_at: null,
+  protected_drafts: [],
+  maybe_published: [],
+  attachments: [
+    {
+      draft_id: 48213,
+      kind: "product_files",
+      file_id: 9900011,
+      address: "drafts/48213/product_files/9900011",
+      attributes: {},
+      provenance: { by: "post", at: 1 },
+    },
+  ],
+  publications: [],
+  duplicates: [],
+  uploads: [],
+  stored_objects: [],
+  refreshes: [],
+  operations: [],
+  runs: [],
+};
+
 beforeAll(async () => {
   folder = await makeFolder({
     "workspace/draftsync.yaml": "version: 1\nworkspace: w\nservice: sandbox\n",
     "workspace/manifests/a.yaml": "draft: 48213\nproduct_files:\n  - file_id: 9900011\n",
+    "ledger.json": JSON.stringify(ledger),
     "broken/draftsync.yaml": "version: 1\nworkspace: w\nservice: sandbox\n",
     "broken/manifests/a.yaml": "draft: 048213\nproduct_flies: []\n",
   });
@@ -23,7 +53,12 @@ beforeAll(async () => {
   await cp(join(repository, "dist"), join(install, "dist"), { recursive: true });
   await cp(join(repository, "package.json"), join(install, "package.json"));
   await cp(join(repository, "docs/errors.md"), join(install, "docs/errors.md"));
-  await symlink(join(repository, "node_modules"), join(install, "node_modules"));
+  // As pnpm makes it: links to the dependencies, which find their own beside the files that the links lead to.
+  for (const name of Object.keys(packageJson.dependencies)) {
+    const link = join(install, "node_modules", name);
+    await mkdir(dirname(link), { recursive: true });
+    await symlink(join(repository, "node_modules", name), link);
+  }
   chunks = join(install, "dist/chunks");
 });
 afterAll(() => folder.dispose());
@@ -64,6 +99,12 @@ test("an installed package plans, reports mistakes, explains and helps, and neve
   expect(plan?.stdout).toContain("drafts/48213");
   expect(broken?.stderr).toContain("product_flies");
   expect(await contentOf(chunks)).toEqual(before);
+});
+
+test("an installed package finds its dependencies through links when its output is a pipe", async () => {
+  expect(await draftsync(["state", "import", "../ledger.json"])).toMatchObject({ code: 0 });
+  const listed = await draftsync(["state", "list"]);
+  expect(listed).toMatchObject({ code: 0, stdout: expect.stringContaining("9900011") });
 });
 
 test("a defect is traced to a function and a line", async () => {

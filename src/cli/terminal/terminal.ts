@@ -1,4 +1,4 @@
-import { fstatSync, type Stats, writeFileSync } from "node:fs";
+import { type BigIntStats, fstatSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
 import { text } from "node:stream/consumers";
 import type { LogEntry } from "../../model/log.ts";
@@ -201,14 +201,17 @@ function isOnePipe(stdout: StandardStream, stderr: StandardStream): boolean {
 }
 
 /** Node gives a pipe to a child as a socket, too. */
-function isPipe(stat: Stats): boolean {
+function isPipe(stat: BigIntStats): boolean {
   return stat.isFIFO() || stat.isSocket();
 }
 
-/** `undefined` where there is no file descriptor, as in a thread. */
-function statOf(stream: StandardStream): Stats | undefined {
+/**
+ * `undefined` where there is no file descriptor, as in a thread. With `bigint`: after another fstat of a pipe Node does
+ * not follow links to modules (nodejs/node#51142), and pnpm installs dependencies as links.
+ */
+function statOf(stream: StandardStream): BigIntStats | undefined {
   try {
-    return fstatSync(stream.fd);
+    return fstatSync(stream.fd, { bigint: true });
   } catch {
     return undefined;
   }
