@@ -31,6 +31,8 @@ import {
 export interface FoundFiles {
   readonly files: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
+  /** The folders that were searched, absolute, each with its version: it differs once an entry comes or goes. */
+  readonly folders: ReadonlyMap<string, string>;
 }
 
 /**
@@ -48,13 +50,13 @@ export async function findFiles(
 ): Promise<FoundFiles> {
   const outside = [...patterns.entries()].filter(([, pattern]) => leavesWorkspace(pattern));
   if (outside.length > 0) {
-    return { files: [], diagnostics: outside.map(([at, pattern]) => outsidePattern(pattern, places[at])) };
+    return nothing(outside.map(([at, pattern]) => outsidePattern(pattern, places[at])));
   }
   let paths: RealPaths;
   try {
     paths = new RealPaths(root);
   } catch (error) {
-    return { files: [], diagnostics: [unreadable("the workspace folder", error)] };
+    return nothing([unreadable("the workspace folder", error)]);
   }
   return new FileSearch(root, paths, patterns.filter(isExclusion)).run(
     [...patterns.entries()]
@@ -63,6 +65,10 @@ export async function findFiles(
         withoutBraces(pattern).map((each) => ({ pattern: each, place: places[at] })),
       ),
   );
+}
+
+function nothing(diagnostics: readonly Diagnostic[]): FoundFiles {
+  return { files: [], diagnostics, folders: new Map() };
 }
 
 interface PlacedPattern {
@@ -75,6 +81,7 @@ class FileSearch {
   readonly #paths: RealPaths;
   readonly #exclusions: readonly string[];
   readonly #plain = new Set<string>();
+  readonly #folders = new Map<string, string>();
   /** By what they say: a folder is met by each pattern. */
   readonly #diagnostics = new Map<string, Diagnostic>();
 
@@ -104,7 +111,7 @@ class FileSearch {
     const others = patterns.map(({ pattern }) => withBothEndings(pattern));
     const forgotten = await this.#forgotten(folders, { matches, others });
     if (forgotten.length > 0) this.#report(unmatchedFiles(forgotten));
-    return { files, diagnostics: [...this.#diagnostics.values()] };
+    return { files, diagnostics: [...this.#diagnostics.values()], folders: this.#folders };
   }
 
   async #match(
@@ -120,7 +127,7 @@ class FileSearch {
       followSymbolicLinks: true,
       caseSensitiveMatch,
       ignore: ["**/node_modules/**"],
-      fs: guardedFs(this.#root, this.#paths, { plain: this.#plain, report }),
+      fs: guardedFs(this.#root, this.#paths, { plain: this.#plain, folders: this.#folders, report }),
     });
     return found.map(withoutDot);
   }

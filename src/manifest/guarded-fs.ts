@@ -2,13 +2,15 @@ import nodeFs from "node:fs";
 import { relative, sep } from "node:path";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { isYamlName } from "./glob-pattern.ts";
-import { below, type RealPaths } from "./paths.ts";
+import { below, lastingVersionOf, type RealPaths } from "./paths.ts";
 import { outsideFile, unreadable } from "./search-diagnostics.ts";
 
 /** What {@link guardedFs} notes. */
 export interface SearchNotes {
   /** Gets the paths of files that are no links. */
   readonly plain: Set<string>;
+  /** Gets the folders that are read, each with its version just before. */
+  readonly folders: Map<string, string>;
   readonly report: (diagnostic: Diagnostic) => void;
 }
 
@@ -24,7 +26,11 @@ export interface SearchNotes {
  *
  * The patterns still decide whether it matters.
  */
-export function guardedFs(root: string, paths: RealPaths, { plain, report }: SearchNotes): typeof nodeFs {
+export function guardedFs(
+  root: string,
+  paths: RealPaths,
+  { plain, folders, report }: SearchNotes,
+): typeof nodeFs {
   const links = new Map<string, string>();
   const refused = new Set<string>();
   const nameOf = (path: string) =>
@@ -38,6 +44,7 @@ export function guardedFs(root: string, paths: RealPaths, { plain, report }: Sea
       done(null, []);
       return;
     }
+    if (!folders.has(path)) folders.set(path, lastingVersionOf(path));
     nodeFs.readdir(path, options, (error, entries) => {
       if (error !== null) report(unreadable(nameOf(path) || "the workspace folder", error));
       for (const entry of entries ?? []) if (entry.isFile()) plain.add(below(path, entry.name));

@@ -1,4 +1,3 @@
-import { statSync } from "node:fs";
 import { compareText } from "../model/address.ts";
 import type { Desired } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
@@ -8,9 +7,9 @@ import { nonEmpty } from "../model/non-empty.ts";
 import type { SourceLocation } from "../model/source-location.ts";
 import { checkSources } from "./check-sources.ts";
 import { DesiredCollector } from "./collect-desired.ts";
-import { findFiles } from "./find-files.ts";
+import { type FoundFiles, findFiles } from "./find-files.ts";
 import { type ParseManifestsOptions, parseManifests } from "./parse-manifests.ts";
-import { below } from "./paths.ts";
+import { below, versionOf } from "./paths.ts";
 import { decodeText, readManifest } from "./read-manifest.ts";
 import { SourceText } from "./source-text.ts";
 
@@ -52,11 +51,13 @@ export type LoadedManifests =
  */
 export async function loadManifests(options: LoadManifestsOptions): Promise<LoadedManifests> {
   const { root, patterns, patternLocations, sources, signal } = options;
-  const { files, diagnostics: found } = await findFiles(root, patterns, patternLocations);
-  const versions = files.map((file) => versionOf(root, file));
+  const search = () => findFiles(root, patterns, patternLocations);
+  const found = await search();
+  const { files } = found;
+  const versions = files.map((file) => versionOf(below(root, file)));
   const textOf = (file: string) => readText(root, file);
   const collector = new DesiredCollector(textOf);
-  const diagnostics = [...found];
+  const diagnostics = [...found.diagnostics];
   for (const [index, manifest] of (await parseManifests(options, files)).entries()) {
     collector.add(files[index] ?? "", manifest);
   }
@@ -65,30 +66,33 @@ export async function loadManifests(options: LoadManifestsOptions): Promise<Load
   for (const diagnostic of await checkSources({ root, uses, sources, textOf, signal })) {
     diagnostics.push(diagnostic);
   }
-  const changed = files.filter((file, index) => versionOf(root, file) !== versions[index]);
-  for (const file of changed) diagnostics.push(changedManifest(file));
+  const changed = files.filter((file, index) => versionOf(below(root, file)) !== versions[index]);
+  // A manifest that is moved meanwhile is missing under its old name, and must not count as removed.
+  for (const file of [...changed, ...(await addedSince(found, search))]) {
+    diagnostics.push(changedManifest(file));
+  }
   diagnostics.sort(compareDiagnostics);
   const failed = hasErrors(diagnostics) ? nonEmpty(diagnostics) : undefined;
   if (failed !== undefined) return { ok: false, diagnostics: failed, files };
   return { ok: true, desired: collector.desired, diagnostics, files };
 }
 
-/** Differs between two versions of a file. A file that cannot be found is reported when it is read. */
-function versionOf(root: string, file: string): string {
-  try {
-    const { dev, ino, size, mtimeMs, ctimeMs } = statSync(below(root, file));
-    return `${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}`;
-  } catch {
-    return "";
-  }
+/** Manifests that appeared since the search. Another search takes long, so the folders say whether there may be any. */
+async function addedSince(
+  { files, folders }: FoundFiles,
+  search: () => Promise<FoundFiles>,
+): Promise<readonly string[]> {
+  if ([...folders].every(([folder, version]) => versionOf(folder) === version)) return [];
+  const known = new Set(files);
+  return (await search()).files.filter((file) => !known.has(file));
 }
 
-/** An error: a part of the file may have been missing when it was read, and the plan would delete that part. */
+/** An error: the file, or a part of it, may have been missing when it was read, and the plan would delete that part. */
 function changedManifest(file: string): Diagnostic {
   return {
     severity: "error",
     code: "manifest-changed",
-    message: "The file changed while the manifests were read",
+    message: "The file changed or was moved while the manifests were read",
     hint: "Run again when no other program writes to it.",
     place: { file, line: 1, column: 1 },
   };

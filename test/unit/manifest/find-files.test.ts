@@ -30,7 +30,7 @@ const searches: readonly (readonly [patterns: readonly string[], files: readonly
 ];
 
 test.each(searches)("%j finds %j", async (patterns, files) => {
-  expect(await findFiles(workspace(tree), patterns)).toEqual({ files, diagnostics: [] });
+  expect(await findFiles(workspace(tree), patterns)).toMatchObject({ files, diagnostics: [] });
 });
 
 test.each([
@@ -139,7 +139,7 @@ test("links are followed inside of the workspace, and each file is found once, u
   symlinkSync("a.yaml", join(root, "m/A-link.yaml"));
   symlinkSync("../other", join(root, "m/folder"));
   symlinkSync("..", join(root, "m/loop"));
-  expect(await findFiles(root, ["m/**/*.yaml"])).toEqual({
+  expect(await findFiles(root, ["m/**/*.yaml"])).toMatchObject({
     files: ["m/a.yaml", "m/folder/b.yaml"],
     diagnostics: [],
   });
@@ -156,7 +156,10 @@ test("links out of the workspace are errors and are not entered", async () => {
     "manifest-outside-workspace m/folder",
     "manifest-outside-workspace m/x.yaml",
   ]);
-  expect(await findFiles(root, ["m/*.yaml", "!m/x.yaml"])).toEqual({ files: ["m/a.yaml"], diagnostics: [] });
+  expect(await findFiles(root, ["m/*.yaml", "!m/x.yaml"])).toMatchObject({
+    files: ["m/a.yaml"],
+    diagnostics: [],
+  });
 });
 
 test("a link that leads nowhere is an error when a pattern names it", async () => {
@@ -192,9 +195,9 @@ test("a link that leads nowhere is an error where it may have been a folder of m
     "error Cannot read m/shop: it does not exist, or is a link that leads nowhere",
     "error Cannot read m/to-it: it does not exist, or is a link that leads nowhere",
   ]);
-  expect(await findFiles(root, ["m/*.yaml"])).toEqual({ files: ["m/a.yaml"], diagnostics: [] });
+  expect(await findFiles(root, ["m/*.yaml"])).toMatchObject({ files: ["m/a.yaml"], diagnostics: [] });
   const excluded = ["m/**/*.yaml", "!m/shop/**", "!m/to-it/**", "!m/itself/**"];
-  expect(await findFiles(root, excluded)).toEqual({ files: ["m/a.yaml"], diagnostics: [] });
+  expect(await findFiles(root, excluded)).toMatchObject({ files: ["m/a.yaml"], diagnostics: [] });
 });
 
 test("a link to a pipe is refused without waiting for a writer", async () => {

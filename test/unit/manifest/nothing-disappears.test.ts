@@ -1,4 +1,4 @@
-import { appendFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { loadManifests } from "../../../src/manifest/load-manifests.ts";
@@ -209,5 +209,27 @@ describe("a manifest that changes while the workspace is read is an error", () =
     const loaded = await loadManifests({ root, patterns: ["*.yaml"], sources: "stat", signal });
     expect(loaded.ok).toBe(false);
     expect(loaded.diagnostics).toMatchObject([{ code: "manifest-changed", place: { file: "a.yaml" } }]);
+  });
+
+  test.each(["m/c.yaml", "m/new/c.yaml"])("one is moved to %s", async (to) => {
+    const root = workspace({ "m/a.yaml": text, "m/b.yaml": "draft: 4\n", "c.yaml": "draft: 7\n" });
+    mkdirSync(join(root, "m/new"));
+    const { signal } = new AbortController();
+    vi.spyOn(signal, "throwIfAborted").mockImplementationOnce(() =>
+      renameSync(join(root, "c.yaml"), join(root, to)),
+    );
+    const loaded = await loadManifests({ root, patterns: ["m/**/*.yaml"], sources: "stat", signal });
+    expect(loaded.ok).toBe(false);
+    expect(loaded.diagnostics).toMatchObject([{ code: "manifest-changed", place: { file: to } }]);
+  });
+
+  test("but other files may come and go", async () => {
+    const root = workspace({ "m/a.yaml": text });
+    const { signal } = new AbortController();
+    vi.spyOn(signal, "throwIfAborted").mockImplementationOnce(() =>
+      writeFileSync(join(root, "m/a.yaml.swp"), ""),
+    );
+    const loaded = await loadManifests({ root, patterns: ["m/**/*.yaml"], sources: "stat", signal });
+    expect(loaded.diagnostics).toEqual([]);
   });
 });
