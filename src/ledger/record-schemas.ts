@@ -15,8 +15,7 @@ export const outcomes = ["done", "rejected", "not_sent", "unknown"] as const;
 
 /** {@link Provenance}. */
 export const provenanceSchema: z.ZodType<Provenance> = z.strictObject({
-  // Exports of unreleased builds have "person".
-  by: z.preprocess((by) => (by === "person" ? "operator" : by), z.enum(confirmations)),
+  by: z.enum(confirmations),
   at: integer,
 });
 

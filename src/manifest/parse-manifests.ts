@@ -33,8 +33,10 @@ export interface WorkerOptions {
 const minCached = 200;
 /** Parsing fewer manifests takes less time than starting a thread. */
 const minPerWorker = 200;
-const filesPerTask = 32;
+const filesPerTask = 128;
 const filesPerTurn = 16;
+/** Syntax trees are large and short-lived: in the default of 16 MB they are copied before they are dropped. */
+const youngMegabytes = 64;
 
 /**
  * Parses each file, relative to the root, unless the cache holds it. Results are in the order of the files. Rejects with
@@ -78,7 +80,12 @@ async function parseOnWorkers(
   if (workers === undefined || count < 2) return;
   const { default: Tinypool } = await import("tinypool");
   if (signal?.aborted) return;
-  const pool = new Tinypool({ filename: workers.script.href, minThreads: 0, maxThreads: count });
+  const pool = new Tinypool({
+    filename: workers.script.href,
+    minThreads: 0,
+    maxThreads: count,
+    resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes },
+  });
   // One listener for all tasks, as Node warns of more than ten.
   const stop = () => void pool.destroy();
   signal?.addEventListener("abort", stop);

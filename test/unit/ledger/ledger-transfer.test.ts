@@ -182,12 +182,6 @@ describe("an export is read", () => {
       expect(text).toContain(`"${name}":`);
   });
 
-  test("of an unreleased build, with its name for an operator", () => {
-    const publication = { draft_id: 7, revision: 1, product_id: 70, provenance: { by: "person", at: 1 } };
-    const { publications } = parseExport(JSON.stringify({ ...empty, publications: [publication] }), "x.json");
-    expect(publications).toMatchObject([{ draftId: 7, provenance: { by: "operator", at: 1 } }]);
-  });
-
   test.each([
     ["no JSON", "{", /x\.json is not JSON/],
     ["a plan", '{"workspace":"w"}', /x\.json is not an export/],
