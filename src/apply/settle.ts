@@ -16,6 +16,7 @@ export interface SettleContext
 }
 
 type Answer = OperationEnd<Attributes>;
+type Failed = Exclude<Answer, { outcome: "done" }>;
 
 /** An attachment that may or may not have been made. */
 export interface UnsettledAttachment {
@@ -29,7 +30,7 @@ export interface UnsettledAttachment {
   /** The kind of the first operation; `attach` when absent. An update or detach in doubt is settled by the same PATCH. */
   readonly kind?: "attach" | "update" | "detach";
   /** The operation that did not end done. */
-  readonly first: Exclude<Answer, { outcome: "done" }>;
+  readonly first: Failed;
   /** When the lost call can last have been on its way, by the monotonic clock, milliseconds; absent: just now. */
   readonly lostAt?: number;
   readonly signal: AbortSignal;
@@ -87,6 +88,7 @@ export async function settleAttachment(
     if (found === "attached") return attachedEnd(doubt.target, wasAttached);
     isOurs ||= last.outcome === "unknown" && !isRefusedAsAttached(last);
     if (found === "unclear") return last;
+    if (typeof found === "object") return last.outcome === "unknown" ? last : found;
     if (isConflict(last)) return refuse(context, last);
     const lost = last.outcome === "unknown";
     const mayRepeat = lost || isRateLimited(last);
@@ -107,7 +109,7 @@ export async function settleUndeclared(
 ): Promise<ChangeEnd> {
   const wasAttached = isRefusedAsAttached(doubt.first);
   const found = await findAttachment(context, { ...doubt, wasAttached });
-  if (found === "unclear") return doubt.first;
+  if (found === "unclear" || typeof found === "object") return doubt.first;
   if (found === "attached")
     return undeclared === "removed" ? foundAttached(doubt) : attachedEnd(doubt.target, wasAttached);
   await context.ledger.record(absentEffects(doubt));
@@ -119,13 +121,13 @@ function attachedEnd({ fileId }: FileTarget, wasAttached: boolean): ChangeEnd {
 }
 
 /**
- * A call that was lost may still arrive, so it takes two looks with time between them to say that it will not. A conflict
+ * A PATCH of unknown outcome is returned. A call that was lost may still arrive, so it takes two looks with time between them to say that it will not. A conflict
  * is mostly just what it says; so the first look at it is at once.
  */
 async function findAttachment(
   context: SettleContext,
   doubt: RefusedAttachment,
-): Promise<"attached" | "not-attached" | "unclear"> {
+): Promise<"attached" | "not-attached" | "unclear" | Failed> {
   const { first, signal, budget } = doubt;
   const { clock } = context;
   const isOpen = first.outcome === "unknown";
@@ -139,6 +141,7 @@ async function findAttachment(
     const answer = await confirm(context, doubt);
     since = clock.monotonic();
     if (answer.outcome === "done") return "attached";
+    if (answer.outcome === "unknown") return answer;
     if (answer.failure.code !== "not-attached") return "unclear";
   }
   return "not-attached";
@@ -214,16 +217,23 @@ async function refuse(context: SettleContext, conflict: UnsettledAttachment["fir
   return { ...conflict, outcome: "rejected", failure: { ...conflict.failure, hint } };
 }
 
+/** Where the attachment was refused, the PATCH adopts the file: lost, it is an attachment in doubt. */
 function confirm(context: SettleContext, doubt: RefusedAttachment): Promise<Answer> {
-  const { target, attributes, effect, first, signal, budget, wasAttached } = doubt;
-  const { draftId } = target;
+  const { target, attributes, sha256, effect, first, signal, budget, wasAttached } = doubt;
+  const { draftId, kind: fileKind, fileId } = target;
+  const intent = { draftId, fileKind, fileId, attributes };
+  const { status: refusedWith } = first.failure;
+  const adoption = {
+    ...intent,
+    ...(sha256 === undefined ? {} : { sha256 }),
+    ...(refusedWith === undefined ? {} : { refusedWith }),
+  };
   const evidence = (): LedgerEffect[] =>
     wasAttached ? [{ type: "maybe_published", draftId, at: context.clock.now() }] : [];
   return runOperation(context, {
     address: doubt.address,
     budget,
-    kind: "update",
-    intent: { draftId: target.draftId, fileKind: target.kind, fileId: target.fileId, attributes },
+    ...(first.outcome === "unknown" ? { kind: "update", intent } : { kind: "attach", intent: adoption }),
     signal,
     call: (options) => context.service.update(target, attributes, options),
     effects: (answer) =>

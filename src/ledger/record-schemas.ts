@@ -38,6 +38,7 @@ export const intentSchema: z.ZodType<OperationIntent> = z.looseObject({
   name: optionalText,
   uploadKey: optionalText,
   sha256: optionalText,
+  refusedWith: optionalInteger,
 });
 
 const apiErrorSchema: z.ZodType<ApiError> = z.looseObject({

@@ -211,4 +211,6 @@ export interface OperationIntent {
   readonly name?: string;
   readonly uploadKey?: string;
   readonly sha256?: string;
+  /** The status with which the file's attachment was refused before this call: 409 or 422 when it is attached already. */
+  readonly refusedWith?: number;
 }

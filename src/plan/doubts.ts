@@ -47,6 +47,7 @@ export function inDoubtChange(
   after: AttachmentState | null = null,
   undeclared?: Undeclared,
 ): InDoubtChange {
+  const status = operation.status ?? operation.intent.refusedWith;
   return {
     address: operation.address,
     action: "in_doubt",
@@ -57,7 +58,7 @@ export function inDoubtChange(
       method: operation.method,
       path: operation.path,
       since: isoTime(operation.startedAt),
-      ...(operation.status === undefined ? {} : { status: operation.status }),
+      ...(status === undefined ? {} : { status }),
       detail: operation.detail ?? "the process ended before the answer was recorded",
     },
     after,

@@ -155,6 +155,23 @@ describe("an attachment that is refused as a conflict", () => {
     expect(world.sandbox.state().attachments).toMatchObject([{ attributes: { renderer: "arnold" } }]);
   });
 
+  test.each([409, 422])(
+    "(%i), and the PATCH that adopts the file is lost: it is in doubt, and settled next time",
+    async (status) => {
+      world.sandbox.attach({ draftId: 1, kind: "product_file", fileId: 10 }, { renderer: "vray" });
+      await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: arnold }]\n");
+      const refused = { type: "answer", status } as const;
+      world.proxy.choose = ({ method }) => (method === "POST" ? refused : { type: "lost" });
+      expect((await world.apply()).totals).toMatchObject({ done: 0, failed: 0, in_doubt: 1 });
+      world.proxy.choose = () => undefined;
+      world.requests();
+      await world.write("draft: 1\nproduct_files: []\npublish: true\n");
+      expect((await world.apply()).totals).toMatchObject({ done: 0, in_doubt: 0 });
+      expect(world.requests()).toEqual([confirm]);
+      expect(world.sandbox.state().products).toEqual([]);
+    },
+  );
+
   test("that was carried out all the same, and a run that is stopped before it looks: the next one looks", async () => {
     await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
     const stop = new AbortController();
