@@ -87,8 +87,7 @@ export async function settleAttachment(
     const found = await findAttachment(context, { ...open, wasAttached });
     if (found === "attached") return attachedEnd(doubt.target, wasAttached);
     isOurs ||= last.outcome === "unknown" && !isRefusedAsAttached(last);
-    if (found === "unclear") return last;
-    if (typeof found === "object") return last.outcome === "unknown" ? last : found;
+    if (typeof found === "object") return found;
     if (isConflict(last)) return refuse(context, last);
     const lost = last.outcome === "unknown";
     const mayRepeat = lost || isRateLimited(last);
@@ -109,7 +108,7 @@ export async function settleUndeclared(
 ): Promise<ChangeEnd> {
   const wasAttached = isRefusedAsAttached(doubt.first);
   const found = await findAttachment(context, { ...doubt, wasAttached });
-  if (found === "unclear" || typeof found === "object") return doubt.first;
+  if (typeof found === "object") return found;
   if (found === "attached")
     return undeclared === "removed" ? foundAttached(doubt) : attachedEnd(doubt.target, wasAttached);
   await context.ledger.record(absentEffects(doubt));
@@ -121,13 +120,14 @@ function attachedEnd({ fileId }: FileTarget, wasAttached: boolean): ChangeEnd {
 }
 
 /**
- * A PATCH of unknown outcome is returned. A call that was lost may still arrive, so it takes two looks with time between them to say that it will not. A conflict
+ * Returns how it ends when that stays unclear: as its first call, or in doubt when the PATCH after a refusal was lost. A call
+ * that was lost may still arrive, so it takes two looks with time between them to say that it will not. A conflict
  * is mostly just what it says; so the first look at it is at once.
  */
 async function findAttachment(
   context: SettleContext,
   doubt: RefusedAttachment,
-): Promise<"attached" | "not-attached" | "unclear" | Failed> {
+): Promise<"attached" | "not-attached" | Failed> {
   const { first, signal, budget } = doubt;
   const { clock } = context;
   const isOpen = first.outcome === "unknown";
@@ -136,13 +136,12 @@ async function findAttachment(
   let since = doubt.lostAt ?? clock.monotonic();
   for (let look = 1; look <= looks; look += 1) {
     const waits = isOpen && (look > 1 || !isConflict(first));
-    if (waits && !(await waitToSettle(context, { since, signals: signalsOf(signal, budget) })))
-      return "unclear";
+    if (waits && !(await waitToSettle(context, { since, signals: signalsOf(signal, budget) }))) return first;
     const answer = await confirm(context, doubt);
     since = clock.monotonic();
     if (answer.outcome === "done") return "attached";
-    if (answer.outcome === "unknown") return answer;
-    if (answer.failure.code !== "not-attached") return "unclear";
+    if (first.outcome !== "unknown" && answer.outcome === "unknown") return answer;
+    if (answer.failure.code !== "not-attached") return first;
   }
   return "not-attached";
 }
@@ -249,11 +248,7 @@ function confirm(context: SettleContext, doubt: RefusedAttachment): Promise<Answ
 
 /** The file is not attached: what an update or detach was about is gone, and an attachment was not made. */
 function absentEffects({ kind, target, first }: UnsettledAttachment): readonly LedgerEffect[] {
-  const isGone = kind === "detach" || kind === "update";
-  return [
-    ...(isGone ? [{ type: "detached", target } as const] : []),
-    ...settled(first, kind === "detach" ? "done" : "not_sent"),
-  ];
+  return [...settled(first, kind === "detach" ? "done" : "not_sent"), { type: "detached", target }];
 }
 
 /** A file that the manifests do not ask for is attached: the draft must not be published with it. */

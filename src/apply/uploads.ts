@@ -47,13 +47,14 @@ function nameOf({ upload_id, upload_key, source, sha256 }: AttachmentState): str
 
 async function upload(context: ApplyContext, after: AttachmentState): Promise<UploadEnd> {
   const arrived = context.service.expectUpload();
-  const awaitEnd = (uploadId: string, effects = uploadEndEffects) => {
-    const end = awaitUpload(context, uploadId, effects);
+  const isOurs = after.source !== undefined || after.upload_key !== undefined;
+  const awaitEnd = (uploadId: string) => {
+    const end = awaitUpload(context, uploadId, isOurs);
     arrived();
     return end;
   };
   try {
-    if (after.upload_id !== undefined) return await awaitEnd(after.upload_id, foundEffects(context));
+    if (after.upload_id !== undefined) return await awaitEnd(after.upload_id);
     const key = after.upload_key ?? (await store(context, after));
     if (typeof key !== "string") return key;
     const registered = await register(context, after, key);
@@ -105,18 +106,23 @@ function refusesObject(answer: Exclude<CallResult<unknown>, { outcome: "done" }>
   return answer.outcome === "rejected" && answer.failure.stops === "operation";
 }
 
-async function awaitUpload(
-  context: ApplyContext,
-  uploadId: string,
-  effects: (upload: UploadStatus) => LedgerEffect[],
-): Promise<UploadEnd> {
+/** `isOurs`: a run registered the upload, so once the service does not know it any more, the next run registers it again. */
+async function awaitUpload(context: ApplyContext, uploadId: string, isOurs: boolean): Promise<UploadEnd> {
   const { service, signal, budget } = context;
   // The upload is recorded: the next run continues to wait for it.
   const waiting = budget === undefined ? signal : AbortSignal.any([signal, budget.signal]);
   const awaited = await service.awaitUpload(uploadId, waiting, budget);
-  if (awaited.outcome !== "done") return withoutDoubt(awaited);
-  await context.ledger.record(effects(awaited.value));
-  return ended(awaited.value);
+  if (awaited.outcome === "done") {
+    await context.ledger.record(
+      isOurs ? uploadEndEffects(awaited.value) : foundEffects(context, awaited.value),
+    );
+    return ended(awaited.value);
+  }
+  const end = withoutDoubt(awaited);
+  if (end.outcome === "done" || !isOurs || end.failure.code !== "gone") return end;
+  await context.ledger.record([{ type: "upload_ended", uploadId, status: "failed" }]);
+  const hint = "Run the command again: it registers the file again.";
+  return { ...end, failure: { ...end.failure, hint } };
 }
 
 /** What an upload was registered with. `content` is absent for an object that was in storage before. */
@@ -137,11 +143,10 @@ export function registrationEffects(status: UploadStatus, { key, content, at }: 
 }
 
 /** Of an upload that a manifest names by its id: recorded, so that a run with a budget does not read it again. */
-function foundEffects({ clock }: ApplyContext): (upload: UploadStatus) => LedgerEffect[] {
-  return (upload) =>
-    uploadEndEffects(upload).map((effect) =>
-      effect.type === "upload_ended" ? { ...effect, type: "upload_found", at: clock.now() } : effect,
-    );
+function foundEffects({ clock }: ApplyContext, upload: UploadStatus): LedgerEffect[] {
+  return uploadEndEffects(upload).map((effect) =>
+    effect.type === "upload_ended" ? { ...effect, type: "upload_found", at: clock.now() } : effect,
+  );
 }
 
 /** What the ledger takes from an upload that was read: nothing while it has not ended. */

@@ -3,7 +3,7 @@ import { parseAddress } from "../model/address.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import type { RecordedAttachment } from "../model/recorded.ts";
 import { type FileTarget, fileResource, pickAttributes } from "../model/resource.ts";
-import { assertChanged, settleOperation } from "./journal.ts";
+import { assertChanged, settleGone, settleOperation } from "./journal.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { addRecord, insertRecords, putRecord, replaceRecord } from "./records.ts";
 import type { LedgerQueries } from "./schema.ts";
@@ -25,7 +25,7 @@ export interface EffectContext {
  * | attached | the whole record is replaced | is recorded |
  * | rerecorded | the whole record is replaced | ledger-conflict |
  * | readdressed | its address, and its digest when one is given, are replaced | ledger-conflict |
- * | detached | is dropped, and what is known of refreshes at it | nothing |
+ * | detached | is dropped, with what is known of refreshes at it; its updates and detaches in doubt are settled | the latter |
  * | duplicate_forgotten | is dropped | nothing |
  * | published, duplicated | ledger-conflict: it cannot have been made twice | is recorded; a publication settles `maybe_published` |
  * | product_confirmed | the provenance of its publications and duplicates is replaced | nothing |
@@ -56,7 +56,8 @@ export async function applyEffect(
     case "readdressed":
       return readdress(queries, effect);
     case "detached":
-      return detach(queries, effect.target);
+      await detach(queries, effect.target);
+      return settleGone(queries, effect.target, { at, by });
     case "published":
       await insertRecords(queries, tables.publications, [effect]);
       return settleMaybePublished(queries, effect.draftId);

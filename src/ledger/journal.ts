@@ -109,6 +109,21 @@ export async function supersede(
   );
 }
 
+/** A file that is not attached leaves nothing of its updates and detaches in doubt. */
+export async function settleGone(
+  queries: LedgerQueries,
+  file: FileTarget,
+  { at, by }: { readonly at: number; readonly by?: string | undefined },
+): Promise<void> {
+  await queries
+    .updateTable("operations")
+    .set({ settled_at: at, settled_as: "superseded", settled_by: by ?? null })
+    .where(inDoubt)
+    .where("kind", "in", ["update", "detach"])
+    .where("path", "=", pathOf(file))
+    .execute();
+}
+
 function pathOf(file: FileTarget): string {
   return `/api/${fileResource(file)}`;
 }

@@ -162,22 +162,26 @@ export function makeTracker({ log, clock, print, ...run }: TrackerOptions): LogT
 }
 
 function readRecords(path: string): RecoveryRecord[] {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    if (["ENOENT", "ENOTDIR"].includes(systemCodeOf(error) ?? "")) return [];
-    throw new RecoveryError(`${path} cannot be read: ${messageOf(error)}`, {
-      code: "recovery-unreadable",
-      hint: "Make it readable for this user: it has outcomes of calls that the ledger could not record.",
-      cause: error,
-    });
-  }
+  const text = orWhenMissing("", path, () => readFileSync(path, "utf8"));
   return text.trim() === "" ? [] : parseRecoveryRecords(text, path);
 }
 
 function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  return orWhenMissing(0, path, () => statSync(path).size);
+}
+
+/** Reads a log. Throws {@link RecoveryError} when it may be there and cannot be read. */
+function orWhenMissing<T>(missing: T, path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR"].includes(systemCodeOf(error) ?? "")) return missing;
+    throw new RecoveryError(`${path} cannot be read: ${messageOf(error)}`, {
+      code: "recovery-unreadable",
+      hint: "Make it and its folder accessible for this user: it may hold outcomes of calls that the ledger lacks.",
+      cause: error,
+    });
+  }
 }
 
 /** Makes the name of a file durable (fsync(2)). */

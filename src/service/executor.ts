@@ -89,6 +89,8 @@ export class Executor {
   #dispatched = 0;
   #draining = false;
   #refusals = 0;
+  /** When the service began to refuse every call for the rate, monotonic milliseconds. */
+  #refusedSince: number | undefined;
   #reportedPauseEnd = 0;
   #hasAnswered: boolean;
 
@@ -123,13 +125,27 @@ export class Executor {
         return { outcome, status, value, attempts };
       }
       last = combine(call, last, { outcome: attempt.outcome, failure: attempt.failure, attempts });
-      if (pauseMs > this.#parts.maxWaitMs) return this.#stopForPause(call, { last, pauseMs });
-      if (attempt.retry && attempts === maxAttempts && attempt.evidence === "unreachable")
-        return stopRun(last);
+      const stopped = this.#stopOf(call, {
+        last,
+        pauseMs,
+        isUnreachable: attempt.evidence === "unreachable",
+      });
+      if (stopped !== undefined) return stopped;
       if (!attempt.retry || attempts === maxAttempts || options.once || !this.#budget.take()) return last;
       // A refused call waits at slow start; anything else backs off.
       if (attempt.outcome !== "rejected" && !(await this.#backOff(attempts, options.signal))) return last;
     }
+  }
+
+  /** The end that stops the run, if this is one. */
+  #stopOf<T>(
+    call: Call<T>,
+    { last, pauseMs, isUnreachable }: { last: Failed<T>; pauseMs: number; isUnreachable: boolean },
+  ): Failed<T> | undefined {
+    const { maxWaitMs } = this.#parts;
+    if (pauseMs > maxWaitMs) return this.#stopForPause(call, { last, pauseMs });
+    if (isUnreachable && last.attempts === maxAttempts) return stopRun(last);
+    return this.#refusedMs() + pauseMs > maxWaitMs ? stopRun(last) : undefined;
   }
 
   /** A refusal for longer than this run waits stops it, until a time that is the same for all its calls. */
@@ -236,14 +252,21 @@ export class Executor {
     if (throttled || (answer.status === 503 && hints.retryAfterMs !== undefined)) {
       const ms = hints.retryAfterMs || hints.exhaustedMs || this.#unaskedPauseMs();
       this.#refusals += 1;
+      this.#refusedSince ??= clock.monotonic();
       this.#pause({ ms, refused: true });
       return ms;
     }
     this.#refusals = 0;
+    this.#refusedSince = undefined;
     // A quota that is used up is a guess about the next answer, not yet a refusal: it is never waited for too long.
     if (hints.exhaustedMs !== undefined)
       this.#pause({ ms: Math.min(hints.exhaustedMs, maxWaitMs), refused: false });
     return 0;
+  }
+
+  /** For how long the service has refused every call. */
+  #refusedMs(): number {
+    return this.#refusedSince === undefined ? 0 : this.#parts.clock.monotonic() - this.#refusedSince;
   }
 
   #unaskedPauseMs(): number {

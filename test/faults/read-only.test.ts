@@ -92,6 +92,20 @@ test.skipIf(note !== "")(
   },
 );
 
+test.skipIf(note !== "")(
+  `a ledger in a folder that this user may not enter is an error that names it${note}`,
+  async () => {
+    await chmod(folder.path, 0o755);
+    await folder.write({ ".draftsync/state.db": "" });
+    await chmod(join(folder.path, ".draftsync"), 0o700);
+    for (const args of [["plan"], ["apply", "--auto-approve"], ["state", "recover"]]) {
+      const { code, stderr } = await run(args, {}, reader);
+      expect(stderr).toMatch(/\.draftsync\/.* cannot be read: EACCES.*\[recovery-unreadable\]/s);
+      expect(code).toBe(1);
+    }
+  },
+);
+
 test("a PostgreSQL ledger that may only be selected from is read by every command that reads", async () => {
   const location = freshSchema();
   expect((await run(["apply", "--auto-approve"], { DRAFTSYNC_STATE: location })).code).toBe(0);

@@ -130,7 +130,8 @@ async function recordEarlier(
   const draftId = effect.type === "published" ? effect.draftId : undefined;
   await checkProduct(cli, workspace, { draftId, productId });
   await ledger.record([effect]);
-  cli.terminal.err(`${address} is recorded as product ${productId}, made before this ledger.\n`);
+  const revision = effect.type === "published" ? ` at revision ${effect.revision}` : "";
+  cli.terminal.err(`${address} is recorded as product ${productId}${revision}, made before this ledger.\n`);
 }
 
 function nothingInDoubt(address: string): CliError {

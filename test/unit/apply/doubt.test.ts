@@ -127,6 +127,15 @@ describe("a lost answer to an attachment", () => {
       expect((await world.plan()).changes).toEqual([]);
     });
 
+    test("is settled with the calls that were to settle it and were lost", async () => {
+      world.proxy.choose = ({ method }) => (method === "PATCH" ? { type: "lost" } : undefined);
+      expect((await world.apply()).totals).toMatchObject({ done: 0, in_doubt: 1 });
+      world.proxy.choose = () => undefined;
+      await world.write("draft: 1\nproduct_files: []\n");
+      await world.apply();
+      expect((await world.ledger.load()).inDoubt).toEqual([]);
+    });
+
     test("is settled where its list is left out, and the file stays as it is", async () => {
       await world.write("draft: 1\npublish: true\n");
       expect((await world.apply()).totals).toMatchObject({ done: 2, in_doubt: 0 });

@@ -158,6 +158,27 @@ product_files: [{ source: a.glb }, { file_id: 10, renderer: ${renderer} }]
     });
   });
 
+  test.each([404, 410])(
+    "of an upload that the service forgot (%i): the next run registers it again",
+    async (status) => {
+      await world.write("draft: 1\nproduct_files: [{ source: a.glb }]\n", { "manifests/a.glb": "content" });
+      const document = (code: number, body: unknown) => {
+        const headers = { "content-type": "application/vnd.api+json" };
+        return { type: "answer", status: code, headers, body: JSON.stringify(body) } as const;
+      };
+      world.proxy.choose = ({ method, path }) => {
+        if (method === "POST" && path === "/api/uploads")
+          return document(201, { data: { id: "77", type: "upload" } });
+        if (path.startsWith("/api/uploads?")) return document(200, { data: [] });
+        return method === "GET" ? document(status, { errors: [{}] }) : undefined;
+      };
+      expect((await world.apply()).totals).toMatchObject({ done: 0, failed: 1, in_doubt: 0 });
+      world.proxy.choose = () => undefined;
+      expect((await world.apply()).totals).toMatchObject({ done: 1, failed: 0 });
+      expect(world.sandbox.state().attachments).toHaveLength(1);
+    },
+  );
+
   test("of a draft that does not exist sends nothing more to it", async () => {
     await world.write(
       "draft: 1\nproduct_files: [{ file_id: 10 }]\npublish: true\n---\ndraft: 2\nproduct_files: [{ file_id: 20 }]\n",

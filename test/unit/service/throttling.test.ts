@@ -95,6 +95,13 @@ describe("a service that asks for fewer calls", () => {
     expect(waits(stopped.events)).toEqual([]);
   });
 
+  it("waits at most max_wait for a service that refuses every call", async () => {
+    const { service, server } = await startHarness(() => answer(429), { profile: { max_wait: "2500ms" } });
+    const refused = { outcome: "rejected", attempts: 2, failure: { code: "rate-limited", stops: "run" } };
+    expect(await service.detach(target, write())).toMatchObject(refused);
+    expect(server.requests).toHaveLength(2);
+  });
+
   it("waits at most max_wait for a quota that is used up: a guess is no refusal", async () => {
     const { service, server } = await startHarness(
       () => answer(204, undefined, { RateLimit: "limit=10, remaining=0, reset=86400" }),
