@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer, request as send } from "node:http";
+import { Agent, createServer, request as send } from "node:http";
 import { listenLocally } from "./listen.ts";
 
 /** What happens to one request. */
 export type Fault =
   /** It never gets to the service; the connection is cut. */
   | { readonly type: "lost" }
-  /** The service carries it out; the connection is cut before its answer. */
-  | { readonly type: "answer-lost" }
+  /** The service carries it out; the connection is cut before its answer, or inside its body. */
+  | { readonly type: "answer-lost" | "answer-cut" }
   /** The service carries it out; its answer is kept back until this is resolved, for ever when there is none. */
   | { readonly type: "answer-held"; readonly until?: Promise<unknown> }
   /** It never gets to the service, unless it is `carriedOut`; this is answered instead. */
@@ -16,7 +16,7 @@ export type Fault =
       readonly carriedOut?: boolean;
       readonly status: number;
       readonly body?: string;
-      readonly headers?: Record<string, string>;
+      readonly headers?: Readonly<Record<string, string>>;
     };
 
 /** Keeps answers back until `answer` is called. */
@@ -38,68 +38,117 @@ export interface Passing {
 /** Chooses the fault of a request, or none. Called once for each request, in the order of arrival. */
 export type ChooseFault = (request: Passing) => Fault | undefined;
 
+/** What the service did, absent when it never saw the request, and the status of the document that the client received whole. */
+export interface PassingEnd {
+  readonly served?: { readonly status: number; readonly body: string };
+  readonly reported?: number;
+}
+
+/** Sees how each request ended. */
+export type SeeEnd = (request: Passing, end: PassingEnd) => void;
+
 /** A real server between the client and the sandbox that loses requests and answers on demand. */
 export interface FaultyProxy {
   readonly url: string;
   /** `METHOD /path` of every request that came, faulty or not. */
   readonly seen: string[];
   choose: ChooseFault;
+  /** Cuts every connection; what comes afterwards is cut off unseen until {@link join}. */
+  cut(): void;
+  join(): void;
+  /** Resolves when nothing is on its way to the service any more. */
+  idle(): Promise<void>;
   close(): Promise<void>;
 }
 
 /** Starts a proxy in front of `target`. */
-export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
+export async function startFaultyProxy(target: string, seeEnd: SeeEnd = () => {}): Promise<FaultyProxy> {
   const seen: string[] = [];
-  const proxy: { choose: ChooseFault } = { choose: () => undefined };
-  const server = createServer(async (incoming, answer) => {
+  const agent = new Agent({ keepAlive: true });
+  const underWay = new Set<Promise<void>>();
+  let choose: ChooseFault = () => undefined;
+  let isOpen = true;
+  const handle = async (incoming: IncomingMessage, answer: ServerResponse) => {
     const body = await readAll(incoming);
-    const passing = { method: incoming.method ?? "", path: incoming.url ?? "", body: body.toString() };
-    seen.push(`${passing.method} ${passing.path}`);
-    const fault = proxy.choose(passing);
-    if (fault?.type === "lost") return void incoming.socket.destroy();
-    if (fault?.type === "answer" && fault.carriedOut !== true) return write(answer, fault);
-    forward(incoming, { target, body, answer, fault });
+    if (!isOpen) return void incoming.socket.destroy();
+    const request = { method: incoming.method ?? "", path: incoming.url ?? "", body: body.toString() };
+    seen.push(`${request.method} ${request.path}`);
+    const fault = choose(request);
+    // The one who chooses may have cut all connections.
+    if (fault?.type === "lost" || !isOpen) {
+      incoming.socket.destroy();
+      return seeEnd(request, {});
+    }
+    if (fault?.type === "answer" && fault.carriedOut !== true) {
+      seeEnd(request, reportedBy(fault));
+      return write(answer, fault);
+    }
+    const response = await forward(incoming, { target, agent, body });
+    const { status } = response;
+    const reported = fault === undefined ? { reported: status } : reportedBy(fault);
+    seeEnd(request, { served: { status, body: response.body.toString() }, ...reported });
+    if (fault?.type === "answer-held") await (fault.until ?? new Promise<never>(() => {}));
+    if (fault?.type === "answer-lost" || !isOpen) return void incoming.socket.destroy();
+    if (fault?.type === "answer") return write(answer, fault);
+    answer.writeHead(status, response.headers);
+    if (fault?.type !== "answer-cut") return void answer.end(response.body);
+    answer.write(response.body.subarray(0, response.body.length >> 1), () => answer.destroy());
+  };
+  const server = createServer((incoming, answer) => {
+    const handled = handle(incoming, answer)
+      .catch(() => void incoming.socket.destroy())
+      .finally(() => underWay.delete(handled));
+    underWay.add(handled);
   });
   const port = await listenLocally(server);
   return {
     url: `http://127.0.0.1:${port}`,
     seen,
     get choose() {
-      return proxy.choose;
+      return choose;
     },
-    set choose(choose: ChooseFault) {
-      proxy.choose = choose;
+    set choose(next: ChooseFault) {
+      choose = next;
     },
-    close: () =>
-      new Promise<void>((closed) => {
+    cut() {
+      isOpen = false;
+      server.closeAllConnections();
+    },
+    join() {
+      isOpen = true;
+    },
+    async idle() {
+      while (underWay.size > 0) await Promise.allSettled(underWay);
+    },
+    close: () => {
+      agent.destroy();
+      return new Promise<void>((closed) => {
         server.close(() => closed());
         server.closeAllConnections();
-      }),
+      });
+    },
   };
+}
+
+/** A web page, or half an answer, reports nothing. */
+function reportedBy(fault: Fault): PassingEnd {
+  return fault.type === "answer" && fault.body?.startsWith("{") === true ? { reported: fault.status } : {};
 }
 
 interface Forwarding {
   readonly target: string;
+  readonly agent: Agent;
   readonly body: Buffer;
-  readonly answer: ServerResponse;
-  readonly fault: Exclude<Fault, { type: "lost" }> | undefined;
 }
 
-function forward(incoming: IncomingMessage, { target, body, answer, fault }: Forwarding): void {
-  const options = { method: incoming.method, headers: { ...incoming.headers, connection: "close" } };
-  const onward = send(new URL(incoming.url ?? "/", target), options, async (response) => {
-    const content = await readAll(response);
-    if (fault?.type === "answer-held") {
-      if (fault.until === undefined) return;
-      await fault.until;
-    }
-    if (fault?.type === "answer-lost") return void incoming.socket.destroy();
-    if (fault?.type === "answer") return write(answer, fault);
-    answer.writeHead(response.statusCode ?? 500, response.headers);
-    answer.end(content);
+async function forward(incoming: IncomingMessage, { target, agent, body }: Forwarding) {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const { connection, ...headers } = incoming.headers;
+    send(new URL(incoming.url ?? "/", target), { method: incoming.method, headers, agent }, resolve)
+      .once("error", reject)
+      .end(body);
   });
-  onward.once("error", () => incoming.socket.destroy());
-  onward.end(body);
+  return { status: response.statusCode ?? 500, headers: response.headers, body: await readAll(response) };
 }
 
 function write(answer: ServerResponse, { status, headers, body }: Extract<Fault, { type: "answer" }>): void {

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { DraftsyncError } from "../../../src/model/errors.ts";
 import type { Attributes } from "../../../src/model/resource.ts";
+import type { Fault } from "../../support/faulty-proxy.ts";
 import { wanted, wantedFile } from "../../support/planning.ts";
 import type { Wish } from "./manifests.ts";
 import { SavedPlan } from "./saved-plan.ts";
 import type { System } from "./system.ts";
-import type { WireFault } from "./tap.ts";
 import type { Trouble } from "./trouble.ts";
 
 /** What the check of a command may look at: whether there is a saved plan, and anything in doubt. */
@@ -83,21 +83,32 @@ const editCopy = fc
     }),
   );
 
-const failedAfter = (...statuses: number[]) =>
-  fc.constantFrom(...statuses).map((status) => ({ type: "failed-after", status }) as const);
+const document = { body: '{"errors":[]}' };
 
-const fault: fc.Arbitrary<WireFault> = fc.oneof(
-  fc.constantFrom("lost", "answer-lost", "answer-cut", "garbled").map((type) => ({ type })),
+/** Carried out by the service, and answered with a failure. */
+const failedAfter = (...statuses: number[]) =>
+  fc
+    .constantFrom(...statuses)
+    .map((status) => ({ type: "answer", carriedOut: true, status, ...document }) as const);
+
+const fault: fc.Arbitrary<Fault> = fc.oneof(
+  fc.constantFrom("lost", "answer-lost", "answer-cut").map((type) => ({ type })),
+  fc.constant({ type: "answer", carriedOut: true, status: 200, body: "<html>" } as const),
   fc
     .constantFrom(400, 401, 403, 408, 409, 422, 425, 429, 500, 502, 503, 504)
-    .map((status) => ({ type: "refused", status }) as const),
+    .map((status) => ({ type: "answer", status, ...document, headers: { "retry-after": "0" } }) as const),
   failedAfter(408, 409, 500, 502, 503, 504),
 );
+
+const page = {
+  body: "<html>proxy</html>",
+  headers: { "content-type": "text/html", "retry-after": "0", location: "/elsewhere" },
+};
 
 /** A proxy's page after a publish or duplicate that took effect. */
 const pageAfter = fc
   .constantFrom(301, 302, 303, 307, 308, 400, 401, 402, 403, 404, 405, 407, 410, 418, 422, 425, 429, 451, 499)
-  .map((status) => ({ type: "page-after", status }) as const);
+  .map((status) => ({ type: "answer", carriedOut: true, status, ...page }) as const);
 
 /** Most plans are small, and what cannot be undone comes last in them. */
 const at = fc.constantFrom(1, 1, 1, 2, 2, 3, 4, 6);

@@ -3,9 +3,9 @@ import type { StoredOperation } from "../../../src/model/history.ts";
 import type { NewOperation, OperationResult } from "../../../src/model/ports.ts";
 import type { Recorded } from "../../../src/model/recorded.ts";
 import type { Attributes } from "../../../src/model/resource.ts";
+import type { Passing, PassingEnd } from "../../support/faulty-proxy.ts";
 import { attachedBy, attributesOf, fileOf, irrevocableOf, isWrite, nameOf } from "./call-facts.ts";
 import { expectedChanges, missingFiles } from "./expected-changes.ts";
-import type { WireEnd, WireRequest } from "./tap.ts";
 
 /** What the service holds of a file, and whether it was this tool that attached it. */
 interface Held {
@@ -38,7 +38,7 @@ export class Model {
   writes = 0;
 
   /** The service was called: the intent is durable, and nothing is sent twice that must not be. */
-  arrived(request: WireRequest): void {
+  arrived(request: Passing): void {
     if (!isWrite(request)) return;
     this.writes += 1;
     const { method, path } = request;
@@ -62,7 +62,7 @@ export class Model {
   }
 
   /** What the service made of it, and whether the client received the response. */
-  ended(request: WireRequest, { served, reported }: WireEnd): void {
+  ended(request: Passing, { served, reported }: PassingEnd): void {
     const product = irrevocableOf(request);
     const effective = served !== undefined && served.status < 300;
     if (product !== undefined) {

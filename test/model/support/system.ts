@@ -17,13 +17,12 @@ import type { Sandbox } from "../../../src/sandbox/server.ts";
 import { startSandbox } from "../../../src/sandbox/server.ts";
 import { assembleService } from "../../../src/service/open-service.ts";
 import { serviceProfileSchema } from "../../../src/service/profile.ts";
+import { type FaultyProxy, startFaultyProxy } from "../../support/faulty-proxy.ts";
 import { forgetfulTracker } from "../../support/tracker.ts";
 import { emptyLedger } from "./empty-ledger.ts";
 import { Manifests, reversed } from "./manifests.ts";
 import { Model } from "./model.ts";
 import type { SavedPlan } from "./saved-plan.ts";
-import type { Tap } from "./tap.ts";
-import { startTap } from "./tap.ts";
 import type { Trouble } from "./trouble.ts";
 
 const apiKey = "canary-key-5e11";
@@ -49,7 +48,7 @@ export class System {
   #skew = 0;
   readonly clock = { now: () => Date.now() + this.#skew, monotonic: () => performance.now() };
   #sandbox: Sandbox | undefined;
-  #tap: Tap | undefined;
+  #proxy: FaultyProxy | undefined;
   #store: StateStore | undefined;
   #trouble: Trouble | undefined;
   #steps = 0;
@@ -64,22 +63,20 @@ export class System {
 
   async open(): Promise<void> {
     this.#sandbox = await startSandbox({ key: apiKey, uploadProcessingMs: 0 });
-    this.#tap = await startTap(this.#sandbox.url, {
-      arrived: (request) => {
-        this.model.arrived(request);
-        const trouble = this.#trouble;
-        if (trouble === undefined || !("path" in trouble)) return undefined;
-        if (request.method === "GET" || !request.path.startsWith(trouble.path)) return undefined;
-        this.#calls += 1;
-        if (this.#calls !== trouble.at) return undefined;
-        if (trouble.type === "kill-on-wire") this.#die();
-        if (trouble.type !== "fault") return undefined;
-        if (trouble.survives !== undefined)
-          this.#trouble = { type: "kill", at: this.#steps + 1 + trouble.survives };
-        return trouble.fault;
-      },
-      ended: (request, end) => this.model.ended(request, end),
-    });
+    this.#proxy = await startFaultyProxy(this.#sandbox.url, (request, end) => this.model.ended(request, end));
+    this.#proxy.choose = (request) => {
+      this.model.arrived(request);
+      const trouble = this.#trouble;
+      if (trouble === undefined || !("path" in trouble)) return undefined;
+      if (request.method === "GET" || !request.path.startsWith(trouble.path)) return undefined;
+      this.#calls += 1;
+      if (this.#calls !== trouble.at) return undefined;
+      if (trouble.type === "kill-on-wire") this.#die();
+      if (trouble.type !== "fault") return undefined;
+      if (trouble.survives !== undefined)
+        this.#trouble = { type: "kill", at: this.#steps + 1 + trouble.survives };
+      return trouble.fault;
+    };
     this.#store = await this.#openStore();
   }
 
@@ -99,7 +96,7 @@ export class System {
   /** Twice, the second time with everything listed the other way round: the same bytes (P16). */
   plan(recorded: Recorded): Plan {
     const desired = this.manifests.desired();
-    const input = { workspace: "world", serviceOrigin: opened(this.#tap).url, rate, profile };
+    const input = { workspace: "world", serviceOrigin: opened(this.#proxy).url, rate, profile };
     const plan = buildPlan({ ...input, desired, recorded });
     const again = buildPlan({
       ...input,
@@ -131,7 +128,7 @@ export class System {
       if (!this.#dead && this.#overtaker === undefined) throw error;
       return "killed";
     } finally {
-      await opened(this.#tap).idle();
+      await opened(this.#proxy).idle();
       if (this.#dead || this.#overtaker !== undefined) await this.#beginAnew();
       else await lease.release();
       this.#trouble = undefined;
@@ -150,7 +147,7 @@ export class System {
       own: operations.filter(({ runId }) => runIds.has(runId)),
       others: operations.filter(({ runId }) => !runIds.has(runId)),
     };
-    const serviceOrigin = opened(this.#tap).url;
+    const serviceOrigin = opened(this.#proxy).url;
     return assertFresh(plan, { recorded, serviceOrigin, workspace: "world", history }).plan;
   }
 
@@ -218,7 +215,7 @@ export class System {
 
   async close(): Promise<void> {
     await this.#store?.close();
-    await this.#tap?.close();
+    await this.#proxy?.close();
     await this.#sandbox?.close();
     rmSync(this.#root, { recursive: true, force: true });
   }
@@ -226,7 +223,7 @@ export class System {
   async #carryOut(plan: Plan): Promise<boolean> {
     const service = assembleService(
       {
-        baseUrl: opened(this.#tap).url,
+        baseUrl: opened(this.#proxy).url,
         apiKey,
         rate,
         concurrency: this.#concurrency,
@@ -311,7 +308,7 @@ export class System {
 
   #die(): void {
     this.#dead = true;
-    opened(this.#tap).cut();
+    opened(this.#proxy).cut();
   }
 
   /** What a process left behind is all there is: its store is abandoned, with its lock. */
@@ -321,7 +318,7 @@ export class System {
     await this.#overtaker?.lease.release();
     this.#overtaker = undefined;
     this.#dead = false;
-    opened(this.#tap).join();
+    opened(this.#proxy).join();
   }
 
   /** A lock that a killed process left is taken over without waiting (P20). */

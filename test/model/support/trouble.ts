@@ -1,4 +1,4 @@
-import type { WireFault } from "./tap.ts";
+import type { Fault } from "../../support/faulty-proxy.ts";
 
 /**
  * What goes wrong in an apply: a fault or an end at its `at`th writing call whose path begins with `path`, or its end at
@@ -9,7 +9,7 @@ export type Trouble =
       readonly type: "fault";
       readonly path: string;
       readonly at: number;
-      readonly fault: WireFault;
+      readonly fault: Fault;
       readonly survives?: number;
     }
   | { readonly type: "kill" | "takeover"; readonly at: number }
