@@ -81,7 +81,7 @@ export const serviceProfileSchema = z.strictObject({
   max_wait: positiveDurationSchema
     .prefault("5m")
     .describe(
-      "Longest pause that a run waits for (Retry-After). If the service asks for more, the run stops",
+      "How long a run waits for a service that asks for fewer calls (Retry-After), or refuses every call. Beyond that, it stops",
     ),
   upload_deadline: positiveDurationSchema
     .prefault("30m")
