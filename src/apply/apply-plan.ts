@@ -1,5 +1,6 @@
 import pLimit from "p-limit";
 import { parseAddress, publicationAddress } from "../model/address.ts";
+import { append } from "../model/append.ts";
 import type { Change, DuplicateChange } from "../model/change.ts";
 import type { Drift } from "../model/drift.ts";
 import { recordOfDrift, targetOfDrift } from "../model/drift.ts";
@@ -198,11 +199,8 @@ function divide(changes: readonly Change[]): Division {
     const address = parseAddress(change.address);
     if (change.action === "duplicate") duplicates.push(change);
     else if (change.action === "forget") forgotten.push(change);
-    else if (address !== undefined && "draftId" in address) {
-      const others = drafts.get(address.draftId);
-      if (others === undefined) drafts.set(address.draftId, [change]);
-      else others.push(change);
-    } else blocked.push(change);
+    else if (address !== undefined && "draftId" in address) append(drafts, address.draftId, change);
+    else blocked.push(change);
   }
   return {
     drafts: [...drafts].map(([draftId, list]) => ({ draftId, changes: list })),

@@ -1,6 +1,7 @@
+import { append } from "../model/append.ts";
 import type { StoredOperation } from "../model/history.ts";
 import type { Clock, Ledger } from "../model/ports.ts";
-import type { OperationIntent, OperationKind } from "../model/recorded.ts";
+import { type OperationIntent, type OperationKind, targetOf } from "../model/recorded.ts";
 import type { Attributes } from "../model/resource.ts";
 import { fileResource, hasAttributes } from "../model/resource.ts";
 
@@ -28,12 +29,8 @@ export async function readEarlierWrites(
     const { kind, intent, settled } = operation;
     // Without an end, a crash lost it at some time before it was settled.
     const finishedAt = operation.finishedAt ?? settled?.at ?? now;
-    const write = {
-      kind,
-      attributes: intent.attributes ?? {},
-      lostAt: startedAt - Math.max(0, now - finishedAt),
-    };
-    writes.set(file, [...(writes.get(file) ?? []), write]);
+    const lostAt = startedAt - Math.max(0, now - finishedAt);
+    append(writes, file, { kind, attributes: intent.attributes ?? {}, lostAt });
   }
   return writes;
 }
@@ -62,8 +59,7 @@ function isHarmless(
   return fileKind === undefined || hasAttributes(fileKind, wanted, attributes);
 }
 
-function fileOf({ intent }: Pick<StoredOperation, "intent">): string | undefined {
-  const { draftId, fileKind: kind, fileId } = intent;
-  if (draftId === undefined || kind === undefined || fileId === undefined) return undefined;
-  return fileResource({ draftId, kind, fileId });
+function fileOf(operation: Pick<StoredOperation, "intent">): string | undefined {
+  const target = targetOf(operation);
+  return target === undefined ? undefined : fileResource(target);
 }

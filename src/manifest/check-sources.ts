@@ -3,6 +3,7 @@ import { lstatSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import { formatAddress } from "../model/address.ts";
+import { append } from "../model/append.ts";
 import type { SourceContent } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { fileHint, messageOf, systemCodeOf } from "../model/errors.ts";
@@ -51,11 +52,7 @@ export async function checkSources(options: CheckSourcesOptions): Promise<Diagno
     return known;
   };
   const byPath = new Map<string, SourceUse[]>();
-  for (const use of uses) {
-    const users = byPath.get(use.path);
-    if (users === undefined) byPath.set(use.path, [use]);
-    else users.push(use);
-  }
+  for (const use of uses) append(byPath, use.path, use);
   const tools = { root, paths, signal, hash: sources === "hash" ? hash : undefined };
   const checked = [...byPath].map(async ([path, users]) => {
     const result = await check(path, tools);

@@ -1,6 +1,6 @@
 import { formatAddress, publicationAddress } from "./address.ts";
 import type { ProductRef } from "./desired.ts";
-import type { Attributes, FileKind } from "./resource.ts";
+import type { Attributes, FileKind, FileTarget } from "./resource.ts";
 import { isoTime } from "./time.ts";
 
 /** How a record came to be known, from the strongest evidence of a call to a person's word. */
@@ -198,6 +198,13 @@ export interface RecordedOperation {
   readonly status?: number;
   /** Why the outcome is unknown, in words. */
   readonly detail?: string;
+}
+
+/** The file of an operation; `undefined` for an operation without a file. */
+export function targetOf({ intent }: Pick<RecordedOperation, "intent">): FileTarget | undefined {
+  const { draftId, fileKind: kind, fileId } = intent;
+  if (draftId === undefined || kind === undefined || fileId === undefined) return undefined;
+  return { draftId, kind, fileId };
 }
 
 /** The arguments of a writing call, as far as the ledger needs them. */

@@ -1,4 +1,5 @@
 import { parseAddress } from "../model/address.ts";
+import { append } from "../model/append.ts";
 import type { AttachmentState, DuplicateState, InDoubtChange, Undeclared } from "../model/change.ts";
 import type { Recorded, RecordedOperation } from "../model/recorded.ts";
 import { fileResource } from "../model/resource.ts";
@@ -20,10 +21,7 @@ export function repeatableDoubts(recorded: Recorded): ReadonlyMap<string, readon
     const address = parseAddress(operation.address);
     if (operation.kind !== "update" && operation.kind !== "detach") continue;
     if (fileId === undefined || address?.type !== "attachment") continue;
-    const file = fileResource({ draftId: address.draftId, kind: address.kind, fileId });
-    const others = byFile.get(file);
-    if (others === undefined) byFile.set(file, [operation]);
-    else others.push(operation);
+    append(byFile, fileResource({ draftId: address.draftId, kind: address.kind, fileId }), operation);
   }
   for (const operations of byFile.values()) operations.sort((a, b) => a.startedAt - b.startedAt);
   return byFile;

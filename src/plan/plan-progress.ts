@@ -1,8 +1,9 @@
 import { parseAddress } from "../model/address.ts";
+import { append } from "../model/append.ts";
 import type { AttachmentState, Change } from "../model/change.ts";
 import type { StoredOperation } from "../model/history.ts";
-import type { RecordedOperation } from "../model/recorded.ts";
-import { type FileTarget, fileResource } from "../model/resource.ts";
+import { type RecordedOperation, targetOf } from "../model/recorded.ts";
+import { fileResource } from "../model/resource.ts";
 
 /** What the ledger's history knows of earlier runs of a plan. */
 export interface PlanHistory {
@@ -92,18 +93,13 @@ function tookEffect({ outcome, settled }: StoredOperation): boolean {
   return (settled?.as ?? outcome) === "done";
 }
 
-function resourceOf({ intent: { draftId, fileKind: kind, fileId } }: RecordedOperation): string[] {
-  if (draftId === undefined || kind === undefined || fileId === undefined) return [];
-  const target: FileTarget = { draftId, kind, fileId };
-  return [fileResource(target)];
+function resourceOf(operation: RecordedOperation): string[] {
+  const target = targetOf(operation);
+  return target === undefined ? [] : [fileResource(target)];
 }
 
 function groupByAddress<T extends RecordedOperation>(operations: readonly T[]): ReadonlyMap<string, T[]> {
   const groups = new Map<string, T[]>();
-  for (const operation of operations) {
-    const others = groups.get(operation.address);
-    if (others === undefined) groups.set(operation.address, [operation]);
-    else others.push(operation);
-  }
+  for (const operation of operations) append(groups, operation.address, operation);
   return groups;
 }

@@ -1,4 +1,5 @@
 import { compareText } from "../model/address.ts";
+import { append } from "../model/append.ts";
 import type { AttachmentState } from "../model/change.ts";
 import type { DesiredAttachment } from "../model/desired.ts";
 import type {
@@ -145,12 +146,6 @@ function contentName(
 /** So that the choice among several does not depend on the order in which the ledger lists them. */
 function sortByAddress(attachments: readonly RecordedAttachment[]): readonly RecordedAttachment[] {
   return [...attachments].sort((a, b) => compareText(a.address, b.address));
-}
-
-function append<K, V>(map: Map<K, V[]>, key: K, value: V): void {
-  const values = map.get(key);
-  if (values === undefined) map.set(key, [value]);
-  else values.push(value);
 }
 
 /** By source and digest, by key, and by id; of several, the one that got furthest, then the newest. */

@@ -1,4 +1,5 @@
 import { compareText, draftIdOf } from "../model/address.ts";
+import { append } from "../model/append.ts";
 import { orderState } from "../model/attachment-state.ts";
 import type { AttachmentState, Change, DeleteChange, ReplaceChange } from "../model/change.ts";
 import type { Plan, PlanBasis } from "../model/plan.ts";
@@ -48,11 +49,7 @@ export function resumePlan(plan: Plan, recorded: Recorded, history: PlanHistory)
   const progressOf = makeProgressFinder(plan.changes, history, recorded.inDoubt);
   const groups = new Map<string, Tracked[]>();
   for (const change of plan.changes) {
-    const tracked = { change, progress: progressOf(change) };
-    const address = basisAddress(change);
-    const others = groups.get(address);
-    if (others === undefined) groups.set(address, [tracked]);
-    else others.push(tracked);
+    append(groups, basisAddress(change), { change, progress: progressOf(change) });
   }
   const context = { plan, recorded, history };
   const draftIds = new Set(plan.base.resources.flatMap(({ address }) => draftIdOf(address) ?? []));

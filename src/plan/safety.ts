@@ -1,3 +1,4 @@
+import { append } from "../model/append.ts";
 import type { Change } from "../model/change.ts";
 import { draftOf, isDeletion, isProtectChange } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
@@ -103,8 +104,7 @@ function checkProtection(plan: Plan, recorded: Recorded): Diagnostic[] {
   const byDraft = new Map<number, Change[]>();
   for (const change of plan.changes) {
     const draftId = draftOf(change);
-    if (!detaches(change) || !protectedDrafts.has(draftId)) continue;
-    byDraft.set(draftId, [...(byDraft.get(draftId) ?? []), change]);
+    if (detaches(change) && protectedDrafts.has(draftId)) append(byDraft, draftId, change);
   }
   return [...byDraft].map(([draftId, [first, ...others]]) => ({
     severity: "error",

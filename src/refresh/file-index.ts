@@ -1,5 +1,6 @@
+import { append } from "../model/append.ts";
 import type { Recorded, RecordedAttachment, RecordedOperation } from "../model/recorded.ts";
-import type { FileTarget } from "../model/resource.ts";
+import { targetOf } from "../model/recorded.ts";
 import { fileResource } from "../model/resource.ts";
 
 /** Recorded files by their paths at the service. */
@@ -14,20 +15,10 @@ export function indexFiles(recorded: Recorded): FileIndex {
   for (const operation of recorded.inDoubt) {
     const target = targetOf(operation);
     if (target === undefined) continue;
-    const resource = fileResource(target);
-    const known = doubts.get(resource);
-    if (known === undefined) doubts.set(resource, [operation]);
-    else known.push(operation);
+    append(doubts, fileResource(target), operation);
   }
   return {
     records: new Map(recorded.attachments.map((attachment) => [fileResource(attachment), attachment])),
     doubts,
   };
-}
-
-/** The file of an operation; `undefined` for an operation without a file. */
-export function targetOf({ intent }: RecordedOperation): FileTarget | undefined {
-  const { draftId, fileKind: kind, fileId } = intent;
-  if (draftId === undefined || kind === undefined || fileId === undefined) return undefined;
-  return { draftId, kind, fileId };
 }

@@ -2,10 +2,9 @@ import { compareText, formatAddress, publicationAddress } from "../model/address
 import type { Desired, DesiredAttachment } from "../model/desired.ts";
 import type { Observation, RefreshMode, RefreshTarget } from "../model/observed.ts";
 import type { Recorded } from "../model/recorded.ts";
-import { publicationsInForce } from "../model/recorded.ts";
+import { publicationsInForce, targetOf } from "../model/recorded.ts";
 import { fileResource, productResource } from "../model/resource.ts";
 import { isInScope, parseScope } from "../model/scope.ts";
-import { targetOf } from "./file-index.ts";
 
 /** What a refresh may fetch, and how much. */
 export interface RefreshPolicy {

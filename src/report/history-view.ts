@@ -1,4 +1,5 @@
 import { compareText } from "../model/address.ts";
+import { append } from "../model/append.ts";
 import type { StoredOperation, StoredRun } from "../model/history.ts";
 import type { AddressScope } from "../model/scope.ts";
 import { isInScope } from "../model/scope.ts";
@@ -62,9 +63,7 @@ export function viewHistory(
     const shown = viewOperation(operation);
     if (scope !== undefined && !isInScope(shown.address, scope)) continue;
     if (outcome !== undefined && shown.outcome !== outcome) continue;
-    const others = byRun.get(operation.runId);
-    if (others === undefined) byRun.set(operation.runId, [shown]);
-    else others.push(shown);
+    append(byRun, operation.runId, shown);
   }
   const isNarrow = scope !== undefined || outcome !== undefined;
   const fitting = runs.filter(

@@ -1,4 +1,5 @@
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { append } from "../model/append.ts";
 import type { Event } from "../model/event.ts";
 import type { ReconcileResult } from "../model/reconcile-result.ts";
 import { isSuccess, noticeOf, reconcileStatuses } from "../model/reconcile-result.ts";
@@ -230,10 +231,7 @@ function readSamples(text: string, workspace: string): ReadonlyMap<string, reado
     const [, name = "", inner = "", number = ""] = /^(\w+)(?:\{(.*)\})? (\d+(?:\.\d+)?)$/.exec(line) ?? [];
     const { workspace: of, ...labels } = labelsOf(inner);
     if (name === "" || of !== workspace) continue;
-    const others = found.get(name);
-    const sample = { labels, value: Number(number) };
-    if (others === undefined) found.set(name, [sample]);
-    else others.push(sample);
+    append(found, name, { labels, value: Number(number) });
   }
   return found;
 }

@@ -1,4 +1,5 @@
 import { compareText } from "../../model/address.ts";
+import { append } from "../../model/append.ts";
 import { operationKinds } from "../../model/recorded.ts";
 import type { HistoryOperation, HistoryRun } from "../history-view.ts";
 import { routeOf } from "../route.ts";
@@ -48,10 +49,8 @@ export function findLatencies(operations: readonly HistoryOperation[]): readonly
   const byEndpoint = new Map<string, number[]>();
   for (const { method, path, started_at, finished_at } of operations) {
     if (finished_at === undefined) continue;
-    const endpoint = `${method} ${routeOf(path)}`;
-    const known = byEndpoint.get(endpoint) ?? [];
-    known.push(Math.max(0, Date.parse(finished_at) - Date.parse(started_at)));
-    byEndpoint.set(endpoint, known);
+    const ms = Math.max(0, Date.parse(finished_at) - Date.parse(started_at));
+    append(byEndpoint, `${method} ${routeOf(path)}`, ms);
   }
   return [...byEndpoint]
     .map(([endpoint, all]) => ({ endpoint, all: all.sort((a, b) => a - b) }))
