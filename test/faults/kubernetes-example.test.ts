@@ -76,7 +76,7 @@ describe("the pods of examples/kubernetes", () => {
   });
 
   const note = skipNoteUnreachable();
-  test.skipIf(note !== "")(`carry out one round, and leave nothing in the image${note}`, async () => {
+  test.skipIf(note !== "")(`carry out one run, and leave nothing in the image${note}`, async () => {
     const state = freshSchema();
     expect(await draftsync(onceSpec.containers[0].args, inPod(state))).toMatchObject({ code: 0 });
     expect(example.sandbox.state().attachments.map(({ fileId }) => fileId)).toEqual([9900011, 9900044]);
@@ -125,7 +125,7 @@ describe("the pods of examples/kubernetes", () => {
   );
 });
 
-test("the image of examples/kubernetes has the binary on its path, and begins a round", async () => {
+test("the image of examples/kubernetes has the binary on its path, and begins a run", async () => {
   const builder = await startExample("kubernetes");
   try {
     const dockerfile = readText("examples/kubernetes/Dockerfile");

@@ -20,25 +20,25 @@ afterEach(() => webhook.close());
 
 /** The address of the webhook is a secret: the key's name in it lets every output and file be searched for it. */
 const hook = () => `${webhook.url}/services/${secret}`;
-const round = (env: Record<string, string> = { DRAFTSYNC_NOTIFY_URL: hook() }) =>
+const reconcile = (env: Record<string, string> = { DRAFTSYNC_NOTIFY_URL: hook() }) =>
   draftsync(["reconcile"], options(env));
 const notified = () => webhook.notices.map(({ body }) => [body.former_status, body.status]);
 
 describe("the webhook is notified", () => {
   test("when the status changes over runs of their own, and only then", async () => {
     const codes: number[] = [];
-    const rounds = async (...count: unknown[]) => {
-      for (const _each of count) codes.push((await round()).code);
+    const reconcileEach = async (...count: unknown[]) => {
+      for (const _each of count) codes.push((await reconcile()).code);
     };
-    await rounds(1, 2);
+    await reconcileEach(1, 2);
     expect(notified()).toEqual([]);
     await folder.write(bad);
-    await rounds(1, 2, 3);
+    await reconcileEach(1, 2, 3);
     expect(notified()).toEqual([["ok", "failing"]]);
     await folder.write({ "manifests/a.yaml": `${good["manifests/a.yaml"]}publish: true\n` });
-    await rounds(1, 2);
+    await reconcileEach(1, 2);
     await folder.write(good);
-    await rounds(1, 2);
+    await reconcileEach(1, 2);
     expect(notified()).toEqual([
       ["ok", "failing"],
       ["failing", "excluded"],
@@ -55,12 +55,12 @@ describe("the webhook is notified", () => {
   });
 
   test("again when a failure has another reason, and not when it has the same", async () => {
-    await round();
+    await reconcile();
     await folder.write(bad);
-    for (const _each of [1, 2]) await round();
+    for (const _each of [1, 2]) await reconcile();
     await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }, { file_id: 2 }]\n" });
     const wrongKey = { DRAFTSYNC_NOTIFY_URL: hook(), DRAFTSYNC_API_KEY: "canary-key-wrong" };
-    for (const _each of [1, 2]) expect((await round(wrongKey)).code).toBe(1);
+    for (const _each of [1, 2]) expect((await reconcile(wrongKey)).code).toBe(1);
     expect(notified()).toEqual([
       ["ok", "failing"],
       ["failing", "failing"],
@@ -72,59 +72,59 @@ describe("the webhook is notified", () => {
     expect(webhook.notices[1]?.body.text).toContain("is failing (was failing: invalid-input): ");
   });
 
-  test("of a first round that fails", async () => {
+  test("of a first run that fails", async () => {
     await folder.write(bad);
-    await round();
+    await reconcile();
     expect(notified()).toEqual([[undefined, "failing"]]);
   });
 
   test("by one alone of several instances", async () => {
-    await round();
+    await reconcile();
     await folder.write(bad);
-    await Promise.all([round(), round(), round()]);
+    await Promise.all([reconcile(), reconcile(), reconcile()]);
     expect(notified()).toEqual([["ok", "failing"]]);
   });
 
-  test("again by the next round what it did not take, which is a warning and no failure", async () => {
+  test("again by the next run what it did not take, which is a warning and no failure", async () => {
     await folder.write({
       ...config("reconcile: { allow: [create] }\n"),
       "manifests/a.yaml": "draft: 1\npublish: true\n",
     });
     for (const status of [500, 302]) {
       webhook.status = status;
-      const { code, stderr } = await round();
+      const { code, stderr } = await reconcile();
       expect(code).toBe(0);
       expect(stderr).toContain(
         `warning: the webhook notification to ${webhook.url} failed: status ${status}\n`,
       );
     }
     webhook.status = 200;
-    expect((await round()).stderr).not.toContain("warning: the webhook");
-    await round();
+    expect((await reconcile()).stderr).not.toContain("warning: the webhook");
+    await reconcile();
     expect(notified()).toEqual(Array.from({ length: 3 }, () => [undefined, "excluded"]));
     expect(webhook.notices.every(({ path }) => path === `/services/${secret}`)).toBe(true);
   });
 
   test("and the ledger of a different workspace is left alone, its history and its notice", async () => {
-    await round();
+    await reconcile();
     const { "draftsync.yaml": own } = config();
     await folder.write({ "draftsync.yaml": own.replace("workspace: w\n", "workspace: other\n") });
-    for (const _each of [1, 2]) expect((await round()).code).toBe(1);
+    for (const _each of [1, 2]) expect((await reconcile()).code).toBe(1);
     expect(notified()).toEqual([[undefined, "failing"]]);
     await folder.write(config());
-    expect((await round()).code).toBe(0);
+    expect((await reconcile()).code).toBe(0);
     expect(notified()).toHaveLength(1);
     const history = await draftsync(["history", "--json"], { cwd: folder.path });
     expect(JSON.parse(history.stdout).runs).toMatchObject([{ status: "done" }, { status: "done" }]);
   });
 
   test("once while the ledger cannot be asked, and of its return", async () => {
-    await round();
+    await reconcile();
     const broken = { DRAFTSYNC_NOTIFY_URL: hook(), DRAFTSYNC_STATE: "draftsync.yaml" };
-    for (const _each of [1, 2]) expect((await round(broken)).code).toBe(1);
+    for (const _each of [1, 2]) expect((await reconcile(broken)).code).toBe(1);
     expect(notified()).toEqual([[undefined, "failing"]]);
     expect(await folder.read(".draftsync/w.notice")).toMatch(/^failing ledger-[a-z-]+$/);
-    for (const _each of [1, 2]) expect((await round()).code).toBe(0);
+    for (const _each of [1, 2]) expect((await reconcile()).code).toBe(0);
     expect(notified()).toEqual([
       [undefined, "failing"],
       ["failing", "ok"],
@@ -140,17 +140,17 @@ describe("the address of the webhook", () => {
       ...bad,
       "secrets/hook": `${hook()}\n`,
     });
-    await round({});
+    await reconcile({});
     expect(notified()).toEqual([[undefined, "failing"]]);
     await folder.write({ ...config(`notify: { url: "${hook()}" }\n`), ...good });
-    await round({});
+    await reconcile({});
     expect(notified()).toHaveLength(2);
   });
 
   test("leads to nobody: a warning that shows its origin alone", async () => {
     await webhook.close();
     await folder.write(bad);
-    const { code, stderr } = await round();
+    const { code, stderr } = await reconcile();
     expect(code).toBe(1);
     expect(stderr).toContain(`warning: the webhook notification to ${webhook.url} failed: ECONNREFUSED\n`);
   });
@@ -171,7 +171,7 @@ describe("the address of the webhook", () => {
     },
   ])("that $name is refused before anything is done", async ({ env, more, code }) => {
     await folder.write(config(more));
-    const ended = await round(env === undefined ? {} : { DRAFTSYNC_NOTIFY_URL: env });
+    const ended = await reconcile(env === undefined ? {} : { DRAFTSYNC_NOTIFY_URL: env });
     expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining(`[${code}]`) });
     expect(sandbox.state().attachments).toEqual([]);
   });

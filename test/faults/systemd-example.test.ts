@@ -39,7 +39,7 @@ function environment(): Record<string, string> {
 const options = () => ({ cwd: example.path, env: { ...example.env, ...environment() } });
 
 describe("examples/systemd", () => {
-  test("has a service that carries a round out, and keeps its ledger and metrics where it may write", async () => {
+  test("has a service that carries a run out, and keeps its ledger and metrics where it may write", async () => {
     expect(await draftsync(argumentsOf("draftsync.service"), options())).toMatchObject({ code: 0 });
     expect(example.sandbox.state().attachments.map(({ fileId }) => fileId)).toEqual([9900011, 9900044]);
     const metrics = await example.folder.read("lib/draftsync.prom");
@@ -54,16 +54,16 @@ describe("examples/systemd", () => {
       each === "127.0.0.1:9090" ? "127.0.0.1:0" : each,
     );
     const service = startDraftsync(args, options());
-    const rounds = () => service.stderr().match(/ (?:ok|standby): /g)?.length ?? 0;
-    await expect.poll(rounds, { timeout }).toBe(1);
+    const runs = () => service.stderr().match(/ (?:ok|standby): /g)?.length ?? 0;
+    await expect.poll(runs, { timeout }).toBe(1);
     expect(setting("draftsync-serve.service", "ExecReload")).toBe("/bin/kill -HUP $MAINPID");
     service.kill("SIGHUP");
-    await expect.poll(rounds, { timeout }).toBe(2);
+    await expect.poll(runs, { timeout }).toBe(2);
     service.kill("SIGTERM");
     expect((await service.ended).code).toBe(0);
   });
 
-  test("lets systemd wait longer than an interrupted round takes", () => {
+  test("lets systemd wait longer than an interrupted run takes", () => {
     for (const unit of ["draftsync.service", "draftsync-serve.service"])
       expect(Number(setting(unit, "TimeoutStopSec"))).toBeGreaterThan(7);
   });

@@ -252,7 +252,7 @@ describe("unattended", () => {
   const metrics = async () => folder.read("m.prom");
   const reconcile = () => run("reconcile", "--metrics-file", "m.prom");
 
-  test("what policy allows is put right, and every round reports how much has drifted", async () => {
+  test("what policy allows is put right, and every run reports how much has drifted", async () => {
     await changeBehindTheBack();
     expect(await reconcile()).toMatchObject({ code: 0 });
     expect(writes(arrivals)).toEqual(remedyWrites);

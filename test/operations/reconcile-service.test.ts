@@ -15,36 +15,36 @@ const { sandbox, proxy, folder, config, run, confirmLedger, start, holdApply } =
   sandbox: { key },
 });
 
-/** A service, and the lines of its rounds so far. A day apart: only SIGHUP begins another one. */
+/** A service, and the lines of its runs so far. A day apart: only SIGHUP begins another one. */
 function serve(args: readonly string[] = ["--interval", "1d"], env: Record<string, string> = {}) {
   const service = start(["reconcile", ...args, "--listen", "127.0.0.1:0"], env);
-  const rounds = () =>
+  const lines = () =>
     service
       .stderr()
       .match(
         /^\d{4}-\d\d-\d\dT\S+Z (?:ok|deferred|stalled|standby|failing|in doubt|refused|locked|interrupted).*$/gm,
       ) ?? [];
-  const round = async (count: number) => {
-    await expect.poll(() => rounds().length, { timeout }).toBeGreaterThanOrEqual(count);
-    return rounds()[count - 1] ?? "";
+  const line = async (count: number) => {
+    await expect.poll(() => lines().length, { timeout }).toBeGreaterThanOrEqual(count);
+    return lines()[count - 1] ?? "";
   };
   const again = async () => {
-    const count = rounds().length + 1;
+    const count = lines().length + 1;
     service.kill("SIGHUP");
-    return round(count);
+    return line(count);
   };
   const ask = async (path: string) => {
     const [, url = ""] = /listening on (\S+)/.exec(service.stderr()) ?? [];
     const answer = await fetch(`${url}${path}`);
     return { status: answer.status, text: await answer.text() };
   };
-  return { ...service, round, rounds, again, ask };
+  return { ...service, line, lines, again, ask };
 }
 
 describe("a service", () => {
-  test("begins a round at once, reports each in a line, and ends with 0 on SIGTERM", async () => {
+  test("begins a run at once, reports each in a line, and ends with 0 on SIGTERM", async () => {
     const service = serve();
-    expect(await service.round(1)).toMatch(/ ok: 2 done, 2 calls in .+; next at \d{4}-/);
+    expect(await service.line(1)).toMatch(/ ok: 2 done, 2 calls in .+; next at \d{4}-/);
     expect(await service.again()).toMatch(/ ok: nothing to do in /);
     service.kill("SIGTERM");
     const { code, stdout, stderr } = await service.ended;
@@ -56,13 +56,13 @@ describe("a service", () => {
     expect(stderr).not.toContain("Applied:");
   });
 
-  test("begins rounds by itself", async () => {
+  test("begins runs by itself", async () => {
     const service = serve(["--interval", "1s"]);
-    await service.round(3);
-    expect(service.rounds()[2]).toContain(" ok: nothing to do");
+    await service.line(3);
+    expect(service.lines()[2]).toContain(" ok: nothing to do");
   });
 
-  test("drains on SIGTERM in the middle of a round, and ends with 0; cut off it ends with 130", async () => {
+  test("drains on SIGTERM in the middle of a run, and ends with 0; cut off it ends with 130", async () => {
     const { held, answer } = holdAnswers();
     proxy.choose = () => held;
     const first = serve();
@@ -71,7 +71,7 @@ describe("a service", () => {
     await expect.poll(() => first.stderr(), { timeout }).toContain("Waiting up to 5 s");
     answer();
     expect((await first.ended).code).toBe(0);
-    expect(first.rounds()).toEqual([expect.stringMatching(/ interrupted: 2 done, 2 calls in [^;]+$/)]);
+    expect(first.lines()).toEqual([expect.stringMatching(/ interrupted: 2 done, 2 calls in [^;]+$/)]);
     await folder.write(manifest(3));
     proxy.choose = () => ({ type: "answer-held" });
     const second = serve();
@@ -87,7 +87,7 @@ describe("a service", () => {
     const service = serve(["--interval", "1m"]);
     const wait = (line: string) =>
       Date.parse(/next at (\S+)/.exec(line)?.[1] ?? "") - Date.parse(line.slice(0, 20));
-    const first = await service.round(1);
+    const first = await service.line(1);
     expect(first).toContain(" failing: invalid-input ");
     for (let count = 0; count < 3; count += 1) expect(wait(await service.again())).toBeLessThan(70_000);
     expect(wait(first)).toBeLessThan(70_000);
@@ -105,7 +105,7 @@ describe("a service", () => {
     await confirmLedger();
     await folder.write(manifest(2, "publish: true\n"));
     const service = serve();
-    expect(await service.round(1)).toContain(" ok, with changes excluded by policy: 2 done, 1 excluded");
+    expect(await service.line(1)).toContain(" ok, with changes excluded by policy: 2 done, 1 excluded");
     await folder.write(config("reconcile: { allow: [publish], unknown: 1 }\n"));
     expect(await service.again()).toContain(" ok, with changes excluded by policy: 1 excluded");
     expect(service.stderr()).toContain("the changed config has errors; the previous config stays in use\n");
@@ -116,11 +116,11 @@ describe("a service", () => {
     expect(sandbox.state().products).toHaveLength(1);
   });
 
-  test("skips a round while another process holds the lock", async () => {
+  test("skips a run while another process holds the lock", async () => {
     await folder.write(config("reconcile: { lock_wait: 0s }\n"));
     const holder = await holdApply(2);
     const service = serve();
-    expect(await service.round(1)).toContain(" locked: lock-held ");
+    expect(await service.line(1)).toContain(" locked: lock-held ");
     holder.answer();
     expect((await holder.ended).code).toBe(0);
     expect(await service.again()).toContain(" ok: nothing to do");
@@ -132,7 +132,7 @@ describe("a service", () => {
 
 test("the metrics agree with what came to the service, and show no secret", async () => {
   const service = serve();
-  await service.round(1);
+  await service.line(1);
   proxy.choose = ({ body }) => (body.includes('"file_id":4') ? { type: "answer", status: 422 } : undefined);
   await folder.write(manifest(4));
   expect(await service.again()).toContain(" failing: 1 done, 1 failed, 3 calls");
@@ -150,21 +150,21 @@ test("the metrics agree with what came to the service, and show no secret", asyn
   expect(text).not.toContain(key);
 });
 
-test("a replica leaves the round to another one that has just made it, unless it is asked or something is left", async () => {
+test("a replica leaves the run to another one that has just made it, unless it is asked or something is left", async () => {
   await folder.write(config("refresh: { attachments: probe }\n"));
   expect((await run("apply", "--auto-approve")).code).toBe(0);
   const interval = ["--interval", "1h"];
   const first = serve(interval);
-  expect(await first.round(1)).toContain(" ok: nothing to do, 2 calls");
+  expect(await first.line(1)).toContain(" ok: nothing to do, 2 calls");
   const before = proxy.seen.length;
   const second = serve(interval);
-  expect(await second.round(1)).toContain(" standby: nothing to do in ");
+  expect(await second.line(1)).toContain(" standby: nothing to do in ");
   expect(proxy.seen).toHaveLength(before);
   expect((await second.ask("/readyz")).status).toBe(200);
   expect(await second.again()).toContain(" ok: nothing to do, 2 calls");
   await folder.write(manifest(3));
   const third = serve(interval);
-  expect(await third.round(1)).toContain(" ok: 1 done");
+  expect(await third.line(1)).toContain(" ok: 1 done");
 });
 
 test("a workspace whose next change does not fit into the limit is stalled, and not ready", async () => {
@@ -173,7 +173,7 @@ test("a workspace whose next change does not fit into the limit is stalled, and 
     "manifests/a.yaml": "draft: 1\nproduct_files: [{ source: ../a.bin }]\n",
   });
   const service = serve(["--interval", "1d", "--max-calls", "1"]);
-  expect(await service.round(1)).toContain(" stalled: 1 deferred");
+  expect(await service.line(1)).toContain(" stalled: 1 deferred");
   expect(service.stderr()).not.toContain(" deferred to the next run:");
   expect((await service.ask("/readyz")).status).toBe(503);
   expect((await service.ask("/metrics")).text).toContain(
@@ -207,7 +207,7 @@ test("two services on one ledger write one after the other, and one of them repo
   const webhook = await startWebhook();
   const env = { DRAFTSYNC_NOTIFY_URL: `${webhook.url}/hook` };
   const both = [serve(["--interval", "1d"], env), serve(["--interval", "1d"], env)];
-  for (const each of both) await each.round(1);
+  for (const each of both) await each.line(1);
   expect(sandbox.state().attachments).toHaveLength(2);
   expect(proxy.seen).toHaveLength(2);
   await folder.write({ "manifests/b.yaml": "draft: one\n" });
@@ -224,9 +224,9 @@ test("two services on one ledger write one after the other, and one of them repo
 
 test("a service that lives long is not kept from ending by what it has served", async () => {
   const service = serve();
-  await service.round(1);
-  // More rounds than Node lets one signal have listeners without a warning.
-  for (let round = 0; round < 12; round += 1) await service.again();
+  await service.line(1);
+  // More runs than Node lets one signal have listeners without a warning.
+  for (let count = 0; count < 12; count += 1) await service.again();
   service.kill("SIGTERM");
   const { code, stderr } = await service.ended;
   expect(code).toBe(0);

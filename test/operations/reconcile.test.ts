@@ -21,7 +21,7 @@ const attached = () =>
     .attachments.map(({ fileId }) => fileId)
     .sort();
 
-describe("a round ends with", () => {
+describe("a run ends with", () => {
   test("0 when everything is done, and when there is nothing to do; both are in the history", async () => {
     const first = await reconcile();
     expect(first).toMatchObject({ code: 0, stderr: expect.stringContaining("Applied: 3 done. 3 calls") });
@@ -99,7 +99,7 @@ describe("a round ends with", () => {
   });
 });
 
-test("rounds that sent nothing are in the history for a week", async () => {
+test("runs that sent nothing are in the history for a week", async () => {
   await reconcile();
   await reconcile();
   const { default: Database } = await import("libsql");
@@ -111,7 +111,7 @@ test("rounds that sent nothing are in the history for a week", async () => {
   expect(runs.map(({ operations }: { operations: unknown[] }) => operations.length)).toEqual([3, 0]);
 });
 
-test("a round without an API key is in the history", async () => {
+test("a run without an API key is in the history", async () => {
   expect((await draftsync(["reconcile"], { cwd: folder.path })).code).toBe(1);
   const { runs } = JSON.parse((await run("history", "--json")).stdout);
   expect(runs).toMatchObject([{ command: "reconcile", status: "error", operations: [] }]);
@@ -186,7 +186,7 @@ describe("the lock", () => {
 });
 
 describe("--metrics-file", () => {
-  test("is for others to read, agrees with the service's log, and goes on with the next round", async () => {
+  test("is for others to read, agrees with the service's log, and goes on with the next run", async () => {
     const faults = [
       { type: "answer", status: 503 },
       { type: "answer", status: 503 },
@@ -229,7 +229,7 @@ describe("--metrics-file", () => {
   });
 });
 
-test("--json writes the events of the round and nothing else", async () => {
+test("--json writes the events of the run and nothing else", async () => {
   const { code, stdout } = await reconcile("--json");
   expect(code).toBe(0);
   const types = parseEvents(stdout).map(({ type }) => type);

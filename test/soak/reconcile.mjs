@@ -213,7 +213,7 @@ for (const instance of instances) await instance.stop();
 await service.stop();
 
 const { arrivals, most } = judgeWire("faulty.log");
-// What `resolve` asked on behalf of a person is no call of a round.
+// What `resolve` asked on behalf of a person is no call of a run.
 const isOfPerson = ({ method, path }) => method === "GET" && path.startsWith("/api/products/");
 const ofRounds = arrivals.filter((arrival) => !isStrangers(arrival) && !isOfPerson(arrival));
 const runs = judgeWriters(ofRounds);
@@ -236,8 +236,8 @@ const lines = instances.flatMap(
     log.match(/^\d{4}-\S+Z (ok|deferred|stalled|standby|failing|in doubt|refused|locked|interrupted)/gm) ??
     [],
 );
-const rounds = [...added("draftsync_runs_total", ["status"]).values()].reduce((sum, count) => sum + count, 0);
-if (rounds !== lines.length) violations.push(`${rounds} rounds in the metrics, ${lines.length} in the log`);
+const total = [...added("draftsync_runs_total", ["status"]).values()].reduce((sum, count) => sum + count, 0);
+if (total !== lines.length) violations.push(`${total} runs in the metrics, ${lines.length} in the log`);
 const isNone = (name) => name.endsWith(" none");
 const sum = (counts, fits) => [...counts].reduce((all, [name, count]) => all + (fits(name) ? count : 0), 0);
 // An answer that came too late, or broke on its way, is one that the service has given and nobody has got.
@@ -264,7 +264,7 @@ for (const [at, { status, reason }] of taken.entries()) {
   if (before?.status === status && before.reason === reason)
     violations.push(`${status} was reported twice in a row`);
 }
-// Sampled between two collections, which also close what former rounds had open of the ledger.
+// Sampled between two collections, which also close what former runs had open of the ledger.
 violations.push(...growth(instances[0].samples, { rss: 64 * 2 ** 20, descriptors: 12 }));
 
 // Without faults, and with everything allowed, all becomes as desired.
@@ -279,7 +279,7 @@ for (let round = 0; round < 10 && left !== 0; round += 1) {
   await run(["reconcile"]);
   left = (await run(["plan", "--detailed-exitcode"])).code;
 }
-if (left !== 0) violations.push("ten rounds without faults left something to do");
+if (left !== 0) violations.push("ten runs without faults left something to do");
 const ledger = await exported();
 await second.stop();
 const quiet = judgeWire("quiet.log");
@@ -290,7 +290,7 @@ violations.push(...unaccounted(readProducts(), ledger));
 webhook.close();
 
 const statuses = [...counted(lines, (line) => line.slice(21))].map(([status, count]) => `${count} ${status}`);
-say(`rounds: ${statuses.join(", ")}; turns of both: ${runs.length}, none at once with another`);
+say(`runs: ${statuses.join(", ")}; turns of both: ${runs.length}, none at once with another`);
 say(
   `commands: ${[...exits]
     .sort()
@@ -302,7 +302,7 @@ say(
 );
 const looks = events.filter(({ type }) => type === "refresh_finished");
 say(
-  `looks: ${looks.reduce((all, { calls }) => all + calls, 0)} calls in ${looks.length} rounds, drift in ${looks.filter(({ drift }) => drift > 0).length}; by another client: ${arrivals.filter(isStrangers).length} calls`,
+  `looks: ${looks.reduce((all, { calls }) => all + calls, 0)} calls in ${looks.length} runs, drift in ${looks.filter(({ drift }) => drift > 0).length}; by another client: ${arrivals.filter(isStrangers).length} calls`,
 );
 say(
   `changes: ${finished.length}; faults: ${arrivals.filter(({ fault }) => fault !== undefined).length}; notices: ${taken.length} of ${notices.length}; publications: ${ledger.publications.length}`,

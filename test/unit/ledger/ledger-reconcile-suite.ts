@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { LedgerUnderTest } from "./ledger-suite.ts";
 import { attachOperation, sampleRun } from "./ledger-values.ts";
 
-/** What rounds of `reconcile` leave in every ledger: notifications, and runs without operations. */
+/** What runs of `reconcile` leave in every ledger: notifications, and runs without operations. */
 export function describeLedgerRounds(name: string, make: () => Promise<LedgerUnderTest>): void {
   describe(`${name}: the notice`, () => {
     test("is exchanged for the former one, by all who have the ledger open, and taken away", async () => {

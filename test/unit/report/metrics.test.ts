@@ -29,7 +29,7 @@ const change = (action: "create" | "update", outcome: "done" | "unknown"): Event
   outcome,
   ms: 1,
 });
-const round = (status: ReconcileStatus, parts: Partial<ReconcileResult> = {}): ReconcileResult => ({
+const run = (status: ReconcileStatus, parts: Partial<ReconcileResult> = {}): ReconcileResult => ({
   status,
   workspace: "studio-a",
   startedAt: 1_000_000,
@@ -51,7 +51,7 @@ async function samplesOf(metrics: ReconcileMetrics): Promise<string[]> {
 }
 
 describe("the metrics of reconcile", () => {
-  test("count what the events of a round say, and how it ended", async () => {
+  test("count what the events of a run say, and how it ended", async () => {
     const metrics = begin();
     metrics.count(call("POST", "/api/drafts/48213/product_files", 201));
     metrics.count(call("POST", "/api/drafts/7/product_files", 201));
@@ -59,7 +59,7 @@ describe("the metrics of reconcile", () => {
     metrics.count(call("POST", "/api/products"));
     metrics.count(change("create", "done"));
     metrics.count(change("update", "unknown"));
-    metrics.end(round("in_doubt", { totals, inDoubt: 1, excluded: { delete: 3 } }));
+    metrics.end(run("in_doubt", { totals, inDoubt: 1, excluded: { delete: 3 } }));
     const samples = (await samplesOf(metrics)).filter((line) => !line.includes("_duration_seconds_"));
     expect(samples.sort()).toEqual([
       'draftsync_build_info{version="1.2.3"} 1',
@@ -95,8 +95,8 @@ describe("the metrics of reconcile", () => {
     "after a failure, %s is a success: %s, and leaves %i failures in a row",
     async (status, success, failures) => {
       const metrics = begin();
-      metrics.end(round("failing"));
-      metrics.end(round(status, { startedAt: 5_000_000, ms: 0 }));
+      metrics.end(run("failing"));
+      metrics.end(run(status, { startedAt: 5_000_000, ms: 0 }));
       const samples = await samplesOf(metrics);
       expect(samples.includes("draftsync_last_success_timestamp_seconds 5000")).toBe(success);
       expect(samples.includes(`draftsync_failures_in_a_row ${failures}`)).toBe(failures > 0);
@@ -105,21 +105,21 @@ describe("the metrics of reconcile", () => {
 
   test("show what is excluded no longer than it is, and doubt for as long as nothing else is known", async () => {
     const metrics = begin();
-    metrics.end(round("in_doubt", { excluded: { delete: 3 }, inDoubt: 2 }));
-    metrics.end(round("failing"));
+    metrics.end(run("in_doubt", { excluded: { delete: 3 }, inDoubt: 2 }));
+    metrics.end(run("failing"));
     expect(await samplesOf(metrics)).toContain('draftsync_excluded{action="delete"} 3');
     expect(await samplesOf(metrics)).toContain("draftsync_in_doubt 2");
-    metrics.end(round("ok", { excluded: {}, inDoubt: 0 }));
+    metrics.end(run("ok", { excluded: {}, inDoubt: 0 }));
     expect((await samplesOf(metrics)).filter((line) => /held_back\{action|in_doubt /.test(line))).toEqual([]);
   });
 
-  test("are absent before the first round has ended, except counters and settings", async () => {
+  test("are absent before the first run has ended, except counters and settings", async () => {
     const text = await makeReconcileMetrics({ version: "1.2.3" }).text();
     const names = new Set([...text.matchAll(/^(\w+)[{ ]/gm)].map(([, name]) => name));
     expect([...names].sort()).toEqual(["draftsync_build_info", "draftsync_runs_total"]);
     const begun = begin();
     expect(await begun.text()).not.toMatch(/^draftsync_(last|failures|in_doubt|rate_use|round_status)/m);
-    begun.end(round("failing"));
+    begun.end(run("failing"));
     expect(await begun.text()).toContain('draftsync_failures_in_a_row{workspace="studio-a"} 1\n');
     expect(await begun.text()).not.toMatch(/^draftsync_(last_success|in_doubt)/m);
   });
@@ -162,10 +162,10 @@ describe("the metrics of reconcile", () => {
     const first = begin();
     first.count(call("POST", "/api/products", 201));
     first.count(change("create", "done"));
-    first.end(round("ok"));
+    first.end(run("ok"));
     const second = begin(await first.text());
     second.count(change("create", "done"));
-    second.end(round("failing", { startedAt: 9_000_000 }));
+    second.end(run("failing", { startedAt: 9_000_000 }));
     const samples = await samplesOf(second);
     expect(samples).toEqual(
       expect.arrayContaining([
@@ -177,7 +177,7 @@ describe("the metrics of reconcile", () => {
       ]),
     );
     const third = begin(await second.text());
-    third.end(round("failing"));
+    third.end(run("failing"));
     expect(await samplesOf(third)).toContain("draftsync_failures_in_a_row 2");
     const other = makeReconcileMetrics({ version: "1.2.3", former: await first.text() });
     other.begin({ ...basis, workspace: "studio-b" });

@@ -18,7 +18,7 @@ const end = (parts: Partial<ReconcileResult>): ReconcileResult => ({
 });
 const totals = { done: 3, failed: 1, in_doubt: 1, skipped: 2, deferred: 0, calls: 1_205 };
 
-describe("the line of a round", () => {
+describe("the line of a run", () => {
   test.each([
     [{}, "2026-11-21T09:15:01Z ok: nothing to do in 1.2 s"],
     [
@@ -48,13 +48,13 @@ describe("the line of a round", () => {
   });
 });
 
-describe("the entry of a round in a log", () => {
+describe("the entry of a run in a log", () => {
   test("has its status and counts for programs, and its code", () => {
-    const round = end({ status: "failing", totals, excluded: { delete: 2 }, code: "lock-lost" });
-    const entry = describeReconcile(round, {});
+    const run = end({ status: "failing", totals, excluded: { delete: 2 }, code: "lock-lost" });
+    const entry = describeReconcile(run, {});
     expect(entry).toEqual({
       level: "error",
-      text: `${formatReconcile(round)}\n`,
+      text: `${formatReconcile(run)}\n`,
       code: "lock-lost",
       facts: { workspace: "studio-a", status: "failing", ...totals, excluded: { delete: 2 }, ms: 1_200 },
     });
@@ -69,15 +69,15 @@ describe("the entry of a round in a log", () => {
     ["in_doubt", "warning"],
     ["refused", "warning"],
     ["failing", "error"],
-  ] as const)("of a round that is %s weighs as %s", (status, level) => {
+  ] as const)("of a run that is %s weighs as %s", (status, level) => {
     expect(describeReconcile(end({ status }), {})).toMatchObject({ level, code: "reconcile-run" });
   });
 });
 
 describe("a notification", () => {
   test("has a text for chat systems, and the facts for programs", () => {
-    const round = end({ status: "in_doubt", totals, inDoubt: 1, excluded: { delete: 2 } });
-    expect(makeNotification(round, { status: "in_doubt" }, { status: "ok" })).toEqual({
+    const run = end({ status: "in_doubt", totals, inDoubt: 1, excluded: { delete: 2 } });
+    expect(makeNotification(run, { status: "in_doubt" }, { status: "ok" })).toEqual({
       text:
         "draftsync: workspace studio-a is in doubt (was ok): 3 done, 1 failed, 1 in doubt, 2 skipped, 2 excluded, 1,205 calls. " +
         "`draftsync plan` marks it with ?. Settle it with `draftsync resolve`, or run `draftsync state recover`.",
@@ -93,8 +93,8 @@ describe("a notification", () => {
   });
 
   test("of the first failure has no former status", () => {
-    const round = end({ status: "failing", code: "ledger-unreadable" });
-    const notification = makeNotification(round, { status: "failing", reason: "ledger-unreadable" });
+    const run = end({ status: "failing", code: "ledger-unreadable" });
+    const notification = makeNotification(run, { status: "failing", reason: "ledger-unreadable" });
     expect(notification).toMatchObject({
       status: "failing",
       code: "ledger-unreadable",
@@ -105,16 +105,16 @@ describe("a notification", () => {
   });
 
   test("of a different reason names both", () => {
-    const round = end({ status: "failing", code: "unauthorized" });
+    const run = end({ status: "failing", code: "unauthorized" });
     const former = { status: "failing", reason: "unreachable" } as const;
-    expect(makeNotification(round, { status: "failing", reason: "unauthorized" }, former)).toMatchObject({
+    expect(makeNotification(run, { status: "failing", reason: "unauthorized" }, former)).toMatchObject({
       text: expect.stringContaining("is failing (was failing: unreachable): unauthorized"),
       former_reason: "unreachable",
       reason: "unauthorized",
     });
   });
 
-  test("is not made of rounds that say nothing about the workspace", () => {
+  test("is not made of runs that say nothing about the workspace", () => {
     expect(reconcileStatuses.map((status) => noticeOf({ status })?.status)).toEqual([
       "ok",
       "excluded",

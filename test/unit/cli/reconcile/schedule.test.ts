@@ -6,7 +6,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 const pace = { intervalMs: 15 * minute, tookMs: 0, random: 0 };
 
-describe("the next round", () => {
+describe("the next run", () => {
   test.each([
     { name: "begins an interval after the beginning of the last one", given: {}, ms: 15 * minute },
     {
@@ -41,7 +41,7 @@ describe("readiness", () => {
   const facts = { intervalMs: minute, lastTookMs: 1_000 };
 
   test.each([
-    { name: "there is none before a round has succeeded", sinceSuccessMs: undefined, ready: false },
+    { name: "there is none before a run has succeeded", sinceSuccessMs: undefined, ready: false },
     { name: "a success an interval ago is enough", sinceSuccessMs: minute, ready: true },
     { name: "jitter does not spoil it", sinceSuccessMs: 2.1 * minute, ready: true },
     { name: "it ends after two intervals", sinceSuccessMs: 2.3 * minute, ready: false },
@@ -49,7 +49,7 @@ describe("readiness", () => {
     expect(isReady({ ...facts, sinceSuccessMs })).toBe(ready);
   });
 
-  test("rounds that take longer than the interval are given the time they take", () => {
+  test("runs that take longer than the interval are given the time they take", () => {
     expect(isReady({ intervalMs: minute, lastTookMs: hour, sinceSuccessMs: 1.9 * hour })).toBe(true);
     expect(isReady({ intervalMs: minute, lastTookMs: hour, sinceSuccessMs: 2.3 * hour })).toBe(false);
   });
