@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { stringify } from "yaml";
 import type { Desired, DesiredAttachment } from "../../../src/model/desired.ts";
+import { someAttributes } from "../../support/attributes.ts";
 import { complete } from "../../support/complete.ts";
 import { runs } from "../../support/runs.ts";
 import { load } from "./support.ts";
@@ -33,22 +34,11 @@ const prose = fc.oneof(
   fc.array(text, { maxLength: 4 }).map((lines) => lines.join("\n")),
 );
 
-/** An object with a random choice of its keys. */
-const some = <T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }) => fc.record(model, { requiredKeys: [] });
-
 const reference = fc.oneof(
   fc.record({ file_id: id }),
   fc.record({ upload_id: name }),
   fc.record({ upload_key: name }),
 );
-
-const productAttributes = some({
-  file_format: text,
-  format_version: text,
-  renderer: text,
-  renderer_version: text,
-  is_native: fc.boolean(),
-});
 
 const list = <T>(attributes: fc.Arbitrary<T>) =>
   fc.uniqueArray(
@@ -60,8 +50,8 @@ const draft = fc.record(
   {
     draft: id,
     protect: fc.boolean(),
-    product_files: list(productAttributes),
-    promotional_files: list(some({ description: prose })),
+    product_files: list(someAttributes("product_files", text)),
+    promotional_files: list(someAttributes("promotional_files", prose)),
     publish: fc.oneof(fc.boolean(), fc.record({ revision: id })),
   },
   { requiredKeys: ["draft"] },

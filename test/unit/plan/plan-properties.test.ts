@@ -7,6 +7,7 @@ import type { Desired, DesiredAttachment } from "../../../src/model/desired.ts";
 import type { Recorded, RecordedAttachment } from "../../../src/model/recorded.ts";
 import type { Attributes } from "../../../src/model/resource.ts";
 import { fileResource, pickAttributes } from "../../../src/model/resource.ts";
+import { someAttributes } from "../../support/attributes.ts";
 import {
   desiredWith,
   draftWith,
@@ -18,11 +19,8 @@ import {
 import { runs } from "../../support/runs.ts";
 
 const text = fc.constantFrom("", "fbx", "2020", "über");
-const productAttributes = fc.record(
-  { file_format: text, renderer: text, is_native: fc.boolean() },
-  { requiredKeys: [] },
-);
-const promotionalAttributes = fc.record({ description: text }, { requiredKeys: [] });
+const productAttributes = someAttributes("product_files", text);
+const promotionalAttributes = someAttributes("promotional_files", text);
 
 const sources = ["a.glb", "b.glb", "c.glb"];
 const contents = ["s1", "s2", "s3", "s4"];
