@@ -5,10 +5,11 @@ import type { Change, DuplicateChange } from "../model/change.ts";
 import type { Drift } from "../model/drift.ts";
 import { recordOfDrift, targetOfDrift } from "../model/drift.ts";
 import type { EventSink, RunTotals } from "../model/event.ts";
+import { lazily } from "../model/lazily.ts";
 import type { CallFailure } from "../model/outcome.ts";
 import type { Plan } from "../model/plan.ts";
 import type { Clock, DraftService, Ledger, LedgerEffect, ObjectStorage } from "../model/ports.ts";
-import type { RecordedAttachment } from "../model/recorded.ts";
+import { addressesOfProducts, type RecordedAttachment } from "../model/recorded.ts";
 import type { OutcomeTracker } from "../model/recovery.ts";
 import type { RunLimit } from "../model/run-limits.ts";
 import type { ApplyContext } from "./context.ts";
@@ -85,6 +86,7 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
   const context: ApplyContext = {
     ...options,
     earlierWrites: await readEarlierWrites(ledger, options),
+    products: lazily(async () => addressesOfProducts(await ledger.load())),
     bind: bindOnce(ledger, owner),
     runId,
     startedAt,

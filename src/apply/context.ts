@@ -24,6 +24,8 @@ export interface ApplyContext {
   /** How long a lost call may still take effect at the service, milliseconds. */
   readonly settleDelayMs: number;
   readonly earlierWrites: EarlierWrites;
+  /** The address of each product that the ledger records or this run made, by id; read once, before the first is made. */
+  readonly products: () => Promise<Map<number, string>>;
   /** How far the run may go; absent: to the end. */
   readonly budget?: RunBudget | undefined;
 }

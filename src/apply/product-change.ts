@@ -13,6 +13,7 @@ export async function publishDraft(
   if (address?.type !== "publication") throw new TypeError(`${change.address} is not a publication`);
   const { draftId } = address;
   const { revision } = change.after;
+  const claim = makeClaim(change.address, await context.products());
   const result = await runOperation(context, {
     address: change.address,
     kind: "publish",
@@ -22,6 +23,7 @@ export async function publishDraft(
     call: (options) =>
       context.service.publish(draftId, {
         ...options,
+        claim,
         ...(change.before === null ? {} : { productId: change.before.product_id }),
       }),
     effects: (answer) => {
@@ -39,6 +41,7 @@ export async function duplicateProduct(
   { change, productId }: { change: DuplicateChange; productId: number },
 ): Promise<ChangeEnd> {
   const name = change.address.slice("duplicates/".length);
+  const claim = makeClaim(change.address, await context.products());
   const result = await runOperation(context, {
     address: change.address,
     kind: "duplicate",
@@ -48,7 +51,7 @@ export async function duplicateProduct(
       ...(change.after.draft_id === undefined ? {} : { draftId: change.after.draft_id }),
     },
     budget: context.budget?.operation(() => nonIdempotentCalls(context)),
-    call: (options) => context.service.duplicate(productId, options),
+    call: (options) => context.service.duplicate(productId, { ...options, claim }),
     effects: (answer) => {
       if (answer.outcome !== "done") return [];
       return [
@@ -64,6 +67,18 @@ export async function duplicateProduct(
     },
   });
   return result.outcome === "done" ? { outcome: "done", productId: result.value.productId } : result;
+}
+
+/** A draft that is published again may keep its product; any other address has one of its own. */
+function makeClaim(
+  address: string,
+  products: Map<number, string>,
+): (productId: number) => string | undefined {
+  return (productId) => {
+    const holder = products.get(productId) ?? address;
+    products.set(productId, holder);
+    return holder === address ? undefined : holder;
+  };
 }
 
 /** A publish or duplicate before the service has returned any document waits for a read. */

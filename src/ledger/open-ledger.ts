@@ -1,4 +1,5 @@
-import type { Clock, Ledger, LedgerOwner, LockStore } from "../model/ports.ts";
+import type { LockStore } from "../model/lock.ts";
+import type { Clock, Ledger, LedgerOwner } from "../model/ports.ts";
 import type { ProcessTable } from "../model/process.ts";
 import type { RateStore, ReservationRequest, ReservationResult } from "../model/rate.ts";
 import type { ConflictChoice, RecoveryRecord, ReplayResult } from "../model/recovery.ts";

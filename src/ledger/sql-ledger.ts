@@ -1,15 +1,12 @@
 import { sql } from "kysely";
 import { z } from "zod";
 import type { StoredOperation, StoredRun } from "../model/history.ts";
-import type { HeldLock } from "../model/lock.ts";
+import type { HeldLock, Lease, LockRequest, LockStore } from "../model/lock.ts";
 import type {
   Clock,
-  Lease,
   Ledger,
   LedgerEffect,
   LedgerOwner,
-  LockRequest,
-  LockStore,
   NewOperation,
   OperationResult,
   RunRecord,

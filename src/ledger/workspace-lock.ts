@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { z } from "zod";
+import type { Lease, LockRequest } from "../model/lock.ts";
 import { defaultHeartbeatMs, defaultLeaseMs, type HeldLock, type LockState } from "../model/lock.ts";
-import type { Lease, LockRequest } from "../model/ports.ts";
 import { isSameProcess, type ProcessTable } from "../model/process.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { LedgerError, LockHeldError, nameHolder } from "./ledger-error.ts";

@@ -46,3 +46,47 @@ export const defaultLeaseMs = 60_000;
 
 /** How often its holder renews it, milliseconds. */
 export const defaultHeartbeatMs = 20_000;
+
+/** Arguments of {@link LockStore.acquireLock}; the times are {@link defaultLeaseMs} and {@link defaultHeartbeatMs} when absent, milliseconds. */
+export interface LockRequest {
+  readonly holder: LockHolder;
+  readonly leaseMs?: number;
+  readonly heartbeatMs?: number;
+  /** Ids of locks whose runs have failed: such a lock is taken over unless the process of its holder runs. */
+  readonly takeOver?: readonly string[];
+}
+
+/** The right to write, until it is released or lost. A heartbeat renews it meanwhile. */
+export interface Lease {
+  readonly lock: HeldLock;
+  /** The lock of another holder that was taken over. */
+  readonly tookOver?: HeldLock;
+  /** One heartbeat. Rejects with the `LedgerError` `lock-lost` when another holder has the lock. */
+  renew(): Promise<void>;
+  /** Ends the heartbeat and gives the lock back, if it is still ours. */
+  release(): Promise<void>;
+}
+
+/**
+ * The lock of a ledger: one writer at a time.
+ *
+ * ```
+ *            acquire (token + 1)                  release, or release by force
+ *   free ───────────────────────────► held ─────────────────────────────────────► free
+ *                                     │  ▲ commit, heartbeat: the lease is renewed
+ *                                     ▼  │
+ *                      its process has ended, or its lease ── acquire (token + 1) ──► held by another
+ * ```
+ *
+ * From its acquisition to its release, every writing transaction of the store checks that the row still carries its
+ * token; otherwise it commits nothing and rejects with the `LedgerError` `lock-lost`. However late a holder is, it may
+ * commit while no other has taken the lock over. {@link LockState} says when another may.
+ */
+export interface LockStore {
+  /** Rejects with a `LedgerError` `lock-held` (it carries the lock) while the lock is `running` or `leased`. */
+  acquireLock(request: LockRequest): Promise<Lease>;
+  /** The lock that is held, whatever its state. */
+  heldLock(): Promise<HeldLock | undefined>;
+  /** Releases the lock of this id, whichever process holds it; false when that lock is not held. */
+  releaseLock(id: string): Promise<boolean>;
+}

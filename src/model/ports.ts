@@ -1,6 +1,5 @@
 import type { ProductRef } from "./desired.ts";
 import type { StoredOperation } from "./history.ts";
-import type { HeldLock, LockHolder } from "./lock.ts";
 import type { CallFailure, CallResult, Outcome } from "./outcome.ts";
 import type { OperationIntent, OperationKind, Provenance, Recorded, RecordedAttachment } from "./recorded.ts";
 import type { Attributes, FileTarget } from "./resource.ts";
@@ -47,8 +46,14 @@ export interface WriteOptions {
   readonly budget?: CallBudget | undefined;
 }
 
+/** The circumstances of a publish or duplicate. */
+export interface NewProductOptions extends WriteOptions {
+  /** Takes the id of a new product for the caller; the address that has it already, if another one has. */
+  readonly claim?: (productId: number) => string | undefined;
+}
+
 /** The circumstances of a publish. */
-export interface PublishOptions extends WriteOptions {
+export interface PublishOptions extends NewProductOptions {
   /** Published from the draft before, if one was: it is read first while the service has not answered yet. */
   readonly productId?: number;
 }
@@ -98,7 +103,10 @@ export interface DraftService {
   detach(target: FileTarget, options: WriteOptions): Promise<CallResult<undefined>>;
   /** Like `duplicate`, not sent before the service has returned a JSON:API document: without one, something is read first. */
   publish(draftId: number, options: PublishOptions): Promise<CallResult<{ readonly productId: number }>>;
-  duplicate(productId: number, options: WriteOptions): Promise<CallResult<{ readonly productId: number }>>;
+  duplicate(
+    productId: number,
+    options: NewProductOptions,
+  ): Promise<CallResult<{ readonly productId: number }>>;
   createUpload(uploadKey: string, options: WriteOptions): Promise<CallResult<UploadStatus>>;
   /** Announces an upload that will be awaited soon, so that one read covers it too. Call the result when it is awaited. */
   expectUpload(): () => void;
@@ -303,48 +311,4 @@ export interface Ledger {
   /** A change of the ledger alone. */
   record(effects: readonly LedgerEffect[]): Promise<void>;
   close(): Promise<void>;
-}
-
-/** Arguments of {@link LockStore.acquireLock}; the times are those of model/lock.ts when absent, milliseconds. */
-export interface LockRequest {
-  readonly holder: LockHolder;
-  readonly leaseMs?: number;
-  readonly heartbeatMs?: number;
-  /** Ids of locks whose runs have failed: such a lock is taken over unless the process of its holder runs. */
-  readonly takeOver?: readonly string[];
-}
-
-/** The right to write, until it is released or lost. A heartbeat renews it meanwhile. */
-export interface Lease {
-  readonly lock: HeldLock;
-  /** The lock of another holder that was taken over. */
-  readonly tookOver?: HeldLock;
-  /** One heartbeat. Rejects with the `LedgerError` `lock-lost` when another holder has the lock. */
-  renew(): Promise<void>;
-  /** Ends the heartbeat and gives the lock back, if it is still ours. */
-  release(): Promise<void>;
-}
-
-/**
- * The lock of a ledger: one writer at a time.
- *
- * ```
- *            acquire (token + 1)                  release, or release by force
- *   free ───────────────────────────► held ─────────────────────────────────────► free
- *                                     │  ▲ commit, heartbeat: the lease is renewed
- *                                     ▼  │
- *                      its process has ended, or its lease ── acquire (token + 1) ──► held by another
- * ```
- *
- * From its acquisition to its release, every writing transaction of the store checks that the row still carries its
- * token; otherwise it commits nothing and rejects with the `LedgerError` `lock-lost`. However late a holder is, it may
- * commit while no other has taken the lock over. model/lock.ts, `LockState`, says when another may.
- */
-export interface LockStore {
-  /** Rejects with a `LedgerError` `lock-held` (it carries the lock) while the lock is `running` or `leased`. */
-  acquireLock(request: LockRequest): Promise<Lease>;
-  /** The lock that is held, whatever its state. */
-  heldLock(): Promise<HeldLock | undefined>;
-  /** Releases the lock of this id, whichever process holds it; false when that lock is not held. */
-  releaseLock(id: string): Promise<boolean>;
 }

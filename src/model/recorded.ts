@@ -129,10 +129,20 @@ export function addressOfProduct(
   productId: number,
   { publications, duplicates }: Pick<Recorded, "publications" | "duplicates">,
 ): string | undefined {
-  const publication = publications.find((each) => each.productId === productId);
-  if (publication !== undefined) return publicationAddress(publication.draftId);
-  const duplicate = duplicates.find((each) => each.productId === productId);
-  return duplicate === undefined ? undefined : formatAddress({ type: "duplicate", name: duplicate.name });
+  return addressesOfProducts({ publications, duplicates }).get(productId);
+}
+
+/** The address under which each product is recorded, by id. */
+export function addressesOfProducts({
+  publications,
+  duplicates,
+}: Pick<Recorded, "publications" | "duplicates">): Map<number, string> {
+  return new Map([
+    ...duplicates.map(
+      ({ productId, name }) => [productId, formatAddress({ type: "duplicate", name })] as const,
+    ),
+    ...publications.map(({ productId, draftId }) => [productId, publicationAddress(draftId)] as const),
+  ]);
 }
 
 /** A product that was made as a copy. `from` is what the manifest named when it was made. */

@@ -1,4 +1,4 @@
-import type { UploadStatus } from "../model/ports.ts";
+import type { NewProductOptions, UploadStatus } from "../model/ports.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
 import { pickAttributes } from "../model/resource.ts";
 import type { Parsed, ProductDetails, UploadCredentials } from "./documents.ts";
@@ -97,13 +97,17 @@ export function detachCall(target: FileTarget, profile: ServiceProfile): Call<un
 }
 
 /** POST /api/products */
-export function publishCall(draftId: number, profile: ServiceProfile): Call<{ readonly productId: number }> {
+export function publishCall(
+  draftId: number,
+  profile: ServiceProfile,
+  claim?: NewProductOptions["claim"],
+): Call<{ readonly productId: number }> {
   return {
     method: "POST",
     path: "/api/products",
     callClass: "non_idempotent",
     body: publishDocument(draftId, profile.types),
-    read: (document) => readNewProduct(document, profile.types, draftId),
+    read: (document) => claimed(readNewProduct(document, profile.types, draftId), claim),
     name: nameProduct,
   };
 }
@@ -112,6 +116,7 @@ export function publishCall(draftId: number, profile: ServiceProfile): Call<{ re
 export function duplicateCall(
   productId: number,
   profile: ServiceProfile,
+  claim?: NewProductOptions["claim"],
 ): Call<{ readonly productId: number }> {
   return {
     method: "POST",
@@ -119,11 +124,20 @@ export function duplicateCall(
     callClass: "non_idempotent",
     read: (document) => {
       const reading = readNewProduct(document, profile.types);
-      if (reading.type !== "valid" || reading.value.productId !== productId) return reading;
+      if (reading.type !== "valid" || reading.value.productId !== productId) return claimed(reading, claim);
       return { type: "another", problem: "it names the product that was to be copied" };
     },
     name: nameProduct,
   };
+}
+
+/** A product that is recorded for another address is not the new one. */
+function claimed(
+  reading: Parsed<{ readonly productId: number }>,
+  claim: NewProductOptions["claim"],
+): Parsed<{ readonly productId: number }> {
+  const holder = reading.type === "valid" ? claim?.(reading.value.productId) : undefined;
+  return holder === undefined ? reading : { type: "another", problem: `it names the product of ${holder}` };
 }
 
 /** GET /api/products/:id; `include` names relations, none leaves the parameter out. */

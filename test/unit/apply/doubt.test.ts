@@ -324,3 +324,25 @@ describe("what may be repeated", () => {
     expect((await world.ledger.load()).attachments).toEqual([]);
   });
 });
+
+test.each([
+  { what: "a publication", manifest: "draft: 2\npublish: true\n", address: "drafts/2/product" },
+  { what: "a duplicate", manifest: "duplicates: [{ name: copy, product: 5 }]\n", address: "duplicates/copy" },
+])(
+  "$what that is answered with the product of another address is in doubt",
+  async ({ manifest, address }) => {
+    await world.write("draft: 1\npublish: true\n");
+    await world.apply();
+    const [first] = (await world.ledger.load()).publications;
+    const data = { type: "product", id: String(first?.productId) };
+    world.proxy.choose = ({ method }) =>
+      method === "POST"
+        ? { type: "answer", carriedOut: true, status: 201, body: JSON.stringify({ data }) }
+        : undefined;
+    await world.write(`draft: 1\npublish: true\n---\n${manifest}`);
+    expect((await world.apply()).totals).toMatchObject({ done: 0, in_doubt: 1 });
+    expect((await world.ledger.load()).inDoubt).toMatchObject([
+      { address, detail: expect.stringContaining("it names the product of drafts/1/product") },
+    ]);
+  },
+);

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { StateStore } from "../../../src/ledger/open-ledger.ts";
-import type { LockHolder } from "../../../src/model/lock.ts";
-import type { LockRequest } from "../../../src/model/ports.ts";
+import type { LockHolder, LockRequest } from "../../../src/model/lock.ts";
 import { type ProcessTable, systemProcesses } from "../../../src/model/process.ts";
 import { attached, attachOperation, sampleRun } from "./ledger-values.ts";
 

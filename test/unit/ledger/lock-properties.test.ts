@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { openLedger } from "../../../src/ledger/open-ledger.ts";
-import type { Lease } from "../../../src/model/ports.ts";
+import type { Lease } from "../../../src/model/lock.ts";
 import { systemClock } from "../../../src/model/ports.ts";
 import { runs } from "../../support/runs.ts";
 import { lockRequest, onMachine, passing } from "./ledger-lock-suite.ts";
