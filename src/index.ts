@@ -30,15 +30,13 @@ export type { Desired } from "./model/desired.ts";
 export { type Diagnostic, hasErrors } from "./model/diagnostic.ts";
 export { DraftsyncError } from "./model/errors.ts";
 export type { Event, EventSink, RunTotals } from "./model/event.ts";
-export type { HeldLock, LockHolder } from "./model/lock.ts";
+export type { HeldLock, Lease, LockHolder, LockRequest } from "./model/lock.ts";
 export type { Plan } from "./model/plan.ts";
 export {
   type Clock,
   type DraftService,
   type Interrupts,
-  type Lease,
   type Ledger,
-  type LockRequest,
   type ObjectStorage,
   systemClock,
 } from "./model/ports.ts";
