@@ -60,7 +60,7 @@ function reasonOf({ because = "" }: Finished): string {
  * What failed, or is in doubt, for one cause:
  *
  * ```
- * error: the service finds the request not valid (422)  [invalid]
+ * error: the service rejected the request as invalid (422)  [invalid]
  *   service: Not valid: no such renderer (/data/attributes/renderer)
  *   12 changes failed:
  *     drafts/48213/product_files/9900011 (manifests/dragon.yaml:5:17)

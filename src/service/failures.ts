@@ -186,7 +186,7 @@ const sentences: Readonly<Record<FailureCode, Sentence>> = {
     hint: "Set service.profile.content_type to the one it wants, such as application/json.",
   },
   invalid: {
-    what: "the service finds the request not valid",
+    what: "the service rejected the request as invalid",
     hint: "Correct the manifest where the errors point.",
   },
   refused: {

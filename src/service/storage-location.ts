@@ -30,9 +30,9 @@ export function locateStorage(
   { settings, baseUrl }: StorageRules,
 ): StorageLocation {
   const { region, bucket } = credentials;
-  if (!/^[a-z0-9-]{1,63}$/i.test(region)) return refuse(`the region ${show(region)} is none`, wrongService);
+  if (!/^[a-z0-9-]{1,63}$/i.test(region)) return refuse(`${show(region)} is not a region`, wrongService);
   if (!/^[a-z0-9](?:[a-z0-9._-]{1,253}[a-z0-9])$/i.test(bucket) || bucket.includes("..")) {
-    return refuse(`the bucket ${show(bucket)} is none`, wrongService);
+    return refuse(`${show(bucket)} is not a bucket name`, wrongService);
   }
   if (settings.endpoint !== undefined) {
     return { type: "allowed", endpoint: settings.endpoint, region, bucket };
@@ -49,10 +49,10 @@ export function locateStorage(
   return refuse(`${url.origin} is neither AWS nor the service's own host`, nameIt(url));
 }
 
-const wrongService = "Check service.base_url: something else than the service seems to answer there.";
+const wrongService = "Check service.base_url: another server may respond there.";
 
 function nameIt({ host }: URL): string {
-  return `If that is where files belong, write service.profile.storage.hosts: [${host}], and have it reached by https.`;
+  return `If the host is right, set service.profile.storage.hosts: [${host}]. It must use https.`;
 }
 
 function refuse(problem: string, hint: string): StorageLocation {

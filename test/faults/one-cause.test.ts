@@ -70,7 +70,7 @@ test("one failure among 300 drafts names the change, its manifest line and the s
   const { code, stderr } = await apply();
   expect(code).toBe(3);
   expect(stderr).toContain(`
-error: the service finds the request not valid (422)  [invalid]
+error: the service rejected the request as invalid (422)  [invalid]
   service: Not valid: no known format (/data/attributes/file_format)
   1 change failed:
     drafts/17/product_files/17 (manifests/all.yaml:66:17)

@@ -79,7 +79,7 @@ describe("--verbose", () => {
   test("reports every call that arrived, on standard error, and no secret of theirs", async () => {
     const { stderr } = await run("apply", "--auto-approve", "--verbose");
     expect(stderr).toMatch(/^POST \/api\/drafts\/\d\/product_files 429 in \d+ ms$/m);
-    expect(stderr).toMatch(/^PUT s3:\/\/[^/ ]+\/\S+\/(small|large)\.glb no answer in \d+ ms$/m);
+    expect(stderr).toMatch(/^PUT s3:\/\/[^/ ]+\/\S+\/(small|large)\.glb no response in \d+ ms$/m);
     expect(stderr).toMatch(/^PUT s3:\/\/[^/ ]+\/\S+\/(small|large)\.glb 200 in .*s, attempt 2$/m);
     expect(stderr).not.toMatch(/signature|X-Amz|partNumber|uploadId|AKIA|Token /i);
   });

@@ -6,7 +6,7 @@ import { follow, started, totals } from "./progress-support.ts";
 
 const failureOf = (draft: number, changes: Partial<CallFailure> = {}): CallFailure => ({
   code: "invalid",
-  message: `POST /api/drafts/${draft}/product_files: the service finds the request not valid (422)`,
+  message: `POST /api/drafts/${draft}/product_files: the service rejected the request as invalid (422)`,
   subject: `POST /api/drafts/${draft}/product_files`,
   hint: "Correct the manifest where the errors point.",
   errors: [{ id: `error-${draft}`, title: "Not valid" }],
@@ -39,7 +39,7 @@ test("shows 300 failures of one cause as one message with their number", () => {
   emit(started);
   for (let draft = 1; draft <= 300; draft += 1) emit(failed(draft));
   emit(finished(300));
-  expect(log().split("\n\n")[0]).toBe(`error: the service finds the request not valid (422)  [invalid]
+  expect(log().split("\n\n")[0]).toBe(`error: the service rejected the request as invalid (422)  [invalid]
   service: Not valid
   300 changes failed:
     drafts/1/product_files/7
@@ -51,7 +51,7 @@ test("shows 300 failures of one cause as one message with their number", () => {
   hint: Correct the manifest where the errors point.`);
   expect(entries.find(({ level }) => level === "error")).toMatchObject({
     code: "invalid",
-    message: "the service finds the request not valid (422)",
+    message: "the service rejected the request as invalid (422)",
     facts: { outcome: "failed", changes: 300, addresses: { length: 5 } },
   });
 });
@@ -77,8 +77,8 @@ test("reports that the run stopped when a later failure of the same cause stoppe
 test("shows a failure and a doubt of the same code apart", () => {
   const { emit, log } = follow({ isLive: false });
   emit(started, failed(1), failed(2, failureOf(2), "unknown"), finished(1));
-  expect(log()).toContain("error: the service finds");
-  expect(log()).toContain("in doubt: the service finds");
+  expect(log()).toContain("error: the service rejected");
+  expect(log()).toContain("in doubt: the service rejected");
 });
 
 test("lists every failure and every skipped change with --verbose", () => {
@@ -123,7 +123,7 @@ test("counts failures beside the changes while a run goes on", () => {
 });
 
 test.each([
-  ["the request that the message begins with", failureOf(1), "the service finds the request not valid (422)"],
+  ["the request that the message begins with", failureOf(1), "the service rejected the request as invalid (422)"],
   ["no subject", { code: "x", message: "a: b" }, "a: b"],
   ["a subject that the message does not begin with", { code: "x", message: "a: b", subject: "c" }, "a: b"],
 ])("finds the cause of a failure with %s", (_name, failure, cause) => {

@@ -53,7 +53,7 @@ describe("a call", () => {
 
   test.each([
     [{ ...call, attempt: 1, status: 201 }, "POST /api/products 201 in 180 ms"],
-    [{ ...call, attempt: 2 }, "POST /api/products no answer in 180 ms, attempt 2"],
+    [{ ...call, attempt: 2 }, "POST /api/products no response in 180 ms, attempt 2"],
     [{ ...call, attempt: 1, status: 200, path: "/\u001b[2J" }, "POST /\\u{1b}[2J 200 in 180 ms"],
   ])("is reported with method, path, status and time", (event, message) => {
     expect(formatCall(event)).toMatchObject({ level: "debug", message, code: "call_finished" });
@@ -70,7 +70,7 @@ describe("a call", () => {
       attempt: 1,
       ms,
     } as const;
-    expect(formatCall(event)?.message).toBe("POST s3://b/in/a.glb no answer in 180 ms");
+    expect(formatCall(event)?.message).toBe("POST s3://b/in/a.glb no response in 180 ms");
   });
 
   test("is all that is reported", () => {

@@ -200,7 +200,7 @@ describe("what a failure reports", () => {
     const result = await service.update(target, {}, write());
     expect(result).toMatchObject({ outcome: "rejected", failure: { code: "invalid", status: 422, errors } });
     expect(result.outcome === "done" ? "" : result.failure.message).toBe(
-      "PATCH /api/drafts/48213/product_files/9900011: the service finds the request not valid (422): is too long; Second",
+      "PATCH /api/drafts/48213/product_files/9900011: the service rejected the request as invalid (422): is too long; Second",
     );
   });
 
