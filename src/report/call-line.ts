@@ -11,7 +11,9 @@ export function formatCall(event: Event): LogEntry | undefined {
   const line = (request: string, facts: { method: string; status?: number; attempt: number; ms: number }) => {
     const { status, attempt, ms } = facts;
     const again = attempt === 1 ? "" : `, attempt ${attempt}`;
-    const message = sanitizeLine(`${request} ${status ?? "no response"} in ${formatMilliseconds(ms)}${again}`);
+    const message = sanitizeLine(
+      `${request} ${status ?? "no response"} in ${formatMilliseconds(ms)}${again}`,
+    );
     return { level: "debug", text: `${message}\n`, message, code: event.type, facts } as const;
   };
   switch (event.type) {

@@ -123,7 +123,11 @@ test("counts failures beside the changes while a run goes on", () => {
 });
 
 test.each([
-  ["the request that the message begins with", failureOf(1), "the service rejected the request as invalid (422)"],
+  [
+    "the request that the message begins with",
+    failureOf(1),
+    "the service rejected the request as invalid (422)",
+  ],
   ["no subject", { code: "x", message: "a: b" }, "a: b"],
   ["a subject that the message does not begin with", { code: "x", message: "a: b", subject: "c" }, "a: b"],
 ])("finds the cause of a failure with %s", (_name, failure, cause) => {
