@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { useWorkspace } from "../support/workspace.ts";
 
-const { sandbox, proxy, folder, run, apply } = useWorkspace({
+const { sandbox, proxy, folder, run, apply, holdApply } = useWorkspace({
   files: {
     "manifests/a.yaml": "draft: 1\npublish: true\n---\nduplicates: [{ name: copy, product: 5 }]\n",
   },
@@ -90,5 +90,17 @@ describe("resolve", () => {
     expect(stdout).toContain("? product");
     expect(stdout).toContain("draftsync resolve drafts/1/product --product-id ID | --not-done");
     expect(stdout).toContain("draftsync resolve duplicates/copy --product-id ID | --not-done");
+  });
+
+  test("is not for a call that is on its way: the plan names the process that sent it", async () => {
+    const holder = await holdApply(2);
+    const { stdout, stderr } = await run("plan");
+    expect(stdout + stderr).toMatch(
+      / is running: calls that it has sent are shown as in doubt +\[run-under-way\]/,
+    );
+    expect(await run("resolve", "drafts/1/product", "--not-done")).toMatchObject({ code: 6 });
+    holder.answer();
+    expect(await holder.ended).toMatchObject({ code: 0 });
+    expect((await run("plan")).stdout).not.toContain("run-under-way");
   });
 });

@@ -176,7 +176,8 @@ async function prepare(cli: Cli, workspace: Workspace, flags: ApplyFlags): Promi
   const progress = await openReporter(cli, { config: workspace.config, json: flags.json });
   const { plan, recorded, desired } = await makePlan(cli, workspace, {
     targets: flags.target ?? [],
-    ...(refresh === undefined ? {} : { refresh, underLock: true }),
+    ...(refresh === undefined ? {} : { refresh }),
+    underLock: true,
     limits: limitsOf(flags),
     emit: progress.emit,
   }).finally(progress.stop);

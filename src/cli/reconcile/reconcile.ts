@@ -207,10 +207,13 @@ async function planLocked(
     metrics.count(event);
     reporter.emit(event);
   };
-  const refreshing = refresh === undefined ? {} : { refresh, underLock: true };
-  return makePlan(cli, workspace, { targets: [], ...refreshing, limits: limitsOf(limits), emit }).finally(
-    reporter.stop,
-  );
+  return makePlan(cli, workspace, {
+    targets: [],
+    ...(refresh === undefined ? {} : { refresh }),
+    underLock: true,
+    limits: limitsOf(limits),
+    emit,
+  }).finally(reporter.stop);
 }
 
 interface Applying extends Tools {

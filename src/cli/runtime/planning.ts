@@ -22,6 +22,7 @@ import type { Position, SourceLocation } from "../../model/source-location.ts";
 import { locationAt, positionAt } from "../../model/source-location.ts";
 import { buildPlan } from "../../plan/build-plan.ts";
 import { assertOwner } from "../../plan/ownership.ts";
+import { describeHolder } from "../../report/lock-text.ts";
 import type { LocationFinder } from "../../report/progress-text.ts";
 import type { Cli } from "../cli.ts";
 import type { Config } from "../config.ts";
@@ -113,11 +114,23 @@ export async function makePlan(
     ...(observed === undefined ? {} : { observed }),
     rate: config.service.rate,
     profile: config.service.profile,
-    diagnostics,
+    diagnostics: request.underLock
+      ? diagnostics
+      : [...diagnostics, ...(await runUnderWay(workspace, recorded))],
     targets,
   });
   if (hasErrors(plan.diagnostics)) throw new DiagnosticsError(plan.diagnostics);
   return { plan, recorded, desired };
+}
+
+/** A warning while a run of another process has calls on their way: they have no outcome yet, like those of a crash. */
+async function runUnderWay(workspace: Workspace, { inDoubt }: Recorded): Promise<readonly Diagnostic[]> {
+  if (inDoubt.every(({ finishedAt }) => finishedAt !== undefined)) return [];
+  const lock = await (await workspace.reader()).heldLock();
+  if (lock === undefined || lock.state === "ended" || lock.state === "expired") return [];
+  const message = `${describeHolder(lock)} is running: calls that it has sent are shown as in doubt`;
+  const hint = "Plan again when it has ended, and resolve nothing before.";
+  return [{ severity: "warning", code: "run-under-way", message, hint }];
 }
 
 function settledValue<T>(result: PromiseSettledResult<T>): T {
