@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
-import { join, posix } from "node:path";
+import { join, posix, relative, sep } from "node:path";
 import { glob } from "tinyglobby";
 import { compareText } from "../model/address.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
@@ -15,7 +15,7 @@ import {
   withoutBraces,
   withoutDot,
 } from "./glob-pattern.ts";
-import { guardedFs } from "./guarded-fs.ts";
+import { guardedFs, hasChanged, type SearchNotes } from "./guarded-fs.ts";
 import { nearest } from "./nearest.ts";
 import { below, RealPaths } from "./paths.ts";
 import {
@@ -31,8 +31,8 @@ import {
 export interface FoundFiles {
   readonly files: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
-  /** The folders that were searched, absolute, each with its version: it differs once an entry comes or goes. */
-  readonly folders: ReadonlyMap<string, string>;
+  /** The folders, relative to the workspace, in which a manifest may have come or gone since. */
+  readonly changedFolders: () => readonly string[];
 }
 
 /**
@@ -68,7 +68,7 @@ export async function findFiles(
 }
 
 function nothing(diagnostics: readonly Diagnostic[]): FoundFiles {
-  return { files: [], diagnostics, folders: new Map() };
+  return { files: [], diagnostics, changedFolders: () => [] };
 }
 
 interface PlacedPattern {
@@ -81,7 +81,7 @@ class FileSearch {
   readonly #paths: RealPaths;
   readonly #exclusions: readonly string[];
   readonly #plain = new Set<string>();
-  readonly #folders = new Map<string, string>();
+  readonly #folders: SearchNotes["folders"] = new Map();
   /** By what they say: a folder is met by each pattern. */
   readonly #diagnostics = new Map<string, Diagnostic>();
 
@@ -111,7 +111,16 @@ class FileSearch {
     const others = patterns.map(({ pattern }) => withBothEndings(pattern));
     const forgotten = await this.#forgotten(folders, { matches, others });
     if (forgotten.length > 0) this.#report(unmatchedFiles(forgotten));
-    return { files, diagnostics: [...this.#diagnostics.values()], folders: this.#folders };
+    return {
+      files,
+      diagnostics: [...this.#diagnostics.values()],
+      changedFolders: () => this.#changedFolders(),
+    };
+  }
+
+  #changedFolders(): readonly string[] {
+    const changed = [...this.#folders].filter(([path, folder]) => hasChanged(path, folder));
+    return changed.map(([path]) => relative(this.#root, path).split(sep).join("/") || ".").sort(compareText);
   }
 
   async #match(

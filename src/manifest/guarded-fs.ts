@@ -2,15 +2,15 @@ import nodeFs from "node:fs";
 import { relative, sep } from "node:path";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { isYamlName } from "./glob-pattern.ts";
-import { below, lastingVersionOf, type RealPaths } from "./paths.ts";
+import { below, lastingVersionOf, type RealPaths, versionOf } from "./paths.ts";
 import { outsideFile, unreadable } from "./search-diagnostics.ts";
 
 /** What {@link guardedFs} notes. */
 export interface SearchNotes {
   /** Gets the paths of files that are no links. */
   readonly plain: Set<string>;
-  /** Gets the folders that are read, each with its version just before. */
-  readonly folders: Map<string, string>;
+  /** Gets the folders that are read. */
+  readonly folders: Map<string, ReadFolder>;
   readonly report: (diagnostic: Diagnostic) => void;
 }
 
@@ -44,10 +44,11 @@ export function guardedFs(
       done(null, []);
       return;
     }
-    if (!folders.has(path)) folders.set(path, lastingVersionOf(path));
+    const version = lastingVersionOf(path);
     nodeFs.readdir(path, options, (error, entries) => {
       if (error !== null) report(unreadable(nameOf(path) || "the workspace folder", error));
       for (const entry of entries ?? []) if (entry.isFile()) plain.add(below(path, entry.name));
+      if (!folders.has(path)) folders.set(path, { version, names: namesOf(entries ?? []) });
       done(
         error,
         entries?.flatMap((entry) => listed(path, entry)),
@@ -63,6 +64,28 @@ export function guardedFs(
     nodeFs.stat(path, (error, stats) => (error === null ? done(null, stats) : nodeFs.lstat(path, done)));
   const guarded = new Map<string | symbol, unknown>(Object.entries({ readdir, realpath, stat }));
   return new Proxy(nodeFs, { get: (target, name) => guarded.get(name) ?? Reflect.get(target, name) });
+}
+
+/** A folder as it was read: its version just before, and the names of what may be or hold a manifest. */
+interface ReadFolder {
+  readonly version: string;
+  readonly names: string;
+}
+
+/** Whether what may be or hold a manifest has come or gone since a folder was read. */
+export function hasChanged(path: string, { version, names }: ReadFolder): boolean {
+  if (versionOf(path) === version) return false;
+  try {
+    return namesOf(nodeFs.readdirSync(path, { withFileTypes: true })) !== names;
+  } catch {
+    return true;
+  }
+}
+
+function namesOf(entries: readonly Entry[]): string {
+  const found = entries.filter((entry) => isYamlName(entry.name) || !entry.isFile());
+  const names = found.map(({ name }) => name).filter((name) => !/^\.|^node_modules$/.test(name));
+  return names.sort().join("/");
 }
 
 /** The part of a folder's entry that the search uses. */

@@ -7,7 +7,7 @@ import { nonEmpty } from "../model/non-empty.ts";
 import type { SourceLocation } from "../model/source-location.ts";
 import { checkSources } from "./check-sources.ts";
 import { DesiredCollector } from "./collect-desired.ts";
-import { type FoundFiles, findFiles } from "./find-files.ts";
+import { findFiles } from "./find-files.ts";
 import { type ParseManifestsOptions, parseManifests } from "./parse-manifests.ts";
 import { below, versionOf } from "./paths.ts";
 import { decodeText, readManifest } from "./read-manifest.ts";
@@ -51,8 +51,7 @@ export type LoadedManifests =
  */
 export async function loadManifests(options: LoadManifestsOptions): Promise<LoadedManifests> {
   const { root, patterns, patternLocations, sources, signal } = options;
-  const search = () => findFiles(root, patterns, patternLocations);
-  const found = await search();
+  const found = await findFiles(root, patterns, patternLocations);
   const { files } = found;
   const versions = files.map((file) => versionOf(below(root, file)));
   const textOf = (file: string) => readText(root, file);
@@ -67,32 +66,22 @@ export async function loadManifests(options: LoadManifestsOptions): Promise<Load
     diagnostics.push(diagnostic);
   }
   const changed = files.filter((file, index) => versionOf(below(root, file)) !== versions[index]);
-  // A manifest that is moved meanwhile is missing under its old name, and must not count as removed.
-  for (const file of [...changed, ...(await addedSince(found, search))]) {
-    diagnostics.push(changedManifest(file));
-  }
+  for (const file of changed) diagnostics.push(changedManifest("file", file));
+  // A manifest that is moved meanwhile may be missing under both names, and must not count as removed.
+  const folders = changed.length > 0 ? [] : found.changedFolders();
+  for (const folder of folders) diagnostics.push(changedManifest("folder", folder));
   diagnostics.sort(compareDiagnostics);
   const failed = hasErrors(diagnostics) ? nonEmpty(diagnostics) : undefined;
   if (failed !== undefined) return { ok: false, diagnostics: failed, files };
   return { ok: true, desired: collector.desired, diagnostics, files };
 }
 
-/** Manifests that appeared since the search. Another search takes long, so the folders say whether there may be any. */
-async function addedSince(
-  { files, folders }: FoundFiles,
-  search: () => Promise<FoundFiles>,
-): Promise<readonly string[]> {
-  if ([...folders].every(([folder, version]) => versionOf(folder) === version)) return [];
-  const known = new Set(files);
-  return (await search()).files.filter((file) => !known.has(file));
-}
-
 /** An error: the file, or a part of it, may have been missing when it was read, and the plan would delete that part. */
-function changedManifest(file: string): Diagnostic {
+function changedManifest(kind: "file" | "folder", file: string): Diagnostic {
   return {
     severity: "error",
     code: "manifest-changed",
-    message: "The file changed or was moved while the manifests were read",
+    message: `The ${kind} changed while the manifests were read`,
     hint: "Run again when no other program writes to it.",
     place: { file, line: 1, column: 1 },
   };

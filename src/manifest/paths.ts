@@ -13,7 +13,7 @@ export function versionOf(path: string): string {
   return describeVersion(path, () => true);
 }
 
-/** The same, but `""` for a path that changed so recently that its next change may leave the same times. */
+/** {@link versionOf}, but `""` for a path that changed so recently that its next change may leave the same times. */
 export function lastingVersionOf(path: string): string {
   return describeVersion(
     path,

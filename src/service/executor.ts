@@ -89,6 +89,8 @@ export class Executor {
   #dispatched = 0;
   #draining = false;
   #refusals = 0;
+  /** When the last of these came: calls that were sent before it were refused together with it. */
+  #refusedAt = Number.NEGATIVE_INFINITY;
   /** When the service began to refuse every call for the rate, monotonic milliseconds. */
   #refusedSince: number | undefined;
   #reportedPauseEnd = 0;
@@ -217,7 +219,7 @@ export class Executor {
     const assessed = assess(exchange, call, redactor);
     this.#noteAnswer(assessed);
     // Before the slot and the connection are free: the next call must find slow start closed.
-    const pauseMs = exchange.type === "answer" ? this.#takeHints(exchange.answer) : 0;
+    const pauseMs = exchange.type === "answer" ? this.#takeHints(exchange.answer, startedAt) : 0;
     slot.release({
       holdMs: exchange.type === "lost" ? settleDelayMs : 0,
       succeeded: exchange.type === "answer" && exchange.answer.status < 400,
@@ -244,15 +246,19 @@ export class Executor {
   }
 
   /** Hands the service's word about pace to slow start. Returns how long a call that was refused has to wait. */
-  #takeHints(answer: HttpResponse): number {
+  #takeHints(answer: HttpResponse, sentAt: number): number {
     const { slots, clock, maxWaitMs } = this.#parts;
     const hints = readRateHints(answer.header, clock.now());
     for (const policy of hints.policies) slots.tighten(policy);
     const throttled = answer.status === 429 || answer.status === 425;
     if (throttled || (answer.status === 503 && hints.retryAfterMs !== undefined)) {
+      const now = clock.monotonic();
+      this.#refusedSince ??= now;
+      if (sentAt >= this.#refusedAt) {
+        this.#refusals += 1;
+        this.#refusedAt = now;
+      }
       const ms = hints.retryAfterMs || hints.exhaustedMs || this.#unaskedPauseMs();
-      this.#refusals += 1;
-      this.#refusedSince ??= clock.monotonic();
       this.#pause({ ms, refused: true });
       return ms;
     }
@@ -270,7 +276,8 @@ export class Executor {
   }
 
   #unaskedPauseMs(): number {
-    return Math.min(maxUnaskedPauseMs, minUnaskedPauseMs * 2 ** this.#refusals);
+    const { maxWaitMs } = this.#parts;
+    return Math.min(maxUnaskedPauseMs, maxWaitMs, minUnaskedPauseMs * 2 ** (this.#refusals - 1));
   }
 
   /** Each call in flight brings the same pause, a little later: it is reported once, and not at all when it stops the run. */

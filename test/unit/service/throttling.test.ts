@@ -95,6 +95,16 @@ describe("a service that asks for fewer calls", () => {
     expect(waits(stopped.events)).toEqual([]);
   });
 
+  it("counts the refusals of calls in flight together as one", async () => {
+    const { service, events } = await startHarness((_request, index) => answer(index < 6 ? 429 : 204), {
+      concurrency: 6,
+      profile: { max_wait: "3s" },
+    });
+    const ends = await Promise.all([1, 2, 3, 4, 5, 6].map(() => service.detach(target, write())));
+    expect(ends.map(({ outcome }) => outcome)).toEqual(Array(6).fill("done"));
+    expect(waits(events).filter(({ reason }) => reason === "retry_after")).toHaveLength(1);
+  });
+
   it("waits at most max_wait for a service that refuses every call", async () => {
     const { service, server } = await startHarness(() => answer(429), { profile: { max_wait: "2500ms" } });
     const refused = { outcome: "rejected", attempts: 2, failure: { code: "rate-limited", stops: "run" } };
