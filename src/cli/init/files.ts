@@ -44,7 +44,7 @@ export async function ignoredIn(root: string, installs: boolean): Promise<string
 function configText({ workspace, service, pipeline }: InitAnswers): string {
   const where =
     service === "sandbox"
-      ? "service: sandbox   # a service on this machine, kept beside the ledger; later: { base_url: https://… }\n"
+      ? "service: sandbox   # a service on this machine, stored next to the ledger; later: { base_url: https://… }\n"
       : `service:\n  base_url: ${JSON.stringify(service)}\n  rate: { limit: 10, window: 1s }   # at most this many calls in any window\n`;
   const shared =
     pipeline === "none"
