@@ -13,6 +13,7 @@ import { callBudgetExhausted, failureOf } from "./not-started.ts";
 import { readRateHints } from "./rate-hints.ts";
 import type { RateSlots, Slot } from "./rate-limiter.ts";
 import type { Redactor } from "./redact.ts";
+import { Refusals } from "./refusals.ts";
 import { backoffMs, maxAttempts, RetryBudget } from "./retry-policy.ts";
 import type { Pause } from "./slow-start.ts";
 import type { HttpRequest, Transport } from "./transport.ts";
@@ -68,10 +69,6 @@ type StepResult<T> =
 /** A call is reserved again so often when its connection takes too long; then it counts as an attempt. */
 const maxLate = 2;
 
-/** A refusal without a word about how long doubles the pause, from one second up to this. */
-const maxUnaskedPauseMs = 30_000;
-const minUnaskedPauseMs = 1_000;
-
 /**
  * The bounded executor: every call of the service goes through {@link Executor.execute}.
  *
@@ -85,19 +82,16 @@ export class Executor {
   readonly #parts: ExecutorParts;
   readonly #connections: LimitFunction;
   readonly #budget = new RetryBudget();
+  readonly #refusals: Refusals;
   readonly #closing = new AbortController();
   #dispatched = 0;
   #draining = false;
-  #refusals = 0;
-  /** When the last of these came: calls that were sent before it were refused together with it. */
-  #refusedAt = Number.NEGATIVE_INFINITY;
-  /** When the service began to refuse every call for the rate, monotonic milliseconds. */
-  #refusedSince: number | undefined;
   #reportedPauseEnd = 0;
   #hasAnswered: boolean;
 
   constructor(parts: ExecutorParts) {
     this.#parts = parts;
+    this.#refusals = new Refusals(parts.maxWaitMs);
     this.#hasAnswered = parts.hasResponded;
     this.#connections = pLimit(parts.concurrency);
   }
@@ -144,10 +138,10 @@ export class Executor {
     call: Call<T>,
     { last, pauseMs, isUnreachable }: { last: Failed<T>; pauseMs: number; isUnreachable: boolean },
   ): Failed<T> | undefined {
-    const { maxWaitMs } = this.#parts;
+    const { maxWaitMs, clock } = this.#parts;
     if (pauseMs > maxWaitMs) return this.#stopForPause(call, { last, pauseMs });
     if (isUnreachable && last.attempts === maxAttempts) return stopRun(last);
-    return this.#refusedMs() + pauseMs > maxWaitMs ? stopRun(last) : undefined;
+    return this.#refusals.exceed(pauseMs, clock.monotonic()) ? stopRun(last) : undefined;
   }
 
   /** A refusal for longer than this run waits stops it, until a time that is the same for all its calls. */
@@ -252,32 +246,16 @@ export class Executor {
     for (const policy of hints.policies) slots.tighten(policy);
     const throttled = answer.status === 429 || answer.status === 425;
     if (throttled || (answer.status === 503 && hints.retryAfterMs !== undefined)) {
-      const now = clock.monotonic();
-      this.#refusedSince ??= now;
-      if (sentAt >= this.#refusedAt) {
-        this.#refusals += 1;
-        this.#refusedAt = now;
-      }
-      const ms = hints.retryAfterMs || hints.exhaustedMs || this.#unaskedPauseMs();
+      this.#refusals.add(sentAt, clock.monotonic());
+      const ms = hints.retryAfterMs || hints.exhaustedMs || this.#refusals.unaskedPauseMs;
       this.#pause({ ms, refused: true });
       return ms;
     }
-    this.#refusals = 0;
-    this.#refusedSince = undefined;
+    this.#refusals.clear();
     // A quota that is used up is a guess about the next answer, not yet a refusal: it is never waited for too long.
     if (hints.exhaustedMs !== undefined)
       this.#pause({ ms: Math.min(hints.exhaustedMs, maxWaitMs), refused: false });
     return 0;
-  }
-
-  /** For how long the service has refused every call. */
-  #refusedMs(): number {
-    return this.#refusedSince === undefined ? 0 : this.#parts.clock.monotonic() - this.#refusedSince;
-  }
-
-  #unaskedPauseMs(): number {
-    const { maxWaitMs } = this.#parts;
-    return Math.min(maxUnaskedPauseMs, maxWaitMs, minUnaskedPauseMs * 2 ** (this.#refusals - 1));
   }
 
   /** Each call in flight brings the same pause, a little later: it is reported once, and not at all when it stops the run. */

@@ -95,6 +95,14 @@ describe("a service that asks for fewer calls", () => {
     expect(waits(stopped.events)).toEqual([]);
   });
 
+  it("is waited for when it asks for just max_wait", async () => {
+    const { service } = await startHarness(
+      (_request, index) => (index === 0 ? answer(429, undefined, { "Retry-After": "1" }) : answer(204)),
+      { profile: { max_wait: "1s" } },
+    );
+    expect(await service.detach(target, write())).toMatchObject({ outcome: "done", attempts: 2 });
+  });
+
   it("counts the refusals of calls in flight together as one", async () => {
     const { service, events } = await startHarness((_request, index) => answer(index < 6 ? 429 : 204), {
       concurrency: 6,
