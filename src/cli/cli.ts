@@ -47,10 +47,10 @@ export interface WriterFlags extends WorkspaceFlags {
 }
 
 /** Adds the flags of {@link WriterFlags}. */
-export function withWriterFlags(command: Command): Command {
+export function withWriterFlags(command: Command, byDefault = "do not wait"): Command {
   return withWorkspaceFlags(command).option(
     "--lock-timeout <duration>",
-    "wait up to this long for the lock (default: do not wait; reconcile: its lock_wait)",
+    `wait up to this long for the lock (default: ${byDefault})`,
     parseDurationFlag("--lock-timeout", "10m"),
   );
 }

@@ -77,7 +77,7 @@ Environment:
   DRAFTSYNC_RATE_SHARED
                        database in which workspaces share the rate limit, overrides the config
   DRAFTSYNC_NOTIFY_URL webhook URL of reconcile, overrides the config
-  NO_COLOR             no colour (FORCE_COLOR: always)
+  NO_COLOR             turns colors off (FORCE_COLOR: on)
 
 Exit codes:
   0 done   1 error, nothing changed   2 changes pending (plan --detailed-exitcode, drift)

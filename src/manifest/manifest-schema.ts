@@ -43,7 +43,7 @@ function name(description: string) {
 function attribute(description: string) {
   return ruled({
     ...oneLineRule,
-    description: `${description} One line. Left out: not managed. "": cleared.`,
+    description: `${description} One line. If absent, it is not managed; "" clears it.`,
   });
 }
 
@@ -53,7 +53,7 @@ const notRelative = "(?![/~]|[A-Za-z][A-Za-z0-9+.-]*:)";
 const source = ruled(
   {
     description:
-      "A local file that is uploaded when its content changes: a path relative to this manifest, with forward slashes, inside the workspace.",
+      "Path of a local file, relative to this manifest, with forward slashes, inside the workspace. It is uploaded again when its content changes.",
     pattern: new RegExp(`^${notRelative}[^\\\\]*$`),
     code: "source-path",
     says: "must be a path relative to the manifest, with forward slashes",
@@ -65,9 +65,9 @@ const source = ruled(
 // z.optional is faster here than z.exactOptional, which runs the schema on absent keys, too. Both accept the same, since
 // values out of YAML are never undefined.
 const references = {
-  file_id: z.optional(id("The id of a file that is uploaded already.")),
-  upload_id: z.optional(name("The id of an upload that is registered already.")),
-  upload_key: z.optional(name("The key of an object that is in the service's storage already.")),
+  file_id: z.optional(id("Id of an uploaded file.")),
+  upload_id: z.optional(name("Id of a registered upload.")),
+  upload_key: z.optional(name("Key of an object in the service's storage.")),
   source: z.optional(source),
 };
 
@@ -115,91 +115,90 @@ function namedIn(input: unknown): readonly string[] {
 
 const productFile = fileEntry(
   {
-    file_format: z.optional(attribute("The file format's id, such as `fbx`.")),
+    file_format: z.optional(attribute("Id of the file format, such as `fbx`.")),
     format_version: z.optional(
-      attribute('The format\'s version, in quotes when it looks like a number: `"2020"`.'),
+      attribute('Version of the format, quoted if it looks like a number: `"2020"`.'),
     ),
-    renderer: z.optional(attribute("The renderer's name.")),
+    renderer: z.optional(attribute("Name of the renderer.")),
     renderer_version: z.optional(
-      attribute('The renderer\'s version, in quotes when it looks like a number: `"7.2"`.'),
+      attribute('Version of the renderer, quoted if it looks like a number: `"7.2"`.'),
     ),
     is_native: z.optional(
       z.boolean().meta({
         description:
-          "true: the file is in the format the product was made in; false: it is not. Left out: not managed.",
+          "true: the file is in the format in which the product was made; false: it is not. If absent, it is not managed.",
       }),
     ),
   } satisfies SchemasOf<"product_files">,
-  "A product file, named by exactly one of file_id, upload_id, upload_key and source.",
+  "A product file, identified by exactly one of file_id, upload_id, upload_key and source.",
 );
 
 const promotionalFile = fileEntry(
   {
     description: z.optional(
       z.string().meta({
-        description: 'The description, of any number of lines. Left out: not managed. "": cleared.',
+        description: 'Description, of any number of lines. If absent, it is not managed; "" clears it.',
       }),
     ),
   } satisfies SchemasOf<"promotional_files">,
-  "A promotional file, named by exactly one of file_id, upload_id, upload_key and source.",
+  "A promotional file, identified by exactly one of file_id, upload_id, upload_key and source.",
 );
 
 /** A document that says what one draft must hold. */
 export const draftDocument = z
   .strictObject({
-    draft: id("The draft's id, as in the address of the draft: plain decimal digits."),
+    draft: id("Id of the draft, in decimal digits."),
     protect: z.optional(
       z.boolean().meta({
-        description: "With `true`, nothing of this draft is ever deleted. The ledger keeps it too.",
+        description:
+          "With `true`, no file of this draft is ever deleted. The ledger records the protection, so removing this line does not lift it until the next apply.",
       }),
     ),
     product_files: z.optional(
       z.array(productFile).meta({
-        description:
-          "The product files that must be attached to the draft. Left out: not managed. `[]`: none.",
+        description: "Product files of the draft. If absent, they are not managed; `[]` removes them all.",
       }),
     ),
     promotional_files: z.optional(
       z.array(promotionalFile).meta({
         description:
-          "The promotional files that must be attached to the draft. Left out: not managed. `[]`: none.",
+          "Promotional files of the draft. If absent, they are not managed; `[]` removes them all.",
       }),
     ),
     publish: z.optional(
       z
         .union([
           z.boolean(),
-          z.strictObject({ revision: id("Raise it to publish once more; `true` is revision 1.") }),
+          z.strictObject({ revision: id("A higher number publishes again; `true` is revision 1.") }),
         ])
         .meta({
           description:
-            "With `true` or `{ revision: 2 }`, a product is published once everything else of the draft is confirmed. It cannot be undone.",
+            "With `true` or `{ revision: 2 }`, publishes a product after all other changes of the draft are confirmed. It cannot be undone.",
         }),
     ),
   })
-  .meta({ title: "Draft", description: "What one draft must hold." });
+  .meta({ title: "Draft", description: "Files and publication of one draft." });
 
 const duplicate = z
   .strictObject({
-    name: name("The copy's name in the ledger, unique in the workspace."),
+    name: name("Name of the copy in the ledger, unique in the workspace."),
     product: z
       .union([
-        id("The id of the product to copy."),
-        z.strictObject({ draft: id("Copy the product that was published from this draft.") }),
+        id("Id of the product to copy."),
+        z.strictObject({ draft: id("Draft whose published product to copy.") }),
       ])
       .meta({
-        description:
-          "The product to copy: its id, or `{ draft: 48213 }` for the one published from that draft.",
+        description: "Product to copy: its id, or `{ draft: 48213 }` for the product of that draft.",
       }),
   })
-  .meta({ description: "A copy of a product that must exist. It cannot be undone." });
+  .meta({ description: "A copy of a product. It cannot be undone." });
 
 /** A document that lists the copies of products that must exist. */
 export const duplicatesDocument = z
   .strictObject({
-    duplicates: z.array(duplicate).meta({ description: "The copies of products that must exist." }),
+    duplicates: z.array(duplicate).meta({ description: "Copies of products." }),
   })
-  .meta({ title: "Duplicates", description: "Copies of products that must exist." });
+  .meta({ title: "Duplicates", description: "Copies of products." });
 
 /** Any document of a manifest. */
 export const manifestDocument = z.union([draftDocument, duplicatesDocument]).meta({

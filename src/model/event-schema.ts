@@ -5,19 +5,19 @@ import { eventFormatVersion } from "./event.ts";
 const text = z.string();
 const count = z.int().nonnegative();
 const id = z.int().positive();
-const at = z.int().nonnegative().describe("When, epoch milliseconds");
-const ms = count.describe("How long, milliseconds");
+const at = z.int().nonnegative().describe("Time, epoch milliseconds");
+const ms = count.describe("Duration, milliseconds");
 const address = text.describe("Address of a change, such as drafts/48213/product_files/9900011");
 const action = z.enum(actions);
 const outcome = z.enum(["done", "rejected", "not_sent", "unknown"]);
-const status = z.int().min(100).max(999).exactOptional().describe("HTTP status; absent without an answer");
+const status = z.int().min(100).max(999).exactOptional().describe("HTTP status; absent without a response");
 const attempt = z.int().positive().describe("1 for the first request, one more for each retry of it");
 const formatVersion = z.literal(eventFormatVersion).describe("Of this event and all that follow");
 
 const summary = z
   .partialRecord(action, count)
   .readonly()
-  .describe("Changes of each action; noop counts what is as desired");
+  .describe("Number of changes by action; noop counts those already up to date");
 
 const apiError = z
   .looseObject({
@@ -35,24 +35,24 @@ const apiError = z
       .exactOptional(),
   })
   .readonly()
-  .describe("A JSON:API error object as the service sent it");
+  .describe("A JSON:API error object of the service, unchanged");
 
 const failure = z
   .object({
     code: text.describe("Stable, kebab-case"),
-    message: text.describe("One sentence; may hold text from the service"),
+    message: text.describe("One sentence; may contain text from the service"),
     subject: text
       .exactOptional()
-      .describe("The request or file that the message begins with, before a colon; the rest is the cause"),
+      .describe("Request or file before the first colon of the message; the rest is the cause"),
     hint: text.exactOptional(),
     status: z.int().exactOptional(),
     errors: z.array(apiError).readonly(),
     stops: z
       .enum(["operation", "draft", "run"])
-      .describe("What does not go on after it: the operation alone, its draft, or the run"),
+      .describe("What stops: only the operation, its draft, or the run"),
   })
   .readonly()
-  .describe("Why a call did not end done");
+  .describe("Why a call or change failed");
 
 const totals = z
   .object({
@@ -60,21 +60,21 @@ const totals = z
     failed: count,
     in_doubt: count,
     skipped: count,
-    deferred: count.describe("Deferred to the next run, because this one had reached its limit"),
+    deferred: count.describe("Left for the next run, because this one reached its limit"),
     calls: count.describe("Requests to the service, retries and polls included"),
   })
   .readonly()
-  .describe("Changes, by how they ended");
+  .describe("Number of changes by outcome");
 
 const estimate = z
   .object({
     calls: z.object({ min: count, max: count }).readonly(),
-    seconds: count.describe("For the fewest calls under the configured bound"),
+    seconds: count.describe("For the minimum number of calls at the configured rate limit"),
     rate: z.object({ limit: z.number(), window_ms: z.number() }).readonly(),
     uploads_per_read: count.describe("Uploads that one call reads"),
   })
   .readonly()
-  .describe("What carrying the plan out will cost");
+  .describe("Estimated cost of applying the plan");
 
 function event<T extends string, S extends z.core.$ZodShape>(type: T, shape: S) {
   return z.object({ type: z.literal(type), ...shape }).readonly();
@@ -115,14 +115,14 @@ export const eventSchema = z
       run_id: text,
       plan_id: text,
       summary,
-      calls: count.describe("The fewest calls that the plan takes"),
+      calls: count.describe("Minimum number of calls"),
     }),
     // A change of the plan that this run leaves out until a person settles it.
     event("change_excluded", {
       at,
       address,
       action,
-      code: text.describe("Of the warning that says why, such as new-ledger or maybe-published"),
+      code: text.describe("Code of the warning with the reason, such as new-ledger or maybe-published"),
     }),
     event("change_started", { at, address, action }),
     event("change_finished", {
@@ -136,11 +136,11 @@ export const eventSchema = z
       was_attached: z
         .literal(true)
         .exactOptional()
-        .describe("The file was attached before this ledger, so its draft may be published as well"),
+        .describe("The file was attached before this ledger existed, so its draft may be published as well"),
       failure: failure.exactOptional(),
       because: text
         .exactOptional()
-        .describe("Of skipped: the address it waited for, or what stopped the run; of deferred: the limit"),
+        .describe("For skipped: the address it depended on, or why the run stopped; for deferred: the limit"),
     }),
     event("call_finished", {
       at,
@@ -157,7 +157,7 @@ export const eventSchema = z
     event("waiting", {
       at,
       reason: z.enum(["ledger", "retry_after", "shared_bound", "backoff", "settle", "upload"]),
-      ms: z.number().nonnegative().describe("How long, milliseconds"),
+      ms: z.number().nonnegative().describe("Duration, milliseconds"),
     }),
     // The service has announced a bound of its own, which is kept beside the configured one.
     event("bound_announced", { at, limit: z.number().positive(), window_ms: z.number().positive() }),
@@ -165,7 +165,7 @@ export const eventSchema = z
     event("upload_progress", {
       at,
       source: text.describe("A local file, relative to the workspace"),
-      sent: count.describe("Bytes that storage has taken"),
+      sent: count.describe("Bytes received by storage"),
       total: count.describe("Bytes"),
     }),
     // The bytes of a file are in storage, or will not be; the service has not seen them yet.
@@ -178,10 +178,10 @@ export const eventSchema = z
       stopped: z
         .union([z.enum(["interrupted", "max_calls", "until"]), failure])
         .exactOptional()
-        .describe("Present when the run ended before its plan did"),
+        .describe("Present if the run ended before its plan was complete"),
     }),
   ])
-  .describe("One line of the events that apply --json and reconcile --json write to standard output");
+  .describe("One line of the output of apply --json and reconcile --json");
 
 /** The JSON Schema (draft 2020-12) of one event. */
 export function eventJsonSchema(): object {

@@ -28,7 +28,7 @@ export function commandReference(): string {
     block("text", belowHelp(program)),
     ...ownOptions(program).flatMap((option) => optionSection(option, "")),
     "## The workspace",
-    "Every command that works in a workspace takes these.",
+    "Every command that works in a workspace accepts these options.",
     ...(sharing?.options ?? []).filter(isShared).flatMap((option) => optionSection(option, "")),
     ...subcommandsOf(program).flatMap(sectionOf),
   ].join("\n\n");
@@ -41,7 +41,7 @@ function commandSection(command: Command, below: string): string[] {
     `${"#".repeat(name.split(" ").length + 1)} \`draftsync ${name}\``,
     sentence(command.description() || command.summary()),
     block("sh", `draftsync ${name} ${command.usage()}`),
-    ...(sharesOptions(command) ? ["Takes the options of [the workspace](#the-workspace)."] : []),
+    ...(sharesOptions(command) ? ["Also accepts the options of [the workspace](#the-workspace)."] : []),
     ...(command.registeredArguments.length === 0
       ? []
       : [command.registeredArguments.map(argumentLine).join("\n")]),
@@ -67,8 +67,8 @@ function optionSection(option: Option, command: string): string[] {
 
 function argumentLine(argument: Argument): string {
   const facts = [
-    ...(argument.required ? [] : ["may be left out"]),
-    ...(argument.variadic ? ["one or several"] : []),
+    ...(argument.required ? [] : ["optional"]),
+    ...(argument.variadic ? ["one or more"] : []),
     ...choices(argument.argChoices),
     ...byDefault(argument.defaultValue),
   ];

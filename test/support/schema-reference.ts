@@ -92,7 +92,7 @@ function typeOf(node: SchemaNode): string {
     case "boolean":
       return "`true` or `false`";
     case "array":
-      return `list${(node.minItems ?? 0) > 0 ? " with something in it" : ""}: ${typeOf(node.items ?? {})}`;
+      return `${(node.minItems ?? 0) > 0 ? "non-empty list" : "list"}: ${typeOf(node.items ?? {})}`;
     case "object":
       return "mapping";
     case "null":

@@ -72,7 +72,7 @@ export const defineCompletion: DefineCommand = (program, cli) => {
     .description(
       "Prints a script that completes commands, flags, their values, files, and the addresses of the workspace.",
     )
-    .addArgument(new Argument("<shell>", "which one").choices(Object.keys(scripts)))
+    .addArgument(new Argument("<shell>", "your shell").choices(Object.keys(scripts)))
     .addHelpText(
       "after",
       examples(

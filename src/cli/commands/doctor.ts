@@ -26,7 +26,12 @@ export const defineDoctor: DefineCommand = (program, cli) => {
     )
     .option("--draft <id>", "also probe a file of this draft, which may lose attributes", parseNumber)
     .option("--file <id>", "attached file to probe: one with attributes that you could restore", parseNumber)
-    .option("--kind <kind>", "product_files or promotional_files", parseKind, "product_files")
+    .option(
+      "--kind <kind>",
+      "list that contains the file: product_files or promotional_files",
+      parseKind,
+      "product_files",
+    )
     .option("--auto-approve", "probe without asking; required without a terminal")
     .option("--json", "print the checks as JSON")
     .addHelpText(

@@ -47,9 +47,9 @@ export const defineDrift: DefineCommand = (program, cli) => {
   withFormatFlags(withWorkspaceFlags(program.command("drift")), Object.keys(formats))
     .summary("show changes made outside draftsync")
     .description(
-      "Compares the service with the ledger. Changes nothing, at the service or in the ledger: products and uploads are " +
-        "read, and files are probed with --probe, or when the config says `refresh: { attachments: probe }`. " +
-        "Ends with 2 when something differs, with 4 when an operation is in doubt, and with 1 when nothing was checked or " +
+      "Compares the service with the ledger. Changes nothing, at the service or in the ledger: it reads products " +
+        "and uploads, and probes files with --probe or `refresh: { attachments: probe }` in the config. " +
+        "Exits with 2 if something differs, with 4 if an operation is in doubt, and with 1 if nothing was checked or " +
         "something could not be read.",
     )
     .addOption(

@@ -24,7 +24,7 @@ export const defineExplain: DefineCommand = (program, cli) => {
       "Explains an error code in square brackets: what happened, why, and what to do. Lists all codes if none is given.",
     )
     .argument("[code]", "as the message shows it, such as lock-held")
-    .option("--json", "as JSON")
+    .option("--json", "print JSON")
     .addHelpText(
       "after",
       examples("draftsync explain lock-held", "draftsync explain --json | jq -r '.codes[].code'"),

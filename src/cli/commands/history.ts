@@ -25,7 +25,7 @@ export const defineHistory: DefineCommand = (program, cli) => {
     .description("Shows the runs in the ledger with their writing calls, oldest first.")
     .argument("[address]", "only operations on this address and below it")
     .option("--run <id>", "only this run; the start of its id is enough")
-    .option("--since <time>", "only runs since: 7d (ago), or 2026-11-21T18:30:00Z", (text) =>
+    .option("--since <time>", "only runs since this time: 7d (ago), or 2026-11-21T18:30:00Z", (text) =>
       parseSince(text, systemClock.now()),
     )
     .addOption(
@@ -36,9 +36,9 @@ export const defineHistory: DefineCommand = (program, cli) => {
         "unknown",
       ]),
     )
-    .option("--limit <n>", "show this many runs, the latest ones", parseLimit, 20)
-    .addOption(new Option("--json", "as JSON").conflicts("html"))
-    .option("--html", "as an HTML page with charts; with --run, the details of that run")
+    .option("--limit <n>", "number of runs to show, the latest ones", parseLimit, 20)
+    .addOption(new Option("--json", "print JSON").conflicts("html"))
+    .option("--html", "print an HTML page with charts; with --run, the details of that run")
     .addHelpText(
       "after",
       examples(

@@ -16,7 +16,7 @@ export const defineImport: DefineCommand = (program, cli) => {
     )
     .option("--all", "every file that the manifests declare")
     .option("--file <file>", "a text file with one address a line")
-    .option("--json", "as JSON")
+    .option("--json", "print JSON")
     .addHelpText(
       "after",
       examples(

@@ -30,7 +30,7 @@ export const defineLock: DefineCommand = (program, cli) => {
   withWorkspaceFlags(lock.command("status"))
     .summary("show the holder of the lock")
     .description("Shows the holder of the lock, since when, and whether its process is running.")
-    .option("--json", "as JSON")
+    .option("--json", "print JSON")
     .addHelpText("after", examples("draftsync lock status", "draftsync lock status --json | jq .lock.url"))
     .action((flags: StatusFlags) => runStatus(cli, flags));
   withWorkspaceFlags(lock.command("release"))

@@ -9,7 +9,7 @@ const parseInterval = parseDurationFlag("--interval", "15m", { ms: 1000, text: "
 
 /** `draftsync reconcile` */
 export const defineReconcile: DefineCommand = (program, cli) => {
-  withWriterFlags(program.command("reconcile"))
+  withWriterFlags(program.command("reconcile"), "reconcile.lock_wait")
     .summary("apply what the policy allows; once, or as a service")
     .description(
       "Checks the service within refresh.max_calls, plans, excludes changes that reconcile.allow does not list (default: " +

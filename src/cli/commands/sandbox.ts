@@ -19,7 +19,7 @@ interface SandboxFlags {
   readonly rate?: { readonly limit: number; readonly windowMs: number };
   readonly log?: string;
   readonly behavior?: readonly string[];
-  readonly processing: number;
+  readonly processing?: number;
   readonly faults?: string;
 }
 
@@ -29,9 +29,9 @@ export const defineSandbox: DefineCommand = (program, cli) => {
     .command("sandbox")
     .summary("run a local copy of the service")
     .description(
-      "Runs the whole API as a local server, with object storage for uploads, until it is interrupted. " +
-        "`--behavior` sets what the API leaves open: dataId=file|other, createStatus=201|204, " +
-        "updateStatus=200|204, deleteStatus=204|200, uploadStatus=201|204, productStatus=201|204, " +
+      "Runs a local copy of the service, with object storage for uploads, until it is interrupted. " +
+        "`--behavior` sets what the API leaves open: dataId=file|other, createStatus=201|200|202|204, " +
+        "updateStatus=200|202|204, deleteStatus=204|200|202, uploadStatus=201|200|202|204, productStatus=201|200|202|204, " +
         "probe=allowed|rejected|clears, put=same|replaces|refused, doubleAttach=conflict|invalid|accepted, errors=jsonapi|problem, " +
         "mediaTypes=jsonapi|strict|lenient, unknownAttributes=refused|ignored, relationships=present|omitted, " +
         "unknownProducts=found|missing, uploadsQuery=filter[id].",
@@ -46,12 +46,11 @@ export const defineSandbox: DefineCommand = (program, cli) => {
       parseRate,
     )
     .option("--log <file>", "append every request to this file, one JSON object a line")
-    .option("--behavior <name=value>", "change how the sandbox behaves (may be repeated)", collect)
+    .option("--behavior <name=value>", "change how the sandbox behaves (repeatable)", collect)
     .option(
       "--processing <duration>",
-      "processing time of an upload",
+      "processing time of an upload (default: 50ms)",
       parseDurationFlag("--processing", "500ms"),
-      50,
     )
     .option(
       "--faults <file>",
@@ -63,7 +62,7 @@ export const defineSandbox: DefineCommand = (program, cli) => {
         "draftsync sandbox --db sandbox.db --rate 10/1s",
         "DRAFTSYNC_API_KEY=sandbox-key draftsync plan --base-url http://127.0.0.1:4010",
         "draftsync sandbox --behavior dataId=other --behavior updateStatus=204",
-        "draftsync sandbox --faults faults.yaml --log arrivals.ndjson",
+        "draftsync sandbox --faults faults.yaml --log requests.ndjson",
       ),
     )
     .action((flags: SandboxFlags) => runSandbox(cli, flags));
@@ -81,17 +80,17 @@ async function runSandbox({ cwd, terminal, signal }: Cli, flags: SandboxFlags): 
       hint: "`draftsync sandbox --help` lists the settings and their values.",
     });
   }
-  const { db, log, drafts, rate } = flags;
+  const { db, log, drafts, rate, processing } = flags;
   const faults = flags.faults === undefined ? undefined : await loadFaults(cwd, flags.faults);
   const options: SandboxOptions = {
     port: flags.port,
     key: flags.key,
     behavior: behavior.data,
-    uploadProcessingMs: flags.processing,
     ...(db === undefined ? {} : { db: resolve(cwd, db) }),
     ...(log === undefined ? {} : { log: resolve(cwd, log) }),
     ...(drafts === undefined ? {} : { drafts }),
     ...(rate === undefined ? {} : { rate }),
+    ...(processing === undefined ? {} : { uploadProcessingMs: processing }),
     ...(faults === undefined ? {} : { faults }),
   };
   const sandbox = await startSandbox(options);

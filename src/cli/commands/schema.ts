@@ -10,10 +10,13 @@ export const defineSchema: DefineCommand = (program, cli) => {
     .command("schema")
     .summary("print the JSON Schema of manifests, the config, or events")
     .description(
-      "Prints a JSON Schema: of manifests or the config, from which editors complete and check the YAML, or of the events that --json writes (docs/reference/events.md).",
+      "Prints a JSON Schema. Editors use those of manifests and the config to complete and check the YAML. " +
+        "The one of events describes the output of `apply --json` and `reconcile --json` (docs/reference/events.md).",
     )
     .addArgument(
-      new Argument("[what]", "which one").choices(["manifest", "config", "events"]).default("manifest"),
+      new Argument("[subject]", "what the schema describes")
+        .choices(["manifest", "config", "events"])
+        .default("manifest"),
     )
     .addHelpText(
       "after",
@@ -23,15 +26,15 @@ export const defineSchema: DefineCommand = (program, cli) => {
         "draftsync schema events",
       ),
     )
-    .action((what: Subject) => runSchema(cli, what));
+    .action((subject: Subject) => runSchema(cli, subject));
 };
 
-async function runSchema({ terminal }: Cli, what: Subject): Promise<void> {
-  terminal.out(`${JSON.stringify(await schemaOf(what), null, 2)}\n`);
+async function runSchema({ terminal }: Cli, subject: Subject): Promise<void> {
+  terminal.out(`${JSON.stringify(await schemaOf(subject), null, 2)}\n`);
 }
 
-async function schemaOf(what: Subject): Promise<object> {
-  if (what === "config") return (await import("../config-schema.ts")).configJsonSchema();
-  if (what === "events") return (await import("../../model/event-schema.ts")).eventJsonSchema();
+async function schemaOf(subject: Subject): Promise<object> {
+  if (subject === "config") return (await import("../config-schema.ts")).configJsonSchema();
+  if (subject === "events") return (await import("../../model/event-schema.ts")).eventJsonSchema();
   return (await import("../../manifest/json-schema.ts")).manifestJsonSchema();
 }

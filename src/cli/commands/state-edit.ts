@@ -38,8 +38,8 @@ export function defineEdits(state: Command, cli: Cli): void {
   withWriterFlags(state.command("mv"))
     .summary("move a record to another address")
     .description(
-      "For a file that the manifests identify in another way, such as by its source instead of its id. Draft and collection " +
-        "stay the same. A record that has the new address moves to its file id.",
+      "Moves a record to another address, for a file that the manifests now identify in another way, such as by its source " +
+        "instead of its id. Draft and list stay the same. If a record has the new address already, that one moves to its file id.",
     )
     .argument("<from>", "its current address")
     .argument("<to>", "its new address")

@@ -32,20 +32,20 @@ export function defineRecover(state: Command, cli: Cli): void {
   withWriterFlags(state.command("recover"))
     .summary("replay outcomes saved in the recovery log")
     .description(
-      "If the ledger fails after a call was sent, the outcome is saved in the recovery log, and nothing is planned or " +
-        "written until it is replayed. The log is removed after the ledger has recorded its outcomes.",
+      "Replays outcomes from the recovery log into the ledger, then removes the log. draftsync saves an outcome there if " +
+        "the ledger fails after a call was sent, and plans and writes nothing until it is replayed.",
     )
     .argument(
       "[file]",
-      "a file with the JSON lines that a command printed, or - for standard input, in place of the log",
+      "file with JSON lines that a command printed, or - for standard input (default: the log)",
     )
     .addOption(
-      new Option("--on-conflict <which>", "which one to keep if they contradict each other").choices(
+      new Option("--on-conflict <choice>", "outcome to keep if the two contradict each other").choices(
         conflictChoices,
       ),
     )
     .option("--ignore-lineage", "replay outcomes of another ledger, which is permanently lost")
-    .option("--json", "as JSON")
+    .option("--json", "print JSON")
     .addHelpText("after", examples("draftsync state recover", "draftsync state recover saved-lines.ndjson"))
     .action((file: string | undefined, flags: RecoverFlags) => runRecover(cli, file, flags));
 }

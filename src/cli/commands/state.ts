@@ -34,14 +34,14 @@ export const defineState: DefineCommand = (program, cli) => {
       "Lists every recorded attachment, publication, duplicate and upload by address, with how and when it was confirmed.",
     )
     .argument("[address]", "only this address and everything below it")
-    .option("--json", "as JSON")
+    .option("--json", "print JSON")
     .addHelpText("after", examples("draftsync state list", "draftsync state list drafts/48213 --json"))
     .action((address: string | undefined, flags: StateFlags) => runList(cli, address, flags));
   withWorkspaceFlags(state.command("show"))
     .summary("show the record of an address and its history")
     .description("Shows the record of an address, and every writing call that was sent for it.")
     .argument("<address>", "an address from `state list` or a plan")
-    .option("--json", "as JSON")
+    .option("--json", "print JSON")
     .addHelpText("after", examples("draftsync state show drafts/48213/product_files/9900011"))
     .action((address: string, flags: StateFlags) => runShow(cli, address, flags));
   defineEdits(state, cli);

@@ -13,7 +13,7 @@ export interface FormatFlags<Format extends string> {
 /** Adds `--format` with these choices, and `--max-chars`. */
 export function withFormatFlags(command: Command, formats: readonly string[]): Command {
   return command
-    .addOption(new Option("--format <format>", "how to show it").choices(formats).default("text"))
+    .addOption(new Option("--format <format>", "output format").choices(formats).default("text"))
     .option(
       "--max-chars <n>",
       `with --format markdown: shorten to this many characters (default: ${markdownChars})`,
