@@ -17,7 +17,7 @@ import {
 } from "./glob-pattern.ts";
 import { guardedFs, hasChanged, type SearchNotes } from "./guarded-fs.ts";
 import { nearest } from "./nearest.ts";
-import { below, RealPaths } from "./paths.ts";
+import { below, RealPaths, versionOf } from "./paths.ts";
 import {
   noPatterns,
   outsideFile,
@@ -71,6 +71,9 @@ function nothing(diagnostics: readonly Diagnostic[]): FoundFiles {
   return { files: [], diagnostics, changedFolders: () => [] };
 }
 
+/** How often folders in which files come and go all the time are compared. */
+const maxLooks = 10;
+
 interface PlacedPattern {
   readonly pattern: string;
   readonly place: SourceLocation | undefined;
@@ -119,8 +122,17 @@ class FileSearch {
   }
 
   #changedFolders(): readonly string[] {
-    const changed = [...this.#folders].filter(([path, folder]) => hasChanged(path, folder));
-    return changed.map(([path]) => relative(this.#root, path).split(sep).join("/") || ".").sort(compareText);
+    const paths = [...this.#folders.keys()];
+    const nameOf = (path: string) => relative(this.#root, path).split(sep).join("/") || ".";
+    let restless: readonly string[] = paths;
+    // A file that is moved while the folders are compared may be missed in both.
+    for (let look = 0; look < maxLooks && restless.length > 0; look += 1) {
+      const versions = paths.map(versionOf);
+      const changed = [...this.#folders].filter(([path, folder]) => hasChanged(path, folder));
+      if (changed.length > 0) return changed.map(([path]) => nameOf(path)).sort(compareText);
+      restless = paths.filter((path, at) => versionOf(path) !== versions[at]);
+    }
+    return restless.map(nameOf).sort(compareText);
   }
 
   async #match(

@@ -49,8 +49,10 @@ duplicates: [{ name: copy, product: { draft: 1 } }]
   });
   const codes: number[] = [];
   for (let runs = 0; runs < 3; runs += 1) codes.push((await apply("--max-calls", "5")).code);
-  // Before the first publish or duplicate of a run something is read: in the second and in the third one.
-  expect([codes, calls().length]).toEqual([[7, 7, 0], 15]);
+  expect(codes).toEqual([7, 7, 0]);
+  // Before the first publish or duplicate of a run something is read, unless the service has returned a document before.
+  const reads = calls().filter((line) => line.startsWith("GET "));
+  expect([calls().length - reads.length, reads.length <= 2]).toEqual([13, true]);
   const copied = calls().findIndex((line) => line.endsWith("/duplicate"));
   expect(copied).toBeGreaterThan(calls().indexOf("POST /api/products"));
 });
