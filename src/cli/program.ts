@@ -53,7 +53,7 @@ const commands: Readonly<Record<string, DefineCommand>> = {
 export function makeProgram(cli: Cli, version: string, first?: string): Command {
   const { terminal } = cli;
   const program = withLogFlags(new Command("draftsync"), (settings) => terminal.adjust(settings))
-    .description("Keeps a marketplace's product drafts in step with YAML manifests.")
+    .description("Keeps a marketplace's product drafts in sync with YAML manifests.")
     .version(version, "-V, --version", "print the version")
     .helpOption("-h, --help", "show help")
     .configureOutput({
