@@ -57,7 +57,7 @@ function currentFolder(): string {
   try {
     return process.cwd();
   } catch (error) {
-    throw new CliError("the working directory does not exist any more", {
+    throw new CliError("the working directory no longer exists", {
       code: "no-folder",
       hint: "Change to an existing folder.",
       cause: error,
