@@ -17,6 +17,17 @@ export interface EffectContext {
   readonly by?: string;
 }
 
+/** Applies the effects of one transaction. `settled` comes first, because `detached` settles the other calls about its file. */
+export async function applyEffects(
+  queries: LedgerQueries,
+  effects: readonly LedgerEffect[],
+  context: EffectContext,
+): Promise<void> {
+  const isSettled = ({ type }: LedgerEffect) => type === "settled";
+  const others = effects.filter((effect) => !isSettled(effect));
+  for (const effect of [...effects.filter(isSettled), ...others]) await applyEffect(queries, effect, context);
+}
+
 /**
  * Applies one effect to the records, inside a transaction. Throws `ledger-invalid-value` and `ledger-conflict`.
  *

@@ -15,7 +15,7 @@ import { type ProcessTable, systemProcesses } from "../model/process.ts";
 import type { RateStore, ReservationRequest, ReservationResult } from "../model/rate.ts";
 import { belongsTo, type Recorded, type RecordedOwner } from "../model/recorded.ts";
 import type { ConflictChoice, RecoveryRecord, ReplayResult } from "../model/recovery.ts";
-import { applyEffect } from "./effects.ts";
+import { applyEffects } from "./effects.ts";
 import {
   exchangeNotice,
   forgetQuietRuns,
@@ -160,7 +160,7 @@ export class SqlLedger implements Ledger, LockStore, RateStore, LedgerReader {
       shown: true,
       apply: async (queries) => {
         const finished = await finishOperation(queries, operationId, { ...result, at });
-        for (const effect of effects) await applyEffect(queries, effect, { at, by: operationId });
+        await applyEffects(queries, effects, { at, by: operationId });
         if (result.outcome === "done")
           await supersede(queries, { operationId, ...finished }, { effects, at });
       },
@@ -173,7 +173,7 @@ export class SqlLedger implements Ledger, LockStore, RateStore, LedgerReader {
     await this.#queue.add({
       shown: true,
       apply: async (queries) => {
-        for (const effect of effects) await applyEffect(queries, effect, { at });
+        await applyEffects(queries, effects, { at });
       },
     });
   }

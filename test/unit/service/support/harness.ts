@@ -1,4 +1,4 @@
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import type { Event } from "../../../../src/model/event.ts";
 import type { WriteOptions } from "../../../../src/model/ports.ts";
 import { systemClock } from "../../../../src/model/ports.ts";
@@ -20,15 +20,9 @@ export interface Harness {
 /** The key of every service under test. */
 export const apiKey = "canary-Zm9v/key+1";
 
-const closers: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
-
-/** Has something closed when the test has ended. */
+/** Has something closed when the test has ended; what is opened last is closed first. */
 export function closeAfterTest(close: () => Promise<void>): void {
-  closers.push(close);
+  onTestFinished(close);
 }
 
 /** Options that differ from the usual ones. */
