@@ -43,19 +43,10 @@ export async function beginOperation(
   { id, runId, address, kind, method, path, intent }: NewOperation,
   at: number,
 ): Promise<void> {
-  await queries
-    .insertInto("operations")
-    .values({
-      id,
-      run_id: runId,
-      address,
-      kind,
-      method,
-      path,
-      intent: JSON.stringify(intent),
-      started_at: at,
-    })
-    .execute();
+  await sql`insert into operations (id, run_id, address, kind, method, path, intent, started_at)
+    values (${id}, ${runId}, ${address}, ${kind}, ${method}, ${path}, ${JSON.stringify(intent)}, ${at})`.execute(
+    queries,
+  );
 }
 
 /** What an operation wrote to. */
@@ -70,20 +61,11 @@ export async function finishOperation(
   operationId: string,
   { outcome, status, attempts, failure, at }: OperationResult & { readonly at: number },
 ): Promise<FinishedOperation> {
-  const finished = await queries
-    .updateTable("operations")
-    .set({
-      finished_at: at,
-      outcome,
-      status: status ?? null,
-      attempts,
-      failure: failure === undefined ? null : JSON.stringify(failure),
-    })
-    .where("id", "=", operationId)
-    .where("outcome", "is", null)
-    .returning(["path", "address"])
-    .executeTakeFirst();
-  if (finished !== undefined) return finished;
+  const failed = failure === undefined ? null : JSON.stringify(failure);
+  const { rows } = await sql<FinishedOperation>`update operations
+    set finished_at = ${at}, outcome = ${outcome}, status = ${status ?? null}, attempts = ${attempts}, failure = ${failed}
+    where id = ${operationId} and outcome is null returning path, address`.execute(queries);
+  if (rows[0] !== undefined) return rows[0];
   throw new LedgerError("ledger-conflict", `Operation ${operationId} was never begun, or has ended.`);
 }
 

@@ -54,10 +54,25 @@ export async function putRecord<Schema extends z.ZodObject>(
   table: Table<Schema>,
   record: z.output<Schema>,
 ): Promise<void> {
-  const others = table.columns.filter(({ member }) => !table.key.includes(member));
-  const replace = others.map(({ name }) => sql`${sql.ref(name)} = ${sql.ref(`excluded.${name}`)}`);
-  await sql`${insertion(table, [record])}
-    on conflict (${namesOf(keyColumns(table))}) do update set ${sql.join(replace)}`.execute(queries);
+  const values = table.columns.map((column) => storedValue(record, column));
+  await sql(upsertOf(table), ...values).execute(queries);
+}
+
+const upserts = new WeakMap<Table, TemplateStringsArray>();
+
+/** The text around the values, made once for each table: a call of an apply waits for it. */
+function upsertOf(table: Table): TemplateStringsArray {
+  const known = upserts.get(table);
+  if (known !== undefined) return known;
+  const names = table.columns.map(({ name }) => `"${name}"`);
+  const key = keyColumns(table).map(({ name }) => `"${name}"`);
+  const replace = names.filter((name) => !key.includes(name)).map((name) => `${name} = excluded.${name}`);
+  const first = `insert into "${table.name}" (${names.join(", ")}) values (`;
+  const last = `) on conflict (${key.join(", ")}) do update set ${replace.join(", ")}`;
+  const texts = [first, ...names.slice(1).map(() => ", "), last];
+  const template = Object.assign(texts, { raw: texts });
+  upserts.set(table, template);
+  return template;
 }
 
 /** Inserts a record unless there is one with its key. */
@@ -151,7 +166,7 @@ function storedValue(record: Readonly<Record<string, unknown>>, { member, part, 
   const value = record[member];
   if (value === undefined) return null;
   if (isJson) return JSON.stringify(value);
-  if (part !== undefined) return new Map(Object.entries(Object(value))).get(part) ?? null;
+  if (part !== undefined) return Object(value)[part] ?? null;
   return value === true ? 1 : value;
 }
 

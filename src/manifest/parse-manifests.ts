@@ -31,8 +31,8 @@ export interface WorkerOptions {
 
 /** Parsing fewer manifests takes less time than reading a cache. */
 const minCached = 200;
-/** Parsing fewer manifests takes less time than starting a thread. */
-const minPerWorker = 200;
+/** Parsing fewer manifests takes less time than starting threads, which compile the parser again. */
+const minPerWorker = 1000;
 const filesPerTask = 128;
 const filesPerTurn = 16;
 /** Syntax trees are large and short-lived: in the default of 16 MB they are copied before they are dropped. */

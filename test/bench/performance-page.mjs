@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { percent } from "./measure.mjs";
 
 const docs = fileURLToPath(new URL("../../docs/", import.meta.url));
+const pageFile = `${docs}internals/performance.md`;
 
 /** `withheld`: the share of the processors' time that was given to others meanwhile; `undefined` when nothing measures it. */
 export function writePerformancePage({ rows, growth, withheld }) {
@@ -33,11 +34,11 @@ function tableOf(rows) {
 }
 
 function replaceBetween(name, text) {
-  const page = readFileSync(`${docs}performance.md`, "utf8");
+  const page = readFileSync(pageFile, "utf8");
   const [begin, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
   const [from, to] = [page.indexOf(begin), page.indexOf(end)];
   if (from < 0 || to < 0) throw new Error(`docs/internals/performance.md has no ${begin} … ${end}`);
-  writeFileSync(`${docs}performance.md`, `${page.slice(0, from)}${begin}\n${text}\n${page.slice(to)}`);
+  writeFileSync(pageFile, `${page.slice(0, from)}${begin}\n${text}\n${page.slice(to)}`);
 }
 
 const [width, height, left, right, top, bottom] = [660, 360, 56, 84, 24, 48];

@@ -5,13 +5,13 @@ import { loadManifests } from "../../../src/manifest/load-manifests.ts";
 import { complete } from "../../support/complete.ts";
 import { workspace } from "./support.ts";
 
-const count = 450;
+const count = 2_100;
 const numbers = Array.from({ length: count }, (_none, at) => at + 1);
 const many = Object.fromEntries(
   numbers.map((draft) => [`m/${draft}.yaml`, `draft: ${draft}\nproduct_files:\n  - file_id: ${draft}\n`]),
 );
 
-/** Draft ids of 450 manifests, parsed with workers that run the script. */
+/** Draft ids of 2,100 manifests, parsed with workers that run the script. */
 async function draftIds(script: string, signal?: AbortSignal): Promise<readonly number[]> {
   const workers = {
     script: pathToFileURL(join(workspace({ "worker.mjs": script }), "worker.mjs")),
