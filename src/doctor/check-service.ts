@@ -108,7 +108,7 @@ export function checkResponse(response: ResponseSample, baseUrl: string): CheckR
   }
   const media_type = header("content-type") ?? "no content type";
   const message = `${request} returned ${status} as ${media_type}`;
-  return { status: "ok", code: "address-answers", message, details: { request, status, media_type } };
+  return { status: "ok", code: "address-reachable", message, details: { request, status, media_type } };
 }
 
 /** What the body contains instead of a JSON:API document; `undefined` if it is one, or an error without a body. */

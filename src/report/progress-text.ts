@@ -135,8 +135,8 @@ function formatApiError({ title, detail, source }: ApiError): string {
 const waits: Readonly<Record<WaitState["reason"], string>> = {
   ledger: "the database of the ledger does not answer",
   retry_after: "rate limited",
-  shared_bound: "other runs use the rate bound",
-  rate_bound: "the rate bound",
+  shared_bound: "other runs use the rate limit",
+  rate_bound: "the rate limit",
   backoff: "waiting before another try",
   settle: "waiting until a lost call can no longer take effect",
   upload: "waiting for uploads to be processed",

@@ -12,7 +12,12 @@ const evidence: Readonly<Record<ConfirmedState["by"], string>> = {
 
 /** How something is known: `confirmed by PATCH 3 days ago`. `now` is in epoch milliseconds. */
 export function describeConfirmed({ by, at }: ConfirmedState, now: number): string {
-  return `${evidence[by]} ${describeAgo(at, now)}`;
+  return `${describeEvidence(by)} ${describeAgo(at, now)}`;
+}
+
+/** How something is known: `confirmed by PATCH`. */
+export function describeEvidence(by: ConfirmedState["by"]): string {
+  return evidence[by];
 }
 
 /** How long ago a time (ISO 8601) was: `just now`, `4 min ago`, `3 days ago`. */

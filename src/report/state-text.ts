@@ -1,5 +1,6 @@
 import stringWidth from "fast-string-width";
 import type { Palette } from "./palette.ts";
+import { describeEvidence } from "./provenance-text.ts";
 import { sanitizeLine } from "./sanitize-text.ts";
 import type { StateEntry } from "./state-view.ts";
 
@@ -32,6 +33,15 @@ export function formatEntry(entry: StateEntry, paint: Palette): string {
 }
 
 function provenance({ confirmed_by, at }: StateEntry): string {
-  if (confirmed_by === "nobody") return `sent ${at}, outcome unknown`;
-  return at === "" ? `by ${confirmed_by}` : `confirmed by ${confirmed_by} ${at}`;
+  switch (confirmed_by) {
+    case "nobody":
+      return `sent ${at}, outcome unknown`;
+    case "manifest":
+      return "by the manifest";
+    case "service":
+    case "storage":
+      return `confirmed by the ${confirmed_by} ${at}`;
+    default:
+      return `${describeEvidence(confirmed_by)} ${at}`;
+  }
 }

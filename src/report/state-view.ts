@@ -1,5 +1,5 @@
 import { compareText, formatAddress, publicationAddress } from "../model/address.ts";
-import type { Provenance, Recorded } from "../model/recorded.ts";
+import type { ConfirmedState, Provenance, Recorded } from "../model/recorded.ts";
 import { isoTime } from "../model/time.ts";
 
 /** One thing the ledger holds, as people and scripts see it. Times are ISO 8601, UTC. */
@@ -8,8 +8,8 @@ export interface StateEntry {
   readonly type: "attachment" | "publication" | "duplicate" | "upload" | "draft" | "operation";
   /** In a few words: `file 9900011`, `product 771200, revision 2`. */
   readonly is: string;
-  /** Who confirmed it, and when. */
-  readonly confirmed_by: string;
+  /** What confirmed it, and when. */
+  readonly confirmed_by: ConfirmedState["by"] | "manifest" | "service" | "storage" | "nobody";
   readonly at: string;
   readonly details: Readonly<Record<string, string | number | boolean>>;
 }

@@ -55,13 +55,13 @@ export function checkOptions(options: ServiceOptions): URL {
 function parseBaseUrl(text: string): URL {
   const hint = "Write service.base_url as https://host/optional/path, without user, query and fragment.";
   if (!URL.canParse(text)) {
-    throw new ServiceOptionsError("service.base_url is not a URL", { code: "invalid-base-url", hint });
+    throw new ServiceOptionsError("service.base_url is not a URL", { code: "base-url-invalid", hint });
   }
   const url = new URL(text);
   const plain = url.username === "" && url.password === "" && url.search === "" && url.hash === "";
   if (!plain || (url.protocol !== "https:" && url.protocol !== "http:")) {
     throw new ServiceOptionsError("service.base_url is not a plain http or https address", {
-      code: "invalid-base-url",
+      code: "base-url-invalid",
       hint,
     });
   }
@@ -72,14 +72,14 @@ function parseBaseUrl(text: string): URL {
 function checkKey(key: string): void {
   if (key === "") {
     throw new ServiceOptionsError("the API key is missing", {
-      code: "key-missing",
+      code: "api-key-missing",
       hint: "Set DRAFTSYNC_API_KEY or service.api_key_file.",
     });
   }
   if (/^[\x21-\x7e]+$/.test(key)) return;
   const what = /[\r\n]/.test(key) ? "a line break" : "a space or a character that is not visible ASCII";
   throw new ServiceOptionsError(`the API key holds ${what}`, {
-    code: "key-invalid",
+    code: "api-key-invalid",
     hint: "Check DRAFTSYNC_API_KEY or the file of service.api_key_file: it must hold the key and nothing else.",
   });
 }

@@ -8,8 +8,8 @@ import type { StoredSource } from "../model/ports.ts";
 
 /** Why a local file cannot be stored. */
 export type SourceErrorCode =
-  | "source-not-found"
-  | "source-not-readable"
+  | "source-missing"
+  | "source-unreadable"
   | "source-outside-workspace"
   | "source-not-a-file"
   | "source-changed";
@@ -123,7 +123,7 @@ function fail(source: string, error: unknown): never {
   const code = systemCodeOf(error);
   if (code === "ENOENT" || code === "ENOTDIR") {
     throw new SourceError(
-      "source-not-found",
+      "source-missing",
       `${source}: the file does not exist`,
       "Check the path in the manifest.",
       error,
@@ -131,7 +131,7 @@ function fail(source: string, error: unknown): never {
   }
   const message = `${source}: the file cannot be read: ${messageOf(error)}`;
   throw new SourceError(
-    "source-not-readable",
+    "source-unreadable",
     message,
     fileHint(error, "Check the file and its permissions."),
     error,

@@ -35,7 +35,7 @@ describe("init", () => {
     expect((await inShop("plan", "--detailed-exitcode")).code).toBe(0);
     expect(await at("init", "shop")).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("[already-initialised]"),
+      stderr: expect.stringContaining("[already-initialized]"),
     });
   });
 

@@ -54,7 +54,7 @@ describe("each failure has its own sentence and says what to do", () => {
   test("a key that would add a header", async () => {
     const { code, stderr } = await apply(sandbox.url, { DRAFTSYNC_API_KEY: `${key}\r\nX-Evil: 1` });
     expect(code).toBe(1);
-    expect(stderr).toContain("[key-invalid]");
+    expect(stderr).toContain("[api-key-invalid]");
     expect(stderr).not.toContain("Evil");
   });
 

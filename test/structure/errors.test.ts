@@ -17,7 +17,7 @@ describe("docs/errors.md", () => {
       "yaml-tab",
       "plan-stale",
       "ledger-busy",
-      "source-not-found",
+      "source-missing",
       "bad-fault-rule",
       "connection-reset",
       "probe-harmless",

@@ -22,7 +22,7 @@ export async function doctor(args: readonly string[], options: RunOptions): Prom
 
 /** The service checks of a sandbox with default behavior, on this machine, without TLS. */
 export const usualService = {
-  address: "ok address-answers",
+  address: "ok address-reachable",
   tls: "ok tls-local",
   key_accepted: "ok key-accepted",
   wrong_key: "ok wrong-key-refused",

@@ -144,7 +144,7 @@ async function refuseOverwriting(
     );
     if (!exists || (await readFile(path, "utf8").catch(() => undefined)) === text) continue;
     throw new CliError(`${path} exists already; nothing was written`, {
-      code: "already-initialised",
+      code: "already-initialized",
       hint: "Choose another folder, or add --force to overwrite it.",
     });
   }

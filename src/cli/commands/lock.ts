@@ -75,7 +75,7 @@ async function runRelease(cli: Cli, id: string, flags: ReleaseFlags): Promise<vo
 }
 
 function notHeld(id: string): CliError {
-  return new CliError(`lock ${id} is not held any more; nothing was changed`, {
+  return new CliError(`lock ${id} is no longer held; nothing was changed`, {
     code: "lock-not-held",
     hint: "`draftsync lock status` shows the current lock.",
   });

@@ -25,7 +25,7 @@ export const defineReconcile: DefineCommand = (program, cli) => {
       parseMaxCalls,
     )
     .option("--until <time>", "start no operation after this time: 18:30, or 45m after the start of each run")
-    .addOption(refreshOption().default("budget"))
+    .addOption(refreshOption("budget"))
     .option("--json", "write events to standard output, one JSON object a line")
     .addHelpText(
       "after",

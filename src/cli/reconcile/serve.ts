@@ -128,7 +128,7 @@ async function reload(
   } catch (error) {
     reportError(error, cli.terminal);
     const text = "the changed config has errors; the previous config stays in use\n";
-    cli.terminal.log({ level: "warning", text, code: "config-not-taken" });
+    cli.terminal.log({ level: "warning", text, code: "config-reload-failed" });
     return settings;
   }
 }

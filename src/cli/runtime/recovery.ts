@@ -27,7 +27,7 @@ export async function openTracker(
       const outcome: unknown = JSON.parse(line);
       const message = "an outcome could not be saved";
       const text = `${sanitizeJson(outcome)}\n`;
-      terminal.log({ level: "error", text, message, code: "outcome-handed-over", facts: { outcome } });
+      terminal.log({ level: "error", text, message, code: "outcome-only-in-log", facts: { outcome } });
     },
     lineage: await ledger.lineage(),
     owner: { origin: config.service.origin, workspace: config.workspace },

@@ -17,12 +17,11 @@ export interface RefreshFlags {
   readonly refresh?: "none" | RefreshMode;
 }
 
-/** `--refresh` */
-export function refreshOption(): Option {
-  return new Option(
-    "--refresh <mode>",
-    "check the service first: none, budget (up to refresh.max_calls), full (default: budget if the config has `refresh`)",
-  ).choices(["none", "budget", "full"]);
+/** `--refresh`; without a default, the config decides. */
+export function refreshOption(byDefault?: RefreshMode): Option {
+  const modes = "check the service first: none, budget (up to refresh.max_calls), full";
+  const text = byDefault === undefined ? `${modes} (default: budget if the config has \`refresh\`)` : modes;
+  return new Option("--refresh <mode>", text).choices(["none", "budget", "full"]).default(byDefault);
 }
 
 /** How much of the service is checked; `undefined`: nothing. */

@@ -154,7 +154,7 @@ describe("what init writes", () => {
 
   test("is never written over what is there, not even a link that leads nowhere", async () => {
     await symlink("nowhere", `${folder.path}/draftsync.schema.json`);
-    expect((await init([], ...quick)).ended).toMatchObject({ code: "already-initialised" });
+    expect((await init([], ...quick)).ended).toMatchObject({ code: "already-initialized" });
     expect(await readdir(folder.path)).toEqual(["draftsync.schema.json"]);
   });
 

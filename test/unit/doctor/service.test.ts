@@ -131,7 +131,7 @@ describe("a service that deviates from the document", () => {
     const { found } = await checkServer((request, at) =>
       at === 0 ? answer(503, errors(503)) : good()(request),
     );
-    expect(found).toMatchObject({ address: "ok address-answers", key_accepted: "ok key-accepted" });
+    expect(found).toMatchObject({ address: "ok address-reachable", key_accepted: "ok key-accepted" });
   });
 });
 

@@ -138,7 +138,7 @@ describe("on a terminal", () => {
     emit(call);
     expect(shown()?.[1]).toBe("1.0 of 2 calls a second");
     emit(call);
-    expect(shown()?.[1]).toBe("2.0 of 2 calls a second · waiting for the rate bound");
+    expect(shown()?.[1]).toBe("2.0 of 2 calls a second · waiting for the rate limit");
     emit(waiting("retry_after", 12_000));
     expect(shown()).toEqual([
       "1 of 3 changes · 2 of about 12 calls · about 17 s left",
@@ -154,7 +154,7 @@ describe("on a terminal", () => {
     const { emit, pass, lines: shown } = follow({ isLive: true, limit: 2, windowMs: 60_000 });
     emit(started, call, call);
     pass(15_000);
-    expect(shown()?.[1]).toBe("2 of 2 calls in 1 min · waiting 45 s for the rate bound");
+    expect(shown()?.[1]).toBe("2 of 2 calls in 1 min · waiting 45 s for the rate limit");
     pass(45_000);
     expect(shown()?.[1]).toBe("0 of 2 calls in 1 min");
   });

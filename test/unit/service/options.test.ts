@@ -15,12 +15,12 @@ describe("openService", () => {
   });
 
   it.each([
-    ["a key with a line break", { apiKey: "abc\r\nX-Evil: 1" }, "key-invalid"],
-    ["a key with a line feed at its end", { apiKey: "abc\n" }, "key-invalid"],
-    ["a key with a space", { apiKey: "abc def" }, "key-invalid"],
-    ["a key with a letter beyond ASCII", { apiKey: "schlüssel" }, "key-invalid"],
-    ["a key with a control character", { apiKey: "abc\u0000" }, "key-invalid"],
-    ["no key", { apiKey: "" }, "key-missing"],
+    ["a key with a line break", { apiKey: "abc\r\nX-Evil: 1" }, "api-key-invalid"],
+    ["a key with a line feed at its end", { apiKey: "abc\n" }, "api-key-invalid"],
+    ["a key with a space", { apiKey: "abc def" }, "api-key-invalid"],
+    ["a key with a letter beyond ASCII", { apiKey: "schlüssel" }, "api-key-invalid"],
+    ["a key with a control character", { apiKey: "abc\u0000" }, "api-key-invalid"],
+    ["no key", { apiKey: "" }, "api-key-missing"],
     ["a rate of zero", { rate: { limit: 0, windowMs: 1 } }, "invalid-service-option"],
     ["a rate of a half", { rate: { limit: 0.5, windowMs: 1 } }, "invalid-service-option"],
     ["a window of zero", { rate: { limit: 1, windowMs: 0 } }, "invalid-service-option"],
@@ -43,7 +43,7 @@ describe("openService", () => {
     "file:///x",
   ])("refuses the base address %s", (baseUrl) => {
     const error = catchError(() => openService(optionsFor(baseUrl)));
-    expect(error.code).toBe("invalid-base-url");
+    expect(error.code).toBe("base-url-invalid");
     expect(error.message).not.toContain("password");
   });
 

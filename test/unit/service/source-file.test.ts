@@ -37,14 +37,14 @@ describe("openSource", () => {
   });
 
   it.each([
-    ["a missing file", "none.bin", "source-not-found"],
+    ["a missing file", "none.bin", "source-missing"],
     ["a folder", "folder", "source-not-a-file"],
     ["a file outside", "../outside.bin", "source-outside-workspace"],
     ["a link that leads outside", "leak", "source-outside-workspace"],
     ["a folder link that leads outside", "out/outside.bin", "source-outside-workspace"],
     ["a FIFO", "fifo", "source-not-a-file"],
     ["a device", "device", "source-outside-workspace"],
-    ["a path through a file", "a.bin/b", "source-not-found"],
+    ["a path through a file", "a.bin/b", "source-missing"],
   ])("refuses %s", async (_name, path, code) => {
     const parent = await makeFolder();
     const root = join(parent, "root");
