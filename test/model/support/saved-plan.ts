@@ -6,11 +6,17 @@ import { formatPlanFile } from "../../../src/plan/saved-plan.ts";
 /** Whether a saved plan must be refused; `either` where the model does not know. */
 export type Expected = "fresh" | "stale" | "either";
 
+/** What the ledger held of the drafts and duplicates of a plan. */
+interface Values {
+  readonly records: string;
+  readonly protection: string;
+}
+
 /** A saved plan, and what the ledger held of what it is about: compared as values, without the digests under test. */
 export class SavedPlan {
   readonly bytes: string;
   readonly #plan: Plan;
-  #known: string;
+  #known: Values;
   #hasRun = false;
 
   constructor(plan: Plan, recorded: Recorded) {
@@ -25,8 +31,11 @@ export class SavedPlan {
 
   /** Before an apply of the plan. */
   async expected(store: StateStore): Promise<Expected> {
-    const isSame = this.#valuesOf(await store.load()) === this.#known;
+    const now = this.#valuesOf(await store.load());
+    const isSame = now.records === this.#known.records && now.protection === this.#known.protection;
     if (!this.#hasRun) return isSame ? "fresh" : "stale";
+    // Protection has no operations: once another run took it back, it looks as if the plan had not begun.
+    if (now.records === this.#known.records && !isSame) return "either";
     const runs = new Set((await store.runs({ planId: this.#plan.plan_id })).map(({ id }) => id));
     const own = (await store.operations()).filter(({ runId }) => runs.has(runId));
     // What turned out to be gone left the ledger too; what was in doubt was settled, by the run or by a person.
@@ -43,10 +52,10 @@ export class SavedPlan {
     this.#known = this.#valuesOf(await store.load());
   }
 
-  #valuesOf(recorded: Recorded): string {
+  #valuesOf(recorded: Recorded): Values {
     const heads = new Set(this.#plan.changes.map(({ address }) => address.split("/", 2).join("/")));
     const has = (address: string) => heads.has(address.split("/", 2).join("/"));
-    return JSON.stringify([
+    const records = JSON.stringify([
       recorded.attachments
         .filter(({ draftId }) => heads.has(`drafts/${draftId}`))
         .map(({ provenance: _, ...values }) => values)
@@ -55,11 +64,12 @@ export class SavedPlan {
         .filter(({ draftId }) => heads.has(`drafts/${draftId}`))
         .map((each) => each.productId),
       recorded.duplicates.filter(({ name }) => has(`duplicates/${name}`)).map((each) => each.productId),
-      [...recorded.protectedDrafts].filter((draftId) => heads.has(`drafts/${draftId}`)),
       recorded.inDoubt
         .filter(({ address }) => has(address))
         .map(({ id }) => id)
         .sort(),
     ]);
+    const isProtected = [...recorded.protectedDrafts].filter((draftId) => heads.has(`drafts/${draftId}`));
+    return { records, protection: JSON.stringify(isProtected) };
   }
 }
