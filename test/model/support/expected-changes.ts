@@ -92,13 +92,17 @@ function actionFor(
 ): string | undefined {
   if (record === undefined) return "create";
   if (content !== undefined && content.sha256 !== record.sha256) return "replace";
-  const unsure = inDoubt.filter((each) => each.address === formatAddress(address));
-  const gone = unsure.some(({ kind }) => kind === "detach");
+  const unsure = inDoubt.filter(
+    ({ kind, ...each }) =>
+      (kind === "update" || kind === "detach") && each.address === formatAddress(address),
+  );
+  // The file may be gone.
+  if (unsure.some(({ kind }) => kind === "detach")) return "in_doubt";
   const touched = new Set(unsure.flatMap(({ intent }) => Object.keys(intent.attributes ?? {})));
   const reported = new Map(Object.entries(record.attributes));
-  const differs = ([name, value]: [string, unknown]) =>
-    gone || touched.has(name) || reported.get(name) !== value;
-  return Object.entries(attributes).some(differs) ? "update" : undefined;
+  const differs = ([name, value]: [string, unknown]) => touched.has(name) || reported.get(name) !== value;
+  if (Object.entries(attributes).some(differs)) return "update";
+  return unsure.length > 0 ? "in_doubt" : undefined;
 }
 
 /** The files that are desired by id and not held with the desired attributes: `drafts/1/product_files/11`. */
