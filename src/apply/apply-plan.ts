@@ -1,5 +1,6 @@
+import { posix } from "node:path";
 import pLimit from "p-limit";
-import { parseAddress, publicationAddress } from "../model/address.ts";
+import { draftIdOf, parseAddress, publicationAddress } from "../model/address.ts";
 import { append } from "../model/append.ts";
 import type { Change, DuplicateChange } from "../model/change.ts";
 import type { Drift } from "../model/drift.ts";
@@ -7,7 +8,7 @@ import { recordOfDrift, targetOfDrift } from "../model/drift.ts";
 import type { EventSink, RunTotals } from "../model/event.ts";
 import { lazily } from "../model/lazily.ts";
 import type { CallFailure } from "../model/outcome.ts";
-import type { Plan } from "../model/plan.ts";
+import type { Plan, PlanDraft } from "../model/plan.ts";
 import type { Clock, DraftService, Ledger, LedgerEffect, ObjectStorage } from "../model/ports.ts";
 import { addressesOfProducts, type RecordedAttachment } from "../model/recorded.ts";
 import type { OutcomeTracker } from "../model/recovery.ts";
@@ -100,7 +101,7 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
     planId: plan.plan_id,
     startedAt: clock.now(),
   });
-  await ledger.record(driftEffects(plan.drift ?? []));
+  await ledger.record([...titleEffects(plan.drafts), ...driftEffects(plan.drift ?? [])]);
   const calls = plan.estimate.calls.min;
   const { plan_id, summary } = plan;
   emit({ type: "run_started", at: clock.now(), run_id: runId, plan_id, summary, calls });
@@ -227,6 +228,15 @@ function foundEffects(attachment: RecordedAttachment): LedgerEffect[] {
     { type: "attached", attachment },
     { type: "maybe_published", draftId, at: provenance.at },
   ];
+}
+
+/** The titles of the drafts that a plan is about; of one without a title, the name of its manifest. */
+function titleEffects(drafts: readonly PlanDraft[]): readonly LedgerEffect[] {
+  return drafts.flatMap(({ address, title, declared_at: at }): LedgerEffect[] => {
+    const draftId = draftIdOf(address);
+    if (draftId === undefined || at === undefined) return [];
+    return [{ type: "titled", draftId, title: title ?? posix.basename(at.replace(/:\d+$/, "")) }];
+  });
 }
 
 /**

@@ -41,6 +41,7 @@ export async function applyEffects(
  * | published, duplicated | ledger-conflict: it cannot have been made twice | is recorded; a publication settles `maybe_published` |
  * | product_confirmed | the provenance of its publications and duplicates is replaced | nothing |
  * | refreshed | the time is replaced | is recorded |
+ * | titled | the title is replaced | is recorded |
  * | protection | is set or lifted | is set, or nothing |
  * | maybe_published | nothing: the first time counts | is recorded |
  * | maybe_published_settled | is dropped | nothing |
@@ -83,6 +84,8 @@ export async function applyEffect(
       return putRecord(queries, tables.refreshes, effect);
     case "protection":
       return protect(queries, effect);
+    case "titled":
+      return putRecord(queries, tables.draft_titles, effect);
     case "maybe_published":
       return addRecord(queries, tables.maybe_published, effect);
     case "maybe_published_settled":

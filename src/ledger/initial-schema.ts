@@ -28,6 +28,11 @@ async function createRecords({ schema }: LedgerQueries): Promise<void> {
     .addColumn("confirmed_at", "bigint")
     .execute();
   await schema
+    .createTable("draft_titles")
+    .addColumn("draft_id", "bigint", (column) => column.primaryKey())
+    .addColumn("title", "text", (column) => column.notNull())
+    .execute();
+  await schema
     .createTable("protected_drafts")
     .addColumn("draft_id", "bigint", (column) => column.primaryKey())
     .execute();

@@ -269,6 +269,7 @@ export class SqlLedger implements Ledger, LockStore, RateStore, LedgerReader {
     const meta = await readMeta(queries, this.location);
     const read = <Schema extends z.ZodObject>(table: Table<Schema>) =>
       readRecords(this.#database, queries, table);
+    const titles = await read(tables.draft_titles);
     const protectedDrafts = await read(tables.protected_drafts);
     const maybePublished = await read(tables.maybe_published);
     return {
@@ -276,6 +277,7 @@ export class SqlLedger implements Ledger, LockStore, RateStore, LedgerReader {
       serial: meta.serial,
       ...ownerOf(meta),
       isConfirmed: meta.confirmed_at !== null,
+      titles: new Map(titles.map(({ draftId, title }) => [draftId, title])),
       protectedDrafts: new Set(protectedDrafts.map(({ draftId }) => draftId)),
       maybePublished: new Map(maybePublished.map(({ draftId, at }) => [draftId, at])),
       attachments: await read(tables.attachments),

@@ -78,6 +78,7 @@ export function camelCase(name: string): string {
 
 /** The tables of records. Keys are the names of the tables, and of the lists in an export. */
 export const tables = {
+  draft_titles: table("draft_titles", z.object({ draftId: z.int(), title: z.string() }), ["draftId"]),
   protected_drafts: table("protected_drafts", z.object({ draftId: z.int() }), ["draftId"]),
   maybe_published: table("maybe_published", z.object({ draftId: z.int(), at: z.int() }), ["draftId"]),
   attachments: table("attachments", attachmentSchema, ["draftId", "kind", "fileId"], ["address"]),

@@ -9,7 +9,7 @@ import { describeDamage, parseDocument } from "./stored-json.ts";
 import { camelCase, snakeCase, tables } from "./tables.ts";
 
 /** Of the document that `state export` writes; rises when a reader of it would have to change. */
-const exportVersion = 4;
+const exportVersion = 5;
 
 const exportSchema = z.strictObject({
   lineage: z.string().min(1),
@@ -18,6 +18,7 @@ const exportSchema = z.strictObject({
   workspace: z.string().nullable(),
   /** When an operator confirmed the ledger; null while it is new. */
   confirmed_at: z.int().nullable(),
+  draft_titles: z.array(tables.draft_titles.schema.strict()),
   protected_drafts: z.array(z.int()),
   maybe_published: z.array(tables.maybe_published.schema.strict()),
   attachments: z.array(tables.attachments.schema.strict()),
@@ -51,6 +52,7 @@ export async function exportLedger(
     service_origin,
     workspace,
     confirmed_at,
+    draft_titles: await readRecords(database, queries, tables.draft_titles),
     protected_drafts: protectedDrafts.map(({ draftId }) => draftId),
     maybe_published: await readRecords(database, queries, tables.maybe_published),
     attachments: await readRecords(database, queries, tables.attachments),
@@ -78,6 +80,7 @@ export async function importLedger(
   const meta = { lineage, serial, service_origin, workspace, confirmed_at };
   await queries.updateTable("meta").set(meta).execute();
   exported.attachments.forEach(checkAddress);
+  await insertRecords(queries, tables.draft_titles, exported.draft_titles);
   const protectedDrafts = exported.protected_drafts.map((draftId) => ({ draftId }));
   await insertRecords(queries, tables.protected_drafts, protectedDrafts);
   await insertRecords(queries, tables.maybe_published, exported.maybe_published);

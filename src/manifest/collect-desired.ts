@@ -61,7 +61,7 @@ export class DesiredCollector {
   }
 
   #addDraft(file: string, draft: ParsedDraft, layouts: readonly Layout[]): void {
-    const { draftId, protect, managed, publish, position, span } = draft;
+    const { draftId, title, protect, managed, publish, position, span } = draft;
     const first = this.#draftLocations.get(draftId);
     if (first !== undefined) {
       this.#report(file, {
@@ -92,6 +92,7 @@ export class DesiredCollector {
     });
     this.#drafts.push({
       draftId,
+      ...(title === undefined ? {} : { title }),
       protect,
       managed,
       attachments,

@@ -148,6 +148,9 @@ const promotionalFile = fileEntry(
 export const draftDocument = z
   .strictObject({
     draft: id("Id of the draft, in decimal digits."),
+    title: z.optional(
+      name("Name of the draft for people, shown with its address. It is never sent to the service."),
+    ),
     protect: z.optional(
       z.boolean().meta({
         description:

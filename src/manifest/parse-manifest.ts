@@ -97,6 +97,7 @@ class ManifestBuilder {
     const revision = revisionOf(document.publish);
     this.#drafts.push({
       draftId,
+      ...(document.title === undefined ? {} : { title: document.title }),
       protect: document.protect ?? false,
       managed: fileKinds.filter((kind) => document[kind] !== undefined),
       ...(revision === undefined

@@ -23,6 +23,7 @@ export interface ParsedManifest {
 /** One draft document. */
 export interface ParsedDraft {
   readonly draftId: number;
+  readonly title?: string;
   readonly protect: boolean;
   /** The lists that the document has, even empty. */
   readonly managed: readonly FileKind[];

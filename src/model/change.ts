@@ -53,7 +53,15 @@ export interface AttachmentState extends Attributes {
   readonly address?: string;
 }
 
-interface ChangeOf<A extends Action, Before, After> {
+/** What people call the draft of a resource, and where the manifests declare it. */
+export interface ResourceName {
+  /** The draft's title; of a draft that is no longer declared, the recorded one. */
+  readonly title?: string;
+  /** `manifests/sea-serpent.yaml:7`: of the entry, or of the draft where no entry declares the resource. */
+  readonly declared_at?: string;
+}
+
+interface ChangeOf<A extends Action, Before, After> extends ResourceName {
   readonly address: string;
   readonly action: A;
   readonly reason: Reason;

@@ -12,6 +12,8 @@ export interface Desired {
 /** One draft document of a manifest. */
 export interface DesiredDraft {
   readonly draftId: number;
+  /** What people call the draft; absent when its document has no title. */
+  readonly title?: string;
   /** Nothing of this draft may be deleted. */
   readonly protect: boolean;
   /** The lists that the document has, even empty. Recorded files of any other list are not managed: they stay. */

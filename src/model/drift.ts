@@ -1,10 +1,10 @@
 import { parseAddress } from "./address.ts";
-import type { AttachmentState } from "./change.ts";
+import type { AttachmentState, ResourceName } from "./change.ts";
 import type { ConfirmedState, RecordedAttachment } from "./recorded.ts";
 import type { FileTarget } from "./resource.ts";
 import { pickAttributes } from "./resource.ts";
 
-interface DriftOf<Type extends string, Before, After> {
+interface DriftOf<Type extends string, Before, After> extends ResourceName {
   readonly address: string;
   readonly type: Type;
   /** What was recorded. */

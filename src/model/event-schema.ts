@@ -8,6 +8,11 @@ const id = z.int().positive();
 const at = z.int().nonnegative().describe("Time, epoch milliseconds");
 const ms = count.describe("Duration, milliseconds");
 const address = text.describe("Address of a change, such as drafts/48213/product_files/9900011");
+/** Of the draft that an address belongs to. */
+const names = {
+  title: text.exactOptional().describe("Title of the draft"),
+  declared_at: text.exactOptional().describe("Line of the manifest, such as manifests/sea-serpent.yaml:7"),
+};
 const action = z.enum(actions);
 const outcome = z.enum(["done", "rejected", "not_sent", "unknown"]);
 const status = z.int().min(100).max(999).exactOptional().describe("HTTP status; absent without a response");
@@ -121,13 +126,15 @@ export const eventSchema = z
     event("change_excluded", {
       at,
       address,
+      ...names,
       action,
       code: text.describe("Code of the warning with the reason, such as new-ledger or maybe-published"),
     }),
-    event("change_started", { at, address, action }),
+    event("change_started", { at, address, ...names, action }),
     event("change_finished", {
       at,
       address,
+      ...names,
       action,
       outcome: z.enum([...outcome.options, "skipped", "deferred"]),
       ms,
@@ -147,6 +154,7 @@ export const eventSchema = z
       method: text,
       path: text,
       address: text.exactOptional(),
+      ...names,
       attempt,
       outcome,
       status,

@@ -1,11 +1,11 @@
 import type { Action } from "./action.ts";
-import type { Change } from "./change.ts";
+import type { Change, ResourceName } from "./change.ts";
 import type { Diagnostic } from "./diagnostic.ts";
 import type { Drift } from "./drift.ts";
 import type { RefreshSummary } from "./observed.ts";
 
 /** The version of the plan's JSON. A file with another one is refused. */
-export const planFormatVersion = 2;
+export const planFormatVersion = 3;
 
 /** How many changes of each action; `noop` counts what is as desired. Only actions that occur are present. */
 export type Summary = Readonly<Partial<Record<Action, number>>>;
@@ -20,6 +20,12 @@ export interface Estimate {
   readonly rate: { readonly limit: number; readonly window_ms: number };
   /** How many uploads one call reads: a setting of the service's profile that the calls were computed with. */
   readonly uploads_per_read: number;
+}
+
+/** A draft of the plan, as people know it. */
+export interface PlanDraft extends ResourceName {
+  /** `drafts/48213` */
+  readonly address: string;
 }
 
 /** A draft that is recorded and no longer declared. */
@@ -73,6 +79,8 @@ export interface Plan {
   readonly estimate: Estimate;
   /** The refresh before the plan; absent without one. */
   readonly refresh?: RefreshSummary;
+  /** Every draft that the plan changes or reports drift of, sorted by address. */
+  readonly drafts: readonly PlanDraft[];
   /**
    * What changed at the service outside draftsync. The changes are made from what was observed; the ledger
    * takes it when the plan is applied.

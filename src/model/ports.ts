@@ -224,6 +224,8 @@ export type LedgerEffect =
   /** A resource was fetched and not confirmed: the next refresh fetches others first. */
   | { readonly type: "refreshed"; readonly resource: string; readonly at: number }
   | { readonly type: "protection"; readonly draftId: number; readonly protect: boolean }
+  /** What people call the draft, for when no document declares it any more. */
+  | { readonly type: "titled"; readonly draftId: number; readonly title: string }
   /** A file of the draft was attached before this ledger recorded it, so the draft may be published as well. */
   | { readonly type: "maybe_published"; readonly draftId: number; readonly at: number }
   /** A person has checked that it is not published; a publication that is recorded settles it, too. */

@@ -41,6 +41,8 @@ export interface Recorded {
   readonly workspace?: string;
   /** Whether a person confirmed once that nothing was published or duplicated before this ledger. */
   readonly isConfirmed: boolean;
+  /** What people call drafts, as of the last change that was applied to them. */
+  readonly titles: ReadonlyMap<number, string>;
   /** Ids of drafts of which nothing may be deleted. */
   readonly protectedDrafts: ReadonlySet<number>;
   /** Drafts that were in use before this ledger, by id: a file of theirs turned out to be attached (epoch milliseconds). */
@@ -74,6 +76,7 @@ export const emptyRecorded: Recorded = {
   lineage: noLineage,
   serial: 0,
   isConfirmed: false,
+  titles: new Map(),
   protectedDrafts: new Set(),
   maybePublished: new Map(),
   attachments: [],

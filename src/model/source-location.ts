@@ -47,3 +47,14 @@ export function locationAt(file: string, position: Position): SourceLocation {
 export function formatLocation(place: SourceLocation): string {
   return `${place.file}:${place.line}:${place.column}`;
 }
+
+/** `file:line`, for people. */
+export function formatLine({
+  file,
+  position,
+}: {
+  readonly file: string;
+  readonly position: Position;
+}): string {
+  return `${file}:${lineOf(position)}`;
+}

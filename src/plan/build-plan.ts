@@ -19,6 +19,7 @@ import type { CallProfile, Rate } from "./estimate.ts";
 import { estimateCost, uploadsPerRead } from "./estimate.ts";
 import { addObservations, markDrift } from "./mark-drift.ts";
 import { maybePublishedWarnings } from "./maybe-published.ts";
+import { makeNameFinder, nameDrafts } from "./names.ts";
 import { isNewLedger } from "./new-ledger.ts";
 import { basesOf } from "./recorded-digest.ts";
 import { excludeUnprotected } from "./safety.ts";
@@ -58,8 +59,14 @@ export function buildPlan(input: PlanInput): Plan {
   );
   const targets = input.targets ?? [];
   const chosen = selectTargets(addObservations(all, observed), targets, observed?.drift);
-  const changes = [...chosen.changes].sort((a, b) => compareText(a.address, b.address));
-  const drift = selectDrift(observed?.drift ?? [], targets);
+  const nameOf = makeNameFinder(desired, recorded);
+  const named = <T extends { readonly address: string }>(each: T): T => ({
+    ...each,
+    ...nameOf(each.address),
+  });
+  const changes = chosen.changes.map(named).sort((a, b) => compareText(a.address, b.address));
+  const drift = selectDrift(observed?.drift ?? [], targets).map(named);
+  const addresses = [...changes, ...drift].map(({ address }) => address);
   const rest = {
     format_version: planFormatVersion,
     workspace: input.workspace,
@@ -73,6 +80,7 @@ export function buildPlan(input: PlanInput): Plan {
     summary: summarize(changes, chosen.unchanged.length),
     estimate: estimateCost(changes, { rate: input.rate, uploadsPerRead: uploadsPerRead(input.profile) }),
     ...(observed === undefined ? {} : { refresh: observed.summary, drift }),
+    drafts: nameDrafts(addresses, nameOf),
     removed_drafts: removedDrafts(changes, desired),
     unmanaged: countByList(chosen.unmanaged ?? []),
     changes,

@@ -39,6 +39,7 @@ const reason = z.enum([
 ]);
 
 const confirmed = z.strictObject({ by: z.enum(confirmations), at: text });
+const resourceName = { title: text.exactOptional(), declared_at: text.exactOptional() };
 
 function changeOf<A extends string, B extends z.ZodType, C extends z.ZodType>(
   action: A,
@@ -53,6 +54,7 @@ function changeOf<A extends string, B extends z.ZodType, C extends z.ZodType>(
     after,
     attributes: z.array(text),
     confirmed: confirmed.exactOptional(),
+    ...resourceName,
   });
 }
 
@@ -96,6 +98,7 @@ function driftOf<T extends string, B extends z.ZodType, A extends z.ZodType>(typ
     attributes: z.array(text),
     confirmed: confirmed.nullable(),
     observed_at: text,
+    ...resourceName,
   });
 }
 
@@ -157,6 +160,7 @@ export const planSchema = z.strictObject({
   }),
   refresh: refresh.exactOptional(),
   drift: z.array(drift).exactOptional(),
+  drafts: z.array(z.strictObject({ address: text, ...resourceName })),
   removed_drafts: z.array(z.strictObject({ address: text, deletes: id })),
   unmanaged: z.array(z.strictObject({ address: text, files: id })),
   changes: z.array(change),

@@ -9,6 +9,7 @@ import { summarize } from "./build-plan.ts";
 import { stillRemoved } from "./declared.ts";
 import { inDoubtChange, isCopyOf } from "./doubts.ts";
 import { basisOf, estimateCost } from "./estimate.ts";
+import { namesOfPlan } from "./names.ts";
 import { fileOf, makeProgressFinder, type PlanHistory } from "./plan-progress.ts";
 import {
   basisAddress,
@@ -77,7 +78,9 @@ export function resumePlan(plan: Plan, recorded: Recorded, history: PlanHistory)
   if (rest.length === plan.changes.length && withoutDrift.size === 0 && history.runIds.size === 0)
     return { type: "fresh", plan, done: 0 };
   const known = makeKnownUploads(recorded);
-  const changes = rest.map((change) => withKnownUpload(change, known)).sort(byAddress);
+  const nameOf = namesOfPlan(plan);
+  const named = (change: Change): Change => ({ ...change, ...nameOf(change.address) });
+  const changes = rest.map((change) => named(withKnownUpload(change, known))).sort(byAddress);
   return { type: "fresh", plan: partOf(plan, changes, withoutDrift), done };
 }
 

@@ -6,6 +6,7 @@ import type { AttributeName } from "../model/resource.ts";
 import { attributeNames } from "../model/resource.ts";
 import { describeConfirmed } from "./provenance-text.ts";
 import { formatBytes } from "./quantities.ts";
+import { headOf } from "./sanitize-markdown.ts";
 import type { Segment } from "./word-diff.ts";
 import { diffWords } from "./word-diff.ts";
 
@@ -48,6 +49,9 @@ const notes: Readonly<Record<Reason, string>> = {
   unprotect: "kept in the ledger only",
   outcome_unknown: "in doubt",
 };
+
+/** Longer values of a file that is detached are cut. */
+const maxDeletedLength = 60;
 
 /** How a change is shown. `label` is its address below the group's heading; `now` is in epoch milliseconds. */
 export function viewChange(
@@ -127,12 +131,21 @@ function valuesOf(change: Change): ValueView[] {
     case "publish":
       return [revisionValue(change.before?.revision, change.after.revision)];
     case "delete":
+      return order.flatMap((name) => deletedValue(name, change.before[name]));
     case "adopt":
     case "duplicate":
     case "forget":
     case "in_doubt":
       return [];
   }
+}
+
+/** An attribute of a file that is detached; of a long text, the beginning. */
+function deletedValue(name: AttributeName, value: Value): ValueView[] {
+  if (value === undefined) return [];
+  const text = JSON.stringify(value);
+  const before = text.length > maxDeletedLength ? `${headOf(text, maxDeletedLength)}…"` : text;
+  return [{ kind: "value", name, before }];
 }
 
 /** What the new file has in common with the recorded one: also attributes that are not managed keep their values. */

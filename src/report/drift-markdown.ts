@@ -2,7 +2,7 @@ import type { DriftEntry, DriftReport } from "./drift-report.ts";
 import { describeLastCall } from "./drift-text.ts";
 import { viewDrift } from "./drift-view.ts";
 import { formatLeftOut, MarkdownBudget } from "./markdown-budget.ts";
-import { formatShortValue } from "./markdown-values.ts";
+import { formatName, formatShortValue } from "./markdown-values.ts";
 import { formatCount } from "./quantities.ts";
 import { viewRefresh } from "./refresh-view.ts";
 import { codeSpan, commentMarker, tableCell } from "./sanitize-markdown.ts";
@@ -45,6 +45,6 @@ function formatRow(entry: DriftEntry, now: number): string {
   const values = view.values.map(formatShortValue).join("<br>");
   const what = [view.note, values].filter((part) => part !== "").join("<br>");
   const who = describeLastCall(entry.last_call, now);
-  const cells = [`\`${view.symbol}\``, codeSpan(view.address), what, `${view.evidence}; ${codeSpan(who)}`];
+  const cells = [`\`${view.symbol}\``, formatName(view), what, `${view.evidence}; ${codeSpan(who)}`];
   return `| ${cells.map(tableCell).join(" | ")} |`;
 }

@@ -9,6 +9,9 @@ export interface DriftView {
   /** `~` another value, `-` gone, `+` there and not recorded. */
   readonly symbol: string;
   readonly address: string;
+  readonly title?: string;
+  /** `manifests/sea-serpent.yaml:7` */
+  readonly declaredAt?: string;
   /** What happened, in a few words. */
   readonly note: string;
   /** How the record was known, and when the difference was observed. */
@@ -18,10 +21,16 @@ export interface DriftView {
 
 /** How a drift is shown at `now`, epoch milliseconds. Pure. */
 export function viewDrift(drift: Drift, now: number): DriftView {
-  const { type, address, confirmed, observed_at, attributes } = drift;
+  const { type, address, title, declared_at: declaredAt, confirmed, observed_at, attributes } = drift;
   const known = confirmed === null ? "not recorded" : `last ${describeConfirmed(confirmed, now)}`;
   const evidence = `${known}; checked ${describeAgo(observed_at, now)}`;
-  const shared = { type, address, evidence };
+  const shared = {
+    type,
+    address,
+    ...(title === undefined ? {} : { title }),
+    ...(declaredAt === undefined ? {} : { declaredAt }),
+    evidence,
+  };
   switch (drift.type) {
     case "changed":
       return {

@@ -1,6 +1,7 @@
 import stringWidth from "fast-string-width";
 import type { HistoryOperation, HistoryRun } from "./history-view.ts";
 import type { Palette, Tone } from "./palette.ts";
+import { withTitle } from "./plan-text.ts";
 import { formatCount, formatMilliseconds, plural } from "./quantities.ts";
 import { sanitizeLine } from "./sanitize-text.ts";
 
@@ -51,10 +52,10 @@ export function formatOperations(
   paint: Palette,
   as: "time" | "date" = "time",
 ): readonly string[] {
-  const widths = operations.map(({ address }) => stringWidth(sanitizeLine(address)));
+  const widths = operations.map((operation) => stringWidth(sanitizeLine(withTitle(operation))));
   const width = Math.min(72, Math.max(0, ...widths.slice(0, 10_000)));
   return operations.flatMap((operation) => {
-    const address = sanitizeLine(operation.address);
+    const address = sanitizeLine(withTitle(operation));
     const gap = " ".repeat(Math.max(0, width - stringWidth(address)));
     const { status, attempts = 1, started_at, finished_at } = operation;
     const facts = [

@@ -1,6 +1,7 @@
-import { compareText } from "../model/address.ts";
+import { compareText, draftIdOf } from "../model/address.ts";
 import { append } from "../model/append.ts";
 import type { StoredOperation, StoredRun } from "../model/history.ts";
+import type { Recorded } from "../model/recorded.ts";
 import type { AddressScope } from "../model/scope.ts";
 import { isInScope } from "../model/scope.ts";
 import { isoTime } from "../model/time.ts";
@@ -23,6 +24,8 @@ export interface HistoryRun {
 export interface HistoryOperation {
   readonly operation_id: string;
   readonly address: string;
+  /** Of its draft, as it is recorded now. */
+  readonly title?: string;
   readonly kind: string;
   readonly method: string;
   readonly path: string;
@@ -55,12 +58,17 @@ export function viewHistory(
   {
     runs,
     operations,
-  }: { readonly runs: readonly StoredRun[]; readonly operations: readonly StoredOperation[] },
+    titles,
+  }: {
+    readonly runs: readonly StoredRun[];
+    readonly operations: readonly StoredOperation[];
+    readonly titles: Recorded["titles"];
+  },
   { scope, run, since = 0, outcome, limit = Number.POSITIVE_INFINITY }: HistoryFilter,
 ): readonly HistoryRun[] {
   const byRun = new Map<string, HistoryOperation[]>();
   for (const operation of [...operations].sort(byStart)) {
-    const shown = viewOperation(operation);
+    const shown = viewOperation(operation, titles);
     if (scope !== undefined && !isInScope(shown.address, scope)) continue;
     if (outcome !== undefined && shown.outcome !== outcome) continue;
     append(byRun, operation.runId, shown);
@@ -92,12 +100,14 @@ function viewRun({ id, command, planId, startedAt, finishedAt, status, totals }:
 }
 
 /** One operation as scripts see it. */
-export function viewOperation(operation: StoredOperation): HistoryOperation {
+export function viewOperation(operation: StoredOperation, titles: Recorded["titles"]): HistoryOperation {
   const { id, address, kind, method, path, startedAt, finishedAt } = operation;
   const { outcome = "unknown", status, attempts, failure, settled } = operation;
+  const title = titles.get(draftIdOf(address) ?? 0);
   return {
     operation_id: id,
     address,
+    ...(title === undefined ? {} : { title }),
     kind,
     method,
     path,

@@ -58,13 +58,13 @@ export function listCounts(counts: readonly CountView[]): string {
   return counts.map(({ text }) => text).join(", ");
 }
 
-function makeDraft({ heading, changes }: GroupView): Draft {
+function makeDraft({ address, title, declaredAt, changes }: GroupView): Draft {
   const summary: Partial<Record<Action, number>> = {};
   for (const { action } of changes) summary[action] = (summary[action] ?? 0) + 1;
   const counts = listCounts(countActions(summary));
   return {
-    summary: `${htmlCode(heading, 200)}: ${counts}`,
-    item: `- ${codeSpan(heading, 200)}: ${counts}`,
+    summary: `${title === undefined ? "" : `<b>${htmlCode(title, 100)}</b> `}${htmlCode(address)}: ${counts}${declaredAt === undefined ? "" : ` ${htmlCode(declaredAt, 200)}`}`,
+    item: `- ${title === undefined ? "" : `${codeSpan(title, 100)} `}${codeSpan(address)}: ${counts}`,
     changes: changes.toSorted(
       (one, other) => actionTable[other.action].weight - actionTable[one.action].weight,
     ),

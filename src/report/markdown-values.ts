@@ -28,6 +28,17 @@ export const shortText: TextDetail = { context: 0, stretch: 20, longest: 120, ne
 /** Longer values are cut: a comment has no room for more. */
 const maxValueLength = 120;
 
+/** The title of a draft, and an address below it. */
+export function formatName({
+  address,
+  title,
+}: {
+  readonly address: string;
+  readonly title?: string;
+}): string {
+  return title === undefined ? codeSpan(address) : `**${codeSpan(title, 100)}** ${codeSpan(address)}`;
+}
+
 /** The values of a change as items of a list below it, which is indented by two; each ends with a line feed. */
 export function formatValues(values: readonly ValueView[], detail: TextDetail): string {
   const made = values.filter((value) => value.kind === "value" && value.before === undefined);

@@ -3,7 +3,7 @@ import { formatDiagnostics } from "./diagnostic-text.ts";
 import type { DriftView } from "./drift-view.ts";
 import { formatLeftOut, MarkdownBudget, moreItems } from "./markdown-budget.ts";
 import { formatDrafts, listCounts } from "./markdown-drafts.ts";
-import { formatValues, shortText } from "./markdown-values.ts";
+import { formatName, formatValues, shortText } from "./markdown-values.ts";
 import { makePalette } from "./palette.ts";
 import { whyNoChanges } from "./plan-text.ts";
 import type { PlanView } from "./plan-view.ts";
@@ -148,19 +148,19 @@ function removedDrafts({ removed }: PlanView): Section {
   if (removed === undefined) return { heading: "", items: [], what };
   return {
     heading: `#### ${removed.headline}`,
-    items: removed.drafts.map(({ address, files }) => `- ${codeSpan(address)} (${files})`),
+    items: removed.drafts.map((draft) => `- ${formatName(draft)} (${draft.files})`),
     what,
     after: `${removed.effect}. To keep them: ${codeSpan(removed.command)}`,
   };
 }
 
-function formatIrreversible({ symbol, address, does }: PlanView["irreversible"][number]): string {
-  return `- \`${symbol}\` ${codeSpan(address)} ${plainWords(does)}`;
+function formatIrreversible({ symbol, does, ...named }: PlanView["irreversible"][number]): string {
+  return `- \`${symbol}\` ${formatName(named)} ${plainWords(does)}`;
 }
 
-function formatDoubt({ address, ending, command }: PlanView["doubts"][number]): string {
+function formatDoubt({ ending, command, ...named }: PlanView["doubts"][number]): string {
   const rest = command === undefined ? plainWords(ending) : `check the service, then ${codeSpan(command)}`;
-  return `- \`?\` ${codeSpan(address)}: ${rest}`;
+  return `- \`?\` ${formatName(named)}: ${rest}`;
 }
 
 /** Diagnostics as on the terminal. */
@@ -184,8 +184,8 @@ function drift(views: readonly DriftView[]): Section {
   };
 }
 
-function formatDriftItem({ symbol, address, note, evidence, values }: DriftView): string {
-  const item = `- \`${symbol}\` ${codeSpan(address)} (${plainWords(`${note}; ${evidence}`)})`;
+function formatDriftItem({ symbol, note, evidence, values, ...named }: DriftView): string {
+  const item = `- \`${symbol}\` ${formatName(named)} (${plainWords(`${note}; ${evidence}`)})`;
   return `${item}\n${formatValues(values, shortText)}`.trimEnd();
 }
 

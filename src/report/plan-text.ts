@@ -1,3 +1,4 @@
+import stringWidth from "fast-string-width";
 import { actionTable } from "../model/action.ts";
 import type { ChangeView, ValueView } from "./change-view.ts";
 import { formatDiagnostics } from "./diagnostic-text.ts";
@@ -52,12 +53,17 @@ function formatNewLedger(view: NewLedgerView | undefined, paint: Palette): strin
 /** Drafts that are no longer declared, each by its address; empty without any. */
 function formatRemoved(removed: RemovedView | undefined, paint: Palette): string {
   if (removed === undefined) return "";
-  const drafts = removed.drafts.map(({ address, files }) => `${sanitizeLine(address)} (${files})`).join(", ");
+  const drafts = removed.drafts.map(({ address, title, files }) => formatRemovedDraft(address, title, files));
   const lines = [
-    `${paint("warning", `${removed.headline}:`)} ${drafts}`,
+    `${paint("warning", `${removed.headline}:`)} ${drafts.join(", ")}`,
     `${removed.effect}. To keep them: ${sanitizeLine(removed.command)}`,
   ];
   return lines.join("\n");
+}
+
+function formatRemovedDraft(address: string, title: string | undefined, files: string): string {
+  const text = title === undefined ? `${address} (${files})` : `${title} (${address}, ${files})`;
+  return sanitizeLine(text);
 }
 
 /** What differs at the service from the record; empty when nothing does. */
@@ -69,13 +75,14 @@ function formatDrift(drift: readonly DriftView[], paint: Palette): string {
 
 /** One difference, with its values below. */
 export function formatDriftItem(
-  { type, symbol, address, note, evidence, values }: DriftView,
+  { type, symbol, note, evidence, values, declaredAt, ...named }: DriftView,
   paint: Palette,
 ): string {
   const width = Math.max(0, ...values.map(({ name }) => name.length));
-  const head = `${paint(driftTones[type], symbol.padStart(5))} ${sanitizeLine(address)}`;
+  const head = `${paint(driftTones[type], symbol.padStart(5))} ${sanitizeLine(withTitle(named))}`;
+  const place = declaredAt === undefined ? "" : `${sanitizeLine(declaredAt)}; `;
   return [
-    `${head}${paint("muted", `  (${note}; ${evidence})`)}`,
+    `${head}${paint("muted", `  (${place}${note}; ${evidence})`)}`,
     ...values.flatMap((value) => formatValue(value, width, paint)),
   ].join("\n");
 }
@@ -87,9 +94,21 @@ const driftTones: Readonly<Record<DriftView["type"], Tone>> = {
   product_gone: "removed",
 };
 
-function formatGroup({ heading, changes }: GroupView, paint: Palette): string {
+function formatGroup({ address, title, declaredAt, changes }: GroupView, paint: Palette): string {
   const blocks = changes.map((change) => formatChange(change, paint));
-  return [paint("strong", sanitizeLine(heading)), ...blocks].join("\n");
+  const place = declaredAt === undefined ? "" : paint("muted", ` (${sanitizeLine(declaredAt)})`);
+  return [`${paint("strong", sanitizeLine(withTitle({ address, title })))}${place}`, ...blocks].join("\n");
+}
+
+/** `drafts/48213 · Sea Serpent` */
+export function withTitle({
+  address,
+  title,
+}: {
+  readonly address: string;
+  readonly title?: string | undefined;
+}) {
+  return title === undefined ? address : `${address} · ${title}`;
 }
 
 const tones: Readonly<Record<ChangeView["action"], Tone>> = {
@@ -123,7 +142,8 @@ function formatValue(value: ValueView, width: number, paint: Palette): string[] 
   const name = value.name.padEnd(width);
   if (value.kind === "text") return formatText(value.segments, { name, isNew: value.isNew, paint });
   const { before, after } = value;
-  const shownAfter = after === undefined ? "" : paint("added", sanitizeLine(after));
+  if (after === undefined) return [`${indent}${name}  ${paint("removed", sanitizeLine(before ?? ""))}`];
+  const shownAfter = paint("added", sanitizeLine(after));
   if (before === undefined) return [`${indent}${name}  ${shownAfter}`];
   return [`${indent}${name}  ${paint("removed", sanitizeLine(before))} ${paint("muted", "→")} ${shownAfter}`];
 }
@@ -212,19 +232,20 @@ function formatCountView({ action, text }: CountView, paint: Palette): string {
 
 function formatIrreversible({ irreversible }: PlanView, paint: Palette): string {
   if (irreversible.length === 0) return "";
-  const width = Math.max(...irreversible.map(({ address }) => sanitizeLine(address).length));
-  const lines = irreversible.map(
-    ({ symbol, address, does }) =>
-      `${paint("final", symbol.padStart(5))} ${sanitizeLine(address).padEnd(width)}  ${sanitizeLine(does)}`,
-  );
+  const named = irreversible.map((each) => ({ ...each, name: sanitizeLine(withTitle(each)) }));
+  const width = Math.max(...named.map(({ name }) => stringWidth(name)));
+  const lines = named.map(({ symbol, name, does }) => {
+    const gap = " ".repeat(width - stringWidth(name));
+    return `${paint("final", symbol.padStart(5))} ${name}${gap}  ${sanitizeLine(does)}`;
+  });
   return [paint("final", "Cannot be undone:"), ...lines].join("\n");
 }
 
 function formatDoubts({ doubts }: PlanView, paint: Palette): string {
   if (doubts.length === 0) return "";
   const lines = doubts.map(
-    ({ address, ending }) =>
-      `${paint("warning", actionTable.in_doubt.sign.padStart(5))} ${sanitizeLine(address)}\n          ${sanitizeLine(ending)}`,
+    ({ ending, ...each }) =>
+      `${paint("warning", actionTable.in_doubt.sign.padStart(5))} ${sanitizeLine(withTitle(each))}\n          ${sanitizeLine(ending)}`,
   );
   return [paint("warning", "In doubt:"), ...lines].join("\n");
 }

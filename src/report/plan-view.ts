@@ -1,6 +1,6 @@
 import { type Action, actions, actionTable } from "../model/action.ts";
 import { parseAddress } from "../model/address.ts";
-import type { Change } from "../model/change.ts";
+import type { Change, ResourceName } from "../model/change.ts";
 import { isBlocked } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan, Summary } from "../model/plan.ts";
@@ -35,6 +35,7 @@ export interface PlanView {
   readonly irreversible: readonly {
     readonly symbol: string;
     readonly address: string;
+    readonly title?: string;
     readonly does: string;
   }[];
   /** What is in doubt, and how that ends. */
@@ -46,7 +47,7 @@ export interface PlanView {
 export interface RemovedView {
   /** `2 drafts are no longer declared` */
   readonly headline: string;
-  readonly drafts: readonly { readonly address: string; readonly files: string }[];
+  readonly drafts: readonly { readonly address: string; readonly title?: string; readonly files: string }[];
   /** What applying the plan does, in a sentence. */
   readonly effect: string;
   /** The command that keeps the files. */
@@ -72,6 +73,7 @@ export interface NewLedgerView {
 /** Something in doubt. */
 export interface DoubtView {
   readonly address: string;
+  readonly title?: string;
   /** How it ends, in one sentence. */
   readonly ending: string;
   /** The command that the sentence names, to stand by itself; absent when apply finds out. */
@@ -80,7 +82,12 @@ export interface DoubtView {
 
 /** The changes of one draft, or all duplicates. */
 export interface GroupView {
-  readonly heading: string;
+  /** `drafts/48213` or `duplicates` */
+  readonly address: string;
+  /** `Sea Serpent`; absent for duplicates, and for a draft without a title. */
+  readonly title?: string;
+  /** `manifests/sea-serpent.yaml:1` */
+  readonly declaredAt?: string;
   readonly changes: readonly ChangeView[];
 }
 
@@ -113,10 +120,10 @@ export function viewPlan(plan: Plan, now: number): PlanView {
     workspace: plan.workspace,
     serviceOrigin: plan.service_origin,
     newLedger: viewNewLedger(plan),
-    removed: viewRemoved(plan.removed_drafts),
+    removed: viewRemoved(plan),
     unmanaged: viewUnmanaged(plan.unmanaged),
     drift: (plan.drift ?? []).map((item) => viewDrift(item, now)),
-    groups: groupChanges(plan.changes, now),
+    groups: groupChanges(plan, now),
     counts: countActions(plan.summary),
     unchanged: plan.summary.noop ?? 0,
     cost: calls.min === 0 ? undefined : cost,
@@ -141,13 +148,18 @@ function viewNewLedger({ new_ledger: isNew, summary }: Plan): NewLedgerView | un
   };
 }
 
-function viewRemoved(removed: Plan["removed_drafts"]): RemovedView | undefined {
+function viewRemoved({ removed_drafts: removed, drafts }: Plan): RemovedView | undefined {
   const [first] = removed;
   if (first === undefined) return undefined;
   const files = removed.reduce((sum, { deletes }) => sum + deletes, 0);
+  const known = new Map(drafts.map((draft) => [draft.address, draft]));
   return {
     headline: `${plural(removed.length, "draft")} ${removed.length === 1 ? "is" : "are"} no longer declared`,
-    drafts: removed.map(({ address, deletes }) => ({ address, files: plural(deletes, "file") })),
+    drafts: removed.map(({ address, deletes }) => ({
+      address,
+      ...titleOf(known.get(address)),
+      files: plural(deletes, "file"),
+    })),
     effect: `Applying this plan deletes ${files === 1 ? "its file" : `${formatCount(files)} files`}`,
     command: `draftsync state rm ${removed.length === 1 ? quoteArgument(first.address) : "DRAFT…"}`,
   };
@@ -175,6 +187,10 @@ export function countActions(summary: Summary): CountView[] {
   });
 }
 
+function titleOf(named: ResourceName = {}): { readonly title?: string } {
+  return named.title === undefined ? {} : { title: named.title };
+}
+
 function irreversible(change: Change) {
   const { action, address } = change;
   if (action === "publish") {
@@ -182,7 +198,12 @@ function irreversible(change: Change) {
     const again =
       change.before === null ? "" : ` once more (it is product ${change.before.product_id} already)`;
     return [
-      { symbol: actionTable[action].sign, address, does: `publishes a product from draft ${draft}${again}` },
+      {
+        symbol: actionTable[action].sign,
+        address,
+        ...titleOf(change),
+        does: `publishes a product from draft ${draft}${again}`,
+      },
     ];
   }
   if (action !== "duplicate") return [];
@@ -197,11 +218,12 @@ function irreversible(change: Change) {
 function doubtOf(change: Change): DoubtView[] {
   if (change.action !== "in_doubt") return [];
   const { address } = change;
-  if (!isBlocked(change)) return [{ address, ending: "apply checks whether it took effect" }];
+  const title = titleOf(change);
+  if (!isBlocked(change)) return [{ address, ...title, ending: "apply checks whether it took effect" }];
   const product = change.before.kind === "publish" || change.before.kind === "duplicate";
   const flag = product ? "--product-id ID" : "--done";
   const command = `draftsync resolve ${quoteArgument(address)} ${flag} | --not-done`;
-  return [{ address, ending: `check the service, then: ${command}`, command }];
+  return [{ address, ...title, ending: `check the service, then: ${command}`, command }];
 }
 
 /** An address as an argument on a command line: quoted when it holds more than plain characters. */
@@ -210,25 +232,30 @@ function quoteArgument(address: string): string {
 }
 
 /** By draft, in the order of the plan, which is that of the addresses; a draft's publication stands last. */
-function groupChanges(changes: readonly Change[], now: number): GroupView[] {
+function groupChanges({ changes, drafts }: Plan, now: number): GroupView[] {
   const groups = new Map<string, ChangeView[]>();
   const late: [string, ChangeView][] = [];
   for (const change of changes) {
-    const heading = headingOf(change.address);
-    const view = viewChange(change, { label: change.address.slice(heading.length + 1), now });
-    if (!groups.has(heading)) groups.set(heading, []);
-    if (change.action === "publish") late.push([heading, view]);
-    else groups.get(heading)?.push(view);
+    const group = groupOf(change.address);
+    const view = viewChange(change, { label: change.address.slice(group.length + 1), now });
+    if (!groups.has(group)) groups.set(group, []);
+    if (change.action === "publish") late.push([group, view]);
+    else groups.get(group)?.push(view);
   }
-  for (const [heading, view] of late) {
-    const others = groups.get(heading) ?? [];
+  for (const [group, view] of late) {
+    const others = groups.get(group) ?? [];
     const waits = others.some(({ blocked }) => blocked);
     others.push(waits ? { ...view, note: "not before what is in doubt is settled" } : view);
   }
-  return [...groups].map(([heading, views]) => ({ heading, changes: views }));
+  const known = new Map(drafts.map((draft) => [draft.address, draft]));
+  return [...groups].map(([address, views]) => {
+    const declaredAt = known.get(address)?.declared_at;
+    const place = declaredAt === undefined ? {} : { declaredAt };
+    return { address, ...titleOf(known.get(address)), ...place, changes: views };
+  });
 }
 
-function headingOf(address: string): string {
+function groupOf(address: string): string {
   const parsed = parseAddress(address);
   if (parsed !== undefined && "draftId" in parsed) return `drafts/${parsed.draftId}`;
   return address.slice(0, Math.max(0, address.indexOf("/")));

@@ -1,11 +1,13 @@
 import { actionTable } from "../model/action.ts";
 import { parseAddress } from "../model/address.ts";
+import type { ResourceName } from "../model/change.ts";
 import type { Event } from "../model/event.ts";
 import type { ApiError, CallFailure } from "../model/outcome.ts";
 import type { SourceLocation } from "../model/source-location.ts";
 import { formatLocation } from "../model/source-location.ts";
 import { causeOf, type FailureGroup } from "./failure-groups.ts";
 import type { Palette, Tone } from "./palette.ts";
+import { withTitle } from "./plan-text.ts";
 import { formatCount, formatMilliseconds, formatSeconds, plural } from "./quantities.ts";
 import type { WaitState } from "./run-state.ts";
 import { sanitizeLine } from "./sanitize-text.ts";
@@ -17,7 +19,7 @@ type Finished = Extract<Event, { type: "change_finished" }>;
 
 /** How a change ended, in one line. */
 export function formatFinished(event: Finished, paint: Palette): string {
-  const address = sanitizeLine(event.address);
+  const address = sanitizeLine(withTitle(event));
   const symbol = actionTable[event.action].sign.padStart(3);
   switch (event.outcome) {
     case "done": {
@@ -56,6 +58,13 @@ function reasonOf({ because = "" }: Finished): string {
     : `the run stopped (${sanitizeLine(because)})`;
 }
 
+/** How failures are shown. */
+export interface FailureOptions {
+  readonly paint: Palette;
+  readonly nameOf: (address: string) => ResourceName;
+  readonly locationOf: LocationFinder;
+}
+
 /**
  * What failed, or is in doubt, for one cause:
  *
@@ -63,21 +72,18 @@ function reasonOf({ because = "" }: Finished): string {
  * error: the service rejected the request as invalid (422)  [invalid]
  *   service: Not valid: no such renderer (/data/attributes/renderer)
  *   12 changes failed:
- *     drafts/48213/product_files/9900011 (manifests/dragon.yaml:5:17)
+ *     drafts/48213/product_files/9900011 · Dragon (manifests/dragon.yaml:5:17)
  *     and 11 more; --verbose lists them
  *   hint: Correct the manifest where the errors point.
  * ```
  */
-export function formatFailureGroup(
-  group: FailureGroup<CallFailure>,
-  paint: Palette,
-  locationOf: LocationFinder,
-): string {
+export function formatFailureGroup(group: FailureGroup<CallFailure>, options: FailureOptions): string {
+  const { paint } = options;
   const { isDoubt, failure, count, addresses } = group;
   const label = isDoubt ? paint("warning", "in doubt:") : paint("error", "error:");
   const service = failure.errors.map((error) => `  ${paint("muted", "service:")} ${formatApiError(error)}`);
   const what = `${plural(count, "change")}${isDoubt ? "" : " failed"}`;
-  const named = addresses.map((address) => `    ${formatWhere(address, failure, locationOf)}`);
+  const named = addresses.map((address) => `    ${formatWhere(address, failure, options)}`);
   const more = count - addresses.length;
   // A failure that stops the run is not about the changes that met it first.
   const affected =
@@ -114,15 +120,20 @@ function withoutDetail(failure: CallFailure): string {
 }
 
 /** An address and the line of the manifest that holds it, or the value that the service's pointer names. */
-function formatWhere(address: string, { errors }: CallFailure, locationOf: LocationFinder): string {
+function formatWhere(
+  address: string,
+  { errors }: CallFailure,
+  { nameOf, locationOf }: FailureOptions,
+): string {
   const attributes = errors.flatMap(({ source }) => {
     const name = /^\/data\/attributes\/([^/]+)$/.exec(source?.pointer ?? "")?.[1];
     return name === undefined ? [] : [name];
   });
-  const place = locationOf(address, attributes[0]);
-  return place === undefined
-    ? sanitizeLine(address)
-    : `${sanitizeLine(address)} (${sanitizeLine(formatLocation(place))})`;
+  const { title, declared_at } = nameOf(address);
+  const location = locationOf(address, attributes[0]);
+  const place = location === undefined ? declared_at : formatLocation(location);
+  const name = sanitizeLine(withTitle({ address, title }));
+  return place === undefined ? name : `${name} (${sanitizeLine(place)})`;
 }
 
 /** A JSON:API error object. */

@@ -4,7 +4,7 @@ import type { CallFailure } from "../model/outcome.ts";
 import { causeOf, type FailureGroup, FailureGroups } from "./failure-groups.ts";
 import { formatLive, formatStatus, type LiveDisplay } from "./live-lines.ts";
 import type { Palette } from "./palette.ts";
-import type { LocationFinder } from "./progress-text.ts";
+import type { FailureOptions, LocationFinder } from "./progress-text.ts";
 import { formatFailureGroup, formatFinished, formatRunFinished, formatWaiting } from "./progress-text.ts";
 import { plural } from "./quantities.ts";
 import { type RateBound, RunState } from "./run-state.ts";
@@ -14,6 +14,7 @@ export interface ProgressOptions {
   /** Returns whether the entry is shown: `--quiet` hides most of them. */
   readonly log: (entry: LogEntry) => boolean;
   readonly paint: Palette;
+  readonly nameOf: FailureOptions["nameOf"];
   readonly locationOf: LocationFinder;
   /** Lines that are redrawn below the finished changes; if absent, the log gets a status line from time to time. */
   readonly live: LiveDisplay | undefined;
@@ -47,7 +48,7 @@ const maxGroups = 10;
 
 /** Shows a run on standard error. */
 export function makeProgress(options: ProgressOptions): Progress {
-  const { log, paint, locationOf, live, now } = options;
+  const { log, paint, live, now } = options;
   const state = new RunState(options.bound);
   const failures = new FailureGroups<CallFailure>();
   let stopTicking: (() => void) | undefined;
@@ -74,8 +75,7 @@ export function makeProgress(options: ProgressOptions): Progress {
   const writeParagraph = (entry: LogEntry) => write(isFirst ? entry : { ...entry, text: `\n${entry.text}` });
   const reportFailures = () => {
     const groups = failures.take();
-    for (const group of groups.slice(0, maxGroups))
-      writeParagraph(describeGroup(group, { paint, locationOf }));
+    for (const group of groups.slice(0, maxGroups)) writeParagraph(describeGroup(group, options));
     const others = groups.slice(maxGroups);
     if (others.length > 0) writeParagraph(describeOthers(others, paint));
   };
@@ -99,15 +99,12 @@ export function makeProgress(options: ProgressOptions): Progress {
   return { emit, stop };
 }
 
-function describeGroup(
-  group: FailureGroup<CallFailure>,
-  { paint, locationOf }: Pick<ProgressOptions, "paint" | "locationOf">,
-): LogEntry {
+function describeGroup(group: FailureGroup<CallFailure>, options: FailureOptions): LogEntry {
   const { failure, isDoubt, count, addresses } = group;
   const { code, hint, errors } = failure;
   return {
     level: "error",
-    text: `${formatFailureGroup(group, paint, locationOf)}\n`,
+    text: `${formatFailureGroup(group, options)}\n`,
     message: causeOf(failure),
     code,
     facts: {

@@ -1,22 +1,30 @@
 import stringWidth from "fast-string-width";
+import { draftIdOf } from "../model/address.ts";
 import type { Palette } from "./palette.ts";
+import { withTitle } from "./plan-text.ts";
 import { describeEvidence } from "./provenance-text.ts";
 import { sanitizeLine } from "./sanitize-text.ts";
 import type { StateEntry } from "./state-view.ts";
 
-/** One line an entry, in columns; ends with a line feed unless there is none. */
+/** One line an entry, in columns, below a line for its draft; ends with a line feed unless there is none. */
 export function formatEntryList(entries: readonly StateEntry[], paint: Palette): string {
   const widths = entries.map(({ address }) => stringWidth(sanitizeLine(address)));
   const width = Math.min(
     72,
     widths.reduce((most, one) => Math.max(most, one), 0),
   );
+  let lastDraft: number | undefined;
   return entries
     .map((entry) => {
+      const draftId = draftIdOf(entry.address);
+      const isFirst = draftId !== undefined && draftId !== lastDraft;
+      lastDraft = draftId;
+      const heading = withTitle({ address: `drafts/${draftId}`, title: entry.title });
       const what = entry.type === "operation" ? paint("warning", entry.is) : sanitizeLine(entry.is);
       const address = sanitizeLine(entry.address);
       const gap = " ".repeat(Math.max(0, width - stringWidth(address)));
-      return `${address}${gap}  ${what}  ${paint("muted", provenance(entry))}\n`;
+      const line = `${draftId === undefined ? "" : "  "}${address}${gap}  ${what}  ${paint("muted", provenance(entry))}\n`;
+      return isFirst ? `${paint("strong", sanitizeLine(heading))}\n${line}` : line;
     })
     .join("");
 }
@@ -28,7 +36,7 @@ export function formatEntry(entry: StateEntry, paint: Palette): string {
     const text = typeof value === "string" ? JSON.stringify(value) : String(value);
     return `  ${name.padEnd(width)}  ${sanitizeLine(text)}`;
   });
-  const head = `${paint("strong", sanitizeLine(entry.address))}  ${entry.type}, ${paint("muted", provenance(entry))}`;
+  const head = `${paint("strong", sanitizeLine(withTitle(entry)))}  ${entry.type}, ${paint("muted", provenance(entry))}`;
   return [head, ...values].join("\n");
 }
 

@@ -1,10 +1,12 @@
-import { compareText, formatAddress, publicationAddress } from "../model/address.ts";
+import { compareText, draftIdOf, formatAddress, publicationAddress } from "../model/address.ts";
 import type { ConfirmedState, Provenance, Recorded } from "../model/recorded.ts";
 import { isoTime } from "../model/time.ts";
 
 /** One thing the ledger holds, as people and scripts see it. Times are ISO 8601, UTC. */
 export interface StateEntry {
   readonly address: string;
+  /** Of its draft. */
+  readonly title?: string;
   readonly type: "attachment" | "publication" | "duplicate" | "upload" | "draft" | "operation";
   /** In a few words: `file 9900011`, `product 771200, revision 2`. */
   readonly is: string;
@@ -16,7 +18,7 @@ export interface StateEntry {
 
 /** Everything that is recorded, sorted by address. Pure. */
 export function listEntries(recorded: Recorded): readonly StateEntry[] {
-  return [
+  const entries = [
     ...protectedDrafts(recorded),
     ...maybePublished(recorded),
     ...attachments(recorded),
@@ -26,6 +28,10 @@ export function listEntries(recorded: Recorded): readonly StateEntry[] {
     ...storedObjects(recorded),
     ...operations(recorded),
   ].sort((a, b) => compareText(a.address, b.address));
+  return entries.map((entry) => {
+    const title = recorded.titles.get(draftIdOf(entry.address) ?? 0);
+    return title === undefined ? entry : { ...entry, title };
+  });
 }
 
 function confirmed({ by, at }: Provenance) {

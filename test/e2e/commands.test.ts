@@ -146,7 +146,9 @@ describe("apply", () => {
 describe("state", () => {
   test("list, show and export report what is recorded", async () => {
     const list = await run("state", "list");
-    expect(list.stdout).toMatch(/^drafts\/7\/product +product \d+, revision 1 {2}confirmed by post /);
+    expect(list.stdout).toMatch(
+      /^drafts\/7 · a\.yaml\n {2}drafts\/7\/product +product \d+, revision 1 {2}confirmed by POST /,
+    );
     expect(list.stdout).toContain("drafts/7/product_files/10");
     const shown = await run("state", "show", "drafts/7/product_files/10", "--json");
     expect(JSON.parse(shown.stdout).entries).toMatchObject([

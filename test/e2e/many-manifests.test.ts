@@ -16,7 +16,7 @@ import { draftsync, makeFolder, startShell } from "../support/cli.ts";
 import { repository } from "../support/source-files.ts";
 
 /** Enough for the cache and the worker pool. */
-const count = 600;
+const count = 2_100;
 let folder: Folder;
 
 const manifest = (draft: number) => `draft: ${draft}\nproduct_files:\n  - file_id: ${draft}\n`;
@@ -38,7 +38,7 @@ const cacheHome = () => join(folder.path, "cache");
 const validate = () => draftsync(["validate"], { cwd: folder.path, env: { XDG_CACHE_HOME: cacheHome() } });
 
 test("many manifests are parsed once; a changed one is parsed again", async () => {
-  const valid = { code: 0, stdout: expect.stringContaining("600 drafts, 600 attachments") };
+  const valid = { code: 0, stdout: expect.stringContaining("2,100 drafts, 2,100 attachments") };
   expect(await validate()).toMatchObject(valid);
   const [name = ""] = readdirSync(join(cacheHome(), "draftsync"));
   const path = join(cacheHome(), "draftsync", name);
@@ -49,7 +49,7 @@ test("many manifests are parsed once; a changed one is parsed again", async () =
     .join("\n");
   const sha256 = createHash("sha256").update(body).digest("base64url");
   writeFileSync(path, `${JSON.stringify({ ...JSON.parse(head), sha256 })}\n${body}`);
-  expect(await validate()).toMatchObject({ code: 0, stdout: expect.stringContaining("601 drafts") });
+  expect(await validate()).toMatchObject({ code: 0, stdout: expect.stringContaining("2,101 drafts") });
   writeFileSync(join(folder.path, "manifests/5.yaml"), `${manifest(5)}    file_formt: fbx\n`);
   const { code, stderr } = await validate();
   expect(code).toBe(1);

@@ -13,12 +13,13 @@ let folder: Folder;
 let chunks: string;
 
 const ledger = {
-  format_version: 4,
+  format_version: 5,
   lineage: "6b1f9a34-4a0e-4a0b-9d3b-0d5a4c3f7a11",
   serial: 1,
   service_origin: null,
   workspace: "w",
   confirmed_at: null,
+  draft_titles: [],
   protected_drafts: [],
   maybe_published: [],
   attachments: [

@@ -38,13 +38,13 @@ describe("history", () => {
     const lines = shape.trim().split("\n");
     expect([...lines.slice(0, 2), ...lines.slice(2, 4).sort(), ...lines.slice(4)]).toEqual([
       "…… UTC  apply  done, 3 done, 6 calls, in …  …",
-      "  …  upload     uploads/manifests/a.glb                        done      201, …",
-      "  …  attach     drafts/1/product_files/11                      done      201, …",
-      "  …  attach     drafts/1/product_files/source:manifests/a.glb  done      201, …",
-      "  …  publish    drafts/1/product                               done      201, …",
+      "  …  upload     uploads/manifests/a.glb                                 done      201, …",
+      "  …  attach     drafts/1/product_files/11 · a.yaml                      done      201, …",
+      "  …  attach     drafts/1/product_files/source:manifests/a.glb · a.yaml  done      201, …",
+      "  …  publish    drafts/1/product · a.yaml                               done      201, …",
       "",
       "…… UTC  apply  done, 1 done, 1 call, in …  …",
-      "  …  update     drafts/1/product_files/11  done      200, …",
+      "  …  update     drafts/1/product_files/11 · a.yaml  done      200, …",
     ]);
   });
 
@@ -82,7 +82,7 @@ describe("history", () => {
 
 test("state show reports the whole story of an address", async () => {
   const { stdout } = await run("state", "show", file);
-  expect(stdout).toContain(`${file}  attachment, confirmed by patch`);
+  expect(stdout).toContain(`${file} · a.yaml  attachment, confirmed by PATCH`);
   expect(stdout).toMatch(/UTC {2}attach .* done .*\n.*UTC {2}update .* done/);
   const { entries, operations } = JSON.parse((await run("state", "show", file, "--json")).stdout);
   expect(entries).toHaveLength(1);
@@ -111,7 +111,7 @@ describe("state rm and mv", () => {
     expect(await run("state", "rm", file, "--auto-approve")).toMatchObject({ code: 0 });
     expect((await run("state", "show", file)).stdout).toContain("The ledger has no record any more.");
     expect(await run("apply", "--auto-approve")).toMatchObject({ code: 0 });
-    expect((await run("state", "show", file)).stdout).toContain("attachment, confirmed by patch");
+    expect((await run("state", "show", file)).stdout).toContain("attachment, confirmed by PATCH");
     const commands = (await historyOf()).map(({ command }: { command: string }) => command);
     expect(commands).toEqual(["apply", "apply", "state mv", "state rm", "apply"]);
   });

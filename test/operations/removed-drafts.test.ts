@@ -23,7 +23,7 @@ beforeEach(async () => {
   proxy.seen.splice(0);
 });
 
-const named = "2 drafts are no longer declared: drafts/2 (2 files), drafts/3 (1 file)";
+const named = "2 drafts are no longer declared: a.yaml (drafts/2, 2 files), a.yaml (drafts/3, 1 file)";
 
 describe("drafts that are no longer declared", () => {
   test("are the first thing a plan shows, in every format", async () => {
@@ -31,7 +31,9 @@ describe("drafts that are no longer declared", () => {
     expect(text.stdout.startsWith(named)).toBe(true);
     expect(text.stderr).not.toContain("refuse");
     const markdown = await run("show", "plan.json", "--format", "markdown");
-    expect(markdown.stdout).toContain("#### 2 drafts are no longer declared\n\n- `drafts/2` (2 files)\n");
+    expect(markdown.stdout).toContain(
+      "#### 2 drafts are no longer declared\n\n- **`a.yaml`** `drafts/2` (2 files)\n",
+    );
     const html = await run("show", "plan.json", "--format", "html");
     expect(html.stdout).toContain(">2 drafts are no longer declared</h2>");
     const json = JSON.parse((await run("show", "plan.json", "--format", "json")).stdout);

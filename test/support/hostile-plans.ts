@@ -3,6 +3,7 @@ import type { Change, Reason } from "../../src/model/change.ts";
 import type { Diagnostic } from "../../src/model/diagnostic.ts";
 import type { Drift } from "../../src/model/drift.ts";
 import type { Plan, Summary } from "../../src/model/plan.ts";
+import { planFormatVersion } from "../../src/model/plan.ts";
 
 const pieces = [
   ...["@team", "@org/people", "#1", "GH-1", "!1", "&1", "%2", "~label", "a@b.example", "owner/name#3"],
@@ -177,11 +178,14 @@ export function hostilePlan(most: number): fc.Arbitrary<Plan> {
       changes: fc.array(change, { maxLength: most }),
       drift: fc.array(drift, { maxLength: most }),
       diagnostics: fc.array(hostileDiagnostic, { maxLength: most }),
+      drafts: fc.array(fc.record({ address, title: hostileText, declared_at: hostileText }), {
+        maxLength: most,
+      }),
       removed_drafts: fc.array(fc.record({ address, deletes: id }), { maxLength: most }),
       unmanaged: fc.array(fc.record({ address, files: id }), { maxLength: most }),
     })
     .map((parts) => ({
-      format_version: 2,
+      format_version: planFormatVersion,
       plan_id: "0".repeat(64),
       base: { lineage: "lineage-1", serial: 1, resources: [] },
       new_ledger: false,

@@ -26,6 +26,8 @@ const scenarioSchema = z.strictObject({
   files: z.record(text, text).default({}),
   recorded: z
     .strictObject({
+      /** By draft id. */
+      titles: z.record(text, text).default({}),
       protected: z.array(id).default([]),
       /** By address; `content` is what was uploaded. */
       attachments: z
@@ -64,6 +66,7 @@ const provenance = { by: "post", at: Date.UTC(2026, 0, 2) } as const;
 
 function recordedOf({ recorded }: Scenario): Recorded {
   return recordedWith({
+    titles: new Map(Object.entries(recorded.titles).map(([draftId, title]) => [Number(draftId), title])),
     protectedDrafts: new Set(recorded.protected),
     attachments: Object.entries(recorded.attachments).map(([address, entry]) => attachmentOf(address, entry)),
     publications: Object.entries(recorded.publications).map(([key, productId]) => {

@@ -109,7 +109,12 @@ async function applyLocked(
     if (consent.confirms) await confirmLedger(workspace);
     return endWithConsent(cli, consent, plan.changes.length > 0 ? exitCode.inDoubt : exitCode.done);
   }
-  const progress = await openReporter(cli, { config: workspace.config, json: flags.json, locationOf });
+  const progress = await openReporter(cli, {
+    config: workspace.config,
+    json: flags.json,
+    plan: prepared.plan,
+    locationOf,
+  });
   let anyDone = false;
   const evidence = watchEvidence(prepared.plan, consent.warnings);
   const emit: EventSink = (event) => {

@@ -62,7 +62,14 @@ async function runHistory(cli: Cli, address: string | undefined, flags: HistoryF
     ...(outcome === undefined ? {} : { outcome }),
   };
   const { runs, config } = await readLedger(cli, flags, async (ledger, config) => ({
-    runs: viewHistory({ runs: await ledger.runs(), operations: await ledger.operations() }, filter),
+    runs: viewHistory(
+      {
+        runs: await ledger.runs(),
+        operations: await ledger.operations(),
+        titles: (await ledger.load()).titles,
+      },
+      filter,
+    ),
     config,
   }));
   if (flags.json) return printJson(cli, { format_version: 1, runs });

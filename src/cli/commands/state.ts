@@ -1,9 +1,7 @@
 import { resolve } from "node:path";
-import type { LedgerReader } from "../../ledger/ledger-reader.ts";
 import { exportDocument, parseExport } from "../../ledger/transfer.ts";
 import { isInScope } from "../../model/scope.ts";
 import { formatEntry, formatEntryList } from "../../report/state-text.ts";
-import type { StateEntry } from "../../report/state-view.ts";
 import { listEntries } from "../../report/state-view.ts";
 import type { Cli, DefineCommand, WorkspaceFlags, WriterFlags } from "../cli.ts";
 import { examples, withWorkspaceFlags, withWriterFlags } from "../cli.ts";
@@ -70,18 +68,11 @@ export const defineState: DefineCommand = (program, cli) => {
   defineRecover(state, cli);
 };
 
-async function entriesOf(
-  ledger: LedgerReader,
-  isShown: (entry: StateEntry) => boolean,
-): Promise<readonly StateEntry[]> {
-  return listEntries(await ledger.load()).filter(isShown);
-}
-
 async function runList(cli: Cli, within: string | undefined, flags: StateFlags): Promise<void> {
   const scope = within === undefined ? undefined : readScope(within);
-  const shown = await readLedger(cli, flags, (ledger) =>
-    entriesOf(ledger, ({ address }) => scope === undefined || isInScope(address, scope)),
-  );
+  const recorded = await readLedger(cli, flags, (ledger) => ledger.load());
+  const entries = listEntries(recorded);
+  const shown = scope === undefined ? entries : entries.filter(({ address }) => isInScope(address, scope));
   if (flags.json) return printJson(cli, { format_version: 1, entries: shown });
   cli.terminal.out(formatEntryList(shown, cli.terminal.paintOut));
   if (shown.length === 0)
@@ -92,10 +83,13 @@ async function runList(cli: Cli, within: string | undefined, flags: StateFlags):
 
 async function runShow(cli: Cli, address: string, flags: StateFlags): Promise<void> {
   const { viewOperation } = await import("../../report/history-view.ts");
-  const { shown, operations } = await readLedger(cli, flags, async (ledger) => ({
-    shown: await entriesOf(ledger, (entry) => entry.address === address),
-    operations: (await ledger.operations({ address })).map(viewOperation),
-  }));
+  const { shown, operations } = await readLedger(cli, flags, async (ledger) => {
+    const recorded = await ledger.load();
+    return {
+      shown: listEntries(recorded).filter((entry) => entry.address === address),
+      operations: (await ledger.operations({ address })).map((each) => viewOperation(each, recorded.titles)),
+    };
+  });
   if (shown.length === 0 && operations.length === 0) {
     throw new CliError(`the ledger has no resource at ${address}`, {
       code: "address-unknown",

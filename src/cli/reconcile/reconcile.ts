@@ -231,6 +231,7 @@ async function applyWithin(
   const reporter = await openReporter(cli, {
     config: workspace.config,
     json,
+    plan,
     locationOf: makeLocationFinder(desired),
   });
   // The line of a service's run says the same, and of nothing there is nothing to say.

@@ -69,11 +69,13 @@ function announceExcluded({ terminal }: Cli, plan: Plan, { plan: applied, warnin
   const [warning] = warnings;
   for (const change of plan.changes) {
     if (kept.has(change) || warning === undefined) continue;
-    const { address, action } = change;
+    const { address, title, declared_at, action } = change;
     const event: Event = {
       type: "change_excluded",
       at: systemClock.now(),
       address,
+      ...(title === undefined ? {} : { title }),
+      ...(declared_at === undefined ? {} : { declared_at }),
       action,
       code: warning.code,
     };

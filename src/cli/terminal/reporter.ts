@@ -1,6 +1,8 @@
-import type { EventSink } from "../../model/event.ts";
+import type { Event, EventSink } from "../../model/event.ts";
+import type { Plan } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
 import { sanitizeJson } from "../../model/sanitize-json.ts";
+import { namesOfPlan } from "../../plan/names.ts";
 import type { Progress } from "../../report/progress.ts";
 import { makeProgress } from "../../report/progress.ts";
 import type { LocationFinder } from "../../report/progress-text.ts";
@@ -11,19 +13,25 @@ import type { Config } from "../config.ts";
 export interface ReporterOptions {
   readonly config: Config;
   readonly json?: boolean | undefined;
+  /** Gives the names of the drafts that events are about. */
+  readonly plan?: Plan;
   readonly locationOf?: LocationFinder;
 }
 
 /** Opens what shows the events of a command. `stop` is to be called on every way out. */
 export async function openReporter(
   { terminal }: Cli,
-  { config, json, locationOf = () => undefined }: ReporterOptions,
+  { config, json, plan, locationOf = () => undefined }: ReporterOptions,
 ): Promise<Progress> {
+  const nameOf = plan === undefined ? () => ({}) : namesOfPlan(plan);
+  const named = (event: Event): Event =>
+    "address" in event && event.address !== undefined ? { ...event, ...nameOf(event.address) } : event;
   // One JSON object a line.
-  if (json) return { emit: (event) => terminal.out(`${sanitizeJson(event)}\n`), stop: () => {} };
+  if (json) return { emit: (event) => terminal.out(`${sanitizeJson(named(event))}\n`), stop: () => {} };
   const progress = makeProgress({
     log: (entry) => terminal.log(entry),
     paint: terminal.paintErr,
+    nameOf,
     locationOf,
     live: terminal.live,
     bound: config.service.rate,
@@ -33,7 +41,7 @@ export async function openReporter(
   const { workspace } = config;
   const emit: EventSink = (event) => {
     if (event.type === "run_started") terminal.adjust({ context: { workspace, run_id: event.run_id } });
-    progress.emit(event);
+    progress.emit(named(event));
     if (event.type === "run_finished") terminal.adjust({ context: { workspace } });
   };
   return { emit, stop: progress.stop };

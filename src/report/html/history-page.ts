@@ -97,7 +97,18 @@ function formatCalls(runs: readonly HistoryRun[]): Markup {
 }
 
 function itemOf(operation: HistoryOperation): Item {
-  const { address, kind, method, path, outcome, status, attempts = 1, started_at, finished_at } = operation;
+  const {
+    address,
+    title,
+    kind,
+    method,
+    path,
+    outcome,
+    status,
+    attempts = 1,
+    started_at,
+    finished_at,
+  } = operation;
   const took =
     finished_at === undefined
       ? undefined
@@ -112,7 +123,7 @@ function itemOf(operation: HistoryOperation): Item {
   return {
     facet,
     draft: draftOf(address),
-    head: html`<span class="badge f-${facet}">${outcomeWord(operation)}</span> <span class="kind">${kind}</span> <code title="${address}">${address}</code> <span class="note">${facts}</span>`,
+    head: html`<span class="badge f-${facet}">${outcomeWord(operation)}</span> <span class="kind">${kind}</span> <code title="${address}">${address}</code>${title !== undefined && html` ${title}`} <span class="note">${facts}</span>`,
     body: html`<p><code>${`${method} ${path}`}</code></p>${formatEnd(operation)}`,
   };
 }

@@ -21,6 +21,8 @@ export interface FacetFilter {
 /** Items below one heading. */
 export interface ItemGroup {
   readonly heading: string;
+  /** What people call the draft that the heading names. */
+  readonly title?: string;
   /** Beside the heading. */
   readonly note: string;
   readonly items: readonly Item[];
@@ -62,10 +64,14 @@ export function formatItemList({ title, noun, facets, groups }: ItemList): Marku
     return html`<div class="item" data-facet="${facet}" data-draft="${draft}"${late}>${whole}</div>`;
   };
   const sections = groups.map(
-    ({ heading, note, items: own }) =>
-      html`<section class="group"><h3><code>${heading}</code><span class="note">${note}</span></h3>${own.map(formatItem)}</section>`,
+    ({ heading, title, note, items: own }) =>
+      html`<section class="group"><h3>${title !== undefined && html`${title} `}<code>${heading}</code><span class="note">${note}</span></h3>${own.map(formatItem)}</section>`,
   );
-  const drafts = [...new Set(items.map(({ draft }) => draft))];
+  const titles = new Map(groups.map(({ heading, title }) => [heading, title]));
+  const drafts = [...new Set(items.map(({ draft }) => draft))].map((address) => ({
+    address,
+    name: titles.get(address) === undefined ? address : `${titles.get(address)} (${address})`,
+  }));
   return html`<section id="list" aria-labelledby="list-title" tabindex="-1" data-noun="${noun}">
 <h2 id="list-title">${title}</h2>
 ${formatControls(facets, drafts)}
@@ -78,12 +84,18 @@ ${isLazy && dataBlock("bodies", bodies)}`;
 
 const open = html` open`;
 
-function formatControls({ label, options }: FacetFilter, drafts: readonly string[]): Markup {
+/** An entry of the filter by draft. */
+interface NamedDraft {
+  readonly address: string;
+  readonly name: string;
+}
+
+function formatControls({ label, options }: FacetFilter, drafts: readonly NamedDraft[]): Markup {
   const buttons = options.map(
     ({ id, label: name, count }) =>
       html`<button type="button" class="chip f-${id}" data-facet="${id}" aria-pressed="false">${name} <span class="count">${formatCount(count)}</span></button>`,
   );
-  const choices = drafts.map((draft) => html`<option value="${draft}">${draft}</option>`);
+  const choices = drafts.map(({ address, name }) => html`<option value="${address}">${name}</option>`);
   return html`<div id="controls" role="search" hidden>
 <div class="fields"><label>Search <kbd>/</kbd><input type="search" id="search" autocomplete="off" spellcheck="false" placeholder="address or text"></label>
 <label>Draft<select id="draft"><option value="">all (${formatCount(drafts.length)})</option>${choices}</select></label></div>

@@ -56,7 +56,7 @@ function formatNewLedger(view: PlanView["newLedger"]): Markup | undefined {
 
 function formatRemoved(removed: PlanView["removed"]): Markup | undefined {
   if (removed === undefined) return undefined;
-  return html`<section class="callout warning" aria-labelledby="removed"><h2 id="removed">${removed.headline}</h2><ul>${removed.drafts.map(({ address, files }) => html`<li><code>${address}</code> (${files})</li>`)}</ul><p>${removed.effect}. To keep them: <code>${removed.command}</code></p></section>`;
+  return html`<section class="callout warning" aria-labelledby="removed"><h2 id="removed">${removed.headline}</h2><ul>${removed.drafts.map((draft) => html`<li>${formatName(draft)} (${draft.files})</li>`)}</ul><p>${removed.effect}. To keep them: <code>${removed.command}</code></p></section>`;
 }
 
 function formatSummary({ counts, unchanged, cost, refresh, unmanaged, diagnostics }: PlanView): Markup {
@@ -73,21 +73,26 @@ ${refresh !== undefined && html`<p>${[refresh.checked, ...refresh.notChecked].jo
 </section>`;
 }
 
+/** The title of a draft, and the address. */
+function formatName({ address, title }: { readonly address: string; readonly title?: string }): Markup {
+  return html`${title !== undefined && html`<b>${title}</b> `}<code>${address}</code>`;
+}
+
 function formatIrreversible({ irreversible }: PlanView): Markup | undefined {
   if (irreversible.length === 0) return undefined;
-  return html`<section class="callout final" aria-labelledby="final"><h2 id="final">Cannot be undone</h2><ul>${irreversible.map(({ address, does }) => html`<li><code>${address}</code> ${does}</li>`)}</ul></section>`;
+  return html`<section class="callout final" aria-labelledby="final"><h2 id="final">Cannot be undone</h2><ul>${irreversible.map((each) => html`<li>${formatName(each)} ${each.does}</li>`)}</ul></section>`;
 }
 
 function formatDoubts({ doubts }: PlanView): Markup | undefined {
   if (doubts.length === 0) return undefined;
-  return html`<section class="callout warning" aria-labelledby="doubt"><h2 id="doubt">In doubt</h2><ul>${doubts.map(({ address, ending }) => html`<li><code>${address}</code> ${ending}</li>`)}</ul></section>`;
+  return html`<section class="callout warning" aria-labelledby="doubt"><h2 id="doubt">In doubt</h2><ul>${doubts.map((each) => html`<li>${formatName(each)} ${each.ending}</li>`)}</ul></section>`;
 }
 
 function formatDrift(drift: readonly DriftView[]): Markup | undefined {
   if (drift.length === 0) return undefined;
   const rows = drift.map(
-    ({ symbol, address, note, evidence, values }) =>
-      html`<li><span class="symbol">${symbol}</span> <code>${address}</code> <span class="note">${note}; ${evidence}</span>${values.length > 0 && formatValues(values)}</li>`,
+    ({ symbol, note, evidence, values, ...named }) =>
+      html`<li><span class="symbol">${symbol}</span> ${formatName(named)} <span class="note">${note}; ${evidence}</span>${values.length > 0 && formatValues(values)}</li>`,
   );
   return html`<section class="callout drift" aria-labelledby="drift"><h2 id="drift">Drift</h2><details open><summary>${plural(drift.length, "resource")} changed outside draftsync</summary><ul>${rows}</ul></details></section>`;
 }
@@ -104,18 +109,22 @@ function formatChanges(view: PlanView, thumbnails: PlanPageInput["thumbnails"]):
   });
 }
 
-function groupOf({ heading, changes }: GroupView, thumbnails: PlanPageInput["thumbnails"]): ItemGroup {
+function groupOf(group: GroupView, thumbnails: PlanPageInput["thumbnails"]): ItemGroup {
+  const { address: draft, title, declaredAt, changes } = group;
   const items = changes.map((change): Item => {
-    const address = change.label === "" ? heading : `${heading}/${change.label}`;
+    const address = change.label === "" ? draft : `${draft}/${change.label}`;
     const body = bodyOf(change, thumbnails.get(address));
     return {
       facet: change.action,
-      draft: heading,
+      draft,
       head: headOf(change, address),
       ...(body === undefined ? {} : { body }),
     };
   });
-  return { heading, note: plural(changes.length, "change"), items };
+  const note = [...(declaredAt === undefined ? [] : [declaredAt]), plural(changes.length, "change")].join(
+    " · ",
+  );
+  return { heading: draft, ...(title === undefined ? {} : { title }), note, items };
 }
 
 function headOf({ action, symbol, note, label, blocked }: ChangeView, address: string): Markup {

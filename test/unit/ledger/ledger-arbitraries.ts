@@ -86,6 +86,9 @@ export const anyEffect: fc.Arbitrary<LedgerEffect> = fc.oneof(
     .record({ draftId: small, protect: fc.boolean() })
     .map((each): LedgerEffect => ({ type: "protection", ...each })),
   fc
+    .record({ draftId: small, title: fc.constantFrom("Dragon", "海蛇") })
+    .map((each): LedgerEffect => ({ type: "titled", ...each })),
+  fc
     .record({ draftId: small, at: fc.nat() })
     .map((each): LedgerEffect => ({ type: "maybe_published", ...each })),
   small.map((draftId): LedgerEffect => ({ type: "maybe_published_settled", draftId })),

@@ -10,6 +10,7 @@ import type {
 } from "../../../src/model/recorded.ts";
 
 interface Records {
+  readonly titles: Map<number, string>;
   readonly protectedDrafts: Set<number>;
   readonly maybePublished: Map<number, number>;
   readonly attachments: Map<string, RecordedAttachment>;
@@ -24,6 +25,7 @@ interface Records {
 export class LedgerModel {
   #serial = 0;
   #records: Records = {
+    titles: new Map(),
     protectedDrafts: new Set(),
     maybePublished: new Map(),
     attachments: new Map(),
@@ -44,11 +46,12 @@ export class LedgerModel {
   }
 
   recorded(): Omit<Recorded, "lineage"> {
-    const { protectedDrafts, maybePublished, attachments, publications } = this.#records;
+    const { titles, protectedDrafts, maybePublished, attachments, publications } = this.#records;
     const { duplicates, uploads, storedObjects, refreshes } = this.#records;
     return {
       serial: this.#serial,
       isConfirmed: false,
+      titles,
       protectedDrafts,
       maybePublished,
       attachments: [...attachments.values()].sort((a, b) => compareText(a.address, b.address)),
@@ -116,6 +119,9 @@ function apply(records: Records, effect: LedgerEffect): boolean {
     }
     case "refreshed":
       records.refreshes.set(effect.resource, effect.at);
+      return true;
+    case "titled":
+      records.titles.set(effect.draftId, effect.title);
       return true;
     case "protection":
       if (effect.protect) records.protectedDrafts.add(effect.draftId);

@@ -21,6 +21,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
         lineage: expect.stringMatching(/^[0-9a-f-]{36}$/),
         serial: 0,
         isConfirmed: false,
+        titles: new Map(),
         protectedDrafts: new Set(),
         maybePublished: new Map(),
         attachments: [],
@@ -61,6 +62,8 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
         { type: "published", draftId: 7, revision: 2, productId: 71, provenance: { by: "operator", at } },
         duplicated("by-id", { by: "product_id", productId: 71 }),
         duplicated("by-draft", { by: "draft", draftId: 7 }),
+        { type: "titled", draftId: 7, title: "Dragon" },
+        { type: "titled", draftId: 7, title: "Drache 🐉" },
         { type: "protection", draftId: 8, protect: true },
         { type: "maybe_published", draftId: 9, at: 5 },
         { type: "maybe_published", draftId: 9, at: 6 },
@@ -87,6 +90,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
       expect(recorded).toEqual({
         serial: 1,
         isConfirmed: false,
+        titles: new Map([[7, "Drache 🐉"]]),
         protectedDrafts: new Set([8]),
         maybePublished: new Map([[9, 5]]),
         attachments: [

@@ -146,12 +146,13 @@ describe("an export is read", () => {
     { type: "refreshed", resource: "products/70", at: 1 },
   ];
   const empty = {
-    format_version: 4,
+    format_version: 5,
     lineage: "l",
     serial: 0,
     service_origin: null,
     workspace: null,
     confirmed_at: 7,
+    draft_titles: [{ draft_id: 7, title: "Sea Serpent" }],
     protected_drafts: [7],
     maybe_published: [{ draft_id: 8, at: 6 }],
     attachments: [],
@@ -188,8 +189,8 @@ describe("an export is read", () => {
     ["nothing", "null", /not an export/],
     [
       "a later format",
-      JSON.stringify({ format_version: 5 }),
-      /format version 5; this draftsync reads version 4/,
+      JSON.stringify({ format_version: 6 }),
+      /format version 6; this draftsync reads version 5/,
     ],
     ["a part that is missing", JSON.stringify({ ...empty, runs: undefined }), /damaged at runs/],
     ["a part that is unknown", JSON.stringify({ ...empty, more: 1 }), /more/],

@@ -74,7 +74,7 @@ describe("what is said", () => {
       'Did you mean "draft"?',
       'Did you mean "product_files"?',
       'Did you mean "publish"?',
-      "Allowed here: draft, protect, product_files, promotional_files, publish.",
+      "Allowed here: draft, title, protect, product_files, promotional_files, publish.",
     ]);
   });
 

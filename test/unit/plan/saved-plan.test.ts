@@ -171,12 +171,12 @@ describe("a saved plan", () => {
     { name: "an array", bytes: "[]", code: "plan-unreadable" },
     {
       name: "another version",
-      bytes: formatPlanFile(plan).replace('"format_version": 2', '"format_version": 3'),
+      bytes: formatPlanFile(plan).replace('"format_version": 3', '"format_version": 4'),
       code: "plan-version",
     },
     {
       name: "an added member",
-      bytes: formatPlanFile(plan).replace('"format_version": 2', '"format_version": 2, "x": 1'),
+      bytes: formatPlanFile(plan).replace('"format_version": 3', '"format_version": 3, "x": 1'),
       code: "plan-unreadable",
     },
   ])("that is $name is refused as $code", ({ bytes, code }) => {

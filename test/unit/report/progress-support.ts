@@ -108,6 +108,7 @@ export function follow({
       return isShown(entry, "normal");
     },
     paint: makePalette(false),
+    nameOf: () => ({}),
     locationOf: (address, attribute) =>
       attribute === "file_format" && address === "drafts/1/product_files/2"
         ? { file: "a.yaml", line: 3, column: 18 }
