@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import type { Action } from "../model/action.ts";
 
 /** How a piece of text is meant; the palette says how it looks. */
 export type Tone =
@@ -33,3 +34,17 @@ export function makePalette(colour: boolean): Palette {
   if (!colour) return (_tone, text) => text;
   return (tone, text) => (tone === "plain" || text === "" ? text : styleText(styles[tone], text));
 }
+
+/** The tone of each action. */
+export const tones: Readonly<Record<Action, Tone>> = {
+  create: "added",
+  update: "changed",
+  replace: "changed",
+  adopt: "info",
+  delete: "removed",
+  publish: "final",
+  duplicate: "final",
+  forget: "muted",
+  in_doubt: "warning",
+  noop: "plain",
+};

@@ -2,8 +2,10 @@ import stringWidth from "fast-string-width";
 import { actionTable } from "../model/action.ts";
 import type { ChangeView, ValueView } from "./change-view.ts";
 import { formatDiagnostics } from "./diagnostic-text.ts";
+import { formatDraftLines, formatDraftLinesNote, maxListedChanges } from "./draft-lines.ts";
 import type { DriftView } from "./drift-view.ts";
 import type { Palette, Tone } from "./palette.ts";
+import { tones } from "./palette.ts";
 import type { CountView, GroupView, NewLedgerView, PlanView, RemovedView } from "./plan-view.ts";
 import { formatCount } from "./quantities.ts";
 import type { RefreshView } from "./refresh-view.ts";
@@ -17,17 +19,32 @@ const newTextLines = 6;
 /** Unchanged lines kept around a changed one. */
 const contextLines = 1;
 
-/** The plan for a terminal or a log. Every text from outside is sanitized. Ends with a line feed. */
-export function formatPlanText(view: PlanView, paint: Palette): string {
+/** How the changes of a plan are shown. */
+export interface PlanTextOptions {
+  /** One line a draft, instead of every change with its values; absent: for a long plan. */
+  readonly summary?: boolean | undefined;
+}
+
+/**
+ * The plan for a terminal or a log; the totals, the cost and what cannot be undone come last. Every text from outside is
+ * sanitized. Ends with a line feed.
+ */
+export function formatPlanText(view: PlanView, paint: Palette, { summary }: PlanTextOptions = {}): string {
+  const changes = view.groups.reduce((sum, group) => sum + group.changes.length, 0);
+  const isLong = changes > maxListedChanges;
+  const groups =
+    (summary ?? isLong)
+      ? [formatDraftLines(view, paint), ...(summary === undefined ? [formatDraftLinesNote(view)] : [])]
+      : view.groups.map((group) => formatGroup(group, paint));
   const parts = [
     formatNewLedger(view.newLedger, paint),
     formatRemoved(view.removed, paint),
     formatDrift(view.drift, paint),
-    ...view.groups.map((group) => formatGroup(group, paint)),
+    ...groups,
+    formatDiagnostics(view.diagnostics, paint),
+    formatDoubts(view, paint),
     formatSummary(view, paint),
     formatIrreversible(view, paint),
-    formatDoubts(view, paint),
-    formatDiagnostics(view.diagnostics, paint),
   ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 }
@@ -37,9 +54,9 @@ export function formatPlanSummary(view: PlanView, paint: Palette): string {
   const parts = [
     formatNewLedger(view.newLedger, paint),
     formatRemoved(view.removed, paint),
+    formatDoubts(view, paint),
     formatSummary(view, paint),
     formatIrreversible(view, paint),
-    formatDoubts(view, paint),
   ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 }
@@ -110,19 +127,6 @@ export function withTitle({
 }) {
   return title === undefined ? address : `${address} · ${title}`;
 }
-
-const tones: Readonly<Record<ChangeView["action"], Tone>> = {
-  create: "added",
-  update: "changed",
-  replace: "changed",
-  adopt: "info",
-  delete: "removed",
-  publish: "final",
-  duplicate: "final",
-  forget: "muted",
-  in_doubt: "warning",
-  noop: "plain",
-};
 
 function formatChange(change: ChangeView, paint: Palette): string {
   const tone = tones[change.action];

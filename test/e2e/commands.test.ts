@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { Folder } from "../support/cli.ts";
 import { draftsync, makeFolder, startDraftsync, startShell } from "../support/cli.ts";
 import { parseEvents } from "../support/events.ts";
@@ -113,6 +113,29 @@ describe("validate", () => {
     expect(code).toBe(1);
     expect(stderr).toContain("draftsync.yaml:4:1");
     expect(stderr).toContain("draftsync.yaml:5:8");
+  });
+
+  test("with a file, reports on it alone", async () => {
+    const bad = await makeFolder({
+      "draftsync.yaml": config,
+      "manifests/a.yaml": "draft: 7\ntitel: x\n",
+      "manifests/b.yaml": "draft: 8\nproduct_files: [{ file_id: 1 }]\n",
+      "manifests/c.yaml": "draft: 8\n",
+    });
+    onTestFinished(() => bad.dispose());
+    const validate = (...files: string[]) => draftsync(["validate", ...files], { cwd: bad.path });
+    expect((await validate("manifests/a.yaml")).stderr).toMatch(/a\.yaml:2:1[\s\S]*1 error/);
+    expect((await validate("manifests/a.yaml")).stderr).not.toContain("duplicate-draft");
+    expect((await validate("manifests/c.yaml")).stderr).toContain("[duplicate-draft]");
+    expect(await validate("./manifests/b.yaml")).toEqual({
+      code: 0,
+      stdout: "Valid: 1 manifest.\n",
+      stderr: "note: other manifests have errors: draftsync validate\n",
+    });
+    expect(await validate("manifests/none.yaml")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("[manifest-not-found]"),
+    });
   });
 });
 

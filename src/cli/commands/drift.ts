@@ -58,7 +58,11 @@ export const defineDrift: DefineCommand = (program, cli) => {
         .default("budget"),
     )
     .option("--probe", "also check files, by an update without attributes (one call a file)")
-    .option("--target <address>", "only this address and everything below it (repeatable)", collect)
+    .option(
+      "--target <address>",
+      "only this address, draft id, manifest or title; * matches any text (repeatable)",
+      collect,
+    )
     .addHelpText(
       "after",
       examples(

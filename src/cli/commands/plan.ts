@@ -36,12 +36,17 @@ export const definePlan: DefineCommand = (program, cli) => {
     )
     .option("--out <file>", "save the plan, to apply exactly what was reviewed")
     .option("--detailed-exitcode", "exit with 2 if there are changes")
-    .option("--target <address>", "only this address and everything below it (repeatable)", collect)
+    .option(
+      "--target <address>",
+      "only this address, draft id, manifest or title; * matches any text (repeatable)",
+      collect,
+    )
     .addOption(refreshOption())
     .addHelpText(
       "after",
       examples(
         "draftsync plan",
+        "draftsync plan --summary                    one line a draft",
         "draftsync plan --out plan.json && draftsync apply plan.json",
         "draftsync plan --target drafts/48213 --format json | jq .summary",
         "draftsync plan --format markdown > plan.md   a comment for the pull request",

@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { RunLimits } from "../../apply/run-budget.ts";
-import { loadManifests } from "../../manifest/load-manifests.ts";
+import { type LoadedManifests, loadManifests } from "../../manifest/load-manifests.ts";
 import type { ParseManifestsOptions } from "../../manifest/parse-manifests.ts";
 import { publicationAddress } from "../../model/address.ts";
 import type { Desired, Layout } from "../../model/desired.ts";
@@ -22,6 +22,7 @@ import type { Position, SourceLocation } from "../../model/source-location.ts";
 import { locationAt, positionAt } from "../../model/source-location.ts";
 import { buildPlan } from "../../plan/build-plan.ts";
 import { assertOwner } from "../../plan/ownership.ts";
+import { resolveTargets } from "../../plan/target-names.ts";
 import { describeHolder } from "../../report/lock-text.ts";
 import type { LocationFinder } from "../../report/progress-text.ts";
 import type { Cli } from "../cli.ts";
@@ -32,23 +33,13 @@ import { refuseWhileRecoveryPending } from "./recovery.ts";
 import { refresh } from "./refresh.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** What the manifests ask for, and the warnings they gave rise to. */
-export interface DesiredState {
-  readonly desired: Desired;
-  readonly diagnostics: readonly Diagnostic[];
-  readonly files: readonly string[];
-}
-
-/**
- * Reads the manifests. Throws {@link DiagnosticsError} with everything that was found when any of it is an error, and
- * {@link CliError} `aborted` after an interrupt.
- */
-export async function loadDesired(
+/** Reads the manifests. Throws {@link CliError} `aborted` after an interrupt. */
+export async function readManifests(
   { env, signal }: Pick<Cli, "env" | "signal">,
   config: Config,
   sources: "hash" | "stat",
-): Promise<DesiredState> {
-  const loaded = await loadManifests({
+): Promise<LoadedManifests> {
+  return await loadManifests({
     root: config.root,
     patterns: config.manifests,
     patternLocations: config.manifestLocations,
@@ -59,6 +50,15 @@ export async function loadDesired(
     if (!signal.aborted) throw error;
     throw interruptedWhile("reading the manifests");
   });
+}
+
+/** As {@link readManifests}; throws {@link DiagnosticsError} with everything that was found when any of it is an error. */
+export async function loadDesired(
+  cli: Pick<Cli, "env" | "signal">,
+  config: Config,
+  sources: "hash" | "stat",
+): Promise<Extract<LoadedManifests, { ok: true }>> {
+  const loaded = await readManifests(cli, config, sources);
   if (!loaded.ok) throw new DiagnosticsError(loaded.diagnostics);
   return loaded;
 }
@@ -72,6 +72,7 @@ export interface PlannedState {
 
 /** How a plan is to be made. */
 export interface PlanRequest {
+  /** What `resolveTargets` reads; empty: everything. */
   readonly targets: readonly string[];
   /** How much of the service is checked first; absent: nothing. */
   readonly refresh?: RefreshMode;
@@ -100,12 +101,13 @@ export async function makePlan(
   // Of a large workspace each takes a while, and most of it on other threads.
   const [read, loaded] = await Promise.allSettled([loadDesired(cli, config, "hash"), load(workspace)]);
   const { desired, diagnostics } = settledValue(read);
+  const known = settledValue(loaded);
+  const targets = resolveTargets(request.targets, desired, known);
   const { recorded, observed } = await observeService(cli, workspace, {
     desired,
-    recorded: settledValue(loaded),
-    request,
+    recorded: known,
+    request: { ...request, targets },
   });
-  const { targets } = request;
   const plan = buildPlan({
     workspace: config.workspace,
     serviceOrigin: config.service.origin,

@@ -21,8 +21,18 @@ export function withFormatFlags(command: Command, formats: readonly string[]): C
     );
 }
 
-/** Refuses `--max-chars` where it would do nothing. Throws {@link CliError} `invalid-flag`. */
-export function checkFormatFlags({ format, maxChars }: FormatFlags<string>): void {
+/** Refuses `--max-chars` and `--summary` where they would do nothing. Throws {@link CliError} `invalid-flag`. */
+export function checkFormatFlags({
+  format,
+  maxChars,
+  summary,
+}: FormatFlags<string> & { readonly summary?: boolean }): void {
+  if (summary !== undefined && format !== "text") {
+    throw new CliError(`--summary and --no-summary need --format text, not ${format}`, {
+      code: "invalid-flag",
+      hint: "Remove the flag.",
+    });
+  }
   if (maxChars === undefined || format === "markdown") return;
   throw new CliError(`--max-chars needs --format markdown, not ${format}`, {
     code: "invalid-flag",

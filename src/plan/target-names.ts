@@ -1,0 +1,57 @@
+import { posix } from "node:path";
+import type { Desired } from "../model/desired.ts";
+import type { Recorded } from "../model/recorded.ts";
+import { parseScope } from "../model/scope.ts";
+
+/**
+ * Replaces each target that is not an address by the addresses of what it names:
+ *
+ * | target | selects |
+ * |---|---|
+ * | `48213` | the draft of this id |
+ * | `manifests/sea-serpent.yaml` | every draft and duplicate of the manifest |
+ * | `Sea Serpent` | the drafts of this title, also those that are no longer declared |
+ * | `manifests/creatures/*`, `sea*` | as above, for every path or title that matches (`*`, `?`) |
+ *
+ * A target that names nothing stays as it is: the plan reports it.
+ */
+export function resolveTargets(
+  targets: readonly string[],
+  desired: Desired,
+  { titles }: Pick<Recorded, "titles">,
+): readonly string[] {
+  return targets.flatMap((target) => {
+    if (/^\d+$/.test(target)) return [`drafts/${target}`];
+    const found = namedBy(target, desired, titles);
+    return found.length > 0 ? found : [target];
+  });
+}
+
+function namedBy(
+  target: string,
+  { drafts, duplicates }: Desired,
+  titles: Recorded["titles"],
+): readonly string[] {
+  const isFile = matcherOf(posix.normalize(target.replaceAll("\\", "/")));
+  const files = [
+    ...drafts.filter(({ file }) => isFile(file)).map(({ draftId }) => `drafts/${draftId}`),
+    ...duplicates.filter(({ file }) => isFile(file)).map(({ name }) => `duplicates/${name}`),
+  ];
+  if (files.length > 0 || parseScope(target) !== undefined) return files;
+  const isTitle = matcherOf(target);
+  const declared = new Set(drafts.map(({ draftId }) => draftId));
+  const known = [
+    ...drafts.map(({ draftId, title }) => ({ draftId, title })),
+    ...[...titles].flatMap(([draftId, title]) => (declared.has(draftId) ? [] : [{ draftId, title }])),
+  ];
+  return known
+    .filter(({ title }) => title !== undefined && isTitle(title))
+    .map(({ draftId }) => `drafts/${draftId}`);
+}
+
+/** `*` is any text and `?` any character; letters match in either case. */
+function matcherOf(pattern: string): (text: string) => boolean {
+  const literal = pattern.normalize("NFC").replace(/[.+^${}()|[\]\\]/g, "\\$&");
+  const expression = new RegExp(`^${literal.replace(/\*+/g, ".*").replaceAll("?", ".")}$`, "isu");
+  return (text) => expression.test(text.normalize("NFC"));
+}

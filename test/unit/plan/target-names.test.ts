@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { resolveTargets } from "../../../src/plan/target-names.ts";
+import { desiredWith, draftWith } from "../../support/planning.ts";
+
+const desired = desiredWith({
+  drafts: [
+    draftWith(1, { title: "Sea Serpent", file: "manifests/creatures/serpent.yaml" }),
+    draftWith(2, { title: "Meerjungfrau (é)", file: "manifests/creatures/mermaid.yml" }),
+    draftWith(3, { file: "manifests/props.yaml" }),
+    draftWith(48213, { title: "48", file: "manifests/props.yaml" }),
+  ],
+  duplicates: [
+    { name: "winter", product: { by: "draft", draftId: 3 }, file: "manifests/props.yaml", position: 1 },
+  ],
+});
+const titles = new Map([
+  [1, "Old Serpent"],
+  [9, "Sea Lantern"],
+]);
+const resolve = (...targets: string[]) => resolveTargets(targets, desired, { titles });
+
+test.each([
+  ["an address", "drafts/2/product_files", ["drafts/2/product_files"]],
+  ["a draft id", "48213", ["drafts/48213"]],
+  ["the id of no draft", "77", ["drafts/77"]],
+  ["a manifest", "manifests/props.yaml", ["drafts/3", "drafts/48213", "duplicates/winter"]],
+  ["a manifest with a dot before it", "./manifests/creatures/serpent.yaml", ["drafts/1"]],
+  ["manifests by a pattern", "manifests/creatures/*", ["drafts/1", "drafts/2"]],
+  ["a title, in any case", "sea serpent", ["drafts/1"]],
+  ["a number as an id, although it is a title", "48", ["drafts/48"]],
+  ["a title in the other Unicode form", "Meerjungfrau (e\u0301)", ["drafts/2"]],
+  ["titles by a pattern, also of a draft that is no longer declared", "Sea*", ["drafts/1", "drafts/9"]],
+  ["an earlier title of a declared draft", "Old Serpent", ["Old Serpent"]],
+  ["nothing", "Kraken", ["Kraken"]],
+  ["the name of a duplicate", "duplicates/winter", ["duplicates/winter"]],
+  ["a pattern with characters of regular expressions", "Meer*(?)", ["drafts/2"]],
+])("resolves %s", (_name, target, expected) => {
+  expect(resolve(target)).toEqual(expected);
+});
+
+test("resolves each of several targets", () => {
+  expect(resolve("drafts/2", "Sea Serpent")).toEqual(["drafts/2", "drafts/1"]);
+});
