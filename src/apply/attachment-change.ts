@@ -13,15 +13,24 @@ import type { CallResult } from "../model/outcome.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import type { Confirmation, RecordedAttachment } from "../model/recorded.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
-import { pickAttributes } from "../model/resource.ts";
+import { fileResource, pickAttributes } from "../model/resource.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
 import type { SettleContext, UnsettledAttachment } from "./settle.ts";
 import { runFileOperation, settleAttachment, settleByRepeating, settleUndeclared } from "./settle.ts";
 
-/** Attaches a file whose id is known by now. For a replacement the recorded file stays until it is detached. */
+/** A new file whose id is known by now. */
+export interface NewFile {
+  readonly change: CreateChange | ReplaceChange;
+  readonly fileId: number;
+  /** What the ledger records, by path; absent when nothing was uploaded. */
+  readonly recorded: ReadonlyMap<string, string> | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Attaches a file. For a replacement the recorded file stays until it is detached. */
 export async function attachFile(
   context: ApplyContext,
-  { change, fileId, signal }: { change: CreateChange | ReplaceChange; fileId: number; signal: AbortSignal },
+  { change, fileId, recorded, signal }: NewFile,
 ): Promise<ChangeEnd> {
   const target = targetOf(change, fileId);
   const attributes = pickAttributes(target.kind, change.after);
@@ -48,6 +57,7 @@ export async function attachFile(
     ...digestOf(change.after),
     effect,
     first: result,
+    isRecorded: recorded?.has(fileResource(target)) ?? false,
     signal,
     budget,
   });

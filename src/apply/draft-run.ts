@@ -167,7 +167,10 @@ async function applyChange(tools: DraftTools, step: ChangeStep): Promise<ChangeE
       if (stage === "upload") return uploadFor(tools, item);
       if (stage === "detach" && change.action === "replace")
         return detach(context, { change, attached, signal });
-      return sameFile(step) ?? attachFile(context, { change, fileId: fileIdOf(item), signal });
+      return (
+        sameFile(step) ??
+        attachFile(context, { change, fileId: fileIdOf(item), recorded: item.recorded, signal })
+      );
     case "update":
       return isProtectChange(change) ? protect(context, change) : updateFile(context, { change, signal });
     case "delete":

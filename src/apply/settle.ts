@@ -31,6 +31,8 @@ export interface UnsettledAttachment {
   readonly kind?: "attach" | "update" | "detach";
   /** The operation that did not end done. */
   readonly first: Failed;
+  /** The ledger has the file under another address: that it is attached is no evidence of an earlier ledger. */
+  readonly isRecorded?: boolean;
   /** When the lost call can last have been on its way, by the monotonic clock, milliseconds; absent: just now. */
   readonly lostAt?: number;
   readonly signal: AbortSignal;
@@ -80,7 +82,7 @@ export async function settleAttachment(
   if (!mayBeAttached(doubt.first)) return doubt.first;
   let open = doubt;
   // Only while no call of ours was lost: one that was may have attached the file.
-  let isOurs = doubt.lostAt !== undefined && !isRefusedAsAttached(doubt.first);
+  let isOurs = doubt.isRecorded === true || (doubt.lostAt !== undefined && !isRefusedAsAttached(doubt.first));
   for (let posts = 1; posts <= maxPosts; posts += 1) {
     const last = open.first;
     const wasAttached = !isOurs && isRefusedAsAttached(last);
@@ -110,7 +112,7 @@ export async function settleUndeclared(
   const found = await findAttachment(context, { ...doubt, wasAttached });
   if (typeof found === "object") return found;
   if (found === "attached")
-    return undeclared === "removed" ? foundAttached(doubt) : attachedEnd(doubt.target, wasAttached);
+    return undeclared !== "left_out" ? foundAttached(doubt) : attachedEnd(doubt.target, wasAttached);
   await context.ledger.record(absentEffects(doubt));
   return { outcome: "done" };
 }

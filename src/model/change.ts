@@ -105,13 +105,14 @@ export type ForgetChange = ChangeOf<"forget", { readonly product_id: number }, n
 export type InDoubtChange = ChangeOf<"in_doubt", InDoubtState, AttachmentState | null> & {
   /**
    * The manifests do not ask for the file, so apply only finds out whether it is attached. `left_out`: its list is not
-   * managed. `removed`: the next plan deletes or replaces the file, and the draft is not published before.
+   * managed. `removed`: attached after all, it is for the next plan to delete, and the draft is not published before.
+   * `replaced`: another file has its address or is to have it, which only the next plan can tell.
    */
   readonly undeclared?: Undeclared;
 };
 
 /** Why the manifests do not ask for a file in doubt. */
-export type Undeclared = "left_out" | "removed";
+export type Undeclared = "left_out" | "removed" | "replaced";
 
 /** Whether nothing of a draft may be deleted. */
 export interface ProtectState {

@@ -46,6 +46,7 @@ export function settleableState(
 /** What was sent, of a file that the manifests do not ask for any more, or not with this content. */
 export function undeclaredState(
   { address, intent }: RecordedOperation,
+  undeclared: Undeclared,
   isUnmanaged: UnmanagedTest,
 ): [AttachmentState | null, Undeclared?] {
   const { fileId, attributes = {}, sha256 } = intent;
@@ -53,7 +54,7 @@ export function undeclaredState(
   if (fileId === undefined || parsed?.type !== "attachment") return [null];
   const digest = sha256 === undefined ? {} : { sha256 };
   const sent = pickAttributes(parsed.kind, attributes);
-  return [orderState({ file_id: fileId, ...digest, ...sent }), isUnmanaged(parsed) ? "left_out" : "removed"];
+  return [orderState({ file_id: fileId, ...digest, ...sent }), isUnmanaged(parsed) ? "left_out" : undeclared];
 }
 
 /** The state includes the record's own address when it differs from the change's. */

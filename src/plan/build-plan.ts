@@ -22,7 +22,7 @@ import { maybePublishedWarnings } from "./maybe-published.ts";
 import { makeNameFinder, nameDrafts } from "./names.ts";
 import { isNewLedger } from "./new-ledger.ts";
 import { basesOf } from "./recorded-digest.ts";
-import { excludeUnprotected } from "./safety.ts";
+import { excludeUnprotected, excludeUnsettled } from "./safety.ts";
 import { selectDrift, selectTargets } from "./targets.ts";
 
 /** Everything a plan depends on. */
@@ -49,16 +49,15 @@ export interface PlanInput {
 export function buildPlan(input: PlanInput): Plan {
   const { desired, recorded, observed } = input;
   const known = applyDrift(recorded, observed?.drift ?? []);
-  const all = excludeUnprotected(
-    mergeDifferences([
-      diffProtection(desired, known),
-      markDrift(diffAttachments(desired, known), observed?.drift ?? []),
-      diffPublications(desired, known),
-      diffDuplicates(desired, known),
-    ]),
-  );
+  const all = mergeDifferences([
+    diffProtection(desired, known),
+    markDrift(diffAttachments(desired, known), observed?.drift ?? []),
+    diffPublications(desired, known),
+    diffDuplicates(desired, known),
+  ]);
+  const allowed = excludeUnsettled(excludeUnprotected(all));
   const targets = input.targets ?? [];
-  const chosen = selectTargets(addObservations(all, observed), targets, observed?.drift);
+  const chosen = selectTargets(addObservations(allowed, observed), targets, observed?.drift);
   const nameOf = makeNameFinder(desired, recorded);
   const named = <T extends { readonly address: string }>(each: T): T => ({
     ...each,

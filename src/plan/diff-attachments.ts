@@ -46,6 +46,7 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     const holder = fileId === undefined ? undefined : files.take(attachment, fileId, address);
     if (fileId !== undefined && holder !== undefined) {
       diagnostics.push(sameFileTwice(attachment, { address, fileId, holder }));
+      changes.push(...earlierRemoval(own, fileId, doubts));
       continue;
     }
     if (doubts.has(address)) continue;
@@ -140,7 +141,11 @@ interface DoubtSearch {
 function diffDoubt(operation: RecordedOperation, search: DoubtSearch): readonly Change[] {
   const { wanted, index } = search;
   const after = settleableState(operation, wanted.get(operation.address), index);
-  if (after === null) return [inDoubtChange(operation, ...undeclaredState(operation, search.isUnmanaged))];
+  if (after === null) {
+    const isReplaced = wanted.has(operation.address) || index.at(operation.address) !== undefined;
+    const undeclared = isReplaced ? "replaced" : "removed";
+    return [inDoubtChange(operation, ...undeclaredState(operation, undeclared, search.isUnmanaged))];
+  }
   const settling = inDoubtChange(operation, after);
   const replaced = index.at(operation.address);
   if (replaced === undefined || replaced.fileId === operation.intent.fileId) return [settling];
@@ -298,6 +303,16 @@ function removal(attachment: RecordedAttachment, { address, reason, isHalfDone }
     confirmed: confirmedState(attachment.provenance),
     ...(isHalfDone ? { completes_replace: true } : {}),
   };
+}
+
+/** The file that an entry named before its own turned out to be that of another entry: nothing asks for it any more. */
+function earlierRemoval(
+  own: RecordedAttachment | undefined,
+  fileId: number,
+  doubts: ReadonlyMap<string, RecordedOperation>,
+): readonly Change[] {
+  if (own === undefined || own.fileId === fileId || doubts.has(own.address)) return [];
+  return [removal(own, { address: own.address, reason: "content_changed", isHalfDone: false })];
 }
 
 /** The entry is left alone: what the list asks for is that the file is attached, and it is by the other entry. */

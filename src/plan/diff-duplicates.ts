@@ -15,6 +15,7 @@ export function diffDuplicates(desired: Desired, recorded: Recorded): Difference
   const wanted = new Set(desired.duplicates.map(({ name }) => name));
   const published = publicationsInForce(recorded);
   const toPublish = new Set(desired.drafts.filter(({ publish }) => publish).map(({ draftId }) => draftId));
+  const raised = new Set(raisedRevisions(desired, published));
   const changes: Change[] = doubts.map((operation) => inDoubtChange(operation));
   const unchanged: string[] = [];
   const diagnostics: Diagnostic[] = [];
@@ -27,8 +28,11 @@ export function diffDuplicates(desired: Desired, recorded: Recorded): Difference
       if (!isSameProduct(known, duplicate.product)) diagnostics.push(otherProduct(address, duplicate, known));
       continue;
     }
-    const after = duplicated(duplicate.product, published.get(draftOf(duplicate.product))?.productId);
-    if (after.product_id === undefined && !toPublish.has(draftOf(duplicate.product))) {
+    const draftId = draftOf(duplicate.product);
+    // A product that this plan replaces is not copied: the copy waits for the new one.
+    const inForce = raised.has(draftId) ? undefined : published.get(draftId)?.productId;
+    const after = duplicated(duplicate.product, inForce);
+    if (after.product_id === undefined && !toPublish.has(draftId)) {
       diagnostics.push(neverPublished(address, duplicate));
       continue;
     }
@@ -55,6 +59,14 @@ export function diffDuplicates(desired: Desired, recorded: Recorded): Difference
     diagnostics.push(forgotten(address, productId));
   }
   return { changes, unchanged, diagnostics };
+}
+
+/** The drafts of which the manifests ask for a later revision than is recorded. */
+function raisedRevisions({ drafts }: Desired, published: ReturnType<typeof publicationsInForce>): number[] {
+  return drafts.flatMap(({ draftId, publish }) => {
+    const known = published.get(draftId)?.revision;
+    return publish !== undefined && known !== undefined && publish.revision > known ? [draftId] : [];
+  });
 }
 
 /** 0, which is no draft's id, for a product that is named by its own id. */

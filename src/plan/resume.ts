@@ -1,4 +1,4 @@
-import { compareText, draftIdOf } from "../model/address.ts";
+import { compareText, draftIdOf, publicationAddress } from "../model/address.ts";
 import { append } from "../model/append.ts";
 import { orderState } from "../model/attachment-state.ts";
 import type { AttachmentState, Change, DeleteChange, ReplaceChange } from "../model/change.ts";
@@ -165,7 +165,7 @@ function resumeOther(
     if (change.action === "forget" && history.runIds.size > 0 && !isRecorded) continue;
     if (now !== digest || isMaybeCopied(change, context)) return "stale";
     const [rest] = restOf(each);
-    const ready = rest === undefined ? undefined : withSource(rest, recorded);
+    const ready = rest === undefined ? undefined : withSource(rest, context);
     if (ready === "stale") return "stale";
     if (ready !== undefined) changes.push(ready);
   }
@@ -186,12 +186,16 @@ function isMaybeCopied(change: Change, { plan, recorded, history }: Context): bo
 }
 
 /** A copy of a draft's product is of the product in force: the planned one, or the one that this plan published. */
-function withSource(change: Change, recorded: Recorded): Change | "stale" {
+function withSource(change: Change, { plan, recorded }: Context): Change | "stale" {
   if (change.action !== "duplicate" || change.after.draft_id === undefined) return change;
   const { product_id, draft_id } = change.after;
-  const productId = publicationsInForce(recorded).get(draft_id)?.productId;
+  const { productId, revision } = publicationsInForce(recorded).get(draft_id) ?? {};
   if (product_id !== undefined) return product_id === productId ? change : "stale";
-  return productId === undefined ? change : { ...change, after: { product_id: productId, draft_id } };
+  const planned = plan.changes.find(({ address }) => address === publicationAddress(draft_id));
+  const isOpen = planned?.action === "publish" && planned.after.revision !== revision;
+  return productId === undefined || isOpen
+    ? change
+    : { ...change, after: { product_id: productId, draft_id } };
 }
 
 /** What an earlier run uploaded is not uploaded again. */

@@ -148,6 +148,51 @@ export function excludeUnprotected(all: Differences): Differences {
   return { ...all, changes, diagnostics: [...all.diagnostics, ...warnings] };
 }
 
+/**
+ * An attachment in doubt whose address has another file, or is to have one, leaves open what is to be done: a new file may
+ * have to be attached or a recorded one detached or kept. Until it is settled nothing of its draft is detached, published, or
+ * copied from that publication. The next plan has the rest.
+ */
+export function excludeUnsettled(all: Differences): Differences {
+  const doubts = new Map<number, string>();
+  for (const change of all.changes) {
+    const isOpen = change.action === "in_doubt" && change.undeclared === "replaced";
+    if (isOpen && !doubts.has(draftOf(change))) doubts.set(draftOf(change), change.address);
+  }
+  if (doubts.size === 0) return all;
+  const publishes = new Set(all.changes.filter(({ action }) => action === "publish").map(draftOf));
+  const waits = new Map<number, number>();
+  const changes = all.changes.filter((change) => {
+    const draftId = waitingDraftOf(change, publishes);
+    if (draftId === undefined || !doubts.has(draftId)) return true;
+    waits.set(draftId, (waits.get(draftId) ?? 0) + 1);
+    return false;
+  });
+  const warnings = [...waits].map(
+    ([draftId, count]): Diagnostic => ({
+      severity: "warning",
+      code: "waits-for-doubt",
+      message: `draft ${draftId}: ${count} ${count === 1 ? "change waits" : "changes wait"} until ${doubts.get(draftId)} is no longer in doubt`,
+      hint: "Apply this plan, then plan and apply again.",
+      address: `drafts/${draftId}`,
+    }),
+  );
+  return { ...all, changes, diagnostics: [...all.diagnostics, ...warnings] };
+}
+
+/** How many drafts of a plan have changes that only the next plan can have. */
+export function countWaiting({ diagnostics }: Pick<Plan, "diagnostics">): number {
+  return diagnostics.filter(({ code }) => code === "waits-for-doubt").length;
+}
+
+/** The draft whose doubts a change waits for; `publishes` are the drafts that are published. */
+function waitingDraftOf(change: Change, publishes: ReadonlySet<number>): number | undefined {
+  if (detaches(change) || change.action === "publish") return draftOf(change);
+  if (change.action !== "duplicate" || change.after.product_id !== undefined) return undefined;
+  const { draft_id: draftId } = change.after;
+  return draftId !== undefined && publishes.has(draftId) ? draftId : undefined;
+}
+
 /** Whether a change takes a file off a draft whose place no attached file has taken. */
 function detaches(change: Change): boolean {
   return isDeletion(change) || change.action === "replace";

@@ -1,5 +1,6 @@
-import { parseAddress, publicationAddress } from "../model/address.ts";
+import { draftIdOf, parseAddress, publicationAddress } from "../model/address.ts";
 import type { Change } from "../model/change.ts";
+import { draftOf, isProtectChange } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Drift } from "../model/drift.ts";
 import { isInScope, parseScope } from "../model/scope.ts";
@@ -16,14 +17,19 @@ export function selectTargets(
 ): Differences {
   if (wished.length === 0) return all;
   const isChosen = choiceOf(wished);
-  const changes = all.changes.filter(({ address }) => isChosen(address));
+  const drafts = new Set(wished.flatMap(draftOfTarget));
+  // Whatever part of a draft is named, its protection holds.
+  const protects = (change: Change) =>
+    isProtectChange(change) && change.after.protect && drafts.has(draftOf(change));
+  const changes = all.changes.filter((change) => isChosen(change.address) || protects(change));
   const unchanged = all.unchanged.filter(isChosen);
   const unmanaged = (all.unmanaged ?? []).filter(isChosen);
   const known = [...[...changes, ...drift].map(({ address }) => address), ...unchanged, ...unmanaged];
   const diagnostics = all.diagnostics.filter(({ address }) => address === undefined || isChosen(address));
   const named = [...known, ...diagnostics.map((each) => each.address ?? "")];
   const unknown = wished.filter((target) => !named.some(choiceOf([target]))).map(nothingThere);
-  const leftOut = all.changes.filter(({ address }) => !isChosen(address));
+  const chosen = new Set(changes);
+  const leftOut = all.changes.filter((change) => !chosen.has(change));
   const split = [...splitPublications(changes, leftOut), ...orphanedDuplicates(changes, leftOut)];
   return { changes, unchanged, unmanaged, diagnostics: [...diagnostics, ...unknown, ...split] };
 }
@@ -32,6 +38,13 @@ export function selectTargets(
 export function selectDrift(drift: readonly Drift[], wished: readonly string[]): readonly Drift[] {
   const isChosen = choiceOf(wished);
   return wished.length === 0 ? drift : drift.filter(({ address }) => isChosen(address));
+}
+
+function draftOfTarget(target: string): readonly number[] {
+  const scope = parseScope(target);
+  if (scope === undefined || scope.type === "all") return [];
+  const draftId = scope.type === "exact" ? draftIdOf(scope.address) : scope.draftId;
+  return draftId === undefined ? [] : [draftId];
 }
 
 /** A target that cannot be read chooses nothing, and is reported as unknown. */
@@ -45,7 +58,7 @@ function nothingThere(target: string): Diagnostic {
     severity: "error",
     code: "target-unknown",
     message: `no resource matches ${JSON.stringify(target)}`,
-    hint: "Write an address as `draftsync plan` shows it, or a draft, such as drafts/48213.",
+    hint: "Write an address as `draftsync plan` shows it, a draft id, a manifest, or a title. Quote names with spaces or *.",
     address: target,
   };
 }

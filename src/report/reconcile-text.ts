@@ -25,13 +25,14 @@ const words: Readonly<Record<ReconcileStatus, string>> = {
 /** What to do about a status; empty when there is nothing to do. */
 const advice: Readonly<Record<ReconcileStatus, string>> = {
   ok: "",
-  excluded: "`draftsync plan` shows the excluded changes; `draftsync apply` applies them.",
+  excluded:
+    "`draftsync plan` shows the excluded changes; `draftsync apply` applies them (deletes of drafts that are no longer declared with --remove-drafts).",
   deferred: "",
   stalled: "The limit of calls or time is too low for the next change: raise `--max-calls` or `--until`.",
   standby: "",
   failing: "The output of this run has the error; `draftsync history` lists its API calls.",
   in_doubt:
-    "`draftsync plan` marks it with ?. Settle it with `draftsync resolve`, or run `draftsync state recover`.",
+    "The next run settles what it can. `draftsync plan` shows the rest, with the command that settles each; outcomes in a recovery log need `draftsync state recover`.",
   new_ledger:
     "Publishes and duplicates are excluded. If nothing was published before: `draftsync apply --new-ledger`. Otherwise record the products with `draftsync resolve`.",
   refused: "A safety check refused the plan or a publish of it; `draftsync plan` says which and what to do.",

@@ -1,24 +1,22 @@
 import type { NewProductOptions, UploadStatus } from "../model/ports.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
 import { pickAttributes } from "../model/resource.ts";
-import type { Parsed, ProductDetails, UploadCredentials } from "./documents.ts";
+import type { Parsed, ProductDetails } from "./documents.ts";
 import {
   attachDocument,
   publishDocument,
-  readCredentials,
   readDetached,
   readFile,
   readNewProduct,
   readProbedFile,
   readProduct,
-  readUpload,
-  readUploads,
   updateDocument,
-  uploadDocument,
 } from "./documents.ts";
 import type { ServiceProfile } from "./profile.ts";
 import type { CallClass } from "./retry-policy.ts";
 import type { HttpRequest } from "./transport.ts";
+import type { UploadCredentials } from "./upload-documents.ts";
+import { readCredentials, readUpload, readUploads, uploadDocument } from "./upload-documents.ts";
 
 /** One call of the interface: the request, how its answer is read, and how it may fail. */
 export interface Call<T> {
@@ -187,7 +185,7 @@ export function createUploadCall(uploadKey: string, profile: ServiceProfile): Ca
     path: "/api/uploads",
     callClass: "register",
     body: uploadDocument(uploadKey, profile.types),
-    read: (document) => readUpload(document, profile.types),
+    read: (document) => readUpload(document, profile.types, { uploadKey }),
   };
 }
 
@@ -197,7 +195,7 @@ export function getUploadCall(uploadId: string, profile: ServiceProfile): Call<U
     method: "GET",
     path: `/api/uploads/${encodeURIComponent(uploadId)}`,
     callClass: "read",
-    read: (document) => readUpload(document, profile.types),
+    read: (document) => readUpload(document, profile.types, { uploadId }),
   };
 }
 

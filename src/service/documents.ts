@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { parseId } from "../model/address.ts";
-import type { UploadStatus } from "../model/ports.ts";
 import type { Attributes, FileKind, FileTarget } from "../model/resource.ts";
 import { attributeNames, attributeShape } from "../model/resource.ts";
 import type { ServiceProfile } from "./profile.ts";
@@ -39,11 +38,6 @@ export function publishDocument(draftId: number, types: Types): unknown {
   return { data: { type: types.product, relationships: { draft } } };
 }
 
-/** The body of POST /api/uploads. */
-export function uploadDocument(uploadKey: string, types: Types): unknown {
-  return { data: { type: types.upload, attributes: { upload_key: uploadKey } } };
-}
-
 /** What a document says: a value, a value whose resource has no id, one that names another resource, or nothing of this interface. */
 export type Parsed<T> =
   | { readonly type: "valid"; readonly value: T }
@@ -67,7 +61,6 @@ const resourceSchema = z.looseObject({
 /** Data and errors never come together (JSON:API §Top Level). */
 const documentSchema = z.looseObject({ data: resourceSchema, errors: z.never().optional() });
 const compoundSchema = z.object({ included: z.array(resourceSchema).nullish() });
-const listSchema = z.object({ data: z.array(z.unknown()), errors: z.never().optional() });
 
 /** A resource of the service. Text in it is untrusted. */
 export interface Resource {
@@ -81,20 +74,6 @@ export interface Resource {
 export interface ProductDetails extends Resource {
   readonly productId: number;
   readonly included: readonly Resource[];
-}
-
-/** Credentials for putting bytes into object storage. All of it is secret but bucket, region and endpoint. */
-export interface UploadCredentials {
-  readonly keyPrefix: string;
-  readonly bucket: string;
-  readonly region: string;
-  readonly accessKey: string;
-  readonly secretKey: string;
-  readonly sessionToken?: string;
-  /** Epoch milliseconds; absent: they do not expire. */
-  readonly expiresAt?: number;
-  /** Of an S3-compatible storage; absent: Amazon's own. */
-  readonly endpoint?: string;
 }
 
 /** Reads the resource of an answer to a call about one file. Its id is not trusted to be the file id. */
@@ -203,99 +182,6 @@ export function readProduct(document: unknown, types: Types, draftId?: number): 
   return { type: "valid", value };
 }
 
-/** Text that goes on into a path, an object's key or the ledger: of a length for that, and without what none of them holds. */
-const usable = /^[^\p{Cc}\p{Cs}]{0,500}$/u;
-
-const uploadAttributesSchema = z.looseObject({
-  status: z.string().nullish(),
-  upload_key: z.string().nullish(),
-  message: z.string().nullish(),
-  file_id: z
-    .union([
-      z.int().positive(),
-      z
-        .string()
-        .transform((text) => parseId(text) ?? Number.NaN)
-        .pipe(z.int()),
-    ])
-    .nullish(),
-});
-
-/** Reads one upload. A status that is missing is pending: it says nothing about failure. */
-export function readUpload(document: unknown, types: Types): Parsed<UploadStatus> {
-  const reading = readResource(document, types.upload);
-  if (reading.type === "malformed") return reading;
-  if (reading.type === "without_id") return { type: "without_id", value: undefined };
-  const { id: uploadId = "" } = reading.value;
-  if (!usable.test(uploadId)) return malformed("its id is too long, or holds control characters");
-  const attributes = uploadAttributesSchema.safeParse(reading.value.attributes);
-  if (!attributes.success)
-    return malformed("`status`, `message`, `file_id` or `upload_key` of the upload has the wrong type");
-  const { status, message, file_id: fileId, upload_key: uploadKey } = attributes.data;
-  const value: UploadStatus = {
-    uploadId,
-    status: statusOf(status, fileId),
-    rawStatus: status ?? "",
-    ...(uploadKey === null || uploadKey === undefined ? {} : { uploadKey }),
-    ...(message === null || message === undefined ? {} : { message }),
-    ...(fileId === null || fileId === undefined ? {} : { fileId }),
-  };
-  return { type: reading.type, value };
-}
-
-/** Reads a list of uploads. It may lack some that were asked for; that says nothing about them. */
-export function readUploads(document: unknown, types: Types): Parsed<readonly UploadStatus[]> {
-  const list = listSchema.safeParse(document);
-  if (!list.success) return malformed("`data` is not a list");
-  const uploads: UploadStatus[] = [];
-  for (const data of list.data.data) {
-    const reading = readUpload({ data }, types);
-    if (reading.type !== "valid")
-      return malformed(reading.type === "malformed" ? reading.problem : "an upload has no id");
-    uploads.push(reading.value);
-  }
-  return { type: "valid", value: uploads };
-}
-
-/** How many resources a document lists; `undefined` when it is no list. */
-export function countListed(document: unknown): number | undefined {
-  return listSchema.safeParse(document).data?.data.length;
-}
-
-const credentialAttributesSchema = z.looseObject({
-  key_prefix: z.string().regex(usable).nullish(),
-  bucket: z.string().min(1),
-  region: z.string().min(1).nullish(),
-  access_key: z.string().min(1),
-  secret_key: z.string().min(1),
-  session_token: z.string().nullish(),
-  expiration: z.iso.datetime({ offset: true }).nullish(),
-  endpoint: z.url({ protocol: /^https?$/ }).nullish(),
-});
-
-/** Reads upload credentials. A problem names the members that are wrong, never their values. */
-export function readCredentials(document: unknown, types: Types): Parsed<UploadCredentials> {
-  const reading = readResource(document, types.upload_credential);
-  if (reading.type === "malformed") return reading;
-  const parsed = credentialAttributesSchema.safeParse(reading.value.attributes);
-  if (!parsed.success) {
-    const names = [...new Set(parsed.error.issues.map((issue) => issue.path.join(".")))];
-    return malformed(`missing or not valid in the credentials: ${names.join(", ")}`);
-  }
-  const { session_token: sessionToken, expiration, endpoint, ...rest } = parsed.data;
-  const value: UploadCredentials = {
-    keyPrefix: rest.key_prefix ?? "",
-    bucket: rest.bucket,
-    region: rest.region ?? "us-east-1",
-    accessKey: rest.access_key,
-    secretKey: rest.secret_key,
-    ...(sessionToken === null || sessionToken === undefined ? {} : { sessionToken }),
-    ...(expiration === null || expiration === undefined ? {} : { expiresAt: Date.parse(expiration) }),
-    ...(endpoint === null || endpoint === undefined ? {} : { endpoint }),
-  };
-  return { type: "valid", value };
-}
-
 type Malformed = Extract<Parsed<unknown>, { type: "malformed" }>;
 
 /** Reads the one resource of a document, which must be of that type. */
@@ -327,22 +213,7 @@ function toResource(data: z.output<typeof resourceSchema>): Resource {
   };
 }
 
-/** `success` counts only with the file id that comes with it. */
-function statusOf(
-  status: string | null | undefined,
-  fileId: number | null | undefined,
-): UploadStatus["status"] {
-  switch (status ?? "queued") {
-    case "queued":
-    case "processing":
-      return "pending";
-    case "success":
-      return fileId === null || fileId === undefined ? "pending" : "success";
-    default:
-      return "failed";
-  }
-}
-
-function malformed(problem: string): Malformed {
+/** A document that is not what was asked for. */
+export function malformed(problem: string): Malformed {
   return { type: "malformed", problem };
 }

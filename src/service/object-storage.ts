@@ -214,7 +214,9 @@ async function putInParts(source: OpenSource, place: UploadLocation): Promise<vo
   const leave = onAbort(place.abortInFlight, () => void upload.abort());
   upload.on("httpUploadProgress", ({ loaded }) => place.emit(loaded ?? 0));
   try {
-    await upload.done();
+    const { ETag } = await upload.done();
+    // A proxy's page with status 200 is no completion.
+    if (ETag === undefined) throw new NotStoredError();
   } catch (error) {
     throw stopped instanceof SourceError ? stopped : error;
   } finally {

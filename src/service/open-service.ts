@@ -22,18 +22,20 @@ import {
   publishCall,
   updateCall,
 } from "./calls.ts";
-import type { ProductDetails, UploadCredentials } from "./documents.ts";
+import type { ProductDetails } from "./documents.ts";
 import type { Executor } from "./executor.ts";
 import { describeFailure } from "./failures.ts";
 import { openObjectStorage } from "./object-storage.ts";
 import { atStart, type Circumstances, openExecutor } from "./open-executor.ts";
 import type { ServiceOptions } from "./options.ts";
 import type { ServiceProfile } from "./profile.ts";
+import type { UploadCredentials } from "./upload-documents.ts";
 import { UploadPoller } from "./upload-poller.ts";
 import { makeUploadReader } from "./upload-reader.ts";
 
-export type { ProductDetails, Resource, UploadCredentials } from "./documents.ts";
+export type { ProductDetails, Resource } from "./documents.ts";
 export type { ServiceOptions } from "./options.ts";
+export type { UploadCredentials } from "./upload-documents.ts";
 
 /** The whole interface, each call within the rate bound. */
 export interface Service extends DraftService, ServiceReader {

@@ -3,7 +3,7 @@ import { DraftsyncError, systemCodeOf } from "../model/errors.ts";
 import type { EventSink } from "../model/event.ts";
 import type { CallResult } from "../model/outcome.ts";
 import type { Clock, ReadOptions } from "../model/ports.ts";
-import type { UploadCredentials } from "./documents.ts";
+import type { UploadCredentials } from "./upload-documents.ts";
 
 /** What {@link reportStorageCalls} works with. */
 export interface StorageCallParts {

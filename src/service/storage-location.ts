@@ -1,6 +1,6 @@
 import { isLoopback } from "./connections.ts";
-import type { UploadCredentials } from "./documents.ts";
 import type { ServiceProfile } from "./profile.ts";
+import type { UploadCredentials } from "./upload-documents.ts";
 
 /** Where the bytes of uploads go, or why they do not. */
 export type StorageLocation =

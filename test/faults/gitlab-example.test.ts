@@ -126,6 +126,7 @@ const events = {
   request: {
     CI_PIPELINE_SOURCE: "merge_request_event",
     CI_MERGE_REQUEST_IID: "12",
+    CI_MERGE_REQUEST_PROJECT_PATH: "lantern-hill/drafts",
     CI_MERGE_REQUEST_SOURCE_PROJECT_PATH: "lantern-hill/drafts",
   },
   merge: { CI_PIPELINE_SOURCE: "push", CI_COMMIT_BRANCH: "main" },

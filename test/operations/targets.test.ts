@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { useWorkspace } from "../support/workspace.ts";
 
-const { proxy, run, apply } = useWorkspace({
+const { proxy, folder, run, apply } = useWorkspace({
   files: {
     "manifests/a.yaml": `draft: 1
 product_files: [{ file_id: 10 }]
@@ -35,4 +35,25 @@ test.each(["state list", "history"])("%s refuses what is not an address", async 
     code: 1,
     stderr: expect.stringContaining('"drafts/1x" is not an address'),
   });
+});
+
+test.each([
+  ["an id", "11"],
+  ["a title", "winter lantern"],
+  ["a pattern of titles", "Winter*"],
+  ["a manifest", "manifests/lantern.yaml"],
+])("--target selects a draft by %s", async (_name, target) => {
+  const lantern = "draft: 11\ntitle: Winter Lantern\nproduct_files: [{ file_id: 10 }]\n";
+  await folder.write({
+    "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 10 }]\n",
+    "manifests/lantern.yaml": lantern,
+  });
+  expect((await apply("--target", target)).code).toBe(0);
+  expect(proxy.seen).toEqual(["POST /api/drafts/11/product_files"]);
+});
+
+test("--target that names nothing is an error before any call", async () => {
+  const { code, stderr } = await apply("--target", "Kraken*");
+  expect([code, proxy.seen]).toEqual([1, []]);
+  expect(stderr).toContain('no resource matches "Kraken*"  [target-unknown]');
 });

@@ -171,7 +171,7 @@ describe("the pipeline for GitLab", () => {
 
   test("gives forks no plan, and lets one job at a time change something", () => {
     expect(jobs.get("plan")?.rules[0]?.if).toContain(
-      "$CI_MERGE_REQUEST_SOURCE_PROJECT_PATH == $CI_PROJECT_PATH",
+      "$CI_MERGE_REQUEST_SOURCE_PROJECT_PATH == $CI_MERGE_REQUEST_PROJECT_PATH",
     );
     expect(file[".writes"]).toMatchObject({ resource_group: "draftsync" });
     for (const name of ["apply", "reconcile", "resolve"]) expect(jobs.get(name)?.extends).toBe(".writes");

@@ -15,7 +15,7 @@ import { confirmLedger, consentToPublish, endWithConsent, watchEvidence } from "
 import { makeLocationFinder, makePlan } from "../runtime/planning.ts";
 import { type RefreshFlags, refreshModeOf, refreshOption } from "../runtime/refresh.ts";
 import { type LimitFlags, limitsOf, reportTooFewCalls, withLimitFlags } from "../runtime/run-limits.ts";
-import { announce, exitCodeOfRun, runPlan } from "../runtime/run-plan.ts";
+import { announce, exitCodeOfRun, reportWaiting, runPlan } from "../runtime/run-plan.ts";
 import { withLock } from "../runtime/with-lock.ts";
 import type { Workspace } from "../runtime/workspace.ts";
 import { inWorkspace } from "../runtime/workspace.ts";
@@ -45,7 +45,11 @@ export const defineApply: DefineCommand = (program, cli) => {
     .argument("[plan]", "file that `draftsync plan --out` wrote")
     .option("--auto-approve", "do not ask for approval; required without a terminal")
     .option("--json", "write events to standard output, one JSON object a line")
-    .option("--target <address>", "only this address and everything below it (repeatable)", collect)
+    .option(
+      "--target <address>",
+      "only this address, draft id, manifest or title; * matches any text (repeatable)",
+      collect,
+    )
     .addOption(refreshOption())
     .option(
       "--max-deletes <percent>",
@@ -139,8 +143,9 @@ async function applyLocked(
     cli.terminal.err("\n");
     const result = await runPlan(cli, workspace, { plan, limits, service, emit, command: "apply" });
     reportTooFewCalls(cli, result, flags);
+    reportWaiting(cli, plan);
     const warnings = [...consent.warnings, ...(await evidence.warnings())];
-    endWithConsent(cli, { warnings }, exitCodeOfRun(result));
+    endWithConsent(cli, { warnings }, exitCodeOfRun(result, plan));
   } catch (error) {
     // A ledger that fails half way: what was done before is recorded, so it is not that nothing was changed.
     if (anyDone && exitCodeOf(error) === exitCode.error) cli.end(exitCode.failed);

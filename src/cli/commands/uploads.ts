@@ -5,7 +5,7 @@ import { hashFile } from "../../manifest/hash-file.ts";
 import { messageOf } from "../../model/errors.ts";
 import type { UploadList, UploadStatus } from "../../model/ports.ts";
 import { isoTime } from "../../model/time.ts";
-import type { UploadCredentials } from "../../service/documents.ts";
+import type { UploadCredentials } from "../../service/upload-documents.ts";
 import type { Cli, DefineCommand, WorkspaceFlags, WriterFlags } from "../cli.ts";
 import { examples, withWorkspaceFlags, withWriterFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";

@@ -113,9 +113,9 @@ function questionsFor(name: string): Readonly<Record<Asked, Question>> {
       text: "Service address, or `sandbox` for a service on this machine",
       otherwise: "sandbox",
       refuse: (answer) =>
-        answer === "sandbox" || /^https?:\/\/\S+$/.test(answer)
+        answer === "sandbox" || isPlainUrl(answer)
           ? undefined
-          : new CliError(`"${answer}" is not an http or https URL`, {
+          : new CliError(`"${answer}" is not a plain http or https URL`, {
               code: "base-url-invalid",
               hint: "Use a URL such as https://api.example.com, or `sandbox`.",
             }),
@@ -132,4 +132,11 @@ function questionsFor(name: string): Readonly<Record<Asked, Question>> {
           : undefined,
     },
   };
+}
+
+/** As the config wants it: without a user, a password, a query and a fragment, which would be written into a file. */
+function isPlainUrl(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) return false;
+  return `${url.username}${url.password}${url.search}${url.hash}` === "" && !/[?#\s]/.test(text);
 }

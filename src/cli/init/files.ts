@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { stringify } from "yaml";
 import { manifestJsonSchema } from "../../manifest/json-schema.ts";
 import { messageOf, systemCodeOf } from "../../model/errors.ts";
 import { configJsonSchema } from "../config-schema.ts";
@@ -53,7 +54,7 @@ function configText({ workspace, service, pipeline }: InitAnswers): string {
   return `# yaml-language-server: $schema=draftsync.schema.json
 # The API key comes from DRAFTSYNC_API_KEY, never from this file.
 version: 1
-workspace: ${workspace}
+workspace: ${stringify(workspace).trimEnd()}
 manifests: ["manifests/**/*.{yaml,yml}"]
 ${where}${shared}state: .draftsync/state.db
 `;

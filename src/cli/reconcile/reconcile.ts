@@ -248,7 +248,7 @@ async function applyWithin(
     const result = await runPlan(cli, workspace, { plan, limits, service, emit, command });
     reportTooFewCalls(cli, result, request.limits);
     const { totals } = result;
-    const code = exitCodeOfRun(result);
+    const code = exitCodeOfRun(result, plan);
     const ends = statusOf(code, excluded);
     const isStalled = isTooFewCalls(result) || (ends === "deferred" && !tally.progressed);
     const status = isStalled ? "stalled" : ends;

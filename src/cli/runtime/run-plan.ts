@@ -5,6 +5,8 @@ import { eventFormatVersion } from "../../model/event.ts";
 import type { Plan } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
 import { sanitizeJson } from "../../model/sanitize-json.ts";
+import { countWaiting } from "../../plan/safety.ts";
+import { plural } from "../../report/quantities.ts";
 import type { Service } from "../../service/open-service.ts";
 import type { Cli } from "../cli.ts";
 import { type ExitCode, exitCode } from "./exit-code.ts";
@@ -62,14 +64,22 @@ export async function runPlan(
   });
 }
 
-/** What a command ends with after a run. */
-export function exitCodeOfRun(result: ApplyResult): ExitCode {
+/** Says that a run left changes to the next one, which its plan could not know of yet. */
+export function reportWaiting({ terminal }: Cli, plan: Plan): void {
+  const drafts = countWaiting(plan);
+  if (drafts === 0) return;
+  const text = `note: ${plural(drafts, "draft")} ${drafts === 1 ? "has" : "have"} changes that waited for a doubt; run apply again\n`;
+  terminal.log({ level: "info", text, code: "waits-for-doubt" });
+}
+
+/** What a command ends with after a run of the plan. */
+export function exitCodeOfRun(result: ApplyResult, plan: Plan): ExitCode {
   const { totals, stopped, refused = 0 } = result;
   if (stopped === "interrupted") return exitCode.interrupted;
   if (totals.in_doubt > 0) return exitCode.inDoubt;
   if (totals.done === 0 && typeof stopped === "object") return exitCode.error;
   const isRefused = refused > 0 && totals.failed === refused && stopped === undefined;
   if (totals.failed + totals.skipped > 0) return isRefused ? exitCode.refused : exitCode.failed;
-  if (stopped === undefined) return exitCode.done;
+  if (stopped === undefined) return countWaiting(plan) > 0 ? exitCode.deferred : exitCode.done;
   return isTooFewCalls(result) ? exitCode.error : exitCode.deferred;
 }

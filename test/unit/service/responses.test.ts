@@ -95,6 +95,18 @@ describe("what a call gives", () => {
     });
   });
 
+  it("is no answer when it is about another upload", async () => {
+    const { service } = await startHarness(() => answer(200, { data: uploadResource("u1", "success", 7) }));
+    const mismatch = { failure: { code: "response-mismatch" } };
+    expect(await service.getUpload("u4", noSignal())).toMatchObject(mismatch);
+    expect(await service.createUpload("in/u4", write())).toMatchObject(mismatch);
+    expect(await service.createUpload("in/u1", write())).toMatchObject({ outcome: "done" });
+    const listed = await startHarness(() => answer(200, { data: [uploadResource("u1", "success", 7)] }));
+    expect(await listed.service.getUploads(["u4"], noSignal())).toMatchObject({
+      value: { uploads: [], missing: [{ uploadId: "u4" }] },
+    });
+  });
+
   it("is no upload when its file id has lost digits", async () => {
     const { service } = await startHarness(() =>
       answer(

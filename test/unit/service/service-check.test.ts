@@ -54,7 +54,7 @@ describe("before the first publish or duplicate of a run", () => {
     const before: readonly [(service: Service) => Promise<unknown>, object][] = [
       [(service) => service.attach(target, {}, write()), fileDocument()],
       [(service) => service.getUpload("u", noSignal()), uploads],
-      [(service) => service.createUpload("k", write()), uploads],
+      [(service) => service.createUpload("in/u", write()), uploads],
     ];
     for (const [send, document] of before) {
       const run = await start(answer(200, document), ({ path }) =>

@@ -23,7 +23,7 @@ export const sends: Record<CallClass, (service: Service) => Promise<CallResult<u
   update: (service) => service.update(target, { file_format: "fbx" }, write()),
   detach: (service) => service.detach(target, write()),
   attach: (service) => service.attach(target, { file_format: "fbx" }, write()),
-  register: (service) => service.createUpload("in/a", write()),
+  register: (service) => service.createUpload("in/up1", write()),
   non_idempotent: (service) => service.publish(48213, write()),
 };
 

@@ -1,0 +1,45 @@
+import { beforeEach, expect, test } from "vitest";
+import { useWorkspace } from "../support/workspace.ts";
+
+const { sandbox, proxy, folder, run, apply, confirmLedger } = useWorkspace({ files: {} });
+const manifest = (files: string) =>
+  folder.write({ "manifests/a.yaml": `draft: 1\nproduct_files: [${files}]\npublish: true\n` });
+const attached = () => sandbox.state().attachments.length;
+const products = () => sandbox.state().products.filter(({ draftId }) => draftId === 1).length;
+
+/** The POST of a file is lost before it arrives, and the service is away until the apply ends. */
+beforeEach(async () => {
+  await confirmLedger();
+  await folder.write({ "a.glb": "first" });
+  await manifest("{ source: ../a.glb }");
+  let isLost = false;
+  proxy.choose = ({ path }) => {
+    isLost ||= path.endsWith("/product_files");
+    return isLost ? { type: "lost" } : undefined;
+  };
+  expect((await apply()).code).toBe(4);
+  proxy.choose = () => undefined;
+});
+
+test("a file that is saved again while its attachment is in doubt is attached before its draft is published", async () => {
+  await folder.write({ "a.glb": "second" });
+  const settled = await apply();
+  expect(settled).toMatchObject({ code: 7, stdout: expect.stringContaining("[waits-for-doubt]") });
+  expect(settled.stderr).toContain("note: 1 draft has changes that waited for a doubt; run apply again");
+  expect([attached(), products()]).toEqual([0, 0]);
+  expect((await apply()).code).toBe(0);
+  expect([attached(), products()]).toEqual([1, 1]);
+  expect((await run("plan")).stdout).toContain("No changes.");
+});
+
+test("a saved plan and a reconcile wait in the same way", async () => {
+  await folder.write({ "a.glb": "second" });
+  await run("plan", "--out", "plan.json");
+  expect((await apply("plan.json")).code).toBe(7);
+  expect(products()).toBe(0);
+  await folder.write({
+    "draftsync.yaml": `${await folder.read("draftsync.yaml")}reconcile: { allow: [create, publish] }\n`,
+  });
+  expect((await run("reconcile")).code).toBe(0);
+  expect([attached(), products()]).toEqual([1, 1]);
+});

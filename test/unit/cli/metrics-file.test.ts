@@ -1,0 +1,32 @@
+import { execFileSync } from "node:child_process";
+import { lstatSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { readMetricsFile, writeMetricsFile } from "../../../src/cli/reconcile/metrics-file.ts";
+import { makeFolder } from "../../support/cli.ts";
+
+const folderOf = async () => (await makeFolder({})).path;
+
+test("a link to a metrics file stays, and the file behind it is replaced", async () => {
+  const folder = await folderOf();
+  const [file, link] = [join(folder, "real.prom"), join(folder, "m.prom")];
+  writeFileSync(file, "old");
+  symlinkSync(file, link);
+  expect(await writeMetricsFile(link, "new")).toBeUndefined();
+  expect([lstatSync(link).isSymbolicLink(), readFileSync(file, "utf8")]).toEqual([true, "new"]);
+});
+
+test("a pipe is neither read, written to nor replaced", async () => {
+  const pipe = join(await folderOf(), "m.prom");
+  execFileSync("mkfifo", [pipe]);
+  expect(await readMetricsFile(pipe)).toBe("");
+  expect(await writeMetricsFile(pipe, "new")).toContain("is not a regular file");
+  expect(statSync(pipe).isFIFO()).toBe(true);
+});
+
+test("a device is not replaced", async () => {
+  const link = join(await folderOf(), "m.prom");
+  symlinkSync("/dev/null", link);
+  expect(await writeMetricsFile(link, "new")).toContain("is not a regular file");
+  expect(lstatSync(link).isSymbolicLink()).toBe(true);
+});
