@@ -80,7 +80,7 @@ describe("a notification", () => {
     expect(makeNotification(run, { status: "in_doubt" }, { status: "ok" })).toEqual({
       text:
         "draftsync: workspace studio-a is in doubt (was ok): 3 done, 1 failed, 1 in doubt, 2 skipped, 2 excluded, 1,205 calls. " +
-        "`draftsync plan` marks it with ?. Settle it with `draftsync resolve`, or run `draftsync state recover`.",
+        "The next run settles what it can. `draftsync plan` shows the rest, with the command that settles each; outcomes in a recovery log need `draftsync state recover`.",
       format_version: 1,
       workspace: "studio-a",
       status: "in_doubt",
