@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import pLimit from "p-limit";
+import pLimit, { type LimitFunction } from "p-limit";
 import { draftIdOf, parseAddress, publicationAddress } from "../model/address.ts";
 import { append } from "../model/append.ts";
 import type { Change, DuplicateChange } from "../model/change.ts";
@@ -93,6 +93,7 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
     startedAt,
     signal,
     budget,
+    whileIdle: (work) => work(),
   };
 
   await ledger.startRun({
@@ -148,16 +149,33 @@ async function applyAll({ context, tracker, plan, concurrency, halt }: Work): Pr
     guarded,
   };
   const ends = new Map<number, Promise<DraftEnd>>();
-  for (const draft of drafts)
+  for (const draft of drafts) {
+    const own = { ...tools, context: { ...context, whileIdle: idlingOf(limit) } };
     ends.set(
       draft.draftId,
-      limit(() => guarded(() => runDraft(tools, draft))),
+      limit(() => guarded(() => runDraft(own, draft))),
     );
+  }
   const rest = [
     ...forgotten.map((change) => guarded(() => forget(context, tracker, change))),
     ...duplicates.map((change) => guarded(() => duplicate({ context, tracker }, { change, ends }))),
   ];
   await allEnded<unknown>([...ends.values(), ...rest]);
+}
+
+/** While a draft waits until lost calls can no longer take effect, which may be minutes, another one takes its place. */
+function idlingOf(limit: LimitFunction): ApplyContext["whileIdle"] {
+  let waiting = 0;
+  return async (work) => {
+    waiting += 1;
+    if (waiting === 1) limit.concurrency += 1;
+    try {
+      return await work();
+    } finally {
+      waiting -= 1;
+      if (waiting === 0) limit.concurrency -= 1;
+    }
+  };
 }
 
 async function forget(context: ApplyContext, tracker: ChangeTracker, change: Change): Promise<void> {

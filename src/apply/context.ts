@@ -26,6 +26,8 @@ export interface ApplyContext {
   readonly earlierWrites: EarlierWrites;
   /** The address of each product that the ledger records or this run made, by id; read once, before the first is made. */
   readonly products: () => Promise<Map<number, string>>;
+  /** Lets another draft be worked on while this one only waits. */
+  readonly whileIdle: <T>(work: () => Promise<T>) => Promise<T>;
   /** How far the run may go; absent: to the end. */
   readonly budget?: RunBudget | undefined;
 }

@@ -11,7 +11,7 @@ import type { OperationBudget } from "./run-budget.ts";
 /** What settling needs of its run. */
 export interface SettleContext
   extends JournalContext,
-    Pick<ApplyContext, "clock" | "emit" | "settleDelayMs" | "startedAt" | "budget"> {
+    Pick<ApplyContext, "clock" | "emit" | "settleDelayMs" | "startedAt" | "budget" | "whileIdle"> {
   readonly service: Pick<DraftService, "attach" | "update">;
 }
 
@@ -184,14 +184,14 @@ function signalsOf(signal: AbortSignal, budget: OperationBudget | undefined): re
 
 /** Waits until what was sent at `since` can no longer take effect. False when the run was stopped meanwhile. */
 async function waitToSettle(
-  { clock, emit, settleDelayMs }: SettleContext,
+  { clock, emit, settleDelayMs, whileIdle }: SettleContext,
   { since, signals }: { since: number; signals: readonly AbortSignal[] },
 ): Promise<boolean> {
   const ms = Math.max(0, Math.ceil(since + settleDelayMs - clock.monotonic()));
   if (signals.some(({ aborted }) => aborted)) return false;
   if (ms === 0) return true;
   emit({ type: "waiting", at: clock.now(), reason: "settle", ms });
-  return await wait(ms, ...signals);
+  return await whileIdle(() => wait(ms, ...signals));
 }
 
 /** Whether the file may be attached all the same, by this call or by another. */

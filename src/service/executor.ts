@@ -10,6 +10,7 @@ import type { Call } from "./calls.ts";
 import type { Exchange, HttpResponse } from "./exchange-handler.ts";
 import { describeFailure } from "./failures.ts";
 import { callBudgetExhausted, failureOf } from "./not-started.ts";
+import { Outage } from "./outage.ts";
 import { readRateHints } from "./rate-hints.ts";
 import type { RateSlots, Slot } from "./rate-limiter.ts";
 import type { Redactor } from "./redact.ts";
@@ -83,6 +84,7 @@ export class Executor {
   readonly #connections: LimitFunction;
   readonly #budget = new RetryBudget();
   readonly #refusals: Refusals;
+  readonly #outage = new Outage();
   readonly #closing = new AbortController();
   #dispatched = 0;
   #draining = false;
@@ -116,6 +118,7 @@ export class Executor {
       if (step.type === "held") return last ?? { outcome: "not_sent", failure: step.failure, attempts: 0 };
       const attempts = context.attempt;
       const { attempt, pauseMs } = step;
+      if (attempt.outcome !== "unknown") this.#outage.answered();
       if (attempt.outcome === "done") {
         const { outcome, status, value } = attempt;
         return { outcome, status, value, attempts };
@@ -127,7 +130,10 @@ export class Executor {
         isUnreachable: attempt.evidence === "unreachable",
       });
       if (stopped !== undefined) return stopped;
-      if (!attempt.retry || attempts === maxAttempts || options.once || !this.#budget.take()) return last;
+      if (!attempt.retry || attempts === maxAttempts || options.once || !this.#budget.take()) {
+        const isLost = last.outcome === "unknown" && !options.signal.aborted;
+        return isLost && this.#outage.lost(this.#parts.clock.monotonic()) ? stopRun(last) : last;
+      }
       // A refused call waits at slow start; anything else backs off.
       if (attempt.outcome !== "rejected" && !(await this.#backOff(attempts, options.signal))) return last;
     }

@@ -52,6 +52,7 @@ function runWith(ofAttachments: readonly CallFailure[]): SettleContext {
     clock: { now: () => 1_700_000_000_000, monotonic: () => now },
     emit: (event) => void (event.type === "waiting" && course.push(`wait ${event.ms}`)),
     settleDelayMs,
+    whileIdle: (work) => work(),
     service: {
       attach: (_target, _attributes, options) => call("POST", left.shift() ?? lostAnswer, options),
       update: (_target, _attributes, options) =>

@@ -1,0 +1,22 @@
+import { expect, onTestFinished, test } from "vitest";
+import { startWorld } from "../../support/world.ts";
+
+test("a draft that only waits to settle a call leaves its place to another one", async () => {
+  const world = await startWorld({ profile: { settle_delay: "3s" } });
+  onTestFinished(() => world.close());
+  const drafts = Array.from(
+    { length: 9 },
+    (_none, at) => `draft: ${at + 1}\nproduct_files: [{ file_id: 7 }]\n`,
+  );
+  await world.write(drafts.join("---\n"));
+  const lost = new Set<string>();
+  world.proxy.choose = ({ method, path }) => {
+    if (method !== "POST" || lost.has(path)) return undefined;
+    lost.add(path);
+    return { type: "lost" };
+  };
+  expect((await world.apply()).totals).toMatchObject({ done: 9, in_doubt: 0 });
+  const methods = world.requests().map((request) => request.split(" ")[0]);
+  // With places for four at a time, each group of four would wait for the one before.
+  expect(methods.slice(0, 9)).toEqual(Array.from({ length: 9 }, () => "POST"));
+});
