@@ -159,7 +159,7 @@ async function checkAll(cli: Cli, options: CheckOptions): Promise<Checked> {
   } catch (error) {
     const problem = problemOf(error);
     const failed = { status: "failed", code: "options-unusable", ...fromProblem(problem) } as const;
-    if (problem.code.startsWith("key-")) return stop("options", { ...machine, key: failed });
+    if (problem.code === "api-key-invalid") return stop("options", { ...machine, key: failed });
     if (problem.code === "proxy-invalid") return stop("options", { ...machine, proxy: failed });
     const { checks, calls } = stop("options");
     return {
