@@ -106,6 +106,16 @@ describe("a service that follows the document", () => {
     expect(stdout).toContain("ok       key accepted");
     expect(stdout).toContain("The default settings fit.");
   });
+
+  test("does not say that the settings fit when checks failed", async () => {
+    await start();
+    const { code, stdout } = await draftsync(["doctor"], {
+      cwd: folder.path,
+      env: { DRAFTSYNC_API_KEY: "wrong-key-0000" },
+    });
+    expect(code).toBe(1);
+    expect(stdout).toContain("Some checks failed, so the settings were not checked completely.");
+  });
 });
 
 describe("other behavior of a service", () => {

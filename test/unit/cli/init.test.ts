@@ -1,5 +1,6 @@
 import { readdir, symlink } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import { makeProgram } from "../../../src/cli/program.ts";
 import { noInterrupts } from "../../../src/cli/runtime/interrupts.ts";
 import type { Folder } from "../../support/cli.ts";
@@ -130,6 +131,33 @@ describe("init on a terminal", () => {
 
 describe("what init writes", () => {
   const quick = ["--workspace", "shop", "--base-url", "sandbox", "--draft", "7", "--pipeline", "none"];
+
+  test.each(["123", "007", "1e5", "null", "true"])(
+    "names a workspace %s in a way that YAML reads as text",
+    async (name) => {
+      await init([], "--workspace", name, "--base-url", "sandbox", "--draft", "7", "--pipeline", "none");
+      expect(parse(await folder.read("draftsync.yaml"))).toMatchObject({ workspace: name });
+    },
+  );
+
+  test.each(["https://u:p@host", "https://host?q", "https://host#f", "https://host:99999"])(
+    "has no address %s, which the config would refuse",
+    async (url) => {
+      const { ended } = await init(
+        [],
+        "--workspace",
+        "w",
+        "--base-url",
+        url,
+        "--draft",
+        "7",
+        "--pipeline",
+        "none",
+      );
+      expect(ended).toMatchObject({ code: "base-url-invalid" });
+      expect(await readdir(folder.path)).toEqual([]);
+    },
+  );
 
   test("adds to a .gitignore what it lacks, once, and leaves the rest of it alone", async () => {
     await folder.write({ ".gitignore": "node_modules/\n/plan.json" });

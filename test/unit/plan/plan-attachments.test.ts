@@ -262,6 +262,32 @@ describe("attachments", () => {
       },
     );
 
+    test("the file that the other entry named before is detached", () => {
+      const attachments = [wantedSource(1, "a.glb", "new"), wantedFile(1, 10)];
+      const recorded = recordedWith({
+        uploads: [
+          {
+            uploadId: "u2",
+            uploadKey: "in/b",
+            source: "a.glb",
+            sha256: "new",
+            size: 10,
+            status: "success",
+            fileId: 10,
+            at: 0,
+          },
+        ],
+        attachments: [
+          recordedFile(1, 10),
+          recordedFile(1, 9, { address: "drafts/1/product_files/source:a.glb", sha256: "old" }),
+        ],
+      });
+      const desired = desiredWith({ drafts: [draftWith(1, { attachments })] });
+      expect(lines(desired, recorded)).toEqual([
+        expect.stringContaining("delete content_changed drafts/1/product_files/source:a.glb"),
+      ]);
+    });
+
     test("the former content of a source may be kept by its id", () => {
       const attachments = [wantedSource(1, "a.glb", "new"), wantedFile(1, 10)];
       const recorded = recordedWith({
