@@ -36,7 +36,7 @@ export interface ApplyOptions {
   readonly storage: ObjectStorage;
   readonly clock: Clock;
   readonly emit: EventSink;
-  /** The user's interrupt: no new call starts after it; those on their way are awaited. */
+  /** The user's interrupt: no new call starts after it; those in flight are awaited. */
   readonly signal: AbortSignal;
   /** How long a lost call may still take effect, milliseconds. */
   readonly settleDelayMs: number;
@@ -62,7 +62,7 @@ export interface ApplyResult {
 
 /**
  * Carries a plan out. Decides nothing: every decision is in the plan. What the service or the network does ends in
- * the result; a failing ledger stops the run and is thrown, after the calls on their way have ended. When it failed to
+ * the result; a failing ledger stops the run and is thrown, after the calls in flight have ended. When it failed to
  * record their outcomes, throws an `OutcomesNotRecordedError` with all of them.
  */
 export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {

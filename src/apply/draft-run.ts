@@ -189,10 +189,7 @@ async function applyChange(tools: DraftTools, step: ChangeStep): Promise<ChangeE
   }
 }
 
-/**
- * A file that this run has just attached is kept: its upload is the same file that a record of another
- * address, now taken over, stood for.
- */
+/** Detaches a file, unless this run has just attached it for another entry. */
 async function detach(
   context: ApplyContext,
   {
@@ -223,7 +220,7 @@ async function uploadFor({ uploads, recorded }: DraftTools, item: Item): Promise
   return end;
 }
 
-/** The end of an upload whose file is that of another entry; `undefined` when it is not. */
+/** The failure of an upload whose file belongs to another entry; `undefined` otherwise. */
 function sameFile({ item, items }: ChangeStep): ChangeEnd | undefined {
   const { change, fileId, recorded } = item;
   if (fileId === undefined || recorded === undefined) return undefined;

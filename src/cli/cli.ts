@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { durationAdvice, parseDuration } from "../model/duration.ts";
 import { CliError } from "./runtime/cli-error.ts";
 import type { ExitCode } from "./runtime/exit-code.ts";
@@ -72,6 +72,12 @@ export function parseDurationFlag(flag: string, example: string, shortest?: { ms
 /** A commander option parser that collects a repeated option. */
 export function collect(value: string, earlier: readonly string[] | undefined): string[] {
   return [...(earlier ?? []), value];
+}
+
+/** The `--target` flag of the commands that plan. */
+export function targetOption(): Option {
+  const about = "only this address, draft id, manifest or title; * matches any text (repeatable)";
+  return new Option("--target <address>", about).argParser(collect);
 }
 
 /** The text below a command's help. */

@@ -71,11 +71,10 @@ function formatCheck({ name, status, message, meaning, hint }: CheckView, paint:
 
 function formatSettings({ settings, calls, checks }: DoctorView): string {
   if (calls === 0) return "No calls were made, so the settings were not checked.\n";
-  const failed = checks.some(({ status }) => status === "failed");
-  if (failed && Object.keys(settings).length === 0)
-    return "Some checks failed, so the settings were not checked completely.\n";
   if (Object.keys(settings).length === 0) {
-    return "The default settings fit. Nothing to set under `service:` in draftsync.yaml.\n";
+    return checks.some(({ status }) => status === "failed")
+      ? "Some checks failed, so the settings were not checked completely.\n"
+      : "The default settings fit. Nothing to set under `service:` in draftsync.yaml.\n";
   }
   return `Set this under \`service:\` in draftsync.yaml:\n\n${formatYaml(settings)}`;
 }

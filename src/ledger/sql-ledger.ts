@@ -199,6 +199,10 @@ export class SqlLedger implements Ledger, LockStore, RateStore, LedgerReader {
     return this.#read((queries) => this.#lock.read(queries));
   }
 
+  async titles(): Promise<Recorded["titles"]> {
+    return this.#read((queries) => this.#titles(queries));
+  }
+
   async pausedMs(): Promise<number> {
     return this.#read((queries) => this.#reservations.pausedMs(queries));
   }
@@ -265,11 +269,15 @@ export class SqlLedger implements Ledger, LockStore, RateStore, LedgerReader {
     return this.#database.transaction("read", work);
   }
 
+  async #titles(queries: LedgerQueries): Promise<Recorded["titles"]> {
+    const titles = await readRecords(this.#database, queries, tables.draft_titles);
+    return new Map(titles.map(({ draftId, title }) => [draftId, title]));
+  }
+
   async #recorded(queries: LedgerQueries): Promise<Recorded> {
     const meta = await readMeta(queries, this.location);
     const read = <Schema extends z.ZodObject>(table: Table<Schema>) =>
       readRecords(this.#database, queries, table);
-    const titles = await read(tables.draft_titles);
     const protectedDrafts = await read(tables.protected_drafts);
     const maybePublished = await read(tables.maybe_published);
     return {
@@ -277,7 +285,7 @@ export class SqlLedger implements Ledger, LockStore, RateStore, LedgerReader {
       serial: meta.serial,
       ...ownerOf(meta),
       isConfirmed: meta.confirmed_at !== null,
-      titles: new Map(titles.map(({ draftId, title }) => [draftId, title])),
+      titles: await this.#titles(queries),
       protectedDrafts: new Set(protectedDrafts.map(({ draftId }) => draftId)),
       maybePublished: new Map(maybePublished.map(({ draftId, at }) => [draftId, at])),
       attachments: await read(tables.attachments),

@@ -66,13 +66,13 @@ export function guardedFs(
   return new Proxy(nodeFs, { get: (target, name) => guarded.get(name) ?? Reflect.get(target, name) });
 }
 
-/** A folder as it was read: its version just before, and the names of what may be or hold a manifest. */
+/** A folder: its version just before it was read, and the names in it that may be manifests or folders of them. */
 interface ReadFolder {
   readonly version: string;
   readonly names: string;
 }
 
-/** Whether what may be or hold a manifest has come or gone since a folder was read. */
+/** Whether manifests or folders were added or removed since a folder was read. */
 export function hasChanged(path: string, { version, names }: ReadFolder): boolean {
   if (versionOf(path) === version) return false;
   try {

@@ -17,9 +17,9 @@ export const systemClock: Clock = { now: () => Date.now(), monotonic: () => perf
 
 /** The user's interrupts. The second follows the first; neither is taken back. */
 export interface Interrupts {
-  /** No call starts any more; those on their way are awaited. */
+  /** No call starts any more; those in flight are awaited. */
   readonly drain: AbortSignal;
-  /** Calls on their way are cut off, and end `unknown`. */
+  /** Calls in flight are aborted, and end `unknown`. */
   readonly abortInFlight: AbortSignal;
 }
 

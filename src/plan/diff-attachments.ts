@@ -305,7 +305,7 @@ function removal(attachment: RecordedAttachment, { address, reason, isHalfDone }
   };
 }
 
-/** The file that an entry named before its own turned out to be that of another entry: nothing asks for it any more. */
+/** Detaches the old file of an entry whose new file turned out to belong to another entry. */
 function earlierRemoval(
   own: RecordedAttachment | undefined,
   fileId: number,

@@ -1,7 +1,7 @@
 import type { RateBound } from "../model/rate.ts";
 
 /**
- * The rule that keeps the bound at the server, whatever the network does to the calls on their way:
+ * The rule that keeps the bound at the server, whatever the network does to the calls in flight:
  * *send only while (calls in flight + calls that ended within the last `windowMs`) < `limit`.*
  *
  * When the last of any `limit + 1` arrivals was sent, each other one was in flight or had ended at most `windowMs`

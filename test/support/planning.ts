@@ -1,5 +1,5 @@
 import { formatAddress } from "../../src/model/address.ts";
-import type { Desired, DesiredAttachment, DesiredDraft } from "../../src/model/desired.ts";
+import type { Desired, DesiredAttachment, DesiredDraft, DesiredDuplicate } from "../../src/model/desired.ts";
 import type { RefreshSummary } from "../../src/model/observed.ts";
 import type { Recorded, RecordedAttachment } from "../../src/model/recorded.ts";
 import { emptyRecorded } from "../../src/model/recorded.ts";
@@ -35,6 +35,11 @@ export function draftWith(draftId: number, parts: Partial<DesiredDraft> = {}): D
     position: 1,
     ...parts,
   };
+}
+
+/** A copy of a draft's product. */
+export function copyOf(draftId: number, name = "copy"): DesiredDuplicate {
+  return { name, product: { by: "draft", draftId }, file: "manifests/a.yaml", position: 1 };
 }
 
 /** A file that is named by its id. */

@@ -6,7 +6,7 @@ import { isNewLedger } from "../../plan/new-ledger.ts";
 import { checkSafety } from "../../plan/safety.ts";
 import type { LocationFinder } from "../../report/progress-text.ts";
 import type { Cli, DefineCommand, WriterFlags } from "../cli.ts";
-import { collect, examples, withWriterFlags } from "../cli.ts";
+import { examples, targetOption, withWriterFlags } from "../cli.ts";
 import { approve } from "../runtime/approval.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { exitCode, exitCodeOf } from "../runtime/exit-code.ts";
@@ -45,11 +45,7 @@ export const defineApply: DefineCommand = (program, cli) => {
     .argument("[plan]", "file that `draftsync plan --out` wrote")
     .option("--auto-approve", "do not ask for approval; required without a terminal")
     .option("--json", "write events to standard output, one JSON object a line")
-    .option(
-      "--target <address>",
-      "only this address, draft id, manifest or title; * matches any text (repeatable)",
-      collect,
-    )
+    .addOption(targetOption())
     .addOption(refreshOption())
     .option(
       "--max-deletes <percent>",

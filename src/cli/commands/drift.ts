@@ -12,7 +12,7 @@ import { markdownChars } from "../../report/markdown-budget.ts";
 import type { Palette } from "../../report/palette.ts";
 import { plural } from "../../report/quantities.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
-import { collect, examples, withWorkspaceFlags } from "../cli.ts";
+import { examples, targetOption, withWorkspaceFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
 import { makePlan } from "../runtime/planning.ts";
@@ -58,11 +58,7 @@ export const defineDrift: DefineCommand = (program, cli) => {
         .default("budget"),
     )
     .option("--probe", "also check files, by an update without attributes (one call a file)")
-    .option(
-      "--target <address>",
-      "only this address, draft id, manifest or title; * matches any text (repeatable)",
-      collect,
-    )
+    .addOption(targetOption())
     .addHelpText(
       "after",
       examples(

@@ -66,7 +66,7 @@ async function runHistory(cli: Cli, address: string | undefined, flags: HistoryF
       {
         runs: await ledger.runs(),
         operations: await ledger.operations(),
-        titles: (await ledger.load()).titles,
+        titles: await ledger.titles(),
       },
       filter,
     ),

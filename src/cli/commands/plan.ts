@@ -8,7 +8,7 @@ import { checkSafety } from "../../plan/safety.ts";
 import { formatPlanSummary } from "../../report/plan-text.ts";
 import { viewPlan } from "../../report/plan-view.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
-import { collect, examples, withWorkspaceFlags } from "../cli.ts";
+import { examples, targetOption, withWorkspaceFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
 import { makePlan } from "../runtime/planning.ts";
@@ -36,11 +36,7 @@ export const definePlan: DefineCommand = (program, cli) => {
     )
     .option("--out <file>", "save the plan, to apply exactly what was reviewed")
     .option("--detailed-exitcode", "exit with 2 if there are changes")
-    .option(
-      "--target <address>",
-      "only this address, draft id, manifest or title; * matches any text (repeatable)",
-      collect,
-    )
+    .addOption(targetOption())
     .addOption(refreshOption())
     .addHelpText(
       "after",

@@ -2,7 +2,7 @@ import type { EventEmitter } from "node:events";
 import type { Interrupts } from "../../model/ports.ts";
 import { exitCode } from "./exit-code.ts";
 
-/** How long calls on their way are awaited after the first interrupt, milliseconds. */
+/** How long calls in flight are awaited after the first interrupt, milliseconds. */
 const drainMs = 5_000;
 
 /** When the process ends at the latest, after the first interrupt and after the second (RELIABILITY P14). */

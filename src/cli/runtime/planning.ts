@@ -125,7 +125,7 @@ export async function makePlan(
   return { plan, recorded, desired };
 }
 
-/** A warning while a run of another process has calls on their way: they have no outcome yet, like those of a crash. */
+/** Warns of another process with calls in flight: they have no outcome yet, like those of a crash. */
 async function runUnderWay(workspace: Workspace, { inDoubt }: Recorded): Promise<readonly Diagnostic[]> {
   if (inDoubt.every(({ finishedAt }) => finishedAt !== undefined)) return [];
   const lock = await (await workspace.reader()).heldLock();

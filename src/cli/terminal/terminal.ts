@@ -154,7 +154,7 @@ function openStandardStreams(outputFailed: (error: Error) => void): StandardStre
 
 /**
  * Writes to a stream until it fails. That its reader has left (`draftsync plan | head`) is no error, and must not end
- * the process either: calls may be on their way whose outcome is still to be recorded.
+ * the process either: calls may be in flight whose outcome is still to be recorded.
  */
 function guard(stream: StandardStream, onFailure: (error: Error) => void): Write {
   let open = true;

@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => folder.dispose());
 
-/** Runs `init` for somebody who gives these answers, one after the other, and then leaves. */
+/** Runs `init` with these answers, given one after the other, and then ends the input. */
 async function init(answers: readonly string[], ...args: string[]) {
   const left = [...answers];
   const said: string[] = [];

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
+  copyOf,
   desiredWith,
   draftWith,
   planOf,
@@ -147,10 +148,9 @@ describe("targets", () => {
     expect(plan.diagnostics.map(({ code }) => code)).toEqual(["target-splits-draft"]);
   });
   test("a copy of a product that would not be published is an error", () => {
-    const duplicates = [
-      { name: "copy", product: { by: "draft", draftId: 1 } as const, file: "a.yaml", position: 1 },
-    ];
-    const plan = planOf({ ...desired, duplicates }, recordedWith(), { targets: ["duplicates/copy"] });
+    const plan = planOf({ ...desired, duplicates: [copyOf(1)] }, recordedWith(), {
+      targets: ["duplicates/copy"],
+    });
     expect(plan.diagnostics.map(({ code }) => code)).toEqual(["target-splits-draft"]);
   });
   test("a slash at the end is no matter", () => {
@@ -163,12 +163,7 @@ describe("targets", () => {
 });
 
 describe("a copy of a draft's product", () => {
-  const copy = {
-    name: "winter",
-    product: { by: "draft", draftId: 1 },
-    file: "manifests/a.yaml",
-    position: 1,
-  } as const;
+  const duplicates = [copyOf(1)];
   const recorded = recordedWith({
     publications: [{ draftId: 1, revision: 1, productId: 900, provenance: by }],
   });
@@ -177,7 +172,7 @@ describe("a copy of a draft's product", () => {
     ["waits for the product that the same plan publishes", 2, { draft_id: 1 }],
   ])("%s", (_name, revision, after) => {
     const drafts = [draftWith(1, { publish: { revision, position: 1 } })];
-    const plan = planOf(desiredWith({ drafts, duplicates: [copy] }), recorded);
+    const plan = planOf(desiredWith({ drafts, duplicates }), recorded);
     expect(plan.changes.find(({ action }) => action === "duplicate")?.after).toEqual(after);
   });
 });

@@ -3,6 +3,7 @@ import type { Drift } from "../../../src/model/drift.ts";
 import type { Observed } from "../../../src/model/observed.ts";
 import { checkSafety } from "../../../src/plan/safety.ts";
 import {
+  copyOf,
   desiredWith,
   draftWith,
   planOf,
@@ -203,12 +204,7 @@ describe("a draft with an attachment in doubt", () => {
   const a = recordedFile(1, 1, { address: "drafts/1/product_files/source:a.glb", sha256: "new" });
   const recorded = recordedWith({ attachments: [a], inDoubt: [doubt] });
   const publish = { revision: 1, position: 1 };
-  const copy = {
-    name: "copy",
-    product: { by: "draft", draftId: 1 },
-    file: "manifests/a.yaml",
-    position: 1,
-  } as const;
+  const duplicates = [copyOf(1)];
 
   test.each([
     ["has another content", [wantedSource(1, "c.glb", "other")]],
@@ -217,7 +213,7 @@ describe("a draft with an attachment in doubt", () => {
     "whose entry %s: nothing is detached, published or copied before it is settled",
     (_name, attachments) => {
       const drafts = [draftWith(1, { attachments, publish })];
-      const plan = planOf(desiredWith({ drafts, duplicates: [copy] }), recorded);
+      const plan = planOf(desiredWith({ drafts, duplicates }), recorded);
       expect(plan.changes.map(({ action }) => action)).toEqual(["in_doubt"]);
       expect(plan.diagnostics).toMatchObject([{ code: "waits-for-doubt", severity: "warning" }]);
     },
@@ -225,7 +221,7 @@ describe("a draft with an attachment in doubt", () => {
 
   test("whose entry is as it was sent: everything follows in the same plan", () => {
     const drafts = [draftWith(1, { attachments: [wantedSource(1, "c.glb", "old")], publish })];
-    const plan = planOf(desiredWith({ drafts, duplicates: [copy] }), recorded);
+    const plan = planOf(desiredWith({ drafts, duplicates }), recorded);
     expect(plan.summary).toEqual({ in_doubt: 1, delete: 1, publish: 1, duplicate: 1 });
     expect(plan.diagnostics).toEqual([]);
   });
