@@ -1,3 +1,4 @@
+import { posix } from "node:path";
 import { formatAddress } from "../model/address.ts";
 import type {
   Desired,
@@ -8,26 +9,32 @@ import type {
   SourceContent,
 } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
+import { type Attributes, pickAttributes } from "../model/resource.ts";
 import type { SourceLocation } from "../model/source-location.ts";
 import { formatLocation, locationAt, positionAt } from "../model/source-location.ts";
-import type { ParsedDraft, ParsedDuplicate, ParsedManifest } from "./parsed-manifest.ts";
+import { FolderDefaults } from "./folder-defaults.ts";
+import type {
+  ParsedAttachment,
+  ParsedDraft,
+  ParsedDuplicate,
+  ParsedFileUse,
+  ParsedManifest,
+} from "./parsed-manifest.ts";
 import { quote } from "./quote.ts";
 import type { SourceText, Span, YamlIssue } from "./source-text.ts";
 
-/** An attachment whose local source `checkSources` has not read yet. */
+/** An attachment whose local files `checkFiles` has not read yet. */
 export interface OpenAttachment extends DesiredAttachment {
+  attributes: Attributes;
   content?: SourceContent;
 }
 
 /** A local file that an attachment names. */
-export interface SourceUse {
+export interface FileUse extends ParsedFileUse {
   /** The manifest. */
   readonly file: string;
-  /** Relative to the workspace, normalized. */
-  readonly path: string;
   /** Absent when the document is invalid. */
   readonly attachment?: OpenAttachment;
-  readonly span: Span;
 }
 
 /** Reads the text of a manifest again, for the lines that a diagnostic shows: few manifests have one. */
@@ -35,7 +42,7 @@ export type TextOf = (file: string) => SourceText;
 
 /** Merges parsed manifests, in the order of the files, and reports resources that several manifests declare. */
 export class DesiredCollector {
-  readonly sourceUses: SourceUse[] = [];
+  readonly fileUses: FileUse[] = [];
   readonly diagnostics: Diagnostic[] = [];
   readonly #textOf: TextOf;
   readonly #drafts: DesiredDraft[] = [];
@@ -43,6 +50,7 @@ export class DesiredCollector {
   readonly #draftLocations = new Map<number, SourceLocation>();
   readonly #names = new Map<string, SourceLocation>();
   readonly #fileIds = new Map<number, DesiredAttachment>();
+  readonly #defaults = new FolderDefaults();
 
   constructor(textOf: TextOf) {
     this.#textOf = textOf;
@@ -53,11 +61,30 @@ export class DesiredCollector {
     return { drafts: this.#drafts, duplicates: this.#duplicates };
   }
 
+  /** The files with a `defaults` document. */
+  get filesWithDefaults(): readonly string[] {
+    return this.#defaults.files;
+  }
+
+  /** Before the first {@link add}: defaults of any file apply to the others of its folder. */
+  addDefaults(file: string, { defaults }: ParsedManifest): void {
+    for (const parsed of defaults) {
+      const first = this.#defaults.add(file, parsed);
+      if (first === undefined) continue;
+      this.#report(file, {
+        code: "duplicate-defaults",
+        message: `The defaults of this folder are at ${formatLocation(first)} already`,
+        hint: "Keep one `defaults` document for each folder.",
+        span: parsed.span,
+      });
+    }
+  }
+
   add(file: string, manifest: ParsedManifest): void {
     for (const diagnostic of manifest.diagnostics) this.diagnostics.push(diagnostic);
     for (const draft of manifest.drafts) this.#addDraft(file, draft, manifest.layouts);
     for (const duplicate of manifest.duplicates) this.#addDuplicate(file, duplicate);
-    for (const source of manifest.otherSources) this.sourceUses.push({ file, ...source });
+    for (const use of manifest.otherFiles) this.fileUses.push({ file, ...use });
   }
 
   #addDraft(file: string, draft: ParsedDraft, layouts: readonly Layout[]): void {
@@ -74,22 +101,9 @@ export class DesiredCollector {
       return;
     }
     this.#draftLocations.set(draftId, locationAt(file, position));
-    const attachments = draft.attachments.map((parsed) => {
-      const { kind, ref, refSpan, attributes, position, layout } = parsed;
-      const address = { type: "attachment", draftId, kind, ref } as const;
-      const attachment: OpenAttachment = {
-        address,
-        attributes,
-        file,
-        position,
-        layout: layouts[layout] ?? {},
-      };
-      if (ref.by === "file_id") this.#noteFileId(ref.fileId, attachment, refSpan);
-      if (ref.by === "source") {
-        this.sourceUses.push({ file, path: ref.source, attachment, span: refSpan });
-      }
-      return attachment;
-    });
+    const attachments = draft.attachments.map((parsed) =>
+      this.#attachment(parsed, { file, draftId, layouts }),
+    );
     this.#drafts.push({
       draftId,
       ...(title === undefined ? {} : { title }),
@@ -100,6 +114,31 @@ export class DesiredCollector {
       file,
       position,
     });
+  }
+
+  #attachment(
+    parsed: ParsedAttachment,
+    {
+      file,
+      draftId,
+      layouts,
+    }: { readonly file: string; readonly draftId: number; readonly layouts: readonly Layout[] },
+  ): DesiredAttachment {
+    const { kind, ref, refSpan: span, attributes, descriptionFile, position, layout } = parsed;
+    const defaults = parsed.optsOut ? undefined : this.#defaults.of(posix.dirname(file), kind);
+    const attachment: OpenAttachment = {
+      address: { type: "attachment", draftId, kind, ref },
+      attributes:
+        defaults === undefined ? attributes : pickAttributes(kind, { ...defaults.attributes, ...attributes }),
+      file,
+      position,
+      layout: layouts[layout] ?? {},
+      ...(defaults === undefined ? {} : { defaults: defaults.locations }),
+    };
+    if (ref.by === "file_id") this.#noteFileId(ref.fileId, attachment, span);
+    if (ref.by === "source") this.fileUses.push({ role: "source", file, path: ref.source, attachment, span });
+    if (descriptionFile !== undefined) this.fileUses.push({ file, attachment, ...descriptionFile });
+    return attachment;
   }
 
   #noteFileId(fileId: number, attachment: DesiredAttachment, span: Span): void {

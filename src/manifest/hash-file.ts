@@ -17,10 +17,9 @@ const readLater = promisify(read);
  * the file is another or a changed one at the end of reading.
  */
 export async function hashFile(path: string, signal?: AbortSignal): Promise<SourceContent> {
-  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+  const descriptor = openRegular(path);
   try {
     const before = fstatSync(descriptor);
-    if (!before.isFile()) throw changed(path);
     const hash = createHash("sha256");
     const buffer = Buffer.allocUnsafe(Math.min(largestRead, before.size + 1));
     let size = 0;
@@ -35,14 +34,24 @@ export async function hashFile(path: string, signal?: AbortSignal): Promise<Sour
       size += bytesRead;
     }
     const after = fstatSync(descriptor);
-    if (size !== before.size || after.size !== size || after.mtimeMs !== before.mtimeMs) throw changed(path);
+    if (size !== before.size || after.size !== size || after.mtimeMs !== before.mtimeMs)
+      throw changedWhileRead(path);
     return { sha256: hash.digest("hex"), size };
   } finally {
     closeSync(descriptor);
   }
 }
 
-function changed(path: string): DraftsyncError {
+/** Opens a regular file whose path has no links left in it. Throws as {@link hashFile} does; it never waits for a pipe. */
+export function openRegular(path: string): number {
+  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+  if (fstatSync(descriptor).isFile()) return descriptor;
+  closeSync(descriptor);
+  throw changedWhileRead(path);
+}
+
+/** Another program replaced or changed a file meanwhile. */
+export function changedWhileRead(path: string): DraftsyncError {
   return new DraftsyncError(`${path} changed while it was read`, {
     code: "source-changed",
     hint: "Run again when nothing writes to it.",

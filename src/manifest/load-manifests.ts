@@ -5,7 +5,7 @@ import { hasErrors } from "../model/diagnostic.ts";
 import type { NonEmpty } from "../model/non-empty.ts";
 import { nonEmpty } from "../model/non-empty.ts";
 import type { SourceLocation } from "../model/source-location.ts";
-import { checkSources } from "./check-sources.ts";
+import { checkFiles } from "./check-files.ts";
 import { DesiredCollector } from "./collect-desired.ts";
 import { findFiles } from "./find-files.ts";
 import { type ParseManifestsOptions, parseManifests } from "./parse-manifests.ts";
@@ -24,21 +24,25 @@ export interface LoadManifestsOptions extends ParseManifestsOptions {
 }
 
 /** The content of all manifests, or at least one error: a plan never uses a part of the manifests. */
-export type LoadedManifests =
-  | {
-      readonly ok: true;
-      readonly desired: Desired;
-      /** Warnings. */
-      readonly diagnostics: readonly Diagnostic[];
-      /** Paths of the manifests, relative to the workspace, sorted. */
-      readonly files: readonly string[];
-    }
-  | {
-      readonly ok: false;
-      /** Errors, at least one, and warnings, sorted by location; those without a location come first. */
-      readonly diagnostics: NonEmpty<Diagnostic>;
-      readonly files: readonly string[];
-    };
+export type LoadedManifests = (CompleteManifests | FailedManifests) & {
+  /** Paths of the manifests, relative to the workspace, sorted. */
+  readonly files: readonly string[];
+  /** Those of them that have a `defaults` document. */
+  readonly filesWithDefaults: readonly string[];
+};
+
+interface CompleteManifests {
+  readonly ok: true;
+  readonly desired: Desired;
+  /** Warnings. */
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+interface FailedManifests {
+  readonly ok: false;
+  /** Errors, at least one, and warnings, sorted by location; those without a location come first. */
+  readonly diagnostics: NonEmpty<Diagnostic>;
+}
 
 /**
  * Reads all manifests of a workspace. Every mistake in them is a diagnostic, and one run reports all of them; no
@@ -57,12 +61,12 @@ export async function loadManifests(options: LoadManifestsOptions): Promise<Load
   const textOf = (file: string) => readText(root, file);
   const collector = new DesiredCollector(textOf);
   const diagnostics = [...found.diagnostics];
-  for (const [index, manifest] of (await parseManifests(options, files)).entries()) {
-    collector.add(files[index] ?? "", manifest);
-  }
+  const manifests = await parseManifests(options, files);
+  for (const [index, manifest] of manifests.entries()) collector.addDefaults(files[index] ?? "", manifest);
+  for (const [index, manifest] of manifests.entries()) collector.add(files[index] ?? "", manifest);
   for (const diagnostic of collector.diagnostics) diagnostics.push(diagnostic);
-  const uses = collector.sourceUses;
-  for (const diagnostic of await checkSources({ root, uses, sources, textOf, signal })) {
+  const uses = collector.fileUses;
+  for (const diagnostic of await checkFiles({ root, uses, sources, textOf, signal })) {
     diagnostics.push(diagnostic);
   }
   const changed = files.filter((file, index) => versionOf(below(root, file)) !== versions[index]);
@@ -71,9 +75,10 @@ export async function loadManifests(options: LoadManifestsOptions): Promise<Load
   const folders = changed.length > 0 ? [] : found.changedFolders();
   for (const folder of folders) diagnostics.push(changedManifest("folder", folder));
   diagnostics.sort(compareDiagnostics);
+  const shared = { files, filesWithDefaults: collector.filesWithDefaults };
   const failed = hasErrors(diagnostics) ? nonEmpty(diagnostics) : undefined;
-  if (failed !== undefined) return { ok: false, diagnostics: failed, files };
-  return { ok: true, desired: collector.desired, diagnostics, files };
+  if (failed !== undefined) return { ok: false, diagnostics: failed, ...shared };
+  return { ok: true, desired: collector.desired, diagnostics, ...shared };
 }
 
 /** An error: the file, or a part of it, may have been missing when it was read, and the plan would delete that part. */

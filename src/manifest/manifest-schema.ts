@@ -50,17 +50,18 @@ function attribute(description: string) {
 /** What a path may not start with: the root, a home folder, a drive letter or a URL's scheme. */
 const notRelative = "(?![/~]|[A-Za-z][A-Za-z0-9+.-]*:)";
 
-const source = ruled(
-  {
-    description:
-      "Path of a local file, relative to this manifest, with forward slashes, inside the workspace. It is uploaded again when its content changes.",
-    pattern: new RegExp(`^${notRelative}[^\\\\]*$`),
-    code: "source-path",
-    says: "must be a path relative to the manifest, with forward slashes",
-    hint: "Write it like files/dragon.blend: no backslash, no leading / or ~, no drive letter and no URL.",
-  },
-  name(""),
-).meta({ pattern: `^${notRelative}[^\\\\${unfit}]*$` });
+function localPath(description: string) {
+  return ruled(
+    {
+      description,
+      pattern: new RegExp(`^${notRelative}[^\\\\]*$`),
+      code: "source-path",
+      says: "must be a path relative to the manifest, with forward slashes",
+      hint: "Write it like files/dragon.blend: no backslash, no leading / or ~, no drive letter and no URL.",
+    },
+    name(""),
+  ).meta({ pattern: `^${notRelative}[^\\\\${unfit}]*$` });
+}
 
 // z.optional is faster here than z.exactOptional, which runs the schema on absent keys, too. Both accept the same, since
 // values out of YAML are never undefined.
@@ -68,7 +69,11 @@ const references = {
   file_id: z.optional(id("Id of an uploaded file.")),
   upload_id: z.optional(name("Id of a registered upload.")),
   upload_key: z.optional(name("Key of an object in the service's storage.")),
-  source: z.optional(source),
+  source: z.optional(
+    localPath(
+      "Path of a local file, relative to this manifest, with forward slashes, inside the workspace. It is uploaded again when its content changes.",
+    ),
+  ),
 };
 
 type Entry = Partial<Record<(typeof referenceNames)[number], unknown>>;
@@ -85,10 +90,14 @@ const always = { when: ({ value }: { value: unknown }) => typeof value === "obje
 /** A schema for each attribute of a collection. */
 type SchemasOf<Kind extends FileKind> = Record<(typeof attributeNames)[Kind][number], z.ZodType>;
 
+const optOut = z.boolean().meta({
+  description: "With `false`, the `defaults` of the folder do not apply to this entry.",
+});
+
 /** An entry of a list of files: its reference, and the attributes of its collection. */
 function fileEntry<Shape extends z.core.$ZodLooseShape>(attributes: Shape, description: string) {
   return z
-    .strictObject({ ...references, ...attributes })
+    .strictObject({ ...references, ...attributes, defaults: z.optional(optOut) })
     .refine((entry) => namedBy(entry).length > 0, {
       ...always,
       error: "{label} does not say which file it is about",
@@ -113,36 +122,45 @@ function namedIn(input: unknown): readonly string[] {
   return typeof input === "object" && input !== null ? namedBy(input) : [];
 }
 
+const productAttributes = {
+  file_format: z.optional(attribute("Id of the file format, such as `fbx`.")),
+  format_version: z.optional(attribute('Version of the format, quoted if it looks like a number: `"2020"`.')),
+  renderer: z.optional(attribute("Name of the renderer.")),
+  renderer_version: z.optional(
+    attribute('Version of the renderer, quoted if it looks like a number: `"7.2"`.'),
+  ),
+  is_native: z.optional(
+    z.boolean().meta({
+      description:
+        "true: the file is in the format in which the product was made; false: it is not. If absent, it is not managed.",
+    }),
+  ),
+} satisfies SchemasOf<"product_files">;
+
+const promotionalAttributes = {
+  description: z.optional(
+    z.string().meta({
+      description: 'Description, of any number of lines. If absent, it is not managed; "" clears it.',
+    }),
+  ),
+} satisfies SchemasOf<"promotional_files">;
+
 const productFile = fileEntry(
-  {
-    file_format: z.optional(attribute("Id of the file format, such as `fbx`.")),
-    format_version: z.optional(
-      attribute('Version of the format, quoted if it looks like a number: `"2020"`.'),
-    ),
-    renderer: z.optional(attribute("Name of the renderer.")),
-    renderer_version: z.optional(
-      attribute('Version of the renderer, quoted if it looks like a number: `"7.2"`.'),
-    ),
-    is_native: z.optional(
-      z.boolean().meta({
-        description:
-          "true: the file is in the format in which the product was made; false: it is not. If absent, it is not managed.",
-      }),
-    ),
-  } satisfies SchemasOf<"product_files">,
+  productAttributes,
   "A product file, identified by exactly one of file_id, upload_id, upload_key and source.",
 );
 
-const promotionalFile = fileEntry(
-  {
-    description: z.optional(
-      z.string().meta({
-        description: 'Description, of any number of lines. If absent, it is not managed; "" clears it.',
-      }),
-    ),
-  } satisfies SchemasOf<"promotional_files">,
-  "A promotional file, identified by exactly one of file_id, upload_id, upload_key and source.",
+const descriptionFile = localPath(
+  "Path of a UTF-8 text file with the description, relative to this manifest, with forward slashes, inside the workspace.",
 );
+
+const promotionalFile = fileEntry(
+  { ...promotionalAttributes, description_file: z.optional(descriptionFile) },
+  "A promotional file, identified by exactly one of file_id, upload_id, upload_key and source.",
+).refine((entry) => entry.description === undefined || entry.description_file === undefined, {
+  error: "{label} has both a description and a description_file",
+  params: { code: "ambiguous-description", hint: "Keep one of the two.", key: "description_file" },
+});
 
 /** A document that says what one draft must hold. */
 export const draftDocument = z
@@ -203,10 +221,29 @@ export const duplicatesDocument = z
   })
   .meta({ title: "Duplicates", description: "Copies of products." });
 
+/** A document with attributes for the entries of all manifests in its folder and below. */
+export const defaultsDocument = z
+  .strictObject({
+    defaults: z
+      .strictObject({
+        product_files: z.optional(
+          z.strictObject(productAttributes).meta({ description: "Attributes of all product files." }),
+        ),
+        promotional_files: z.optional(
+          z.strictObject(promotionalAttributes).meta({ description: "Attributes of all promotional files." }),
+        ),
+      })
+      .meta({
+        description:
+          "Attributes for entries that do not have them, in this folder and below. The nearest defaults win; the value of an entry always wins.",
+      }),
+  })
+  .meta({ title: "Defaults", description: "Attributes for the entries of a folder." });
+
 /** Any document of a manifest. */
-export const manifestDocument = z.union([draftDocument, duplicatesDocument]).meta({
+export const manifestDocument = z.union([draftDocument, duplicatesDocument, defaultsDocument]).meta({
   title: "draftsync manifest",
-  description: "One document of a draftsync manifest: a draft, or a list of duplicates.",
+  description: "One document of a draftsync manifest: a draft, a list of duplicates, or defaults.",
 });
 
 /** A parsed draft document. */
@@ -215,5 +252,8 @@ export type DraftDocument = z.output<typeof draftDocument>;
 /** A parsed duplicates document. */
 export type DuplicatesDocument = z.output<typeof duplicatesDocument>;
 
+/** A parsed defaults document. */
+export type DefaultsDocument = z.output<typeof defaultsDocument>;
+
 /** Any parsed document. */
-export type ManifestDocument = DraftDocument | DuplicatesDocument;
+export type ManifestDocument = DraftDocument | DuplicatesDocument | DefaultsDocument;

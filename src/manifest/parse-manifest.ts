@@ -1,28 +1,28 @@
 import { posix } from "node:path";
-import type { z } from "zod";
 import type { AttachmentAddress, FileRef } from "../model/address.ts";
 import { formatAddress, formatFileRef } from "../model/address.ts";
 import type { Layout, ProductRef } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
-import type { AttributeName, Attributes, FileKind } from "../model/resource.ts";
+import type { AttributeName, FileKind } from "../model/resource.ts";
 import { attributeNames, fileKinds, pickAttributes } from "../model/resource.ts";
 import type { Position } from "../model/source-location.ts";
 import { lineOf, offsetFrom } from "../model/source-location.ts";
+import { chooseDocument } from "./choose-document.ts";
 import type { Located } from "./located.ts";
-import type { DraftDocument, DuplicatesDocument, ManifestDocument } from "./manifest-schema.ts";
-import { draftDocument, duplicatesDocument, referenceNames } from "./manifest-schema.ts";
-import { nearest } from "./nearest.ts";
+import type { DefaultsDocument, DraftDocument, DuplicatesDocument } from "./manifest-schema.ts";
+import { referenceNames } from "./manifest-schema.ts";
 import { digestOf, type ParsedFile } from "./parse-cache.ts";
 import type {
+  FileRole,
   ParsedAttachment,
+  ParsedDefaults,
   ParsedDraft,
   ParsedDuplicate,
+  ParsedFileUse,
   ParsedManifest,
-  ParsedSource,
 } from "./parsed-manifest.ts";
 import { quote } from "./quote.ts";
 import { readManifest } from "./read-manifest.ts";
-import type { SchemaProblem } from "./read-yaml.ts";
 import { readYaml } from "./read-yaml.ts";
 import type { SourceText, Span, YamlIssue } from "./source-text.ts";
 
@@ -37,7 +37,14 @@ export function parseFile(root: string, file: string, options?: ParseOptions): P
   if (read.ok)
     return { digest: digestOf(file, read.bytes), parsed: parseManifest(file, read.bytes, options) };
   return {
-    parsed: { drafts: [], duplicates: [], layouts: [], otherSources: [], diagnostics: [read.diagnostic] },
+    parsed: {
+      drafts: [],
+      duplicates: [],
+      defaults: [],
+      layouts: [],
+      otherFiles: [],
+      diagnostics: [read.diagnostic],
+    },
   };
 }
 
@@ -57,7 +64,8 @@ function parseManifest(
   const builder = new ManifestBuilder(read.source, read.ok ? [] : read.errors);
   for (const { value, root } of read.ok ? read.documents : read.sound) {
     if ("draft" in value) builder.addDraft(value, root);
-    else builder.addDuplicates(value, root);
+    else if ("duplicates" in value) builder.addDuplicates(value, root);
+    else builder.addDefaults(value, root);
   }
   if (!read.ok) for (const misfit of read.misfits) builder.addPartsOf(misfit);
   return builder.manifest;
@@ -68,7 +76,8 @@ class ManifestBuilder {
   readonly #text: SourceText;
   readonly #drafts: ParsedDraft[] = [];
   readonly #duplicates: ParsedDuplicate[] = [];
-  readonly #otherSources: ParsedSource[] = [];
+  readonly #defaults: ParsedDefaults[] = [];
+  readonly #otherFiles: ParsedFileUse[] = [];
   readonly #diagnostics: Diagnostic[];
   readonly #layouts: Layout[] = [];
   /** Index of each layout, by its content. */
@@ -83,8 +92,9 @@ class ManifestBuilder {
     return {
       drafts: this.#drafts,
       duplicates: this.#duplicates,
+      defaults: this.#defaults,
       layouts: this.#layouts,
-      otherSources: this.#otherSources,
+      otherFiles: this.#otherFiles,
       diagnostics: this.#diagnostics,
     };
   }
@@ -125,8 +135,23 @@ class ManifestBuilder {
     }
   }
 
-  /** Collects the local files of an invalid document, and reports files that one list names twice. */
+  addDefaults({ defaults }: DefaultsDocument, root: Located): void {
+    const { position, keySpan: span } = root.at("defaults");
+    const values = {
+      product_files: pickAttributes("product_files", defaults.product_files ?? {}),
+      promotional_files: pickAttributes("promotional_files", defaults.promotional_files ?? {}),
+    };
+    const positions: Partial<Record<AttributeName, Position>> = {};
+    for (const kind of fileKinds)
+      for (const name of attributeNames[kind])
+        if (values[kind][name] !== undefined)
+          positions[name] = root.closest(["defaults", kind, name]).position;
+    this.#defaults.push({ position, span, values, positions });
+  }
+
+  /** Collects the local files and the place of defaults of an invalid document; reports files that one list names twice. */
   addPartsOf(root: Located): void {
+    if (root.get("defaults") !== undefined) this.addDefaults({ defaults: {} }, root);
     for (const kind of fileKinds) {
       const entries = root.get(kind);
       const seen = new Map<string, Span>();
@@ -145,15 +170,26 @@ class ManifestBuilder {
       if (place === undefined || text === "") continue;
       const id = name === "file_id" ? text : `${name}:${text}`;
       if (this.#isTwice(kind, { id, seen, span: place.span })) continue;
-      if (name === "source") this.#addSource(text, place.span);
+      if (name === "source") this.#addFileUse(name, text, place.span);
     }
+    const description = entry.get("description_file");
+    const path = description?.written?.text ?? "";
+    if (description !== undefined && path !== "")
+      this.#addFileUse("description_file", path, description.span);
   }
 
-  #addSource(path: string, span: Span): void {
+  #addFileUse(role: FileRole, path: string, span: Span): void {
     if (path.includes("\\") || posix.isAbsolute(path)) return;
+    const use = this.#fileUse(role, path, span);
+    if (use !== undefined) this.#otherFiles.push(use);
+  }
+
+  /** A local file that an entry names; `undefined`, and reported, outside of the workspace. */
+  #fileUse(role: FileRole, path: string, span: Span): ParsedFileUse | undefined {
     const below = belowWorkspace(path, this.#text.file);
-    if (below === undefined) this.#report({ ...outsideSource, span });
-    else this.#otherSources.push({ path: below, span });
+    if (below !== undefined) return { role, path: below, span };
+    this.#report({ ...outsideSource, span });
+    return undefined;
   }
 
   #addFiles(list: FileList, attachments: ParsedAttachment[]): void {
@@ -177,9 +213,23 @@ class ManifestBuilder {
     const id = formatFileRef(named.ref);
     if (this.#isTwice(kind, { id, seen, span: refPlace.span, address: formatAddress(address) })) return;
     const attributes = pickAttributes(kind, entry);
+    const text = "description_file" in entry ? entry.description_file : undefined;
+    const descriptionFile =
+      text === undefined
+        ? undefined
+        : this.#fileUse("description_file", text, place.at("description_file").span);
     const { position } = place;
-    const layout = this.#layoutOf(kind, attributes, { position, place, ref: refPlace });
-    attachments.push({ kind, ref: named.ref, refSpan: refPlace.span, attributes, position, layout });
+    const layout = this.#layoutOf(kind, entry, { position, place, ref: refPlace });
+    attachments.push({
+      kind,
+      ref: named.ref,
+      refSpan: refPlace.span,
+      attributes,
+      ...(descriptionFile === undefined ? {} : { descriptionFile }),
+      ...(entry.defaults === false ? { optsOut: true } : {}),
+      position,
+      layout,
+    });
   }
 
   /** Reports a file that is already in the list; adds any other one to `seen`. */
@@ -200,17 +250,18 @@ class ManifestBuilder {
     return true;
   }
 
-  #layoutOf(kind: FileKind, attributes: Attributes, { position, place, ref }: EntryLocation): number {
+  #layoutOf(kind: FileKind, entry: Entry, { position, place, ref }: EntryLocation): number {
     const layout: Partial<Record<AttributeName | "ref", number>> = {
       ref: offsetFrom(position, ref.position),
     };
-    let key = `${kind} ${layout.ref}`;
+    let id = `${kind} ${layout.ref}`;
     for (const name of attributeNames[kind]) {
-      if (attributes[name] !== undefined) layout[name] = offsetFrom(position, place.closest([name]).position);
-      key += ` ${layout[name]}`;
+      const key = name === "description" && "description_file" in entry ? "description_file" : name;
+      if (Object.hasOwn(entry, key)) layout[name] = offsetFrom(position, place.closest([key]).position);
+      id += ` ${layout[name]}`;
     }
-    const index = this.#layoutIndexes.get(key) ?? this.#layouts.push(layout) - 1;
-    this.#layoutIndexes.set(key, index);
+    const index = this.#layoutIndexes.get(id) ?? this.#layouts.push(layout) - 1;
+    this.#layoutIndexes.set(id, index);
     return index;
   }
 
@@ -280,28 +331,3 @@ function productOf(product: DuplicatesDocument["duplicates"][number]["product"])
     ? { by: "product_id", productId: product }
     : { by: "draft", draftId: product.draft };
 }
-
-const kinds = ["draft", "duplicates"];
-
-/** The schema of a manifest's document, by its first key; a misspelled one counts as the nearest. */
-export function chooseDocument(value: unknown): z.ZodType<ManifestDocument> | SchemaProblem {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return notAMapping;
-  const keys = Object.keys(value);
-  if (keys.includes("draft") && keys.includes("duplicates")) return mixed;
-  if (keys.includes("draft")) return draftDocument;
-  const meant = keys.includes("duplicates") || keys.some((key) => nearest(key, kinds) === "duplicates");
-  return meant ? duplicatesDocument : draftDocument;
-}
-
-const notAMapping: SchemaProblem = {
-  code: "not-a-mapping",
-  message: "A document of a manifest must be a mapping that starts with draft: or duplicates:",
-  hint: "Write draft: and the draft's id, then product_files: and the rest under it.",
-};
-
-const mixed: SchemaProblem = {
-  code: "mixed-document",
-  message: "A document cannot be a draft and a list of duplicates at once",
-  hint: "Put duplicates: into a document of its own, after a line with ---.",
-  key: "duplicates",
-};

@@ -1,7 +1,7 @@
 import type { FileRef } from "../model/address.ts";
 import type { DesiredDuplicate, Layout } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
-import type { Attributes, FileKind } from "../model/resource.ts";
+import type { AttributeName, Attributes, FileKind } from "../model/resource.ts";
 import type { Position } from "../model/source-location.ts";
 import type { Span } from "./source-text.ts";
 
@@ -12,10 +12,11 @@ import type { Span } from "./source-text.ts";
 export interface ParsedManifest {
   readonly drafts: readonly ParsedDraft[];
   readonly duplicates: readonly ParsedDuplicate[];
+  readonly defaults: readonly ParsedDefaults[];
   /** The layouts of all attachments: most of them share a few. */
   readonly layouts: readonly Layout[];
   /** Local files of invalid documents: they are checked too, so that one run reports all mistakes. */
-  readonly otherSources: readonly ParsedSource[];
+  readonly otherFiles: readonly ParsedFileUse[];
   /** The mistakes in this file. */
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -40,6 +41,9 @@ export interface ParsedAttachment {
   readonly ref: FileRef;
   readonly refSpan: Span;
   readonly attributes: Attributes;
+  readonly descriptionFile?: ParsedFileUse;
+  /** Whether the defaults of its folder do not apply. */
+  readonly optsOut?: true;
   readonly position: Position;
   /** Index into the layouts of the manifest. */
   readonly layout: number;
@@ -53,8 +57,20 @@ export interface ParsedDuplicate {
   readonly span: Span;
 }
 
-/** The path of a local file, relative to the workspace. */
-export interface ParsedSource {
+/** One document of defaults. */
+export interface ParsedDefaults {
+  readonly position: Position;
+  readonly span: Span;
+  readonly values: Readonly<Record<FileKind, Attributes>>;
+  readonly positions: Readonly<Partial<Record<AttributeName, Position>>>;
+}
+
+/** What a local file is for. */
+export type FileRole = "source" | "description_file";
+
+/** A local file that an entry names; its path is relative to the workspace. */
+export interface ParsedFileUse {
+  readonly role: FileRole;
   readonly path: string;
   readonly span: Span;
 }

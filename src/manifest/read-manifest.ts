@@ -46,7 +46,8 @@ export function readManifest(root: string, file: string): ManifestBytes {
   }
 }
 
-function readAll(descriptor: number, size: number): Uint8Array {
+/** The first `size` bytes of an open file, fewer when it has become shorter. */
+export function readAll(descriptor: number, size: number): Uint8Array {
   const bytes = Buffer.allocUnsafe(size);
   let length = 0;
   while (length < size) {

@@ -1,7 +1,7 @@
 import type { AttachmentAddress } from "./address.ts";
 import { formatAddress } from "./address.ts";
 import type { AttributeName, Attributes, FileKind } from "./resource.ts";
-import type { Position } from "./source-location.ts";
+import type { Position, SourceLocation } from "./source-location.ts";
 
 /** What the manifests ask for. The order is that of the files; nothing downstream may depend on it. */
 export interface Desired {
@@ -37,6 +37,8 @@ export interface DesiredAttachment {
   readonly position: Position;
   /** Where the values stand below it. */
   readonly layout: Layout;
+  /** Where the values stand that come from `defaults`; absent when none does. */
+  readonly defaults?: Readonly<Partial<Record<AttributeName, SourceLocation>>>;
 }
 
 /**

@@ -137,6 +137,34 @@ describe("validate", () => {
       stderr: expect.stringContaining("[manifest-not-found]"),
     });
   });
+
+  test("with files reports on their defaults, too, and with --print shows a draft with its defaults", async () => {
+    const shop = await makeFolder({
+      "draftsync.yaml": config,
+      "manifests/a.yaml": "defaults: { product_files: { renderer: arnold } }\n",
+      "manifests/b.yaml": "defaults: { product_files: { renderer: vray } }\n",
+      "manifests/x/c.yaml": "draft: 1\ntitle: Sea Serpent\nproduct_files:\n  - file_id: 3\n",
+    });
+    onTestFinished(() => shop.dispose());
+    const validate = (...args: string[]) => draftsync(["validate", ...args], { cwd: shop.path });
+    expect((await validate("manifests/x/c.yaml")).stderr).toBe(
+      "note: other manifests have errors: draftsync validate\n",
+    );
+    expect(await validate("--print", "1")).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringContaining("[duplicate-defaults]"),
+    });
+    await shop.write({ "manifests/b.yaml": "duplicates: []\n" });
+    expect(await validate("--print", "sea serpent")).toEqual({
+      code: 0,
+      stdout:
+        "# manifests/x/c.yaml:1\n\ndraft: 1\ntitle: Sea Serpent\nproduct_files:\n  - file_id: 3\n    renderer: arnold # manifests/a.yaml:1\n",
+      stderr: "",
+    });
+    await shop.write({ "manifests/a.yaml": "defaults: { product_files: { renderer: 7 } }\n" });
+    expect((await validate("manifests/x/c.yaml")).stderr).toContain("manifests/a.yaml:1:40");
+  });
 });
 
 describe("schema", () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { configJsonSchema } from "../../src/cli/config-schema.ts";
 import { manifestJsonSchema } from "../../src/manifest/json-schema.ts";
-import { draftDocument, duplicatesDocument } from "../../src/manifest/manifest-schema.ts";
+import { defaultsDocument, draftDocument, duplicatesDocument } from "../../src/manifest/manifest-schema.ts";
 import { eventJsonSchema } from "../../src/model/event-schema.ts";
 import { commandReference } from "../support/command-reference.ts";
 import { schemaReference } from "../support/schema-reference.ts";
@@ -24,7 +24,7 @@ ${schemaReference(configJsonSchema())}
     page: "manifest",
     text: `# Manifests
 
-A manifest is a YAML file of one or more documents, separated by \`---\`. Each declares a draft or a list of duplicates. draftsync
+A manifest is a YAML file of one or more documents, separated by \`---\`. Each declares a draft, a list of duplicates, or defaults. draftsync
 does not manage lists and attributes that are absent. Unknown keys are errors. \`draftsync schema\` prints the JSON Schema, for editors.
 
 ## A draft
@@ -34,6 +34,14 @@ ${schemaReference(asJsonSchema(draftDocument), 3)}
 ## A list of duplicates
 
 ${schemaReference(asJsonSchema(duplicatesDocument), 3)}
+
+## Defaults
+
+Defaults apply to all manifests of their folder and of the folders below. Of each attribute the nearest default counts, and the
+value of an entry always wins; an entry with \`defaults: false\` has only its own. \`draftsync validate --print 48213\` prints a
+draft with its defaults. See [many drafts with the same attributes](../guides/many-drafts.md).
+
+${schemaReference(asJsonSchema(defaultsDocument), 3)}
 `,
   },
   {

@@ -1,7 +1,8 @@
-import { relative, resolve, sep } from "node:path";
+import { posix, relative, resolve, sep } from "node:path";
 import type { LoadedManifests } from "../../manifest/load-manifests.ts";
 import { hasErrors } from "../../model/diagnostic.ts";
 import { nonEmpty } from "../../model/non-empty.ts";
+import { resolveTargets } from "../../plan/target-names.ts";
 import { plural } from "../../report/quantities.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
 import { examples, withWorkspaceFlags } from "../cli.ts";
@@ -10,27 +11,34 @@ import { CliError, DiagnosticsError } from "../runtime/cli-error.ts";
 import { readManifests } from "../runtime/planning.ts";
 import { printDiagnostics } from "../terminal/report-error.ts";
 
+interface ValidateFlags extends WorkspaceFlags {
+  readonly print?: string;
+}
+
 /** `draftsync validate` */
 export const defineValidate: DefineCommand = (program, cli) => {
   withWorkspaceFlags(program.command("validate"))
     .summary("read and check the manifests")
     .description("Reads every manifest and reports all errors at once. Uses neither network nor ledger.")
-    .argument("[file...]", "report on these manifests only; the others are read too, for what they share")
+    .argument("[file...]", "report on these manifests and their defaults only; the others are read, too")
+    .option("--print <draft>", "print a draft with its defaults and descriptions, by id, manifest or title")
     .addHelpText(
       "after",
       examples(
         "draftsync validate",
         "draftsync validate manifests/sea-serpent.yaml",
+        "draftsync validate --print 48213",
         "draftsync validate --config shop/draftsync.yaml",
       ),
     )
-    .action((files: readonly string[], flags: WorkspaceFlags) => runValidate(cli, files, flags));
+    .action((files: readonly string[], flags: ValidateFlags) => runValidate(cli, files, flags));
 };
 
-async function runValidate(cli: Cli, named: readonly string[], flags: WorkspaceFlags): Promise<void> {
+async function runValidate(cli: Cli, named: readonly string[], flags: ValidateFlags): Promise<void> {
   const { cwd, env, terminal } = cli;
   const config = await loadConfig({ cwd, env, flags });
   const loaded = await readManifests(cli, config, "stat");
+  if (flags.print !== undefined) return printDraft(cli, loaded, flags.print);
   const shown = named.length === 0 ? loaded.files : namedFiles(cli, config, { named, loaded });
   const isShown = new Set(shown);
   const diagnostics =
@@ -47,21 +55,41 @@ async function runValidate(cli: Cli, named: readonly string[], flags: WorkspaceF
   if (!loaded.ok) terminal.err("note: other manifests have errors: draftsync validate\n");
 }
 
-/** The manifests of the arguments, relative to the workspace. Throws {@link CliError} `manifest-not-found`. */
+async function printDraft({ terminal }: Cli, loaded: LoadedManifests, name: string): Promise<void> {
+  if (!loaded.ok) throw new DiagnosticsError(loaded.diagnostics);
+  const { formatDraft } = await import("../../manifest/format-draft.ts");
+  const targets = new Set(resolveTargets([name], loaded.desired, { titles: new Map() }));
+  const drafts = loaded.desired.drafts.filter(({ draftId }) => targets.has(`drafts/${draftId}`));
+  if (drafts.length === 0) {
+    throw new CliError(`no draft of this workspace matches ${JSON.stringify(name)}`, {
+      code: "target-unknown",
+      hint: "Write a draft id, a manifest, or a title. Quote names with spaces or *.",
+    });
+  }
+  terminal.out(drafts.map(formatDraft).join("---\n"));
+}
+
+/** The manifests of the arguments and of their defaults, relative to the workspace. Throws {@link CliError} `manifest-not-found`. */
 function namedFiles(
   { cwd }: Cli,
   { root }: Config,
   { named, loaded }: { readonly named: readonly string[]; readonly loaded: LoadedManifests },
 ): readonly string[] {
   const known = new Set(loaded.files);
-  return named.map((name) => {
+  return named.flatMap((name) => {
     const file = relative(root, resolve(cwd, name)).replaceAll(sep, "/");
-    if (known.has(file)) return file;
+    if (known.has(file)) return [file, ...loaded.filesWithDefaults.filter((each) => isAbove(each, file))];
     throw new CliError(`${name} is not a manifest of this workspace`, {
       code: "manifest-not-found",
       hint: "Name a file that matches `manifests` in draftsync.yaml.",
     });
   });
+}
+
+/** Whether the folder of one manifest is that of the other, or above it. */
+function isAbove(upper: string, file: string): boolean {
+  const folder = posix.dirname(upper);
+  return folder === "." || file.startsWith(`${folder}/`);
 }
 
 function countsOf(loaded: LoadedManifests, files: ReadonlySet<string>): readonly string[] {

@@ -7,7 +7,7 @@ import type { RunLimits } from "../../apply/run-budget.ts";
 import { type LoadedManifests, loadManifests } from "../../manifest/load-manifests.ts";
 import type { ParseManifestsOptions } from "../../manifest/parse-manifests.ts";
 import { publicationAddress } from "../../model/address.ts";
-import type { Desired, Layout } from "../../model/desired.ts";
+import type { Desired } from "../../model/desired.ts";
 import { attachmentsByAddress } from "../../model/desired.ts";
 import type { Diagnostic } from "../../model/diagnostic.ts";
 import { hasErrors } from "../../model/diagnostic.ts";
@@ -16,9 +16,8 @@ import { lazily } from "../../model/lazily.ts";
 import type { Observed, RefreshMode } from "../../model/observed.ts";
 import type { Plan } from "../../model/plan.ts";
 import type { Recorded } from "../../model/recorded.ts";
-import type { AttributeName } from "../../model/resource.ts";
 import { attributeNames } from "../../model/resource.ts";
-import type { Position, SourceLocation } from "../../model/source-location.ts";
+import type { SourceLocation } from "../../model/source-location.ts";
 import { locationAt, positionAt } from "../../model/source-location.ts";
 import { buildPlan } from "../../plan/build-plan.ts";
 import { assertOwner } from "../../plan/ownership.ts";
@@ -183,21 +182,16 @@ export function makeLocationFinder(desired: Desired): LocationFinder {
   return (address, attribute) => {
     const attachment = attachments.get(address);
     if (attachment === undefined) return others.get(address);
-    const { file, position, layout } = attachment;
-    const offset = attribute === undefined ? undefined : offsetOf(layout, attribute);
-    return locationAt(file, offset === undefined ? position : positionAt(position, offset));
+    const { file, position, layout, defaults } = attachment;
+    const name = attribute === "file_id" ? "ref" : knownNames.find((known) => known === attribute);
+    const offset = name === undefined ? undefined : layout[name];
+    if (offset !== undefined) return locationAt(file, positionAt(position, offset));
+    const byDefault = name === undefined || name === "ref" ? undefined : defaults?.[name];
+    return byDefault ?? locationAt(file, position);
   };
 }
 
-function offsetOf(layout: Layout, attribute: string): Position | undefined {
-  if (attribute === "file_id") return layout.ref;
-  const names: readonly AttributeName[] = [
-    ...attributeNames.product_files,
-    ...attributeNames.promotional_files,
-  ];
-  const name = names.find((known) => known === attribute);
-  return name === undefined ? undefined : layout[name];
-}
+const knownNames = [...attributeNames.product_files, ...attributeNames.promotional_files];
 
 /** More threads than these wait for the main one, which collects their results. */
 const maxThreads = 8;

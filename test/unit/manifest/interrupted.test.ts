@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { checkSources } from "../../../src/manifest/check-sources.ts";
+import { checkFiles } from "../../../src/manifest/check-files.ts";
 import { hashFile } from "../../../src/manifest/hash-file.ts";
 import { loadManifests } from "../../../src/manifest/load-manifests.ts";
 import { SourceText } from "../../../src/manifest/source-text.ts";
@@ -31,8 +31,8 @@ test("stops reading a source, without a diagnostic", async () => {
   const root = workspace({ "a.obj": "v 0 0 0" });
   const signal = AbortSignal.abort(reason);
   await expect(hashFile(join(root, "a.obj"), signal)).rejects.toBe(reason);
-  const use = { file: "a.yaml", path: "a.obj", span: [0, 0] } as const;
+  const use = { role: "source", file: "a.yaml", path: "a.obj", span: [0, 0] } as const;
   const textOf = (file: string) => new SourceText(file, "");
-  const checked = checkSources({ root, uses: [use], sources: "hash", textOf, signal });
+  const checked = checkFiles({ root, uses: [use], sources: "hash", textOf, signal });
   await expect(checked).rejects.toBe(reason);
 });

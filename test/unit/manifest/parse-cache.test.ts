@@ -84,10 +84,13 @@ test.runIf(process.getuid?.() === 0)("does not use the cache of a different user
 
 test("reads a cache that is truncated or has a wrong byte anywhere as empty", async () => {
   const cache = { path: join(workspace({}), "cache"), version: () => "1" };
-  const parsed = { drafts: [], duplicates: [], layouts: [], otherSources: [], diagnostics: [] };
+  const parsed = { drafts: [], duplicates: [], defaults: [], layouts: [], otherFiles: [], diagnostics: [] };
   const files = [
     { digest: "a", parsed },
-    { digest: "b", parsed: { ...parsed, otherSources: [{ path: "é\n", span: [1, 2] as const }] } },
+    {
+      digest: "b",
+      parsed: { ...parsed, otherFiles: [{ role: "source" as const, path: "é\n", span: [1, 2] as const }] },
+    },
     { parsed },
   ];
   await writeParseCache(cache, files, undefined);
@@ -106,7 +109,7 @@ test("reads a cache that is truncated or has a wrong byte anywhere as empty", as
 
 test("leaves a complete cache after several writers, readable by its owner only", async () => {
   const cache = { path: join(workspace({}), "cache"), version: () => "1" };
-  const parsed = { drafts: [], duplicates: [], layouts: [], otherSources: [], diagnostics: [] };
+  const parsed = { drafts: [], duplicates: [], defaults: [], layouts: [], otherFiles: [], diagnostics: [] };
   const digests = Array.from({ length: 8 }, (_none, at) => String(at).repeat(100_000));
   await Promise.all(digests.map((digest) => writeParseCache(cache, [{ digest, parsed }], undefined)));
   const [digest] = (await readParseCache(cache, undefined)).keys();

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { stringify } from "yaml";
+import { formatDraft } from "../../../src/manifest/format-draft.ts";
 import type { Desired, DesiredAttachment } from "../../../src/model/desired.ts";
 import { someAttributes } from "../../support/attributes.ts";
 import { complete } from "../../support/complete.ts";
@@ -49,6 +50,7 @@ const list = <T>(attributes: fc.Arbitrary<T>) =>
 const draft = fc.record(
   {
     draft: id,
+    title: name,
     protect: fc.boolean(),
     product_files: list(someAttributes("product_files", text)),
     promotional_files: list(someAttributes("promotional_files", prose)),
@@ -71,8 +73,10 @@ function plain(desired: Desired) {
   const attachment = ({ address, attributes }: DesiredAttachment) => ({ address, attributes });
   return {
     drafts: desired.drafts
-      .map(({ draftId, protect, attachments, publish }) => ({
+      .map(({ draftId, title, protect, managed, attachments, publish }) => ({
         draftId,
+        title,
+        managed,
         protect,
         attachments: attachments.map(attachment),
         revision: publish?.revision,
@@ -89,6 +93,8 @@ function expected({ drafts, duplicates }: Catalogue) {
     drafts: drafts
       .map((each) => ({
         draftId: each.draft,
+        title: each.title,
+        managed: (["product_files", "promotional_files"] as const).filter((kind) => each[kind] !== undefined),
         protect: each.protect ?? false,
         attachments: (["product_files", "promotional_files"] as const).flatMap((kind) =>
           (each[kind] ?? []).map(({ ref, rest }) => ({
@@ -153,6 +159,30 @@ test("what is written as YAML is read back the same", async () => {
       expect({ ...read, drafts: read.drafts.filter(({ draftId }) => draftId !== 8) }).toEqual(
         expected(given),
       );
+    }),
+    runs(60),
+  );
+});
+
+const anyDefaults = fc.record(
+  {
+    product_files: someAttributes("product_files", text),
+    promotional_files: someAttributes("promotional_files", prose),
+  },
+  { requiredKeys: [] },
+);
+
+test("a draft that is printed has every value of its defaults, and is read back the same", async () => {
+  await fc.assert(
+    fc.asyncProperty(withoutEight, fc.array(anyDefaults, { maxLength: 3 }), async (given, defaults) => {
+      const files = filesOf(documentsOf({ ...given, duplicates: [] }));
+      for (const [index, each] of defaults.entries())
+        files[["d.yaml", "m0/d.yaml", "m1/d.yaml"][index] ?? ""] = stringify({ defaults: each });
+      const { desired } = complete(await load(files));
+      const printed = desired.drafts.map(formatDraft);
+      for (const document of printed) expect(document).not.toMatch(/(?!\n)[\p{C}\p{Zl}\p{Zp}]/u);
+      const again = complete(await load({ "m/all.yaml": printed.join("---\n") }));
+      expect(plain(again.desired)).toEqual(plain(desired));
     }),
     runs(60),
   );
