@@ -132,6 +132,12 @@ interface Work {
 async function applyAll({ context, tracker, plan, concurrency, halt }: Work): Promise<void> {
   const limit = pLimit(concurrency);
   const { drafts, duplicates, forgotten, blocked } = divide(plan.changes);
+  // A draft whose calls are lost in every run must not keep the others from their turn.
+  const lost = new Set((await context.ledger.inDoubt()).map(({ intent }) => intent.draftId));
+  const inOrder = [
+    ...drafts.filter(({ draftId }) => !lost.has(draftId)),
+    ...drafts.filter(({ draftId }) => lost.has(draftId)),
+  ];
   for (const change of blocked) tracker.block(change);
   const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
@@ -149,7 +155,7 @@ async function applyAll({ context, tracker, plan, concurrency, halt }: Work): Pr
     guarded,
   };
   const ends = new Map<number, Promise<DraftEnd>>();
-  for (const draft of drafts) {
+  for (const draft of inOrder) {
     const own = { ...tools, context: { ...context, whileIdle: idlingOf(limit) } };
     ends.set(
       draft.draftId,

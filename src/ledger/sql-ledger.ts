@@ -1,5 +1,4 @@
 import { sql } from "kysely";
-import { z } from "zod";
 import type { StoredOperation, StoredRun } from "../model/history.ts";
 import type { HeldLock, Lease, LockRequest, LockStore } from "../model/lock.ts";
 import type {
@@ -13,7 +12,7 @@ import type {
 } from "../model/ports.ts";
 import { type ProcessTable, systemProcesses } from "../model/process.ts";
 import type { RateStore, ReservationRequest, ReservationResult } from "../model/rate.ts";
-import { belongsTo, type Recorded, type RecordedOwner } from "../model/recorded.ts";
+import { belongsTo, type Recorded, type RecordedOperation, type RecordedOwner } from "../model/recorded.ts";
 import type { ConflictChoice, RecoveryRecord, ReplayResult } from "../model/recovery.ts";
 import { applyEffects } from "./effects.ts";
 import {
@@ -31,10 +30,9 @@ import type { LedgerDatabase } from "./ledger-database.ts";
 import { LedgerError } from "./ledger-error.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
 import { RateReservations } from "./rate-reservations.ts";
-import { parseRow, readRecords } from "./records.ts";
+import { ownerOf, readMeta, readRecorded, readTitles } from "./read-recorded.ts";
 import { replay } from "./replay.ts";
 import type { LedgerQueries } from "./schema.ts";
-import { type Table, tables } from "./tables.ts";
 import { exportLedger, importLedger, type LedgerExport } from "./transfer.ts";
 import { WorkspaceLock } from "./workspace-lock.ts";
 import { WriteQueue } from "./write-queue.ts";
@@ -90,7 +88,7 @@ export class SqlLedger implements Ledger, LockStore, RateStore, LedgerReader {
   }
 
   async load(): Promise<Recorded> {
-    return this.#read((queries) => this.#recorded(queries));
+    return this.#read((queries) => readRecorded(this.#database, queries, this.location));
   }
 
   async owner(): Promise<RecordedOwner> {
@@ -200,7 +198,7 @@ export class SqlLedger implements Ledger, LockStore, RateStore, LedgerReader {
   }
 
   async titles(): Promise<Recorded["titles"]> {
-    return this.#read((queries) => this.#titles(queries));
+    return this.#read((queries) => readTitles(this.#database, queries));
   }
 
   async pausedMs(): Promise<number> {
@@ -250,6 +248,10 @@ export class SqlLedger implements Ledger, LockStore, RateStore, LedgerReader {
     return this.#read((queries) => readOperations(queries, this.location, filter));
   }
 
+  async inDoubt(): Promise<readonly RecordedOperation[]> {
+    return this.#read((queries) => readInDoubt(queries, this.location));
+  }
+
   async lostWrites(since: number): Promise<StoredOperation[]> {
     return this.#read((queries) => readLostWrites(queries, this.location, since));
   }
@@ -268,57 +270,6 @@ export class SqlLedger implements Ledger, LockStore, RateStore, LedgerReader {
     this.#queue.refuseIfClosed();
     return this.#database.transaction("read", work);
   }
-
-  async #titles(queries: LedgerQueries): Promise<Recorded["titles"]> {
-    const titles = await readRecords(this.#database, queries, tables.draft_titles);
-    return new Map(titles.map(({ draftId, title }) => [draftId, title]));
-  }
-
-  async #recorded(queries: LedgerQueries): Promise<Recorded> {
-    const meta = await readMeta(queries, this.location);
-    const read = <Schema extends z.ZodObject>(table: Table<Schema>) =>
-      readRecords(this.#database, queries, table);
-    const protectedDrafts = await read(tables.protected_drafts);
-    const maybePublished = await read(tables.maybe_published);
-    return {
-      lineage: meta.lineage,
-      serial: meta.serial,
-      ...ownerOf(meta),
-      isConfirmed: meta.confirmed_at !== null,
-      titles: await this.#titles(queries),
-      protectedDrafts: new Set(protectedDrafts.map(({ draftId }) => draftId)),
-      maybePublished: new Map(maybePublished.map(({ draftId, at }) => [draftId, at])),
-      attachments: await read(tables.attachments),
-      publications: await read(tables.publications),
-      duplicates: await read(tables.duplicates),
-      uploads: await read(tables.uploads),
-      storedObjects: await read(tables.stored_objects),
-      refreshes: await read(tables.refreshes),
-      inDoubt: await readInDoubt(queries, this.location),
-    };
-  }
-}
-
-const metaSchema = z.object({
-  lineage: z.string(),
-  serial: z.int(),
-  service_origin: z.string().nullable(),
-  workspace: z.string().nullable(),
-  confirmed_at: z.int().nullable(),
-});
-
-type Meta = z.output<typeof metaSchema>;
-
-async function readMeta(queries: LedgerQueries, location: string): Promise<Meta> {
-  const row = await queries.selectFrom("meta").selectAll().executeTakeFirst();
-  return parseRow(metaSchema, row, { location, table: "meta", key: "id 1" });
-}
-
-function ownerOf({ service_origin: serviceOrigin, workspace }: Meta): RecordedOwner {
-  return {
-    ...(serviceOrigin === null ? {} : { serviceOrigin }),
-    ...(workspace === null ? {} : { workspace }),
-  };
 }
 
 async function raiseSerial(queries: LedgerQueries): Promise<void> {

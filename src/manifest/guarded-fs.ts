@@ -21,7 +21,7 @@ export interface SearchNotes {
  * | entry | is listed as |
  * |---|---|
  * | a pipe, socket or device | a file, which cannot be read as a manifest |
- * | a folder named like a manifest | a folder, and such a file |
+ * | a folder named like a manifest, or a link to one | what it is, and such a file |
  * | a link that leads nowhere | a file, and a folder that cannot be read: it may have been either |
  *
  * The patterns still decide whether it matters.
@@ -95,7 +95,9 @@ function listed(folder: string, entry: Entry): readonly Entry[] {
   if (entry.isFile()) return [entry];
   if (entry.isDirectory()) return isYamlName(entry.name) ? [entry, entryOf(entry.name, "file")] : [entry];
   if (!entry.isSymbolicLink()) return [entryOf(entry.name, "file")];
-  return leadsNowhere(below(folder, entry.name)) ? [entry, entryOf(entry.name, "folder")] : [entry];
+  const target = targetOf(below(folder, entry.name));
+  if (target === undefined) return [entry, entryOf(entry.name, "folder")];
+  return target.isDirectory() && isYamlName(entry.name) ? [entry, entryOf(entry.name, "file")] : [entry];
 }
 
 function entryOf(name: string, kind: "file" | "folder"): Entry {
@@ -107,11 +109,12 @@ function entryOf(name: string, kind: "file" | "folder"): Entry {
   };
 }
 
-function leadsNowhere(link: string): boolean {
+/** What a link leads to, if anything. */
+function targetOf(link: string): nodeFs.Stats | undefined {
   try {
-    return nodeFs.statSync(link, { throwIfNoEntry: false }) === undefined;
+    return nodeFs.statSync(link, { throwIfNoEntry: false });
   } catch {
-    return true;
+    return undefined;
   }
 }
 

@@ -1,7 +1,14 @@
 import type { ProductRef } from "./desired.ts";
 import type { StoredOperation } from "./history.ts";
 import type { CallFailure, CallResult, Outcome } from "./outcome.ts";
-import type { OperationIntent, OperationKind, Provenance, Recorded, RecordedAttachment } from "./recorded.ts";
+import type {
+  OperationIntent,
+  OperationKind,
+  Provenance,
+  Recorded,
+  RecordedAttachment,
+  RecordedOperation,
+} from "./recorded.ts";
 import type { Attributes, FileTarget } from "./resource.ts";
 
 /** The two clocks. Only `monotonic` may be used for waiting and for the rate bound. */
@@ -290,6 +297,8 @@ export interface RunRecord {
  */
 export interface Ledger {
   load(): Promise<Recorded>;
+  /** The operations in doubt, without the rest of {@link Ledger.load}. */
+  inDoubt(): Promise<readonly RecordedOperation[]>;
   /**
    * Calls about files that ended after `since` (epoch milliseconds), or have no outcome, and of which at least one request may
    * have been lost: those of unknown outcome, and those that took several requests.

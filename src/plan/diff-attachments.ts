@@ -42,15 +42,16 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
   const files = new FilesOfList();
   for (const { address, attachment } of inOrder) {
     const own = index.at(address);
-    const fileId = knownFile(attachment, own, index);
-    const holder = fileId === undefined ? undefined : files.take(attachment, fileId, address);
-    if (fileId !== undefined && holder !== undefined) {
-      diagnostics.push(sameFileTwice(attachment, { address, fileId, holder }));
-      changes.push(...earlierRemoval(own, fileId, doubts));
+    const isInDoubt = doubts.has(address);
+    const found = isInDoubt ? undefined : findRecorded(attachment, own, { index, wanted, claimed });
+    const fileId = knownFile(attachment, { own, found, index });
+    const holder = files.take(attachment, fileId, address);
+    if (holder !== undefined) {
+      diagnostics.push(sameFileTwice(attachment, { address, ...holder }));
+      changes.push(...earlierRemoval(own, holder.fileId, doubts));
       continue;
     }
-    if (doubts.has(address)) continue;
-    const found = findRecorded(attachment, own, { index, wanted, claimed });
+    if (isInDoubt) continue;
     const change = compare(address, attachment, found, index);
     if (change === undefined) unchanged.push(address);
     else changes.push(change);
@@ -106,27 +107,39 @@ class FilesOfList {
   #list = "";
   readonly #holders = new Map<number, string>();
 
-  /** Notes the file of an entry; returns the address of the entry that has it already. */
+  /** Notes the file of an entry, if it is known; returns the entry that has it already. */
   take(
     { address: { draftId, kind } }: DesiredAttachment,
-    fileId: number,
+    fileId: number | undefined,
     address: string,
-  ): string | undefined {
+  ): { readonly fileId: number; readonly holder: string } | undefined {
+    if (fileId === undefined) return undefined;
     const list = `${draftId}/${kind}`;
     if (list !== this.#list) this.#holders.clear();
     this.#list = list;
     const holder = this.#holders.get(fileId);
     if (holder === undefined) this.#holders.set(fileId, address);
-    return holder;
+    return holder === undefined ? undefined : { fileId, holder };
   }
 }
 
-/** The file of an entry, as far as it is known: that of its record, unless its content changed; else that of its upload. */
+/**
+ * The file of an entry, as far as it is known: that of its record, unless its content changed; that of the record it takes
+ * over; else that of its upload.
+ */
 function knownFile(
   attachment: DesiredAttachment,
-  own: RecordedAttachment | undefined,
-  index: RecordedIndex,
+  {
+    own,
+    found,
+    index,
+  }: {
+    readonly own: RecordedAttachment | undefined;
+    readonly found: Found | undefined;
+    readonly index: RecordedIndex;
+  },
 ): number | undefined {
+  if (found !== undefined && found.record !== own) return found.record.fileId;
   const isOwn = own !== undefined && !isOtherContent(attachment, own, index);
   return isOwn ? own.fileId : fileIdOf(attachment, index);
 }

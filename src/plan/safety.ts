@@ -161,7 +161,7 @@ export function excludeUnsettled(all: Differences): Differences {
   }
   if (doubts.size === 0) return all;
   const publishes = new Set(all.changes.filter(({ action }) => action === "publish").map(draftOf));
-  const waits = new Map<number, number>();
+  const waits = new Map([...doubts.keys()].map((draftId) => [draftId, 0]));
   const changes = all.changes.filter((change) => {
     const draftId = waitingDraftOf(change, publishes);
     if (draftId === undefined || !doubts.has(draftId)) return true;
@@ -172,7 +172,7 @@ export function excludeUnsettled(all: Differences): Differences {
     ([draftId, count]): Diagnostic => ({
       severity: "warning",
       code: "waits-for-doubt",
-      message: `draft ${draftId}: ${count} ${count === 1 ? "change waits" : "changes wait"} until ${doubts.get(draftId)} is no longer in doubt`,
+      message: `draft ${draftId}: ${waiting(count)} until ${doubts.get(draftId)} is no longer in doubt`,
       hint: "Apply this plan, then plan and apply again.",
       address: `drafts/${draftId}`,
     }),
@@ -180,7 +180,12 @@ export function excludeUnsettled(all: Differences): Differences {
   return { ...all, changes, diagnostics: [...all.diagnostics, ...warnings] };
 }
 
-/** How many drafts of a plan have changes that only the next plan can have. */
+function waiting(count: number): string {
+  if (count === 0) return "further changes may wait";
+  return count === 1 ? "1 change waits" : `${count} changes wait`;
+}
+
+/** How many drafts of a plan may have changes that only the next plan can have. */
 export function countWaiting({ diagnostics }: Pick<Plan, "diagnostics">): number {
   return diagnostics.filter(({ code }) => code === "waits-for-doubt").length;
 }

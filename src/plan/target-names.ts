@@ -13,17 +13,18 @@ import { parseScope } from "../model/scope.ts";
  * | `Sea Serpent` | the drafts of this title, also those that are no longer declared |
  * | `manifests/creatures/*`, `sea*` | as above, for every path or title that matches (`*`, `?`) |
  *
- * A target that names nothing stays as it is: the plan reports it.
+ * Paths are relative to the workspace, or else to `folder` in it. A target that names nothing stays as it is: the plan
+ * reports it.
  */
 export function resolveTargets(
   targets: readonly string[],
   desired: Desired,
-  { titles }: Pick<Recorded, "titles">,
+  { titles, folder = "." }: Pick<Recorded, "titles"> & { readonly folder?: string },
 ): readonly string[] {
   return targets.flatMap((target) => {
     if (/^\d+$/.test(target)) return [`drafts/${target}`];
-    const found = namedBy(target, desired, titles);
-    return found.length > 0 ? found : [target];
+    const paths = parseScope(target) === undefined ? [target, posix.join(folder, target)] : [target];
+    return paths.map((path) => namedBy(path, desired, titles)).find((found) => found.length > 0) ?? [target];
   });
 }
 
@@ -37,16 +38,15 @@ function namedBy(
     ...drafts.filter(({ file }) => isFile(file)).map(({ draftId }) => `drafts/${draftId}`),
     ...duplicates.filter(({ file }) => isFile(file)).map(({ name }) => `duplicates/${name}`),
   ];
-  if (files.length > 0 || parseScope(target) !== undefined) return files;
+  if (parseScope(target) !== undefined) return files;
   const isTitle = matcherOf(target);
   const declared = new Set(drafts.map(({ draftId }) => draftId));
   const known = [
     ...drafts.map(({ draftId, title }) => ({ draftId, title })),
     ...[...titles].flatMap(([draftId, title]) => (declared.has(draftId) ? [] : [{ draftId, title }])),
   ];
-  return known
-    .filter(({ title }) => title !== undefined && isTitle(title))
-    .map(({ draftId }) => `drafts/${draftId}`);
+  const titled = known.filter(({ title }) => title !== undefined && isTitle(title));
+  return [...new Set([...files, ...titled.map(({ draftId }) => `drafts/${draftId}`)])];
 }
 
 /** `*` is any text and `?` any character; letters match in either case. */

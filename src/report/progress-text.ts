@@ -85,12 +85,13 @@ export function formatFailureGroup(group: FailureGroup<CallFailure>, options: Fa
   const what = `${plural(count, "change")}${isDoubt ? "" : " failed"}`;
   const named = addresses.map((address) => `    ${formatWhere(address, failure, options)}`);
   const more = count - addresses.length;
-  // A failure that stops the run is not about the changes that met it first.
+  const stops = failure.stops === "run" ? ", and the run stopped" : "";
+  // A failure that stops the run is not about the changes that met it first; a doubt is.
   const affected =
-    failure.stops === "run"
-      ? [`  ${what}, and the run stopped.`]
+    stops !== "" && !isDoubt
+      ? [`  ${what}${stops}.`]
       : [
-          `  ${what}:`,
+          `  ${what}${stops}:`,
           ...named,
           ...(more > 0 ? [`    and ${formatCount(more)} more; --verbose lists them`] : []),
         ];

@@ -118,7 +118,8 @@ export class Executor {
       if (step.type === "held") return last ?? { outcome: "not_sent", failure: step.failure, attempts: 0 };
       const attempts = context.attempt;
       const { attempt, pauseMs } = step;
-      if (attempt.outcome !== "unknown") this.#outage.answered();
+      if (attempt.outcome === "unknown") this.#outage.attemptLost(this.#parts.clock.monotonic());
+      else this.#outage.answered(call);
       if (attempt.outcome === "done") {
         const { outcome, status, value } = attempt;
         return { outcome, status, value, attempts };
@@ -132,7 +133,7 @@ export class Executor {
       if (stopped !== undefined) return stopped;
       if (!attempt.retry || attempts === maxAttempts || options.once || !this.#budget.take()) {
         const isLost = last.outcome === "unknown" && !options.signal.aborted;
-        return isLost && this.#outage.lost(this.#parts.clock.monotonic()) ? stopRun(last) : last;
+        return isLost ? withStop(last, this.#outage.lost(call, this.#parts.clock.monotonic())) : last;
       }
       // A refused call waits at slow start; anything else backs off.
       if (attempt.outcome !== "rejected" && !(await this.#backOff(attempts, options.signal))) return last;
@@ -330,5 +331,11 @@ function combine<T>(call: Call<T>, earlier: Failed<T> | undefined, latest: Faile
 }
 
 function stopRun<T>(result: Failed<T>): Failed<T> {
-  return { ...result, failure: { ...result.failure, stops: "run" } };
+  return withStop(result, "run");
+}
+
+/** The result with what it stops, unless it stops more already. */
+function withStop<T>(result: Failed<T>, stops: CallFailure["stops"]): Failed<T> {
+  if (stops === "operation" || result.failure.stops === "run") return result;
+  return { ...result, failure: { ...result.failure, stops } };
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { draftsync, type Folder, makeFolder } from "../support/cli.ts";
 
 let folder: Folder;
@@ -127,10 +127,30 @@ describe("state rm and mv", () => {
       ["mv", file, "drafts/2/product_files/11"],
       "not a valid address for file 11 in product_files of draft 1",
     ],
+    [["mv", "drafts/1/product", file], "is the product of its draft and cannot be moved"],
   ])("state %j is refused, and nothing is changed", async (args, message) => {
     const before = (await run("state", "export")).stdout;
     expect(await run("state", ...args)).toMatchObject({ code: 1, stderr: expect.stringContaining(message) });
     const after = (await run("state", "export")).stdout;
     expect(JSON.parse(after)).toEqual(JSON.parse(before));
   });
+});
+
+test("rm of a duplicate says that it would be copied again, and how to record it; mv refuses it", async () => {
+  const shop = await makeFolder({
+    "draftsync.yaml": "version: 1\nworkspace: w\nservice: sandbox\n",
+    "manifests/a.yaml": "duplicates: [{ name: copy, product: 5 }]\n",
+  });
+  onTestFinished(() => shop.dispose());
+  const draft = (...args: string[]) => draftsync(args, { cwd: shop.path });
+  await draft("apply", "--auto-approve", "--new-ledger");
+  expect(await draft("state", "mv", "duplicates/copy", "duplicates/other")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("`draftsync resolve duplicates/NAME --product-id 9000000001`"),
+  });
+  const { stderr } = await draft("state", "rm", "duplicates/copy", "--auto-approve");
+  expect(stderr).toContain("the next apply copies the product again");
+  const resolve = /draftsync (resolve duplicates\/copy --product-id 9000000001)/.exec(stderr)?.[1] ?? "";
+  expect(await draft(...resolve.split(" "))).toMatchObject({ code: 0 });
+  expect((await draft("plan")).stdout).toContain("No changes.");
 });

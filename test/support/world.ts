@@ -33,9 +33,9 @@ export interface World {
   readonly events: readonly Event[];
   /** Writes the manifest `manifests/all.yaml`, and local files beside it. */
   write(manifest: string, files?: Readonly<Record<string, string>>): Promise<void>;
-  plan(): Promise<Plan>;
+  plan(targets?: readonly string[]): Promise<Plan>;
   /** Plans and applies with a client of its own. `signal` interrupts it. */
-  apply(signal?: AbortSignal, limits?: RunLimits): Promise<ApplyResult>;
+  apply(signal?: AbortSignal, limits?: RunLimits, targets?: readonly string[]): Promise<ApplyResult>;
   /** How each change of the last apply ended: `address: outcome`, in the order of the plan. */
   ends(): string[];
   /** Requests that came since the last call of this. */
@@ -57,7 +57,7 @@ export async function startWorld(settings: WorldSettings = {}): Promise<World> {
   const folder: Folder = await makeFolder();
   const ledger = await openLedger({ location: join(folder.path, ".draftsync/state.db"), clock: systemClock });
   let events: Event[] = [];
-  const plan = async () => {
+  const plan = async (targets: readonly string[] = []) => {
     const loaded = await loadManifests({
       root: folder.path,
       patterns: ["manifests/*.yaml"],
@@ -73,6 +73,7 @@ export async function startWorld(settings: WorldSettings = {}): Promise<World> {
       rate,
       profile,
       diagnostics,
+      targets,
     });
   };
   return {
@@ -84,14 +85,14 @@ export async function startWorld(settings: WorldSettings = {}): Promise<World> {
     },
     write: (manifest, files = {}) => folder.write({ "manifests/all.yaml": manifest, ...files }),
     plan,
-    apply: async (signal = new AbortController().signal, limits = {}) => {
+    apply: async (signal = new AbortController().signal, limits = {}, targets = []) => {
       events = [];
       const emit = (event: Event) => void events.push(event);
       const options = { baseUrl: proxy.url, apiKey: key, rate, concurrency: 4, timeoutMs: 5000, profile };
       const service = openService({ ...options, clock: systemClock, emit, root: folder.path });
       try {
         return await applyPlan({
-          plan: await plan(),
+          plan: await plan(targets),
           ledger,
           outcomes: forgetfulTracker,
           service,

@@ -69,9 +69,15 @@ async function runRemove(cli: Cli, addresses: readonly string[], flags: EditFlag
   });
 }
 
-/** The products of a draft that leaves the ledger: another ledger that takes it over would publish it again. */
-function describeProducts(address: string, { publications }: Recorded): string[] {
+/** The products of what leaves the ledger: they would be made again, for a draft by another ledger that takes it over. */
+function describeProducts(address: string, { publications, duplicates }: Recorded): string[] {
   const parsed = parseAddress(normalAddress(address));
+  if (parsed?.type === "duplicate") {
+    const { productId } = duplicates.find(({ name }) => name === parsed.name) ?? {};
+    return [
+      `It was product ${productId}. While a manifest declares this duplicate, the next apply copies the product again. To record it again instead: draftsync resolve ${formatAddress(parsed)} --product-id ${productId}`,
+    ];
+  }
   if (parsed?.type !== "draft") return [];
   return publications
     .filter(({ draftId }) => draftId === parsed.draftId)
@@ -124,9 +130,10 @@ async function runMove(
   cli: Cli,
   { from, to, flags }: { readonly from: string; readonly to: string; readonly flags: EditFlags },
 ): Promise<void> {
-  await edit(cli, flags, "state mv", async ({ attachments, inDoubt }) => {
+  await edit(cli, flags, "state mv", async (recorded) => {
+    const { attachments, inDoubt } = recorded;
     const attachment = attachments.find(({ address }) => address === from);
-    if (attachment === undefined) throw unknown(from);
+    if (attachment === undefined) throw unmovable(from, recorded);
     if (inDoubt.some(({ address }) => address === from || address === to)) {
       throw refusal(`${from} or ${to} is in doubt`, "Settle it first: `draftsync plan` marks it with `?`.");
     }
@@ -135,6 +142,19 @@ async function runMove(
       said: `Moved ${from} to ${to} in the ledger.`,
     };
   });
+}
+
+/** Only files have several addresses. */
+function unmovable(from: string, { duplicates, publications }: Recorded): CliError {
+  const parsed = parseAddress(normalAddress(from));
+  if (parsed?.type === "publication" && publications.some(({ draftId }) => draftId === parsed.draftId))
+    return refusal(`${from} is the product of its draft and cannot be moved`, "Nothing needs to be done.");
+  const copy = parsed?.type === "duplicate" && duplicates.find(({ name }) => name === parsed.name);
+  if (!copy) return unknown(from);
+  return refusal(
+    `${from} is not a file and cannot be moved`,
+    `To rename the duplicate, rename it in the manifest, then run \`draftsync resolve duplicates/NAME --product-id ${copy.productId}\` before the next apply.`,
+  );
 }
 
 interface Edit {

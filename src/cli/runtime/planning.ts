@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { isAbsolute, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { RunLimits } from "../../apply/run-budget.ts";
 import { type LoadedManifests, loadManifests } from "../../manifest/load-manifests.ts";
@@ -91,7 +91,7 @@ export interface PlanRequest {
  * needs.
  */
 export async function makePlan(
-  cli: Pick<Cli, "env" | "signal">,
+  cli: Pick<Cli, "cwd" | "env" | "signal">,
   workspace: Workspace,
   request: PlanRequest,
 ): Promise<PlannedState> {
@@ -101,7 +101,8 @@ export async function makePlan(
   const [read, loaded] = await Promise.allSettled([loadDesired(cli, config, "hash"), load(workspace)]);
   const { desired, diagnostics } = settledValue(read);
   const known = settledValue(loaded);
-  const targets = resolveTargets(request.targets, desired, known);
+  const folder = relative(config.root, cli.cwd).replaceAll(sep, "/");
+  const targets = resolveTargets(request.targets, desired, { titles: known.titles, folder });
   const { recorded, observed } = await observeService(cli, workspace, {
     desired,
     recorded: known,

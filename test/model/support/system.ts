@@ -268,6 +268,7 @@ export class System {
     };
     return {
       load: () => store.load(),
+      inDoubt: () => store.inDoubt(),
       lostWrites: (since) => store.lostWrites(since),
       assertOwner: (owner) => store.assertOwner(owner),
       bind: (owner) => store.bind(owner),

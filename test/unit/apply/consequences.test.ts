@@ -70,6 +70,8 @@ interface Kind {
   readonly documents: readonly string[];
   /** Finds the call: group `n` is the draft (or product) in `METHOD path body`. */
   readonly call: RegExp;
+  /** Where a few lost calls stop a run: what is applied by itself. */
+  readonly target?: (number: number) => string;
 }
 
 const kinds = {
@@ -91,17 +93,20 @@ const kinds = {
   publish: {
     documents: numbers.map((draft) => `draft: ${draft}\npublish: true\n`),
     call: /^POST \/api\/products .*"id":"(?<n>\d+)"/,
+    target: (draft: number) => `drafts/${draft}`,
   },
   duplicate: {
     documents: [
       `duplicates: [${numbers.map((product) => `{ name: copy-${product}, product: ${product} }`).join(", ")}]\n`,
     ],
     call: /^POST \/api\/products\/(?<n>\d+)\/duplicate /,
+    target: (product: number) => `duplicates/copy-${product}`,
   },
 } as const satisfies Record<string, Kind>;
 
-/** Applies, with the fault of its number at each first call. Gives the calls by number. */
-async function applyOnce({ call }: Kind, faulty: boolean): Promise<number[]> {
+/** Applies, with the fault of its number at each first call. Gives the calls, and how each change ended, by number. */
+async function applyOnce({ call, target }: Kind, faulty: boolean) {
+  const ends = new Map<number, string>();
   const sent = numbers.map(() => 0);
   world.proxy.choose = ({ method, path, body }) => {
     const number = Number(call.exec(`${method} ${path} ${body}`)?.groups?.n ?? 0);
@@ -110,8 +115,13 @@ async function applyOnce({ call }: Kind, faulty: boolean): Promise<number[]> {
     sent[number - 1] = count;
     return faulty && count === 1 ? Object.values(faults)[number - 1] : undefined;
   };
-  await world.apply();
-  return sent;
+  for (const targets of target === undefined ? [[]] : numbers.map((number) => [target(number)])) {
+    const { changes } = await world.plan(targets);
+    if (changes.length > 0) await world.apply(undefined, {}, targets);
+    for (const event of world.events)
+      if (event.type === "change_finished") ends.set(numberIn(event.address), event.outcome);
+  }
+  return { sent, ends };
 }
 
 /** The number that an address or a name of a thing ends with, or has first. */
@@ -124,16 +134,11 @@ async function consequencesOf(kind: Kind): Promise<Record<string, string>> {
     await world.apply();
   }
   await world.write(kind.documents.join("---\n"), sources);
-  const sent = await applyOnce(kind, true);
-  const ends = new Map(
-    world.events.flatMap((event) =>
-      event.type === "change_finished" ? [[numberIn(event.address), event.outcome] as const] : [],
-    ),
-  );
+  const { sent, ends } = await applyOnce(kind, true);
   const planned = new Map(
     (await world.plan()).changes.map((change) => [numberIn(change.address), change.action]),
   );
-  const again = await applyOnce(kind, false);
+  const { sent: again } = await applyOnce(kind, false);
   return Object.fromEntries(
     names.map((name, at) => {
       const end = `${ends.get(at + 1)} ${sent[at]}`;

@@ -1,6 +1,27 @@
 import { expect, onTestFinished, test } from "vitest";
 import { startWorld } from "../../support/world.ts";
 
+test("a draft with calls in doubt comes after the others in the next run", async () => {
+  const world = await startWorld();
+  onTestFinished(() => world.close());
+  const draft = (id: number, renderer: string) =>
+    `draft: ${id}\nproduct_files: [{ file_id: 7, renderer: ${renderer} }]\n`;
+  const all = (renderer: string) => [1, 2, 3].map((id) => draft(id, renderer)).join("---\n");
+  await world.write(all("arnold"));
+  await world.apply();
+  await world.write(all("vray"));
+  world.proxy.choose = ({ path }) =>
+    path.includes("/drafts/1/") ? { type: "answer", status: 503 } : undefined;
+  expect((await world.apply()).totals).toMatchObject({ done: 2, in_doubt: 1 });
+  await world.write(all("karma"));
+  world.requests();
+  await world.apply();
+  expect(world.requests().slice(0, 2).sort()).toEqual([
+    "PATCH /api/drafts/2/product_files/7",
+    "PATCH /api/drafts/3/product_files/7",
+  ]);
+});
+
 test("a draft that only waits to settle a call leaves its place to another one", async () => {
   const world = await startWorld({ profile: { settle_delay: "3s" } });
   onTestFinished(() => world.close());

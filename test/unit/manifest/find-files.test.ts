@@ -127,6 +127,15 @@ describe("a YAML file next to the manifests that no pattern matches is a warning
   });
 });
 
+test("a link to a folder with the name of a manifest is found as a manifest, which cannot be read", async () => {
+  const root = workspace({ "m/a.yaml": "draft: 1\n", "other/x.txt": "" });
+  symlinkSync("../other", join(root, "m/dup.yaml"));
+  const { files } = await findFiles(root, ["m/*.yaml"]);
+  expect(files).toEqual(["m/a.yaml", "m/dup.yaml"]);
+  const { diagnostics } = await loadManifests({ root, patterns: ["m/*.yaml"], sources: "stat" });
+  expect(diagnostics).toMatchObject([{ code: "manifest-unreadable", place: { file: "m/dup.yaml" } }]);
+});
+
 test("a workspace that is not there is an error, not an empty one", async () => {
   const root = workspace({});
   rmSync(root, { recursive: true });

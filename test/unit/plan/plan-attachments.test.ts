@@ -262,6 +262,22 @@ describe("attachments", () => {
       },
     );
 
+    test("one of them a source that was renamed: it holds the file, and nothing is written twice", () => {
+      const attachments = [
+        wantedSource(1, "c.glb", "old", { renderer: "p" }),
+        wanted(1, "product_files", { by: "upload_key", uploadKey: "in/a" }, { renderer: "q" }),
+      ];
+      const recorded = recordedWith({
+        uploads: [upload],
+        attachments: [recordedFile(1, 10, { address: "drafts/1/product_files/source:a.glb", sha256: "old" })],
+      });
+      const plan = planOf(desiredWith({ drafts: [draftWith(1, { attachments })] }), recorded);
+      expect(plan.changes.map(({ action, address }) => `${action} ${address}`)).toEqual([
+        "update drafts/1/product_files/source:c.glb",
+      ]);
+      expect(plan.diagnostics).toMatchObject([{ code: "same-file-twice" }]);
+    });
+
     test("the file that the other entry named before is detached", () => {
       const attachments = [wantedSource(1, "a.glb", "new"), wantedFile(1, 10)];
       const recorded = recordedWith({

@@ -219,6 +219,27 @@ describe("a draft with an attachment in doubt", () => {
     },
   );
 
+  test.each([
+    ["removed", []],
+    ["renamed", [wantedSource(1, "d.glb", "old")]],
+  ])(
+    "whose entry was %s while an earlier file has its address: the next plan has the rest",
+    (_name, attachments) => {
+      const earlier = recordedFile(1, 2, { address, sha256: "first" });
+      const plan = planOf(
+        desiredWith({ drafts: [draftWith(1, { attachments })] }),
+        recordedWith({ attachments: [earlier], inDoubt: [doubt] }),
+      );
+      expect(plan.changes.map(({ action }) => action)).toContain("in_doubt");
+      expect(plan.diagnostics).toMatchObject([
+        {
+          code: "waits-for-doubt",
+          message: expect.stringMatching(/^draft 1: further changes may wait until/),
+        },
+      ]);
+    },
+  );
+
   test("whose entry is as it was sent: everything follows in the same plan", () => {
     const drafts = [draftWith(1, { attachments: [wantedSource(1, "c.glb", "old")], publish })];
     const plan = planOf(desiredWith({ drafts, duplicates }), recorded);

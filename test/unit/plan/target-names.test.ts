@@ -30,12 +30,25 @@ test.each([
   ["a number as an id, although it is a title", "48", ["drafts/48"]],
   ["a title in the other Unicode form", "Meerjungfrau (e\u0301)", ["drafts/2"]],
   ["titles by a pattern, also of a draft that is no longer declared", "Sea*", ["drafts/1", "drafts/9"]],
+  [
+    "everything, also a draft that is no longer declared",
+    "*",
+    ["drafts/1", "drafts/2", "drafts/3", "drafts/48213", "duplicates/winter", "drafts/9"],
+  ],
   ["an earlier title of a declared draft", "Old Serpent", ["Old Serpent"]],
   ["nothing", "Kraken", ["Kraken"]],
   ["the name of a duplicate", "duplicates/winter", ["duplicates/winter"]],
   ["a pattern with characters of regular expressions", "Meer*(?)", ["drafts/2"]],
 ])("resolves %s", (_name, target, expected) => {
   expect(resolve(target)).toEqual(expected);
+});
+
+test("resolves the path of a manifest from the current folder, if it is none of the workspace", () => {
+  const below = (target: string, folder: string) =>
+    resolveTargets([target], desired, { titles: new Map(), folder });
+  expect(below("serpent.yaml", "manifests/creatures")).toEqual(["drafts/1"]);
+  expect(below("../props.yaml", "manifests/creatures")).toContain("drafts/3");
+  expect(below("manifests/props.yaml", "manifests/creatures")).toContain("drafts/3");
 });
 
 test("resolves each of several targets", () => {

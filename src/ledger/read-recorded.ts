@@ -1,0 +1,68 @@
+import { z } from "zod";
+import type { Recorded, RecordedOwner } from "../model/recorded.ts";
+import { readInDoubt } from "./history.ts";
+import type { LedgerDatabase } from "./ledger-database.ts";
+import { parseRow, readRecords } from "./records.ts";
+import type { LedgerQueries } from "./schema.ts";
+import { type Table, tables } from "./tables.ts";
+
+/** Part of a transaction: everything that is recorded. */
+export async function readRecorded(
+  database: LedgerDatabase,
+  queries: LedgerQueries,
+  location: string,
+): Promise<Recorded> {
+  const meta = await readMeta(queries, location);
+  const read = <Schema extends z.ZodObject>(table: Table<Schema>) => readRecords(database, queries, table);
+  const protectedDrafts = await read(tables.protected_drafts);
+  const maybePublished = await read(tables.maybe_published);
+  return {
+    lineage: meta.lineage,
+    serial: meta.serial,
+    ...ownerOf(meta),
+    isConfirmed: meta.confirmed_at !== null,
+    titles: await readTitles(database, queries),
+    protectedDrafts: new Set(protectedDrafts.map(({ draftId }) => draftId)),
+    maybePublished: new Map(maybePublished.map(({ draftId, at }) => [draftId, at])),
+    attachments: await read(tables.attachments),
+    publications: await read(tables.publications),
+    duplicates: await read(tables.duplicates),
+    uploads: await read(tables.uploads),
+    storedObjects: await read(tables.stored_objects),
+    refreshes: await read(tables.refreshes),
+    inDoubt: await readInDoubt(queries, location),
+  };
+}
+
+/** Part of a transaction: the titles of drafts, by id. */
+export async function readTitles(
+  database: LedgerDatabase,
+  queries: LedgerQueries,
+): Promise<Recorded["titles"]> {
+  const titles = await readRecords(database, queries, tables.draft_titles);
+  return new Map(titles.map(({ draftId, title }) => [draftId, title]));
+}
+
+const metaSchema = z.object({
+  lineage: z.string(),
+  serial: z.int(),
+  service_origin: z.string().nullable(),
+  workspace: z.string().nullable(),
+  confirmed_at: z.int().nullable(),
+});
+
+type Meta = z.output<typeof metaSchema>;
+
+/** Part of a transaction: the one row about the ledger itself. */
+export async function readMeta(queries: LedgerQueries, location: string): Promise<Meta> {
+  const row = await queries.selectFrom("meta").selectAll().executeTakeFirst();
+  return parseRow(metaSchema, row, { location, table: "meta", key: "id 1" });
+}
+
+/** The service and the workspace that the ledger is bound to. */
+export function ownerOf({ service_origin: serviceOrigin, workspace }: Meta): RecordedOwner {
+  return {
+    ...(serviceOrigin === null ? {} : { serviceOrigin }),
+    ...(workspace === null ? {} : { workspace }),
+  };
+}
