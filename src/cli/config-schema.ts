@@ -68,6 +68,13 @@ const percent = z.number().min(0).max(100);
 export const configSchema = z
   .strictObject({
     version: z.literal(1).describe("Format version of this file"),
+    extends: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        "Config with settings that several workspaces share, relative to this file. Mappings are merged, and the values of this file win. It may have anything but `workspace`, `manifests` and `state`; its paths are relative to itself",
+      ),
     workspace: z
       .string()
       .regex(
@@ -164,7 +171,9 @@ export function defaultRemote(baseUrl: string): RemoteService {
   return remoteSchema.parse({ base_url: baseUrl }, once);
 }
 
-/** The JSON Schema of the config, for editors. */
+/** The JSON Schema of the config, for editors. One that extends another may leave out what that one has. */
 export function configJsonSchema(): object {
-  return { ...z.toJSONSchema(configSchema, { io: "input", target: "draft-7" }), title: "draftsync config" };
+  const { required, ...schema } = z.toJSONSchema(configSchema, { io: "input", target: "draft-7" });
+  const anyOf = [{ required }, { required: ["extends", "workspace"] }];
+  return { ...schema, anyOf, title: "draftsync config" };
 }

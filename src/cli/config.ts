@@ -1,17 +1,16 @@
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { basename, dirname, join, parse, relative, resolve } from "node:path";
 import { isPostgresLocation, parsePostgresLocation } from "../ledger/postgres/postgres-location.ts";
 import type { Located } from "../manifest/located.ts";
-import { fileHint, messageOf, systemCodeOf } from "../model/errors.ts";
 import { locationAt, type SourceLocation } from "../model/source-location.ts";
 import type { PolicyAction } from "../plan/policy.ts";
 import type { SafetyLimits } from "../plan/safety.ts";
 import type { ServiceProfile } from "../service/profile.ts";
 import type { WorkspaceFlags } from "./cli.ts";
+import { readConfigLayers } from "./config-layers.ts";
 import type { ConfigFile, RemoteService } from "./config-schema.ts";
 import { configSchema, defaultRefresh, defaultRemote } from "./config-schema.ts";
 import { CliError } from "./runtime/cli-error.ts";
-import { parseSettings } from "./runtime/parse-settings.ts";
 
 /** The name that is looked for. */
 export const configName = "draftsync.yaml";
@@ -82,9 +81,7 @@ export interface ConfigEnvironment {
 export async function loadConfig(environment: ConfigEnvironment): Promise<Config> {
   const { cwd, flags } = environment;
   const file = flags.config === undefined ? await findConfig(cwd) : resolve(cwd, flags.config);
-  const bytes = await readConfig(file);
-  const shown = relative(cwd, file) || file;
-  const { value, root } = parseSettings({ file: shown, bytes, schema: configSchema });
+  const { value, root } = await readConfigLayers(file, (path) => relative(cwd, path) || path);
   const patterns = root.get("manifests");
   const manifestLocations = value.manifests.map((_pattern, at) => locationOf(patterns?.get(at), file));
   return Object.freeze({ ...compileConfig(value, file, environment), manifestLocations });
@@ -157,19 +154,6 @@ async function isFile(path: string): Promise<boolean> {
     return (await stat(path)).isFile();
   } catch {
     return false;
-  }
-}
-
-async function readConfig(file: string): Promise<Uint8Array> {
-  try {
-    return await readFile(file);
-  } catch (error) {
-    const missing = systemCodeOf(error) === "ENOENT";
-    throw new CliError(missing ? `${file} does not exist` : `${file} cannot be read: ${messageOf(error)}`, {
-      code: missing ? "config-missing" : "config-unreadable",
-      hint: fileHint(error, "Check the path and the permissions of the config."),
-      cause: error,
-    });
   }
 }
 

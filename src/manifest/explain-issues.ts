@@ -39,7 +39,7 @@ export interface Misfit {
  * a value that could not be read, or a key that was misspelled, gives the finding about that.
  */
 export function explainIssues(misfit: Misfit): YamlIssue[] {
-  const issues = misfit.issues.flatMap((issue) => relevantBranch(issue));
+  const issues = withoutUnions(misfit.issues);
   const unknownKeys = issues.flatMap((issue) => explainUnknownKeys(misfit, issue));
   const misspelled = new Map<string, Map<string, YamlIssue>>();
   for (const { path, meant, finding } of unknownKeys) {
@@ -52,6 +52,11 @@ export function explainIssues(misfit: Misfit): YamlIssue[] {
     ...unknownKeys.map(({ finding }) => finding),
     ...others.map((issue) => explain(misfit, issue, misspelled)),
   ];
+}
+
+/** The issues with those of unions replaced by the issues of the alternative that was meant, where that is clear. */
+export function withoutUnions(issues: readonly Issue[]): readonly Issue[] {
+  return issues.flatMap((issue) => relevantBranch(issue));
 }
 
 /** By path of a mapping, the keys that its unknown keys were probably meant to be, with the finding about each. */

@@ -4,7 +4,7 @@ import type { NonEmpty } from "../model/non-empty.ts";
 import { nonEmpty } from "../model/non-empty.ts";
 import { explainIssues } from "./explain-issues.ts";
 import { Located } from "./located.ts";
-import { makeValue, spanOf } from "./node-values.ts";
+import { makeValue, type NodeValue, spanOf } from "./node-values.ts";
 import type { ParsedDocument, ParsedStream } from "./parse-yaml.ts";
 import { parseYaml } from "./parse-yaml.ts";
 import { decodeText } from "./read-manifest.ts";
@@ -39,6 +39,8 @@ export interface YamlDocument<T> {
   readonly value: T;
   /** Where each value stands. Holds the parsed document: not to be kept. */
   readonly root: Located;
+  /** For {@link explainIssues}. */
+  readonly content: NodeValue;
 }
 
 /** All documents of a file, or at least one error. */
@@ -136,7 +138,7 @@ function readDocument<T>(
   if (errors !== undefined) return { ok: false, errors, misfit: root };
   // Unreachable: a schema that rejects a value reports a zod issue, and each becomes one of ours.
   if (!result.success) return { ok: false, errors: [{ ...unexplained, span: root.span }] };
-  return { ok: true, document: { value: result.data, root } };
+  return { ok: true, document: { value: result.data, root, content } };
 }
 
 const unexplained = {

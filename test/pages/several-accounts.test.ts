@@ -28,7 +28,9 @@ test("the commands of docs/guides/several-accounts.md do what it says", async ()
       // One address has both accounts, and each key sees its own; here each account has a sandbox of its own.
       "for studio in": async () => {
         const config = await folder.read("harbour/draftsync.yaml");
-        await folder.write({ "harbour/draftsync.yaml": config.replace(lantern.url, harbour.url) });
+        await folder.write({
+          "harbour/draftsync.yaml": config.replace("service:\n", `service:\n  base_url: ${harbour.url}\n`),
+        });
       },
     },
   });

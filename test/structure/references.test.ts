@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { configJsonSchema } from "../../src/cli/config-schema.ts";
+import { configJsonSchema, configSchema } from "../../src/cli/config-schema.ts";
 import { manifestJsonSchema } from "../../src/manifest/json-schema.ts";
 import { defaultsDocument, draftDocument, duplicatesDocument } from "../../src/manifest/manifest-schema.ts";
 import { eventJsonSchema } from "../../src/model/event-schema.ts";
@@ -17,7 +17,7 @@ const references = [
 The config sets the workspace, its manifests, its service and its ledger. Unknown keys are errors. \`draftsync schema config\`
 prints the JSON Schema, for editors.
 
-${schemaReference(configJsonSchema())}
+${schemaReference(asJsonSchema(configSchema))}
 `,
   },
   {

@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { WorkspaceFlags } from "../../../src/cli/cli.ts";
 import { loadConfig } from "../../../src/cli/config.ts";
 import { DiagnosticsError } from "../../../src/cli/runtime/cli-error.ts";
@@ -151,5 +151,99 @@ describe("the config", () => {
     expect(error).toBeInstanceOf(DraftsyncError);
     expect(error).toMatchObject({ code, hint: expect.any(String) });
     expect(String(error)).not.toContain("secret");
+  });
+});
+
+describe("a config that extends another", () => {
+  const base = `version: 1
+service:
+  base_url: https://api.example.com
+  api_key_file: keys/shared
+  ca_file: /etc/ca.pem
+  rate: { limit: 5, shared: rates.db }
+  profile: { settle_delay: 5s }
+safety: { removed_drafts: delete }
+`;
+  const own = "version: 1\nextends: ../base.yaml\nworkspace: w\n";
+  const loadWith = async (files: Readonly<Record<string, string>>) => {
+    const made = await makeFolder(files);
+    onTestFinished(() => made.dispose());
+    return { root: made.path, config: loadConfig({ cwd: `${made.path}/a`, env: {}, flags: {} }) };
+  };
+  const problemsOf = async (files: Readonly<Record<string, string>>) => {
+    const error = await (await loadWith(files)).config.catch((thrown: unknown) => thrown);
+    if (!(error instanceof DiagnosticsError)) throw error;
+    return error.diagnostics.map(
+      ({ code, place }) => `${place?.file}:${place?.line}:${place?.column} ${code}`,
+    );
+  };
+
+  test("has the settings of both, merged, and its own values win", async () => {
+    const text = `${own}service:\n  rate: { limit: 3 }\n  profile: { update_method: PUT }\nstate: x.db\n`;
+    const { root, config } = await loadWith({ "base.yaml": base, "a/draftsync.yaml": text });
+    expect(await config).toMatchObject({
+      root: `${root}/a`,
+      workspace: "w",
+      stateLocation: `${root}/a/x.db`,
+      safety: { removedDrafts: "delete" },
+      service: {
+        origin: "https://api.example.com",
+        apiKeyFile: `${root}/keys/shared`,
+        caFile: "/etc/ca.pem",
+        sharedRates: `${root}/rates.db`,
+        rate: { limit: 3, windowMs: 1000 },
+        profile: { settle_delay: 5000, update_method: "PUT" },
+      },
+    });
+  });
+
+  test("may extend one that extends another, from another folder", async () => {
+    const files = {
+      "base.yaml": base,
+      "x/mid.yaml": "extends: ../base.yaml\nservice: { api_key_file: mid }\n",
+      "a/draftsync.yaml": own.replace("../base", "../x/mid"),
+    };
+    const { root, config } = await loadWith(files);
+    expect((await config).service).toMatchObject({ apiKeyFile: `${root}/x/mid`, caFile: "/etc/ca.pem" });
+  });
+
+  test("replaces what is no mapping as a whole", async () => {
+    const text = `${own}service: sandbox\nreconcile: { allow: [publish] }\n`;
+    const files = { "base.yaml": `${base}reconcile: { allow: [create] }\n`, "a/draftsync.yaml": text };
+    const config = await (await loadWith(files)).config;
+    expect(config.service.origin).toBe("sandbox");
+    expect([...config.reconcile.allow]).toEqual(["publish"]);
+  });
+
+  test.each([
+    ["a wrong value", base.replace("limit: 5", "limit: zero"), own, ["../base.yaml:6:18 wrong-type"]],
+    ["an unknown key", base.replace("ca_file", "ca_fle"), own, ["../base.yaml:5:3 unknown-key"]],
+    [
+      "an unknown key in each",
+      base.replace("ca_file", "ca_fle"),
+      `${own}service: { rat: 1 }\n`,
+      ["draftsync.yaml:4:12 unknown-key", "../base.yaml:5:3 unknown-key"],
+    ],
+    ["what both lack", "version: 1\nservice: {}\n", own, ["draftsync.yaml:1:1 missing-key"]],
+    ["broken YAML", "version: [", own, ["../base.yaml:1:10 yaml-syntax"]],
+    ["what is no mapping", "- version: 1\n", `${own}service: sandbox\n`, ["../base.yaml:1:1 wrong-type"]],
+    ["an empty base", "", own, ["../base.yaml:1:1 empty-file"]],
+    [
+      "what belongs to one workspace",
+      `${base}workspace: w\nstate: x.db\n`,
+      own,
+      ["../base.yaml:9:1 extends-own-key", "../base.yaml:10:1 extends-own-key"],
+    ],
+    ["a cycle", `extends: a/draftsync.yaml\n`, own, ["../base.yaml:1:10 extends-cycle"]],
+    ["a missing base", base, own.replace("base", "bse"), ["draftsync.yaml:2:10 config-missing"]],
+    ["a folder", base, own.replace("../base.yaml", ".."), ["draftsync.yaml:2:10 config-unreadable"]],
+    [
+      "no text",
+      base,
+      `${own.replace("../base.yaml", "[x]")}service: sandbox\n`,
+      ["draftsync.yaml:2:10 wrong-type"],
+    ],
+  ])("reports %s at its line", async (_name, shared, text, problems) => {
+    expect(await problemsOf({ "base.yaml": shared, "a/draftsync.yaml": text })).toEqual(problems);
   });
 });
