@@ -1,8 +1,19 @@
 import { posix } from "node:path";
-import { Document, isMap, isPair, isScalar, isSeq, type Pair, Scalar, visit } from "yaml";
+import {
+  Document,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  type Node,
+  type Pair,
+  parseAllDocuments,
+  Scalar,
+  visit,
+} from "yaml";
 import type { FileRef } from "../model/address.ts";
 import type { DesiredAttachment, DesiredDraft } from "../model/desired.ts";
-import { attributeNames } from "../model/resource.ts";
+import { attributeNames, type FileKind } from "../model/resource.ts";
 import { formatLine } from "../model/source-location.ts";
 
 /**
@@ -10,30 +21,92 @@ import { formatLine } from "../model/source-location.ts";
  * their location, and descriptions from files are written out. Reading it gives the same draft. Ends with a line feed.
  */
 export function formatDraft(draft: DesiredDraft): string {
-  const { draftId, title, protect, managed, attachments, publish, file } = draft;
-  const listed = (kind: DesiredAttachment["address"]["kind"]) =>
-    attachments.filter(({ address }) => address.kind === kind);
-  const document = new Document({
+  const document = new Document(draftValue(draft));
+  document.commentBefore = ` ${formatLine(draft)}`;
+  styleTexts(document);
+  for (const kind of draft.managed) {
+    const list = document.get(kind);
+    if (!isSeq(list)) continue;
+    for (const [index, attachment] of listed(draft, kind).entries())
+      addComments(list.items[index], attachment);
+  }
+  return textOf(document);
+}
+
+/**
+ * The text of a manifest with the files and publications of more drafts: a draft that it declares gets the entries at the end
+ * of its lists, any other one a document of its own. Comments and the order of the text stay. `text` is a valid manifest, or
+ * empty. Ends with a line feed.
+ */
+export function addDrafts(text: string, drafts: readonly DesiredDraft[]): string {
+  // An empty text gives an empty list, too.
+  const documents: Document[] = [...parseAllDocuments(text)];
+  for (const draft of drafts) {
+    const known = documents.find((each) => isMap(each.contents) && each.get("draft") === draft.draftId);
+    if (known === undefined) documents.push(newDocument(draft));
+    else addEntries(known, draft);
+  }
+  return textOf(...documents);
+}
+
+function newDocument(draft: DesiredDraft): Document {
+  const document = new Document(draftValue(draft));
+  styleTexts(document);
+  return document;
+}
+
+function addEntries(document: Document, draft: DesiredDraft): void {
+  for (const kind of draft.managed) {
+    const entries = listed(draft, kind).map((each) => entryOf(each, draft));
+    const list = document.get(kind);
+    if (!isSeq(list)) document.set(kind, styled(document, entries));
+    else for (const entry of entries) list.add(styled(document, entry));
+  }
+  if (draft.publish !== undefined && !document.has("publish"))
+    document.set("publish", document.createNode(publishOf(draft.publish)));
+}
+
+function styled(document: Document, value: unknown): Node {
+  const node = document.createNode(value);
+  styleTexts(node);
+  return node;
+}
+
+function styleTexts(node: Document | Node): void {
+  visit(node, { Scalar: (key, scalar) => void (key === "key" || styleText(scalar)) });
+}
+
+function textOf(...documents: readonly Document[]): string {
+  const texts = documents.map((document, index) => {
+    const text = document.toString({ lineWidth: 0 });
+    return index === 0 || text.startsWith("---") || text.startsWith("%") ? text : `---\n${text}`;
+  });
+  return texts.join("").replace(unprintable, escapeCharacter);
+}
+
+function listed({ attachments }: DesiredDraft, kind: FileKind): readonly DesiredAttachment[] {
+  return attachments.filter(({ address }) => address.kind === kind);
+}
+
+function draftValue(draft: DesiredDraft): object {
+  const { draftId, title, protect, managed, publish } = draft;
+  return {
     draft: draftId,
     ...(title === undefined ? {} : { title }),
     ...(protect ? { protect } : {}),
-    ...Object.fromEntries(managed.map((kind) => [kind, listed(kind).map((each) => entryOf(each))])),
-    ...(publish === undefined
-      ? {}
-      : { publish: publish.revision === 1 ? true : { revision: publish.revision } }),
-  });
-  document.commentBefore = ` ${formatLine(draft)}`;
-  visit(document, { Scalar: (key, node) => void (key === "key" || styleText(node)) });
-  for (const kind of managed) {
-    const list = document.get(kind);
-    if (!isSeq(list)) continue;
-    for (const [index, attachment] of listed(kind).entries()) addComments(list.items[index], attachment);
-  }
-  return document.toString({ lineWidth: 0 }).replace(unprintable, escapeCharacter);
+    ...Object.fromEntries(
+      managed.map((kind) => [kind, listed(draft, kind).map((each) => entryOf(each, draft))]),
+    ),
+    ...(publish === undefined ? {} : { publish: publishOf(publish) }),
+  };
+}
 
-  function entryOf({ address, attributes }: DesiredAttachment) {
-    return { ...referenceOf(address.ref, file), ...attributes };
-  }
+function entryOf({ address, attributes }: DesiredAttachment, { file }: DesiredDraft): object {
+  return { ...referenceOf(address.ref, file), ...attributes };
+}
+
+function publishOf({ revision }: NonNullable<DesiredDraft["publish"]>): true | { readonly revision: number } {
+  return revision === 1 ? true : { revision };
 }
 
 function referenceOf(ref: FileRef, file: string): object {

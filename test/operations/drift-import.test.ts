@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { RequestLogEntry, Sandbox } from "../../src/sandbox/server.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { callByHand } from "../support/by-hand.ts";
@@ -205,6 +205,60 @@ Imported: 2 adopted, 1 not there. 3 calls; nothing was changed at the service.
       expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining(words) });
     });
     expect(seen).toEqual([]);
+  });
+
+  test("--write adds what was imported to a manifest, and the next plan has no changes", async () => {
+    for (const [id, attributes] of [
+      [21, { file_format: "fbx", format_version: "2020" }],
+      [22, {}],
+    ] as const)
+      await singleCall("POST", "/api/drafts/5/product_files", { file_id: id, ...attributes });
+    const description = "First\n\n  second: # no comment\n";
+    await singleCall("POST", "/api/drafts/6/promotional_files", { file_id: 23, description });
+    await singleCall("POST", "/api/drafts/6/promotional_files", { file_id: 24, description: "yes" });
+    const other = await makeFolder({
+      "draftsync.yaml":
+        "version: 1\nworkspace: w\nservice: { base_url: https://api.example.com, rate: { limit: 500, window: 1s } }\n",
+      "manifests/x/a.yaml":
+        "# Ours.\ndraft: 5 # the first\nproduct_files:\n  # Found before.\n  - file_id: 21\n    file_format: 'fbx'\n---\nduplicates: []\n",
+    });
+    onTestFinished(() => other.dispose());
+    const there = (...args: string[]) =>
+      draftsync(args, { cwd: other.path, env: { DRAFTSYNC_API_KEY: key, DRAFTSYNC_BASE_URL: sandbox.url } });
+    await other.write({ "maker.yaml": "draft: 6\npublish: true\n" });
+    const maker =
+      "version: 1\nworkspace: maker\nmanifests: [maker.yaml]\nservice: { base_url: https://api.example.com }\nstate: maker.db\n";
+    await other.write({ "maker.config.yaml": maker });
+    const made = await there(
+      "apply",
+      "--config",
+      "maker.config.yaml",
+      "--auto-approve",
+      "--new-ledger",
+      "--json",
+    );
+    const [, productId] = /"product_id":(\d+)/.exec(made.stdout) ?? [];
+    const words = ["drafts/5/product_files/21", "drafts/5/product_files/22"];
+    expect(await there("import", ...words, "--write", "manifests/b.yaml")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("Use --write manifests/x/a.yaml for it."),
+    });
+    const { stdout, stderr } = await there("import", ...words, "--write", "manifests/x/a.yaml");
+    expect(stdout).toContain(`    = ${words[1]}\n`);
+    expect(stderr).toContain("Wrote manifests/x/a.yaml.");
+    expect(await other.read("manifests/x/a.yaml")).toBe(
+      "# Ours.\ndraft: 5 # the first\nproduct_files:\n  # Found before.\n  - file_id: 21\n    file_format: 'fbx'\n  - file_id: 22\n---\nduplicates: []\n",
+    );
+    const promotional = ["drafts/6/promotional_files/23", "drafts/6/promotional_files/24"];
+    expect(
+      await there("import", ...promotional, `drafts/6/product=${productId}`, "--write", "manifests/new.yml"),
+    ).toMatchObject({ code: 0 });
+    expect(await other.read("manifests/new.yml")).toBe(
+      `draft: 6\npromotional_files:\n  - file_id: 23\n    description: "First\\n\\n  second: # no comment\\n"\n  - file_id: 24\n    description: "yes"\npublish: true\n`,
+    );
+    expect((await there("plan")).stdout).toContain("No changes.");
+    for (const file of ["texts/a.yaml", "a.yaml"])
+      expect(await there("import", "drafts/7/product_files/21", "--write", file)).toMatchObject({ code: 1 });
   });
 
   test("--all looks at every file that the manifests ask for", async () => {

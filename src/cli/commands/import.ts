@@ -16,12 +16,13 @@ export const defineImport: DefineCommand = (program, cli) => {
     )
     .option("--all", "every file that the manifests declare")
     .option("--file <file>", "a text file with one address a line")
+    .option("--write <file>", "add what was imported to this manifest; makes it if it does not exist")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       examples(
         "draftsync import --all",
-        "draftsync import drafts/48213/product_files/9900011",
+        "draftsync import drafts/48213/product_files/9900011 --write manifests/sea-serpent.yaml",
         "draftsync import drafts/48213/product=771200 duplicates/dragon-winter=771300",
         "draftsync import drafts/48213/product_files/source:files/dragon.blend=9900012",
       ),

@@ -1,5 +1,7 @@
 import { resolve } from "node:path";
 import { newRunId } from "../../apply/context.ts";
+import { formatAddress } from "../../model/address.ts";
+import { attachmentsByAddress, type Desired, type DesiredDraft } from "../../model/desired.ts";
 import type { Observation } from "../../model/observed.ts";
 import { systemClock } from "../../model/ports.ts";
 import { assertOwner } from "../../plan/ownership.ts";
@@ -8,6 +10,7 @@ import { adoptionEffects } from "../../refresh/adopt.ts";
 import { fetchTargets } from "../../refresh/fetch-targets.ts";
 import { formatAdoptions, viewAdoptions } from "../../report/adoption-text.ts";
 import type { Cli, WriterFlags } from "../cli.ts";
+import type { Config } from "../config.ts";
 import { printJson } from "../terminal/print-json.ts";
 import { openReporter } from "../terminal/reporter.ts";
 import { CliError } from "./cli-error.ts";
@@ -19,12 +22,20 @@ import { readGiven } from "./read-input-file.ts";
 import { withLock } from "./with-lock.ts";
 import type { Workspace } from "./workspace.ts";
 import { inWorkspace } from "./workspace.ts";
+import {
+  assertWritable,
+  importedDrafts,
+  manifestToWrite,
+  withPublications,
+  writeImported,
+} from "./write-imported.ts";
 
 /** Flags of `draftsync import`. */
 export interface ImportFlags extends WriterFlags {
   readonly all?: boolean;
   readonly file?: string;
   readonly json?: boolean;
+  readonly write?: string;
 }
 
 /** Adopts what the words, the file or `--all` name. */
@@ -64,16 +75,25 @@ async function importLocked(
   { named, flags }: { readonly named: readonly string[]; readonly flags: ImportFlags },
 ): Promise<void> {
   const { config } = workspace;
-  const { desired } = await loadDesired(cli, config, "hash");
+  const manifest =
+    flags.write === undefined ? undefined : manifestToWrite(flags.write, { root: config.root, cwd: cli.cwd });
+  const declared = (await loadDesired(cli, config, "hash")).desired;
+  const desired = manifest === undefined ? declared : withPublications(declared, named);
   const ledger = await workspace.ledger();
   const recorded = await ledger.load();
   const owner = { origin: config.service.origin, workspace: config.workspace };
   assertOwner(recorded, owner);
   const environment: ImportEnvironment = { desired, recorded, fileIdOf: makeFileIdFinder(recorded) };
   const targets = flags.all ? allTargets(environment) : namedTargets(named, environment);
+  if (manifest !== undefined) assertWritable(manifest, targets, declared);
   const { observations, calls, stopped } = await fetchAll(cli, workspace, targets);
   const effects = adoptionEffects({ observations, desired, recorded });
-  const view = viewAdoptions({ targets, observations, desired });
+  const drafts = manifest === undefined ? [] : importedDrafts(effects, { file: manifest, declared });
+  const wanted =
+    manifest === undefined || drafts.length === 0
+      ? desired
+      : await writeImported(config, { file: manifest, drafts }, () => loadWritten(cli, config, drafts));
+  const view = viewAdoptions({ targets, observations, desired: wanted });
   const { adopted, absent, unreadable, left } = view;
   const failed = absent.length + unreadable.length;
   const runId = newRunId();
@@ -91,6 +111,7 @@ async function importLocked(
   await ledger.finishRun(runId, { totals, status: failed + left.length > 0 ? "failed" : "done" });
   if (flags.json) printJson(cli, { format_version: 1, calls, ...view });
   else cli.terminal.out(formatAdoptions(view, calls, cli.terminal.paintOut));
+  if (drafts.length > 0 && !flags.json) cli.terminal.err(`Wrote ${manifest}.\n`);
   if (stopped !== undefined) {
     throw new CliError(stopped.message, {
       code: stopped.code,
@@ -99,6 +120,23 @@ async function importLocked(
   }
   if (cli.signal.aborted) cli.end(exitCode.interrupted);
   else if (failed > 0) cli.end(adopted.length > 0 ? exitCode.failed : exitCode.error);
+}
+
+/** The manifests with the one that was written, which they must contain. */
+async function loadWritten(cli: Cli, config: Config, drafts: readonly DesiredDraft[]): Promise<Desired> {
+  const { desired } = await loadDesired(cli, config, "stat");
+  const known = attachmentsByAddress(desired);
+  const [lost] = drafts.flatMap(({ attachments }) =>
+    attachments.filter(({ address }) => !known.has(formatAddress(address))),
+  );
+  if (lost === undefined) return desired;
+  throw new CliError(
+    `no pattern of \`manifests\` in draftsync.yaml matches ${lost.file}; nothing was written`,
+    {
+      code: "manifest-not-found",
+      hint: "Name a file below the folder of the manifests.",
+    },
+  );
 }
 
 interface FetchedResources {
