@@ -27,6 +27,7 @@ export interface WorkspaceFlags {
   readonly config?: string;
   readonly baseUrl?: string;
   readonly state?: string;
+  readonly concurrency?: number;
 }
 
 /** Adds the flags of {@link WorkspaceFlags}. */
@@ -72,6 +73,44 @@ export function parseDurationFlag(flag: string, example: string, shortest?: { ms
 /** A commander option parser that collects a repeated option. */
 export function collect(value: string, earlier: readonly string[] | undefined): string[] {
   return [...(earlier ?? []), value];
+}
+
+/**
+ * Adds `--format` with these formats, and a short form for each: a command reads `flags.json`, whichever was given. `about`
+ * says what is printed.
+ */
+export function withFormat(
+  command: Command,
+  {
+    formats = ["text", "json"],
+    about = "output format",
+  }: { formats?: readonly string[]; about?: string } = {},
+): Command {
+  command.addOption(new Option("--format <format>", about).choices(formats).default("text"));
+  const shorts = formats.filter((format) => format !== "text");
+  for (const short of shorts) {
+    const others = shorts.filter((each) => each !== short);
+    command.addOption(
+      new Option(`--${short}`, `short for --format ${short}`).conflicts(["format", ...others]),
+    );
+  }
+  // As a default, it is in no conflict with the format it comes from.
+  return command.on("option:format", (format: string) =>
+    command.setOptionValueWithSource(format, true, "default"),
+  );
+}
+
+/** The `--concurrency` flag of the commands that call the service. */
+export function concurrencyOption(): Option {
+  const about = "maximum number of calls in flight (overrides the config)";
+  return new Option("--concurrency <n>", about).argParser((text) => {
+    const count = /^\d{1,3}$/.test(text) ? Number(text) : 0;
+    if (count >= 1 && count <= 256) return count;
+    throw new CliError(`--concurrency must be an integer from 1 to 256, not "${text}"`, {
+      code: "invalid-flag",
+      hint: "Use --concurrency 4.",
+    });
+  });
 }
 
 /** The `--target` flag of the commands that plan. */

@@ -114,7 +114,7 @@ function compileConfig(content: ConfigFile, file: string, { cwd, env, flags }: C
     workspace: content.workspace,
     manifests: content.manifests,
     manifestLocations: [],
-    service: compileService(content.service, baseUrl, { root, cwd, env }),
+    service: compileService(content.service, baseUrl, { root, cwd, env, flags }),
     stateLocation:
       state === undefined
         ? recordedLocation(content.state, root, stateSetting)
@@ -160,7 +160,7 @@ async function isFile(path: string): Promise<boolean> {
 function compileService(
   service: ConfigFile["service"],
   override: string | undefined,
-  { root, cwd, env }: { readonly root: string } & Pick<ConfigEnvironment, "cwd" | "env">,
+  { root, cwd, env, flags }: { readonly root: string } & ConfigEnvironment,
 ): ServiceConfig {
   const remote = service === "sandbox" ? defaultRemote(override ?? "http://sandbox") : service;
   const url = override ?? (service === "sandbox" ? undefined : service.base_url);
@@ -174,6 +174,7 @@ function compileService(
     ...(remote.ca_file === undefined ? {} : { caFile: resolve(root, remote.ca_file) }),
     allowHttp: remote.allow_http,
     ...limitsOf(remote),
+    ...(flags.concurrency === undefined ? {} : { concurrency: flags.concurrency }),
   });
 }
 

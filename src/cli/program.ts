@@ -146,6 +146,8 @@ function withLogFlags(program: Command, adjust: (settings: Partial<LogSettings>)
         .choices(["text", "json"])
         .default("text"),
     )
+    .option("--no-color", "no colors, as with NO_COLOR")
+    .on("option:no-color", () => adjust({ color: false }))
     .on("option:quiet", () => adjust({ verbosity: "quiet" }))
     .on("option:verbose", () => adjust({ verbosity: "verbose" }))
     .on("option:log-format", (format: string) => adjust({ format: format === "json" ? "json" : "text" }));

@@ -1,5 +1,5 @@
 import type { HeldLock, LockState } from "../model/lock.ts";
-import { isoTime } from "../model/time.ts";
+import { isoTime, minuteText } from "../model/time.ts";
 import type { Palette } from "./palette.ts";
 import { formatMilliseconds } from "./quantities.ts";
 import { sanitizeLine } from "./sanitize-text.ts";
@@ -69,7 +69,7 @@ export function formatLock(lock: HeldLock, paint: Palette): string {
     ["id", lock.id],
     ["by", describeHolder(lock)],
     ["job", describeJob(lock)],
-    ["since", isoTime(lock.acquiredAt)],
+    ["since", minuteText(isoTime(lock.acquiredAt))],
     ["", `${describeAge(lock)}; ${describeState(lock)}`],
   ] as const;
   const lines = rows.flatMap(([name, value]) =>

@@ -167,6 +167,43 @@ describe("validate", () => {
   });
 });
 
+describe("the flags that many commands have", () => {
+  test.each([
+    ["state", "list"],
+    ["history"],
+    ["lock", "status"],
+    ["explain", "lock-held"],
+    ["plan"],
+    ["uploads", "list"],
+  ])("%s %s prints the same with --json and --format json", async (...command) => {
+    const [short, long] = [await run(...command, "--json"), await run(...command, "--format", "json")];
+    expect(long.code).toBe(0);
+    expect(long.stdout).toBe(short.stdout);
+    expect(JSON.parse(long.stdout)).toBeDefined();
+    expect((await run(...command, "--format", "yaml")).stderr).toContain("Allowed choices are text, json");
+  });
+
+  test("formats of one command exclude each other", async () => {
+    expect(await run("history", "--format", "html", "--json")).toMatchObject({ code: 1, stdout: "" });
+    expect((await run("history", "--format", "html")).stdout).toMatch(/^<!doctype html>/);
+  });
+
+  test("--no-color comes before FORCE_COLOR", async () => {
+    const env = { FORCE_COLOR: "1" };
+    expect((await draftsync(["plan"], { cwd: folder.path, env })).stdout).toContain("\u001b[");
+    expect((await draftsync(["plan", "--no-color"], { cwd: folder.path, env })).stdout).not.toContain(
+      "\u001b[",
+    );
+  });
+
+  test("--concurrency is a number of calls", async () => {
+    expect(await run("plan", "--concurrency", "0")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("--concurrency must be an integer from 1 to 256"),
+    });
+  });
+});
+
 describe("schema", () => {
   test.each(["manifest", "config", "events"])("%s is the one that is checked in", async (what) => {
     const { code, stdout } = await run("schema", what);
@@ -230,9 +267,12 @@ describe("single calls", () => {
     expect(created).toMatchObject({ status: "success", file_id: expect.any(Number) });
     const got = JSON.parse((await run("uploads", "get", created.upload_id)).stdout);
     expect(got).toEqual(created);
-    expect(JSON.parse((await run("uploads", "list")).stdout)).toEqual([created]);
+    expect(JSON.parse((await run("uploads", "list", "--json")).stdout)).toEqual([created]);
     const { code, stdout, stderr } = await run("uploads", "list", created.upload_id, "no-such");
-    expect({ code, uploads: JSON.parse(stdout) }).toEqual({ code: 3, uploads: [created] });
+    expect({ code, stdout }).toEqual({
+      code: 3,
+      stdout: `${created.upload_id}  success  file ${created.file_id}  ${created.upload_key}\n`,
+    });
     expect(stderr).toContain("the service does not return 1 of 2 uploads: no-such  [uploads-missing]");
     expect(await run("uploads", "list", "no-such")).toMatchObject({ code: 1 });
   });

@@ -6,7 +6,7 @@ import { isNewLedger } from "../../plan/new-ledger.ts";
 import { checkSafety } from "../../plan/safety.ts";
 import type { LocationFinder } from "../../report/progress-text.ts";
 import type { Cli, DefineCommand, WriterFlags } from "../cli.ts";
-import { examples, targetOption, withWriterFlags } from "../cli.ts";
+import { concurrencyOption, examples, targetOption, withFormat, withWriterFlags } from "../cli.ts";
 import { approve } from "../runtime/approval.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { exitCode, exitCodeOf } from "../runtime/exit-code.ts";
@@ -36,7 +36,9 @@ interface ApplyFlags extends WriterFlags, LimitFlags, RefreshFlags {
 
 /** `draftsync apply` */
 export const defineApply: DefineCommand = (program, cli) => {
-  withLimitFlags(withWriterFlags(program.command("apply")))
+  withFormat(withLimitFlags(withWriterFlags(program.command("apply"))), {
+    about: "output format; json: events, one object a line",
+  })
     .summary("apply the changes")
     .description(
       "Applies a saved plan, or makes a plan and asks. The ledger stores the intent of every call before it is sent, and its " +
@@ -44,7 +46,7 @@ export const defineApply: DefineCommand = (program, cli) => {
     )
     .argument("[plan]", "file that `draftsync plan --out` wrote")
     .option("--auto-approve", "do not ask for approval; required without a terminal")
-    .option("--json", "write events to standard output, one JSON object a line")
+    .addOption(concurrencyOption())
     .addOption(targetOption())
     .addOption(refreshOption())
     .option(

@@ -3,7 +3,7 @@ import { parseId } from "../../model/address.ts";
 import type { FileKind } from "../../model/resource.ts";
 import { isFileKind } from "../../model/resource.ts";
 import type { DefineCommand, WriterFlags } from "../cli.ts";
-import { examples, withWriterFlags } from "../cli.ts";
+import { concurrencyOption, examples, withFormat, withWriterFlags } from "../cli.ts";
 
 /** The flags of `doctor`. */
 export interface DoctorFlags extends WriterFlags {
@@ -16,7 +16,7 @@ export interface DoctorFlags extends WriterFlags {
 
 /** `draftsync doctor` */
 export const defineDoctor: DefineCommand = (program, cli) => {
-  withWriterFlags(program.command("doctor"))
+  withFormat(withWriterFlags(program.command("doctor")))
     .summary("check whether draftsync works with a service, and which settings fit it")
     .description(
       "Checks this machine and the service with at most six read calls: address, TLS, key, version header, error format, " +
@@ -33,7 +33,7 @@ export const defineDoctor: DefineCommand = (program, cli) => {
       "product_files",
     )
     .option("--auto-approve", "probe without asking; required without a terminal")
-    .option("--json", "print the checks as JSON")
+    .addOption(concurrencyOption())
     .addHelpText(
       "after",
       examples(

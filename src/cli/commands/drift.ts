@@ -12,7 +12,7 @@ import { markdownChars } from "../../report/markdown-budget.ts";
 import type { Palette } from "../../report/palette.ts";
 import { plural } from "../../report/quantities.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
-import { examples, targetOption, withWorkspaceFlags } from "../cli.ts";
+import { concurrencyOption, examples, targetOption, withWorkspaceFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
 import { makePlan } from "../runtime/planning.ts";
@@ -59,6 +59,7 @@ export const defineDrift: DefineCommand = (program, cli) => {
     )
     .option("--probe", "also check files, by an update without attributes (one call a file)")
     .addOption(targetOption())
+    .addOption(concurrencyOption())
     .addHelpText(
       "after",
       examples(

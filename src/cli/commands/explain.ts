@@ -1,7 +1,7 @@
 import { nearest } from "../../manifest/nearest.ts";
 import type { Palette } from "../../report/palette.ts";
 import type { Cli, DefineCommand } from "../cli.ts";
-import { examples } from "../cli.ts";
+import { examples, withFormat } from "../cli.ts";
 import type { Ending, ErrorDoc } from "../error-docs.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { printJson } from "../terminal/print-json.ts";
@@ -17,14 +17,12 @@ interface Layout {
 
 /** `draftsync explain` */
 export const defineExplain: DefineCommand = (program, cli) => {
-  program
-    .command("explain")
+  withFormat(program.command("explain"))
     .summary("explain an error code, and what to do")
     .description(
       "Explains an error code in square brackets: what happened, why, and what to do. Lists all codes if none is given.",
     )
     .argument("[code]", "as the message shows it, such as lock-held")
-    .option("--json", "print JSON")
     .addHelpText(
       "after",
       examples("draftsync explain lock-held", "draftsync explain --json | jq -r '.codes[].code'"),

@@ -3,7 +3,7 @@ import { parseDuration } from "../../model/duration.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { HistoryFilter } from "../../report/history-view.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
-import { examples, withWorkspaceFlags } from "../cli.ts";
+import { examples, withFormat, withWorkspaceFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { readLedger } from "../runtime/read-ledger.ts";
 import { readScope } from "../runtime/read-scope.ts";
@@ -20,7 +20,10 @@ interface HistoryFlags extends WorkspaceFlags {
 
 /** `draftsync history` */
 export const defineHistory: DefineCommand = (program, cli) => {
-  withWorkspaceFlags(program.command("history"))
+  withFormat(withWorkspaceFlags(program.command("history")), {
+    formats: ["text", "json", "html"],
+    about: "output format; html with --run shows the details of that run",
+  })
     .summary("list past runs and their API calls")
     .description("Shows the runs in the ledger with their writing calls, oldest first.")
     .argument("[address]", "only operations on this address and below it")
@@ -37,8 +40,6 @@ export const defineHistory: DefineCommand = (program, cli) => {
       ]),
     )
     .option("--limit <n>", "number of runs to show, the latest ones", parseLimit, 20)
-    .addOption(new Option("--json", "print JSON").conflicts("html"))
-    .option("--html", "print an HTML page with charts; with --run, the details of that run")
     .addHelpText(
       "after",
       examples(

@@ -1,10 +1,10 @@
 import type { DefineCommand } from "../cli.ts";
-import { examples, withWriterFlags } from "../cli.ts";
+import { concurrencyOption, examples, withFormat, withWriterFlags } from "../cli.ts";
 import type { ImportFlags } from "../runtime/run-import.ts";
 
 /** `draftsync import` */
 export const defineImport: DefineCommand = (program, cli) => {
-  withWriterFlags(program.command("import"))
+  withFormat(withWriterFlags(program.command("import")))
     .summary("record existing files and products")
     .description(
       "Finds files and products that exist at the service and records them with their attributes: files by a probe (an " +
@@ -16,8 +16,8 @@ export const defineImport: DefineCommand = (program, cli) => {
     )
     .option("--all", "every file that the manifests declare")
     .option("--file <file>", "a text file with one address a line")
+    .addOption(concurrencyOption())
     .option("--write <file>", "add what was imported to this manifest; makes it if it does not exist")
-    .option("--json", "print JSON")
     .addHelpText(
       "after",
       examples(

@@ -1,7 +1,7 @@
 import type { HeldLock } from "../../model/lock.ts";
 import { formatLock, viewLock } from "../../report/lock-text.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
-import { examples, withWorkspaceFlags } from "../cli.ts";
+import { examples, withFormat, withWorkspaceFlags } from "../cli.ts";
 import { approve } from "../runtime/approval.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
@@ -27,10 +27,9 @@ export const defineLock: DefineCommand = (program, cli) => {
         "writer takes over the lock immediately. A holder on another machine or in another container loses it after a " +
         "minute without a heartbeat.",
     );
-  withWorkspaceFlags(lock.command("status"))
+  withFormat(withWorkspaceFlags(lock.command("status")))
     .summary("show the holder of the lock")
     .description("Shows the holder of the lock, since when, and whether its process is running.")
-    .option("--json", "print JSON")
     .addHelpText("after", examples("draftsync lock status", "draftsync lock status --json | jq .lock.url"))
     .action((flags: StatusFlags) => runStatus(cli, flags));
   withWorkspaceFlags(lock.command("release"))

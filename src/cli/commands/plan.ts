@@ -8,7 +8,7 @@ import { checkSafety } from "../../plan/safety.ts";
 import { formatPlanSummary } from "../../report/plan-text.ts";
 import { viewPlan } from "../../report/plan-view.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
-import { examples, targetOption, withWorkspaceFlags } from "../cli.ts";
+import { concurrencyOption, examples, targetOption, withWorkspaceFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
 import { makePlan } from "../runtime/planning.ts";
@@ -37,6 +37,7 @@ export const definePlan: DefineCommand = (program, cli) => {
     .option("--out <file>", "save the plan, to apply exactly what was reviewed")
     .option("--detailed-exitcode", "exit with 2 if there are changes")
     .addOption(targetOption())
+    .addOption(concurrencyOption())
     .addOption(refreshOption())
     .addHelpText(
       "after",

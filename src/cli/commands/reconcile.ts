@@ -1,5 +1,5 @@
 import type { Cli, DefineCommand } from "../cli.ts";
-import { examples, parseDurationFlag, withWriterFlags } from "../cli.ts";
+import { concurrencyOption, examples, parseDurationFlag, withFormat, withWriterFlags } from "../cli.ts";
 import { limitFlagsOf, type ReconcileFlags } from "../reconcile/flags.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { refreshOption } from "../runtime/refresh.ts";
@@ -9,7 +9,9 @@ const parseInterval = parseDurationFlag("--interval", "15m", { ms: 1000, text: "
 
 /** `draftsync reconcile` */
 export const defineReconcile: DefineCommand = (program, cli) => {
-  withWriterFlags(program.command("reconcile"), "reconcile.lock_wait")
+  withFormat(withWriterFlags(program.command("reconcile"), "reconcile.lock_wait"), {
+    about: "output format; json: events, one object a line",
+  })
     .summary("apply what the policy allows; once, or as a service")
     .description(
       "Checks the service within refresh.max_calls, plans, excludes changes that reconcile.allow does not list (default: " +
@@ -26,7 +28,7 @@ export const defineReconcile: DefineCommand = (program, cli) => {
     )
     .option("--until <time>", "start no operation after this time: 18:30, or 45m after the start of each run")
     .addOption(refreshOption("budget"))
-    .option("--json", "write events to standard output, one JSON object a line")
+    .addOption(concurrencyOption())
     .addHelpText(
       "after",
       examples(

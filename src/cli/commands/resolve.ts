@@ -5,7 +5,7 @@ import { normalAddress, parseAddress, parseId } from "../../model/address.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { Recorded, RecordedOperation } from "../../model/recorded.ts";
 import { addressOfProduct } from "../../model/recorded.ts";
-import { isoTime } from "../../model/time.ts";
+import { isoTime, minuteText } from "../../model/time.ts";
 import { formatSeconds } from "../../report/quantities.ts";
 import { sanitizeLine } from "../../report/sanitize-text.ts";
 import type { Cli, DefineCommand, WriterFlags } from "../cli.ts";
@@ -164,7 +164,7 @@ async function ask({ terminal, signal }: Cli, operation: RecordedOperation): Pro
   }
   const product = operation.kind === "publish" || operation.kind === "duplicate";
   const request = sanitizeLine(`${operation.method} ${operation.path}`);
-  const text = `${request} was sent at ${isoTime(operation.startedAt)}.\n`;
+  const text = `${request} was sent at ${minuteText(isoTime(operation.startedAt))}.\n`;
   terminal.log({ level: "info", text, isResult: true });
   const answer = await terminal.ask(
     product ? "Id of the created product, or `no` if there is none: " : "Did it take effect? [yes/no]: ",

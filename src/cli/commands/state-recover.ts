@@ -11,7 +11,7 @@ import {
 } from "../../model/recovery.ts";
 import { sanitizeLine } from "../../report/sanitize-text.ts";
 import type { Cli, WriterFlags } from "../cli.ts";
-import { examples, withWriterFlags } from "../cli.ts";
+import { examples, withFormat, withWriterFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
 import { readGiven } from "../runtime/read-input-file.ts";
@@ -29,7 +29,7 @@ interface RecoverFlags extends WriterFlags {
 
 /** `draftsync state recover` */
 export function defineRecover(state: Command, cli: Cli): void {
-  withWriterFlags(state.command("recover"))
+  withFormat(withWriterFlags(state.command("recover")))
     .summary("replay outcomes saved in the recovery log")
     .description(
       "Replays outcomes from the recovery log into the ledger, then removes the log. draftsync saves an outcome there if " +
@@ -45,7 +45,6 @@ export function defineRecover(state: Command, cli: Cli): void {
       ),
     )
     .option("--ignore-lineage", "replay outcomes of another ledger, which is permanently lost")
-    .option("--json", "print JSON")
     .addHelpText("after", examples("draftsync state recover", "draftsync state recover saved-lines.ndjson"))
     .action((file: string | undefined, flags: RecoverFlags) => runRecover(cli, file, flags));
 }

@@ -4,7 +4,7 @@ import { isInScope } from "../../model/scope.ts";
 import { formatEntry, formatEntryList } from "../../report/state-text.ts";
 import { listEntries } from "../../report/state-view.ts";
 import type { Cli, DefineCommand, WorkspaceFlags, WriterFlags } from "../cli.ts";
-import { examples, withWorkspaceFlags, withWriterFlags } from "../cli.ts";
+import { examples, withFormat, withWorkspaceFlags, withWriterFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { readGiven } from "../runtime/read-input-file.ts";
 import { readLedger } from "../runtime/read-ledger.ts";
@@ -26,20 +26,18 @@ export const defineState: DefineCommand = (program, cli) => {
     .command("state")
     .summary("inspect and edit the ledger")
     .description("The ledger records what draftsync did. The service may have changed since.");
-  withWorkspaceFlags(state.command("list"))
+  withFormat(withWorkspaceFlags(state.command("list")))
     .summary("list all records")
     .description(
       "Lists every recorded attachment, publication, duplicate and upload by address, with how and when it was confirmed.",
     )
     .argument("[address]", "only this address and everything below it")
-    .option("--json", "print JSON")
     .addHelpText("after", examples("draftsync state list", "draftsync state list drafts/48213 --json"))
     .action((address: string | undefined, flags: StateFlags) => runList(cli, address, flags));
-  withWorkspaceFlags(state.command("show"))
+  withFormat(withWorkspaceFlags(state.command("show")))
     .summary("show the record of an address and its history")
     .description("Shows the record of an address, and every writing call that was sent for it.")
     .argument("<address>", "an address from `state list` or a plan")
-    .option("--json", "print JSON")
     .addHelpText("after", examples("draftsync state show drafts/48213/product_files/9900011"))
     .action((address: string, flags: StateFlags) => runShow(cli, address, flags));
   defineEdits(state, cli);
@@ -74,7 +72,7 @@ async function runList(cli: Cli, within: string | undefined, flags: StateFlags):
   const entries = listEntries(recorded);
   const shown = scope === undefined ? entries : entries.filter(({ address }) => isInScope(address, scope));
   if (flags.json) return printJson(cli, { format_version: 1, entries: shown });
-  cli.terminal.out(formatEntryList(shown, cli.terminal.paintOut));
+  cli.terminal.out(formatEntryList(shown, cli.terminal.paintOut, cli.terminal.columns));
   if (shown.length === 0)
     cli.terminal.err(
       scope === undefined ? "The ledger has no resources.\n" : `The ledger has no resource at ${within}.\n`,

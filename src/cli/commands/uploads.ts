@@ -1,18 +1,24 @@
 import { realpath } from "node:fs/promises";
 import { relative, resolve, sep } from "node:path";
+import stringWidth from "fast-string-width";
 import { registrationEffects, uploadEndEffects } from "../../apply/uploads.ts";
 import { hashFile } from "../../manifest/hash-file.ts";
 import { messageOf } from "../../model/errors.ts";
 import type { UploadList, UploadStatus } from "../../model/ports.ts";
 import { isoTime } from "../../model/time.ts";
+import { sanitizeLine } from "../../report/sanitize-text.ts";
 import type { UploadCredentials } from "../../service/upload-documents.ts";
 import type { Cli, DefineCommand, WorkspaceFlags, WriterFlags } from "../cli.ts";
-import { examples, withWorkspaceFlags, withWriterFlags } from "../cli.ts";
+import { examples, withFormat, withWorkspaceFlags, withWriterFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
 import type { Workspace } from "../runtime/workspace.ts";
 import { printJson } from "../terminal/print-json.ts";
 import { reportError } from "../terminal/report-error.ts";
+
+interface ListFlags extends WorkspaceFlags {
+  readonly json?: boolean;
+}
 
 interface CreateFlags extends WriterFlags {
   readonly key?: string;
@@ -24,7 +30,7 @@ export const defineUploads: DefineCommand = (program, cli) => {
   const uploads = program
     .command("uploads")
     .summary("manage uploads directly")
-    .description("Single API calls for uploads. Prints JSON.");
+    .description("Single API calls for uploads.");
   withWorkspaceFlags(uploads.command("credentials"))
     .summary("request storage credentials")
     .description("Requests credentials for the object storage. Hides secrets unless --show-secrets is given.")
@@ -53,12 +59,12 @@ export const defineUploads: DefineCommand = (program, cli) => {
     .argument("<id>", "upload id")
     .addHelpText("after", examples("draftsync uploads get up_17"))
     .action((id: string, flags: WorkspaceFlags) => runGet(cli, id, flags));
-  withWorkspaceFlags(uploads.command("list"))
+  withFormat(withWorkspaceFlags(uploads.command("list")))
     .summary("read several uploads")
     .description("Reads several uploads per call: the status of each, and the id of its file.")
     .argument("[ids...]", "upload ids (default: those in the ledger)")
     .addHelpText("after", examples("draftsync uploads list", "draftsync uploads list up_17 up_18"))
-    .action((ids: string[], flags: WorkspaceFlags) => runList(cli, ids, flags));
+    .action((ids: string[], flags: ListFlags) => runList(cli, ids, flags));
 };
 
 function uploadJson({ uploadId, uploadKey, rawStatus, message, fileId }: UploadStatus) {
@@ -141,17 +147,42 @@ async function runGet(cli: Cli, id: string, flags: WorkspaceFlags): Promise<void
   );
 }
 
-async function runList(cli: Cli, ids: readonly string[], flags: WorkspaceFlags): Promise<void> {
+async function runList(cli: Cli, ids: readonly string[], flags: ListFlags): Promise<void> {
   const { singleCall, expectDone } = await import("../runtime/single-call.ts");
   await singleCall(cli, flags, async ({ workspace, service }) => {
     const known = ids.length > 0 ? ids : await recordedIds(workspace);
-    if (known.length === 0) return printJson(cli, []);
+    if (known.length === 0) {
+      if (flags.json) printJson(cli, []);
+      else cli.terminal.err("The ledger has no uploads.\n");
+      return;
+    }
     const { uploads, missing } = expectDone(await service.getUploads(known, cli.signal));
-    printJson(cli, uploads.map(uploadJson));
+    if (flags.json) printJson(cli, uploads.map(uploadJson));
+    else cli.terminal.out(formatUploads(uploads));
     if (missing.length === 0) return;
     reportError(missingUploads(missing, known.length), cli.terminal);
     cli.end(uploads.length > 0 ? exitCode.failed : exitCode.error);
   });
+}
+
+/** One line an upload, in columns. */
+function formatUploads(uploads: readonly UploadStatus[]): string {
+  const rows = uploads.map(({ uploadId, rawStatus, fileId, uploadKey = "", message }) => [
+    uploadId,
+    rawStatus,
+    fileId === undefined ? "" : `file ${fileId}`,
+    [uploadKey, message ?? ""].filter((text) => text !== "").join(": "),
+  ]);
+  const clean = rows.map((cells) => cells.map((cell) => sanitizeLine(cell)));
+  const widths = [0, 1, 2].map((column) =>
+    Math.max(...clean.map((cells) => stringWidth(cells[column] ?? ""))),
+  );
+  const lines = clean.map((cells) =>
+    cells
+      .map((cell, column) => cell + " ".repeat(Math.max(0, (widths[column] ?? 0) - stringWidth(cell))))
+      .join("  "),
+  );
+  return lines.map((line) => `${line.trimEnd()}\n`).join("");
 }
 
 const maxNamedUploads = 10;

@@ -5,7 +5,7 @@ import { hashFile } from "../../manifest/hash-file.ts";
 import type { StoredRun } from "../../model/history.ts";
 import type { Plan } from "../../model/plan.ts";
 import type { Recorded } from "../../model/recorded.ts";
-import { isoTime } from "../../model/time.ts";
+import { isoTime, minuteText } from "../../model/time.ts";
 import { PlanError } from "../../plan/plan-error.ts";
 import type { PlanHistory } from "../../plan/plan-progress.ts";
 import type { FreshPlan } from "../../plan/saved-plan.ts";
@@ -46,7 +46,7 @@ async function loadHistory(store: LedgerReader, runs: readonly StoredRun[]): Pro
 /** What earlier runs of a plan did, in a sentence; `undefined` when there was none that did anything. */
 export function describeProgress({ plan, done, lastRun }: CheckedPlan): string | undefined {
   if (lastRun === undefined || done === 0) return undefined;
-  const at = `${isoTime(lastRun.startedAt)}, run ${lastRun.id.slice(0, 8)}`;
+  const at = `${minuteText(isoTime(lastRun.startedAt))}, run ${lastRun.id.slice(0, 8)}`;
   return plan.changes.length === 0
     ? `Nothing to do: this plan was applied completely (${at}).`
     : `Continuing this plan: ${plural(done, "change")} already applied (${at}), ${plan.changes.length} left.`;

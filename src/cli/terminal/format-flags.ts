@@ -14,6 +14,7 @@ export interface FormatFlags<Format extends string> {
 export function withFormatFlags(command: Command, formats: readonly string[]): Command {
   return command
     .addOption(new Option("--format <format>", "output format").choices(formats).default("text"))
+    .addOption(new Option("--json", "short for --format json").implies({ format: "json" }))
     .option(
       "--max-chars <n>",
       `with --format markdown: shorten to this many characters (default: ${markdownChars})`,

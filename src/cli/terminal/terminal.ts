@@ -38,6 +38,8 @@ export interface LogSettings {
   readonly verbosity: Verbosity;
   readonly format: "text" | "json";
   readonly context: LogContext;
+  /** Whether `--no-color` was not given. */
+  readonly color: boolean;
 }
 
 /** A {@link Terminal} that flags may change. */
@@ -48,7 +50,7 @@ export interface AdjustableTerminal extends Terminal {
 /** The process's streams. Colour follows https://no-color.org, FORCE_COLOR, and whether the stream is a terminal. */
 export function makeTerminal(env: NodeJS.ProcessEnv): AdjustableTerminal {
   const { stdout, stderr } = process;
-  let settings: LogSettings = { verbosity: "normal", format: "text", context: {} };
+  let settings: LogSettings = { verbosity: "normal", format: "text", context: {}, color: true };
   let isOutputLost = false;
   const { out, err } = openStandardStreams(({ message }) => {
     isOutputLost = true;
@@ -67,6 +69,7 @@ export function makeTerminal(env: NodeJS.ProcessEnv): AdjustableTerminal {
     return text !== "";
   };
   const painted = makePalette(wantsColour(env, stderr.isTTY));
+  const paintedOut = makePalette(wantsColour(env, stdout.isTTY));
   const plain = makePalette(false);
   const canBeLive = stderr.isTTY === true && env.TERM !== "dumb" && !isSet(env.CI);
   return {
@@ -76,9 +79,11 @@ export function makeTerminal(env: NodeJS.ProcessEnv): AdjustableTerminal {
       return settings.verbosity === "verbose";
     },
     err: (text) => log({ level: "info", text }),
-    paintOut: makePalette(wantsColour(env, stdout.isTTY)),
+    get paintOut() {
+      return settings.color ? paintedOut : plain;
+    },
     get paintErr() {
-      return settings.format === "json" ? plain : painted;
+      return settings.format === "json" || !settings.color ? plain : painted;
     },
     get interactive() {
       return process.stdin.isTTY === true && stderr.isTTY === true && settings.format === "text";

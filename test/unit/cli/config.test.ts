@@ -56,6 +56,10 @@ describe("the config", () => {
     expect(Object.isFrozen(config)).toBe(true);
   });
 
+  test("gives way to --concurrency", async () => {
+    expect((await load(".", {}, { concurrency: 3 })).service.concurrency).toBe(3);
+  });
+
   test("is found in a folder above", async () => {
     expect((await load("below/here/it")).root).toBe(folder.path);
   });
