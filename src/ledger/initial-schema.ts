@@ -5,7 +5,7 @@ import type { LedgerQueries } from "./schema.ts";
 /** The schema of the first release. Once it is released, later changes are migrations of their own. */
 const initialSchema: Migration = {
   version: 1,
-  name: "schema-1",
+  name: "schema-2",
   async up(queries) {
     await createRecords(queries);
     await createJournal(queries);
@@ -108,6 +108,7 @@ async function createJournal({ schema }: LedgerQueries): Promise<void> {
     .addColumn("finished_at", "bigint")
     .addColumn("status", "text")
     .addColumn("totals", "text")
+    .addColumn("started_by", "text")
     .execute();
   await schema
     .createTable("operations")

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import type { LockHolder } from "../model/lock.ts";
 import type { LedgerEffect, NewOperation, OperationResult, RunRecord } from "../model/ports.ts";
 import type { FileTarget } from "../model/resource.ts";
 import { fileResource } from "../model/resource.ts";
@@ -15,10 +16,16 @@ export interface Settlement {
 }
 
 /** Records a run. Part of a transaction, as everything here; times are epoch milliseconds. */
-export async function startRun(queries: LedgerQueries, run: RunRecord): Promise<void> {
+export async function startRun(queries: LedgerQueries, run: RunRecord, by?: LockHolder): Promise<void> {
   await queries
     .insertInto("runs")
-    .values({ id: run.id, command: run.command, plan_id: run.planId, started_at: run.startedAt })
+    .values({
+      id: run.id,
+      command: run.command,
+      plan_id: run.planId,
+      started_at: run.startedAt,
+      started_by: by === undefined ? null : JSON.stringify(by),
+    })
     .execute();
 }
 

@@ -141,4 +141,15 @@ export const runSchema = z.object({
   finishedAt: optionalInteger,
   status: optionalText,
   totals: z.json().exactOptional(),
+  /** The holder of the lock; absent for runs that `state recover` found in a recovery log. */
+  startedBy: z
+    .object({
+      user: text,
+      host: text,
+      pid: integer,
+      command: text,
+      url: optionalText,
+      commit: optionalText,
+    })
+    .exactOptional(),
 });

@@ -132,7 +132,7 @@ export class SqlLedger implements Ledger, LockStore, RateStore, LedgerReader {
   }
 
   async startRun(run: RunRecord): Promise<void> {
-    await this.#queue.add({ shown: false, apply: (queries) => startRun(queries, run) });
+    await this.#queue.add({ shown: false, apply: (queries) => startRun(queries, run, this.#lock.holder) });
   }
 
   async finishRun(

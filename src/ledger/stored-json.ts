@@ -33,6 +33,7 @@ const holderSchema = lazily(
       pid: z.int(),
       command: z.string(),
       url: text,
+      commit: text,
     }),
 );
 

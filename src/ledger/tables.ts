@@ -16,12 +16,12 @@ import {
  * |---|---|
  * | `draftId: 7` | `draft_id`: an integer or a text |
  * | `provenance: { by, at }`, `settled: { as, at, by }` | one a member: `provenance_by`, `provenance_at` |
- * | `attributes`, `from`, `intent`, `failure`, `totals` | one, with JSON |
+ * | `attributes`, `from`, `intent`, `failure`, `totals`, `startedBy` | one, with JSON |
  * | `replaced: true` | `replaced`: 1 |
  * | absent | null |
  */
 const groups = { provenance: ["by", "at"], settled: ["as", "at", "by"] } as const;
-const jsonMembers = ["attributes", "from", "intent", "failure", "totals"] as const;
+const jsonMembers = ["attributes", "from", "intent", "failure", "totals", "startedBy"] as const;
 
 /** One column of a table of records. */
 export interface Column {

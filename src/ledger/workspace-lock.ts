@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { z } from "zod";
-import type { Lease, LockRequest } from "../model/lock.ts";
+import type { Lease, LockHolder, LockRequest } from "../model/lock.ts";
 import { defaultHeartbeatMs, defaultLeaseMs, type HeldLock, type LockState } from "../model/lock.ts";
 import { isSameProcess, type ProcessTable } from "../model/process.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
@@ -60,6 +60,11 @@ export class WorkspaceLock {
   }
 
   /** Rejects with {@link LockHeldError} while the lock is held: model/lock.ts says when another holder loses it. */
+  /** Who holds the lock by this store, if it does. */
+  get holder(): LockHolder | undefined {
+    return this.#own?.lock.holder;
+  }
+
   async acquire(request: LockRequest): Promise<Lease> {
     const { leaseMs = defaultLeaseMs, heartbeatMs = defaultHeartbeatMs } = request;
     const { commitNothing } = this.#parts;

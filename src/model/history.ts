@@ -1,3 +1,4 @@
+import type { LockHolder } from "./lock.ts";
 import type { CallFailure, Outcome } from "./outcome.ts";
 import type { RecordedOperation } from "./recorded.ts";
 
@@ -36,4 +37,5 @@ export interface StoredRun {
   readonly status?: string;
   /** As the run reported them. */
   readonly totals?: unknown;
+  readonly startedBy?: LockHolder;
 }

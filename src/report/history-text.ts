@@ -1,5 +1,5 @@
 import stringWidth from "fast-string-width";
-import type { HistoryOperation, HistoryRun } from "./history-view.ts";
+import type { HistoryOperation, HistoryRun, RunStarter } from "./history-view.ts";
 import type { Palette, Tone } from "./palette.ts";
 import { withTitle } from "./plan-text.ts";
 import { formatCount, formatMilliseconds, plural } from "./quantities.ts";
@@ -17,7 +17,19 @@ function formatRun(run: HistoryRun, paint: Palette): string {
     endOfRun(run),
     paint("muted", sanitizeLine(run.run_id)),
   ].join("  ");
-  return [head, ...formatOperations(run.operations, paint)].join("\n");
+  const starter =
+    run.started_by === undefined ? [] : [`  ${paint("muted", describeStarter(run.started_by))}`];
+  return [head, ...starter, ...formatOperations(run.operations, paint)].join("\n");
+}
+
+/** `by marie on ci-7, commit 1a2b3c4d5e6f, https://ci.example.com/jobs/7` */
+export function describeStarter({ user, host, commit, ci_job }: RunStarter): string {
+  const parts = [
+    `by ${user} on ${host}`,
+    ...(commit === undefined ? [] : [`commit ${commit.replace(/^([0-9a-f]{12})[0-9a-f]*/, "$1")}`]),
+    ...(ci_job === undefined ? [] : [ci_job]),
+  ];
+  return sanitizeLine(parts.join(", "));
 }
 
 /** How a run ended, in a few words: `done, 9 done, 21 calls, in 1.4 s`. */

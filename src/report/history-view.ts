@@ -1,6 +1,7 @@
 import { compareText, draftIdOf } from "../model/address.ts";
 import { append } from "../model/append.ts";
 import type { StoredOperation, StoredRun } from "../model/history.ts";
+import type { LockHolder } from "../model/lock.ts";
 import type { Recorded } from "../model/recorded.ts";
 import type { AddressScope } from "../model/scope.ts";
 import { isInScope } from "../model/scope.ts";
@@ -17,7 +18,19 @@ export interface HistoryRun {
   readonly finished_at?: string;
   readonly status?: string;
   readonly totals?: unknown;
+  /** Absent when it is known from a recovery log only. */
+  readonly started_by?: RunStarter;
   readonly operations: readonly HistoryOperation[];
+}
+
+/** Who started a run, and from which version of the manifests. */
+export interface RunStarter {
+  readonly user: string;
+  readonly host: string;
+  /** The page of the CI job. */
+  readonly ci_job?: string;
+  /** Ends with `-dirty` when files differed from it. */
+  readonly commit?: string;
 }
 
 /** A writing call and its outcome. */
@@ -87,7 +100,7 @@ function byStart(one: StoredOperation, other: StoredOperation): number {
   return one.startedAt - other.startedAt || compareText(one.address, other.address);
 }
 
-function viewRun({ id, command, planId, startedAt, finishedAt, status, totals }: StoredRun) {
+function viewRun({ id, command, planId, startedAt, finishedAt, status, totals, startedBy }: StoredRun) {
   return {
     run_id: id,
     command,
@@ -96,6 +109,16 @@ function viewRun({ id, command, planId, startedAt, finishedAt, status, totals }:
     ...(finishedAt === undefined ? {} : { finished_at: isoTime(finishedAt) }),
     ...(status === undefined ? {} : { status }),
     ...(totals === undefined ? {} : { totals }),
+    ...(startedBy === undefined ? {} : { started_by: viewStarter(startedBy) }),
+  };
+}
+
+function viewStarter({ user, host, url, commit }: LockHolder): RunStarter {
+  return {
+    user,
+    host,
+    ...(url === undefined ? {} : { ci_job: url }),
+    ...(commit === undefined ? {} : { commit }),
   };
 }
 

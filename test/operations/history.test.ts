@@ -1,3 +1,5 @@
+import { execFileSync } from "node:child_process";
+import { hostname, userInfo } from "node:os";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { draftsync, type Folder, makeFolder } from "../support/cli.ts";
 
@@ -33,7 +35,11 @@ describe("history", () => {
   test("reports runs and what they sent, oldest first", async () => {
     const { code, stdout } = await run("history");
     expect(code).toBe(0);
-    const shape = stdout.replaceAll(/\d{4}-\d\d-\d\d |\d\d:\d\d:\d\d|[\d.]+ m?s\b|[0-9a-f-]{36}/g, "…");
+    const withoutStarters = stdout.replaceAll(/^ {2}by .*\n/gm, "");
+    const shape = withoutStarters.replaceAll(
+      /\d{4}-\d\d-\d\d |\d\d:\d\d:\d\d|[\d.]+ m?s\b|[0-9a-f-]{36}/g,
+      "…",
+    );
     // Two attachments that leave at once have no order.
     const lines = shape.trim().split("\n");
     expect([...lines.slice(0, 2), ...lines.slice(2, 4).sort(), ...lines.slice(4)]).toEqual([
@@ -153,4 +159,42 @@ test("rm of a duplicate says that it would be copied again, and how to record it
   const resolve = /draftsync (resolve duplicates\/copy --product-id 9000000001)/.exec(stderr)?.[1] ?? "";
   expect(await draft(...resolve.split(" "))).toMatchObject({ code: 0 });
   expect((await draft("plan")).stdout).toContain("No changes.");
+});
+
+test("history says who started a run, in which CI job and from which commit", async () => {
+  const shop = await makeFolder({
+    "draftsync.yaml": "version: 1\nworkspace: w\nservice: sandbox\n",
+    "manifests/a.yaml": "draft: 1\npromotional_files: [{ file_id: 5 }]\n",
+    ".gitignore": ".draftsync\n",
+  });
+  onTestFinished(() => shop.dispose());
+  const git = (...args: string[]) =>
+    execFileSync("git", ["-c", "user.name=x", "-c", "user.email=x@example.com", ...args], {
+      cwd: shop.path,
+      encoding: "utf8",
+    }).trim();
+  git("init", "-q");
+  git("add", "-A");
+  git("commit", "-qm", "first");
+  const env = { CI_JOB_URL: "https://me:secret@ci.example.com/jobs/7" };
+  const there = (...args: string[]) => draftsync(args, { cwd: shop.path, env });
+  await there("apply", "--auto-approve");
+  await shop.write({ "manifests/a.yaml": "draft: 1\npromotional_files: []\n" });
+  await there("apply", "--auto-approve");
+  const commit = git("rev-parse", "HEAD");
+  const { runs } = JSON.parse((await there("history", "--format", "json")).stdout);
+  const starter = { user: userInfo().username, host: hostname(), ci_job: "https://ci.example.com/jobs/7" };
+  expect(runs.map(({ started_by }: { started_by: unknown }) => started_by)).toEqual([
+    { ...starter, commit },
+    { ...starter, commit: `${commit}-dirty` },
+  ]);
+  const by = `by ${starter.user} on ${starter.host}, commit ${commit.slice(0, 12)}`;
+  expect((await there("history")).stdout).toContain(`${by}-dirty, https://ci.example.com/jobs/7`);
+  const [, last] = runs;
+  expect((await there("history", "--run", last.run_id, "--html")).stdout).toContain(by);
+  const { stdout } = await there("state", "export");
+  await shop.write({ "ledger.json": stdout });
+  const copy = ["--state", "copy.db"];
+  expect((await there("state", "import", "ledger.json", ...copy)).code).toBe(0);
+  expect((await there("history", ...copy)).stdout).toContain(`${by}, https://`);
 });

@@ -1,8 +1,7 @@
-import { hostname, userInfo } from "node:os";
 import { LedgerError, LockHeldError } from "../../ledger/ledger-error.ts";
 import type { StateStore } from "../../ledger/open-ledger.ts";
 import { messageOf } from "../../model/errors.ts";
-import type { Lease, LockHolder } from "../../model/lock.ts";
+import type { Lease } from "../../model/lock.ts";
 import { systemClock } from "../../model/ports.ts";
 import { wait } from "../../model/wait.ts";
 import { makeLiveLine } from "../../report/live-lines.ts";
@@ -11,6 +10,7 @@ import { formatMilliseconds, formatSeconds } from "../../report/quantities.ts";
 import type { Cli } from "../cli.ts";
 import { CliError, interruptedWhile } from "./cli-error.ts";
 import { refuseWhileRecoveryPending } from "./recovery.ts";
+import { describeThisProcess } from "./this-process.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** What holds the lock, and for which command. */
@@ -42,7 +42,7 @@ export async function withLock<T>(
   // Before a missing ledger is created, and again when the previous holder has ended.
   if (!recovers) refuseWhileRecoveryPending(workspace.config);
   const store = await workspace.ledger();
-  const holder = describeThisProcess(cli, command);
+  const holder = await describeThisProcess(cli, { command, root: workspace.config.root });
   const ask = () => store.acquireLock({ holder, takeOver }).catch((error) => nameWriter(store, error));
   const asking = acquire(cli, { ask, waitMs });
   const lease = await asking.finally(() => cli.terminal.live?.hide());
@@ -95,26 +95,6 @@ async function acquire(
   }
 }
 
-function describeThisProcess({ env }: Cli, command: string): LockHolder {
-  const url = ciJobUrl(env);
-  return {
-    user: userName(env),
-    host: hostname(),
-    pid: process.pid,
-    command,
-    ...(url === undefined ? {} : { url }),
-  };
-}
-
-/** A container may run under a number that no user has. */
-function userName(env: NodeJS.ProcessEnv): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return env.USER || env.USERNAME || `user ${process.getuid?.() ?? "unknown"}`;
-  }
-}
-
 function explainHeld(error: LockHeldError, waitMs: number): CliError {
   const { lock, code } = error;
   const job = describeJob(lock);
@@ -134,47 +114,4 @@ function reportTakeover({ terminal }: Cli, { tookOver }: Lease): void {
   const job = describeJob(tookOver);
   const who = `${describeHolder(tookOver)}${job === undefined ? "" : `, ${job}`}`;
   terminal.err(`note: took over the lock of ${who}: ${describeState(tookOver)}\n`);
-}
-
-/** Variables that hold the whole address of a job's page, by the documentation of each CI system. */
-const variables = [
-  "CI_JOB_URL", // GitLab
-  "CIRCLE_BUILD_URL",
-  "BUILDKITE_BUILD_URL",
-  "CI_PIPELINE_URL", // Woodpecker
-  "TRAVIS_BUILD_WEB_URL",
-  "DRONE_BUILD_LINK",
-  "BUILD_URL", // Jenkins
-] as const;
-
-/** The page of the CI job that this process runs in, if there is one; without user and password. */
-export function ciJobUrl(env: NodeJS.ProcessEnv): string | undefined {
-  const candidates = [githubRun(env), azureRun(env), ...variables.map((name) => env[name])];
-  return candidates.map(plainUrl).find((url) => url !== undefined);
-}
-
-function githubRun({ GITHUB_SERVER_URL, GITHUB_REPOSITORY, GITHUB_RUN_ID }: NodeJS.ProcessEnv) {
-  if (!GITHUB_SERVER_URL || !GITHUB_REPOSITORY || !GITHUB_RUN_ID) return undefined;
-  return `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}/actions/runs/${GITHUB_RUN_ID}`;
-}
-
-/** Azure Pipelines. */
-function azureRun({
-  SYSTEM_COLLECTIONURI,
-  SYSTEM_TEAMPROJECT,
-  BUILD_BUILDID,
-}: NodeJS.ProcessEnv): string | undefined {
-  if (!SYSTEM_COLLECTIONURI || !SYSTEM_TEAMPROJECT || !BUILD_BUILDID) return undefined;
-  const project = `${SYSTEM_COLLECTIONURI.replace(/\/$/, "")}/${encodeURIComponent(SYSTEM_TEAMPROJECT)}`;
-  return `${project}/_build/results?buildId=${encodeURIComponent(BUILD_BUILDID)}`;
-}
-
-/** It is stored in the ledger and shown to others: credentials that were written into the address stay out of it. */
-function plainUrl(text: string | undefined): string | undefined {
-  if (text === undefined || !URL.canParse(text)) return undefined;
-  const url = new URL(text);
-  if (url.protocol !== "https:" && url.protocol !== "http:") return undefined;
-  url.username = "";
-  url.password = "";
-  return url.href;
 }

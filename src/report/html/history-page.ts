@@ -1,5 +1,5 @@
 import { draftIdOf } from "../../model/address.ts";
-import { endOfRun, outcomeWord } from "../history-text.ts";
+import { describeStarter, endOfRun, outcomeWord } from "../history-text.ts";
 import type { HistoryOperation, HistoryRun } from "../history-view.ts";
 import { formatCount, formatMilliseconds, plural } from "../quantities.ts";
 import { formatStamp } from "./blocks.ts";
@@ -53,6 +53,7 @@ function factsOf(run: HistoryRun) {
   return [
     { name: "Run", value: run.run_id },
     ...(run.plan_id === undefined ? [] : [{ name: "Plan", value: run.plan_id.slice(0, 16) }]),
+    ...(run.started_by === undefined ? [] : [{ name: "Started", value: describeStarter(run.started_by) }]),
     { name: "Ended", value: endOfRun(run) },
   ];
 }
@@ -89,7 +90,7 @@ function formatCalls(runs: readonly HistoryRun[]): Markup {
     groups: runs
       .filter(({ operations }) => operations.length > 0)
       .map((run) => ({
-        heading: `${formatStamp(Date.parse(run.started_at))} ${run.command}`,
+        heading: `${formatStamp(Date.parse(run.started_at))} ${run.command}${run.started_by === undefined ? "" : ` ${describeStarter(run.started_by)}`}`,
         note: endOfRun(run),
         items: run.operations.map(itemOf),
       })),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ciJobUrl } from "../../../src/cli/runtime/with-lock.ts";
+import { ciJobUrl } from "../../../src/cli/runtime/this-process.ts";
 
 const github = {
   GITHUB_SERVER_URL: "https://github.example",
