@@ -27,9 +27,11 @@ beforeAll(async () => {
     filter: (path) => !path.endsWith(".draftsync"),
   });
   await run("apply", "--auto-approve");
-  let manifest = await folder.read("drafts/sea-serpent.yaml");
-  for (const [from, to] of edits) manifest = manifest.replace(from, to);
+  let description = await folder.read("texts/sea-serpent-hero.md");
+  for (const [from, to] of edits) description = description.replace(from, to);
+  const manifest = await folder.read("drafts/sea-serpent.yaml");
   await folder.write({
+    "texts/sea-serpent-hero.md": description,
     "drafts/sea-serpent.yaml": manifest.replace(
       "file_format: gltf\n",
       "file_format: gltf\n    renderer: eevee\n",

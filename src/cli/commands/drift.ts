@@ -34,6 +34,11 @@ const formats = {
     const { formatDriftMarkdown } = await import("../../report/drift-markdown.ts");
     return formatDriftMarkdown(report, { now: systemClock.now(), maxChars });
   },
+  html: async (report) => {
+    const { formatDriftPage } = await import("../../report/html/drift-page.ts");
+    const { loadPageAssets } = await import("../terminal/page-assets.ts");
+    return formatDriftPage(report, systemClock.now(), await loadPageAssets());
+  },
 } satisfies Record<string, FormatDrift>;
 
 interface DriftFlags extends WorkspaceFlags, FormatFlags<keyof typeof formats> {
@@ -65,6 +70,7 @@ export const defineDrift: DefineCommand = (program, cli) => {
       examples(
         "draftsync drift --probe",
         "draftsync drift --refresh full --format markdown > drift.md",
+        "draftsync drift --probe --format html > drift.html",
         "draftsync drift --format json | jq -r '.drift[].address'",
       ),
     )

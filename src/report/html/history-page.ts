@@ -1,4 +1,3 @@
-import { draftIdOf } from "../../model/address.ts";
 import { describeStarter, endOfRun, outcomeWord } from "../history-text.ts";
 import type { HistoryOperation, HistoryRun } from "../history-view.ts";
 import { formatCount, formatMilliseconds, plural } from "../quantities.ts";
@@ -8,7 +7,7 @@ import { formatPage } from "./document.ts";
 import type { RateBound, RunSpan } from "./history-plots.ts";
 import { plotChanges, plotDrift, plotLatency, plotOperations, plotRate } from "./history-plots.ts";
 import type { Item } from "./item-list.ts";
-import { formatItemList } from "./item-list.ts";
+import { draftOf, formatItemList } from "./item-list.ts";
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
 import { callOutcomes, countOutcomes, formatRunEnding, formatRunEndings } from "./run-ending.ts";
@@ -132,10 +131,4 @@ function itemOf(operation: HistoryOperation): Item {
 function formatEnd({ failure, settled }: HistoryOperation): Markup {
   const by = settled?.by === undefined ? "" : ` by operation ${settled.by}`;
   return html`${failure !== undefined && html`<p>${failure.message} <span class="note">[${failure.code}]</span></p>`}${settled !== undefined && html`<p>Settled as ${settled.as.replaceAll("_", " ")} at ${formatStamp(Date.parse(settled.at))}${by}</p>`}`;
-}
-
-/** What the filter by draft goes by: the draft, or the first part of an address that has none. */
-function draftOf(address: string): string {
-  const draftId = draftIdOf(address);
-  return draftId === undefined ? (address.split("/")[0] ?? "") : `drafts/${draftId}`;
 }

@@ -1,3 +1,4 @@
+import { draftIdOf } from "../../model/address.ts";
 import { formatCount, plural } from "../quantities.ts";
 import type { Markup } from "./markup.ts";
 import { dataBlock, html } from "./markup.ts";
@@ -83,6 +84,12 @@ ${isLazy && dataBlock("bodies", bodies)}`;
 }
 
 const open = html` open`;
+
+/** What the filter by draft goes by: the draft, or the first part of an address that has none. */
+export function draftOf(address: string): string {
+  const draftId = draftIdOf(address);
+  return draftId === undefined ? (address.split("/")[0] ?? "") : `drafts/${draftId}`;
+}
 
 /** An entry of the filter by draft. */
 interface NamedDraft {
