@@ -132,12 +132,8 @@ interface Work {
 async function applyAll({ context, tracker, plan, concurrency, halt }: Work): Promise<void> {
   const limit = pLimit(concurrency);
   const { drafts, duplicates, forgotten, blocked } = divide(plan.changes);
-  // A draft whose calls are lost in every run must not keep the others from their turn.
+  // They start when the others have ended: a draft whose calls are lost in every run must not use up the time or the budget.
   const lost = new Set((await context.ledger.inDoubt()).map(({ intent }) => intent.draftId));
-  const inOrder = [
-    ...drafts.filter(({ draftId }) => !lost.has(draftId)),
-    ...drafts.filter(({ draftId }) => lost.has(draftId)),
-  ];
   for (const change of blocked) tracker.block(change);
   const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
@@ -155,16 +151,24 @@ async function applyAll({ context, tracker, plan, concurrency, halt }: Work): Pr
     guarded,
   };
   const ends = new Map<number, Promise<DraftEnd>>();
-  for (const draft of inOrder) {
+  const start = (draft: DraftWork) => {
     const own = { ...tools, context: { ...context, whileIdle: idlingOf(limit) } };
+    return limit(() => guarded(() => runDraft(own, draft)));
+  };
+  const copy = (change: DuplicateChange) => guarded(() => duplicate({ context, tracker }, { change, ends }));
+  const isLost = ({ draftId }: DraftWork) => lost.has(draftId);
+  for (const draft of drafts) if (!isLost(draft)) ends.set(draft.draftId, start(draft));
+  const copies = duplicates.filter(({ after }) => after.product_id !== undefined).map(copy);
+  const first = Promise.allSettled([...ends.values(), ...copies]);
+  for (const draft of drafts.filter(isLost))
     ends.set(
       draft.draftId,
-      limit(() => guarded(() => runDraft(own, draft))),
+      first.then(() => start(draft)),
     );
-  }
   const rest = [
     ...forgotten.map((change) => guarded(() => forget(context, tracker, change))),
-    ...duplicates.map((change) => guarded(() => duplicate({ context, tracker }, { change, ends }))),
+    ...copies,
+    ...duplicates.filter(({ after }) => after.product_id === undefined).map(copy),
   ];
   await allEnded<unknown>([...ends.values(), ...rest]);
 }

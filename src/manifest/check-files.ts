@@ -1,20 +1,24 @@
-import { lstatSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { lstatSync, readFileSync, realpathSync } from "node:fs";
+import { join, relative } from "node:path";
 import pLimit from "p-limit";
 import { formatAddress } from "../model/address.ts";
 import { append } from "../model/append.ts";
 import type { SourceContent } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
+import { wait } from "../model/wait.ts";
 import type { FileUse, TextOf } from "./collect-desired.ts";
 import { type FileProblem, FileProblems } from "./file-problems.ts";
 import { hashFile } from "./hash-file.ts";
 import type { FileRole } from "./parsed-manifest.ts";
-import { RealPaths } from "./paths.ts";
+import { lastingVersionOf, RealPaths, versionOf } from "./paths.ts";
 import { quote } from "./quote.ts";
 import { readDescription } from "./read-description.ts";
 
 /** Files that are read at the same time: enough to keep a disk busy, few enough for open-file limits. */
 const concurrency = 8;
+
+/** How long a description file that was written just now must stay as it is, milliseconds. */
+const quietMs = 100;
 
 /** What {@link checkFiles} needs. `root` is the absolute workspace folder. */
 export interface CheckFilesOptions {
@@ -23,6 +27,8 @@ export interface CheckFilesOptions {
   /** `hash`: also reads every source and notes its content in the attachments that use it. */
   readonly sources: "hash" | "stat";
   readonly textOf: TextOf;
+  /** Absolute: files that no manifest may use. */
+  readonly secretFiles?: readonly string[] | undefined;
   /** Ends the reading in the middle. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -50,13 +56,29 @@ export async function checkFiles(options: CheckFilesOptions): Promise<Diagnostic
   };
   const byFile = new Map<string, FileUse[]>();
   for (const use of uses) append(byFile, `${use.role} ${use.path}`, use);
-  const tools = { root, paths, signal, hash: sources === "hash" ? hash : undefined };
+  const secretFiles = new Set((options.secretFiles ?? []).flatMap((file) => realPathOf(file)));
+  const tools = { root, paths, signal, secretFiles, hash: sources === "hash" ? hash : undefined };
+  const versions = new Map(
+    uses.flatMap(({ role, path }) =>
+      role === "description_file" ? [[path, versionOf(join(root, path))] as const] : [],
+    ),
+  );
+  // What was written just now may not be complete yet.
+  const isRecent = [...versions.keys()].some((path) => lastingVersionOf(join(root, path)) === "");
   const checked = [...byFile.values()].map(async (users) => {
     const [{ role, path } = { role: "source", path: "" } as const] = users;
     const result = await check(role, path, tools);
     return users.flatMap((use) => settle(use, result, textOf));
   });
-  return [...(await Promise.all(checked)).flat(), ...equalContents(uses, textOf)];
+  const found = (await Promise.all(checked)).flat();
+  if (isRecent && signal?.aborted !== true) await wait(quietMs, signal ?? new AbortController().signal);
+  signal?.throwIfAborted();
+  const changed = uses.flatMap((use) => {
+    const version = use.role === "description_file" ? versions.get(use.path) : undefined;
+    if (version === undefined || version === versionOf(join(root, use.path))) return [];
+    return settle(use, { problem: new FileProblems(use.role, use.path).changed() }, textOf);
+  });
+  return [...found, ...changed, ...equalContents(uses, textOf)];
 }
 
 /**
@@ -106,17 +128,29 @@ interface CheckTools {
   readonly paths: RealPaths;
   readonly hash: ((real: string) => Promise<SourceContent>) | undefined;
   readonly signal: AbortSignal | undefined;
+  readonly secretFiles: ReadonlySet<string>;
+}
+
+/** The text of a hidden file, such as `.git/config`, would be in a plan; a key is in none, and is no file to sell. */
+function isSecret(
+  role: FileRole,
+  real: string,
+  { paths, secretFiles }: Pick<CheckTools, "paths" | "secretFiles">,
+): boolean {
+  if (secretFiles.has(real)) return true;
+  return role === "description_file" && /(?:^|[\\/])\./.test(relative(paths.root, real));
 }
 
 async function check(
   role: FileRole,
   path: string,
-  { root, paths, hash, signal }: CheckTools,
+  { root, paths, hash, signal, secretFiles }: CheckTools,
 ): Promise<CheckedFile> {
   const problems = new FileProblems(role, path);
   try {
     const real = paths.of(join(root, path));
     if (!paths.contains(real)) return { problem: problems.outside() };
+    if (isSecret(role, real, { paths, secretFiles })) return { problem: problems.secret() };
     const stats = lstatSync(real);
     if (!stats.isFile()) return { problem: problems.notAFile(stats) };
     if (stats.size === 0) return { problem: problems.empty() };
@@ -126,6 +160,14 @@ async function check(
   } catch (error) {
     signal?.throwIfAborted();
     return { problem: problems.unreadable(error) };
+  }
+}
+
+function realPathOf(file: string): readonly string[] {
+  try {
+    return [realpathSync.native(file)];
+  } catch {
+    return [];
   }
 }
 

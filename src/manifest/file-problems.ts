@@ -83,6 +83,23 @@ export class FileProblems {
     };
   }
 
+  changed(): FileProblem {
+    return {
+      code: "source-changed",
+      message: `${this.#name} changed while it was read`,
+      hint: "Run again when nothing writes to it.",
+    };
+  }
+
+  /** A file that may hold a secret. */
+  secret(): FileProblem {
+    return {
+      code: "source-is-secret",
+      message: `${this.#name} is a hidden file or one that the config names as a secret`,
+      hint: "Name a file that holds the content alone. Manifests cannot use hidden files, nor the files of keys.",
+    };
+  }
+
   unreadable(error: unknown): FileProblem {
     const code = systemCodeOf(error);
     if (code === "ENOENT" || code === "ENOTDIR") {
@@ -92,13 +109,7 @@ export class FileProblems {
         hint: "The path is relative to the manifest's folder and case counts; here it is shown relative to the workspace.",
       };
     }
-    if (code === "source-changed") {
-      return {
-        code,
-        message: `${this.#name} changed while it was read`,
-        hint: "Run again when nothing writes to it.",
-      };
-    }
+    if (code === "source-changed") return this.changed();
     return {
       code: "source-unreadable",
       message: `${this.#name} cannot be read: ${messageOf(error)}`,

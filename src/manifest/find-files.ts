@@ -30,6 +30,8 @@ import {
 /** Manifests that patterns name: relative to the workspace, forward slashes, sorted. */
 export interface FoundFiles {
   readonly files: readonly string[];
+  /** Other names of these files (links), by name. */
+  readonly links: ReadonlyMap<string, string>;
   readonly diagnostics: readonly Diagnostic[];
   /** The folders, relative to the workspace, in which a manifest may have come or gone since. */
   readonly changedFolders: () => readonly string[];
@@ -68,7 +70,7 @@ export async function findFiles(
 }
 
 function nothing(diagnostics: readonly Diagnostic[]): FoundFiles {
-  return { files: [], diagnostics, changedFolders: () => [] };
+  return { files: [], links: new Map(), diagnostics, changedFolders: () => [] };
 }
 
 /** How often folders in which files come and go all the time are compared. */
@@ -110,12 +112,13 @@ class FileSearch {
       if (matched.length === 0 && this.#diagnostics.size === before) this.#report(this.#unmatched(placed));
     }
     if (patterns.length === 0) this.#report(noPatterns);
-    const files = this.#distinct(matches);
+    const { files, links } = this.#distinct(matches);
     const others = patterns.map(({ pattern }) => withBothEndings(pattern));
     const forgotten = await this.#forgotten(folders, { matches, others });
     if (forgotten.length > 0) this.#report(unmatchedFiles(forgotten));
     return {
       files,
+      links,
       diagnostics: [...this.#diagnostics.values()],
       changedFolders: () => this.#changedFolders(),
     };
@@ -154,8 +157,9 @@ class FileSearch {
   }
 
   /** The matches that are in the workspace, one name for each file: its own, or else the first. */
-  #distinct(matches: ReadonlySet<string>): readonly string[] {
+  #distinct(matches: ReadonlySet<string>): Pick<FoundFiles, "files" | "links"> {
     const names = new Map<string, string>();
+    const realPaths = new Map<string, string>();
     const outside = new Set<string>();
     for (const file of [...matches].sort(compareText)) {
       try {
@@ -164,12 +168,19 @@ class FileSearch {
         if (!this.#paths.contains(real)) {
           if (!outside.has(real)) this.#report(outsideFile(file));
           outside.add(real);
-        } else if (!names.has(real) || below(this.#paths.root, file) === real) names.set(real, file);
+          continue;
+        }
+        realPaths.set(file, real);
+        if (!names.has(real) || below(this.#paths.root, file) === real) names.set(real, file);
       } catch (error) {
         this.#report(unreadable(file, error));
       }
     }
-    return [...names.values()].sort(compareText);
+    const others = [...realPaths].flatMap(([file, real]) => {
+      const name = names.get(real);
+      return name === undefined || name === file ? [] : [[file, name] as const];
+    });
+    return { files: [...names.values()].sort(compareText), links: new Map(others) };
   }
 
   #unmatched({ pattern, place }: PlacedPattern): Diagnostic {

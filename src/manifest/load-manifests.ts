@@ -21,6 +21,8 @@ export interface LoadManifestsOptions extends ParseManifestsOptions {
   readonly patternLocations?: readonly (SourceLocation | undefined)[];
   /** `hash`: reads local sources and sets their `content`. `stat`: only checks that they exist. */
   readonly sources: "hash" | "stat";
+  /** Absolute paths of files that no manifest may use, such as that of the API key. */
+  readonly secretFiles?: readonly string[];
 }
 
 /** The content of all manifests, or at least one error: a plan never uses a part of the manifests. */
@@ -63,10 +65,22 @@ export async function loadManifests(options: LoadManifestsOptions): Promise<Load
   const diagnostics = [...found.diagnostics];
   const manifests = await parseManifests(options, files);
   for (const [index, manifest] of manifests.entries()) collector.addDefaults(files[index] ?? "", manifest);
+  // Defaults apply in each folder that has them, also by a link.
+  for (const [link, file] of found.links) {
+    const manifest = manifests[files.indexOf(file)];
+    if (manifest !== undefined) collector.addDefaults(link, manifest);
+  }
   for (const [index, manifest] of manifests.entries()) collector.add(files[index] ?? "", manifest);
   for (const diagnostic of collector.diagnostics) diagnostics.push(diagnostic);
   const uses = collector.fileUses;
-  for (const diagnostic of await checkFiles({ root, uses, sources, textOf, signal })) {
+  for (const diagnostic of await checkFiles({
+    root,
+    uses,
+    sources,
+    textOf,
+    signal,
+    secretFiles: options.secretFiles,
+  })) {
     diagnostics.push(diagnostic);
   }
   const changed = files.filter((file, index) => versionOf(below(root, file)) !== versions[index]);

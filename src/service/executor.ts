@@ -118,8 +118,7 @@ export class Executor {
       if (step.type === "held") return last ?? { outcome: "not_sent", failure: step.failure, attempts: 0 };
       const attempts = context.attempt;
       const { attempt, pauseMs } = step;
-      if (attempt.outcome === "unknown") this.#outage.attemptLost(this.#parts.clock.monotonic());
-      else this.#outage.answered(call);
+      this.#noteOutcome(call, attempt);
       if (attempt.outcome === "done") {
         const { outcome, status, value } = attempt;
         return { outcome, status, value, attempts };
@@ -238,6 +237,15 @@ export class Executor {
       ms: Math.round(clock.monotonic() - startedAt),
     });
     return { type: "attempted", attempt: assessed, pauseMs };
+  }
+
+  /** An attempt that was not sent says nothing of the service. */
+  #noteOutcome<T>(call: Call<T>, attempt: Attempt<T>): void {
+    const isSettled = attempt.outcome === "done" || attempt.outcome === "rejected";
+    const isRefusal =
+      attempt.isDocument && attempt.outcome !== "done" && (attempt.failure.status ?? 500) < 500;
+    if (isSettled || isRefusal) this.#outage.answered(call, isSettled);
+    else if (attempt.outcome === "unknown") this.#outage.attemptLost(call, this.#parts.clock.monotonic());
   }
 
   #noteAnswer({ isDocument, evidence }: Attempt<unknown>): void {

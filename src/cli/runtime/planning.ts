@@ -42,6 +42,7 @@ export async function readManifests(
     root: config.root,
     patterns: config.manifests,
     patternLocations: config.manifestLocations,
+    secretFiles: [config.service.apiKeyFile, config.notify.urlFile].filter((file) => file !== undefined),
     sources,
     signal,
     ...parseCacheOptions(config.root, env),

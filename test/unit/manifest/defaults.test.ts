@@ -1,9 +1,12 @@
+import { symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { makeLocationFinder } from "../../../src/cli/runtime/planning.ts";
 import { formatDraft } from "../../../src/manifest/format-draft.ts";
+import { loadManifests } from "../../../src/manifest/load-manifests.ts";
 import { formatAddress } from "../../../src/model/address.ts";
 import { complete } from "../../support/complete.ts";
-import { briefsWithFile, load } from "./support.ts";
+import { briefsWithFile, load, workspace } from "./support.ts";
 
 const defaults = (attributes: string) => `defaults:\n  product_files: { ${attributes} }\n`;
 const draft = (id: number, entry: string) => `draft: ${id}\nproduct_files:\n  - ${entry}\n`;
@@ -74,6 +77,20 @@ describe("defaults", () => {
     });
     expect(briefsWithFile(diagnostics)).toEqual(["m/b.yaml:1:1 duplicate-defaults «defaults»"]);
     expect(diagnostics[0]?.message).toBe("The defaults of this folder are at m/a.yaml:2:3 already");
+  });
+
+  test("apply in each folder that has them, also by a link", async () => {
+    const root = workspace({
+      "m/a/defaults.yaml": defaults("renderer: arnold"),
+      "m/a/a.yaml": draft(1, "file_id: 1"),
+      "m/b/b.yaml": draft(2, "file_id: 2"),
+    });
+    symlinkSync("../a/defaults.yaml", join(root, "m/b/defaults.yaml"));
+    const { desired } = complete(await loadManifests({ root, patterns: ["m/**/*.yaml"], sources: "stat" }));
+    const values = desired.drafts.flatMap(({ attachments }) =>
+      attachments.map(({ attributes }) => attributes),
+    );
+    expect(values).toEqual([{ renderer: "arnold" }, { renderer: "arnold" }]);
   });
 
   test("are not part of a draft's document", async () => {
@@ -192,6 +209,30 @@ describe("a description_file", () => {
     const text = `draft: 1\npromotional_files:\n  - { file_id: 1, description_file: ${path} }\n`;
     const { diagnostics } = await load({ "m/a.yaml": text, "m/texts/a.md": "x" });
     expect(diagnostics).toMatchObject([{ severity: "error", code, place: { line: 3 } }]);
+  });
+
+  test("cannot be a hidden file, nor one that the config names as a secret", async () => {
+    const text = "draft: 1\npromotional_files:\n  - { file_id: 1, description_file: F }\n";
+    for (const file of [".git/config", "sub/.env", "keys/main"]) {
+      const root = workspace({ "a.yaml": text.replace("F", file), [file]: "secret" });
+      const secretFiles = [join(root, "keys/main")];
+      const loaded = await loadManifests({ root, patterns: ["a.yaml"], sources: "stat", secretFiles });
+      expect(loaded.diagnostics).toMatchObject([{ severity: "error", code: "source-is-secret" }]);
+    }
+  });
+
+  test("that another program writes to is an error", async () => {
+    const text = "draft: 1\npromotional_files:\n  - { file_id: 1, description_file: a.md }\n";
+    const root = workspace({ "a.yaml": text, "a.md": "first half" });
+    let written = "first half";
+    const writer = setInterval(() => {
+      written += ".";
+      writeFileSync(join(root, "a.md"), written);
+    }, 1);
+    const { diagnostics } = await loadManifests({ root, patterns: ["a.yaml"], sources: "stat" }).finally(() =>
+      clearInterval(writer),
+    );
+    expect(diagnostics).toMatchObject([{ severity: "error", code: "source-changed" }]);
   });
 
   test("of an entry with another mistake is checked in the same run", async () => {

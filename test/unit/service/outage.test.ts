@@ -14,15 +14,18 @@ const upload: Line = { path: "/api/uploads", callClass: "register" };
 const answered = (call: Line) => ({ answered: call });
 
 /** What each lost call stops, when so many seconds pass between them. */
-function stopsOf(calls: readonly (Line | { readonly answered: Line })[], seconds: number) {
+function stopsOf(
+  calls: readonly (Line | { readonly answered: Line; readonly isSettled?: false })[],
+  seconds: number,
+) {
   const outage = new Outage();
   return calls.flatMap((call, index) => {
     const now = index * seconds * 1000;
     if ("answered" in call) {
-      outage.answered(call.answered);
+      outage.answered(call.answered, call.isSettled ?? true);
       return [];
     }
-    outage.attemptLost(now);
+    outage.attemptLost(call, now);
     return [outage.lost(call, now)];
   });
 }
@@ -31,23 +34,31 @@ const [one, two] = [about(1), about(2)];
 const operation = "operation";
 
 describe("without an outcome in a row,", () => {
-  it.each([
-    ["about several drafts stop the run", [one, two, one, two, one], "run"],
-    ["about one draft stop that draft", [one, one, one, one, one], "draft"],
-    ["about one draft and its uploads stop the draft", [one, upload, one, upload, one], "draft"],
-    ["that register uploads stop the run", [upload, upload, upload, upload, upload], "run"],
-  ])("five calls %s, over more than ten seconds", (_name, calls, stops) => {
-    expect(stopsOf(calls, 3)).toEqual([operation, operation, operation, operation, stops]);
-    expect(stopsOf(calls, 2)).toEqual([operation, operation, operation, operation, operation]);
+  it("five calls of a draft stop that draft, over more than ten seconds", () => {
+    expect(stopsOf([one, one, one, one, one], 3)).toEqual([
+      operation,
+      operation,
+      operation,
+      operation,
+      "draft",
+    ]);
+    expect(stopsOf([one, one, one, one, one], 2)).not.toContain("draft");
+    expect(stopsOf([one, two, one, two, one, two, one, two, one, two], 3).slice(-2)).toEqual([
+      "draft",
+      "draft",
+    ]);
   });
 
-  it("a call about a second draft stops the run once a first draft was stopped", () => {
-    expect(stopsOf([one, one, one, one, one, two], 3).slice(-2)).toEqual(["draft", "run"]);
+  it("five calls stop the run when the service has answered nothing for a minute", () => {
+    expect(stopsOf([one, two, one, two, upload, upload], 15).slice(-2)).toEqual(["run", "run"]);
+    expect(stopsOf([upload, upload, upload, upload, upload], 14)).not.toContain("run");
   });
 
-  it("calls stop nothing while the service answers in between", () => {
-    const calls = [one, two, one, two, answered(one), one, two, one, two];
-    expect(new Set(stopsOf(calls, 60))).toEqual(new Set([operation]));
+  it("calls of one draft do not stop the run while others are answered", () => {
+    const calls = [one, one, answered(two), one, one, answered(two), one];
+    expect(stopsOf(calls, 30).at(-1)).toBe("draft");
+    const refused = { answered: one, isSettled: false } as const;
+    expect(stopsOf([one, refused, one, refused, one, refused, one, refused, one], 30).at(-1)).toBe("draft");
   });
 
   it("three publishes stop the run at once, also while files are answered", () => {
@@ -59,9 +70,9 @@ describe("without an outcome in a row,", () => {
 
 it("counts the time from the first attempt that was lost", () => {
   const outage = new Outage();
-  outage.attemptLost(0);
-  const stops = [one, two, one, two, one].map((call) => outage.lost(call, 18_000));
-  expect(stops.at(-1)).toBe("run");
+  outage.attemptLost(one, 0);
+  const stops = [one, one, one, one, one].map((call) => outage.lost(call, 18_000));
+  expect(stops.at(-1)).toBe("draft");
 });
 
 it("stops a draft whose calls the service does not answer", async () => {
