@@ -68,6 +68,8 @@ export async function checkFiles(options: CheckFilesOptions): Promise<Diagnostic
   const checked = [...byFile.values()].map(async (users) => {
     const [{ role, path } = { role: "source", path: "" } as const] = users;
     const result = await check(role, path, tools);
+    // One problem of a file is enough.
+    if ("problem" in result && role === "description_file") versions.delete(path);
     return users.flatMap((use) => settle(use, result, textOf));
   });
   const found = (await Promise.all(checked)).flat();
