@@ -48,6 +48,18 @@ describe("init", () => {
     }
   });
 
+  test("for a service, writes no id that an apply would send, and the plan says what is missing", async () => {
+    expect((await at("init", "--base-url", "https://api.example.com", "--draft", "48213")).code).toBe(0);
+    const manifest = await empty.read("manifests/first-draft.yaml");
+    expect(manifest.match(/^[^#].*$/gm)).toEqual(["draft: 48213"]);
+    const { code, stdout, stderr } = await at("plan");
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("No changes.") });
+    expect(stderr + stdout).toContain("[nothing-declared]");
+    await empty.write({ "manifests/first-draft.yaml": manifest.replaceAll(/^# (?!Remove|yaml)/gm, "") });
+    expect((await at("validate")).stdout).toContain("1 draft, 2 attachments");
+    expect((await at("plan")).stdout).toContain("2 to create, 1 to publish");
+  });
+
   test.each([
     { system: "github", file: ".github/workflows/draftsync.yml" },
     { system: "gitlab", file: ".gitlab-ci.yml" },

@@ -60,10 +60,18 @@ ${where}${shared}state: .draftsync/state.db
 `;
 }
 
-function manifestText({ draft }: InitAnswers): string {
+/** With invented ids for the sandbox; for any other service they are comments, so that no apply sends them. */
+function manifestText({ draft, service }: InitAnswers): string {
+  const files = service === "sandbox" ? exampleFiles : exampleFiles.replaceAll(/^/gm, "# ").trimEnd();
+  const first = service === "sandbox" ? "" : "# Remove the # below, and write the ids of your files.\n";
   return `# yaml-language-server: $schema=manifest.schema.json
 draft: ${draft}
-product_files:
+${first}${files.trimEnd()}
+# publish: true             # publishes a product from the draft; it cannot be undone
+`;
+}
+
+const exampleFiles = `product_files:
   - file_id: 9900011        # a file that is uploaded already; or source: files/dragon.blend
     file_format: fbx
     format_version: "2020"  # quote versions so that YAML keeps them as text
@@ -72,9 +80,7 @@ promotional_files:
   - file_id: 9900044
     description: |
       What a buyer should know, in as many lines as it takes.
-# publish: true             # publishes a product from the draft; it cannot be undone
 `;
-}
 
 function jsonText(value: object): string {
   return `${JSON.stringify(value, null, 2)}\n`;

@@ -117,13 +117,25 @@ export async function makePlan(
     ...(observed === undefined ? {} : { observed }),
     rate: config.service.rate,
     profile: config.service.profile,
-    diagnostics: request.underLock
-      ? diagnostics
-      : [...diagnostics, ...(await runUnderWay(workspace, recorded))],
+    diagnostics: [
+      ...diagnostics,
+      ...nothingDeclared(desired),
+      ...(request.underLock ? [] : await runUnderWay(workspace, recorded)),
+    ],
     targets,
   });
   if (hasErrors(plan.diagnostics)) throw new DiagnosticsError(plan.diagnostics);
   return { plan, recorded, desired };
+}
+
+/** Warns of drafts that ask for nothing yet, as in the manifest that `init` writes. */
+function nothingDeclared({ drafts, duplicates }: Desired): readonly Diagnostic[] {
+  const isBlank = drafts.every(({ managed, publish }) => managed.length === 0 && publish === undefined);
+  const [first] = drafts;
+  if (first === undefined || !isBlank || duplicates.length > 0) return [];
+  const message = "The manifests declare no files, publish or duplicate";
+  const hint = `Add product_files, promotional_files or publish to a draft, such as the one in ${first.file}.`;
+  return [{ severity: "warning", code: "nothing-declared", message, hint }];
 }
 
 /** Warns of another process with calls in flight: they have no outcome yet, like those of a crash. */
