@@ -40,6 +40,14 @@ describe("two sources with the same content", () => {
   });
 });
 
+test("a source cannot be a file that the config names as a secret, also by a link", async () => {
+  const root = workspace({ "m/a.yaml": one("key.bin"), "keys/main": "secret" });
+  symlinkSync("../keys/main", join(root, "m/key.bin"));
+  const secretFiles = [join(root, "keys/main"), join(root, "keys/none")];
+  const { diagnostics } = await loadManifests({ root, patterns: ["m/*.yaml"], sources: "hash", secretFiles });
+  expect(diagnostics).toMatchObject([{ severity: "error", code: "source-is-secret", place: { line: 3 } }]);
+});
+
 type Prepare = (root: string) => void | Promise<void>;
 
 const failures: readonly (readonly [
