@@ -12,15 +12,17 @@ export interface Defaults {
 /** The `defaults` documents of a workspace, by folder. */
 export class FolderDefaults {
   readonly #byFolder = new Map<string, { readonly file: string; readonly parsed: ParsedDefaults }>();
+  readonly #files = new Set<string>();
   readonly #merged = new Map<string, Defaults | undefined>();
 
-  /** The files of the documents. */
+  /** The files of the documents, also of those that were not added. */
   get files(): readonly string[] {
-    return [...this.#byFolder.values()].map(({ file }) => file);
+    return [...this.#files];
   }
 
   /** Adds a document, before the first {@link of}. Returns the location of an earlier one of the same folder, which stays. */
   add(file: string, parsed: ParsedDefaults): SourceLocation | undefined {
+    this.#files.add(file);
     const folder = posix.dirname(file);
     const first = this.#byFolder.get(folder);
     if (first !== undefined) return locationAt(first.file, first.parsed.position);
