@@ -30,7 +30,7 @@ export function formatDraft(draft: DesiredDraft): string {
     for (const [index, attachment] of listed(draft, kind).entries())
       addComments(list.items[index], attachment);
   }
-  return textOf(document);
+  return textOf(document).replace(unprintable, escapeCharacter);
 }
 
 /**
@@ -81,7 +81,7 @@ function textOf(...documents: readonly Document[]): string {
     const text = document.toString({ lineWidth: 0 });
     return index === 0 || text.startsWith("---") || text.startsWith("%") ? text : `---\n${text}`;
   });
-  return texts.join("").replace(unprintable, escapeCharacter);
+  return texts.join("");
 }
 
 function listed({ attachments }: DesiredDraft, kind: FileKind): readonly DesiredAttachment[] {
@@ -128,7 +128,7 @@ const plain = /^(?!(?:true|false|null|yes|no|on|off|y|n)$)(?:\.\.?\/)*[a-z](?:[\
 /** Lines that a literal block keeps as they are, with at most one line feed at the end. */
 const literal = /^[^\s\p{C}][^\p{C}\p{Zl}\p{Zp}]*(?:\n+[^\s\p{C}][^\p{C}\p{Zl}\p{Zp}]*)*\n?$/u;
 
-/** Only texts in double quotes, and file names in comments, have any of these. */
+/** In a document that was made here, only texts in double quotes and file names in comments have any of these. */
 const unprintable = /(?!\n)[\p{C}\p{Zl}\p{Zp}]/gu;
 
 function escapeCharacter(character: string): string {

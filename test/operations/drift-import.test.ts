@@ -257,8 +257,14 @@ Imported: 2 adopted, 1 not there. 3 calls; nothing was changed at the service.
       `draft: 6\npromotional_files:\n  - file_id: 23\n    description: "First\\n\\n  second: # no comment\\n"\n  - file_id: 24\n    description: "yes"\npublish: true\n`,
     );
     expect((await there("plan")).stdout).toContain("No changes.");
-    for (const file of ["texts/a.yaml", "a.yaml"])
-      expect(await there("import", "drafts/7/product_files/21", "--write", file)).toMatchObject({ code: 1 });
+    await singleCall("POST", "/api/drafts/7/product_files", { file_id: 31 });
+    for (const file of ["texts/a.yaml", "a.yaml"]) {
+      expect(await there("import", "drafts/7/product_files/31", "--write", file)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining("nothing was written"),
+      });
+      await expect(other.read(file)).rejects.toThrow("ENOENT");
+    }
   });
 
   test("--all looks at every file that the manifests ask for", async () => {

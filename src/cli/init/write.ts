@@ -8,21 +8,27 @@ export type FileContent = string | Uint8Array;
 
 /**
  * Writes files below a folder, all of them or none: when one cannot be written, those before it are as they were, and
- * folders that were made for them are gone. Throws {@link CliError} `not-written`.
+ * folders that were made for them are gone. Returns a function that undoes it. Throws {@link CliError} `not-written`.
  */
-export async function writeAll(root: string, files: Readonly<Record<string, FileContent>>): Promise<void> {
-  const undo: (() => Promise<void>)[] = [];
+export async function writeAll(
+  root: string,
+  files: Readonly<Record<string, FileContent>>,
+): Promise<() => Promise<void>> {
+  const steps: (() => Promise<void>)[] = [];
+  const undo = async () => {
+    for (const step of steps) await step().catch(() => {});
+  };
   for (const [name, text] of Object.entries(files)) {
     const path = join(root, name);
     try {
       const before = await readIfThere(path);
       const made = await mkdir(dirname(path), { recursive: true });
-      if (made !== undefined) undo.unshift(() => rm(made, { recursive: true, force: true }));
-      undo.unshift(() => (before === undefined ? rm(path, { force: true }) : writeFile(path, before)));
+      if (made !== undefined) steps.unshift(() => rm(made, { recursive: true, force: true }));
+      steps.unshift(() => (before === undefined ? rm(path, { force: true }) : writeFile(path, before)));
       await writeFile(path, text);
     } catch (error) {
       // The original error is enough: it says which file could not be written.
-      for (const step of undo) await step().catch(() => {});
+      await undo();
       throw new CliError(`${path} cannot be written: ${messageOf(error)}`, {
         code: "not-written",
         hint: "Choose a writable folder.",
@@ -30,6 +36,7 @@ export async function writeAll(root: string, files: Readonly<Record<string, File
       });
     }
   }
+  return undo;
 }
 
 async function readIfThere(path: string): Promise<Buffer | undefined> {

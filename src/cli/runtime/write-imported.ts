@@ -97,10 +97,7 @@ export function importedDrafts(
   }));
 }
 
-/**
- * Adds drafts to a manifest, which is made when it is not there. When `check` rejects, since the manifests would not be valid,
- * the file is as it was.
- */
+/** Adds drafts to a manifest, or creates it. Undoes that when `check` rejects, since the manifests would not be valid. */
 export async function writeImported<T>(
   { root }: Config,
   { file, drafts }: { readonly file: string; readonly drafts: readonly DesiredDraft[] },
@@ -111,11 +108,9 @@ export async function writeImported<T>(
     if (systemCodeOf(error) === "ENOENT") return "";
     throw error;
   });
-  await writeAll(root, { [file]: addDrafts(before, drafts) });
-  try {
-    return await check();
-  } catch (error) {
-    await writeAll(root, { [file]: before });
+  const undo = await writeAll(root, { [file]: addDrafts(before, drafts) });
+  return await check().catch(async (error: unknown) => {
+    await undo();
     throw error;
-  }
+  });
 }

@@ -2,7 +2,7 @@ import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { makeLocationFinder } from "../../../src/cli/runtime/planning.ts";
-import { formatDraft } from "../../../src/manifest/format-draft.ts";
+import { addDrafts, formatDraft } from "../../../src/manifest/format-draft.ts";
 import { loadManifests } from "../../../src/manifest/load-manifests.ts";
 import { formatAddress } from "../../../src/model/address.ts";
 import { complete } from "../../support/complete.ts";
@@ -113,6 +113,19 @@ describe("defaults", () => {
     expect(find(address ?? "", "renderer")).toMatchObject({ file: "a.yaml", line: 3 });
     expect(find(address ?? "", "format_version")).toMatchObject({ file: "a.yaml", line: 3, column: 5 });
   });
+});
+
+test("what is added to a manifest leaves every character of it as it is", async () => {
+  const text =
+    "draft: 1\npromotional_files:\n  - file_id: 1\n    description: |\n      👩‍🚀 soft\u00adhyphen, a\u2028b\n";
+  const added = await load({
+    "a.yaml": "draft: 1\npromotional_files: [{ file_id: 2, description: '👩‍🚀' }]\n",
+  });
+  const { desired } = complete(await load({ "a.yaml": addDrafts(text, complete(added).desired.drafts) }));
+  expect(desired.drafts[0]?.attachments.map(({ attributes }) => attributes.description)).toEqual([
+    "👩‍🚀 soft\u00adhyphen, a\u2028b\n",
+    "👩‍🚀",
+  ]);
 });
 
 test("a printed draft shows where each default is", async () => {
