@@ -100,13 +100,16 @@ export function withFormat(
   );
 }
 
+/** The largest number of calls in flight, by flag and config. */
+export const maxConcurrency = 256;
+
 /** The `--concurrency` flag of the commands that call the service. */
 export function concurrencyOption(): Option {
   const about = "maximum number of calls in flight (overrides the config)";
   return new Option("--concurrency <n>", about).argParser((text) => {
     const count = /^\d{1,3}$/.test(text) ? Number(text) : 0;
-    if (count >= 1 && count <= 256) return count;
-    throw new CliError(`--concurrency must be an integer from 1 to 256, not "${text}"`, {
+    if (count >= 1 && count <= maxConcurrency) return count;
+    throw new CliError(`--concurrency must be an integer from 1 to ${maxConcurrency}, not "${text}"`, {
       code: "invalid-flag",
       hint: "Use --concurrency 4.",
     });

@@ -3,13 +3,14 @@ import { dirname, relative, resolve } from "node:path";
 import { z } from "zod";
 import { isPostgresLocation } from "../ledger/postgres/postgres-location.ts";
 import { explainIssues, withoutUnions } from "../manifest/explain-issues.ts";
-import { readYaml, type YamlDocument } from "../manifest/read-yaml.ts";
+import type { YamlDocument } from "../manifest/read-yaml.ts";
 import type { SourceText, YamlIssue } from "../manifest/source-text.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { fileHint, messageOf, systemCodeOf } from "../model/errors.ts";
 import { nonEmpty } from "../model/non-empty.ts";
 import { configSchema } from "./config-schema.ts";
 import { CliError, DiagnosticsError } from "./runtime/cli-error.ts";
+import { parseSettings } from "./runtime/parse-settings.ts";
 
 /** A config, or a file that one extends. */
 interface Layer extends YamlDocument<unknown> {
@@ -58,11 +59,7 @@ export async function readConfigLayers(
 }
 
 function readLayer(path: string, bytes: Uint8Array, shown: (path: string) => string): Layer {
-  const read = readYaml({ file: shown(path), bytes, schema: z.unknown(), documents: "one", isLittle: true });
-  if (!read.ok) throw new DiagnosticsError(read.errors);
-  const [document] = read.documents;
-  if (document === undefined) throw new Error("a file of one document has one");
-  return { ...document, path, source: read.source };
+  return { ...parseSettings({ file: shown(path), bytes, schema: z.unknown() }), path };
 }
 
 /** The files that a config extends, the nearest first. */
@@ -80,34 +77,21 @@ async function readBases(own: Layer, shown: (path: string) => string): Promise<r
       const message = `${shown(path)} extends itself, directly or through other files`;
       throw report({ code: "extends-cycle", message, hint: "Remove one of the `extends`." });
     }
-    layer = readLayer(path, await readBase(path, shown(path), report), shown);
+    const bytes = await readConfig(path, shown(path)).catch(({ code, message }: CliError) => {
+      throw report({ code, message, hint: "The path is relative to this file." });
+    });
+    layer = readLayer(path, bytes, shown);
     layers.push(layer);
   }
 }
 
-async function readBase(
-  path: string,
-  name: string,
-  report: (issue: Omit<YamlIssue, "span">) => DiagnosticsError,
-): Promise<Uint8Array> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    const missing = systemCodeOf(error) === "ENOENT";
-    throw report({
-      code: missing ? "config-missing" : "config-unreadable",
-      message: missing ? `${name} does not exist` : `${name} cannot be read: ${messageOf(error)}`,
-      hint: "The path is relative to this file.",
-    });
-  }
-}
-
-async function readConfig(file: string): Promise<Uint8Array> {
+/** Throws {@link CliError}, which calls the file `name`. */
+async function readConfig(file: string, name = file): Promise<Uint8Array> {
   try {
     return await readFile(file);
   } catch (error) {
     const missing = systemCodeOf(error) === "ENOENT";
-    throw new CliError(missing ? `${file} does not exist` : `${file} cannot be read: ${messageOf(error)}`, {
+    throw new CliError(missing ? `${name} does not exist` : `${name} cannot be read: ${messageOf(error)}`, {
       code: missing ? "config-missing" : "config-unreadable",
       hint: fileHint(error, "Check the path and the permissions of the config."),
       cause: error,

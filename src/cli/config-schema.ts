@@ -2,6 +2,7 @@ import { z } from "zod";
 import { durationSchema, positiveDurationSchema } from "../model/duration.ts";
 import { policyActions } from "../plan/policy.ts";
 import { serviceProfileSchema } from "../service/profile.ts";
+import { maxConcurrency } from "./cli.ts";
 
 const rateSchema = z
   .strictObject({
@@ -41,7 +42,7 @@ const remoteSchema = z
       .default(false)
       .describe("Allow http on other machines, which sends the API key unencrypted"),
     rate: rateSchema,
-    concurrency: z.int().min(1).max(256).default(8).describe("Maximum number of calls in flight"),
+    concurrency: z.int().min(1).max(maxConcurrency).default(8).describe("Maximum number of calls in flight"),
     timeout: positiveDurationSchema
       .prefault("30s")
       .describe("Timeout of a call, from sending it to the last byte of the response"),
@@ -128,7 +129,7 @@ export const configSchema = z
           .describe("Actions to apply without approval. Other changes are excluded and reported"),
         lock_wait: durationSchema
           .prefault("5m")
-          .describe("How long a run waits for the lock of another process"),
+          .describe("How long a run waits for another process to release the lock"),
       })
       .prefault({})
       .describe("Settings of `draftsync reconcile`"),

@@ -79,7 +79,7 @@ interface DocumentKind {
   readonly version: number;
   /** For messages: "an export of a ledger". */
   readonly title: string;
-  /** What to do with a document of another version. */
+  /** What to do with a document of a different version. */
   readonly otherVersion: string;
   readonly invalid: (message: string, hint?: string) => Error;
 }

@@ -66,7 +66,9 @@ export async function checkFiles(options: CheckFilesOptions): Promise<Diagnostic
   // What was written just now may not be complete yet.
   const isRecent = [...versions.keys()].some((path) => lastingVersionOf(join(root, path)) === "");
   const checked = [...byFile.values()].map(async (users) => {
-    const [{ role, path } = { role: "source", path: "" } as const] = users;
+    const [first] = users;
+    if (first === undefined) return [];
+    const { role, path } = first;
     const result = await check(role, path, tools);
     // One problem of a file is enough.
     if ("problem" in result && role === "description_file") versions.delete(path);
@@ -133,7 +135,7 @@ interface CheckTools {
   readonly secretFiles: ReadonlySet<string>;
 }
 
-/** The text of a hidden file, such as `.git/config`, would be in a plan; a key is in none, and is no file to sell. */
+/** Plans show descriptions, and sources are uploaded: neither may contain a key, or the text of a file such as `.git/config`. */
 function isSecret(
   role: FileRole,
   real: string,

@@ -50,8 +50,7 @@ export function openRegular(path: string): number {
   throw changedWhileRead(path);
 }
 
-/** Another program replaced or changed a file meanwhile. */
-export function changedWhileRead(path: string): DraftsyncError {
+function changedWhileRead(path: string): DraftsyncError {
   return new DraftsyncError(`${path} changed while it was read`, {
     code: "source-changed",
     hint: "Run again when nothing writes to it.",

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { closeSync, fstatSync } from "node:fs";
 import type { FileProblem, FileProblems } from "./file-problems.ts";
-import { changedWhileRead, openRegular } from "./hash-file.ts";
+import { openRegular } from "./hash-file.ts";
 import { readAll } from "./read-manifest.ts";
 
 /** A description may have this many bytes (1 MiB). */
@@ -14,7 +14,7 @@ const control = /(?![\t\n\x7f-\x9f])\p{Cc}/u;
 
 /**
  * The text of a description file: UTF-8 without its byte order mark, with line feeds as line ends, as YAML reads a block.
- * The path must have no links left in it. Throws as {@link hashFile} does.
+ * The path must have no links left in it. Throws as {@link hashFile} does, but for a file that changes while it is read.
  */
 export function readDescription(
   real: string,
@@ -22,11 +22,9 @@ export function readDescription(
 ): { readonly text: string } | { readonly problem: FileProblem } {
   const descriptor = openRegular(real);
   try {
-    const before = fstatSync(descriptor);
-    if (before.size > maxBytes) return { problem: problems.tooLarge(before.size, maxBytes) };
-    const bytes = readAll(descriptor, before.size);
-    const after = fstatSync(descriptor);
-    if (after.size !== before.size || after.mtimeMs !== before.mtimeMs) throw changedWhileRead(real);
+    const { size } = fstatSync(descriptor);
+    if (size > maxBytes) return { problem: problems.tooLarge(size, maxBytes) };
+    const bytes = readAll(descriptor, size);
     if (!isUtf8(bytes)) return { problem: problems.notUtf8() };
     const text = decoder.decode(bytes).replace(/\r\n?/g, "\n");
     const [found] = control.exec(text) ?? [];

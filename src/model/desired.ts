@@ -58,7 +58,7 @@ export function attachmentsByAddress({
   return byAddress;
 }
 
-/** The content of a local source as it was read: SHA-256 in lower-case hex, size in bytes. */
+/** The content of a local source: SHA-256 in lower-case hex, size in bytes. */
 export interface SourceContent {
   readonly sha256: string;
   readonly size: number;

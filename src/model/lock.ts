@@ -61,7 +61,7 @@ export interface LockRequest {
 /** The right to write, until it is released or lost. A heartbeat renews it meanwhile. */
 export interface Lease {
   readonly lock: HeldLock;
-  /** The lock of another holder that was taken over. */
+  /** The lock that was taken over from its earlier holder. */
   readonly tookOver?: HeldLock;
   /** One heartbeat. Rejects with the `LedgerError` `lock-lost` when another holder has the lock. */
   renew(): Promise<void>;

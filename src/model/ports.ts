@@ -138,7 +138,7 @@ export interface ServiceReader {
    * nothing and returns the resource. Ends with the failure `not-attached` when the file is not attached.
    */
   probe(target: FileTarget, options: ReadOptions): Promise<CallResult<Attributes>>;
-  /** Ends with the failure `gone` when there is no such product, `response-mismatch` when it is of another draft. */
+  /** Ends with the failure `gone` when there is no such product, `response-mismatch` when it belongs to a different draft. */
   fetchProduct(product: FetchedProduct, options: ReadOptions): Promise<CallResult<null>>;
   /** As many ids as fit into one call; an id that the list lacks takes a call of its own. */
   fetchUploads(uploadIds: readonly string[], options: ReadOptions): Promise<CallResult<UploadList>>;

@@ -31,7 +31,7 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
   const changes: Change[] = [];
   const unchanged: string[] = [];
   const diagnostics: Diagnostic[] = [];
-  /** Recorded attachments that a desired one of another address accounts for. */
+  /** Recorded attachments that a desired one with a different address accounts for. */
   const claimed = new Set<RecordedAttachment>();
   /** How many records a desired attachment accounts for, claimed or not. */
   let accounted = 0;

@@ -44,7 +44,10 @@ export function defineRecover(state: Command, cli: Cli): void {
         conflictChoices,
       ),
     )
-    .option("--ignore-lineage", "replay outcomes of another ledger, which is permanently lost")
+    .option(
+      "--ignore-lineage",
+      "replay outcomes that a different ledger, now permanently lost, was to record",
+    )
     .addHelpText("after", examples("draftsync state recover", "draftsync state recover saved-lines.ndjson"))
     .action((file: string | undefined, flags: RecoverFlags) => runRecover(cli, file, flags));
 }

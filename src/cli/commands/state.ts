@@ -112,7 +112,7 @@ async function runImport(cli: Cli, file: string, flags: WriterFlags): Promise<vo
   const { recoveryLogOf } = await import("../runtime/recovery.ts");
   const exported = parseExport(await readExport(cli, file), file === "-" ? "standard input" : file);
   await inWorkspace(cli, flags, async (workspace) => {
-    // Recovery records of the imported ledger are replayed after the import; those of another one prevent it.
+    // Recovery records of the imported ledger are replayed after the import; those of a different ledger prevent it.
     const recovers = recoveryLogOf(workspace.config)
       .read()
       .every(({ lineage }) => lineage === exported.lineage);

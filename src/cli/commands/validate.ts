@@ -1,4 +1,4 @@
-import { posix, relative, resolve, sep } from "node:path";
+import { posix } from "node:path";
 import type { LoadedManifests } from "../../manifest/load-manifests.ts";
 import { hasErrors } from "../../model/diagnostic.ts";
 import { nonEmpty } from "../../model/non-empty.ts";
@@ -8,6 +8,7 @@ import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
 import { examples, withWorkspaceFlags } from "../cli.ts";
 import { type Config, loadConfig } from "../config.ts";
 import { CliError, DiagnosticsError } from "../runtime/cli-error.ts";
+import { pathInWorkspace } from "../runtime/path-in-workspace.ts";
 import { readManifests } from "../runtime/planning.ts";
 import { printDiagnostics } from "../terminal/report-error.ts";
 
@@ -71,13 +72,13 @@ async function printDraft({ terminal }: Cli, loaded: LoadedManifests, name: stri
 
 /** The manifests of the arguments and of their defaults, relative to the workspace. Throws {@link CliError} `manifest-not-found`. */
 function namedFiles(
-  { cwd }: Cli,
-  { root }: Config,
+  cli: Cli,
+  config: Config,
   { named, loaded }: { readonly named: readonly string[]; readonly loaded: LoadedManifests },
 ): readonly string[] {
   const known = new Set(loaded.files);
   return named.flatMap((name) => {
-    const file = relative(root, resolve(cwd, name)).replaceAll(sep, "/");
+    const file = pathInWorkspace(cli, config, name);
     if (known.has(file)) return [file, ...loaded.filesWithDefaults.filter((each) => isAbove(each, file))];
     throw new CliError(`${name} is not a manifest of this workspace`, {
       code: "manifest-not-found",
@@ -86,7 +87,7 @@ function namedFiles(
   });
 }
 
-/** Whether the folder of one manifest is that of the other, or above it. */
+/** Whether one manifest is in the same folder as the other, or in one above it. */
 function isAbove(upper: string, file: string): boolean {
   const folder = posix.dirname(upper);
   return folder === "." || file.startsWith(`${folder}/`);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { isAbsolute, join, relative, sep } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { RunLimits } from "../../apply/run-budget.ts";
 import { type LoadedManifests, loadManifests } from "../../manifest/load-manifests.ts";
@@ -28,6 +28,7 @@ import type { Cli } from "../cli.ts";
 import type { Config } from "../config.ts";
 import { packageFolder } from "../package-files.ts";
 import { DiagnosticsError, interruptedWhile } from "./cli-error.ts";
+import { pathInWorkspace } from "./path-in-workspace.ts";
 import { refuseWhileRecoveryPending } from "./recovery.ts";
 import { refresh } from "./refresh.ts";
 import type { Workspace } from "./workspace.ts";
@@ -102,7 +103,7 @@ export async function makePlan(
   const [read, loaded] = await Promise.allSettled([loadDesired(cli, config, "hash"), load(workspace)]);
   const { desired, diagnostics } = settledValue(read);
   const known = settledValue(loaded);
-  const folder = relative(config.root, cli.cwd).replaceAll(sep, "/");
+  const folder = pathInWorkspace(cli, config, ".");
   const targets = resolveTargets(request.targets, desired, { titles: known.titles, folder });
   const { recorded, observed } = await observeService(cli, workspace, {
     desired,
@@ -138,7 +139,7 @@ function nothingDeclared({ drafts, duplicates }: Desired): readonly Diagnostic[]
   return [{ severity: "warning", code: "nothing-declared", message, hint }];
 }
 
-/** Warns of another process with calls in flight: they have no outcome yet, like those of a crash. */
+/** Warns when a different process has calls in flight: they have no outcome yet, like those of a crash. */
 async function runUnderWay(workspace: Workspace, { inDoubt }: Recorded): Promise<readonly Diagnostic[]> {
   if (inDoubt.every(({ finishedAt }) => finishedAt !== undefined)) return [];
   const lock = await (await workspace.reader()).heldLock();

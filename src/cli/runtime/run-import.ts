@@ -75,8 +75,7 @@ async function importLocked(
   { named, flags }: { readonly named: readonly string[]; readonly flags: ImportFlags },
 ): Promise<void> {
   const { config } = workspace;
-  const manifest =
-    flags.write === undefined ? undefined : manifestToWrite(flags.write, { root: config.root, cwd: cli.cwd });
+  const manifest = flags.write === undefined ? undefined : manifestToWrite(cli, config, flags.write);
   const declared = (await loadDesired(cli, config, "hash")).desired;
   const desired = manifest === undefined ? declared : withPublications(declared, named);
   const ledger = await workspace.ledger();

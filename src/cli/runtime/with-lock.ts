@@ -41,8 +41,10 @@ export async function withLock<T>(
 ): Promise<T> {
   // Before a missing ledger is created, and again when the previous holder has ended.
   if (!recovers) refuseWhileRecoveryPending(workspace.config);
-  const store = await workspace.ledger();
-  const holder = await describeThisProcess(cli, { command, root: workspace.config.root });
+  const [store, holder] = await Promise.all([
+    workspace.ledger(),
+    describeThisProcess(cli, { command, root: workspace.config.root }),
+  ]);
   const ask = () => store.acquireLock({ holder, takeOver }).catch((error) => nameWriter(store, error));
   const asking = acquire(cli, { ask, waitMs });
   const lease = await asking.finally(() => cli.terminal.live?.hide());

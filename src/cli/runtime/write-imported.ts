@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { relative, resolve, sep } from "node:path";
+import { resolve } from "node:path";
 import { draftIdOf, parseAddress } from "../../model/address.ts";
 import {
   attachmentsByAddress,
@@ -10,17 +10,16 @@ import {
 import { systemCodeOf } from "../../model/errors.ts";
 import type { LedgerEffect } from "../../model/ports.ts";
 import { fileKinds } from "../../model/resource.ts";
+import type { Cli } from "../cli.ts";
 import type { Config } from "../config.ts";
 import { writeAll } from "../init/write.ts";
 import { CliError } from "./cli-error.ts";
 import type { ImportTargets } from "./import-targets.ts";
+import { pathInWorkspace } from "./path-in-workspace.ts";
 
 /** The manifest of `import --write`: its path below the workspace. Throws {@link CliError} `invalid-flag` outside of it. */
-export function manifestToWrite(
-  file: string,
-  { root, cwd }: { readonly root: string; readonly cwd: string },
-): string {
-  const path = relative(root, resolve(cwd, file)).replaceAll(sep, "/");
+export function manifestToWrite(cli: Pick<Cli, "cwd">, config: Config, file: string): string {
+  const path = pathInWorkspace(cli, config, file);
   if (!path.startsWith("../") && /\.ya?ml$/.test(path)) return path;
   throw new CliError(`--write must name a YAML file of the workspace, not ${file}`, {
     code: "invalid-flag",

@@ -51,7 +51,7 @@ describe("defaults", () => {
   });
 
   test.each([
-    ["of another type", "renderer: 7.2", "m/d.yaml:2:30 unquoted-text «7.2»"],
+    ["of a wrong type", "renderer: 7.2", "m/d.yaml:2:30 unquoted-text «7.2»"],
     ["of null", "renderer: null", "m/d.yaml:2:30 null-value «null»"],
     ["of an unknown attribute", "rendrer: arnold", "m/d.yaml:2:20 unknown-key «rendrer»"],
     ["that name a file", "file_id: 1", "m/d.yaml:2:20 unknown-key «file_id»"],
@@ -69,7 +69,7 @@ describe("defaults", () => {
     expect(diagnostics).toMatchObject([{ code: "unknown-key", place: { line: 2 } }]);
   });
 
-  test("of one folder stand in one document", async () => {
+  test("of one folder are in one document", async () => {
     const { diagnostics } = await load({
       "m/a.yaml": defaults("renderer: arnold"),
       "m/b.yaml": defaults("renderer: vray"),
