@@ -1,8 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { RequestLogEntry, Sandbox } from "../../src/sandbox/server.ts";
 import { FaultRulesSchema, startSandbox } from "../../src/sandbox/server.ts";
@@ -61,15 +63,17 @@ interface CallerOptions {
   readonly calls: number;
   readonly jumpMs?: number;
   readonly timeoutMs?: number;
+  /** It stops itself twice: before its first call is written, and when 25 calls have ended. */
+  readonly stops?: boolean;
   readonly ledger?: string;
 }
 
 /** A process that sends calls and shares a ledger: by default, that of the folder. */
-function startCaller(options: CallerOptions): ChildProcess {
+function startCaller(options: CallerOptions): ChildProcessByStdio<null, Readable, null> {
   const ledger = join(folder.path, ".draftsync", "state.db");
   const given = { url: sandbox.url, key, ledger, rate: { limit, windowMs }, ...options };
   const caller = join(repository, "test/support/caller.mjs");
-  return spawn(process.execPath, [caller, JSON.stringify(given)], { stdio: ["ignore", "ignore", "inherit"] });
+  return spawn(process.execPath, [caller, JSON.stringify(given)], { stdio: ["ignore", "pipe", "inherit"] });
 }
 
 async function ended(child: ChildProcess): Promise<number | NodeJS.Signals | null> {
@@ -146,15 +150,15 @@ test.each([
 );
 
 test("no window sees more when a process stands still for longer than others wait for it", async () => {
-  const stopped = startCaller({ calls: 60, timeoutMs: 1_000 });
   const other = startCaller({ calls: 250, timeoutMs: 1_000 });
   await arrived(20);
-  for (let times = 0; times < 3; times += 1) {
-    stopped.kill("SIGSTOP");
-    // The reservations of the stopped process are given up meanwhile: after 5 s, its timeout, settle delay and window.
-    const before = arrivals.length;
-    await new Promise((resolve) => setTimeout(resolve, times === 2 ? 7_000 : 300));
-    expect(arrivals.length).toBeGreaterThan(before);
+  const stopped = startCaller({ calls: 60, timeoutMs: 1_000, stops: true });
+  const output = createInterface({ input: stopped.stdout })[Symbol.asyncIterator]();
+  expect(await output.next()).toMatchObject({ value: "begun" });
+  // The reservations of the stopped process are given up within the first: after 5 s, its timeout, settle delay and window.
+  for (const stopMs of [7_000, 300]) {
+    expect(await output.next()).toMatchObject({ value: "stopping" });
+    await new Promise((resolve) => setTimeout(resolve, stopMs));
     stopped.kill("SIGCONT");
   }
   expect(await Promise.all([stopped, other].map(ended))).toEqual([0, 0]);

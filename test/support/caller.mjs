@@ -1,5 +1,9 @@
 // A process that sends calls through the library: `node caller.mjs '{ "url", "key", "ledger", "calls", "jumpMs" }'`.
-// It prints a line when it begins; its wall clock jumps when half of the calls have ended.
+// It prints a line when it begins, and one before it stops itself: when it has opened its first connection, and between two
+// calls. Nothing could count a request whose process stands still between its last check and its first byte.
+// Its wall clock jumps when half of the calls have ended.
+import { writeSync } from "node:fs";
+import { Socket } from "node:net";
 import { openLedger, openService, serviceProfileSchema, systemClock } from "../../dist/index.js";
 
 const {
@@ -9,6 +13,7 @@ const {
   rate,
   calls,
   jumpMs = 0,
+  stops = false,
   timeoutMs = 5_000,
 } = JSON.parse(process.argv[2]);
 const ledger = await openLedger({ location, clock: systemClock });
@@ -29,6 +34,18 @@ const { signal } = new AbortController();
 const dateNow = Date.now;
 let left = calls;
 let ended = 0;
+const stop = () => {
+  writeSync(1, "stopping\n");
+  process.kill(process.pid, "SIGSTOP");
+};
+const { connect } = Socket.prototype;
+if (stops) {
+  Socket.prototype.connect = function (...args) {
+    Socket.prototype.connect = connect;
+    process.nextTick(stop);
+    return connect.apply(this, args);
+  };
+}
 const worker = async () => {
   while (left > 0) {
     left -= 1;
@@ -36,6 +53,7 @@ const worker = async () => {
     if (result.outcome !== "done") throw new Error(JSON.stringify(result));
     ended += 1;
     if (ended === Math.floor(calls / 2)) Date.now = () => dateNow() + jumpMs;
+    if (stops && ended === 25) setImmediate(stop);
   }
 };
 await Promise.all(Array.from({ length: 8 }, worker));
