@@ -43,14 +43,22 @@ export function addDrafts(text: string, drafts: readonly DesiredDraft[]): string
   const documents: Document[] = [...parseAllDocuments(text)];
   for (const draft of drafts) {
     const known = documents.find((each) => isMap(each.contents) && each.get("draft") === draft.draftId);
-    if (known === undefined) documents.push(newDocument(draft));
+    if (known === undefined) documents.push(styledDocument(draftValue(draft)));
     else addEntries(known, draft);
   }
   return textOf(...documents);
 }
 
-function newDocument(draft: DesiredDraft): Document {
-  const document = new Document(draftValue(draft));
+/** The text of a manifest with these documents, which hold plain values, below a comment. Ends with a line feed. */
+export function formatDocuments(values: readonly object[], comment: string): string {
+  const documents = values.map((value) => styledDocument(value));
+  const [first] = documents;
+  if (first !== undefined) first.commentBefore = ` ${comment}`;
+  return textOf(...documents);
+}
+
+function styledDocument(value: object): Document {
+  const document = new Document(value);
   styleTexts(document);
   return document;
 }

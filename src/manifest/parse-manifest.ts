@@ -54,7 +54,7 @@ interface ParseOptions {
 }
 
 /** Parses the content of one file, relative to the workspace. Never throws. */
-function parseManifest(
+export function parseManifest(
   file: string,
   bytes: Uint8Array,
   { isOneOfFew = false }: ParseOptions = {},

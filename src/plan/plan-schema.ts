@@ -166,3 +166,8 @@ export const planSchema = z.strictObject({
   changes: z.array(change),
   diagnostics: z.array(diagnostic),
 });
+
+/** The JSON Schema (draft 2020-12) of a plan. */
+export function planJsonSchema(): object {
+  return { ...z.toJSONSchema(planSchema, { io: "input" }), title: "draftsync plan" };
+}

@@ -2,11 +2,11 @@ import stringWidth from "fast-string-width";
 import type { Diagnostic, ExcerptLine, Severity } from "../model/diagnostic.ts";
 import type { DraftsyncError } from "../model/errors.ts";
 import { formatLocation } from "../model/source-location.ts";
-import type { Palette } from "./palette.ts";
+import { makePalette, type Palette } from "./palette.ts";
 import { sanitizeLine } from "./sanitize-text.ts";
 
 /**
- * Diagnostics for a terminal, one block each, without a final line feed:
+ * Diagnostics as the command line prints them, one block each, without a final line feed; `paint` adds colors:
  *
  * ```
  * error: file_id must be a plain number  [id-quoted]
@@ -17,7 +17,7 @@ import { sanitizeLine } from "./sanitize-text.ts";
  *   hint: write it without quotes: 9900011
  * ```
  */
-export function formatDiagnostics(diagnostics: readonly Diagnostic[], paint: Palette): string {
+export function formatDiagnostics(diagnostics: readonly Diagnostic[], paint = makePalette(false)): string {
   return diagnostics.map((diagnostic) => formatDiagnostic(diagnostic, paint)).join("\n\n");
 }
 

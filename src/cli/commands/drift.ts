@@ -1,21 +1,17 @@
 import { Option } from "commander";
-import type { LedgerReader } from "../../ledger/ledger-reader.ts";
 import type { Diagnostic } from "../../model/diagnostic.ts";
-import type { Drift } from "../../model/drift.ts";
-import type { RefreshMode, RefreshSummary } from "../../model/observed.ts";
+import type { RefreshMode } from "../../model/observed.ts";
 import { systemClock } from "../../model/ports.ts";
-import type { Recorded, RecordedOperation } from "../../model/recorded.ts";
+import type { RecordedOperation } from "../../model/recorded.ts";
 import type { DriftReport } from "../../report/drift-report.ts";
-import { makeDriftReport } from "../../report/drift-report.ts";
 import { formatDriftText } from "../../report/drift-text.ts";
 import { markdownChars } from "../../report/markdown-budget.ts";
 import type { Palette } from "../../report/palette.ts";
 import { plural } from "../../report/quantities.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
 import { concurrencyOption, examples, targetOption, withWorkspaceFlags } from "../cli.ts";
-import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
-import { makePlan } from "../runtime/planning.ts";
+import { assertCompared, compareWithService } from "../runtime/run-drift.ts";
 import { inWorkspace } from "../runtime/workspace.ts";
 import { checkFormatFlags, type FormatFlags, withFormatFlags } from "../terminal/format-flags.ts";
 import { formatJson } from "../terminal/print-json.ts";
@@ -81,26 +77,22 @@ async function runDrift(cli: Cli, flags: DriftFlags): Promise<void> {
   checkFormatFlags(flags);
   await inWorkspace(cli, flags, async (workspace) => {
     const progress = await openReporter(cli, { config: workspace.config });
-    const { plan, recorded } = await makePlan(cli, workspace, {
+    const compared = await compareWithService(cli, workspace, {
       targets: flags.target ?? [],
       refresh: flags.refresh,
       ...(flags.probe ? { attachments: "probe" } : {}),
       emit: progress.emit,
     }).finally(progress.stop);
-    const { workspace: name, service_origin, refresh, drift = [], diagnostics } = plan;
-    if (refresh === undefined) throw new TypeError("a refreshed plan has a summary of the refresh");
-    const unreadable = diagnostics.filter(({ code }) => code === "not-readable");
+    const { report, recorded, unreadable } = compared;
     if (unreadable.length > 0) printDiagnostics(cli.terminal, "", unreadable);
-    if (drift.length === 0) assertCompared(refresh, recorded);
-    const own = await ownCalls(await workspace.reader(), drift);
-    const report = makeDriftReport({ workspace: name, service_origin, refresh }, drift, own);
+    assertCompared(compared);
     cli.terminal.out(await formats[flags.format](report, { ...flags, paint: cli.terminal.paintOut }));
     const open = recorded.inDoubt.filter(({ kind }) => kind !== "upload");
     if (open.length > 0) printDiagnostics(cli.terminal, "", [inDoubtWarning(open)]);
-    if (drift.length > 0) cli.end(exitCode.changes);
+    if (report.drift.length > 0) cli.end(exitCode.changes);
     else if (open.length > 0) cli.end(exitCode.inDoubt);
     // What could not be read is not known to match.
-    else if (refresh.unreadable > 0) cli.end(exitCode.error);
+    else if (report.refresh.unreadable > 0) cli.end(exitCode.error);
   });
 }
 
@@ -113,45 +105,5 @@ function inDoubtWarning(operations: readonly RecordedOperation[]): Diagnostic {
     code: "in-doubt",
     message: `${first?.address}${others} in doubt: not compared with the service`,
     hint: "`draftsync plan` shows what is in doubt, and how each is settled.",
-  };
-}
-
-/** A report that nothing was compared for would read like "no drift". Throws {@link CliError} `nothing-checked`. */
-function assertCompared(
-  { checked, unreadable, not_checked, attachments }: RefreshSummary,
-  { attachments: files, publications, duplicates }: Recorded,
-): void {
-  const refused = (reason: string, hint: string) =>
-    new CliError(`drift checked nothing: ${reason}`, { code: "nothing-checked", hint });
-  if (files.length + publications.length + duplicates.length === 0) {
-    throw refused(
-      "the ledger records nothing to compare",
-      "Run `draftsync apply` first, or adopt existing files with `draftsync import --all`.",
-    );
-  }
-  if (checked > 0) return;
-  if (unreadable > 0) {
-    throw refused("the service could not be read", "Fix what the warning above reports, then run it again.");
-  }
-  const recorded = `${plural(not_checked, "resource")} recorded`;
-  if (attachments === "none") {
-    throw refused(
-      `${recorded}, and files are checked only by probe`,
-      "Run `draftsync drift --probe`, or set `refresh: { attachments: probe }` in draftsync.yaml.",
-    );
-  }
-  throw refused(
-    `${recorded}, none due within refresh.max_age and refresh.max_calls`,
-    "Run `draftsync drift --refresh full` to check all of them.",
-  );
-}
-
-async function ownCalls(ledger: LedgerReader, drift: readonly Drift[]) {
-  if (drift.length === 0) return { operations: [], runs: [] };
-  const addresses = new Set(drift.map(({ address }) => address));
-  const operations = await ledger.operations();
-  return {
-    operations: operations.filter(({ address }) => addresses.has(address)),
-    runs: await ledger.runs(),
   };
 }

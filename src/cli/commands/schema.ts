@@ -1,21 +1,27 @@
 import { Argument } from "commander";
-import type { Cli, DefineCommand } from "../cli.ts";
+import type { DefineCommand } from "../cli.ts";
 import { examples } from "../cli.ts";
 
-type Subject = "manifest" | "config" | "events";
+const subjects = {
+  manifest: async () => (await import("../../manifest/json-schema.ts")).manifestJsonSchema(),
+  config: async () => (await import("../config-schema.ts")).configJsonSchema(),
+  events: async () => (await import("../../model/event-schema.ts")).eventJsonSchema(),
+  plan: async () => (await import("../../plan/plan-schema.ts")).planJsonSchema(),
+} satisfies Record<string, () => Promise<object>>;
 
 /** `draftsync schema` */
 export const defineSchema: DefineCommand = (program, cli) => {
   program
     .command("schema")
-    .summary("print the JSON Schema of manifests, the config, or events")
+    .summary("print the JSON Schema of manifests, the config, events, or plans")
     .description(
       "Prints a JSON Schema. Editors use those of manifests and the config to complete and check the YAML. " +
-        "The one of events describes the output of `apply --json` and `reconcile --json` (docs/reference/events.md).",
+        "The one of events describes the output of `apply --json` and `reconcile --json` (docs/reference/events.md), the one of " +
+        "plans that of `plan --json` and a saved plan.",
     )
     .addArgument(
       new Argument("[subject]", "what the schema describes")
-        .choices(["manifest", "config", "events"])
+        .choices(Object.keys(subjects))
         .default("manifest"),
     )
     .addHelpText(
@@ -24,17 +30,10 @@ export const defineSchema: DefineCommand = (program, cli) => {
         "draftsync schema > manifest.schema.json",
         "draftsync schema config",
         "draftsync schema events",
+        "draftsync schema plan",
       ),
     )
-    .action((subject: Subject) => runSchema(cli, subject));
+    .action(async (subject: keyof typeof subjects) => {
+      cli.terminal.out(`${JSON.stringify(await subjects[subject](), null, 2)}\n`);
+    });
 };
-
-async function runSchema({ terminal }: Cli, subject: Subject): Promise<void> {
-  terminal.out(`${JSON.stringify(await schemaOf(subject), null, 2)}\n`);
-}
-
-async function schemaOf(subject: Subject): Promise<object> {
-  if (subject === "config") return (await import("../config-schema.ts")).configJsonSchema();
-  if (subject === "events") return (await import("../../model/event-schema.ts")).eventJsonSchema();
-  return (await import("../../manifest/json-schema.ts")).manifestJsonSchema();
-}

@@ -1,0 +1,153 @@
+import { spawnSync } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import type { Draft, Plan, Sandbox, Workspace } from "../../src/index.ts";
+import { defineDraft, openWorkspace, startSandbox, writeManifest } from "../../src/index.ts";
+import { type Folder, makeFolder } from "../support/cli.ts";
+import { repository } from "../support/source-files.ts";
+
+const key = "canary-key-9d20";
+let sandbox: Sandbox;
+let folder: Folder;
+let workspace: Workspace;
+
+async function writeDrafts(...drafts: readonly Draft[]): Promise<void> {
+  await writeManifest(join(folder.path, "manifests/a.yaml"), drafts);
+}
+
+const dragon = defineDraft({ draft: 1, product_files: [{ file_id: 7, file_format: "fbx" }], publish: true });
+const tower = defineDraft({ draft: 2, promotional_files: [{ file_id: 9, description: "front\nview" }] });
+
+beforeEach(async () => {
+  sandbox = await startSandbox({ key });
+  folder = await makeFolder({
+    "draftsync.yaml": `version: 1\nworkspace: w\nservice: { base_url: ${sandbox.url} }\n`,
+  });
+  await writeDrafts(dragon, tower);
+  workspace = await openWorkspace({ cwd: folder.path, env: { DRAFTSYNC_API_KEY: key } });
+  onTestFinished(async () => {
+    await workspace.close();
+    await sandbox.close();
+    await folder.dispose();
+  });
+});
+
+test("a plan is applied, and the next one is empty", async () => {
+  const events: string[] = [];
+  const onEvent = ({ type }: { readonly type: string }) => void events.push(type);
+  const report = await workspace.apply(await workspace.plan(), { newLedger: true, onEvent });
+  expect(report).toMatchObject({ status: "done", totals: { done: 3, calls: 3 }, diagnostics: [] });
+  expect(events.filter((type) => type === "change_finished")).toHaveLength(3);
+  const next = await workspace.plan();
+  expect(next.changes).toEqual([]);
+  expect(await workspace.apply(next)).toEqual({ status: "done", diagnostics: [] });
+});
+
+test("a new ledger publishes nothing unless it is confirmed", async () => {
+  const report = await workspace.apply(await workspace.plan());
+  expect(report).toMatchObject({ status: "refused", totals: { done: 2 } });
+  expect(report.diagnostics.map(({ code }) => code)).toEqual(["new-ledger"]);
+  expect(sandbox.state().products).toEqual([]);
+});
+
+test("files of a draft that is no longer declared are deleted with consent only", async () => {
+  await workspace.apply(await workspace.plan(), { newLedger: true });
+  await writeDrafts(dragon);
+  const plan = await workspace.plan();
+  const refused = await workspace.apply(plan);
+  expect(refused.status).toBe("refused");
+  expect(refused.totals).toBeUndefined();
+  expect(sandbox.state().attachments).toHaveLength(2);
+  const limits = { removeDrafts: true, maxDeletes: 100 };
+  expect(await workspace.apply(plan, limits)).toMatchObject({ status: "done" });
+  expect(sandbox.state().attachments).toHaveLength(1);
+});
+
+test("a plan that a program changed, and one that is stale, are refused", async () => {
+  const plan = await workspace.plan();
+  const altered: Plan = { ...plan, changes: plan.changes.slice(0, 1) };
+  await expect(workspace.apply(altered)).rejects.toMatchObject({ code: "plan-altered" });
+  await workspace.apply(plan, { newLedger: true });
+  const withFormat = (file_format: string) => ({ ...dragon, product_files: [{ file_id: 7, file_format }] });
+  await writeDrafts(withFormat("obj"), tower);
+  const stale = await workspace.plan();
+  await writeDrafts(withFormat("blend"), tower);
+  await workspace.apply(await workspace.plan());
+  await expect(workspace.apply(stale)).rejects.toMatchObject({ code: "plan-stale" });
+});
+
+test("a second apply at the same time finds the lock held", async () => {
+  const plan = await workspace.plan();
+  const results = await Promise.allSettled([workspace.apply(plan), workspace.apply(plan)]);
+  const reasons = results.flatMap((result) => (result.status === "rejected" ? [result.reason.code] : []));
+  expect(reasons).toEqual(["lock-held"]);
+});
+
+test("a signal interrupts an apply between two operations, and the next one continues", async () => {
+  const plan = await workspace.plan();
+  const interrupt = new AbortController();
+  const onEvent = ({ type }: { readonly type: string }) => {
+    if (type === "change_finished") interrupt.abort();
+  };
+  const report = await workspace.apply(plan, { newLedger: true, signal: interrupt.signal, onEvent });
+  expect(report.status).toBe("interrupted");
+  expect(await workspace.apply(plan)).toMatchObject({ status: "done" });
+  expect(sandbox.state()).toMatchObject({ attachments: { length: 2 }, products: { length: 1 } });
+});
+
+test("close interrupts what is under way, and nothing starts afterwards", async () => {
+  const plan = await workspace.plan();
+  let closed: Promise<void> | undefined;
+  const onEvent = ({ type }: { readonly type: string }) => {
+    if (type === "change_finished") closed ??= workspace.close();
+  };
+  const report = await workspace.apply(plan, { newLedger: true, onEvent });
+  await closed;
+  expect(report.status).toBe("interrupted");
+  await expect(workspace.plan()).rejects.toThrow("the workspace is closed");
+});
+
+test("drift reports what was changed elsewhere", async () => {
+  await workspace.apply(await workspace.plan(), { newLedger: true });
+  const place = { draftId: 2, kind: "promotional_file", fileId: 9 } as const;
+  sandbox.detach(place);
+  const { drift } = await workspace.drift({ probe: true });
+  expect(drift).toMatchObject([{ address: "drafts/2/promotional_files/9", type: "gone" }]);
+});
+
+test("mistakes in manifests are thrown with their lines, and nothing is written over a good manifest", async () => {
+  const path = join(folder.path, "manifests/a.yaml");
+  const before = await readFile(path, "utf8");
+  expect(await writeManifest(path, [dragon, tower])).toBe(false);
+  const twice = { ...dragon, product_files: [{ file_id: 7 }, { file_id: 7 }] };
+  const wrong = writeManifest(path, [tower, twice]);
+  await expect(wrong).rejects.toMatchObject({ diagnostics: [{ place: { file: "a.yaml" } }] });
+  expect(await readFile(path, "utf8")).toBe(before);
+  await folder.write({ "manifests/b.yaml": "draft: 1\n" });
+  await expect(workspace.plan()).rejects.toMatchObject({ name: "DiagnosticsError" });
+});
+
+test("the example policy refuses a plan that breaks its rules, and names each", async () => {
+  const check = (plan: Plan) => {
+    const script = join(repository, "examples/policy/check-plan.mjs");
+    return spawnSync(process.execPath, [script], { input: JSON.stringify(plan), encoding: "utf8" });
+  };
+  const good = check(await workspace.plan());
+  expect([good.status, good.stderr]).toEqual([0, "The plan follows the rules.\n"]);
+  await workspace.apply(await workspace.plan(), { newLedger: true });
+  await writeDrafts(
+    { draft: 1, title: "Dragon", product_files: [] },
+    { draft: 3, promotional_files: [{ file_id: 4 }] },
+    ...[11, 12, 13, 14, 15, 16].map((draft) => defineDraft({ draft, publish: true })),
+  );
+  const bad = check(await workspace.plan());
+  expect(bad.status).toBe(1);
+  expect(bad.stderr.split("\n")).toEqual([
+    "error: drafts/1/product_files/7 (Dragon): a product file may not be deleted",
+    "error: drafts/3/promotional_files/4: a promotional file needs a description",
+    "error: 6 publishes: more than 5 in one plan",
+    "3 violations.",
+    "",
+  ]);
+});
