@@ -11,10 +11,21 @@ export interface ScreenOptions {
   readonly rows?: number;
 }
 
+/** A text of one style. */
+export interface StyledText {
+  readonly text: string;
+  /** 0 to 15 of the terminal's palette; absent: the default. */
+  readonly color?: number;
+  readonly bold: boolean;
+  readonly dim: boolean;
+}
+
 /** A command in a pseudo-terminal, and what an emulator makes of its output. */
 export interface Screen {
   /** The lines that are shown and those that were scrolled away, without what is empty at the end. */
   lines(): readonly string[];
+  /** {@link Screen.lines} with their styles. */
+  styledLines(): readonly (readonly StyledText[])[];
   /** Everything that was written, escape sequences included. */
   written(): string;
   isCursorVisible(): boolean;
@@ -56,9 +67,11 @@ export async function startOnScreen(
     );
     return all.slice(0, all.findLastIndex((line) => line !== "") + 1);
   };
+  const styledLines = () => lines().map((_text, at) => styledLine(terminal.buffer.active.getLine(at)));
   const ended = endOf(child, () => written, terminal);
   return {
     lines,
+    styledLines,
     written: () => written,
     isCursorVisible: () => written.lastIndexOf("\u001b[?25l") <= written.lastIndexOf("\u001b[?25h"),
     until: (holds) =>
@@ -78,6 +91,22 @@ export async function startOnScreen(
     kill: (signal) => void process.kill(child.pid, signal),
     ended,
   };
+}
+
+function styledLine(line: xterm.IBufferLine | undefined): StyledText[] {
+  const texts: StyledText[] = [];
+  for (let at = 0; at < (line?.length ?? 0); at += 1) {
+    const cell = line?.getCell(at);
+    if (cell === undefined || cell.getWidth() === 0) continue;
+    const color = cell.isFgPalette() ? { color: cell.getFgColor() } : {};
+    const style = { ...color, bold: cell.isBold() !== 0, dim: cell.isDim() !== 0 };
+    const text = cell.getChars() || " ";
+    const last = texts.at(-1);
+    const isSame = last?.color === style.color && last?.bold === style.bold && last?.dim === style.dim;
+    if (last !== undefined && isSame) texts.splice(-1, 1, { ...last, text: last.text + text });
+    else texts.push({ text, ...style });
+  }
+  return texts;
 }
 
 /** Ends when the emulator has read everything. */
