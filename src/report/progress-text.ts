@@ -147,7 +147,7 @@ function formatApiError({ title, detail, source }: ApiError): string {
 const waits: Readonly<Record<WaitState["reason"], string>> = {
   ledger: "the database of the ledger does not answer",
   retry_after: "rate limited",
-  shared_bound: "other runs use the rate limit",
+  shared_bound: "other runs, or calls without a response, use the rate limit",
   rate_bound: "the rate limit",
   backoff: "waiting before another try",
   settle: "waiting until a lost call can no longer take effect",

@@ -34,10 +34,25 @@ export interface Call<T> {
   readonly whenEmpty?: { readonly value: T };
   /** It changes nothing, whatever its class: what an earlier attempt of it left open is no doubt. */
   readonly isProbe?: true;
+  /** Over a connection of its own, beside those that hang. */
+  readonly ownConnection?: true;
   /** The answer holds secrets: none of its text may be shown. */
   readonly secret?: boolean;
   /** Headers in place of the usual ones, to see what the service says to them. */
   readonly headers?: Pick<HttpRequest, "accept" | "apiKey">;
+}
+
+/** The HTTP request of a call. */
+export function requestOf(
+  call: Pick<Call<unknown>, "method" | "path" | "body" | "callClass" | "headers" | "ownConnection">,
+): HttpRequest {
+  return {
+    method: call.method,
+    path: call.path,
+    ...call.headers,
+    ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+    ownConnection: call.ownConnection ?? call.callClass === "non_idempotent",
+  };
 }
 
 /** POST /api/drafts/:draft_id/{product,promotional}_files */
@@ -55,6 +70,12 @@ export function attachCall(
     read: (document) => readFile(document, target, profile.types),
     whenEmpty: { value: sent },
   };
+}
+
+/** A read that shows that the service answers: any JSON:API document does, so the upload need not exist. */
+export function anyUploadCall(profile: ServiceProfile): Call<unknown> {
+  const { method, path, callClass, read } = getUploadCall("0", profile);
+  return { method, path, callClass, read, ownConnection: true };
 }
 
 /** PATCH or PUT /api/drafts/:draft_id/{product,promotional}_files/:id */

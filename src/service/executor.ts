@@ -6,8 +6,9 @@ import { untilText } from "../model/time.ts";
 import { wait } from "../model/wait.ts";
 import type { Attempt } from "./assess.ts";
 import { assess } from "./assess.ts";
-import type { Call } from "./calls.ts";
+import { type Call, requestOf } from "./calls.ts";
 import type { Exchange, HttpResponse } from "./exchange-handler.ts";
+import { combine, type Failed, stopRun, withStop } from "./failed-call.ts";
 import { describeFailure } from "./failures.ts";
 import { callBudgetExhausted, failureOf } from "./not-started.ts";
 import { Outage } from "./outage.ts";
@@ -17,7 +18,7 @@ import type { Redactor } from "./redact.ts";
 import { Refusals } from "./refusals.ts";
 import { backoffMs, maxAttempts, RetryBudget } from "./retry-policy.ts";
 import type { Pause } from "./slow-start.ts";
-import type { HttpRequest, Transport } from "./transport.ts";
+import type { Transport } from "./transport.ts";
 
 /** What an {@link Executor} works with. Times in milliseconds. */
 export interface ExecutorParts {
@@ -35,6 +36,8 @@ export interface ExecutorParts {
   readonly random: () => number;
   /** Whether the service has returned a JSON:API document before. */
   readonly hasResponded: boolean;
+  /** A read that concerns no draft: shows whether the service answers at all. */
+  readonly anyRead: Call<unknown>;
 }
 
 /** The circumstances of one call. A reading call has no `beforeSend`, and may have a budget. */
@@ -44,6 +47,8 @@ export interface ExecuteOptions extends ReadOptions {
   readonly address?: string;
   /** One attempt and no more: what it shows is what is wanted. */
   readonly once?: boolean;
+  /** It waits for its slot before all others. */
+  readonly isFirst?: boolean;
   /** Sees every exchange as it ended, and how long it took. */
   readonly onExchange?: (exchange: Exchange, ms: number) => void;
 }
@@ -59,8 +64,6 @@ interface CallContext<T> {
   /** What is still to be done before the first byte leaves. */
   journal: BeforeSend | undefined;
 }
-
-type Failed<T> = Extract<CallResult<T>, { failure: CallFailure }>;
 
 type StepResult<T> =
   /** `pauseMs`: how long the service wants this call to wait before it is sent again. */
@@ -89,6 +92,7 @@ export class Executor {
   #dispatched = 0;
   #draining = false;
   #reportedPauseEnd = 0;
+  #checking: Promise<void> | undefined;
   #hasAnswered: boolean;
 
   constructor(parts: ExecutorParts) {
@@ -103,7 +107,7 @@ export class Executor {
     return this.#dispatched;
   }
 
-  /** Whether the service has returned a JSON:API document: what answers there is the service, not a portal or proxy. */
+  /** Whether it has returned a JSON:API document: what answers there is the service, not a portal or proxy. */
   get hasResponded(): boolean {
     return this.#hasAnswered;
   }
@@ -132,7 +136,7 @@ export class Executor {
       if (stopped !== undefined) return stopped;
       if (!attempt.retry || attempts === maxAttempts || options.once || !this.#budget.take()) {
         const isLost = last.outcome === "unknown" && !options.signal.aborted;
-        return isLost ? withStop(last, this.#outage.lost(call, this.#parts.clock.monotonic())) : last;
+        return isLost ? withStop(last, await this.#stopOfLost(call)) : last;
       }
       // A refused call waits at slow start; anything else backs off.
       if (attempt.outcome !== "rejected" && !(await this.#backOff(attempts, options.signal))) return last;
@@ -148,6 +152,31 @@ export class Executor {
     if (pauseMs > maxWaitMs) return this.#stopForPause(call, { last, pauseMs });
     if (isUnreachable && last.attempts === maxAttempts) return stopRun(last);
     return this.#refusals.exceed(pauseMs, clock.monotonic()) ? stopRun(last) : undefined;
+  }
+
+  /**
+   * A silence that is only of the drafts which were asked, or of pauses that draftsync makes itself, is no outage: before the run
+   * is stopped, something that concerns no draft is read, once for all calls that are lost.
+   */
+  async #stopOfLost<T>(call: Call<T>): Promise<CallFailure["stops"]> {
+    const { clock } = this.#parts;
+    this.#outage.lost(call);
+    const stopped = this.#outage.stopOf(call, clock.monotonic());
+    if (stopped !== "silence") return stopped;
+    this.#checking ??= this.#readAny().finally(() => {
+      this.#checking = undefined;
+    });
+    await this.#checking;
+    const confirmed = this.#outage.stopOf(call, clock.monotonic());
+    return confirmed === "silence" ? "run" : confirmed;
+  }
+
+  /** Past the queue of connections, which calls without an answer may fill. */
+  async #readAny(): Promise<void> {
+    const call = this.#parts.anyRead;
+    const options = { signal: this.#closing.signal, isFirst: true };
+    const step = await this.#step({ call, options, attempt: 1, late: 0, journal: undefined }, undefined);
+    if (step.type === "attempted") this.#noteOutcome(call, step.attempt);
   }
 
   /** A refusal for longer than this run waits stops it, until a time that is the same for all its calls. */
@@ -180,7 +209,7 @@ export class Executor {
     if (options.budget?.take() === false) return { type: "held", failure: callBudgetExhausted(call) };
     const signal = waitingSignal(options, last);
     for (;;) {
-      const grant = await this.#parts.slots.acquire(signal);
+      const grant = await this.#parts.slots.acquire(signal, options);
       if (grant.type !== "slot")
         return { type: "held", failure: failureOf(grant, call, this.#parts.clock.now()) };
       const step = await this.#useSlot(context, { slot: grant.slot, signal });
@@ -308,42 +337,4 @@ async function store<T>(context: CallContext<T>, slot: Slot): Promise<void> {
     throw error;
   }
   context.journal = undefined;
-}
-
-function requestOf(
-  call: Pick<Call<unknown>, "method" | "path" | "body" | "callClass" | "headers">,
-): HttpRequest {
-  return {
-    method: call.method,
-    path: call.path,
-    ...call.headers,
-    ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
-    ownConnection: call.callClass === "non_idempotent",
-  };
-}
-
-/**
- * The end of several attempts. An attempt that is in doubt is not proven undone by a later one that was not sent or was
- * refused, unless that one shows that the resource does not exist.
- */
-function combine<T>(call: Call<T>, earlier: Failed<T> | undefined, latest: Failed<T>): Failed<T> {
-  const { code } = latest.failure;
-  const isConclusive = latest.outcome === "unknown" || code === "gone" || code === "not-attached";
-  const isRead = call.callClass === "read" || call.isProbe === true;
-  if (isRead || earlier?.outcome !== "unknown" || isConclusive) return latest;
-  return {
-    ...earlier,
-    failure: { ...earlier.failure, stops: latest.failure.stops },
-    attempts: latest.attempts,
-  };
-}
-
-function stopRun<T>(result: Failed<T>): Failed<T> {
-  return withStop(result, "run");
-}
-
-/** The result with what it stops, unless it stops more already. */
-function withStop<T>(result: Failed<T>, stops: CallFailure["stops"]): Failed<T> {
-  if (stops === "operation" || result.failure.stops === "run") return result;
-  return { ...result, failure: { ...result.failure, stops } };
 }

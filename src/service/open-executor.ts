@@ -1,4 +1,5 @@
 import { onAbort } from "../model/on-abort.ts";
+import { anyUploadCall } from "./calls.ts";
 import { Executor } from "./executor.ts";
 import type { ServiceOptions } from "./options.ts";
 import { checkOptions } from "./options.ts";
@@ -67,6 +68,7 @@ export function openExecutor(options: ServiceOptions, circumstances: Circumstanc
     concurrency: options.concurrency,
     settleDelayMs: profile.settle_delay,
     maxWaitMs: profile.max_wait,
+    anyRead: anyUploadCall(profile),
     ...circumstances,
   });
   const drain = options.interrupts?.drain;

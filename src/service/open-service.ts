@@ -9,6 +9,7 @@ import type {
   WriteOptions,
 } from "../model/ports.ts";
 import {
+  anyUploadCall,
   attachCall,
   type Call,
   createUploadCall,
@@ -17,7 +18,6 @@ import {
   duplicateCall,
   fetchProductCall,
   getProductCall,
-  getUploadCall,
   probeCall,
   publishCall,
   updateCall,
@@ -132,9 +132,6 @@ interface CheckedCall {
   readonly productId: number | undefined;
 }
 
-/** Any JSON:API document counts as an answer, so the upload need not exist. */
-const anyUploadId = "0";
-
 /** Failures of the read that have a cause of their own: it was not sent, or the service may respond to other calls. */
 const ownCauses: ReadonlySet<string> = new Set([
   "aborted",
@@ -178,14 +175,24 @@ class ServiceCheck {
   }
 
   #begin(productId: number | undefined, options: ReadOptions): Promise<CallResult<unknown>> {
-    const read: Promise<CallResult<unknown>> =
-      productId === undefined
-        ? this.#executor.execute(getUploadCall(anyUploadId, this.#profile), options)
-        : this.#executor.execute(fetchProductCall(productId, this.#profile), options);
-    this.#reading = read.finally(() => {
+    this.#reading = this.#read(productId, options).finally(() => {
       this.#reading = undefined;
     });
     return this.#reading;
+  }
+
+  /** Something that concerns no draft comes first: a product that cannot be read must not stop the publishes of the others. */
+  async #read(productId: number | undefined, options: ReadOptions): Promise<CallResult<unknown>> {
+    const read = await this.#executor.execute(anyUploadCall(this.#profile), options);
+    const isEnough = this.#executor.hasResponded || productId === undefined;
+    if (
+      isEnough ||
+      read.outcome === "done" ||
+      read.failure.stops === "run" ||
+      read.failure.code === "aborted"
+    )
+      return read;
+    return this.#executor.execute(fetchProductCall(productId, this.#profile), options);
   }
 }
 

@@ -3,7 +3,7 @@ import type { Call } from "./calls.ts";
 
 /** So many calls without an outcome, all their attempts included, stop a draft or the run after a time. */
 const minCalls = 5;
-/** How long the calls of one draft must have been lost, and how long the service must have answered nothing at all. */
+/** How long the calls of one draft must have been lost, and how long the service must have answered nothing. */
 const draftMs = 10_000;
 const runMs = 60_000;
 
@@ -15,6 +15,9 @@ interface Losses {
   calls: number;
   since?: number;
 }
+
+/** What a lost call stops. `silence`: the run, if the service does not answer a read that concerns no draft either. */
+export type Stopped = CallFailure["stops"] | "silence";
 
 /**
  * Calls that ended without an outcome. A draft whose calls are all lost stops, so that the others have their turn; the run stops
@@ -32,13 +35,19 @@ export class Outage {
     if (draft !== undefined) draft.since ??= now;
   }
 
-  /** A call has ended without an outcome, all its attempts included. Returns what it stops. */
-  lost(call: Pick<Call<unknown>, "path" | "callClass">, now: number): CallFailure["stops"] {
+  /** A call has ended without an outcome, all its attempts included. */
+  lost(call: Pick<Call<unknown>, "path" | "callClass">): void {
     const draft = this.#draftOf(call);
     this.#all.calls += 1;
     if (draft !== undefined) draft.calls += 1;
     if (call.callClass === "non_idempotent") this.#products += 1;
-    if (this.#products >= minProducts || isLong(this.#all, runMs, now)) return "run";
+  }
+
+  /** What a call stops that was lost. */
+  stopOf(call: Pick<Call<unknown>, "path">, now: number): Stopped {
+    if (this.#products >= minProducts) return "run";
+    if (isLong(this.#all, runMs, now)) return "silence";
+    const draft = this.#draftOf(call);
     return draft !== undefined && isLong(draft, draftMs, now) ? "draft" : "operation";
   }
 

@@ -27,8 +27,8 @@ export type Grant =
 
 /** Hands out the right to send. */
 export interface RateSlots {
-  /** Waits for a slot, first come first served. */
-  acquire(signal: AbortSignal): Promise<Grant>;
+  /** Waits for a slot, first come first served; `isFirst`: before those that wait already. */
+  acquire(signal: AbortSignal, options?: { readonly isFirst?: boolean }): Promise<Grant>;
   /** Whether a slot that was granted may be used at this moment: slow start may have closed since. */
   isOpen(): boolean;
   /** Delays every call; true when that is longer than before. */
@@ -113,7 +113,7 @@ export class RateLimiter implements RateSlots {
       );
   }
 
-  acquire(signal: AbortSignal): Promise<Grant> {
+  acquire(signal: AbortSignal, { isFirst = false }: { readonly isFirst?: boolean } = {}): Promise<Grant> {
     if (this.#closed || signal.aborted) return Promise.resolve({ type: "interrupted" });
     if (this.#waiters.size === 0 && this.#reservations === undefined) {
       if (this.#nextWait(this.#clock.monotonic()).type === "none")
@@ -128,7 +128,9 @@ export class RateLimiter implements RateSlots {
         },
       };
       const leave = onAbort(signal, () => waiter.settle({ type: "interrupted" }));
-      this.#waiters.add(waiter);
+      const others = isFirst ? [...this.#waiters] : [];
+      for (const other of others) this.#waiters.delete(other);
+      for (const each of [waiter, ...others]) this.#waiters.add(each);
       this.#pump();
     });
   }

@@ -237,9 +237,13 @@ export class UploadPoller {
       return;
     }
     waiter.lastHeard = message;
-    // A service that refuses the list may still return the upload itself.
-    if (refused) waiter.isLacking = true;
-    else waiter.failedAttempts += result.attempts;
+    if (!refused) waiter.failedAttempts += result.attempts;
+    const isOver = waiter.failedAttempts >= maxAttempts;
+    // A service that fails with the list may still return the upload itself: another one may be the cause.
+    if (refused || (isOver && from === "list" && code !== "rate-limited")) {
+      waiter.isLacking = true;
+      waiter.failedAttempts = 0;
+    }
     if (waiter.failedAttempts < maxAttempts) this.#reschedule(waiter);
     else waiter.settle({ ...result, failure: continuesWaiting(result.failure), attempts: waiter.attempts });
   }

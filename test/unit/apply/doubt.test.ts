@@ -236,7 +236,7 @@ describe.each([
     manifest: "duplicates: [{ name: copy, product: 5 }]\n",
     address: "duplicates/copy",
     line: "POST /api/products/5/duplicate",
-    read: "GET /api/products/5",
+    read: "GET /api/uploads/0",
   },
 ])("$what", ({ manifest, address, line, read }) => {
   test.each<{ name: string; fault: Fault }>([

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Call } from "../../../src/service/calls.ts";
 import { Outage } from "../../../src/service/outage.ts";
+import { refusal } from "./support/failure-rows.ts";
 import { fileDocument, startHarness, target, write } from "./support/harness.ts";
-import { answer } from "./support/raw-server.ts";
+import { answer, type Reply } from "./support/raw-server.ts";
 
 type Line = Pick<Call<unknown>, "path" | "callClass">;
 const about = (draft: number): Line => ({
@@ -26,7 +27,8 @@ function stopsOf(
       return [];
     }
     outage.attemptLost(call, now);
-    return [outage.lost(call, now)];
+    outage.lost(call);
+    return [outage.stopOf(call, now)];
   });
 }
 
@@ -49,9 +51,9 @@ describe("without an outcome in a row,", () => {
     ]);
   });
 
-  it("five calls stop the run when the service has answered nothing for a minute", () => {
-    expect(stopsOf([one, two, one, two, upload, upload], 15).slice(-2)).toEqual(["run", "run"]);
-    expect(stopsOf([upload, upload, upload, upload, upload], 14)).not.toContain("run");
+  it("five calls are a silence when the service has answered nothing for a minute", () => {
+    expect(stopsOf([one, two, one, two, upload, upload], 15).slice(-2)).toEqual(["silence", "silence"]);
+    expect(stopsOf([upload, upload, upload, upload, upload], 14)).not.toContain("silence");
   });
 
   it("calls of one draft do not stop the run while others are answered", () => {
@@ -71,8 +73,8 @@ describe("without an outcome in a row,", () => {
 it("counts the time from the first attempt that was lost", () => {
   const outage = new Outage();
   outage.attemptLost(one, 0);
-  const stops = [one, one, one, one, one].map((call) => outage.lost(call, 18_000));
-  expect(stops.at(-1)).toBe("draft");
+  for (const call of [one, one, one, one, one]) outage.lost(call);
+  expect(outage.stopOf(one, 18_000)).toBe("draft");
 });
 
 it("stops a draft whose calls the service does not answer", async () => {
@@ -89,4 +91,32 @@ it("stops a draft whose calls the service does not answer", async () => {
     skew += 3_000;
   }
   expect(stops).toEqual(["done", operation, operation, operation, operation, "draft"]);
+});
+
+describe("a silence of a minute", () => {
+  async function stopsWhen(read: Reply): Promise<{ stops: readonly string[]; reads: number }> {
+    let skew = 0;
+    const clock = { now: () => Date.now() + skew, monotonic: () => performance.now() + skew };
+    const { service, server } = await startHarness(({ method }) => (method === "GET" ? read : answer(503)), {
+      clock,
+    });
+    const stops: string[] = [];
+    for (let call = 0; call < 7; call += 1) {
+      const result = await service.attach({ ...target, draftId: call + 1 }, {}, write());
+      stops.push(result.outcome === "done" ? "done" : result.failure.stops);
+      skew += 15_000;
+    }
+    return { stops, reads: server.requests.filter(({ path }) => path === "/api/uploads/0").length };
+  }
+
+  it("stops the run when the service does not answer a read that concerns no draft", async () => {
+    const { stops } = await stopsWhen(answer(503));
+    expect(stops.slice(0, 5)).toEqual([operation, operation, operation, operation, "run"]);
+  });
+
+  it("stops nothing more than the drafts when the service answers it", async () => {
+    const { stops, reads } = await stopsWhen(answer(404, refusal));
+    expect(stops).not.toContain("run");
+    expect(reads).toBe(1);
+  });
 });

@@ -36,10 +36,10 @@ describe("before the first publish or duplicate of a run", () => {
     [
       "another publish of a draft",
       (service: Service) => service.publish(48213, { ...write(), productId: 5 }),
-      "GET /api/products/5",
+      "GET /api/uploads/0",
       "POST /api/products",
     ],
-    ["a duplicate", duplicate, "GET /api/products/771199", "POST /api/products/771199/duplicate"],
+    ["a duplicate", duplicate, "GET /api/uploads/0", "POST /api/products/771199/duplicate"],
   ])("reads once for %s, and any JSON:API document counts", async (_name, send, read, post) => {
     for (const reply of [answer(404, refusal), answer(403, refusal), answer(410, refusal)]) {
       const run = await start(reply);
@@ -47,6 +47,22 @@ describe("before the first publish or duplicate of a run", () => {
       expect(await send(run.service)).toMatchObject({ outcome: "done" });
       expect(sent(run)).toEqual([read, post, post]);
     }
+  });
+
+  it("reads the product too when the other read does not get a document, and only then fails", async () => {
+    const both = ["GET /api/uploads/0", "GET /api/products/771199"];
+    const documents = await startHarness(
+      ({ method, path }) => {
+        if (path === "/api/uploads/0") return html(404);
+        return method === "GET" ? answer(404, refusal) : answer(201, productDocument());
+      },
+      { isUnknown: true },
+    );
+    expect(await duplicate(documents.service)).toMatchObject({ outcome: "done" });
+    expect(sent(documents).slice(0, 2)).toEqual(both);
+    const portal = await start(html(404));
+    expect(await duplicate(portal.service)).toMatchObject({ outcome: "not_sent" });
+    expect(sent(portal)).toEqual(both);
   });
 
   it("reads nothing when the service has returned a document before", async () => {

@@ -145,18 +145,34 @@ describe("awaitUpload", () => {
     ["returns the web page of a portal", portal, "malformed-response"],
     ["returns 429", () => answer(429, undefined, { "Retry-After": "0.01" }), "rate-limited"],
   ];
-  it.each(failures)("ends every wait after three reads when the service %s", async (_, reply, code) => {
-    const { service, server } = await startHarness(reply, {
-      profile: { ...quick, upload_deadline: "30m" },
-    });
-    const results = await Promise.all(["u1", "u2"].map((id) => service.awaitUpload(id, noSignal())));
-    for (const result of results) {
-      expect(result).toMatchObject({ failure: { code, stops: "operation" }, attempts: 3 });
-      expect(result.outcome === "done" ? "" : result.failure.hint).toContain(
-        "Run the command again: it continues to wait",
-      );
-    }
-    expect(server.requests).toHaveLength(3);
+  it.each(failures)(
+    "ends every wait after three reads of each kind when the service %s",
+    async (_, reply, code) => {
+      const { service, server } = await startHarness(reply, {
+        profile: { ...quick, upload_deadline: "30m" },
+      });
+      const results = await Promise.all(["u1", "u2"].map((id) => service.awaitUpload(id, noSignal())));
+      // A service that asks for a wait is not asked in another way.
+      const [attempts, requests] = code === "rate-limited" ? [3, 3] : [6, 9];
+      for (const result of results) {
+        expect(result).toMatchObject({ failure: { code, stops: "operation" }, attempts });
+        expect(result.outcome === "done" ? "" : result.failure.hint).toContain(
+          "Run the command again: it continues to wait",
+        );
+      }
+      expect(server.requests).toHaveLength(requests);
+    },
+  );
+
+  it("reads each upload alone when the list fails: another one may be the cause", async () => {
+    const { service } = await startHarness(
+      ({ path }) =>
+        path.includes("u1") ? answer(500) : answer(200, { data: uploadResource("u2", "success", 5) }),
+      { profile: { ...quick, upload_deadline: "30m" } },
+    );
+    const [broken, sound] = await Promise.all(["u1", "u2"].map((id) => service.awaitUpload(id, noSignal())));
+    expect(broken).toMatchObject({ failure: { code: "server-error" } });
+    expect(sound).toMatchObject({ outcome: "done", value: { fileId: 5 } });
   });
 
   it.each([202, 204])(
