@@ -10,6 +10,7 @@ import type { WorkspaceFlags } from "./cli.ts";
 import { readConfigLayers } from "./config-layers.ts";
 import type { ConfigFile, RemoteService } from "./config-schema.ts";
 import { configSchema, defaultRefresh, defaultRemote } from "./config-schema.ts";
+import { withMaskedSecrets } from "./mask-secrets.ts";
 import { CliError } from "./runtime/cli-error.ts";
 
 /** The name that is looked for. */
@@ -81,7 +82,11 @@ export interface ConfigEnvironment {
 export async function loadConfig(environment: ConfigEnvironment): Promise<Config> {
   const { cwd, flags } = environment;
   const file = flags.config === undefined ? await findConfig(cwd) : resolve(cwd, flags.config);
-  const { value, root } = await readConfigLayers(file, (path) => relative(cwd, path) || path);
+  const { value, root } = await readConfigLayers(file, (path) => relative(cwd, path) || path).catch(
+    (error: unknown) => {
+      throw withMaskedSecrets(error);
+    },
+  );
   const patterns = root.get("manifests");
   const manifestLocations = value.manifests.map((_pattern, at) => locationOf(patterns?.get(at), file));
   return Object.freeze({ ...compileConfig(value, file, environment), manifestLocations });

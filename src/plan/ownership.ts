@@ -11,7 +11,7 @@ export function assertOwner(recorded: RecordedOwner, owner: LedgerOwner): void {
   if (belongsTo(recorded, owner)) return;
   const { serviceOrigin, workspace } = recorded;
   throw new PlanError(
-    `the ledger belongs to workspace ${workspace} at ${serviceOrigin}, and this is ${owner.workspace} at ${owner.origin}`,
+    `the ledger belongs to workspace ${workspace}${serviceOrigin === undefined ? "" : ` at ${serviceOrigin}`}, and this is ${owner.workspace} at ${owner.origin}`,
     {
       code: "ledger-owner-mismatch",
       hint:

@@ -13,7 +13,7 @@ import { parseScope } from "../model/scope.ts";
  * | `Sea Serpent` | the drafts of this title, also those that are no longer declared |
  * | `manifests/creatures/*`, `sea*` | as above, for every path or title that matches (`*`, `?`) |
  *
- * Paths are relative to the workspace, or else to `folder` in it. A target that names nothing stays as it is: the plan
+ * What has exactly this path, or else exactly this title, comes before what matches. Paths are relative to the workspace, or else to `folder` in it. A target that names nothing stays as it is: the plan
  * reports it.
  */
 export function resolveTargets(
@@ -33,24 +33,30 @@ function namedBy(
   { drafts, duplicates }: Desired,
   titles: Recorded["titles"],
 ): readonly string[] {
-  const isFile = matcherOf(posix.normalize(target.replaceAll("\\", "/")));
-  const files = [
+  const path = posix.normalize(target.replaceAll("\\", "/"));
+  const inFiles = (isFile: Matcher) => [
     ...drafts.filter(({ file }) => isFile(file)).map(({ draftId }) => `drafts/${draftId}`),
     ...duplicates.filter(({ file }) => isFile(file)).map(({ name }) => `duplicates/${name}`),
   ];
-  if (parseScope(target) !== undefined) return files;
-  const isTitle = matcherOf(target);
   const declared = new Set(drafts.map(({ draftId }) => draftId));
   const known = [
     ...drafts.map(({ draftId, title }) => ({ draftId, title })),
     ...[...titles].flatMap(([draftId, title]) => (declared.has(draftId) ? [] : [{ draftId, title }])),
   ];
-  const titled = known.filter(({ title }) => title !== undefined && isTitle(title));
-  return [...new Set([...files, ...titled.map(({ draftId }) => `drafts/${draftId}`)])];
+  const titled = (isTitle: Matcher) =>
+    known
+      .filter(({ title }) => title !== undefined && isTitle(title))
+      .map(({ draftId }) => `drafts/${draftId}`);
+  const isAddress = parseScope(target) !== undefined;
+  const exact = [inFiles((file) => file === path), isAddress ? [] : titled((title) => title === target)];
+  const matching = () => [...inFiles(matcherOf(path)), ...(isAddress ? [] : titled(matcherOf(target)))];
+  return exact.find((found) => found.length > 0) ?? [...new Set(matching())];
 }
 
+type Matcher = (text: string) => boolean;
+
 /** `*` is any text and `?` any character; letters match in either case. */
-function matcherOf(pattern: string): (text: string) => boolean {
+function matcherOf(pattern: string): Matcher {
   const literal = pattern.normalize("NFC").replace(/[.+^${}()|[\]\\]/g, "\\$&");
   const expression = new RegExp(`^${literal.replace(/\*+/g, ".*").replaceAll("?", ".")}$`, "isu");
   return (text) => expression.test(text.normalize("NFC"));

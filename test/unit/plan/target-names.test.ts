@@ -54,3 +54,22 @@ test("resolves the path of a manifest from the current folder, if it is none of 
 test("resolves each of several targets", () => {
   expect(resolve("drafts/2", "Sea Serpent")).toEqual(["drafts/2", "drafts/1"]);
 });
+
+test.each([
+  ["a path", "manifests/Dragon.yaml", "manifests/Dragon.yaml", "manifests/dragon.yaml"],
+  ["a title", "Dragon", "Dragon", "DRAGON"],
+  ["a title with a wildcard", "Who?", "Who?", "Whom"],
+  ["a name in its own Unicode form", "caf\u00e9.yaml", "caf\u00e9.yaml", "cafe\u0301.yaml"],
+])("what has exactly %s comes before what matches it", (_name, target, exact, similar) => {
+  const named = (draftId: number, name: string) =>
+    draftWith(draftId, name.endsWith(".yaml") ? { file: name } : { title: name });
+  const drafts = desiredWith({ drafts: [named(1, similar), named(2, exact)] });
+  expect(resolveTargets([target], drafts, { titles: new Map() })).toEqual(["drafts/2"]);
+});
+
+test("the path of a manifest comes before a title that is the same text", () => {
+  const drafts = desiredWith({
+    drafts: [draftWith(1, { title: "a.yaml", file: "b.yaml" }), draftWith(2, { file: "a.yaml" })],
+  });
+  expect(resolveTargets(["a.yaml"], drafts, { titles: new Map() })).toEqual(["drafts/2"]);
+});
