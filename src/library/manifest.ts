@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import type { z } from "zod";
 import { DiagnosticsError } from "../cli/runtime/cli-error.ts";
@@ -12,6 +12,7 @@ import type {
 import { parseManifest } from "../manifest/parse-manifest.ts";
 import { hasErrors } from "../model/diagnostic.ts";
 import { systemCodeOf } from "../model/errors.ts";
+import { replaceFile } from "../model/replace-file.ts";
 import type { FileKind } from "../model/resource.ts";
 
 type DraftInput = z.input<typeof draftDocument>;
@@ -70,14 +71,7 @@ export async function writeManifest(file: string, manifest: Manifest): Promise<b
   const path = resolve(file);
   if ((await readIfThere(path)) === text) return false;
   await mkdir(dirname(path), { recursive: true });
-  const temporary = `${path}.${process.pid}.tmp`;
-  try {
-    await writeFile(temporary, text);
-    await rename(temporary, path);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
+  await replaceFile(path, text);
   return true;
 }
 

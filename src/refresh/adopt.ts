@@ -21,7 +21,8 @@ export interface AdoptInput {
 
 /**
  * Ledger effects of an import: each resource the service has is recorded as imported, with the attributes that the
- * service returned, and a doubtful attachment of it is settled. Resources that were not found have no effect. Pure.
+ * service returned, and a doubtful attachment of it is settled. Resources that were not found have no effect. A file that this
+ * ledger did not attach is evidence that its draft was in use before, and may be published already. Pure.
  */
 export function adoptionEffects({ observations, desired, recorded }: AdoptInput): readonly LedgerEffect[] {
   const attachments = attachmentsByAddress(desired);
@@ -37,7 +38,27 @@ export function adoptionEffects({ observations, desired, recorded }: AdoptInput)
         return [];
     }
   };
-  return observations.flatMap(effectsOf);
+  const effects = observations.flatMap(effectsOf);
+  return [...effects, ...maybePublished(effects, { recorded, files })];
+}
+
+function maybePublished(
+  effects: readonly LedgerEffect[],
+  { recorded, files }: { readonly recorded: Recorded; readonly files: FileIndex },
+): readonly LedgerEffect[] {
+  const known = publicationsInForce(recorded);
+  const published = new Set(effects.flatMap((each) => (each.type === "published" ? [each.draftId] : [])));
+  const found = new Map<number, LedgerEffect>();
+  for (const effect of effects) {
+    if (effect.type !== "attached") continue;
+    const { draftId, provenance } = effect.attachment;
+    const resource = fileResource(effect.attachment);
+    const isOurs =
+      files.records.has(resource) || (files.doubts.get(resource) ?? []).some(({ kind }) => kind === "attach");
+    if (!isOurs && !known.has(draftId) && !published.has(draftId))
+      found.set(draftId, { type: "maybe_published", draftId, at: provenance.at });
+  }
+  return [...found.values()];
 }
 
 function adoptFile(

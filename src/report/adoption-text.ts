@@ -1,5 +1,3 @@
-import type { Desired } from "../model/desired.ts";
-import { attachmentsByAddress } from "../model/desired.ts";
 import type { Observation, RefreshTarget } from "../model/observed.ts";
 import type { Palette } from "./palette.ts";
 import { formatCount, plural } from "./quantities.ts";
@@ -29,17 +27,17 @@ export interface AdoptionInput {
     readonly skipped: readonly string[];
   };
   readonly observations: readonly Observation[];
-  readonly desired: Desired;
+  /** Addresses of the files that the manifests declare. */
+  readonly declared: ReadonlySet<string>;
 }
 
 /** Sorts what was observed into what was adopted and what was not. Pure. */
-export function viewAdoptions({ targets, observations, desired }: AdoptionInput): AdoptionView {
+export function viewAdoptions({ targets, observations, declared }: AdoptionInput): AdoptionView {
   const observed = new Map(
     observations.flatMap((observation) =>
       observation.type === "uploads" ? [] : [[observation.address, observation.read] as const],
     ),
   );
-  const asked = attachmentsByAddress(desired);
   const found = targets.targets.map((target) => ({ target, read: observed.get(target.address) }));
   return {
     adopted: found
@@ -47,7 +45,7 @@ export function viewAdoptions({ targets, observations, desired }: AdoptionInput)
       .map(({ target }) => ({
         address: target.address,
         id: target.type === "attachment" ? target.target.fileId : target.productId,
-        in_manifest: target.type === "product" || asked.has(target.address),
+        in_manifest: target.type === "product" || declared.has(target.address),
       })),
     absent: found.filter(({ read }) => read?.type === "absent").map(({ target }) => target.address),
     unreadable: found.flatMap(({ target, read }) =>

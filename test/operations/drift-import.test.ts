@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { RequestLogEntry, Sandbox } from "../../src/sandbox/server.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import { callByHand } from "../support/by-hand.ts";
@@ -265,6 +265,54 @@ Imported: 2 adopted, 1 not there. 3 calls; nothing was changed at the service.
       });
       await expect(other.read(file)).rejects.toThrow("ENOENT");
     }
+  });
+
+  describe("--write", () => {
+    const settings = "version: 1\nworkspace: w\nservice: { base_url: https://api.example.com }\n";
+    let other: Folder;
+    const there = (...args: string[]) =>
+      draftsync(args, { cwd: other.path, env: { DRAFTSYNC_API_KEY: key, DRAFTSYNC_BASE_URL: sandbox.url } });
+    beforeEach(async () => {
+      other = await makeFolder({ "draftsync.yaml": settings });
+      onTestFinished(() => other.dispose());
+    });
+
+    test("makes the first manifest of a workspace", async () => {
+      await singleCall("POST", "/api/drafts/9/product_files", { file_id: 41 });
+      const imported = await there("import", "drafts/9/product_files/41", "--write", "manifests/a.yaml");
+      expect(imported).toMatchObject({ code: 0 });
+      expect(await other.read("manifests/a.yaml")).toBe("draft: 9\nproduct_files:\n  - file_id: 41\n");
+    });
+
+    test("adds the recorded files of a list that no manifest has, so that no plan deletes them", async () => {
+      await other.write({
+        "manifests/a.yaml":
+          "draft: 10\nproduct_files: [{ file_id: 51 }, { file_id: 52, renderer: arnold }]\n",
+      });
+      expect(await there("apply", "--auto-approve")).toMatchObject({ code: 0 });
+      await singleCall("POST", "/api/drafts/10/product_files", { file_id: 53 });
+      await other.write({ "manifests/a.yaml": "draft: 10\n" });
+      const imported = await there("import", "drafts/10/product_files/53", "--write", "manifests/a.yaml");
+      expect(imported).toMatchObject({ code: 0 });
+      expect((await there("plan")).stdout).toContain("No changes.");
+      await other.remove("manifests/a.yaml");
+      await there("import", "drafts/10/product_files/53", "--write", "manifests/c.yaml");
+      expect((await there("plan")).stdout).toContain("No changes.");
+    });
+
+    test.each(["draftsync.yaml", "other/x.yaml"])(
+      "refuses %s, which no pattern matches, for a product too",
+      async (file) => {
+        await other.write({ "manifests/a.yaml": "draft: 12\npublish: true\n" });
+        await there("apply", "--auto-approve");
+        const { id = 0 } = sandbox.state().products.find(({ draftId }) => draftId === 12) ?? {};
+        await other.write({ "manifests/a.yaml": "draft: 13\n", "other/x.yaml": "a: 1\n" });
+        const before = await other.read(file);
+        const imported = await there("import", `drafts/12/product=${id}`, "--write", file);
+        expect(imported).toMatchObject({ code: 1, stderr: expect.stringContaining("no pattern of") });
+        expect(await other.read(file)).toBe(before);
+      },
+    );
   });
 
   test("--all looks at every file that the manifests ask for", async () => {

@@ -53,6 +53,14 @@ describe("a draft with a file that was attached before the ledger is not publish
     expect(publishes()).toBe(0);
   });
 
+  test("when the file was imported, as the guide for a lost ledger says", async () => {
+    expect(await run("import", "--all")).toMatchObject({ code: 0 });
+    expect(await apply("--new-ledger")).toMatchObject(refused);
+    expect(publishes()).toBe(0);
+    expect(await resolve("--product-id", productId)).toMatchObject({ code: 0 });
+    expect(await apply()).toMatchObject({ code: 0 });
+  });
+
   test("after a run that stopped at its limit of calls", async () => {
     const { code, stdout, stderr } = await apply("--new-ledger", "--max-calls", "2");
     expect(code).toBe(7);

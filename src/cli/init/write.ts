@@ -1,6 +1,7 @@
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { messageOf, systemCodeOf } from "../../model/errors.ts";
+import { replaceFile } from "../../model/replace-file.ts";
 import { CliError } from "../runtime/cli-error.ts";
 
 /** The content of a file that `init` writes. */
@@ -24,8 +25,8 @@ export async function writeAll(
       const before = await readIfThere(path);
       const made = await mkdir(dirname(path), { recursive: true });
       if (made !== undefined) steps.unshift(() => rm(made, { recursive: true, force: true }));
-      steps.unshift(() => (before === undefined ? rm(path, { force: true }) : writeFile(path, before)));
-      await writeFile(path, text);
+      steps.unshift(() => (before === undefined ? rm(path, { force: true }) : replaceFile(path, before)));
+      await replaceFile(path, text);
     } catch (error) {
       // The original error is enough: it says which file could not be written.
       await undo();

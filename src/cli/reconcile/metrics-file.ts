@@ -1,10 +1,12 @@
-import { chmod, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
-import { messageOf, systemCodeOf } from "../../model/errors.ts";
+import { readFile, stat } from "node:fs/promises";
+import { messageOf } from "../../model/errors.ts";
+import { replaceFile } from "../../model/replace-file.ts";
 
 /** What an earlier process left in a metrics file; empty when there is none that can be read. */
 export async function readMetricsFile(path: string): Promise<string> {
   try {
-    return await readFile(await findRegular(path), "utf8");
+    // Reading a pipe would block.
+    return (await stat(path)).isFile() ? await readFile(path, "utf8") : "";
   } catch {
     return "";
   }
@@ -15,28 +17,10 @@ export async function readMetricsFile(path: string): Promise<string> {
  * one. Returns what went wrong, if anything did.
  */
 export async function writeMetricsFile(path: string, text: string): Promise<string | undefined> {
-  let temporary: string | undefined;
   try {
-    const file = await findRegular(path);
-    // Collectors read what ends with .prom, so this one they pass over.
-    temporary = `${file}.${process.pid}.tmp`;
-    await writeFile(temporary, text);
-    await chmod(temporary, 0o644);
-    await rename(temporary, file);
+    await replaceFile(path, text, 0o644);
     return undefined;
   } catch (error) {
-    if (temporary !== undefined) await rm(temporary, { force: true }).catch(() => {});
     return `the metrics file cannot be written: ${messageOf(error)}`;
   }
-}
-
-/** The regular file that a path leads to, or may: to rename over a device would replace it, and a pipe would block. */
-async function findRegular(path: string): Promise<string> {
-  const found = await stat(path).catch((error: unknown) => {
-    if (systemCodeOf(error) === "ENOENT") return undefined;
-    throw error;
-  });
-  if (found === undefined) return path;
-  if (!found.isFile()) throw new Error(`${path} is not a regular file`);
-  return await realpath(path);
 }

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { newRunId } from "../../apply/context.ts";
 import { formatAddress } from "../../model/address.ts";
-import { attachmentsByAddress, type Desired, type DesiredDraft } from "../../model/desired.ts";
+import { attachmentsByAddress } from "../../model/desired.ts";
 import type { Observation } from "../../model/observed.ts";
 import { systemClock } from "../../model/ports.ts";
 import { assertOwner } from "../../plan/ownership.ts";
@@ -10,7 +10,6 @@ import { adoptionEffects } from "../../refresh/adopt.ts";
 import { fetchTargets } from "../../refresh/fetch-targets.ts";
 import { formatAdoptions, viewAdoptions } from "../../report/adoption-text.ts";
 import type { Cli, WriterFlags } from "../cli.ts";
-import type { Config } from "../config.ts";
 import { printJson } from "../terminal/print-json.ts";
 import { openReporter } from "../terminal/reporter.ts";
 import { CliError } from "./cli-error.ts";
@@ -25,6 +24,7 @@ import { inWorkspace } from "./workspace.ts";
 import {
   assertWritable,
   importedDrafts,
+  loadDeclared,
   manifestToWrite,
   withPublications,
   writeImported,
@@ -75,8 +75,10 @@ async function importLocked(
   { named, flags }: { readonly named: readonly string[]; readonly flags: ImportFlags },
 ): Promise<void> {
   const { config } = workspace;
-  const manifest = flags.write === undefined ? undefined : manifestToWrite(cli, config, flags.write);
-  const declared = (await loadDesired(cli, config, "hash")).desired;
+  const { desired: declared, files } =
+    flags.write === undefined ? await loadDesired(cli, config, "hash") : await loadDeclared(cli, config);
+  const manifest =
+    flags.write === undefined ? undefined : await manifestToWrite(cli, { config, files, file: flags.write });
   const desired = manifest === undefined ? declared : withPublications(declared, named);
   const ledger = await workspace.ledger();
   const recorded = await ledger.load();
@@ -87,27 +89,34 @@ async function importLocked(
   if (manifest !== undefined) assertWritable(manifest, targets, declared);
   const { observations, calls, stopped } = await fetchAll(cli, workspace, targets);
   const effects = adoptionEffects({ observations, desired, recorded });
-  const drafts = manifest === undefined ? [] : importedDrafts(effects, { file: manifest, declared });
-  const wanted =
-    manifest === undefined || drafts.length === 0
-      ? desired
-      : await writeImported(config, { file: manifest, drafts }, () => loadWritten(cli, config, drafts));
-  const view = viewAdoptions({ targets, observations, desired: wanted });
+  const drafts = manifest === undefined ? [] : importedDrafts({ effects, recorded, declared }, manifest);
+  const written = drafts.flatMap(({ attachments }) =>
+    attachments.map(({ address }) => formatAddress(address)),
+  );
+  const view = viewAdoptions({
+    targets,
+    observations,
+    declared: new Set([...attachmentsByAddress(desired).keys(), ...written]),
+  });
   const { adopted, absent, unreadable, left } = view;
   const failed = absent.length + unreadable.length;
-  const runId = newRunId();
-  if (adopted.length > 0) await ledger.bind(owner);
-  await ledger.startRun({ id: runId, command: "import", planId: "", startedAt: systemClock.now() });
-  await ledger.record(effects);
-  const totals = {
-    done: adopted.length,
-    failed,
-    in_doubt: 0,
-    skipped: view.skipped.length,
-    deferred: left.length,
-    calls,
+  const record = async () => {
+    const runId = newRunId();
+    if (adopted.length > 0) await ledger.bind(owner);
+    await ledger.startRun({ id: runId, command: "import", planId: "", startedAt: systemClock.now() });
+    await ledger.record(effects);
+    const totals = {
+      done: adopted.length,
+      failed,
+      in_doubt: 0,
+      skipped: view.skipped.length,
+      deferred: left.length,
+      calls,
+    };
+    await ledger.finishRun(runId, { totals, status: failed + left.length > 0 ? "failed" : "done" });
   };
-  await ledger.finishRun(runId, { totals, status: failed + left.length > 0 ? "failed" : "done" });
+  if (manifest === undefined || drafts.length === 0) await record();
+  else await writeImported(cli, config, { file: manifest, drafts, record });
   if (flags.json) printJson(cli, { format_version: 1, calls, ...view });
   else cli.terminal.out(formatAdoptions(view, calls, cli.terminal.paintOut));
   if (drafts.length > 0 && !flags.json) cli.terminal.err(`Wrote ${manifest}.\n`);
@@ -119,23 +128,6 @@ async function importLocked(
   }
   if (cli.signal.aborted) cli.end(exitCode.interrupted);
   else if (failed > 0) cli.end(adopted.length > 0 ? exitCode.failed : exitCode.error);
-}
-
-/** The manifests with the one that was written, which they must contain. */
-async function loadWritten(cli: Cli, config: Config, drafts: readonly DesiredDraft[]): Promise<Desired> {
-  const { desired } = await loadDesired(cli, config, "stat");
-  const known = attachmentsByAddress(desired);
-  const [lost] = drafts.flatMap(({ attachments }) =>
-    attachments.filter(({ address }) => !known.has(formatAddress(address))),
-  );
-  if (lost === undefined) return desired;
-  throw new CliError(
-    `no pattern of \`manifests\` in draftsync.yaml matches ${lost.file}; nothing was written`,
-    {
-      code: "manifest-not-found",
-      hint: "Name a file below the folder of the manifests.",
-    },
-  );
 }
 
 interface FetchedResources {

@@ -1,6 +1,6 @@
-import { readFile } from "node:fs/promises";
+import { readFile, realpath } from "node:fs/promises";
 import { resolve } from "node:path";
-import { draftIdOf, parseAddress } from "../../model/address.ts";
+import { draftIdOf, formatAddress, parseAddress } from "../../model/address.ts";
 import {
   attachmentsByAddress,
   type Desired,
@@ -9,22 +9,55 @@ import {
 } from "../../model/desired.ts";
 import { systemCodeOf } from "../../model/errors.ts";
 import type { LedgerEffect } from "../../model/ports.ts";
+import type { Recorded, RecordedAttachment } from "../../model/recorded.ts";
 import { fileKinds } from "../../model/resource.ts";
 import type { Cli } from "../cli.ts";
 import type { Config } from "../config.ts";
 import { writeAll } from "../init/write.ts";
-import { CliError } from "./cli-error.ts";
+import { CliError, DiagnosticsError } from "./cli-error.ts";
 import type { ImportTargets } from "./import-targets.ts";
 import { pathInWorkspace } from "./path-in-workspace.ts";
+import { loadDesired, readManifests } from "./planning.ts";
 
-/** The manifest of `import --write`: its path below the workspace. Throws {@link CliError} `invalid-flag` outside of it. */
-export function manifestToWrite(cli: Pick<Cli, "cwd">, config: Config, file: string): string {
+/** What the manifests declare: nothing before the first of them is written. */
+export interface Declared {
+  readonly desired: Desired;
+  readonly files: readonly string[];
+}
+
+/** Reads the manifests that `import --write` adds to. Throws {@link DiagnosticsError}. */
+export async function loadDeclared(cli: Pick<Cli, "env" | "signal">, config: Config): Promise<Declared> {
+  const loaded = await readManifests(cli, config, "hash");
+  if (loaded.ok) return loaded;
+  const errors = loaded.diagnostics.filter(({ severity }) => severity === "error");
+  if (errors.some(({ code }) => code !== "no-manifests")) throw new DiagnosticsError(loaded.diagnostics);
+  return { desired: { drafts: [], duplicates: [] }, files: loaded.files };
+}
+
+/**
+ * The manifest of `import --write`: its path below the workspace. Throws {@link CliError} `invalid-flag` outside of it, and
+ * for a file that is there and is no manifest, such as the config.
+ */
+export async function manifestToWrite(
+  cli: Pick<Cli, "cwd">,
+  {
+    config,
+    files,
+    file,
+  }: { readonly config: Config; readonly files: readonly string[]; readonly file: string },
+): Promise<string> {
   const path = pathInWorkspace(cli, config, file);
-  if (!path.startsWith("../") && /\.ya?ml$/.test(path)) return path;
-  throw new CliError(`--write must name a YAML file of the workspace, not ${file}`, {
-    code: "invalid-flag",
-    hint: "Use --write manifests/imported.yaml.",
-  });
+  const refused = (problem: string) =>
+    new CliError(`--write must name a YAML file ${problem}`, {
+      code: "invalid-flag",
+      hint: "Use --write manifests/imported.yaml.",
+    });
+  if (path.startsWith("../") || !/\.ya?ml$/.test(path)) throw refused(`of the workspace, not ${file}`);
+  const real = await realpath(resolve(config.root, path)).catch(() => undefined);
+  if (real === undefined || files.includes(path)) return path;
+  const known = files.some((each) => resolve(config.root, each) === real);
+  if (!known) throw refused(`of the manifests, and no pattern of \`manifests\` matches ${file}`);
+  return path;
 }
 
 /** Throws {@link CliError} `invalid-flag` for a resource that is to be written, of a draft that another manifest declares. */
@@ -62,54 +95,113 @@ export function withPublications(desired: Desired, words: readonly string[]): De
   return { ...desired, drafts: [...drafts.values()] };
 }
 
-/** The files and publications that were imported and that no manifest declares, as drafts of `file`. */
+/** What an import found, and what was known before. */
+export interface Imported {
+  readonly effects: readonly LedgerEffect[];
+  readonly recorded: Recorded;
+  readonly declared: Desired;
+}
+
+/**
+ * The files and publications that were imported and that no manifest declares, as drafts of `file`. A list that no manifest has
+ * gets the files that are recorded in it, too: without them the next plan would delete them.
+ */
 export function importedDrafts(
-  effects: readonly LedgerEffect[],
-  { file, declared }: { readonly file: string; readonly declared: Desired },
+  { effects, recorded, declared }: Imported,
+  file: string,
 ): readonly DesiredDraft[] {
-  const files = attachmentsByAddress(declared);
-  const published = new Set(declared.drafts.flatMap(({ draftId, publish }) => (publish ? [draftId] : [])));
-  const drafts = new Map<number, { attachments: DesiredAttachment[]; revision?: number }>();
+  const known = attachmentsByAddress(declared);
+  const byId = new Map(declared.drafts.map((draft) => [draft.draftId, draft]));
+  const products = new Map(recorded.publications.map((each) => [each.productId, each]));
+  const drafts = new Map<
+    number,
+    { readonly attachments: Map<string, DesiredAttachment>; revision?: number }
+  >();
   const draftOf = (draftId: number) => {
-    const draft = drafts.get(draftId) ?? { attachments: [] };
+    const draft = drafts.get(draftId) ?? { attachments: new Map<string, DesiredAttachment>() };
     drafts.set(draftId, draft);
     return draft;
   };
+  const add = ({ address: text, attributes, draftId }: RecordedAttachment) => {
+    const address = parseAddress(text);
+    if (address?.type !== "attachment" || known.has(text)) return;
+    draftOf(draftId).attachments.set(text, { address, attributes, file, position: 0, layout: {} });
+  };
   for (const effect of effects) {
-    if (effect.type === "attached" && !files.has(effect.attachment.address)) {
-      const { address: text, attributes, draftId } = effect.attachment;
-      const address = parseAddress(text);
-      if (address?.type === "attachment")
-        draftOf(draftId).attachments.push({ address, attributes, file, position: 0, layout: {} });
-    }
-    if (effect.type === "published" && !published.has(effect.draftId))
-      draftOf(effect.draftId).revision = effect.revision;
+    if (effect.type === "attached") add(effect.attachment);
+    const published = effect.type === "product_confirmed" ? products.get(effect.productId) : effect;
+    if (published === undefined || !("revision" in published)) continue;
+    if (byId.get(published.draftId)?.publish === undefined)
+      draftOf(published.draftId).revision = published.revision;
+  }
+  for (const attachment of recorded.attachments) {
+    const { draftId, kind } = attachment;
+    const isNewList = !byId.get(draftId)?.managed.includes(kind);
+    const added = drafts.get(draftId)?.attachments.values() ?? [];
+    if (isNewList && [...added].some(({ address }) => address.kind === kind)) add(attachment);
   }
   return [...drafts].map(([draftId, { attachments, revision }]) => ({
     draftId,
     protect: false,
-    managed: fileKinds.filter((kind) => attachments.some(({ address }) => address.kind === kind)),
-    attachments,
+    managed: fileKinds.filter((kind) =>
+      [...attachments.values()].some(({ address }) => address.kind === kind),
+    ),
+    attachments: [...attachments.values()],
     ...(revision === undefined ? {} : { publish: { revision, position: 0 } }),
     file,
     position: 0,
   }));
 }
 
-/** Adds drafts to a manifest, or creates it. Undoes that when `check` rejects, since the manifests would not be valid. */
-export async function writeImported<T>(
-  { root }: Config,
-  { file, drafts }: { readonly file: string; readonly drafts: readonly DesiredDraft[] },
-  check: () => Promise<T>,
-): Promise<T> {
+/** What is written, and what happens meanwhile. */
+export interface WriteImportedOptions {
+  readonly file: string;
+  readonly drafts: readonly DesiredDraft[];
+  /** Stores in the ledger what was imported. */
+  readonly record: () => Promise<void>;
+}
+
+/**
+ * Adds drafts to a manifest, or creates it. Undoes that when the manifests would not be valid, or the ledger cannot record it.
+ * `publish` is added last: a run that is killed before must not leave a publish of a product that the ledger does not have.
+ */
+export async function writeImported(
+  cli: Pick<Cli, "env" | "signal">,
+  config: Config,
+  { file, drafts, record }: WriteImportedOptions,
+): Promise<void> {
   const { addDrafts } = await import("../../manifest/format-draft.ts");
-  const before = await readFile(resolve(root, file), "utf8").catch((error: unknown) => {
+  const before = await readFile(resolve(config.root, file), "utf8").catch((error: unknown) => {
     if (systemCodeOf(error) === "ENOENT") return "";
     throw error;
   });
-  const undo = await writeAll(root, { [file]: addDrafts(before, drafts) });
-  return await check().catch(async (error: unknown) => {
+  const unpublished = drafts.map(({ publish: _none, ...draft }) => draft);
+  const undo = await writeAll(config.root, { [file]: addDrafts(before, unpublished) });
+  try {
+    await assertDeclared(cli, config, { file, drafts });
+    await record();
+  } catch (error) {
     await undo();
     throw error;
+  }
+  if (drafts.some(({ publish }) => publish !== undefined))
+    await writeAll(config.root, { [file]: addDrafts(before, drafts) });
+}
+
+/** Throws {@link CliError} `manifest-not-found` when the manifests do not contain the one that was written. */
+async function assertDeclared(
+  cli: Pick<Cli, "env" | "signal">,
+  config: Config,
+  { file, drafts }: Pick<WriteImportedOptions, "file" | "drafts">,
+): Promise<void> {
+  const { desired } = await loadDesired(cli, config, "stat");
+  const declared = new Set(desired.drafts.map(({ draftId }) => draftId));
+  const known = attachmentsByAddress(desired);
+  const isThere = ({ draftId, attachments }: DesiredDraft) =>
+    declared.has(draftId) && attachments.every(({ address }) => known.has(formatAddress(address)));
+  if (drafts.every(isThere)) return;
+  throw new CliError(`no pattern of \`manifests\` in draftsync.yaml matches ${file}; nothing was written`, {
+    code: "manifest-not-found",
+    hint: "Name a file below the folder of the manifests.",
   });
 }

@@ -1,0 +1,27 @@
+import { chmod, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { systemCodeOf } from "./errors.ts";
+
+/**
+ * Writes a file, whole or not at all: a process that is killed leaves the former content. A link stays, and its file is
+ * replaced. `mode`: absent, that of the former file. Throws what the file system throws, and for what is no regular file.
+ */
+export async function replaceFile(path: string, content: string | Uint8Array, mode?: number): Promise<void> {
+  const former = await stat(path).catch((error: unknown) => {
+    if (systemCodeOf(error) === "ENOENT") return undefined;
+    throw error;
+  });
+  // To rename over a device would replace it, and a pipe would block.
+  if (former?.isFile() === false) throw new Error(`${path} is not a regular file`);
+  const file = former === undefined ? path : await realpath(path);
+  // No pattern of manifests, and no collector of metrics, takes this name for its own.
+  const temporary = `${file}.${process.pid}.tmp`;
+  const wanted = mode ?? former?.mode;
+  try {
+    await writeFile(temporary, content);
+    if (wanted !== undefined) await chmod(temporary, wanted & 0o777);
+    await rename(temporary, file);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => {});
+    throw error;
+  }
+}

@@ -1,0 +1,45 @@
+import { expect, onTestFinished, test } from "vitest";
+import { loadConfig } from "../../../src/cli/config.ts";
+import { writeImported } from "../../../src/cli/runtime/write-imported.ts";
+import { type Folder, makeFolder } from "../../support/cli.ts";
+import { draftWith } from "../../support/planning.ts";
+
+const file = "manifests/a.yaml";
+const env = {};
+const { signal } = new AbortController();
+
+async function makeWorkspace(text?: string): Promise<Folder> {
+  const folder = await makeFolder({
+    "draftsync.yaml": "version: 1\nworkspace: w\nservice: sandbox\n",
+    ...(text === undefined ? {} : { [file]: text }),
+  });
+  onTestFinished(() => folder.dispose());
+  return folder;
+}
+
+async function write(folder: Folder, record: () => Promise<void>): Promise<void> {
+  const config = await loadConfig({ cwd: folder.path, env, flags: {} });
+  const drafts = [draftWith(2, { managed: [], publish: { revision: 1, position: 0 }, file })];
+  await writeImported({ env, signal }, config, { file, drafts, record });
+}
+
+test("a publish is written once the ledger has the product, and not before", async () => {
+  const folder = await makeWorkspace("draft: 1\n");
+  let seen = "";
+  await write(folder, async () => {
+    seen = await folder.read(file);
+  });
+  expect(seen).toBe("draft: 1\n---\ndraft: 2\n");
+  expect(await folder.read(file)).toBe("draft: 1\n---\ndraft: 2\npublish: true\n");
+});
+
+test.each([undefined, "# Ours.\ndraft: 1\n"])(
+  "the manifest is as before when the ledger cannot be written: %j",
+  async (before) => {
+    const folder = await makeWorkspace(before);
+    const failed = write(folder, () => Promise.reject(new Error("disk full")));
+    await expect(failed).rejects.toThrow("disk full");
+    if (before === undefined) await expect(folder.read(file)).rejects.toThrow("ENOENT");
+    else expect(await folder.read(file)).toBe(before);
+  },
+);
