@@ -59,7 +59,7 @@ describe("a publish that took effect", () => {
     const { code, stderr } = await run("products", "duplicate", "771200", "--auto-approve");
     expect({ code, stderr }).toMatchObject({ code: 4, stderr: expect.stringContaining("[redirect]") });
     expect(stderr).toContain("draftsync resolve products/771200/duplicate --product-id ID");
-    expect(proxy.seen).toEqual(["GET /api/products/771200", "POST /api/products/771200/duplicate"]);
+    expect(proxy.seen).toEqual(["GET /api/uploads/0", "POST /api/products/771200/duplicate"]);
     proxy.choose = () => undefined;
     proxy.seen.length = 0;
     const again = await run("products", "duplicate", "771200", "--auto-approve");

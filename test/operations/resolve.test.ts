@@ -69,7 +69,7 @@ describe("resolve", () => {
     expect(proxy.seen).toEqual([]);
     expect((await run("plan", "--target", "duplicates/copy")).stdout).toContain("! copy");
     await apply("--target", "duplicates/copy");
-    expect(proxy.seen).toEqual(["GET /api/products/5", "POST /api/products/5/duplicate"]);
+    expect(proxy.seen).toEqual(["GET /api/uploads/0", "POST /api/products/5/duplicate"]);
   });
 
   test("a word that cannot be taken is refused, and settles nothing; the plan goes on asking", async () => {
