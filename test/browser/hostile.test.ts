@@ -119,7 +119,7 @@ describe("hostile text in every field", () => {
 
   test("is found whole in the list of a long plan", async () => {
     const plan = poisonedPlan();
-    const [first] = plan.changes;
+    const first = plan.changes.find(({ address }) => address.includes("/promotional_files/"));
     const changes = first === undefined ? [] : Array.from({ length: 1_001 }, () => first);
     const viewed = await viewer.view(await pageOf({ ...plan, changes }));
     const { page } = viewed;

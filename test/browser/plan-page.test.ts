@@ -44,6 +44,7 @@ describe("filters", () => {
     await page.locator("#draft").selectOption("");
     await page.locator("#search").fill("product_files/30");
     expect(await page.locator(".item:visible code").textContent()).toBe("product_files/30");
+    expect(await page.locator(".item:visible .value").textContent()).toContain("renderer ");
     await page.locator("#search").fill("of this there is nothing");
     expect([await shown(viewed), await status(viewed)]).toEqual([0, "0 of 5 changes"]);
     await page.getByRole("button", { name: "Clear filters" }).click();
@@ -57,6 +58,26 @@ describe("filters", () => {
     await entry.locator("summary").click();
     expect(await entry.locator("ins").allTextContents()).toContain("dusk");
   });
+});
+
+test("the controls take one row of 40 pixels, which stays in view, at every width", async () => {
+  for (const width of [1280, 768, 390]) {
+    const { page } = await viewer.view(large, { viewport: { width, height: 800 } });
+    await page.locator(".item").nth(40).scrollIntoViewIfNeeded();
+    const box = await page.locator("#controls").boundingBox();
+    expect(box).toMatchObject({ y: 0 });
+    expect(box?.height).toBeLessThanOrEqual(40);
+  }
+});
+
+test("each draft links to its manifest when the repository's page is known", async () => {
+  const sourceUrl = "https://github.example/shop/blob/4f1c/my%20shop";
+  const { page } = await viewer.view(await pageOf(makeSmallPlan(), { sourceUrl }));
+  const links = page.locator(".group h3 a");
+  expect(await links.count()).toBeGreaterThan(0);
+  expect(await links.first().getAttribute("href")).toMatch(
+    /^https:\/\/github\.example\/shop\/blob\/4f1c\/my%20shop\/.+#L\d+$/,
+  );
 });
 
 describe("keys", () => {
@@ -75,6 +96,8 @@ describe("keys", () => {
       .evaluateAll((codes) => codes.map((code) => code.getAttribute("title")));
     expect([first, second]).toEqual(titles.slice(0, 2));
 
+    // The value of the first is in its line.
+    await page.keyboard.press("j");
     const isOpen = () => page.evaluate("document.activeElement.closest('details').open");
     expect(await isOpen()).toBe(true);
     await page.keyboard.press("o");

@@ -3,6 +3,7 @@ import { hostname, userInfo } from "node:os";
 import { promisify } from "node:util";
 import type { LockHolder } from "../../model/lock.ts";
 import type { Cli } from "../cli.ts";
+import { ciJobUrl } from "./ci-variables.ts";
 
 const run = promisify(execFile);
 
@@ -41,47 +42,4 @@ async function gitCommit(root: string): Promise<string | undefined> {
   } catch {
     return undefined;
   }
-}
-
-/** Variables that hold the whole address of a job's page, by the documentation of each CI system. */
-const variables = [
-  "CI_JOB_URL", // GitLab
-  "CIRCLE_BUILD_URL",
-  "BUILDKITE_BUILD_URL",
-  "CI_PIPELINE_URL", // Woodpecker
-  "TRAVIS_BUILD_WEB_URL",
-  "DRONE_BUILD_LINK",
-  "BUILD_URL", // Jenkins
-] as const;
-
-/** The page of the CI job that this process runs in, if there is one; without user and password. */
-export function ciJobUrl(env: NodeJS.ProcessEnv): string | undefined {
-  const candidates = [githubRun(env), azureRun(env), ...variables.map((name) => env[name])];
-  return candidates.map(plainUrl).find((url) => url !== undefined);
-}
-
-function githubRun({ GITHUB_SERVER_URL, GITHUB_REPOSITORY, GITHUB_RUN_ID }: NodeJS.ProcessEnv) {
-  if (!GITHUB_SERVER_URL || !GITHUB_REPOSITORY || !GITHUB_RUN_ID) return undefined;
-  return `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}/actions/runs/${GITHUB_RUN_ID}`;
-}
-
-/** Azure Pipelines. */
-function azureRun({
-  SYSTEM_COLLECTIONURI,
-  SYSTEM_TEAMPROJECT,
-  BUILD_BUILDID,
-}: NodeJS.ProcessEnv): string | undefined {
-  if (!SYSTEM_COLLECTIONURI || !SYSTEM_TEAMPROJECT || !BUILD_BUILDID) return undefined;
-  const project = `${SYSTEM_COLLECTIONURI.replace(/\/$/, "")}/${encodeURIComponent(SYSTEM_TEAMPROJECT)}`;
-  return `${project}/_build/results?buildId=${encodeURIComponent(BUILD_BUILDID)}`;
-}
-
-/** It is stored in the ledger and shown to others: credentials that were written into the address stay out of it. */
-function plainUrl(text: string | undefined): string | undefined {
-  if (text === undefined || !URL.canParse(text)) return undefined;
-  const url = new URL(text);
-  if (url.protocol !== "https:" && url.protocol !== "http:") return undefined;
-  url.username = "";
-  url.password = "";
-  return url.href;
 }

@@ -8,6 +8,8 @@ import type { Palette } from "../../report/palette.ts";
 import { formatPlanText } from "../../report/plan-text.ts";
 import { viewPlan } from "../../report/plan-view.ts";
 import type { Cli } from "../cli.ts";
+import { ciSourceUrl } from "../runtime/ci-variables.ts";
+import { CliError } from "../runtime/cli-error.ts";
 import { type FormatFlags, withFormatFlags } from "./format-flags.ts";
 
 /** How a plan is shown. */
@@ -18,6 +20,7 @@ interface PlanOptions {
   /** The absolute folder of its workspace; without one, a page has no pictures. */
   readonly root?: string | undefined;
   readonly summary?: boolean;
+  readonly sourceUrl?: string | undefined;
 }
 
 type FormatPlan = (plan: Plan, options: PlanOptions & { readonly paint: Palette }) => Promise<string>;
@@ -30,27 +33,45 @@ const formats = {
     const { formatPlanMarkdown } = await import("../../report/plan-markdown.ts");
     return formatPlanMarkdown(viewPlan(plan, systemClock.now()), { maxChars, refusals });
   },
-  html: async (plan, { root, refusals = [] }) => {
+  html: async (plan, { root, sourceUrl, refusals = [] }) => {
     const { makePlanPage } = await import("./plan-page.ts");
-    return makePlanPage(plan, { root, refusals });
+    return makePlanPage(plan, { root, sourceUrl, refusals });
   },
 } satisfies Record<string, FormatPlan>;
 
 /** The flags that {@link withPlanFormatFlags} adds. */
-export type PlanFormatFlags = FormatFlags<keyof typeof formats> & { readonly summary?: boolean };
+export type PlanFormatFlags = FormatFlags<keyof typeof formats> & {
+  readonly summary?: boolean;
+  readonly sourceUrl?: string;
+};
 
 /** Adds `--format`, with the formats of a plan, `--max-chars` and `--summary`. */
 export function withPlanFormatFlags(command: Command): Command {
   return withFormatFlags(command, Object.keys(formats))
     .option("--summary", `one line a draft (default for more than ${maxListedChanges} changes)`)
-    .option("--no-summary", "every change with its values");
+    .option("--no-summary", "every change with its values")
+    .option(
+      "--source-url <url>",
+      "page of the workspace's folder in the repository, for links to manifests in HTML (default: that of the CI job)",
+      parseSourceUrl,
+    );
+}
+
+function parseSourceUrl(text: string): string {
+  if (/^https?:\/\/[^\s#?]+$/.test(text) && URL.canParse(text)) return text.replace(/\/+$/, "");
+  throw new CliError(`--source-url must be an http or https address without ? and #, not "${text}"`, {
+    code: "invalid-flag",
+    hint: "Use --source-url https://github.com/OWNER/REPOSITORY/blob/main/shop.",
+  });
 }
 
 /** Writes a plan to standard output. */
 export async function showPlan(
-  { terminal }: Cli,
+  { env, terminal }: Cli,
   plan: Plan,
   { format, ...options }: PlanFormatFlags & PlanOptions,
 ): Promise<void> {
-  terminal.out(await formats[format](plan, { ...options, paint: terminal.paintOut }));
+  const { root } = options;
+  const sourceUrl = options.sourceUrl ?? (root === undefined ? undefined : ciSourceUrl(env, root));
+  terminal.out(await formats[format](plan, { ...options, sourceUrl, paint: terminal.paintOut }));
 }

@@ -25,7 +25,7 @@ export interface ItemGroup {
   /** What people call the draft that the heading names. */
   readonly title?: string;
   /** Beside the heading. */
-  readonly note: string;
+  readonly note: string | Markup;
   readonly items: readonly Item[];
 }
 
@@ -104,9 +104,9 @@ function formatControls({ label, options }: FacetFilter, drafts: readonly NamedD
   );
   const choices = drafts.map(({ address, name }) => html`<option value="${address}">${name}</option>`);
   return html`<div id="controls" role="search" hidden>
-<div class="fields"><label>Search <kbd>/</kbd><input type="search" id="search" autocomplete="off" spellcheck="false" placeholder="address or text"></label>
-<label>Draft<select id="draft"><option value="">all (${formatCount(drafts.length)})</option>${choices}</select></label></div>
+<input type="search" id="search" aria-label="Search" autocomplete="off" spellcheck="false" placeholder="address or text  ( / )">
+<select id="draft" aria-label="Draft"><option value="">all drafts (${formatCount(drafts.length)})</option>${choices}</select>
 <div class="chips" role="group" aria-label="${label}">${buttons}</div>
-<div class="chips"><button type="button" id="open-all">Open all</button><button type="button" id="close-all">Close all</button><button type="button" id="clear">Clear filters</button></div>
+<button type="button" id="open-all">Open all</button><button type="button" id="close-all">Close all</button><button type="button" id="clear">Clear filters</button>
 </div>`;
 }

@@ -10,7 +10,7 @@ import type { Item, ItemGroup } from "./item-list.ts";
 import { formatItemList } from "./item-list.ts";
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
-import { formatValues } from "./value-markup.ts";
+import { formatInline, formatValues } from "./value-markup.ts";
 
 /** A local picture of a change: its bytes as a `data:` URL, or why it is not shown. */
 export type Thumbnail = { readonly dataUrl: string } | { readonly missing: string };
@@ -23,13 +23,15 @@ export interface PlanPageInput {
   readonly now: number;
   /** Pictures by the address of their change. */
   readonly thumbnails: ReadonlyMap<string, Thumbnail>;
+  /** The page of the workspace's folder in the repository, for links to manifests. */
+  readonly sourceUrl?: string | undefined;
   /** Why apply will refuse the plan. */
   readonly refusals?: readonly Diagnostic[];
 }
 
 /** A plan as one HTML page. */
 export function formatPlanPage(
-  { view, planId, now, thumbnails, refusals = [] }: PlanPageInput,
+  { view, planId, now, thumbnails, sourceUrl, refusals = [] }: PlanPageInput,
   assets: PageAssets,
 ): string {
   const facts = [
@@ -39,12 +41,12 @@ export function formatPlanPage(
     { name: "As of", value: formatStamp(now) },
   ];
   const main = html`${formatNewLedger(view.newLedger)}${formatRemoved(view.removed)}
-${formatSummary(view)}
 ${formatIrreversible(view)}
+${formatSummary(view)}
 ${formatDoubts(view)}
 ${formatDiagnostics(refusals, { id: "refused", title: "Apply will refuse this plan" })}${formatDiagnostics(view.diagnostics, { id: "notes", title: "Notes" })}
 ${formatDrift(view.drift)}
-${view.groups.length > 0 && formatChanges(view, thumbnails)}`;
+${view.groups.length > 0 && formatChanges(view, { thumbnails, sourceUrl })}`;
   return formatPage({ title: `Plan: ${view.workspace}`, facts, main }, assets);
 }
 
@@ -97,7 +99,9 @@ function formatDrift(drift: readonly DriftView[]): Markup | undefined {
   return html`<section class="callout drift" aria-labelledby="drift"><h2 id="drift">Drift</h2><details open><summary>${plural(drift.length, "resource")} changed outside draftsync</summary><ul>${rows}</ul></details></section>`;
 }
 
-function formatChanges(view: PlanView, thumbnails: PlanPageInput["thumbnails"]): Markup {
+type Sources = Pick<PlanPageInput, "thumbnails" | "sourceUrl">;
+
+function formatChanges(view: PlanView, sources: Sources): Markup {
   return formatItemList({
     title: "Changes",
     noun: "change",
@@ -105,11 +109,11 @@ function formatChanges(view: PlanView, thumbnails: PlanPageInput["thumbnails"]):
       label: "Actions",
       options: view.counts.map(({ action, count }) => ({ id: action, label: wordOf(action), count })),
     },
-    groups: view.groups.map((group) => groupOf(group, thumbnails)),
+    groups: view.groups.map((group) => groupOf(group, sources)),
   });
 }
 
-function groupOf(group: GroupView, thumbnails: PlanPageInput["thumbnails"]): ItemGroup {
+function groupOf(group: GroupView, { thumbnails, sourceUrl }: Sources): ItemGroup {
   const { address: draft, title, declaredAt, changes } = group;
   const items = changes.map((change): Item => {
     const address = change.label === "" ? draft : `${draft}/${change.label}`;
@@ -121,19 +125,26 @@ function groupOf(group: GroupView, thumbnails: PlanPageInput["thumbnails"]): Ite
       ...(body === undefined ? {} : { body }),
     };
   });
-  const note = [...(declaredAt === undefined ? [] : [declaredAt]), plural(changes.length, "change")].join(
-    " · ",
-  );
+  const note = html`${declaredAt !== undefined && html`${linkTo(declaredAt, sourceUrl)} · `}${plural(changes.length, "change")}`;
   return { heading: draft, ...(title === undefined ? {} : { title }), note, items };
 }
 
-function headOf({ action, symbol, note, label, blocked }: ChangeView, address: string): Markup {
-  return html`<span class="badge f-${action}"><span class="symbol" aria-hidden="true">${symbol}</span> ${wordOf(action)}</span> <code title="${address}">${label === "" ? "protection" : label}</code>${blocked && html` <span class="note">blocked</span>`}${note !== "" && html` <span class="note">${note}</span>`}`;
+/** A line of a manifest, such as `manifests/dragon.yaml:5`. */
+function linkTo(declaredAt: string, sourceUrl: string | undefined): Markup {
+  const [, file, line] = /^(.*):(\d+)$/.exec(declaredAt) ?? [];
+  if (sourceUrl === undefined || file === undefined) return html`${declaredAt}`;
+  const path = file.split("/").map(encodeURIComponent).join("/");
+  return html`<a href="${sourceUrl}/${path}#L${line}">${declaredAt}</a>`;
+}
+
+function headOf({ action, symbol, note, label, blocked, values }: ChangeView, address: string): Markup {
+  return html`<span class="badge f-${action}"><span class="symbol" aria-hidden="true">${symbol}</span> ${wordOf(action)}</span> <code title="${address}">${label === "" ? "protection" : label}</code>${blocked && html` <span class="note">blocked</span>`}${formatInline(values)}${note !== "" && html` <span class="note">${note}</span>`}`;
 }
 
 function bodyOf({ values }: ChangeView, thumbnail: Thumbnail | undefined): Markup | undefined {
-  if (values.length === 0 && thumbnail === undefined) return undefined;
-  return html`${thumbnail !== undefined && formatThumbnail(thumbnail)}${values.length > 0 && formatValues(values)}`;
+  const isInline = values.length === 0 || formatInline(values) !== undefined;
+  if (isInline && thumbnail === undefined) return undefined;
+  return html`${thumbnail !== undefined && formatThumbnail(thumbnail)}${!isInline && formatValues(values)}`;
 }
 
 function formatThumbnail(thumbnail: Thumbnail): Markup {

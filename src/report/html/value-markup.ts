@@ -14,6 +14,21 @@ export function formatValues(values: readonly ValueView[]): Markup {
   return html`${short.length > 0 && formatShort(short)}${values.map((value) => value.kind === "text" && formatText(value))}`;
 }
 
+/**
+ * Values in the line of their change: one of any kind but a text, or several that are only before or only after. `undefined` for
+ * all others, which need a table.
+ */
+export function formatInline(values: readonly ValueView[]): Markup | undefined {
+  const short = values.flatMap((value) => (value.kind === "value" ? [value] : []));
+  const isOneSided = (side: "before" | "after") => short.every((value) => value[side] === undefined);
+  const fits = short.length === 1 || isOneSided("before") || isOneSided("after");
+  if (short.length === 0 || short.length < values.length || !fits) return undefined;
+  return html`${short.map(
+    ({ name, before, after }) =>
+      html` <span class="value">${name} ${before !== undefined && html`<del>${before}</del>`}${before !== undefined && after !== undefined && " → "}${after !== undefined && html`<ins>${after}</ins>`}</span>`,
+  )}`;
+}
+
 function formatShort(values: readonly Extract<ValueView, { kind: "value" }>[]): Markup {
   const rows = values.map(
     ({ name, before, after }) =>

@@ -19,9 +19,12 @@ const now = Date.UTC(2026, 10, 21);
 /** The page of a plan. */
 export async function pageOf(
   plan: Plan,
-  thumbnails: ReadonlyMap<string, Thumbnail> = new Map(),
+  {
+    thumbnails = new Map(),
+    sourceUrl,
+  }: { readonly thumbnails?: ReadonlyMap<string, Thumbnail>; readonly sourceUrl?: string } = {},
 ): Promise<string> {
-  const input = { view: viewPlan(plan, now), planId: plan.plan_id, now, thumbnails };
+  const input = { view: viewPlan(plan, now), planId: plan.plan_id, now, thumbnails, sourceUrl };
   return formatPlanPage(input, await loadPageAssets());
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ciJobUrl } from "../../../src/cli/runtime/this-process.ts";
+import { ciJobUrl, ciSourceUrl } from "../../../src/cli/runtime/ci-variables.ts";
 
 const github = {
   GITHUB_SERVER_URL: "https://github.example",
@@ -47,5 +47,38 @@ describe("ciJobUrl", () => {
     },
   ])("$name", ({ env, url }) => {
     expect(ciJobUrl(env)).toBe(url);
+  });
+});
+
+describe("ciSourceUrl", () => {
+  const checkout = { ...github, GITHUB_SHA: "4f1c", GITHUB_WORKSPACE: "/checkout" };
+  const gitlab = {
+    CI_PROJECT_URL: "https://git.example/shop/drafts",
+    CI_COMMIT_SHA: "4f1c",
+    CI_PROJECT_DIR: "/builds/shop",
+  };
+  test.each([
+    { name: "nothing set", env: {}, folder: "/checkout", url: undefined },
+    {
+      name: "GitHub",
+      env: checkout,
+      folder: "/checkout",
+      url: "https://github.example/shop/drafts/blob/4f1c",
+    },
+    {
+      name: "a folder of the checkout",
+      env: checkout,
+      folder: "/checkout/my shops/a",
+      url: "https://github.example/shop/drafts/blob/4f1c/my%20shops/a",
+    },
+    { name: "a folder elsewhere", env: checkout, folder: "/tmp", url: undefined },
+    {
+      name: "GitLab",
+      env: gitlab,
+      folder: "/builds/shop/a",
+      url: "https://git.example/shop/drafts/-/blob/4f1c/a",
+    },
+  ])("$name", ({ env, folder, url }) => {
+    expect(ciSourceUrl(env, folder)).toBe(url);
   });
 });
