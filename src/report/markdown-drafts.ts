@@ -3,16 +3,16 @@ import type { ChangeView } from "./change-view.ts";
 import type { MarkdownBudget } from "./markdown-budget.ts";
 import { moreItems } from "./markdown-budget.ts";
 import type { TextDetail } from "./markdown-values.ts";
-import { formatValues, fullText, shortText } from "./markdown-values.ts";
+import { formatInline, formatName, formatValues, fullText, shortText } from "./markdown-values.ts";
 import type { CountView, GroupView } from "./plan-view.ts";
 import { countActions } from "./plan-view.ts";
 import { codeSpan, htmlCode, plainWords } from "./sanitize-markdown.ts";
 
 /** The section of a draft while it is filled. */
 interface Draft {
-  /** In HTML, for a section. */
-  readonly summary: string;
-  /** The same in Markdown, for an item of a list. */
+  /** The line of a section: in HTML for one that can be closed, in Markdown for a heading. */
+  readonly head: string;
+  /** The same as an item of a list. */
   readonly item: string;
   /** The changes, the most important first. */
   readonly changes: readonly ChangeView[];
@@ -31,17 +31,21 @@ interface Shown {
 /** Space for the tags, blank lines and the last item of a draft. */
 const frameChars = 80;
 
+/** A plan of up to so many changes is open; of a longer one, each draft is closed, and its line has the first values. */
+const maxOpen = 40;
+
 const withoutDetails = "Without details:";
 
 /**
- * A collapsible section for each draft, in the order of the plan. Space goes to a line for each draft, then a line for each
+ * A section for each draft, closed in a long plan, in the order of the plan. Space goes to a line for each draft, then a line for each
  * change, then short values, then long ones, each time to the drafts with the most important changes first. A draft without
  * space for its changes is an item of a list at the end.
  */
 export function formatDrafts(groups: readonly GroupView[], budget: MarkdownBudget): string {
   if (groups.length === 0) return "";
   const fits = budget.take(2 * frameChars);
-  const drafts = groups.map(makeDraft);
+  const isOpen = sum(groups.map(({ changes }) => changes.length)) <= maxOpen;
+  const drafts = groups.map((group) => makeDraft(group, isOpen));
   const byWeight = drafts.toSorted((one, other) => weightOf(other) - weightOf(one));
   const some = byWeight.findIndex(({ item }) => !fits || !budget.take(item.length + 1));
   const listed = some === -1 ? byWeight : byWeight.slice(0, some);
@@ -50,7 +54,7 @@ export function formatDrafts(groups: readonly GroupView[], budget: MarkdownBudge
     for (const { shown } of listed) showValues(shown, detail, budget);
   }
   noteLeftOut(drafts, listed, budget);
-  return fits ? writeDrafts(drafts, new Set(listed)) : "";
+  return fits ? writeDrafts(drafts, { listed: new Set(listed), isOpen }) : "";
 }
 
 /** `1 to create, 2 to update`. */
@@ -58,27 +62,43 @@ export function listCounts(counts: readonly CountView[]): string {
   return counts.map(({ text }) => text).join(", ");
 }
 
-function makeDraft({ address, title, declaredAt, changes }: GroupView): Draft {
+function makeDraft({ address, title, declaredAt, changes }: GroupView, isOpen: boolean): Draft {
   const summary: Partial<Record<Action, number>> = {};
   for (const { action } of changes) summary[action] = (summary[action] ?? 0) + 1;
   const counts = listCounts(countActions(summary));
+  const byWeight = changes.toSorted(
+    (one, other) => actionTable[other.action].weight - actionTable[one.action].weight,
+  );
+  const named = { address, ...(title === undefined ? {} : { title }) };
+  const heading = `#### ${formatName(named)}: ${counts}${declaredAt === undefined ? "" : ` ${codeSpan(declaredAt, 200)}`}`;
+  const line = `${title === undefined ? "" : `<b>${htmlCode(title, 100)}</b> `}${htmlCode(address)}: ${counts}${declaredAt === undefined ? "" : ` ${htmlCode(declaredAt, 200)}`}${firstValues(byWeight)}`;
   return {
-    summary: `${title === undefined ? "" : `<b>${htmlCode(title, 100)}</b> `}${htmlCode(address)}: ${counts}${declaredAt === undefined ? "" : ` ${htmlCode(declaredAt, 200)}`}`,
+    head: isOpen ? heading : line,
     item: `- ${title === undefined ? "" : `${codeSpan(title, 100)} `}${codeSpan(address)}: ${counts}`,
-    changes: changes.toSorted(
-      (one, other) => actionTable[other.action].weight - actionTable[one.action].weight,
-    ),
+    changes: byWeight,
     inOrder: changes,
     shown: new Map(),
   };
+}
+
+/** Of the first change that has a short value, in HTML. */
+function firstValues(changes: readonly ChangeView[]): string {
+  for (const { symbol, label, values } of changes) {
+    const value = values.find(({ kind }) => kind === "value");
+    if (value?.kind !== "value") continue;
+    const { name, before, after } = value;
+    const text = [before, after].filter((each) => each !== undefined).join(" → ");
+    return ` · ${htmlCode(`${symbol} ${label}`, 80)} ${htmlCode(`${name} ${text}`, 100)}`;
+  }
+  return "";
 }
 
 function weightOf({ changes }: Draft): number {
   return changes[0] === undefined ? 0 : actionTable[changes[0].action].weight;
 }
 
-function showChanges({ changes, shown, summary, item }: Draft, budget: MarkdownBudget): void {
-  const cost = frameChars + summary.length - item.length;
+function showChanges({ changes, shown, head, item }: Draft, budget: MarkdownBudget): void {
+  const cost = frameChars + head.length - item.length;
   if (!budget.take(cost)) return;
   for (const change of changes) {
     const line = formatChange(change);
@@ -94,9 +114,10 @@ function formatChange({ symbol, label, note }: ChangeView): string {
 }
 
 function showValues(shown: Draft["shown"], detail: TextDetail, budget: MarkdownBudget): void {
-  for (const [{ values }, item] of shown) {
+  for (const [{ action, values }, item] of shown) {
     if (values.length === 0) continue;
-    const text = formatValues(values, detail);
+    const inline = formatInline(values, action === "delete");
+    const text = inline === undefined ? `\n${formatValues(values, detail)}` : `: ${inline}`;
     item.isCut = !budget.take(text.length - item.values.length);
     if (!item.isCut) item.values = text;
   }
@@ -114,19 +135,23 @@ function sum(counts: readonly number[]): number {
   return counts.reduce((total, count) => total + count, 0);
 }
 
-function writeDrafts(drafts: readonly Draft[], listed: ReadonlySet<Draft>): string {
-  const open = drafts.filter(({ shown }) => shown.size > 0).map(writeDraft);
+function writeDrafts(
+  drafts: readonly Draft[],
+  { listed, isOpen }: { readonly listed: ReadonlySet<Draft>; readonly isOpen: boolean },
+): string {
+  const open = drafts.filter(({ shown }) => shown.size > 0).map((draft) => writeDraft(draft, isOpen));
   const closed = drafts.filter((draft) => listed.has(draft) && draft.shown.size === 0);
   const items = [...closed.map(({ item }) => item), ...moreItems(drafts.length - listed.size)];
   if (items.length === 0) return open.join("\n\n");
   return [...open, withoutDetails, items.join("\n")].join("\n\n");
 }
 
-function writeDraft({ summary, inOrder, shown }: Draft): string {
+function writeDraft({ head, inOrder, shown }: Draft, isOpen: boolean): string {
   const items = inOrder.flatMap((change) => {
     const item = shown.get(change);
-    return item === undefined ? [] : [`${item.line}\n${item.values}`.trimEnd()];
+    return item === undefined ? [] : [`${item.line}${item.values}`.trimEnd()];
   });
   const more = moreItems(inOrder.length - shown.size);
-  return [`<details><summary>${summary}</summary>`, "", ...items, ...more, "", "</details>"].join("\n");
+  if (isOpen) return [head, "", ...items, ...more].join("\n");
+  return [`<details><summary>${head}</summary>`, "", ...items, ...more, "", "</details>"].join("\n");
 }

@@ -39,6 +39,17 @@ export function formatName({
   return title === undefined ? codeSpan(address) : `**${codeSpan(title, 100)}** ${codeSpan(address)}`;
 }
 
+/** Short values in one line, after the change that they belong to; `undefined` if one of them is a text. */
+export function formatInline(values: readonly ValueView[], isDeleted: boolean): string | undefined {
+  const items: string[] = [];
+  for (const value of values) {
+    if (value.kind === "text") return undefined;
+    const { name, before = "" } = value;
+    items.push(isDeleted ? `${codeSpan(name)} ${codeSpan(before, maxValueLength)}` : formatShortValue(value));
+  }
+  return items.join(", ");
+}
+
 /** The values of a change as items of a list below it, which is indented by two; each ends with a line feed. */
 export function formatValues(values: readonly ValueView[], detail: TextDetail): string {
   const made = values.filter((value) => value.kind === "value" && value.before === undefined);

@@ -83,7 +83,7 @@ describe("a plan as Markdown", () => {
     const markdown = show(planOf(desiredWith({ drafts }), recordedWith()), 8_000);
     expect(markdown).toContain("- `!` `drafts/31/product` publishes a product from draft 31");
     expect(markdown).toContain(
-      "<details><summary><code>drafts/31</code>: 20 to create, 1 to publish <code>manifests/a.yaml:0</code></summary>",
+      "<details><summary><code>drafts/31</code>: 20 to create, 1 to publish <code>manifests/a.yaml:0</code> · ",
     );
     expect(markdown).toContain("Without details:\n\n- `drafts/");
     for (const { draftId } of drafts)
