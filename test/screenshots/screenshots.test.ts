@@ -1,4 +1,5 @@
 import { cp } from "node:fs/promises";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openViewer, type Viewer } from "../browser/support/chromium.ts";
 import { draftsync, type Folder, makeFolder } from "../support/cli.ts";
@@ -62,12 +63,24 @@ test("the plan: light, dark and narrow", async () => {
   }
 });
 
+/** Who ran it is of the machine that makes the pictures. */
+async function hideStarter(page: Page): Promise<void> {
+  for (const text of await page.locator(".facts dd, .group h3 code").all()) {
+    const shown = (await text.textContent()) ?? "";
+    await text.evaluate(
+      (element, words) => element.replaceChildren(words),
+      shown.replace(/\bby .* on .*/, "by you on laptop"),
+    );
+  }
+}
+
 test("a run, and several", async () => {
   const one = await run("history", "--html");
   const viewport = { width: 1040, height: 1400 };
   const { page } = await viewer.view(one, { viewport, colorScheme: "light" });
+  await hideStarter(page);
   await page.screenshot({ path: picture("run") });
-  await run("apply", "--auto-approve");
+  await run("apply", "--auto-approve", "--remove-drafts", "--max-deletes", "100");
   for (const format of ["obj", "stl", "ply"]) {
     await folder.write({
       "drafts/crate.yaml": `draft: 48271\nproduct_files: [{ file_id: 9900192, file_format: ${format} }]\n`,
@@ -75,5 +88,6 @@ test("a run, and several", async () => {
     await run("apply", "--auto-approve");
   }
   const several = await viewer.view(await run("history", "--html"), { viewport, colorScheme: "dark" });
+  await hideStarter(several.page);
   await several.page.screenshot({ path: picture("history") });
 });

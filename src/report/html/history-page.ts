@@ -38,9 +38,9 @@ export function formatHistoryPage(
   const plots = only === undefined ? plotsOfRuns(runs) : plotsOfRun(only, bound);
   const ending = only === undefined ? formatRunEndings(runs) : formatRunEnding(only);
   const main = html`<section aria-labelledby="sum"><h2 id="sum">Result</h2>${ending}</section>
+${operations.length > 0 && formatCalls(runs)}
 ${runs.length > 0 && html`<section aria-labelledby="plots"><h2 id="plots">${only === undefined ? "Trends" : "Timeline"}</h2><div class="plots">${plots}</div></section>`}
-${formatLimits()}
-${operations.length > 0 && formatCalls(runs)}`;
+${formatLimits()}`;
   const title =
     only === undefined
       ? `History: ${workspace}`
