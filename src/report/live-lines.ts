@@ -26,12 +26,12 @@ export interface LiveDisplay {
 /** Uploads with their own line. */
 const maxUploads = 3;
 
-/** Columns of a bar on a wide and on a narrow terminal. */
+/** Cells of a bar, and of one on a terminal with fewer columns than that. */
 const longBar = 20;
-const shortBar = 10;
-const minColumnsForLongBar = 100;
-/** A shorter bar shows no progress. */
-const minBarWidth = 6;
+const shortBar = 8;
+const minColumnsForLongBar = 72;
+/** On a narrower terminal the text takes all of the line. */
+const minColumnsForBar = 40;
 /** Columns for the name and size of a file; if fewer are left, there is no bar. */
 const minFileColumns = 40;
 
@@ -39,8 +39,8 @@ const minFileColumns = 40;
  * The progress of a run:
  *
  * ```
- * [██░░░░░░] 12 of 40 changes · 34 of about 80 calls · about 9 s left
- * [████░░░░] 13.4 MB of 27.0 MB files/dragon.blend
+ * [██████░░░░░░░░░░░░░░] 12 of 40 changes · 34 of about 80 calls · about 9 s left
+ * [██████████░░░░░░░░░░] 13.4 MB of 27.0 MB files/dragon.blend
  * 4.2 of 10 calls a second · rate limited; retrying in 12 s
  * ```
  */
@@ -51,13 +51,19 @@ export function formatLive(
   const plain = (text: string) => makeLiveLine({ text, columns, paint });
   const uploads = state.uploads.slice(0, maxUploads);
   const others = state.uploads.slice(maxUploads);
-  const head = formatProgress(state, now);
+  const bar = barOf(state, columns);
+  const head = formatProgress(state, now, columns - stringWidth(bar));
   const pace = formatPaceAndWait(state, now);
   return [
-    ...(head === "" ? [] : [makeLiveLine({ text: head, bar: barOf(state, head, columns), columns, paint })]),
+    ...(head === "" ? [] : [makeLiveLine({ text: head, bar, columns, paint })]),
     ...uploads.map((upload) => {
-      const bar = columns - barColumns(columns) < minFileColumns ? "" : barOfUpload(upload, columns);
-      return makeLiveLine({ text: formatUpload(upload), bar, columns, paint });
+      const fits = columns - barCells(columns) >= minFileColumns;
+      return makeLiveLine({
+        text: formatUpload(upload),
+        bar: fits ? barOfUpload(upload, columns) : "",
+        columns,
+        paint,
+      });
     }),
     ...(others.length === 0 ? [] : [plain(`and ${others.length} more: ${formatUpload(sumOf(others))}`)]),
     ...(pace === "" ? [] : [plain(pace)]),
@@ -84,7 +90,13 @@ export function formatStatus(state: RunState, now: number): string {
   return joined([formatProgress(state, now), storing, formatPaceAndWait(state, now)]);
 }
 
-function formatProgress(state: RunState, now: number): string {
+/** The number of calls is left out where it does not fit. */
+function formatProgress(state: RunState, now: number, columns = Number.POSITIVE_INFINITY): string {
+  const whole = describeProgress(state, now, true);
+  return stringWidth(whole) <= columns ? whole : describeProgress(state, now, false);
+}
+
+function describeProgress(state: RunState, now: number, withCalls: boolean): string {
   const { phase, ended, changes, failed, inDoubt, calls, expected } = state;
   const leftMs = state.leftMs(now);
   const left = leftMs === undefined ? "" : `about ${formatSeconds(Math.max(1, leftMs / 1000))} left`;
@@ -92,13 +104,13 @@ function formatProgress(state: RunState, now: number): string {
     case "idle":
       return state.uploads.length === 0 ? "" : left;
     case "refreshing":
-      return joined(["checking the service", formatCalls(calls, expected), left]);
+      return joined(["checking the service", withCalls ? formatCalls(calls, expected) : "", left]);
     case "running":
       return joined([
         `${formatCount(ended)} of ${plural(changes, "change")}`,
         failed === 0 ? "" : `${formatCount(failed)} failed`,
         inDoubt === 0 ? "" : `${formatCount(inDoubt)} in doubt`,
-        formatCalls(calls, expected),
+        withCalls ? formatCalls(calls, expected) : "",
         left,
       ]);
   }
@@ -143,33 +155,24 @@ function sumOf(uploads: readonly UploadState[]): UploadState {
   };
 }
 
-/** Empty if the text of its line needs the space. */
-function barOf(
-  { phase, ended, changes, calls, expected = 0 }: RunState,
-  words: string,
-  columns: number,
-): string {
-  const size = Math.min(barColumns(columns), columns - stringWidth(words) - 1);
-  if (size < minBarWidth || phase === "idle") return "";
-  return formatBar(
-    phase === "refreshing" ? calls / Math.max(1, expected) : ended / Math.max(1, changes),
-    size,
-  );
+function barOf({ phase, ended, changes, calls, expected = 0 }: RunState, columns: number): string {
+  if (phase === "idle" || columns < minColumnsForBar) return "";
+  const part = phase === "refreshing" ? calls / Math.max(1, expected) : ended / Math.max(1, changes);
+  return formatBar(part, barCells(columns));
 }
 
 function barOfUpload({ sent, total }: UploadState, columns: number): string {
-  return formatBar(sent / Math.max(1, total), barColumns(columns));
+  return formatBar(sent / Math.max(1, total), barCells(columns));
 }
 
-function barColumns(columns: number): number {
+function barCells(columns: number): number {
   return columns >= minColumnsForLongBar ? longBar : shortBar;
 }
 
-/** `part` is 0 to 1, `size` in columns without the space after the bar. */
-function formatBar(part: number, size: number): string {
-  const inner = size - 2;
-  const full = Math.round(Math.min(1, Math.max(0, part)) * inner);
-  return `[${"█".repeat(full)}${"░".repeat(inner - full)}] `;
+/** `part` is 0 to 1. */
+function formatBar(part: number, cells: number): string {
+  const full = Math.round(Math.min(1, Math.max(0, part)) * cells);
+  return `[${"█".repeat(full)}${"░".repeat(cells - full)}] `;
 }
 
 function joined(parts: readonly string[]): string {
