@@ -139,6 +139,20 @@ test("runs that changed nothing have no empty plot of changes, and are counted b
   expect(await page.locator(".tile").allTextContents()).toEqual(["2 runs stopped"]);
 });
 
+test("the page of several runs begins with a line for each: when, what, by whom, and how it ended", async () => {
+  const by = { user: "ann", host: "ci-3" };
+  const runs = [
+    makeRun({ status: "done", command: "reconcile", started_by: by }),
+    makeRun({ run_id: "other" }),
+  ];
+  const { page } = await viewer.view(await pageOf(...runs));
+  const rows = await page.locator(".runs tbody tr").allTextContents();
+  expect(rows).toHaveLength(2);
+  expect(rows[0]).toMatch(/UTCreconcileby ann on ci-3.*done/);
+  const headings = await page.locator("h2").allTextContents();
+  expect(headings.slice(0, 4)).toEqual(["Result", "Runs", "Calls", "Trends"]);
+});
+
 test("a history without runs is a page too", async () => {
   const viewed = await viewer.view(await pageOf());
   expect(await viewed.page.locator("main").textContent()).toContain("No writing calls.");

@@ -65,7 +65,7 @@ test("the plan: light, dark and narrow", async () => {
 
 /** Who ran it is of the machine that makes the pictures. */
 async function hideStarter(page: Page): Promise<void> {
-  for (const text of await page.locator(".facts dd, .group h3 code").all()) {
+  for (const text of await page.locator(".facts dd, .group h3 code, .runs td").all()) {
     const shown = (await text.textContent()) ?? "";
     await text.evaluate(
       (element, words) => element.replaceChildren(words),

@@ -38,6 +38,7 @@ export function formatHistoryPage(
   const plots = only === undefined ? plotsOfRuns(runs) : plotsOfRun(only, bound);
   const ending = only === undefined ? formatRunEndings(runs) : formatRunEnding(only);
   const main = html`<section aria-labelledby="sum"><h2 id="sum">Result</h2>${ending}</section>
+${only === undefined && runs.length > 0 && formatRuns(runs)}
 ${operations.length > 0 && formatCalls(runs)}
 ${runs.length > 0 && html`<section aria-labelledby="plots"><h2 id="plots">${only === undefined ? "Trends" : "Timeline"}</h2><div class="plots">${plots}</div></section>`}
 ${formatLimits()}`;
@@ -79,6 +80,15 @@ function plotsOfRuns(runs: readonly HistoryRun[]): readonly (Markup | undefined)
 /** What a reader might look for and cannot find. */
 function formatLimits(): Markup {
   return html`<section class="callout" aria-labelledby="limits"><h2 id="limits">Not recorded</h2><p>It keeps every writing call with its beginning and its outcome. Reads, probes, polls and the transfer of bytes to storage are not kept, and of a call that was retried, not when each attempt left.</p></section>`;
+}
+
+/** A line for each run, in the order of the history. */
+function formatRuns(runs: readonly HistoryRun[]): Markup {
+  const rows = runs.map(
+    (run) =>
+      html`<tr><td>${formatStamp(Date.parse(run.started_at))}</td><td>${run.command}</td><td>${run.started_by === undefined ? "" : describeStarter(run.started_by)}</td><td>${endOfRun(run)}</td></tr>`,
+  );
+  return html`<section aria-labelledby="runs"><h2 id="runs">Runs</h2><table class="runs"><thead><tr><th scope="col">Started</th><th scope="col">Command</th><th scope="col">By</th><th scope="col">Result</th></tr></thead><tbody>${rows}</tbody></table></section>`;
 }
 
 function formatCalls(runs: readonly HistoryRun[]): Markup {
