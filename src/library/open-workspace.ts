@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { z } from "zod";
 import type { Cli } from "../cli/cli.ts";
 import { type Config, loadConfig } from "../cli/config.ts";
 import { type ExitCode, exitCode } from "../cli/runtime/exit-code.ts";
@@ -37,13 +38,16 @@ export interface WorkspaceOptions {
 export interface WorkOptions {
   /** Interrupts it, as Ctrl-C does: calls in flight may end for 5 s, and what was sent is recorded. */
   readonly signal?: AbortSignal;
-  /** Receives the events of docs/reference/events.md, but for `planned`. */
+  /**
+   * Receives the events of docs/reference/events.md, but for `planned`. What it throws does not disturb the work: the first error
+   * is thrown when all of it has ended.
+   */
   readonly onEvent?: EventSink;
 }
 
 /** Arguments of {@link Workspace.plan}. */
 export interface PlanOptions extends WorkOptions {
-  /** As `--target`; absent: everything. */
+  /** As `--target`; absent: everything. Not empty. */
   readonly targets?: readonly string[];
   /** How much of the service is checked first; absent: as the config says. */
   readonly refresh?: "none" | "budget" | "full";
@@ -116,23 +120,34 @@ export async function openWorkspace(options: WorkspaceOptions = {}): Promise<Wor
   const config = await loadConfig({ cwd, env, flags: file === undefined ? {} : { config: file } });
   const closing = new AbortController();
   const underWay = new Set<Promise<unknown>>();
-  const run = <T>({ signal }: WorkOptions, work: (cli: Cli, workspace: OpenedWorkspace) => Promise<T>) => {
+  const run = <T>(
+    given: WorkOptions,
+    work: (cli: Cli, workspace: OpenedWorkspace, emit: EventSink) => Promise<T>,
+  ): Promise<T> => {
     if (closing.signal.aborted) throw new TypeError("the workspace is closed");
+    checkOptions(given);
+    const { signal } = given;
+    const handler = guard(given.onEvent);
     const signals = signal === undefined ? [closing.signal] : [closing.signal, signal];
     const cli = makeQuietCli({ cwd, env, signal: AbortSignal.any(signals), onNote });
-    const running = inWorkspaceOf(cli, config, (workspace) => work(cli, workspace));
+    const running = inWorkspaceOf(cli, config, (workspace) => work(cli, workspace, handler.emit));
     underWay.add(running);
-    return running.finally(() => underWay.delete(running));
+    return running.finally(() => {
+      underWay.delete(running);
+      handler.rethrow();
+    });
   };
   return {
-    plan: async (given = {}) => run(given, (cli, workspace) => plan(cli, workspace, given)),
+    plan: async (given = {}) =>
+      run(given, (cli, workspace, emit) => plan(cli, workspace, { ...given, emit })),
     apply: async (chosen, given = {}) =>
-      run(given, (cli, workspace) =>
+      run(given, (cli, workspace, emit) =>
         withLock(cli, { workspace, command: "apply", waitMs: given.lockTimeout }, () =>
-          apply(cli, workspace, { chosen, given }),
+          apply(cli, workspace, { chosen, given: { ...given, emit } }),
         ),
       ),
-    drift: async (given = {}) => run(given, (cli, workspace) => drift(cli, workspace, given)),
+    drift: async (given = {}) =>
+      run(given, (cli, workspace, emit) => drift(cli, workspace, { ...given, emit })),
     close: async () => {
       closing.abort();
       await Promise.allSettled(underWay);
@@ -140,10 +155,50 @@ export async function openWorkspace(options: WorkspaceOptions = {}): Promise<Wor
   };
 }
 
+/** What JavaScript may pass in place of the types: a limit that is no number must not be no limit. */
+const optionsSchema = z.looseObject({
+  targets: z.array(z.string()).min(1, "must name something; leave it out to plan everything").optional(),
+  refresh: z.enum(["none", "budget", "full"]).optional(),
+  probe: z.boolean().optional(),
+  newLedger: z.boolean().optional(),
+  removeDrafts: z.boolean().optional(),
+  maxDeletes: z.number().min(0).max(100).optional(),
+  maxCalls: z.int().min(1).optional(),
+  until: z.number().optional(),
+  lockTimeout: z.number().min(0).optional(),
+});
+
+/** Throws a TypeError. */
+function checkOptions(options: object): void {
+  const [issue] = optionsSchema.safeParse(options).error?.issues ?? [];
+  if (issue !== undefined) throw new TypeError(`option ${issue.path.join(".")}: ${issue.message}`);
+}
+
+/** A handler whose errors are kept for the end: an exception between a call and its record would put the call in doubt. */
+function guard(onEvent: EventSink = () => {}): { readonly emit: EventSink; readonly rethrow: () => void } {
+  const errors: unknown[] = [];
+  return {
+    emit: (event) => {
+      try {
+        onEvent(event);
+      } catch (error) {
+        errors.push(error);
+      }
+    },
+    rethrow: () => {
+      if (errors.length > 0) throw errors[0];
+    },
+  };
+}
+
+interface Emitting {
+  readonly emit: EventSink;
+}
+
 async function plan(
   cli: Cli,
   workspace: OpenedWorkspace,
-  { targets = [], refresh, onEvent: emit = () => {} }: PlanOptions,
+  { targets = [], refresh, emit }: PlanOptions & Emitting,
 ): Promise<Plan> {
   const mode = refreshModeOf(refresh === undefined ? {} : { refresh }, workspace.config);
   const request = { targets, emit, ...(mode === undefined ? {} : { refresh: mode }) };
@@ -153,7 +208,7 @@ async function plan(
 async function drift(
   cli: Cli,
   workspace: OpenedWorkspace,
-  { targets = [], refresh = "budget", probe, onEvent: emit = () => {} }: DriftOptions,
+  { targets = [], refresh = "budget", probe, emit }: DriftOptions & Emitting,
 ): Promise<DriftReport> {
   const request = { targets, refresh, emit, ...(probe ? { attachments: "probe" as const } : {}) };
   const compared = await compareWithService(cli, workspace, request);
@@ -164,7 +219,7 @@ async function drift(
 async function apply(
   cli: Cli,
   workspace: OpenedWorkspace,
-  { chosen, given }: { readonly chosen: Plan; readonly given: ApplyPlanOptions },
+  { chosen, given }: { readonly chosen: Plan; readonly given: ApplyPlanOptions & Emitting },
 ): Promise<ApplyReport> {
   // A program may have changed it: a plan is applied as it was made, or not at all.
   const whole = parsePlanFile(formatPlanFile(chosen), "the plan");
@@ -181,7 +236,7 @@ async function apply(
   }
   const emit: EventSink = (event) => {
     evidence.emit(event);
-    given.onEvent?.(event);
+    given.emit(event);
   };
   const service = await workspace.connect(emit);
   if (consent.confirms) await confirmLedger(workspace);

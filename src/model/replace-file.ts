@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { chmod, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { systemCodeOf } from "./errors.ts";
 
@@ -14,7 +15,7 @@ export async function replaceFile(path: string, content: string | Uint8Array, mo
   if (former?.isFile() === false) throw new Error(`${path} is not a regular file`);
   const file = former === undefined ? path : await realpath(path);
   // No pattern of manifests, and no collector of metrics, takes this name for its own.
-  const temporary = `${file}.${process.pid}.tmp`;
+  const temporary = `${file}.${randomUUID()}.tmp`;
   const wanted = mode ?? former?.mode;
   try {
     await writeFile(temporary, content);

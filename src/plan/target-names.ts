@@ -13,8 +13,8 @@ import { parseScope } from "../model/scope.ts";
  * | `Sea Serpent` | the drafts of this title, also those that are no longer declared |
  * | `manifests/creatures/*`, `sea*` | as above, for every path or title that matches (`*`, `?`) |
  *
- * What has exactly this path, or else exactly this title, comes before what matches. Paths are relative to the workspace, or else to `folder` in it. A target that names nothing stays as it is: the plan
- * reports it.
+ * What has exactly this path, or else exactly this title, comes before what matches. Paths are relative to the workspace, or
+ * else to `folder` in it. A target that names nothing stays as it is: the plan reports it.
  */
 export function resolveTargets(
   targets: readonly string[],
@@ -23,34 +23,49 @@ export function resolveTargets(
 ): readonly string[] {
   return targets.flatMap((target) => {
     if (/^\d+$/.test(target)) return [`drafts/${target}`];
-    const paths = parseScope(target) === undefined ? [target, posix.join(folder, target)] : [target];
-    return paths.map((path) => namedBy(path, desired, titles)).find((found) => found.length > 0) ?? [target];
+    const isAddress = parseScope(target) !== undefined;
+    const paths = isAddress ? [target] : [target, posix.join(folder, target)];
+    const inFiles = (isFile: Matcher) => addressesIn(desired, isFile);
+    const titled = (isTitle: Matcher) => (isAddress ? [] : addressesTitled(desired, titles, isTitle));
+    const attempts = [
+      ...paths.map((path) => () => inFiles((file) => file === normalize(path))),
+      () => titled((title) => title === target),
+      () => [...inFiles(matcherOf(normalize(target))), ...titled(matcherOf(target))],
+      ...paths.slice(1).map((path) => () => inFiles(matcherOf(normalize(path)))),
+    ];
+    for (const attempt of attempts) {
+      const found = attempt();
+      if (found.length > 0) return [...new Set(found)];
+    }
+    return [target];
   });
 }
 
-function namedBy(
-  target: string,
-  { drafts, duplicates }: Desired,
-  titles: Recorded["titles"],
-): readonly string[] {
-  const path = posix.normalize(target.replaceAll("\\", "/"));
-  const inFiles = (isFile: Matcher) => [
+function normalize(path: string): string {
+  return posix.normalize(path.replaceAll("\\", "/"));
+}
+
+function addressesIn({ drafts, duplicates }: Desired, isFile: Matcher): readonly string[] {
+  return [
     ...drafts.filter(({ file }) => isFile(file)).map(({ draftId }) => `drafts/${draftId}`),
     ...duplicates.filter(({ file }) => isFile(file)).map(({ name }) => `duplicates/${name}`),
   ];
+}
+
+/** Titles of drafts that are no longer declared are those in the ledger. */
+function addressesTitled(
+  { drafts }: Desired,
+  titles: Recorded["titles"],
+  isTitle: Matcher,
+): readonly string[] {
   const declared = new Set(drafts.map(({ draftId }) => draftId));
   const known = [
     ...drafts.map(({ draftId, title }) => ({ draftId, title })),
     ...[...titles].flatMap(([draftId, title]) => (declared.has(draftId) ? [] : [{ draftId, title }])),
   ];
-  const titled = (isTitle: Matcher) =>
-    known
-      .filter(({ title }) => title !== undefined && isTitle(title))
-      .map(({ draftId }) => `drafts/${draftId}`);
-  const isAddress = parseScope(target) !== undefined;
-  const exact = [inFiles((file) => file === path), isAddress ? [] : titled((title) => title === target)];
-  const matching = () => [...inFiles(matcherOf(path)), ...(isAddress ? [] : titled(matcherOf(target)))];
-  return exact.find((found) => found.length > 0) ?? [...new Set(matching())];
+  return known
+    .filter(({ title }) => title !== undefined && isTitle(title))
+    .map(({ draftId }) => `drafts/${draftId}`);
 }
 
 type Matcher = (text: string) => boolean;

@@ -108,6 +108,32 @@ test("close interrupts what is under way, and nothing starts afterwards", async 
   await expect(workspace.plan()).rejects.toThrow("the workspace is closed");
 });
 
+test.each([
+  [{ maxDeletes: Number.NaN }, "maxDeletes"],
+  [{ maxDeletes: 101 }, "maxDeletes"],
+  [{ removeDrafts: "false" }, "removeDrafts"],
+  [{ newLedger: "no" }, "newLedger"],
+  [{ maxCalls: 0 }, "maxCalls"],
+])("an option of the wrong kind is refused: %j", async (options, name) => {
+  const plan = await workspace.plan();
+  const given: object = options;
+  await expect(workspace.apply(plan, given)).rejects.toThrow(`option ${name}: `);
+  expect(sandbox.state().attachments).toEqual([]);
+});
+
+test("an empty list of targets is not everything", async () => {
+  await expect(workspace.plan({ targets: [] })).rejects.toThrow("leave it out to plan everything");
+});
+
+test("an exception of a handler comes at the end, and leaves nothing in doubt", async () => {
+  const onEvent = ({ type }: { readonly type: string }) => {
+    if (type === "call_finished") throw new Error("handler");
+  };
+  const applied = workspace.apply(await workspace.plan(), { newLedger: true, onEvent });
+  await expect(applied).rejects.toThrow("handler");
+  expect((await workspace.plan()).changes).toEqual([]);
+});
+
 test("drift reports what was changed elsewhere", async () => {
   await workspace.apply(await workspace.plan(), { newLedger: true });
   const place = { draftId: 2, kind: "promotional_file", fileId: 9 } as const;

@@ -284,6 +284,14 @@ Imported: 2 adopted, 1 not there. 3 calls; nothing was changed at the service.
       expect(await other.read("manifests/a.yaml")).toBe("draft: 9\nproduct_files:\n  - file_id: 41\n");
     });
 
+    test.each([
+      ["drafts/14/product=5", "drafts/14/product=6", "named with two ids, 5 and 6"],
+      ["drafts/14/product=5", "drafts/15/product=5", "product 5 is named for drafts/14/product, too"],
+    ])("refuses %s beside %s", async (one, two, words) => {
+      const { code, stderr } = await there("import", one, two, "--write", "manifests/a.yaml");
+      expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining(words) });
+    });
+
     test("adds the recorded files of a list that no manifest has, so that no plan deletes them", async () => {
       await other.write({
         "manifests/a.yaml":

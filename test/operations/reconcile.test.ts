@@ -45,6 +45,16 @@ describe("a run ends with", () => {
     expect(runs).toMatchObject([{ command: "reconcile", status: "error", operations: [] }]);
   });
 
+  test("1 when its refresh can read nothing, although the ledger needs no change", async () => {
+    await folder.write(config("refresh: { attachments: probe, max_age: 0s }\n"));
+    await reconcile();
+    proxy.choose = ({ method }) => (method === "PATCH" ? { type: "answer", status: 503 } : undefined);
+    expect(await reconcile()).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("[nothing-checked]"),
+    });
+  });
+
   test("3 when some operations failed", async () => {
     proxy.choose = ({ body }) => (body.includes('"file_id":2') ? { type: "answer", status: 422 } : undefined);
     expect(await reconcile()).toMatchObject({ code: 3, stderr: expect.stringContaining("2 done, 1 failed") });

@@ -67,6 +67,7 @@ async function runInit(cli: Cli, folder: string, flags: InitFlags): Promise<void
       ? undefined
       : await askForAnswers(cli, { ...given, pipeline: flags.pipeline }, name);
   const pipeline = answers?.pipeline ?? flags.pipeline ?? "none";
+  if (pipeline !== "none" && answers?.service === "sandbox") warnOfSandbox(cli);
   const needsPackage = flags.package !== undefined || pipeline !== "none";
   const spec = needsPackage ? await askForPackage(cli, flags.package) : undefined;
   const files = {
@@ -108,6 +109,14 @@ function nextSteps(folder: string, { service }: InitAnswers): string {
     "draftsync apply             # apply the changes, after asking",
   ];
   return `\nNext:\n${steps.map((step) => `  ${step}\n`).join("")}`;
+}
+
+/** A sandbox of a CI runner is gone after its job; what the ledger has of it is not. */
+function warnOfSandbox({ terminal }: Cli): void {
+  const text =
+    "warning: the config uses the sandbox: the pipeline would publish to a service that ends with its job\n" +
+    "  hint: Set service.base_url in draftsync.yaml before you commit the pipeline.\n";
+  terminal.log({ level: "warning", text, code: "pipeline-uses-sandbox" });
 }
 
 function packageSteps(pipeline: Pipeline): string {

@@ -79,10 +79,13 @@ export async function showPlanSummary({ terminal }: Cli, plan: Plan): Promise<vo
   terminal.out(formatPlanSummary(viewPlan(plan, systemClock.now()), terminal.paintOut));
 }
 
+/** A shorter pause is over before a person has read the plan. */
+const longPauseMs = 5_000;
+
 /** Says until when the service has asked for no calls: an apply waits or stops until then. */
 async function notePause({ terminal }: Cli, workspace: Workspace): Promise<void> {
   const pausedMs = await (await workspace.reader()).pausedMs();
-  if (pausedMs === 0) return;
+  if (pausedMs < longPauseMs) return;
   const until = untilText(systemClock.now() + pausedMs);
   const isTooLong = pausedMs > workspace.config.service.profile.max_wait;
   const then = isTooLong ? "run apply after that" : "apply waits for it";

@@ -26,7 +26,7 @@ import { inWorkspaceOf, type Workspace } from "../runtime/workspace.ts";
 import { printDiagnostics } from "../terminal/report-error.ts";
 import { openReporter } from "../terminal/reporter.ts";
 import type { ChangeFilter } from "./change-filter.ts";
-import { ledgerAgeOf, ReconcileTally } from "./tally.ts";
+import { ledgerAgeOf, nothingRead, ReconcileTally, readNothing } from "./tally.ts";
 
 /** What a run is carried out with. */
 export interface ReconcileRequest {
@@ -248,11 +248,14 @@ async function applyWithin(
     const result = await runPlan(cli, workspace, { plan, limits, service, emit, command });
     reportTooFewCalls(cli, result, request.limits);
     const { totals } = result;
-    const code = exitCodeOfRun(result, plan);
+    const isBlind = readNothing(plan, totals);
+    if (isBlind) cli.terminal.log(nothingRead);
+    const code = isBlind ? exitCode.error : exitCodeOfRun(result, plan);
     const ends = statusOf(code, excluded);
     const isStalled = isTooFewCalls(result) || (ends === "deferred" && !tally.progressed);
     const status = isStalled ? "stalled" : ends;
-    const failed = typeof result.stopped === "object" ? { code: result.stopped.code } : {};
+    const blind = isBlind ? { code: "nothing-checked" } : {};
+    const failed = typeof result.stopped === "object" ? { code: result.stopped.code } : blind;
     return { status, exitCode: code, totals, excluded, ...tally.details(), ...failed };
   } finally {
     reporter.stop();

@@ -1,4 +1,5 @@
-import type { Event } from "../../model/event.ts";
+import type { Event, RunTotals } from "../../model/event.ts";
+import type { LogEntry } from "../../model/log.ts";
 import type { Plan } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { ReconcileResult } from "../../model/reconcile-result.ts";
@@ -66,4 +67,19 @@ function oldestRecord({ attachments }: Recorded): number {
     (least, { provenance }) => Math.min(least, provenance.at),
     Number.POSITIVE_INFINITY,
   );
+}
+
+/** What a run ends with that {@link readNothing}. */
+export const nothingRead: LogEntry = {
+  level: "error",
+  text:
+    "error: the service could not be read, so nothing was checked  [nothing-checked]\n" +
+    "  hint: The warnings of the plan name the cause. The next run tries again.\n",
+  message: "the service could not be read, so nothing was checked",
+  code: "nothing-checked",
+};
+
+/** Whether a run neither read nor changed anything, although it tried to read: it does not know that all is as desired. */
+export function readNothing({ refresh }: Plan, { done }: RunTotals): boolean {
+  return refresh !== undefined && refresh.checked === 0 && refresh.unreadable > 0 && done === 0;
 }

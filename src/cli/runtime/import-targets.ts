@@ -54,6 +54,7 @@ export function namedTargets(words: readonly string[], environment: ImportEnviro
     problems.push(target);
     return [];
   });
+  problems.push(...conflicts(targets));
   if (problems.length > 0) {
     throw new CliError(problems.join("\n       "), {
       code: "import-target-invalid",
@@ -61,6 +62,24 @@ export function namedTargets(words: readonly string[], environment: ImportEnviro
     });
   }
   return { targets, skipped: [] };
+}
+
+/** A resource has one id, and a product belongs to one resource. */
+function conflicts(targets: readonly AdoptionTarget[]): readonly string[] {
+  const addresses = new Map<string, number>();
+  const products = new Map<number, string>();
+  return targets.flatMap((target) => {
+    const { address } = target;
+    const id = target.type === "product" ? target.productId : target.target.fileId;
+    const otherId = addresses.get(address);
+    addresses.set(address, id);
+    if (otherId !== undefined && otherId !== id)
+      return [`${address}: it is named with two ids, ${otherId} and ${id}`];
+    if (target.type !== "product") return [];
+    const other = products.get(id) ?? address;
+    products.set(id, address);
+    return other === address ? [] : [`${address}: product ${id} is named for ${other}, too`];
+  });
 }
 
 interface Index extends ImportEnvironment {

@@ -184,8 +184,12 @@ export async function writeImported(
     await undo();
     throw error;
   }
-  if (drafts.some(({ publish }) => publish !== undefined))
-    await writeAll(config.root, { [file]: addDrafts(before, drafts) });
+  const published = drafts.filter(({ publish }) => publish !== undefined);
+  if (published.length === 0) return;
+  // An editor may have saved the manifest meanwhile.
+  const now = await readFile(resolve(config.root, file), "utf8");
+  const publishes = published.map((draft) => ({ ...draft, managed: [], attachments: [] }));
+  await writeAll(config.root, { [file]: addDrafts(now, publishes) });
 }
 
 /** Throws {@link CliError} `manifest-not-found` when the manifests do not contain the one that was written. */

@@ -91,6 +91,7 @@ describe("init on a terminal", () => {
     const { ended, said } = await init(["draftsync@0.1.0", "github:owner/draftsync#main"], ...given);
     expect(ended).toMatchObject({ code: "stopped" });
     expect(said.filter((text) => text.startsWith("draftsync package to install"))).toHaveLength(3);
+    expect(said.shift()).toContain("the pipeline would publish to a service that ends with its job");
     expect(said[1]).toContain('"draftsync@0.1.0" is neither a packed file (.tgz) nor a git commit');
     expect(said[3]).toContain("with all 40 digits");
     expect(await readdir(folder.path)).toEqual([]);

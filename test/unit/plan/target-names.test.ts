@@ -73,3 +73,11 @@ test("the path of a manifest comes before a title that is the same text", () => 
   });
   expect(resolveTargets(["a.yaml"], drafts, { titles: new Map() })).toEqual(["drafts/2"]);
 });
+
+test("a path of the current folder comes before one of the workspace that differs in case", () => {
+  const drafts = desiredWith({
+    drafts: [draftWith(1, { file: "sale/Dragon.yaml" }), draftWith(2, { file: "shop/sale/dragon.yaml" })],
+  });
+  const resolved = resolveTargets(["sale/dragon.yaml"], drafts, { titles: new Map(), folder: "shop" });
+  expect(resolved).toEqual(["drafts/2"]);
+});
