@@ -148,7 +148,7 @@ test("the page of several runs begins with a line for each: when, what, by whom,
   const { page } = await viewer.view(await pageOf(...runs));
   const rows = await page.locator(".runs tbody tr").allTextContents();
   expect(rows).toHaveLength(2);
-  expect(rows[0]).toMatch(/UTCreconcileby ann on ci-3.*done/);
+  expect(rows[0]).toMatch(/UTCreconcileann on ci-3.*done/);
   const headings = await page.locator("h2").allTextContents();
   expect(headings.slice(0, 4)).toEqual(["Result", "Runs", "Calls", "Trends"]);
 });

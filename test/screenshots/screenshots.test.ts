@@ -69,7 +69,7 @@ async function hideStarter(page: Page): Promise<void> {
     const shown = (await text.textContent()) ?? "";
     await text.evaluate(
       (element, words) => element.replaceChildren(words),
-      shown.replace(/\bby .* on .*/, "by you on laptop"),
+      shown.replace(/(\bby |^)\S+ on .*/, "$1you on laptop"),
     );
   }
 }

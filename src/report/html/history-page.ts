@@ -86,7 +86,7 @@ function formatLimits(): Markup {
 function formatRuns(runs: readonly HistoryRun[]): Markup {
   const rows = runs.map(
     (run) =>
-      html`<tr><td>${formatStamp(Date.parse(run.started_at))}</td><td>${run.command}</td><td>${run.started_by === undefined ? "" : describeStarter(run.started_by)}</td><td>${endOfRun(run)}</td></tr>`,
+      html`<tr><td>${formatStamp(Date.parse(run.started_at))}</td><td>${run.command}</td><td>${run.started_by === undefined ? "" : describeStarter(run.started_by).replace(/^by /, "")}</td><td>${endOfRun(run)}</td></tr>`,
   );
   return html`<section aria-labelledby="runs"><h2 id="runs">Runs</h2><table class="runs"><thead><tr><th scope="col">Started</th><th scope="col">Command</th><th scope="col">By</th><th scope="col">Result</th></tr></thead><tbody>${rows}</tbody></table></section>`;
 }
