@@ -32,7 +32,9 @@ function plain(text: string, color?: number): StyledText {
 
 /** Times differ from run to run. */
 function withoutTimes(texts: readonly StyledText[]): readonly StyledText[] {
-  return texts.map((each) => ({ ...each, text: each.text.replaceAll(/\b\d+ m?s\b(?! at)/g, "90 ms") }));
+  const replaced = (text: string) =>
+    text.replaceAll(/\b\d+ (?:s|min) ago/g, "just now").replaceAll(/\b[\d.]+ m?s\b(?! at)/g, "90 ms");
+  return texts.map((each) => ({ ...each, text: replaced(each.text) }));
 }
 
 async function record(folder: Folder, args: readonly string[], answer = ""): Promise<Screen> {
