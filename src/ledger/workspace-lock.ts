@@ -59,12 +59,12 @@ export class WorkspaceLock {
     this.#parts = parts;
   }
 
-  /** Rejects with {@link LockHeldError} while the lock is held: model/lock.ts says when another holder loses it. */
   /** Who holds the lock by this store, if it does. */
   get holder(): LockHolder | undefined {
     return this.#own?.lock.holder;
   }
 
+  /** Rejects with {@link LockHeldError} while the lock is held: model/lock.ts says when its holder loses it. */
   async acquire(request: LockRequest): Promise<Lease> {
     const { leaseMs = defaultLeaseMs, heartbeatMs = defaultHeartbeatMs } = request;
     const { commitNothing } = this.#parts;

@@ -1,4 +1,4 @@
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import type { z } from "zod";
 import { DiagnosticsError } from "../cli/runtime/cli-error.ts";
@@ -11,8 +11,7 @@ import type {
 } from "../manifest/manifest-schema.ts";
 import { parseManifest } from "../manifest/parse-manifest.ts";
 import { hasErrors } from "../model/diagnostic.ts";
-import { systemCodeOf } from "../model/errors.ts";
-import { replaceFile } from "../model/replace-file.ts";
+import { readIfThere, replaceFile } from "../model/replace-file.ts";
 import type { FileKind } from "../model/resource.ts";
 
 type DraftInput = z.input<typeof draftDocument>;
@@ -69,17 +68,8 @@ export async function writeManifest(file: string, manifest: Manifest): Promise<b
   const { diagnostics } = parseManifest(basename(file), Buffer.from(text));
   if (hasErrors(diagnostics)) throw new DiagnosticsError(diagnostics);
   const path = resolve(file);
-  if ((await readIfThere(path)) === text) return false;
+  if ((await readIfThere(path))?.toString("utf8") === text) return false;
   await mkdir(dirname(path), { recursive: true });
   await replaceFile(path, text);
   return true;
-}
-
-async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    if (systemCodeOf(error) === "ENOENT") return undefined;
-    throw error;
-  }
 }

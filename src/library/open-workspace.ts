@@ -103,7 +103,7 @@ export interface Workspace {
   /** Throws `DiagnosticsError` with all that is wrong with the manifests, or another `DraftsyncError`. Changes nothing. */
   plan(options?: PlanOptions): Promise<Plan>;
   /**
-   * Applies exactly this plan, also one of another process that was stored as JSON. Holds the lock of the workspace meanwhile.
+   * Applies exactly this plan; a different process may have made it and stored it as JSON. Holds the lock of the workspace meanwhile.
    * Throws a `DraftsyncError` if nothing was changed: `plan-stale`, `plan-altered`, `lock-held`; or `outcome-not-recorded`.
    */
   apply(plan: Plan, options?: ApplyPlanOptions): Promise<ApplyReport>;
@@ -155,7 +155,7 @@ export async function openWorkspace(options: WorkspaceOptions = {}): Promise<Wor
   };
 }
 
-/** What JavaScript may pass in place of the types: a limit that is no number must not be no limit. */
+/** Checks what TypeScript would: with NaN as a limit, the work would have none. */
 const optionsSchema = z.looseObject({
   targets: z.array(z.string()).min(1, "must name something; leave it out to plan everything").optional(),
   refresh: z.enum(["none", "budget", "full"]).optional(),
@@ -195,12 +195,9 @@ interface Emitting {
   readonly emit: EventSink;
 }
 
-async function plan(
-  cli: Cli,
-  workspace: OpenedWorkspace,
-  { targets = [], refresh, emit }: PlanOptions & Emitting,
-): Promise<Plan> {
-  const mode = refreshModeOf(refresh === undefined ? {} : { refresh }, workspace.config);
+async function plan(cli: Cli, workspace: OpenedWorkspace, options: PlanOptions & Emitting): Promise<Plan> {
+  const { targets = [], emit } = options;
+  const mode = refreshModeOf(options, workspace.config);
   const request = { targets, emit, ...(mode === undefined ? {} : { refresh: mode }) };
   return (await makePlan(cli, workspace, request)).plan;
 }
@@ -221,7 +218,7 @@ async function apply(
   workspace: OpenedWorkspace,
   { chosen, given }: { readonly chosen: Plan; readonly given: ApplyPlanOptions & Emitting },
 ): Promise<ApplyReport> {
-  // A program may have changed it: a plan is applied as it was made, or not at all.
+  // A program may have changed it; then it is refused.
   const whole = parsePlanFile(formatPlanFile(chosen), "the plan");
   const { plan: left, recorded } = await checkPlan(workspace, whole);
   await assertSourcesUnchanged(whole, workspace.config.root);

@@ -9,7 +9,7 @@ export interface LockHolder {
   readonly command: string;
   /** Page of the CI job that it runs in. */
   readonly url?: string;
-  /** Of the manifests, by the CI job or by git; ends with `-dirty` when files differ from it. */
+  /** Of the manifests, by git; ends with `-dirty` when files differ from it. */
   readonly commit?: string;
 }
 

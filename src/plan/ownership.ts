@@ -3,7 +3,7 @@ import { belongsTo, type RecordedOwner } from "../model/recorded.ts";
 import { PlanError } from "./plan-error.ts";
 
 /**
- * Refuses to plan with, or to open a client next to, the ledger of another service or workspace: its records would be
+ * Refuses to plan with, or to open a client next to, the ledger of a different service or workspace: its records would be
  * deleted at the wrong service, and the key would be sent to an address that only the config names. A ledger without an
  * owner accepts any. Throws {@link PlanError} `ledger-owner-mismatch`.
  */

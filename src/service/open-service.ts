@@ -184,14 +184,8 @@ class ServiceCheck {
   /** Something that concerns no draft comes first: a product that cannot be read must not stop the publishes of the others. */
   async #read(productId: number | undefined, options: ReadOptions): Promise<CallResult<unknown>> {
     const read = await this.#executor.execute(anyUploadCall(this.#profile), options);
-    const isEnough = this.#executor.hasResponded || productId === undefined;
-    if (
-      isEnough ||
-      read.outcome === "done" ||
-      read.failure.stops === "run" ||
-      read.failure.code === "aborted"
-    )
-      return read;
+    const isOver = read.outcome === "done" || read.failure.stops === "run" || read.failure.code === "aborted";
+    if (isOver || productId === undefined || this.#executor.hasResponded) return read;
     return this.#executor.execute(fetchProductCall(productId, this.#profile), options);
   }
 }

@@ -1,14 +1,14 @@
-import { mkdir, readFile, rm } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { messageOf, systemCodeOf } from "../../model/errors.ts";
-import { replaceFile } from "../../model/replace-file.ts";
+import { messageOf } from "../../model/errors.ts";
+import { readIfThere, replaceFile } from "../../model/replace-file.ts";
 import { CliError } from "../runtime/cli-error.ts";
 
 /** The content of a file that `init` writes. */
 export type FileContent = string | Uint8Array;
 
 /**
- * Writes files below a folder, all of them or none: when one cannot be written, those before it are as they were, and
+ * Writes files below a folder, all of them or none: when one cannot be written, those before it stay unchanged, and
  * folders that were made for them are gone. Returns a function that undoes it. Throws {@link CliError} `not-written`.
  */
 export async function writeAll(
@@ -38,13 +38,4 @@ export async function writeAll(
     }
   }
   return undo;
-}
-
-async function readIfThere(path: string): Promise<Buffer | undefined> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    if (systemCodeOf(error) === "ENOENT") return undefined;
-    throw error;
-  }
 }

@@ -249,7 +249,7 @@ async function applyWithin(
     reportTooFewCalls(cli, result, request.limits);
     const { totals } = result;
     const isBlind = readNothing(plan, totals);
-    if (isBlind) cli.terminal.log(nothingRead);
+    if (isBlind) printDiagnostics(cli.terminal, undefined, [nothingRead]);
     const code = isBlind ? exitCode.error : exitCodeOfRun(result, plan);
     const ends = statusOf(code, excluded);
     const isStalled = isTooFewCalls(result) || (ends === "deferred" && !tally.progressed);
@@ -330,7 +330,7 @@ async function recordingFailure<T>(ledger: StateStore, planId: string, work: () 
   try {
     return await work();
   } catch (error) {
-    // A failing ledger cannot record it either, and the ledger of another workspace must not.
+    // A failing ledger cannot record it either, and that of a different workspace must not.
     const code = error instanceof DraftsyncError ? error.code : undefined;
     if (code !== ofAnother) await note(ledger, { planId, status: "error" }).catch(() => {});
     throw error;

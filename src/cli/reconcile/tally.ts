@@ -1,5 +1,5 @@
+import type { Diagnostic } from "../../model/diagnostic.ts";
 import type { Event, RunTotals } from "../../model/event.ts";
-import type { LogEntry } from "../../model/log.ts";
 import type { Plan } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { ReconcileResult } from "../../model/reconcile-result.ts";
@@ -70,13 +70,11 @@ function oldestRecord({ attachments }: Recorded): number {
 }
 
 /** What a run ends with that {@link readNothing}. */
-export const nothingRead: LogEntry = {
-  level: "error",
-  text:
-    "error: the service could not be read, so nothing was checked  [nothing-checked]\n" +
-    "  hint: The warnings of the plan name the cause. The next run tries again.\n",
-  message: "the service could not be read, so nothing was checked",
+export const nothingRead: Diagnostic = {
+  severity: "error",
   code: "nothing-checked",
+  message: "the service could not be read, so nothing was checked",
+  hint: "The warnings of the plan name the cause. The next run tries again.",
 };
 
 /** Whether a run neither read nor changed anything, although it tried to read: it does not know that all is as desired. */

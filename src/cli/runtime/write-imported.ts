@@ -7,9 +7,9 @@ import {
   type DesiredAttachment,
   type DesiredDraft,
 } from "../../model/desired.ts";
-import { systemCodeOf } from "../../model/errors.ts";
 import type { LedgerEffect } from "../../model/ports.ts";
 import type { Recorded, RecordedAttachment } from "../../model/recorded.ts";
+import { readIfThere } from "../../model/replace-file.ts";
 import { fileKinds } from "../../model/resource.ts";
 import type { Cli } from "../cli.ts";
 import type { Config } from "../config.ts";
@@ -171,10 +171,8 @@ export async function writeImported(
   { file, drafts, record }: WriteImportedOptions,
 ): Promise<void> {
   const { addDrafts } = await import("../../manifest/format-draft.ts");
-  const before = await readFile(resolve(config.root, file), "utf8").catch((error: unknown) => {
-    if (systemCodeOf(error) === "ENOENT") return "";
-    throw error;
-  });
+  const path = resolve(config.root, file);
+  const before = (await readIfThere(path))?.toString("utf8") ?? "";
   const unpublished = drafts.map(({ publish: _none, ...draft }) => draft);
   const undo = await writeAll(config.root, { [file]: addDrafts(before, unpublished) });
   try {
@@ -187,7 +185,7 @@ export async function writeImported(
   const published = drafts.filter(({ publish }) => publish !== undefined);
   if (published.length === 0) return;
   // An editor may have saved the manifest meanwhile.
-  const now = await readFile(resolve(config.root, file), "utf8");
+  const now = await readFile(path, "utf8");
   const publishes = published.map((draft) => ({ ...draft, managed: [], attachments: [] }));
   await writeAll(config.root, { [file]: addDrafts(now, publishes) });
 }

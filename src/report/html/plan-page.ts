@@ -117,11 +117,12 @@ function groupOf(group: GroupView, { thumbnails, sourceUrl }: Sources): ItemGrou
   const { address: draft, title, declaredAt, changes } = group;
   const items = changes.map((change): Item => {
     const address = change.label === "" ? draft : `${draft}/${change.label}`;
-    const body = bodyOf(change, thumbnails.get(address));
+    const inline = formatInline(change.values);
+    const body = bodyOf(inline === undefined ? change.values : [], thumbnails.get(address));
     return {
       facet: change.action,
       draft,
-      head: headOf(change, address),
+      head: headOf(change, { address, inline }),
       ...(body === undefined ? {} : { body }),
     };
   });
@@ -137,14 +138,16 @@ function linkTo(declaredAt: string, sourceUrl: string | undefined): Markup {
   return html`<a href="${sourceUrl}/${path}#L${line}">${declaredAt}</a>`;
 }
 
-function headOf({ action, symbol, note, label, blocked, values }: ChangeView, address: string): Markup {
-  return html`<span class="badge f-${action}"><span class="symbol" aria-hidden="true">${symbol}</span> ${wordOf(action)}</span> <code title="${address}">${label === "" ? "protection" : label}</code>${blocked && html` <span class="note">blocked</span>`}${formatInline(values)}${note !== "" && html` <span class="note">${note}</span>`}`;
+function headOf(
+  { action, symbol, note, label, blocked }: ChangeView,
+  { address, inline }: { readonly address: string; readonly inline: Markup | undefined },
+): Markup {
+  return html`<span class="badge f-${action}"><span class="symbol" aria-hidden="true">${symbol}</span> ${wordOf(action)}</span> <code title="${address}">${label === "" ? "protection" : label}</code>${blocked && html` <span class="note">blocked</span>`}${inline}${note !== "" && html` <span class="note">${note}</span>`}`;
 }
 
-function bodyOf({ values }: ChangeView, thumbnail: Thumbnail | undefined): Markup | undefined {
-  const isInline = values.length === 0 || formatInline(values) !== undefined;
-  if (isInline && thumbnail === undefined) return undefined;
-  return html`${thumbnail !== undefined && formatThumbnail(thumbnail)}${!isInline && formatValues(values)}`;
+function bodyOf(values: ChangeView["values"], thumbnail: Thumbnail | undefined): Markup | undefined {
+  if (values.length === 0 && thumbnail === undefined) return undefined;
+  return html`${thumbnail !== undefined && formatThumbnail(thumbnail)}${values.length > 0 && formatValues(values)}`;
 }
 
 function formatThumbnail(thumbnail: Thumbnail): Markup {

@@ -329,7 +329,7 @@ test.each([
   { what: "a publication", manifest: "draft: 2\npublish: true\n", address: "drafts/2/product" },
   { what: "a duplicate", manifest: "duplicates: [{ name: copy, product: 5 }]\n", address: "duplicates/copy" },
 ])(
-  "$what that is answered with the product of another address is in doubt",
+  "$what that is answered with a product recorded for a different address is in doubt",
   async ({ manifest, address }) => {
     await world.write("draft: 1\npublish: true\n");
     await world.apply();
