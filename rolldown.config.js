@@ -4,9 +4,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "rolldown";
 
-/** Small dependencies that most commands load: as separate modules they would take Node longer than a whole plan. */
-const bundled = /^(commander|diff|kysely|p-limit|fast-string-(truncated-)?width|tinyglobby|yaml|zod)(\/|$)/;
-const isOurs = (importer) => importer === undefined || !importer.includes("/node_modules/");
+/**
+ * Installed next to the program: native code, threads, Node's sockets, the server of the sandbox. All else is bundled: what most
+ * commands load starts faster, and of the AWS SDK a fortieth remains.
+ */
+const installed =
+  /^(@hono\/node-server|hono|https-proxy-agent|libsql|node:.+|pg|proxy-from-env|tinypool|undici)(\/|$)/;
 
 const entries = ["index", "cli/main", "cli/demo", "sandbox/server", "manifest/parse-worker"];
 
@@ -18,19 +21,28 @@ const licenses = {
     const folders = new Set(
       modules.flatMap((path) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []),
     );
-    const source = [...folders]
-      .sort()
-      .map(licenseOf)
+    const namesByText = new Map();
+    for (const folder of [...folders].sort()) {
+      const { name, version, text } = licenseOf(folder);
+      namesByText.set(text, [...(namesByText.get(text) ?? []), `${name} ${version}`]);
+    }
+    const source = [...namesByText]
+      .map(([text, names]) => `${names.join("\n")}\n\n${text}\n`)
       .join(`\n${"-".repeat(80)}\n\n`);
     this.emitFile({ type: "asset", fileName: "THIRD-PARTY-LICENSES.txt", source });
   },
 };
 
+/** Some packages of a family have no license file of their own, only its name. */
 function licenseOf(folder) {
-  const { name, version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
-  if (file === undefined) throw new Error(`${folder} has no license file`);
-  return `${name} ${version}\n\n${readFileSync(join(folder, file), "utf8").trim()}\n`;
+  if (file === undefined && license === undefined) throw new Error(`${folder} names no license`);
+  return {
+    name,
+    version,
+    text: file === undefined ? license : readFileSync(join(folder, file), "utf8").trim(),
+  };
 }
 
 /** The script and the style of the HTML pages are inlined as they are, so that their digests are known. */
@@ -60,7 +72,7 @@ function importedFrom(id, getModuleInfo, found = new Set()) {
 
 export default defineConfig({
   input: Object.fromEntries(entries.map((entry) => [entry, `src/${entry}.ts`])),
-  external: (id, importer) => isOurs(importer) && !/^[./]/.test(id) && !bundled.test(id),
+  external: installed,
   platform: "node",
   logLevel: "warn",
   tsconfig: "src/tsconfig.json",

@@ -37,6 +37,13 @@ async function installNode(version) {
   return join(folder, "node_modules", `node-${process.platform}-${process.arch}`, "bin");
 }
 
+/** What Tab does in bash after "draftsync expl". */
+const completeExpl = `
+source <(draftsync completion bash)
+COMP_LINE="draftsync expl" COMP_POINT=14 COMP_WORDS=(draftsync expl) COMP_CWORD=1
+$(complete -p draftsync | sed 's/.*-F \\([^ ]*\\).*/\\1/') draftsync expl draftsync
+echo "\${COMPREPLY[@]}"`;
+
 async function build(env) {
   await run("npm", ["run", "build"], { cwd: repository, env });
   // Where no earlier demo has left a ledger.
@@ -51,19 +58,32 @@ async function build(env) {
   rmSync(clone, { recursive: true });
 }
 
-async function useInstalled(tarball, env) {
+/** As a user installs it: globally, and found in the PATH, also by the completion of the shell. */
+async function useInstalled(tarball, nodeEnv) {
   const cwd = mkdtempSync(join(root, "user-"));
-  await run("npm", ["install", "--prefix", cwd, "--ignore-scripts", tarball], { cwd, env });
-  const draftsync = (args, code) => run(join(cwd, "node_modules/.bin/draftsync"), args, { cwd, env, code });
+  const prefix = mkdtempSync(join(root, "prefix-"));
+  await run("npm", ["install", "--global", "--prefix", prefix, "--ignore-scripts", tarball], {
+    cwd,
+    env: nodeEnv,
+  });
+  const env = { ...nodeEnv, PATH: `${join(prefix, "bin")}${delimiter}${nodeEnv.PATH}` };
+  const draftsync = (args, code) => run("draftsync", args, { cwd, env, code });
   await draftsync(["--version"]);
+  const completed = await run("bash", ["-c", completeExpl], { cwd, env });
+  if (completed.trim() !== "explain") throw new Error(`"draftsync expl<Tab>" became "${completed.trim()}"`);
   await draftsync(["explain", "lock-held"]);
   await draftsync(["init"]);
   await draftsync(["validate"]);
   await draftsync(["plan", "--detailed-exitcode"], 2);
   await draftsync(["apply", "--auto-approve"]);
   await draftsync(["plan", "--detailed-exitcode"]);
-  await run("node", ["--input-type=module", "--eval", 'await import("draftsync")'], { cwd, env });
+  const library = join(prefix, "lib/node_modules/draftsync/dist/index.js");
+  await run("node", ["--input-type=module", "--eval", `await import(${JSON.stringify(library)})`], {
+    cwd,
+    env,
+  });
   rmSync(cwd, { recursive: true });
+  rmSync(prefix, { recursive: true });
 }
 
 try {

@@ -1,4 +1,5 @@
 import { posix } from "node:path";
+import { validate } from "dockerfile-utils";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
@@ -49,6 +50,13 @@ describe("examples/kubernetes", () => {
     expect(text).toContain(from);
     const object = objectSchema.parse(parse(text.replace(from, to)));
     expect(kubernetesFaults(object).join("\n")).toContain(at);
+  });
+
+  test("has a Dockerfile without faults, whose last user is not root", () => {
+    const text = readText("examples/kubernetes/Dockerfile");
+    expect(validate(text)).toEqual([]);
+    expect(validate(text.replace("WORKDIR /", "WORKDIR ")).map(({ message }) => message)).toHaveLength(1);
+    expect([...text.matchAll(/^USER (.*)/gm)].at(-1)?.[1]).toMatch(/^[1-9]\d*:[1-9]\d*$/);
   });
 
   test("lists files that are there, and each file once", () => {

@@ -136,6 +136,30 @@ describe("the pipeline for GitHub", () => {
   });
 });
 
+describe("the release workflow of this repository", () => {
+  const release = readText(".github/workflows/release.yml");
+
+  test("is a workflow, as GitHub's own parser reads it, whose release waits for the tests", async () => {
+    const { convertWorkflowTemplate, NoOperationTraceWriter, parseWorkflow } = await loadWorkflowParser();
+    const trace = new NoOperationTraceWriter();
+    const { context, value } = parseWorkflow({ name: "release.yml", content: release }, trace);
+    expect(context.errors.getErrors().map(({ message }) => message)).toEqual([]);
+    if (value === undefined) throw new Error("the workflow has no content");
+    const { errors, jobs } = await convertWorkflowTemplate(context, value);
+    expect(errors ?? []).toEqual([]);
+    expect(jobs.map(({ id }) => String(id))).toEqual(["test", "release"]);
+    expect(parse(release).jobs.release.needs).toBe("test");
+  });
+
+  test("pins every action by its commit, and only the job that releases may write", () => {
+    const uses = [...release.matchAll(/uses: (.*)/g)].map(([, action]) => action);
+    for (const action of uses) expect(action).toMatch(/^actions\/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+    const { permissions, jobs } = parse(release);
+    expect(permissions).toEqual({ contents: "read" });
+    expect(jobs.test.permissions).toBeUndefined();
+  });
+});
+
 describe("the pipeline for GitLab", () => {
   const jobSchema = z.looseObject({
     stage: z.string(),
