@@ -19,32 +19,41 @@ type Finished = Extract<Event, { type: "change_finished" }>;
 
 /** How a change ended, in one line. */
 export function formatFinished(event: Finished, paint: Palette): string {
-  const address = sanitizeLine(withTitle(event));
   const symbol = actionTable[event.action].sign.padStart(3);
+  const name = sanitizeLine(withTitle(event));
+  const cause = event.failure === undefined ? "" : `: ${sanitizeLine(event.failure.message)}`;
+  const end = endOf(event);
   switch (event.outcome) {
-    case "done": {
-      const product = event.product_id === undefined ? "" : ` as product ${event.product_id}`;
-      const time = paint("muted", `(${formatMilliseconds(event.ms)})`);
-      const isDraft = parseAddress(event.address)?.type === "draft";
-      const verb = isDraft
-        ? "protection recorded"
-        : event.was_attached
-          ? "was attached before this ledger"
-          : actionTable[event.action].done;
-      return `${paint("added", symbol)} ${address} ${verb}${product} ${time}`;
-    }
+    case "done":
+      return `${paint("added", symbol)} ${name} ${end} ${paint("muted", `(${formatMilliseconds(event.ms)})`)}`;
     case "skipped":
-      return `${paint("muted", symbol)} ${address} ${paint("warning", "skipped")}: ${reasonOf(event)}`;
+      return `${paint("muted", symbol)} ${name} ${paint("warning", end)}: ${reasonOf(event)}`;
     case "deferred":
-      return `${paint("muted", symbol)} ${address} ${paint("warning", "deferred")} to the next run`;
+      return `${paint("muted", symbol)} ${name} ${paint("warning", end)} to the next run`;
     case "rejected":
     case "not_sent":
-    case "unknown": {
-      const isLeftOut = event.failure?.code === "maybe-published";
-      const word = event.outcome === "unknown" ? "in doubt" : isLeftOut ? "left out" : "failed";
-      const cause = event.failure === undefined ? "" : `: ${sanitizeLine(event.failure.message)}`;
-      return `${paint("error", symbol)} ${address} ${paint("error", word)}${cause}`;
+    case "unknown":
+      return `${paint("error", symbol)} ${name} ${paint("error", end)}${cause}`;
+  }
+}
+
+/** How a change ended, in a few words. */
+export function endOf(event: Finished): string {
+  switch (event.outcome) {
+    case "done": {
+      if (parseAddress(event.address)?.type === "draft") return "protection recorded";
+      if (event.was_attached) return "attached before this ledger";
+      const product = event.product_id === undefined ? "" : ` as product ${event.product_id}`;
+      return `${actionTable[event.action].done}${product}`;
     }
+    case "skipped":
+    case "deferred":
+      return event.outcome;
+    case "unknown":
+      return "in doubt";
+    case "rejected":
+    case "not_sent":
+      return event.failure?.code === "maybe-published" ? "left out" : "failed";
   }
 }
 

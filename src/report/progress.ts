@@ -2,6 +2,7 @@ import type { Event, EventSink } from "../model/event.ts";
 import type { LogEntry } from "../model/log.ts";
 import type { CallFailure } from "../model/outcome.ts";
 import { causeOf, type FailureGroup, FailureGroups } from "./failure-groups.ts";
+import type { FinishedDrafts } from "./finished-drafts.ts";
 import { formatLive, formatStatus, type LiveDisplay } from "./live-lines.ts";
 import type { Palette } from "./palette.ts";
 import type { FailureOptions, LocationFinder } from "./progress-text.ts";
@@ -18,6 +19,8 @@ export interface ProgressOptions {
   readonly locationOf: LocationFinder;
   /** Lines that are redrawn below the finished changes; if absent, the log gets a status line from time to time. */
   readonly live: LiveDisplay | undefined;
+  /** Shows the changes of a draft in one line; if absent, each change has a line. */
+  readonly drafts?: FinishedDrafts | undefined;
   /** The configured rate limit. */
   readonly bound: RateBound;
   /** Monotonic milliseconds. */
@@ -48,7 +51,7 @@ const maxGroups = 10;
 
 /** Shows a run on standard error. */
 export function makeProgress(options: ProgressOptions): Progress {
-  const { log, paint, live, now } = options;
+  const { log, paint, live, now, drafts } = options;
   const state = new RunState(options.bound);
   const failures = new FailureGroups<CallFailure>();
   let stopTicking: (() => void) | undefined;
@@ -71,6 +74,7 @@ export function makeProgress(options: ProgressOptions): Progress {
   const write = (entry: LogEntry) => {
     if (log(entry)) isFirst = false;
   };
+  const writeDraft = (line: string) => write({ level: "info", text: `${line}\n` });
   /** An empty line between paragraphs, and none at the start. */
   const writeParagraph = (entry: LogEntry) => write(isFirst ? entry : { ...entry, text: `\n${entry.text}` });
   const reportFailures = () => {
@@ -83,6 +87,7 @@ export function makeProgress(options: ProgressOptions): Progress {
     stopTicking?.();
     stopTicking = undefined;
     live?.hide();
+    for (const line of drafts?.rest() ?? []) writeDraft(line);
     reportFailures();
   };
   const emit = (event: Event) => {
@@ -91,6 +96,11 @@ export function makeProgress(options: ProgressOptions): Progress {
     if (event.type === "change_finished" && event.failure !== undefined)
       failures.add({ ...event, failure: event.failure });
     if (event.type === "run_finished" || event.type === "refresh_finished") stop();
+    if (event.type === "change_finished" && drafts?.gathers(event)) {
+      const line = drafts.take(event);
+      if (line !== undefined) writeDraft(line);
+      return;
+    }
     const entry = entryOf(event, { paint, hasWritten: state.hasWritten });
     if (entry === undefined || (event.type === "waiting" && live !== undefined)) return;
     if (event.type === "run_finished") writeParagraph(entry);

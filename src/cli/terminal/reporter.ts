@@ -1,8 +1,10 @@
+import { isBlocked } from "../../model/change.ts";
 import type { Event, EventSink } from "../../model/event.ts";
 import type { Plan } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
 import { sanitizeJson } from "../../model/sanitize-json.ts";
 import { namesOfPlan } from "../../plan/names.ts";
+import { FinishedDrafts } from "../../report/finished-drafts.ts";
 import type { Progress } from "../../report/progress.ts";
 import { makeProgress } from "../../report/progress.ts";
 import type { LocationFinder } from "../../report/progress-text.ts";
@@ -28,12 +30,15 @@ export async function openReporter(
     "address" in event && event.address !== undefined ? { ...event, ...nameOf(event.address) } : event;
   // One JSON object a line.
   if (json) return { emit: (event) => terminal.out(`${sanitizeJson(named(event))}\n`), stop: () => {} };
+  // Nobody reads a thousand lines on a terminal; a log is searched.
+  const isShort = terminal.live !== undefined && !terminal.isVerbose;
   const progress = makeProgress({
     log: (entry) => terminal.log(entry),
     paint: terminal.paintErr,
     nameOf,
     locationOf,
     live: terminal.live,
+    drafts: isShort ? new FinishedDrafts(addressesIn(plan), terminal.paintErr) : undefined,
     bound: config.service.rate,
     now: () => systemClock.monotonic(),
     every: repeat,
@@ -45,6 +50,10 @@ export async function openReporter(
     if (event.type === "run_finished") terminal.adjust({ context: { workspace } });
   };
   return { emit, stop: progress.stop };
+}
+
+function addressesIn(plan: Plan | undefined): readonly string[] {
+  return (plan?.changes ?? []).filter((change) => !isBlocked(change)).map(({ address }) => address);
 }
 
 /** Keeps no process alive. */

@@ -1,5 +1,6 @@
 import type { Event } from "../../../src/model/event.ts";
 import type { LogEntry } from "../../../src/model/log.ts";
+import { FinishedDrafts } from "../../../src/report/finished-drafts.ts";
 import type { LiveLines } from "../../../src/report/live-lines.ts";
 import { isShown } from "../../../src/report/log-line.ts";
 import { makePalette } from "../../../src/report/palette.ts";
@@ -91,10 +92,13 @@ export const rest: readonly Event[] = [
 /** A progress whose time passes when the test says so. */
 export function follow({
   isLive,
+  addresses = [],
   limit = 10,
   windowMs = 1000,
 }: {
   isLive: boolean;
+  /** Of all changes of the run. */
+  addresses?: readonly string[];
   limit?: number;
   windowMs?: number;
 }) {
@@ -123,6 +127,7 @@ export function follow({
           },
         }
       : undefined,
+    drafts: isLive ? new FinishedDrafts(addresses, makePalette(false)) : undefined,
     bound: { limit, windowMs },
     now: () => now,
     every: (every, work) => {

@@ -113,6 +113,40 @@ describe("on a terminal", () => {
     expect(ticks()).toBeUndefined();
   });
 
+  const second: Event = {
+    ...attached,
+    at: 700,
+    address: "drafts/1/product_files/3",
+    action: "update",
+    ms: 500,
+  };
+  const published = { ...attached, address: "drafts/1/product", action: "publish", product_id: 900 } as const;
+  const ofDraft1 = [attached, second, published].map(({ address }) => address);
+
+  test("a draft of several changes has one line, when the last of them has ended", () => {
+    const { emit, log } = follow({ isLive: true, addresses: [...ofDraft1, "drafts/2/product"] });
+    emit(started, attached, second);
+    expect(log()).toBe("");
+    emit(published, ...rest.slice(2, 3));
+    expect(log()).toBe(
+      "  ~ drafts/1  1 attached, 1 updated, published as product 900 (600 ms)\n" +
+        "  ! drafts/2/product published as product 900 (1.5 s)\n",
+    );
+  });
+
+  test("a draft that the run leaves before its last change has its line at the end", () => {
+    const { emit, log } = follow({ isLive: true, addresses: [...ofDraft1, ...ofDraft1] });
+    emit(started, attached, attached, ...rest);
+    expect(log()).toContain("  ~ drafts/1  2 attached, 1 failed, 1 skipped (600 ms)\n\nerror: ");
+  });
+
+  test("a draft of which nothing was done has no line", () => {
+    const { emit, log } = follow({ isLive: true, addresses: ofDraft1 });
+    const skipped = { ...attached, outcome: "skipped", because: "interrupted" } as const;
+    emit(started, skipped, skipped, skipped);
+    expect(log()).toBe("");
+  });
+
   test.each([79, 119])("thousands of changes have a bar beside their words, at %i columns", (columns) => {
     const { emit, bars, widths } = follow({ isLive: true });
     emit({ ...started, summary: { create: 5000 }, calls: 5000 });
