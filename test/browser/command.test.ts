@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -77,6 +78,49 @@ test("a saved plan shows those that still are what was planned, and none from ou
   // A link that leads nowhere would be an error for the commands of the next test.
   await rm(join(folder.path, "manifests/ok.png"));
   await outside.dispose();
+});
+
+test("the picture that is replaced or detached comes from git", async () => {
+  const of = (files: string) => `draft: 1\npromotional_files: [${files}]\n`;
+  const shop = await makeFolder({
+    "draftsync.yaml": "version: 1\nworkspace: w\nservice: sandbox\n",
+    "manifests/a.yaml": of("{ source: cover.png }, { source: gone.png }, { source: unsaved.png }"),
+    "manifests/cover.png": png,
+    "manifests/gone.png": Buffer.concat([png, Buffer.from("gone")]),
+    "manifests/unsaved.png": Buffer.concat([png, Buffer.from("no commit has it")]),
+  });
+  const git = (...args: string[]) =>
+    execFileSync("git", ["-c", "user.name=A", "-c", "user.email=a@example.com", ...args], { cwd: shop.path });
+  git("init", "--quiet");
+  git("add", "manifests/cover.png", "manifests/gone.png");
+  git("commit", "--quiet", "--message", "Add pictures");
+  expect((await draftsync(["apply", "--auto-approve"], { cwd: shop.path })).code).toBe(0);
+  await shop.write({
+    "manifests/a.yaml": of("{ source: cover.png }, { source: unsaved.png }"),
+    "manifests/cover.png": Buffer.concat([png, Buffer.from("new")]),
+    "manifests/unsaved.png": Buffer.concat([png, Buffer.from("new, too")]),
+  });
+  await rm(join(shop.path, "manifests/gone.png"));
+  git("commit", "--quiet", "--all", "--message", "Replace a picture");
+
+  const { stdout } = await draftsync(["plan", "--format", "html"], { cwd: shop.path });
+  const { page, requests, noises } = await viewer.view(stdout);
+  expect([requests, noises]).toEqual([[], []]);
+  const shown = await page
+    .locator(".item")
+    .evaluateAll((items) =>
+      items.map((item) => [
+        item.querySelector("code")?.textContent?.split("/").at(-1),
+        ...[...item.querySelectorAll("img")].map(({ alt, naturalWidth }) => `${naturalWidth} ${alt}`),
+      ]),
+    );
+  const [before, after] = ["1 The picture that is attached now", "1 The picture as it will be attached"];
+  expect(shown.sort()).toEqual([
+    ["cover.png", before, after],
+    ["gone.png", before],
+    ["unsaved.png", after],
+  ]);
+  await shop.dispose();
 });
 
 test("history --html is the page of a run, or of several, and knows the drift of a run that looked", async () => {

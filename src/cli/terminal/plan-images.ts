@@ -1,12 +1,16 @@
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { open, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
+import { promisify } from "node:util";
 import { parseAddress } from "../../model/address.ts";
 import type { Change } from "../../model/change.ts";
 import type { Plan } from "../../model/plan.ts";
-import type { Thumbnail } from "../../report/html/plan-page.ts";
+import type { Thumbnail, Thumbnails } from "../../report/html/plan-page.ts";
 import { formatBytes } from "../../report/quantities.ts";
+
+const run = promisify(execFile);
 
 /** Bytes of one picture, and of all pictures of a page together; what is larger is named, not shown. */
 const maxImageBytes = 200_000;
@@ -15,28 +19,34 @@ const maxTotalBytes = 5_000_000;
 /**
  * The promotional pictures that a plan names, by the address of their change. Only files within `root` (the workspace,
  * absolute) that still have the digest of the plan and begin as a PNG, JPEG, GIF or WebP does: what a file is called says
- * nothing. Without a root none can be found.
+ * nothing. Without a root none can be found. The picture that is replaced or detached comes from the history of git.
  */
 export async function loadThumbnails(
   plan: Plan,
   root: string | undefined,
-): Promise<ReadonlyMap<string, Thumbnail>> {
-  const thumbnails = new Map<string, Thumbnail>();
-  const known = new Map<string, Thumbnail>();
+): Promise<ReadonlyMap<string, Thumbnails>> {
+  const thumbnails = new Map<string, Thumbnails>();
+  const known = new Map<string, Thumbnail | undefined>();
   const folder = root === undefined ? undefined : await realpath(root);
   let room = maxTotalBytes;
-  for (const change of plan.changes) {
-    const picture = pictureOf(change);
-    if (picture === undefined) continue;
+  const load = async (picture: Picture | undefined, from: PictureReader) => {
+    if (picture === undefined) return undefined;
     const key = `${picture.sha256} ${picture.source}`;
-    let thumbnail = known.get(key);
-    if (thumbnail === undefined) {
-      const loaded = await loadThumbnail(picture, folder, room);
-      thumbnail = loaded.thumbnail;
-      known.set(key, thumbnail);
-      room -= loaded.size;
-    }
-    thumbnails.set(change.address, thumbnail);
+    if (known.has(key)) return known.get(key);
+    const read = await from(picture, folder);
+    const thumbnail = Buffer.isBuffer(read) ? thumbnailOf(read, picture, room) : read;
+    known.set(key, thumbnail);
+    if (Buffer.isBuffer(read) && thumbnail !== undefined && "dataUrl" in thumbnail) room -= read.length;
+    return thumbnail;
+  };
+  for (const { address, before, after } of plan.changes) {
+    const next = pictureOf(address, after);
+    const former = pictureOf(address, before);
+    const shown = {
+      after: await load(next, readInWorkspace),
+      before: former?.sha256 === next?.sha256 ? undefined : await load(former, readInGit),
+    };
+    if (shown.after !== undefined || shown.before !== undefined) thumbnails.set(address, shown);
   }
   return thumbnails;
 }
@@ -46,44 +56,76 @@ interface Picture {
   readonly sha256: string;
 }
 
-function pictureOf({ address, after }: Change): Picture | undefined {
+/** The bytes of a picture, not yet checked, or why there are none; `undefined`: there is nothing to say about it. */
+type PictureReader = (
+  picture: Picture,
+  folder: string | undefined,
+) => Promise<Buffer | { readonly missing: string } | undefined>;
+
+function pictureOf(address: string, state: Change["before"] | Change["after"]): Picture | undefined {
   const parsed = parseAddress(address);
   if (parsed?.type !== "attachment" || parsed.kind !== "promotional_files") return undefined;
-  if (after === null || !("source" in after) || after.source === undefined || after.sha256 === undefined)
-    return undefined;
-  const { source, sha256 } = after;
-  return /\.(png|jpe?g|gif|webp)$/i.test(source) ? { source, sha256 } : undefined;
+  if (state === null || !("sha256" in state) || state.sha256 === undefined) return undefined;
+  // A recorded file is named by its address alone.
+  const source = state.source ?? (parsed.ref.by === "source" ? parsed.ref.source : "");
+  return /\.(png|jpe?g|gif|webp)$/i.test(source) ? { source, sha256: state.sha256 } : undefined;
 }
 
-interface Loaded {
-  readonly thumbnail: Thumbnail;
-  /** Bytes that it takes of the room. */
-  readonly size: number;
+function thumbnailOf(bytes: Buffer, { sha256 }: Picture, room: number): Thumbnail {
+  if (createHash("sha256").update(bytes).digest("hex") !== sha256)
+    return { missing: "the file differs from the plan" };
+  const type = typeOf(bytes);
+  if (type === undefined) return { missing: "it is not a PNG, JPEG, GIF or WebP image" };
+  if (bytes.length > room)
+    return { missing: `the pictures on this page already take ${formatBytes(maxTotalBytes)}` };
+  return { dataUrl: `data:${type};base64,${bytes.toString("base64")}` };
 }
 
-async function loadThumbnail(
-  { source, sha256 }: Picture,
-  folder: string | undefined,
-  room: number,
-): Promise<Loaded> {
-  const missing = (text: string) => ({ thumbnail: { missing: text }, size: 0 });
-  if (folder === undefined) return missing("the workspace was not found");
+const readInWorkspace: PictureReader = async ({ source }, folder) => {
+  if (folder === undefined) return { missing: "the workspace was not found" };
   try {
     const path = await realpath(join(folder, source));
-    if (!path.startsWith(folder + sep)) return missing("it is outside the workspace");
+    if (!path.startsWith(folder + sep)) return { missing: "it is outside the workspace" };
     const bytes = await readSmall(path);
-    if (typeof bytes === "string") return missing(bytes);
-    if (createHash("sha256").update(bytes).digest("hex") !== sha256)
-      return missing("the file differs from the plan");
-    const type = typeOf(bytes);
-    if (type === undefined) return missing("it is not a PNG, JPEG, GIF or WebP image");
-    if (bytes.length > room)
-      return missing(`the pictures on this page already take ${formatBytes(maxTotalBytes)}`);
-    return { thumbnail: { dataUrl: `data:${type};base64,${bytes.toString("base64")}` }, size: bytes.length };
+    return typeof bytes === "string" ? { missing: bytes } : bytes;
   } catch {
-    return missing("the file cannot be read");
+    return { missing: "the file cannot be read" };
   }
-}
+};
+
+/** The newest versions first; what git does not have, such as in a shallow clone, is left out. */
+const readInGit: PictureReader = async ({ source, sha256 }, folder) => {
+  if (folder === undefined) return undefined;
+  const git = async (...args: string[]) =>
+    await run("git", ["-C", folder, ...args], {
+      encoding: "buffer",
+      timeout: 5_000,
+      maxBuffer: maxImageBytes,
+    });
+  try {
+    const log = [
+      "--literal-pathspecs",
+      "log",
+      "--full-history",
+      "--max-count=20",
+      "--format=%H",
+      "--",
+      source,
+    ];
+    for (const commit of (await git(...log)).stdout.toString().split("\n").filter(Boolean)) {
+      const bytes = await git("cat-file", "blob", `${commit}:./${source}`).catch(() => undefined);
+      if (
+        createHash("sha256")
+          .update(bytes?.stdout ?? "")
+          .digest("hex") === sha256
+      )
+        return bytes?.stdout;
+    }
+  } catch {
+    // No git, or no repository.
+  }
+  return undefined;
+};
 
 /** The bytes of a regular file, or why it is not read. It is opened without waiting, so that a pipe cannot hold the process. */
 async function readSmall(path: string): Promise<Buffer | string> {

@@ -15,6 +15,12 @@ import { formatInline, formatValues } from "./value-markup.ts";
 /** A local picture of a change: its bytes as a `data:` URL, or why it is not shown. */
 export type Thumbnail = { readonly dataUrl: string } | { readonly missing: string };
 
+/** The pictures of a change: the one that goes, where it is known, and the one that comes. */
+export interface Thumbnails {
+  readonly before: Thumbnail | undefined;
+  readonly after: Thumbnail | undefined;
+}
+
 /** What a plan's page is made of. */
 export interface PlanPageInput {
   readonly view: PlanView;
@@ -22,7 +28,7 @@ export interface PlanPageInput {
   /** Now, for ages; epoch milliseconds. */
   readonly now: number;
   /** Pictures by the address of their change. */
-  readonly thumbnails: ReadonlyMap<string, Thumbnail>;
+  readonly thumbnails: ReadonlyMap<string, Thumbnails>;
   /** The page of the workspace's folder in the repository, for links to manifests. */
   readonly sourceUrl?: string | undefined;
   /** Why apply will refuse the plan. */
@@ -145,14 +151,23 @@ function headOf(
   return html`<span class="badge f-${action}"><span class="symbol" aria-hidden="true">${symbol}</span> ${wordOf(action)}</span> <code title="${address}">${label === "" ? "protection" : label}</code>${blocked && html` <span class="note">blocked</span>`}${inline}${note !== "" && html` <span class="note">${note}</span>`}`;
 }
 
-function bodyOf(values: ChangeView["values"], thumbnail: Thumbnail | undefined): Markup | undefined {
-  if (values.length === 0 && thumbnail === undefined) return undefined;
-  return html`${thumbnail !== undefined && formatThumbnail(thumbnail)}${values.length > 0 && formatValues(values)}`;
+function bodyOf(values: ChangeView["values"], thumbnails: Thumbnails | undefined): Markup | undefined {
+  if (values.length === 0 && thumbnails === undefined) return undefined;
+  return html`${thumbnails !== undefined && formatThumbnails(thumbnails)}${values.length > 0 && formatValues(values)}`;
 }
 
-function formatThumbnail(thumbnail: Thumbnail): Markup {
+function formatThumbnails({ before, after }: Thumbnails): Markup {
+  const shown = [
+    before && formatThumbnail(before, "The picture that is attached now"),
+    after && formatThumbnail(after, "The picture as it will be attached"),
+  ];
+  if (before === undefined || after === undefined) return html`${shown}`;
+  return html`<div class="pictures">${shown[0]}<span aria-hidden="true">→</span>${shown[1]}</div>`;
+}
+
+function formatThumbnail(thumbnail: Thumbnail, alt: string): Markup {
   if ("missing" in thumbnail) return html`<p class="note">Picture not shown: ${thumbnail.missing}.</p>`;
-  return html`<img class="thumbnail" alt="The picture as it will be attached" loading="lazy" decoding="async" src="${thumbnail.dataUrl}">`;
+  return html`<img class="thumbnail" alt="${alt}" loading="lazy" decoding="async" src="${thumbnail.dataUrl}">`;
 }
 
 function wordOf(action: ChangeView["action"]): string {

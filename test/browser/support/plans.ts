@@ -1,7 +1,7 @@
 import { loadPageAssets } from "../../../src/cli/terminal/page-assets.ts";
 import type { Plan } from "../../../src/model/plan.ts";
 import { buildPlan } from "../../../src/plan/build-plan.ts";
-import type { Thumbnail } from "../../../src/report/html/plan-page.ts";
+import type { Thumbnails } from "../../../src/report/html/plan-page.ts";
 import { formatPlanPage } from "../../../src/report/html/plan-page.ts";
 import { viewPlan } from "../../../src/report/plan-view.ts";
 import {
@@ -22,7 +22,7 @@ export async function pageOf(
   {
     thumbnails = new Map(),
     sourceUrl,
-  }: { readonly thumbnails?: ReadonlyMap<string, Thumbnail>; readonly sourceUrl?: string } = {},
+  }: { readonly thumbnails?: ReadonlyMap<string, Thumbnails>; readonly sourceUrl?: string } = {},
 ): Promise<string> {
   const input = { view: viewPlan(plan, now), planId: plan.plan_id, now, thumbnails, sourceUrl };
   return formatPlanPage(input, await loadPageAssets());
