@@ -21,7 +21,7 @@ describe("resolve", () => {
     await loseAnswers();
     const published = sandbox.state().products.find((product) => product.draftId === 1);
     const resolved = await run("resolve", "drafts/1/product", "--product-id", String(published?.id));
-    expect(resolved).toMatchObject({ code: 0, stdout: "" });
+    expect(resolved).toMatchObject({ code: 0, stdout: "", stderr: expect.not.stringContaining("warning") });
     expect(proxy.seen).toEqual([`GET /api/products/${published?.id}`]);
     const { stdout } = await run("state", "show", "drafts/1/product", "--json");
     expect(JSON.parse(stdout).entries).toMatchObject([
@@ -43,6 +43,13 @@ describe("resolve", () => {
     expect(wrong.stderr).toContain("is already recorded for drafts/2/product; nothing was settled");
     expect(copy).toBeDefined();
     expect((await run("plan")).stdout).toContain("? product");
+  });
+
+  test("--product-id of a product that names no draft is recorded, with a warning", async () => {
+    await loseAnswers();
+    const resolved = await run("resolve", "drafts/1/product", "--product-id", "777");
+    expect(resolved.code).toBe(0);
+    expect(resolved.stderr).toContain("warning: product 777 does not say which draft it was published from");
   });
 
   test("--product-id of an earlier revision, or of what was copied, settles nothing", async () => {

@@ -59,13 +59,15 @@ async function runResolve(cli: Cli, given: string, flags: ResolveFlags): Promise
     if (resolution.type === "not_done") assertSettled(operations, workspace);
     // All effects are computed, and the product is read, before the first effect is recorded.
     const effects = operations.flatMap((each) => resolutionEffects(each, resolution, systemClock.now()));
+    let isUnproven = false;
     if (resolution.type === "product") {
       assertUnrecorded(resolution.productId, recorded, operation);
       const draftId = operation.kind === "publish" ? operation.intent.draftId : undefined;
-      await checkProduct(cli, workspace, { draftId, productId: resolution.productId });
+      isUnproven = !(await checkProduct(cli, workspace, { draftId, productId: resolution.productId }));
     }
     await ledger.record(effects);
     cli.terminal.err(`${address} is settled: ${describe(resolution)}.\n`);
+    if (isUnproven && resolution.type === "product") warnOfDraft(cli, resolution.productId);
   };
   await inWorkspace(cli, flags, (workspace) =>
     withLock(cli, { workspace, command: "resolve", waitMs: flags.lockTimeout }, () => settle(workspace)),
@@ -128,10 +130,21 @@ async function recordEarlier(
   const provenance = { by: "operator", at: systemClock.now() } as const;
   const effect = earlierProductEffect({ address, productId, desired, recorded, provenance });
   const draftId = effect.type === "published" ? effect.draftId : undefined;
-  await checkProduct(cli, workspace, { draftId, productId });
+  const isProven = await checkProduct(cli, workspace, { draftId, productId });
   await ledger.record([effect]);
   const revision = effect.type === "published" ? ` at revision ${effect.revision}` : "";
   cli.terminal.err(`${address} is recorded as product ${productId}${revision}, made before this ledger.\n`);
+  if (!isProven) warnOfDraft(cli, productId);
+}
+
+function warnOfDraft({ terminal }: Cli, productId: number): void {
+  terminal.log({
+    level: "warning",
+    text:
+      `${terminal.paintErr("warning", "warning:")} product ${productId} does not say which draft it was published from; ` +
+      "compare it with the draft at the service\n",
+    code: "product-without-draft",
+  });
 }
 
 function nothingInDoubt(address: string): CliError {
@@ -194,19 +207,23 @@ function assertUnrecorded(productId: number, recorded: Recorded, operation?: Rec
   });
 }
 
-/** The product must exist, which binds the ledger. If the response names its draft, that must be `draftId`. */
+/**
+ * The product must exist, which binds the ledger. If the response names its draft, that must be `draftId`. Returns whether it
+ * does, or no draft is asked for.
+ */
 async function checkProduct(
   cli: Cli,
   workspace: Workspace,
   { draftId, productId }: { draftId: number | undefined; productId: number },
-): Promise<void> {
+): Promise<boolean> {
   const { expectDone } = await import("../runtime/single-call.ts");
   const service = await workspace.connect(() => {});
   const product = expectDone(await service.getProduct(productId, undefined, cli.signal));
   const named = draftOf(product);
   if (draftId === undefined || named === undefined || named === String(draftId)) {
     const { service: settings, workspace: name } = workspace.config;
-    return (await workspace.ledger()).bind({ origin: settings.origin, workspace: name });
+    await (await workspace.ledger()).bind({ origin: settings.origin, workspace: name });
+    return draftId === undefined || named !== undefined;
   }
   throw new CliError(
     `product ${productId} belongs to draft ${named}, not to draft ${draftId}; nothing was settled`,

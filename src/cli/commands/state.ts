@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { exportDocument, parseExport } from "../../ledger/transfer.ts";
 import { isInScope } from "../../model/scope.ts";
+import { plural } from "../../report/quantities.ts";
 import { formatEntry, formatEntryList } from "../../report/state-text.ts";
 import { listEntries } from "../../report/state-view.ts";
 import type { Cli, DefineCommand, WorkspaceFlags, WriterFlags } from "../cli.ts";
@@ -120,8 +121,8 @@ async function runImport(cli: Cli, file: string, flags: WriterFlags): Promise<vo
     await withLock(cli, options, async () => (await workspace.ledger()).import(exported));
     const { attachments, publications, operations } = exported;
     cli.terminal.err(
-      `Imported: ${attachments.length} attachments, ${publications.length} publications, ` +
-        `${operations.length} operations.\n`,
+      `Imported: ${plural(attachments.length, "attachment")}, ${plural(publications.length, "publication")}, ` +
+        `${plural(operations.length, "operation")}.\n`,
     );
   });
 }
