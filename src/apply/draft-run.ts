@@ -108,7 +108,7 @@ function publishedBefore({ address }: Change, file: string): ChangeEnd {
     outcome: "not_sent",
     failure: {
       code: "maybe-published",
-      message: `${file} was attached before this ledger recorded it, so the draft may be published as well`,
+      message: `${file} was attached already, by a call that this ledger does not have as done, so the draft may be published as well`,
       hint: `If it is published: draftsync resolve ${address} --product-id ID. If it is not: draftsync resolve ${address} --not-done`,
       errors: [],
       stops: "operation",

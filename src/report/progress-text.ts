@@ -42,7 +42,7 @@ export function endOf(event: Finished): string {
   switch (event.outcome) {
     case "done": {
       if (parseAddress(event.address)?.type === "draft") return "protection recorded";
-      if (event.was_attached) return "attached before this ledger";
+      if (event.was_attached) return "was attached already";
       const product = event.product_id === undefined ? "" : ` as product ${event.product_id}`;
       return `${actionTable[event.action].done}${product}`;
     }
@@ -83,7 +83,7 @@ export interface FailureOptions {
  *   12 changes failed:
  *     drafts/48213/product_files/9900011 · Dragon (manifests/dragon.yaml:5:17)
  *     and 11 more; --verbose lists them
- *   hint: Correct the manifest where the errors point.
+ *   hint: Correct the values that the errors name.
  * ```
  */
 export function formatFailureGroup(group: FailureGroup<CallFailure>, options: FailureOptions): string {

@@ -180,14 +180,17 @@ const sentences: Readonly<Record<FailureCode, Sentence>> = {
     what: "the service does not support version 1 of the interface, which the Accept header asks for",
     hint: "Check service.base_url; another version of the service needs another version of draftsync.",
   },
-  "body-too-large": { what: "the request is too large for the service", hint: "Shorten the description." },
+  "body-too-large": {
+    what: "the request is too large for the service",
+    hint: "Shorten the description if it has one, or check whether a proxy limits the size of requests.",
+  },
   "content-type-not-accepted": {
     what: "the service does not accept the media type of the request",
     hint: "Set service.profile.content_type to the one it wants, such as application/json.",
   },
   invalid: {
     what: "the service rejected the request as invalid",
-    hint: "Correct the manifest where the errors point.",
+    hint: "Correct the values that the errors name.",
   },
   refused: {
     what: "the status is not one of this interface",

@@ -74,7 +74,7 @@ error: the service rejected the request as invalid (422)  [invalid]
   service: Not valid: no known format (/data/attributes/file_format)
   1 change failed:
     drafts/17/product_files/17 (manifests/all.yaml:66:17)
-  hint: Correct the manifest where the errors point.
+  hint: Correct the values that the errors name.
 
 Applied in part: 598 done, 1 failed, 1 skipped.`);
 });

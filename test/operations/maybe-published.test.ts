@@ -64,7 +64,7 @@ describe("a draft with a file that was attached before the ledger is not publish
   test("after a run that stopped at its limit of calls", async () => {
     const { code, stdout, stderr } = await apply("--new-ledger", "--max-calls", "2");
     expect(code).toBe(7);
-    expect(stdout + stderr).toContain("drafts/1/product_files/11 attached before this ledger");
+    expect(stdout + stderr).toContain("drafts/1/product_files/11 was attached already");
     expect(await apply()).toMatchObject(refused);
     expect(publishes()).toBe(0);
   });

@@ -156,7 +156,7 @@ test("a file that was attached before excludes the publish of its draft from the
   await removeLedger();
   const { code, stderr } = await apply("--new-ledger");
   expect(code).toBe(5);
-  expect(stderr).toContain("drafts/1/product_files/11 was attached before this ledger recorded it");
+  expect(stderr).toContain("drafts/1/product_files/11 was attached already");
   expect(stderr).toContain("draftsync resolve drafts/1/product --product-id ID");
   expect(products()).toEqual([]);
   expect(proxy.seen).not.toContain("POST /api/products");

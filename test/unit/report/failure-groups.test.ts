@@ -8,7 +8,7 @@ const failureOf = (draft: number, changes: Partial<CallFailure> = {}): CallFailu
   code: "invalid",
   message: `POST /api/drafts/${draft}/product_files: the service rejected the request as invalid (422)`,
   subject: `POST /api/drafts/${draft}/product_files`,
-  hint: "Correct the manifest where the errors point.",
+  hint: "Correct the values that the errors name.",
   errors: [{ id: `error-${draft}`, title: "Not valid" }],
   stops: "operation",
   ...changes,
@@ -48,7 +48,7 @@ test("shows 300 failures of one cause as one message with their number", () => {
     drafts/4/product_files/7
     drafts/5/product_files/7
     and 295 more; --verbose lists them
-  hint: Correct the manifest where the errors point.`);
+  hint: Correct the values that the errors name.`);
   expect(entries.find(({ level }) => level === "error")).toMatchObject({
     code: "invalid",
     message: "the service rejected the request as invalid (422)",

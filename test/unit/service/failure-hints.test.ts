@@ -56,7 +56,7 @@ describe("a refusal", () => {
   it.each([
     ["update", answer(405, { errors: [] }), "Try service.profile.update_method"],
     ["attach", answer(405, { errors: [] }), "Check service.base_url"],
-    ["attach", answer(422, gives), "Correct the manifest where the errors point."],
+    ["attach", answer(422, gives), "Correct the values that the errors name."],
     ["attach", answer(422), "The response gives no reason."],
     ["attach", page(400), "The response gives no reason."],
   ] as const)("hints at what the request and the errors show: %s", async (callClass, reply, hint) => {

@@ -255,7 +255,7 @@ describe("what a failure reports", () => {
     ["a publication in doubt needs a person", answer(503), "draftsync resolve"],
     ["a publication in conflict does too", answer(409), "draftsync resolve"],
     ["a publish that a proxy refuses does too", answer(422), "draftsync resolve"],
-    ["a publish that the service refuses does not", answer(422, { errors: [{}] }), "Correct the manifest"],
+    ["a publish that the service refuses does not", answer(422, { errors: [{}] }), "Correct the values"],
   ])("%s", async (_name, reply, words) => {
     const { service } = await startHarness(() => reply);
     expect(await service.publish(1, write())).toMatchObject({
