@@ -149,6 +149,13 @@ export const eventSchema = z
         .exactOptional()
         .describe("For skipped: the address it depended on, or why the run stopped; for deferred: the limit"),
     }),
+    // The service returned other values than were sent; the ledger records those that were sent.
+    event("values_differ", {
+      at,
+      address,
+      ...names,
+      values: z.array(z.strictObject({ name: text, sent: text, returned: text })),
+    }),
     event("call_finished", {
       at,
       method: text,

@@ -70,6 +70,18 @@ export function pickAttributes(kind: FileKind, source: Readonly<LooseAttributes>
   return picked;
 }
 
+/**
+ * Whether the service returns the value that was sent: it may trim a text, or change its line breaks. `undefined`, what it does not
+ * return, is no value.
+ */
+export function isSameValue(sent: unknown, returned: unknown): boolean {
+  return comparable(sent) === comparable(returned);
+}
+
+function comparable(value: unknown): unknown {
+  return typeof value === "string" ? value.replaceAll("\r\n", "\n").trim() : value;
+}
+
 /** Whether `known` has every value that is in `wanted`. */
 export function hasAttributes(kind: FileKind, known: Attributes, wanted: Attributes): boolean {
   for (const name of attributeNames[kind]) if (isOther(name, known, wanted)) return false;

@@ -9,7 +9,7 @@ import type { LedgerEffect } from "../model/ports.ts";
 import type { Provenance, Recorded, RecordedAttachment, RecordedOperation } from "../model/recorded.ts";
 import { confirmedState } from "../model/recorded.ts";
 import type { Attributes } from "../model/resource.ts";
-import { attributeNames, fileResource, productResource } from "../model/resource.ts";
+import { attributeNames, fileResource, isSameValue, productResource } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
 import { neverMade } from "./fetch-targets.ts";
 import { type FileIndex, indexFiles } from "./file-index.ts";
@@ -158,7 +158,12 @@ function compare(
   const { attributes: known, provenance } = record;
   const differing = attributeNames[target.kind].filter((name) => {
     const [seen, recorded] = [returned[name], known[name]];
-    return managed[name] !== undefined && seen !== undefined && recorded !== undefined && seen !== recorded;
+    return (
+      managed[name] !== undefined &&
+      seen !== undefined &&
+      recorded !== undefined &&
+      !isSameValue(recorded, seen)
+    );
   });
   const attributes = mergeAttributes(target.kind, known, returned);
   if (differing.length === 0) {
@@ -252,7 +257,8 @@ function settled(
   const tookEffect =
     kind === "detach"
       ? !isPresent
-      : isPresent && (kind === "attach" || wished.every(([name, value]) => seen.get(name) === value));
+      : isPresent &&
+        (kind === "attach" || wished.every(([name, value]) => isSameValue(value, seen.get(name))));
   return { type: "settled", operationId: id, outcome: tookEffect ? "done" : "not_sent" };
 }
 

@@ -17,6 +17,9 @@ export type LocationFinder = (address: string, attribute?: string) => SourceLoca
 
 type Finished = Extract<Event, { type: "change_finished" }>;
 
+/** A file of which the service returned other values than were sent. */
+export type ValuesDiffer = Extract<Event, { type: "values_differ" }>;
+
 /** How a change ended, in one line. */
 export function formatFinished(event: Finished, paint: Palette): string {
   const symbol = actionTable[event.action].sign.padStart(3);
@@ -109,6 +112,31 @@ export function formatFailureGroup(group: FailureGroup<CallFailure>, options: Fa
     ...service,
     ...affected,
     ...(failure.hint === undefined ? [] : [`  ${paint("info", "hint:")} ${sanitizeLine(hintFor(group))}`]),
+  ].join("\n");
+}
+
+/** So many files of which the service returned other values are listed. */
+const maxListedFiles = 3;
+
+/** The values that the service changed or did not take, of the first files. */
+export function formatOtherValues(
+  events: readonly ValuesDiffer[],
+  { message, paint }: { readonly message: string; readonly paint: Palette },
+): string {
+  const shown = (text: string) =>
+    sanitizeLine(JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text));
+  const lines = events.slice(0, maxListedFiles).map((event) => {
+    const values = event.values.map(
+      ({ name, sent, returned }) => `${name} ${shown(returned)} for ${shown(sent)}`,
+    );
+    return `    ${sanitizeLine(withTitle(event))}: ${sanitizeLine(values.join(", "))}`;
+  });
+  const more = events.length - lines.length;
+  return [
+    `${paint("warning", "warning:")} ${message}  ${paint("muted", "[values-differ]")}`,
+    ...lines,
+    ...(more > 0 ? [`    and ${formatCount(more)} more; --json lists them`] : []),
+    `  ${paint("info", "hint:")} Check the files at the service. To take over its values, write them into the manifest.`,
   ].join("\n");
 }
 

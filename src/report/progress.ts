@@ -6,7 +6,14 @@ import type { FinishedDrafts } from "./finished-drafts.ts";
 import { formatLive, formatStatus, type LiveDisplay } from "./live-lines.ts";
 import type { Palette } from "./palette.ts";
 import type { FailureOptions, LocationFinder } from "./progress-text.ts";
-import { formatFailureGroup, formatFinished, formatRunFinished, formatWaiting } from "./progress-text.ts";
+import {
+  formatFailureGroup,
+  formatFinished,
+  formatOtherValues,
+  formatRunFinished,
+  formatWaiting,
+  type ValuesDiffer,
+} from "./progress-text.ts";
 import { plural } from "./quantities.ts";
 import { type RateBound, RunState } from "./run-state.ts";
 
@@ -54,6 +61,7 @@ export function makeProgress(options: ProgressOptions): Progress {
   const { log, paint, live, now, drafts } = options;
   const state = new RunState(options.bound);
   const failures = new FailureGroups<CallFailure>();
+  const otherValues: ValuesDiffer[] = [];
   let stopTicking: (() => void) | undefined;
   let nextStatusAt = Number.POSITIVE_INFINITY;
 
@@ -88,13 +96,20 @@ export function makeProgress(options: ProgressOptions): Progress {
     stopTicking = undefined;
     live?.hide();
     for (const line of drafts?.rest() ?? []) writeDraft(line);
+    const others = otherValues.splice(0);
+    if (others.length > 0) writeParagraph(describeOtherValues(others, paint));
     reportFailures();
+  };
+  /** What is shown at the end. */
+  const collect = (event: Event) => {
+    if (event.type === "values_differ") otherValues.push(event);
+    if (event.type === "change_finished" && event.failure !== undefined)
+      failures.add({ ...event, failure: event.failure });
   };
   const emit = (event: Event) => {
     if (event.type !== "planned") begin();
     state.take(event, now());
-    if (event.type === "change_finished" && event.failure !== undefined)
-      failures.add({ ...event, failure: event.failure });
+    collect(event);
     if (event.type === "run_finished" || event.type === "refresh_finished") stop();
     if (event.type === "change_finished" && drafts?.gathers(event)) {
       const line = drafts.take(event);
@@ -140,6 +155,17 @@ function describeOthers(groups: readonly FailureGroup[], paint: Palette): LogEnt
   };
 }
 
+function describeOtherValues(events: readonly ValuesDiffer[], paint: Palette): LogEntry {
+  const message = `the service returned other values than were sent, for ${plural(events.length, "file")}`;
+  return {
+    level: "warning",
+    text: `${formatOtherValues(events, { message, paint })}\n`,
+    message,
+    code: "values-differ",
+    facts: { addresses: events.map(({ address }) => address) },
+  };
+}
+
 /** The log entry of an event, if it has one. */
 function entryOf(
   event: Event,
@@ -179,6 +205,7 @@ function entryOf(
     case "change_started":
     case "call_finished":
     case "storage_call_finished":
+    case "values_differ":
     case "bound_announced":
     case "upload_progress":
     case "upload_finished":

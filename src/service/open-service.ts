@@ -8,6 +8,7 @@ import type {
   UploadStatus,
   WriteOptions,
 } from "../model/ports.ts";
+import type { Attributes } from "../model/resource.ts";
 import {
   anyUploadCall,
   attachCall,
@@ -28,6 +29,7 @@ import { describeFailure } from "./failures.ts";
 import { openObjectStorage } from "./object-storage.ts";
 import { atStart, type Circumstances, openExecutor } from "./open-executor.ts";
 import type { ServiceOptions } from "./options.ts";
+import { otherValues } from "./other-values.ts";
 import type { ServiceProfile } from "./profile.ts";
 import type { UploadCredentials } from "./upload-documents.ts";
 import { UploadPoller } from "./upload-poller.ts";
@@ -95,10 +97,20 @@ export function assembleService(options: ServiceOptions, circumstances: Circumst
       executor.execute(call, write),
     );
 
+  const sendFile = async (call: Call<Attributes>, sent: Attributes, write: WriteOptions) => {
+    const result = await executor.execute(call, write);
+    const values = result.outcome === "done" ? otherValues(sent, result.value) : [];
+    if (values.length > 0 && write.address !== undefined)
+      emit({ type: "values_differ", at: clock.now(), address: write.address, values: [...values] });
+    return result;
+  };
+
   return {
     storage,
-    attach: (target, attributes, write) => executor.execute(attachCall(target, attributes, profile), write),
-    update: (target, attributes, write) => executor.execute(updateCall(target, attributes, profile), write),
+    attach: (target, attributes, write) =>
+      sendFile(attachCall(target, attributes, profile), attributes, write),
+    update: (target, attributes, write) =>
+      sendFile(updateCall(target, attributes, profile), attributes, write),
     detach: (target, write) => executor.execute(detachCall(target, profile), write),
     publish: (draftId, write) => send(publishCall(draftId, profile, write.claim), write.productId, write),
     duplicate: (productId, write) => send(duplicateCall(productId, profile, write.claim), productId, write),

@@ -302,3 +302,15 @@ test("two files at one address are returned in the same order, whichever was see
     expect(drift.map(({ type }) => type)).toEqual(["changed", "found"]);
   }
 });
+
+test("a text that the service trimmed, or whose line breaks it changed, is not drift and stays as it was sent", () => {
+  const sent = { renderer: "arnold\n5 ", file_format: "fbx" };
+  const { drift, confirmations } = detectDrift({
+    observations: [sightingOf(present({ renderer: " arnold\r\n5", file_format: "fbx" }))],
+    desired: desiredWith({ drafts: [draftWith(1, { attachments: [wantedFile(1, 7, sent)] })] }),
+    recorded: recordedWith({ attachments: [{ ...record, attributes: sent }] }),
+    settleDelayMs,
+  });
+  expect(drift).toEqual([]);
+  expect(confirmations).toMatchObject([{ type: "rerecorded", attachment: { attributes: sent } }]);
+});

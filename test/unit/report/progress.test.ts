@@ -47,6 +47,23 @@ describe("in a log", () => {
     expect(ticks()).toBeUndefined();
   });
 
+  test("names the first files of which the service returned other values", () => {
+    const { emit, log, entries } = follow({ isLive: false });
+    const other = (id: number): Event => ({
+      type: "values_differ",
+      at: 1,
+      address: `drafts/1/product_files/${id}`,
+      values: [{ name: "file_format", sent: "fbx", returned: "\u001b[2J" }],
+    });
+    emit(started, attached, other(1), other(2), other(3), other(4), ...rest.slice(-1));
+    expect(log()).toContain(
+      "\nwarning: the service returned other values than were sent, for 4 files  [values-differ]\n" +
+        '    drafts/1/product_files/1: file_format "\\u001b[2J" for "fbx"\n',
+    );
+    expect(log()).toContain("    and 1 more; --json lists them\n  hint: ");
+    expect(entries.find(({ code }) => code === "values-differ")?.level).toBe("warning");
+  });
+
   test("counts what a stopped run did not start, and lists it with --verbose only", () => {
     const { emit, log, entries } = follow({ isLive: false });
     const notBegun = (because: string): Event => ({

@@ -32,6 +32,19 @@ describe("what a call gives", () => {
     expect(probed).toMatchObject({ outcome: "done", value: { file_format: "fbx", renderer: "" } });
   });
 
+  it("tells the values that are not those that were sent, but for white space at their ends", async () => {
+    const { service, events } = await startHarness(() => answer(200, fileDocument({ renderer: "arnold" })));
+    const options = { ...write(), address: "drafts/1/product_files/2" };
+    await service.update(target, { renderer: "karma" }, options);
+    await service.update(target, { renderer: " arnold\r\n" }, options);
+    expect(events.filter(({ type }) => type === "values_differ")).toMatchObject([
+      {
+        address: "drafts/1/product_files/2",
+        values: [{ name: "renderer", sent: "karma", returned: "arnold" }],
+      },
+    ]);
+  });
+
   it("is what was sent when the answer has no body", async () => {
     const { service } = await startHarness(() => answer(204));
     const sent = { description: "d" };
