@@ -157,12 +157,10 @@ function bodyOf(values: ChangeView["values"], thumbnails: Thumbnails | undefined
 }
 
 function formatThumbnails({ before, after }: Thumbnails): Markup {
-  const shown = [
-    before && formatThumbnail(before, "The picture that is attached now"),
-    after && formatThumbnail(after, "The picture as it will be attached"),
-  ];
-  if (before === undefined || after === undefined) return html`${shown}`;
-  return html`<div class="pictures">${shown[0]}<span aria-hidden="true">→</span>${shown[1]}</div>`;
+  const former = before && formatThumbnail(before, "The picture that is attached now");
+  const next = after && formatThumbnail(after, "The picture as it will be attached");
+  if (former === undefined || next === undefined) return html`${former}${next}`;
+  return html`<div class="pictures"><div><p class="note">Before</p>${former}</div><div><p class="note">After</p>${next}</div></div>`;
 }
 
 function formatThumbnail(thumbnail: Thumbnail, alt: string): Markup {
