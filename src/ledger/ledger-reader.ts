@@ -14,8 +14,6 @@ export interface LedgerReader {
   load(): Promise<Recorded>;
   /** The service and the workspace that the ledger is bound to, without the rest of {@link LedgerReader.load}. */
   owner(): Promise<RecordedOwner>;
-  /** The titles of drafts, without the rest of {@link LedgerReader.load}. */
-  titles(): Promise<Recorded["titles"]>;
   /** The lock that is held, whatever its state. */
   heldLock(): Promise<HeldLock | undefined>;
   /** How long no call may be sent yet, because the service asked for it; milliseconds. */
@@ -39,7 +37,6 @@ export function missingLedger(location: string): LedgerReader {
     isMissing: true,
     load: async () => emptyRecorded,
     owner: async () => emptyRecorded,
-    titles: async () => emptyRecorded.titles,
     heldLock: async () => undefined,
     pausedMs: async () => 0,
     export: async () => {

@@ -1,4 +1,5 @@
 import { posix } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import {
   Document,
   isMap,
@@ -11,6 +12,7 @@ import {
   Scalar,
   visit,
 } from "yaml";
+import { z } from "zod";
 import type { FileRef } from "../model/address.ts";
 import type { DesiredAttachment, DesiredDraft } from "../model/desired.ts";
 import { attributeNames, type FileKind } from "../model/resource.ts";
@@ -36,17 +38,46 @@ export function formatDraft(draft: DesiredDraft): string {
 /**
  * The text of a manifest with the files and publications of more drafts: a draft that it declares gets the entries at the end
  * of its lists, any other one a document of its own. Comments and the order of the text stay. `text` is a valid manifest, or
- * empty. Ends with a line feed.
+ * empty. Ends with a line feed. `undefined` when anything else would change with that, such as a list that has an alias.
  */
-export function addDrafts(text: string, drafts: readonly DesiredDraft[]): string {
-  // An empty text gives an empty list, too.
-  const documents: Document[] = [...parseAllDocuments(text)];
+export function addDrafts(text: string, drafts: readonly DesiredDraft[]): string | undefined {
+  const documents = documentsIn(text);
+  const values = valuesOf(documents);
   for (const draft of drafts) {
-    const known = documents.find((each) => isMap(each.contents) && each.get("draft") === draft.draftId);
-    if (known === undefined) documents.push(styledDocument(draftValue(draft)));
-    else addEntries(known, draft);
+    const at = documents.findIndex((each) => isMap(each.contents) && each.get("draft") === draft.draftId);
+    const known = documents[at];
+    if (known === undefined) {
+      documents.push(styledDocument(draftValue(draft)));
+      values.push(draftValue(draft));
+    } else {
+      addEntries(known, draft);
+      values[at] = withEntries(membersSchema.parse(values[at]), draft);
+    }
   }
-  return textOf(...documents);
+  const written = textOf(...documents);
+  return isDeepStrictEqual(valuesOf(documentsIn(written)), values) ? written : undefined;
+}
+
+/** An empty text has none. */
+function documentsIn(text: string): Document[] {
+  return [...parseAllDocuments(text)];
+}
+
+function valuesOf(documents: readonly Document[]): unknown[] {
+  return documents.map((document) => document.toJS());
+}
+
+const membersSchema = z.record(z.string(), z.unknown());
+
+/** What {@link addEntries} is to do, as values. */
+function withEntries(value: Readonly<Record<string, unknown>>, draft: DesiredDraft): object {
+  const lists = draft.managed.map((kind) => {
+    const list = value[kind];
+    const entries = listed(draft, kind).map((each) => entryOf(each, draft));
+    return [kind, [...(Array.isArray(list) ? list : []), ...entries]] as const;
+  });
+  const publish = draft.publish === undefined ? {} : { publish: publishOf(draft.publish) };
+  return { ...publish, ...value, ...Object.fromEntries(lists) };
 }
 
 /** The text of a manifest with these documents, which hold plain values, below a comment. Ends with a line feed. */

@@ -69,18 +69,25 @@ export function formatOperations(
   return operations.flatMap((operation) => {
     const address = sanitizeLine(withTitle(operation));
     const gap = " ".repeat(Math.max(0, width - stringWidth(address)));
-    const { status, attempts = 1, started_at, finished_at } = operation;
-    const facts = [
-      ...(status === undefined ? [] : [String(status)]),
-      ...(finished_at === undefined
-        ? []
-        : [formatMilliseconds(Date.parse(finished_at) - Date.parse(started_at))]),
-      ...(attempts > 1 ? [plural(attempts, "attempt")] : []),
-    ].join(", ");
+    const { started_at } = operation;
+    const facts = callFacts(operation).join(", ");
     const outcome = paint(toneOf(operation), outcomeWord(operation).padEnd(8));
     const line = `  ${paint("muted", as === "date" ? timeOf(started_at) : started_at.slice(11, 19))}  ${operation.kind.padEnd(9)}  ${address}${gap}  ${outcome}  ${facts}`;
     return [line.trimEnd(), ...notesOf(operation, paint)];
   });
+}
+
+/** What is known of a call: `201`, `17 ms`, `2 attempts`, `product 771200`. */
+export function callFacts(operation: HistoryOperation): readonly string[] {
+  const { status, attempts = 1, started_at, finished_at, product_id } = operation;
+  return [
+    ...(status === undefined ? [] : [String(status)]),
+    ...(finished_at === undefined
+      ? []
+      : [formatMilliseconds(Date.parse(finished_at) - Date.parse(started_at))]),
+    ...(attempts > 1 ? [plural(attempts, "attempt")] : []),
+    ...(product_id === undefined ? [] : [`product ${product_id}`]),
+  ];
 }
 
 function notesOf({ failure, settled }: HistoryOperation, paint: Palette): readonly string[] {

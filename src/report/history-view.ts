@@ -48,15 +48,20 @@ export interface HistoryOperation {
   readonly outcome: string;
   readonly status?: number;
   readonly attempts?: number;
+  /** The product that it made, as it is recorded now. */
+  readonly product_id?: number;
   readonly failure?: { readonly code: string; readonly message: string };
   /** How its doubt ended, when, and by which operation; by a person when there is none. */
   readonly settled?: { readonly as: string; readonly at: string; readonly by?: string };
 }
 
+/** What the ledger knows of drafts and products. */
+type RecordedNames = Pick<Recorded, "titles" | "publications" | "duplicates">;
+
 /** What is shown of the history. All conditions must hold; of a run, only the operations that fit are shown. */
 export interface HistoryFilter {
   /** Only operations on these addresses. */
-  readonly scope?: AddressScope;
+  readonly scopes?: readonly AddressScope[];
   /** Leading part of the run's id. */
   readonly run?: string;
   /** Epoch milliseconds. */
@@ -71,28 +76,46 @@ export function viewHistory(
   {
     runs,
     operations,
-    titles,
+    recorded,
   }: {
     readonly runs: readonly StoredRun[];
     readonly operations: readonly StoredOperation[];
-    readonly titles: Recorded["titles"];
+    readonly recorded: RecordedNames;
   },
-  { scope, run, since = 0, outcome, limit = Number.POSITIVE_INFINITY }: HistoryFilter,
+  { scopes, run, since = 0, outcome, limit = Number.POSITIVE_INFINITY }: HistoryFilter,
 ): readonly HistoryRun[] {
   const byRun = new Map<string, HistoryOperation[]>();
+  const productOf = indexProducts(recorded);
   for (const operation of [...operations].sort(byStart)) {
-    const shown = viewOperation(operation, titles);
-    if (scope !== undefined && !isInScope(shown.address, scope)) continue;
+    const shown = { ...viewOperation(operation, recorded), ...productOf(operation) };
+    if (scopes?.some((scope) => isInScope(shown.address, scope)) === false) continue;
     if (outcome !== undefined && shown.outcome !== outcome) continue;
     append(byRun, operation.runId, shown);
   }
-  const isNarrow = scope !== undefined || outcome !== undefined;
+  const isNarrow = scopes !== undefined || outcome !== undefined;
   const fitting = runs.filter(
     ({ id, startedAt }) => startedAt >= since && id.startsWith(run ?? "") && (!isNarrow || byRun.has(id)),
   );
   return fitting
     .slice(Math.max(0, fitting.length - limit))
     .map((each) => ({ ...viewRun(each), operations: byRun.get(each.id) ?? [] }));
+}
+
+/** Finds the product that a publish or duplicate made, if the ledger has it. */
+function indexProducts({ publications, duplicates }: RecordedNames) {
+  const products = new Map<string, number>([
+    ...publications.map(
+      ({ draftId, revision, productId }) => [`drafts/${draftId} ${revision}`, productId] as const,
+    ),
+    ...duplicates.map(({ name, productId }) => [`duplicates/${name}`, productId] as const),
+  ]);
+  return ({ kind, intent, outcome, settled }: StoredOperation) => {
+    const isDone = outcome === "done" || settled?.as === "done";
+    const { draftId, revision, name } = intent;
+    const key = kind === "publish" ? `drafts/${draftId} ${revision}` : `duplicates/${name}`;
+    const productId = isDone && (kind === "publish" || kind === "duplicate") ? products.get(key) : undefined;
+    return productId === undefined ? {} : { product_id: productId };
+  };
 }
 
 /** Calls of the same millisecond are sorted by address. */
@@ -123,7 +146,10 @@ function viewStarter({ user, host, url, commit }: LockHolder): RunStarter {
 }
 
 /** One operation as scripts see it. */
-export function viewOperation(operation: StoredOperation, titles: Recorded["titles"]): HistoryOperation {
+export function viewOperation(
+  operation: StoredOperation,
+  { titles }: Pick<Recorded, "titles">,
+): HistoryOperation {
   const { id, address, kind, method, path, startedAt, finishedAt } = operation;
   const { outcome = "unknown", status, attempts, failure, settled } = operation;
   const title = titles.get(draftIdOf(address) ?? 0);

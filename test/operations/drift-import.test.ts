@@ -137,6 +137,20 @@ describe("drift", () => {
 });
 
 describe("import", () => {
+  test("--write refuses a manifest of which it would change something else, and says what to add", async () => {
+    const text = "draft: 1\nproduct_files: &files [{ file_id: 11 }]\npromotional_files: *files\n";
+    const before = await folder.read("manifests/a.yaml");
+    await folder.write({ "manifests/a.yaml": text });
+    await singleCall("POST", `/api/${files}`, { file_id: 19, file_format: "fbx" });
+    const { code, stderr } = await run("import", `${files}/19`, "--write", "manifests/a.yaml");
+    expect(code).toBe(1);
+    expect(stderr).toContain("draft: 1\nproduct_files:\n  - file_id: 19\n    file_format: fbx\n");
+    expect(stderr).toContain("[manifest-not-extendable]");
+    expect(await folder.read("manifests/a.yaml")).toBe(text);
+    expect((await run("state", "list")).stdout).not.toContain(`${files}/19`);
+    await folder.write({ "manifests/a.yaml": before });
+  });
+
   test("adopts what is there, with its attributes, and changes nothing at the service", async () => {
     await singleCall("POST", `/api/${files}`, { file_id: 14, file_format: "fbx" });
     const seen = await arriving(async () => {

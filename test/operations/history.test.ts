@@ -47,7 +47,7 @@ describe("history", () => {
       "  …  upload     uploads/manifests/a.glb                                 done      201, …",
       "  …  attach     drafts/1/product_files/11 · a.yaml                      done      201, …",
       "  …  attach     drafts/1/product_files/source:manifests/a.glb · a.yaml  done      201, …",
-      "  …  publish    drafts/1/product · a.yaml                               done      201, …",
+      "  …  publish    drafts/1/product · a.yaml                               done      201, …, product 9000000001",
       "",
       "…… UTC  apply  done, 1 done, 1 call, in …  …",
       "  …  update     drafts/1/product_files/11 · a.yaml  done      200, …",

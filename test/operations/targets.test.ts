@@ -30,6 +30,17 @@ test("state list and history show an address and what is below it, not what begi
   expect(history.stdout).not.toContain("winter");
 });
 
+test.each(["state list", "history"])("%s takes the id and the title of a draft", async (command) => {
+  const manifest = "draft: 7\ntitle: Old Lighthouse\nproduct_files: [{ file_id: 10 }]\n";
+  await folder.write({ "manifests/lighthouse.yaml": manifest });
+  await apply();
+  const shown = async (name: string) => (await run(...command.split(" "), name)).stdout;
+  const byAddress = await shown("drafts/7");
+  expect(byAddress).toContain("drafts/7/product_files/10");
+  expect(byAddress).not.toContain("drafts/1/");
+  for (const name of ["7", "Old Lighthouse", "old*"]) expect(await shown(name)).toBe(byAddress);
+});
+
 test.each(["state list", "history"])("%s refuses what is not an address", async (command) => {
   expect(await run(...command.split(" "), "drafts/1x")).toMatchObject({
     code: 1,

@@ -6,7 +6,7 @@ import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
 import { examples, withFormat, withWorkspaceFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { readLedger } from "../runtime/read-ledger.ts";
-import { readScope } from "../runtime/read-scope.ts";
+import { readScopes } from "../runtime/read-scope.ts";
 import { printJson } from "../terminal/print-json.ts";
 
 interface HistoryFlags extends WorkspaceFlags {
@@ -26,7 +26,7 @@ export const defineHistory: DefineCommand = (program, cli) => {
   })
     .summary("list past runs and their API calls")
     .description("Shows the runs in the ledger with their writing calls, oldest first.")
-    .argument("[address]", "only operations on this address and below it")
+    .argument("[address]", "only operations on this address and below it; also the id or title of a draft")
     .option("--run <id>", "only this run; the start of its id is enough")
     .option("--since <time>", "only runs since this time: 7d (ago), or 2026-11-21T18:30:00Z", (text) =>
       parseSince(text, systemClock.now()),
@@ -55,24 +55,18 @@ export const defineHistory: DefineCommand = (program, cli) => {
 async function runHistory(cli: Cli, address: string | undefined, flags: HistoryFlags): Promise<void> {
   const { viewHistory } = await import("../../report/history-view.ts");
   const { run, since, outcome, limit } = flags;
-  const filter: HistoryFilter = {
-    limit,
-    ...(address === undefined ? {} : { scope: readScope(address) }),
-    ...(run === undefined ? {} : { run }),
-    ...(since === undefined ? {} : { since }),
-    ...(outcome === undefined ? {} : { outcome }),
-  };
-  const { runs, config } = await readLedger(cli, flags, async (ledger, config) => ({
-    runs: viewHistory(
-      {
-        runs: await ledger.runs(),
-        operations: await ledger.operations(),
-        titles: await ledger.titles(),
-      },
-      filter,
-    ),
-    config,
-  }));
+  const { runs, config } = await readLedger(cli, flags, async (ledger, config) => {
+    const recorded = await ledger.load();
+    const filter: HistoryFilter = {
+      limit,
+      ...(address === undefined ? {} : { scopes: readScopes(address, recorded) }),
+      ...(run === undefined ? {} : { run }),
+      ...(since === undefined ? {} : { since }),
+      ...(outcome === undefined ? {} : { outcome }),
+    };
+    const stored = { runs: await ledger.runs(), operations: await ledger.operations(), recorded };
+    return { runs: viewHistory(stored, filter), config };
+  });
   if (flags.json) return printJson(cli, { format_version: 1, runs });
   if (flags.html) {
     const { formatHistoryPage } = await import("../../report/html/history-page.ts");

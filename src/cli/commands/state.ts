@@ -9,7 +9,7 @@ import { examples, withFormat, withWorkspaceFlags, withWriterFlags } from "../cl
 import { CliError } from "../runtime/cli-error.ts";
 import { readGiven } from "../runtime/read-input-file.ts";
 import { readLedger } from "../runtime/read-ledger.ts";
-import { readScope } from "../runtime/read-scope.ts";
+import { readScopes } from "../runtime/read-scope.ts";
 import { withLock } from "../runtime/with-lock.ts";
 import { inWorkspace } from "../runtime/workspace.ts";
 import { printJson } from "../terminal/print-json.ts";
@@ -68,15 +68,16 @@ export const defineState: DefineCommand = (program, cli) => {
 };
 
 async function runList(cli: Cli, within: string | undefined, flags: StateFlags): Promise<void> {
-  const scope = within === undefined ? undefined : readScope(within);
   const recorded = await readLedger(cli, flags, (ledger) => ledger.load());
   const entries = listEntries(recorded);
-  const shown = scope === undefined ? entries : entries.filter(({ address }) => isInScope(address, scope));
+  const scopes = within === undefined ? undefined : readScopes(within, recorded);
+  const isShown = (address: string) => scopes?.some((scope) => isInScope(address, scope)) ?? true;
+  const shown = entries.filter(({ address }) => isShown(address));
   if (flags.json) return printJson(cli, { format_version: 1, entries: shown });
   cli.terminal.out(formatEntryList(shown, cli.terminal.paintOut, cli.terminal.columns));
   if (shown.length === 0)
     cli.terminal.err(
-      scope === undefined ? "The ledger has no resources.\n" : `The ledger has no resource at ${within}.\n`,
+      scopes === undefined ? "The ledger has no resources.\n" : `The ledger has no resource at ${within}.\n`,
     );
 }
 
@@ -86,7 +87,7 @@ async function runShow(cli: Cli, address: string, flags: StateFlags): Promise<vo
     const recorded = await ledger.load();
     return {
       shown: listEntries(recorded).filter((entry) => entry.address === address),
-      operations: (await ledger.operations({ address })).map((each) => viewOperation(each, recorded.titles)),
+      operations: (await ledger.operations({ address })).map((each) => viewOperation(each, recorded)),
     };
   });
   if (shown.length === 0 && operations.length === 0) {

@@ -166,15 +166,16 @@ export interface WriteImportedOptions {
  * `publish` is added last: a run that is killed before must not leave a publish of a product that the ledger does not have.
  */
 export async function writeImported(
-  cli: Pick<Cli, "env" | "signal">,
+  cli: Pick<Cli, "env" | "signal" | "terminal">,
   config: Config,
   { file, drafts, record }: WriteImportedOptions,
 ): Promise<void> {
-  const { addDrafts } = await import("../../manifest/format-draft.ts");
   const path = resolve(config.root, file);
   const before = (await readIfThere(path))?.toString("utf8") ?? "";
   const unpublished = drafts.map(({ publish: _none, ...draft }) => draft);
-  const undo = await writeAll(config.root, { [file]: addDrafts(before, unpublished) });
+  await addTo(cli, { file, drafts }, before);
+  const unpublishedText = await addTo(cli, { file, drafts: unpublished }, before);
+  const undo = await writeAll(config.root, { [file]: unpublishedText });
   try {
     await assertDeclared(cli, config, { file, drafts });
     await record();
@@ -187,7 +188,23 @@ export async function writeImported(
   // An editor may have saved the manifest meanwhile.
   const now = await readFile(path, "utf8");
   const publishes = published.map((draft) => ({ ...draft, managed: [], attachments: [] }));
-  await writeAll(config.root, { [file]: addDrafts(now, publishes) });
+  await writeAll(config.root, { [file]: await addTo(cli, { file, drafts: publishes }, now) });
+}
+
+/** Throws {@link CliError} `manifest-not-extendable`, after what is to be added by hand, when more than that would change. */
+async function addTo(
+  { terminal }: Pick<Cli, "terminal">,
+  { file, drafts }: Pick<WriteImportedOptions, "file" | "drafts">,
+  text: string,
+): Promise<string> {
+  const { addDrafts } = await import("../../manifest/format-draft.ts");
+  const written = addDrafts(text, drafts);
+  if (written !== undefined) return written;
+  terminal.err(`Not in ${file} yet:\n\n${addDrafts("", drafts) ?? ""}\n`);
+  throw new CliError(`${file} cannot be extended without changing other values of it; nothing was written`, {
+    code: "manifest-not-extendable",
+    hint: "Write it without anchors, aliases and folded texts (>), or add what is above yourself and import without --write.",
+  });
 }
 
 /** Throws {@link CliError} `manifest-not-found` when the manifests do not contain the one that was written. */

@@ -1,6 +1,6 @@
-import { describeStarter, endOfRun, outcomeWord } from "../history-text.ts";
+import { callFacts, describeStarter, endOfRun, outcomeWord } from "../history-text.ts";
 import type { HistoryOperation, HistoryRun } from "../history-view.ts";
-import { formatCount, formatMilliseconds, plural } from "../quantities.ts";
+import { formatCount } from "../quantities.ts";
 import { formatStamp } from "./blocks.ts";
 import type { PageAssets } from "./document.ts";
 import { formatPage } from "./document.ts";
@@ -107,28 +107,8 @@ function formatCalls(runs: readonly HistoryRun[]): Markup {
 }
 
 function itemOf(operation: HistoryOperation): Item {
-  const {
-    address,
-    title,
-    kind,
-    method,
-    path,
-    outcome,
-    status,
-    attempts = 1,
-    started_at,
-    finished_at,
-  } = operation;
-  const took =
-    finished_at === undefined
-      ? undefined
-      : formatMilliseconds(Date.parse(finished_at) - Date.parse(started_at));
-  const facts = [
-    started_at.slice(11, 19),
-    ...(status === undefined ? [] : [String(status)]),
-    ...(took === undefined ? [] : [took]),
-    ...(attempts > 1 ? [plural(attempts, "attempt")] : []),
-  ].join(", ");
+  const { address, title, kind, method, path, outcome, started_at } = operation;
+  const facts = [started_at.slice(11, 19), ...callFacts(operation)].join(", ");
   const facet = callOutcomes.find((known) => known === outcome) ?? "unknown";
   return {
     facet,

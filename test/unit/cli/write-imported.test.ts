@@ -1,12 +1,14 @@
 import { expect, onTestFinished, test } from "vitest";
 import { loadConfig } from "../../../src/cli/config.ts";
 import { writeImported } from "../../../src/cli/runtime/write-imported.ts";
+import { makeTerminal } from "../../../src/cli/terminal/terminal.ts";
 import { type Folder, makeFolder } from "../../support/cli.ts";
 import { draftWith } from "../../support/planning.ts";
 
 const file = "manifests/a.yaml";
 const env = {};
 const { signal } = new AbortController();
+const terminal = makeTerminal(env);
 
 async function makeWorkspace(text?: string): Promise<Folder> {
   const folder = await makeFolder({
@@ -20,7 +22,7 @@ async function makeWorkspace(text?: string): Promise<Folder> {
 async function write(folder: Folder, record: () => Promise<void>): Promise<void> {
   const config = await loadConfig({ cwd: folder.path, env, flags: {} });
   const drafts = [draftWith(2, { managed: [], publish: { revision: 1, position: 0 }, file })];
-  await writeImported({ env, signal }, config, { file, drafts, record });
+  await writeImported({ env, signal, terminal }, config, { file, drafts, record });
 }
 
 test("a publish is written once the ledger has the product, and not before", async () => {

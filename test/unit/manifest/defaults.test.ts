@@ -121,11 +121,32 @@ test("what is added to a manifest leaves every character of it as it is", async 
   const added = await load({
     "a.yaml": "draft: 1\npromotional_files: [{ file_id: 2, description: '👩‍🚀' }]\n",
   });
-  const { desired } = complete(await load({ "a.yaml": addDrafts(text, complete(added).desired.drafts) }));
+  const { desired } = complete(
+    await load({ "a.yaml": addDrafts(text, complete(added).desired.drafts) ?? "" }),
+  );
   expect(desired.drafts[0]?.attachments.map(({ attributes }) => attributes.description)).toEqual([
     "👩‍🚀 soft\u00adhyphen, a\u2028b\n",
     "👩‍🚀",
   ]);
+});
+
+test.each([
+  ["a list that is an alias", "product_files: &files [{ file_id: 1 }]\npromotional_files: *files\n"],
+  [
+    "a list with an anchor that another one uses",
+    "promotional_files: &files\n  - file_id: 1\nproduct_files: *files\n",
+  ],
+  [
+    "an empty text that would be read as its comment",
+    "promotional_files:\n  - file_id: 1\n    description: | # later\n  - file_id: 3\n",
+  ],
+])("nothing is added to a manifest when that changes something else: %s", async (_name, text) => {
+  const added = await load({ "a.yaml": "draft: 1\npromotional_files: [{ file_id: 2 }]\n" });
+  const { drafts } = complete(added).desired;
+  expect(addDrafts(`draft: 1\n${text}`, drafts)).toBeUndefined();
+  expect(addDrafts("draft: 1\npromotional_files:\n  - file_id: 1\n", drafts)).toBe(
+    "draft: 1\npromotional_files:\n  - file_id: 1\n  - file_id: 2\n",
+  );
 });
 
 test("a printed draft shows where each default is", async () => {
