@@ -170,7 +170,7 @@ export function getProductCall(
     method: "GET",
     path: `/api/products/${productId}${query}`,
     callClass: "read",
-    read: (document) => readProduct(document, profile.types),
+    read: (document) => readProduct(document, profile.types, { productId }),
   };
 }
 
@@ -181,7 +181,7 @@ export function fetchProductCall(productId: number, profile: ServiceProfile, dra
     path: `/api/products/${productId}`,
     callClass: "read",
     read: (document) => {
-      const reading = readProduct(document, profile.types, draftId);
+      const reading = readProduct(document, profile.types, { productId, draftId });
       if (reading.type === "without_id") return { type: "without_id", value: undefined };
       return reading.type === "valid" ? { type: "valid", value: null } : reading;
     },

@@ -73,6 +73,8 @@ export interface Resource {
 /** A product with everything the service returns; `included` as in JSON:API compound documents. */
 export interface ProductDetails extends Resource {
   readonly productId: number;
+  /** The id of the draft that it names; empty when it names none. */
+  readonly draft: string;
   readonly included: readonly Resource[];
 }
 
@@ -137,7 +139,7 @@ export function readNewProduct(
   types: Types,
   draftId?: number,
 ): Parsed<{ readonly productId: number }> {
-  const reading = readProduct(document, types, draftId);
+  const reading = readProduct(document, types, { draftId });
   if (reading.type !== "valid") return reading;
   return { type: "valid", value: { productId: reading.value.productId } };
 }
@@ -166,8 +168,15 @@ function namesAnother(
   return isOther(file, fileId) ? `it names file ${file.slice(0, 50)}, not ${fileId}` : undefined;
 }
 
-/** Reads a product and what was included with it; with `draftId`, one that names another draft is a mismatch. */
-export function readProduct(document: unknown, types: Types, draftId?: number): Parsed<ProductDetails> {
+/**
+ * Reads a product and what was included with it. One with another id than `productId`, or that names another draft than `draftId`,
+ * is a mismatch.
+ */
+export function readProduct(
+  document: unknown,
+  types: Types,
+  asked: { readonly productId?: number; readonly draftId?: number | undefined } = {},
+): Parsed<ProductDetails> {
   const reading = readResource(document, types.product);
   if (reading.type === "malformed") return reading;
   const included = compoundSchema.safeParse(document);
@@ -176,9 +185,14 @@ export function readProduct(document: unknown, types: Types, draftId?: number): 
   if (reading.type === "without_id" || id === undefined) return { type: "without_id", value: undefined };
   const productId = parseId(id);
   if (productId === undefined) return malformed("its id is not a whole number up to 2^53");
+  if (productId !== (asked.productId ?? productId))
+    return { type: "another", problem: `it is product ${productId}, not ${asked.productId}` };
+  const { draftId } = asked;
   const problem = draftId === undefined ? undefined : namesAnother(reading.value, { draftId });
   if (problem !== undefined) return { type: "another", problem };
-  const value = { ...reading.value, productId, included: (included.data.included ?? []).map(toResource) };
+  const draft = draftLinkSchema.parse(reading.value.relationships);
+  const others = (included.data.included ?? []).map(toResource);
+  const value = { ...reading.value, productId, draft, included: others };
   return { type: "valid", value };
 }
 

@@ -45,6 +45,25 @@ describe("resolve", () => {
     expect((await run("plan")).stdout).toContain("? product");
   });
 
+  test.each([{ id: 777 }, { id: "777" }, [{ id: "777" }]])(
+    "--product-id of a product that names another draft settles nothing: %j",
+    async (data) => {
+      await loseAnswers();
+      const document = { data: { type: "product", id: 9, relationships: { draft: { data } } } };
+      const headers = { "content-type": "application/vnd.api+json; com.service.api.version=1" };
+      proxy.choose = ({ path }) =>
+        path === "/api/products/9"
+          ? { type: "answer", status: 200, headers, body: JSON.stringify(document) }
+          : undefined;
+      const resolved = await run("resolve", "drafts/1/product", "--product-id", "9");
+      expect(resolved).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining("[product-of-another-draft]"),
+      });
+      proxy.choose = () => undefined;
+    },
+  );
+
   test("--product-id of a product that names no draft is recorded, with a warning", async () => {
     await loseAnswers();
     const resolved = await run("resolve", "drafts/1/product", "--product-id", "777");

@@ -218,30 +218,19 @@ async function checkProduct(
 ): Promise<boolean> {
   const { expectDone } = await import("../runtime/single-call.ts");
   const service = await workspace.connect(() => {});
-  const product = expectDone(await service.getProduct(productId, undefined, cli.signal));
-  const named = draftOf(product);
-  if (draftId === undefined || named === undefined || named === String(draftId)) {
+  const read = await service.getProduct(productId, undefined, cli.signal);
+  const hint = "Look up the product id at the service again.";
+  const isGone = read.outcome !== "done" && read.failure.code === "gone";
+  const { draft } = expectDone(isGone ? { ...read, failure: { ...read.failure, hint } } : read);
+  if (draftId === undefined || draft === "" || draft === String(draftId)) {
     const { service: settings, workspace: name } = workspace.config;
     await (await workspace.ledger()).bind({ origin: settings.origin, workspace: name });
-    return draftId === undefined || named !== undefined;
+    return draftId === undefined || draft !== "";
   }
   throw new CliError(
-    `product ${productId} belongs to draft ${named}, not to draft ${draftId}; nothing was settled`,
-    {
-      code: "product-of-another-draft",
-      hint: "Look up the product id at the service again.",
-    },
+    `product ${productId} belongs to draft ${draft.slice(0, 50)}, not to draft ${draftId}; nothing was settled`,
+    { code: "product-of-another-draft", hint },
   );
-}
-
-function draftOf({ relationships }: { readonly relationships?: unknown }): string | undefined {
-  const draft = memberOf(memberOf(memberOf(relationships, "draft"), "data"), "id");
-  return typeof draft === "string" ? draft : undefined;
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  if (typeof value !== "object" || value === null) return undefined;
-  return Object.entries(value).find(([key]) => key === name)?.[1];
 }
 
 function describe(resolution: Resolution): string {

@@ -76,6 +76,13 @@ describe("what a call gives", () => {
     });
   });
 
+  it("is no product when the response has another id", async () => {
+    const { service } = await startHarness(() => answer(200, productDocument(31337)));
+    expect(await service.getProduct(771200, undefined, noSignal())).toMatchObject({
+      failure: { code: "response-mismatch" },
+    });
+  });
+
   it("is the whole product with what was included", async () => {
     const included = [{ type: "author", id: "9", attributes: { name: "A" } }];
     const { service } = await startHarness(() => answer(200, { ...productDocument(), included, links: {} }));
