@@ -116,7 +116,7 @@ export const configSchema = z
           .enum(["refuse", "delete"])
           .default("refuse")
           .describe(
-            "Files of drafts that are no longer declared: `refuse` deletes them only with consent (a saved plan, the question on a terminal, or `--remove-drafts`), `delete` without",
+            "Files of drafts, and records of duplicates, that are no longer declared: `refuse` deletes them only with consent (a saved plan, the question on a terminal, or `--remove-drafts`), `delete` without",
           ),
       })
       .prefault({})

@@ -11,7 +11,7 @@ import type { Differences } from "./differences.ts";
 export interface SafetyLimits {
   /** Deletions are refused when they are more than `above` and more than `percent` % of the recorded attachments. */
   readonly maxDeletes: { readonly percent: number; readonly above: number };
-  /** Whether files of drafts that are no longer declared may be deleted. */
+  /** Whether files of drafts that are no longer declared may be deleted, and such duplicates be forgotten. */
   readonly removedDrafts: "refuse" | "delete";
 }
 
@@ -25,6 +25,7 @@ export function checkSafety(plan: Plan, recorded: Recorded, limits: SafetyLimits
   return [
     ...checkGone(plan, recorded, limits),
     ...checkRemoved(plan, limits),
+    ...checkForgotten(plan, limits),
     ...checkProtection(plan, known),
     ...checkDeletes(plan, known, limits),
   ];
@@ -83,6 +84,21 @@ function checkRemoved({ removed_drafts: removed }: Plan, { removedDrafts }: Safe
       code: "removed-drafts",
       message: `${describeRemoved(removed)}; deleting their files needs consent`,
       hint: `If this is meant, run apply with --remove-drafts, or apply a saved plan. To keep the files and stop managing them: draftsync state rm ${removed[0]?.address}`,
+    },
+  ];
+}
+
+/** A duplicate that is forgotten by mistake is made a second time when its entry is back, which cannot be undone. */
+function checkForgotten({ changes }: Plan, { removedDrafts }: SafetyLimits): Diagnostic[] {
+  const [first, ...others] = changes.filter(({ action }) => action === "forget");
+  if (removedDrafts === "delete" || first === undefined) return [];
+  const more = others.length === 0 ? "" : ` and ${others.length} more`;
+  return [
+    {
+      severity: "error",
+      code: "removed-duplicates",
+      message: `${first.address}${more} ${others.length === 0 ? "is" : "are"} no longer declared; forgetting them needs consent`,
+      hint: "Restore the entries. If they are to be forgotten, run apply with --remove-drafts, or apply a saved plan.",
     },
   ];
 }

@@ -55,7 +55,10 @@ export const defineApply: DefineCommand = (program, cli) => {
       parsePercent,
     )
     .option("--new-ledger", "confirm once that nothing was published before this ledger")
-    .option("--remove-drafts", "delete the files of drafts that are no longer declared")
+    .option(
+      "--remove-drafts",
+      "delete the files of drafts, and forget duplicates, that are no longer declared",
+    )
     .addHelpText(
       "after",
       examples(

@@ -318,7 +318,8 @@ function refuse(
   }: { readonly plan: Plan; readonly recorded: Recorded; readonly request: ReconcileRequest },
 ): boolean {
   const { config, news } = request;
-  const refusals = checkSafety(plan, recorded, config.safety);
+  // What the policy does not allow is left out already.
+  const refusals = checkSafety(plan, recorded, { ...config.safety, removedDrafts: "delete" });
   const text = formatDiagnostics(refusals, terminal.paintErr);
   const isNew = news === undefined || news.isNew("refusals", text);
   if (refusals.length > 0 && isNew) printDiagnostics(terminal, "Refused; nothing was changed.", refusals);

@@ -126,6 +126,22 @@ describe("a recorded draft that is no longer declared", () => {
   });
 });
 
+test("a recorded duplicate that is no longer declared is not forgotten without consent", () => {
+  const copy = {
+    name: "copy",
+    from: { by: "product_id", productId: 5 },
+    sourceProductId: 5,
+    productId: 6,
+    provenance: { by: "post", at: 1 },
+  } as const;
+  const recorded = recordedWith({ duplicates: [copy] });
+  const plan = planOf(desiredWith(), recorded);
+  expect(checkSafety(plan, recorded, { ...limits, removedDrafts: "refuse" })).toMatchObject([
+    { code: "removed-duplicates", message: expect.stringContaining("duplicates/copy is no longer declared") },
+  ]);
+  expect(checkSafety(plan, recorded, limits)).toEqual([]);
+});
+
 describe("a protected draft", () => {
   const attachments = [
     recordedFile(1, 1),

@@ -29,10 +29,11 @@ const neither = (name: string, reply: Row["reply"], code: string, publish = code
   );
 
 const types = { read: "product", non_idempotent: "product", register: "upload" } as const;
-const about = (callClass: Parameters<Row["reply"]>[0], names: object) =>
-  answer(200, {
-    data: { type: new Map(Object.entries(types)).get(callClass) ?? "product_file", id: "5", ...names },
-  });
+/** Only the id of a product that is read is compared. */
+const about = (callClass: Parameters<Row["reply"]>[0], names: object) => {
+  const type = new Map(Object.entries(types)).get(callClass) ?? "product_file";
+  return answer(200, { data: { type, id: callClass === "read" ? "771200" : "5", ...names } });
+};
 
 const toDraft = (id: unknown) => ({ relationships: { draft: { data: { type: "draft", id } } } });
 
