@@ -83,6 +83,15 @@ export class FileProblems {
     };
   }
 
+  /** `line`: from 1. */
+  conflict(line: number): FileProblem {
+    return {
+      code: "merge-conflict",
+      message: `${this.#name} has the marker of a merge conflict in line ${line}`,
+      hint: "Resolve the conflict: keep one of the two texts, and remove the markers.",
+    };
+  }
+
   changed(): FileProblem {
     return {
       code: "source-changed",

@@ -62,7 +62,11 @@ export function formatAdoptions(view: AdoptionView, calls: number, paint: Palett
     `${symbol.padStart(5)} ${sanitizeLine(address)}${note === "" ? "" : paint("muted", `  (${sanitizeLine(note)})`)}`;
   const lines = [
     ...view.adopted.map(({ address, in_manifest }) =>
-      line("=", address, in_manifest ? "" : "not in a manifest: the next plan deletes it"),
+      line(
+        "=",
+        address,
+        in_manifest ? "" : "not in a manifest: the next plan deletes it if a manifest has its list",
+      ),
     ),
     ...view.absent.map((address) => line("-", address, "is not there")),
     ...view.unreadable.map(({ address, message }) => line("?", address, `could not be read: ${message}`)),

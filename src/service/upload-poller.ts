@@ -225,7 +225,7 @@ export class UploadPoller {
       waiter.settle(result);
       return;
     }
-    waiter.lastHeard = `it is ${upload.rawStatus}`;
+    waiter.lastHeard = describeStatus(upload);
     this.#reschedule(waiter);
   }
 
@@ -259,6 +259,11 @@ export class UploadPoller {
     waiter.intervalMs = Math.min(waiter.intervalMs * 2, this.#parts.maxIntervalMs);
     waiter.dueAt = this.#parts.clock.monotonic() + waiter.intervalMs;
   }
+}
+
+function describeStatus({ rawStatus }: UploadStatus): string {
+  if (rawStatus === "") return "it has no status";
+  return rawStatus === "success" ? "it is success, without a file_id" : `it is ${rawStatus}`;
 }
 
 type FailedRead = Extract<CallResult<unknown>, { readonly failure: CallFailure }>;

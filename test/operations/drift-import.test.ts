@@ -157,7 +157,7 @@ describe("import", () => {
       const { code, stdout } = await run("import", `${files}/14`, `${files}/11`, `${files}/12`);
       expect(code).toBe(3);
       expect(stdout).toBe(
-        `    = ${files}/14  (not in a manifest: the next plan deletes it)
+        `    = ${files}/14  (not in a manifest: the next plan deletes it if a manifest has its list)
     = ${files}/11
     - ${files}/12  (is not there)
 

@@ -226,6 +226,12 @@ describe("a description_file", () => {
     ["a Git LFS pointer", "version https://git-lfs.github.com/spec/v1\n", "source-is-lfs-pointer", /lfs/],
     ["not UTF-8", Uint8Array.of(0xe9, 0x20), "not-utf8", /UTF-8/],
     ["with a control character", "a\nb\0", "control-character", /Remove it/],
+    [
+      "with a merge conflict",
+      "A\n<<<<<<< HEAD\nold\n=======\nnew\n>>>>>>> topic\n",
+      "merge-conflict",
+      /keep one of the two/,
+    ],
     ["too large", "x".repeat(1024 * 1024 + 1), "text-too-large", /alone/],
   ])("that is %s is an error at its line", async (_name, text, code, hint) => {
     const { ok, diagnostics } = await loadText(text);
