@@ -3,7 +3,7 @@ import { formatDiagnostics } from "./diagnostic-text.ts";
 import type { DriftView } from "./drift-view.ts";
 import { formatLeftOut, MarkdownBudget, moreItems } from "./markdown-budget.ts";
 import { formatDrafts, listCounts } from "./markdown-drafts.ts";
-import { formatName, formatValues, shortText } from "./markdown-values.ts";
+import { formatName, formatShortValue, formatValues, shortText } from "./markdown-values.ts";
 import { makePalette } from "./palette.ts";
 import { whyNoChanges } from "./plan-text.ts";
 import type { PlanView } from "./plan-view.ts";
@@ -109,6 +109,10 @@ function formatHead(view: PlanView): string {
   if (view.unmanaged !== undefined) {
     const { files, list, rest } = view.unmanaged;
     lines.push("", `Not managed: ${files} in ${codeSpan(list)}${rest}.`);
+  }
+  if (view.repeated.length > 0) {
+    const items = view.repeated.map(({ value, files }) => `- ${formatShortValue(value)} in ${files}`);
+    lines.push("", "The same change in many files:", ...items);
   }
   if (view.refresh !== undefined) {
     const { checked, notChecked } = view.refresh;

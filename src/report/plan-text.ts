@@ -41,6 +41,7 @@ export function formatPlanText(view: PlanView, paint: Palette, { summary }: Plan
     formatRemoved(view.removed, paint),
     formatDrift(view.drift, paint),
     ...groups,
+    formatRepeated(view, paint),
     formatDiagnostics(view.diagnostics, paint),
     formatDoubts(view, paint),
     formatSummary(view, paint),
@@ -54,6 +55,7 @@ export function formatPlanSummary(view: PlanView, paint: Palette): string {
   const parts = [
     formatNewLedger(view.newLedger, paint),
     formatRemoved(view.removed, paint),
+    formatRepeated(view, paint),
     formatDoubts(view, paint),
     formatSummary(view, paint),
     formatIrreversible(view, paint),
@@ -186,6 +188,15 @@ function formatSegments(line: SegmentLine, isNew: boolean, paint: Palette): stri
       return marked ? `[-${sanitize}-]` : paint("removed", sanitize);
     })
     .join("");
+}
+
+function formatRepeated({ repeated }: PlanView, paint: Palette): string {
+  if (repeated.length === 0) return "";
+  const width = Math.max(...repeated.map(({ value }) => value.name.length));
+  const lines = repeated.flatMap(({ value, files }) =>
+    formatValue(value, width, paint).map((line) => `${line}${paint("muted", `  in ${files}`)}`),
+  );
+  return [paint("strong", "The same change in many files:"), ...lines].join("\n");
 }
 
 function formatSummary(view: PlanView, paint: Palette): string {

@@ -11,6 +11,7 @@ import { viewDrift } from "./drift-view.ts";
 import { formatCount, formatRate, formatSeconds, plural } from "./quantities.ts";
 import type { RefreshView } from "./refresh-view.ts";
 import { viewRefresh } from "./refresh-view.ts";
+import { type RepeatedView, repeatedValues } from "./repeated-values.ts";
 
 /** A plan as people see it; every format renders this and nothing else. Text from outside is not yet made inert. */
 export interface PlanView {
@@ -26,6 +27,8 @@ export interface PlanView {
   /** What differs at the service from the record. */
   readonly drift: readonly DriftView[];
   readonly groups: readonly GroupView[];
+  /** Attributes that change in the same way in many files. */
+  readonly repeated: readonly RepeatedView[];
   readonly counts: readonly CountView[];
   readonly unchanged: number;
   readonly cost: CostView | undefined;
@@ -109,6 +112,7 @@ export interface CostView {
 /** Makes the view of a plan as it is at `now`, epoch milliseconds. Pure. */
 export function viewPlan(plan: Plan, now: number): PlanView {
   const { calls, seconds, rate } = plan.estimate;
+  const groups = groupChanges(plan, now);
   const cost = {
     calls: plural(calls.min, "call"),
     time: `about ${formatSeconds(seconds)}`,
@@ -123,7 +127,8 @@ export function viewPlan(plan: Plan, now: number): PlanView {
     removed: viewRemoved(plan),
     unmanaged: viewUnmanaged(plan.unmanaged),
     drift: (plan.drift ?? []).map((item) => viewDrift(item, now)),
-    groups: groupChanges(plan, now),
+    groups,
+    repeated: repeatedValues(groups),
     counts: countActions(plan.summary),
     unchanged: plan.summary.noop ?? 0,
     cost: calls.min === 0 ? undefined : cost,

@@ -67,7 +67,8 @@ function formatRemoved(removed: PlanView["removed"]): Markup | undefined {
   return html`<section class="callout warning" aria-labelledby="removed"><h2 id="removed">${removed.headline}</h2><ul>${removed.drafts.map((draft) => html`<li>${formatName(draft)} (${draft.files})</li>`)}</ul><p>${removed.effect}. To keep them: <code>${removed.command}</code></p></section>`;
 }
 
-function formatSummary({ counts, unchanged, cost, refresh, unmanaged, diagnostics }: PlanView): Markup {
+function formatSummary(view: PlanView): Markup {
+  const { counts, unchanged, cost, refresh, repeated, unmanaged, diagnostics } = view;
   const tile = ({ action, count, text }: CountView) =>
     html`<li class="tile f-${action}"><b>${formatCount(count)}</b> ${text.slice(formatCount(count).length + 1)}</li>`;
   const isBroken = diagnostics.some(({ severity }) => severity === "error");
@@ -76,7 +77,7 @@ function formatSummary({ counts, unchanged, cost, refresh, unmanaged, diagnostic
   return html`<section aria-labelledby="sum"><h2 id="sum">Summary</h2>
 <ul class="tiles">${tiles}${unchanged > 0 && html`<li class="tile f-noop"><b>${formatCount(unchanged)}</b> unchanged</li>`}</ul>
 ${counts.length > 0 && html`<p><strong>Cost:</strong> ${cost === undefined ? "no calls." : `${cost.calls}, ${cost.time} at ${cost.rate} (up to ${cost.upTo} with retries and slow uploads).`}</p>`}
-${unmanaged !== undefined && html`<p><strong>Not managed:</strong> ${unmanaged.files} in <code>${unmanaged.list}</code>${unmanaged.rest}.</p>`}
+${repeated.length > 0 && html`<p><strong>The same change in many files:</strong></p><ul>${repeated.map(({ value, files }) => html`<li>${formatInline([value])} in ${files}</li>`)}</ul>`}${unmanaged !== undefined && html`<p><strong>Not managed:</strong> ${unmanaged.files} in <code>${unmanaged.list}</code>${unmanaged.rest}.</p>`}
 ${refresh !== undefined && html`<p>${[refresh.checked, ...refresh.notChecked].join(". ")}.</p>`}
 </section>`;
 }

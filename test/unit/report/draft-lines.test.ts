@@ -65,3 +65,18 @@ describe("a plan as one line a draft", () => {
     expect(show({ summary: false }, files)).toContain('renderer  "arnold" → "vray"');
   });
 });
+
+test("the same change in ten files or more is shown once more, with its number", () => {
+  const wanted = Array.from({ length: 10 }, (_none, at) => wantedFile(7, at + 1, { renderer: "karma" }));
+  const others = Array.from({ length: 9 }, (_none, at) => wantedFile(8, at + 1, { file_format: "obj" }));
+  const known = (draftId: number, attributes: object) =>
+    wanted.map((_none, at) => recordedFile(draftId, at + 1, { attributes }));
+  const plan = planOf(
+    desiredWith({ drafts: [draftWith(7, { attachments: wanted }), draftWith(8, { attachments: others })] }),
+    recordedWith({ attachments: [...known(7, { renderer: "arnold" }), ...known(8, { file_format: "fbx" })] }),
+  );
+  const text = formatPlanText(viewPlan(plan, 0), makePalette(false), { summary: true });
+  expect(text).toContain(
+    '\n\nThe same change in many files:\n          renderer  "arnold" → "karma"  in 10 files of 1 draft\n\nPlan: ',
+  );
+});
