@@ -11,6 +11,7 @@ import type {
 } from "../manifest/manifest-schema.ts";
 import { parseManifest } from "../manifest/parse-manifest.ts";
 import { hasErrors } from "../model/diagnostic.ts";
+import { DraftsyncError } from "../model/errors.ts";
 import { readIfThere, replaceFile } from "../model/replace-file.ts";
 import type { FileKind } from "../model/resource.ts";
 
@@ -60,15 +61,23 @@ export function defineDraft(draft: Draft): Draft {
 const comment = "Written by a program: change the program, not this file.";
 
 /**
- * Writes a manifest, whole or not at all, unless the file has the same text already; true if it was written. Throws
- * `DiagnosticsError` with the mistakes that the command line would report, and then leaves the file as it is.
+ * Writes a manifest, whole or not at all, unless the file has the same text already; true if it was written. Leaves the file as it
+ * is and throws `DiagnosticsError` with the mistakes that the command line would report, or `DraftsyncError` `manifest-by-hand` for a
+ * file that it did not write.
  */
 export async function writeManifest(file: string, manifest: Manifest): Promise<boolean> {
   const text = formatDocuments([...manifest], comment);
   const { diagnostics } = parseManifest(basename(file), Buffer.from(text));
   if (hasErrors(diagnostics)) throw new DiagnosticsError(diagnostics);
   const path = resolve(file);
-  if ((await readIfThere(path))?.toString("utf8") === text) return false;
+  const before = (await readIfThere(path))?.toString("utf8") ?? "";
+  if (before === text) return false;
+  if (before !== "" && !before.startsWith(`# ${comment}\n`)) {
+    throw new DraftsyncError(`${file} was not written by writeManifest; it stays as it is`, {
+      code: "manifest-by-hand",
+      hint: "Remove the file, or write to another one.",
+    });
+  }
   await mkdir(dirname(path), { recursive: true });
   await replaceFile(path, text);
   return true;

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import type { Draft, Plan, Sandbox, Workspace } from "../../src/index.ts";
@@ -146,6 +146,12 @@ test("mistakes in manifests are thrown with their lines, and nothing is written 
   const path = join(folder.path, "manifests/a.yaml");
   const before = await readFile(path, "utf8");
   expect(await writeManifest(path, [dragon, tower])).toBe(false);
+  expect(await writeManifest(path, [dragon])).toBe(true);
+  await writeFile(path, "draft: 1\n");
+  await expect(writeManifest(path, [dragon])).rejects.toMatchObject({ code: "manifest-by-hand" });
+  expect(await readFile(path, "utf8")).toBe("draft: 1\n");
+  await rm(path);
+  await writeManifest(path, [dragon, tower]);
   const twice = { ...dragon, product_files: [{ file_id: 7 }, { file_id: 7 }] };
   const wrong = writeManifest(path, [tower, twice]);
   await expect(wrong).rejects.toMatchObject({ diagnostics: [{ place: { file: "a.yaml" } }] });
