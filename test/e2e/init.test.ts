@@ -142,6 +142,14 @@ describe("init", () => {
     expect(await readdir(empty.path)).toEqual([]);
   });
 
+  test("refuses a pipeline in a folder that is not the root of its repository", async () => {
+    await empty.write({ ".git/HEAD": "ref: refs/heads/main\n" });
+    const args = ["init", "shop", "--base-url", "https://api.example.com", "--pipeline", "github"];
+    const refused = await at(...args, "--package", "gone.tgz");
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("[pipeline-not-in-root]") });
+    expect(await readdir(empty.path)).toEqual([".git"]);
+  });
+
   test.each([
     ["--draft", "007"],
     ["--workspace", "My Shop"],

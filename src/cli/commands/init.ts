@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { lstat, readFile } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { Option } from "commander";
 import type { Cli, DefineCommand } from "../cli.ts";
 import { examples } from "../cli.ts";
@@ -67,6 +67,7 @@ async function runInit(cli: Cli, folder: string, flags: InitFlags): Promise<void
       ? undefined
       : await askForAnswers(cli, { ...given, pipeline: flags.pipeline }, name);
   const pipeline = answers?.pipeline ?? flags.pipeline ?? "none";
+  if (pipeline !== "none") assertRepositoryRoot(root);
   if (pipeline !== "none" && answers?.service === "sandbox") warnOfSandbox(cli);
   const needsPackage = flags.package !== undefined || pipeline !== "none";
   const spec = needsPackage ? await askForPackage(cli, flags.package) : undefined;
@@ -109,6 +110,18 @@ function nextSteps(folder: string, { service }: InitAnswers): string {
     "draftsync apply             # apply the changes, after asking",
   ];
   return `\nNext:\n${steps.map((step) => `  ${step}\n`).join("")}`;
+}
+
+/** GitHub and GitLab read a pipeline in the root of a repository only, and run it there. */
+function assertRepositoryRoot(root: string): void {
+  if (existsSync(join(root, ".git"))) return;
+  for (let folder = dirname(root); folder !== dirname(folder); folder = dirname(folder)) {
+    if (!existsSync(join(folder, ".git"))) continue;
+    throw new CliError(`${root} is not the root of its repository; nothing was written`, {
+      code: "pipeline-not-in-root",
+      hint: `A pipeline is read in the root of a repository only. Run this in ${folder}, or without --pipeline.`,
+    });
+  }
 }
 
 /** A sandbox of a CI runner is gone after its job; what the ledger has of it is not. */
