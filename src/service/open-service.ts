@@ -67,7 +67,14 @@ export function assembleService(options: ServiceOptions, circumstances: Circumst
   const calls = openExecutor(options, circumstances);
   const { baseUrl, executor, redactor } = calls;
   const { profile, clock, emit } = options;
-  const askCredentials = (options: ReadOptions) => executor.execute(credentialsCall(profile), options);
+  const askCredentials = async (options: ReadOptions) => {
+    const result = await executor.execute(credentialsCall(profile), options);
+    if (result.outcome === "done") {
+      const { secretKey, sessionToken = "" } = result.value;
+      for (const secret of [secretKey, sessionToken]) redactor.add(secret);
+    }
+    return result;
+  };
   const uploads = makeUploadReader(executor, profile);
   const poller = new UploadPoller({
     readMany: profile.uploads_query === null ? undefined : uploads.getPage,

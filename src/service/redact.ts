@@ -1,5 +1,7 @@
 /** Takes a secret out of text and of parsed JSON, wherever a server may have echoed it. */
 export interface Redactor {
+  /** Another secret, which is taken out of texts only: it may be a word that values of JSON contain. */
+  add(secret: string): void;
   text(text: string): string;
   /** The value that JSON text was parsed to, with every string, and every key, redacted. */
   json(value: unknown, text: string): unknown;
@@ -15,23 +17,31 @@ const minSecretLength = 4;
  * Base64 and hex.
  */
 export function makeRedactor(secret: string): Redactor {
-  const forms = secret.length < minSecretLength ? [] : [...formsOf(secret)];
-  const text = (input: string): string =>
-    forms.reduce((redacted, form) => redacted.replaceAll(form, placeholder), input);
+  const forms = formsOf(secret);
+  const others: string[] = [];
+  const without = (input: string, secrets: readonly string[]): string =>
+    secrets.reduce((redacted, form) => redacted.replaceAll(form, placeholder), input);
   const copy = (value: unknown): unknown => {
-    if (typeof value === "string") return text(value);
+    if (typeof value === "string") return without(value, forms);
     if (Array.isArray(value)) return value.map(copy);
     if (value === null || typeof value !== "object") return value;
-    return Object.fromEntries(Object.entries(value).map(([key, member]) => [text(key), copy(member)]));
+    return Object.fromEntries(
+      Object.entries(value).map(([key, member]) => [without(key, forms), copy(member)]),
+    );
   };
   // Without escapes the text of JSON contains every string unchanged, so searching the text is enough.
   const isClean = (json: string) => !json.includes("\\") && !forms.some((form) => json.includes(form));
-  return { text, json: (value, json) => (isClean(json) ? value : copy(value)) };
+  return {
+    add: (other) => void others.push(...formsOf(other).filter((form) => !others.includes(form))),
+    text: (input) => without(input, [...forms, ...others]),
+    json: (value, json) => (isClean(json) ? value : copy(value)),
+  };
 }
 
-function formsOf(secret: string): ReadonlySet<string> {
+function formsOf(secret: string): readonly string[] {
+  if (secret.length < minSecretLength) return [];
   const bytes = Buffer.from(secret);
-  return new Set([
+  const forms = new Set([
     secret,
     encodeURIComponent(secret),
     bytes.toString("base64"),
@@ -39,4 +49,5 @@ function formsOf(secret: string): ReadonlySet<string> {
     bytes.toString("hex"),
     bytes.toString("hex").toUpperCase(),
   ]);
+  return [...forms];
 }

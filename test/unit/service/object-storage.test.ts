@@ -224,6 +224,18 @@ describe("storing a source", () => {
     expect(JSON.stringify(result)).not.toContain("storage-secret");
   });
 
+  it("shows no credentials that the storage echoes", async () => {
+    const body = "<Error><Code>InvalidToken</Code><Message>storage-secret, storage-session</Message></Error>";
+    const { service, root } = await setUp({ fail: () => ({ status: 403, body }) });
+    for (const content of [small, large]) {
+      const result = await service.storage.put(await planSource(root, "a", content), noSignal());
+      expect(result).toMatchObject({
+        failure: { message: expect.stringContaining("[redacted], [redacted]") },
+      });
+      expect(JSON.stringify(result)).not.toMatch(/storage-(secret|session)/);
+    }
+  });
+
   it("says so when the storage cannot be reached", async () => {
     const { service, root } = await setUp({ endpoint: "http://127.0.0.1:1" });
     const result = await service.storage.put(await planSource(root, "a", small), noSignal());
