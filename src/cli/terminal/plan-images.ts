@@ -16,6 +16,10 @@ const run = promisify(execFile);
 const maxImageBytes = 200_000;
 const maxTotalBytes = 5_000_000;
 
+/** Each former picture takes several calls of git; of more than so many, a page shows the new ones only. */
+const maxFormer = 40;
+const maxVersions = 20;
+
 /**
  * The promotional pictures that a plan names, by the address of their change. Only files within `root` (the workspace,
  * absolute) that still have the digest of the plan and begin as a PNG, JPEG, GIF or WebP does: what a file is called says
@@ -29,6 +33,7 @@ export async function loadThumbnails(
   const known = new Map<string, Thumbnail | undefined>();
   const folder = root === undefined ? undefined : await realpath(root);
   let room = maxTotalBytes;
+  let formerLeft = maxFormer;
   const load = async (picture: Picture | undefined, from: PictureReader) => {
     if (picture === undefined) return undefined;
     const key = `${picture.sha256} ${picture.source}`;
@@ -42,9 +47,11 @@ export async function loadThumbnails(
   for (const { address, before, after } of plan.changes) {
     const next = pictureOf(address, after);
     const former = pictureOf(address, before);
+    const isReplaced = former !== undefined && former.sha256 !== next?.sha256 && formerLeft > 0;
+    if (isReplaced) formerLeft -= 1;
     const shown = {
       after: await load(next, readInWorkspace),
-      before: former?.sha256 === next?.sha256 ? undefined : await load(former, readInGit),
+      before: isReplaced ? await load(former, readInGit) : undefined,
     };
     if (shown.after !== undefined || shown.before !== undefined) thumbnails.set(address, shown);
   }
@@ -72,8 +79,7 @@ function pictureOf(address: string, state: Change["before"] | Change["after"]): 
 }
 
 function thumbnailOf(bytes: Buffer, { sha256 }: Picture, room: number): Thumbnail {
-  if (createHash("sha256").update(bytes).digest("hex") !== sha256)
-    return { missing: "the file differs from the plan" };
+  if (sha256Of(bytes) !== sha256) return { missing: "the file differs from the plan" };
   const type = typeOf(bytes);
   if (type === undefined) return { missing: "it is not a PNG, JPEG, GIF or WebP image" };
   if (bytes.length > room)
@@ -96,36 +102,24 @@ const readInWorkspace: PictureReader = async ({ source }, folder) => {
 /** The newest versions first; what git does not have, such as in a shallow clone, is left out. */
 const readInGit: PictureReader = async ({ source, sha256 }, folder) => {
   if (folder === undefined) return undefined;
+  const options = { encoding: "buffer", timeout: 5_000, maxBuffer: maxImageBytes } as const;
   const git = async (...args: string[]) =>
-    await run("git", ["-C", folder, ...args], {
-      encoding: "buffer",
-      timeout: 5_000,
-      maxBuffer: maxImageBytes,
-    });
+    (await run("git", ["-C", folder, "--literal-pathspecs", ...args], options)).stdout;
   try {
-    const log = [
-      "--literal-pathspecs",
-      "log",
-      "--full-history",
-      "--max-count=20",
-      "--format=%H",
-      "--",
-      source,
-    ];
-    for (const commit of (await git(...log)).stdout.toString().split("\n").filter(Boolean)) {
+    const log = await git("log", "--full-history", `--max-count=${maxVersions}`, "--format=%H", "--", source);
+    for (const commit of log.toString().split("\n").filter(Boolean)) {
       const bytes = await git("cat-file", "blob", `${commit}:./${source}`).catch(() => undefined);
-      if (
-        createHash("sha256")
-          .update(bytes?.stdout ?? "")
-          .digest("hex") === sha256
-      )
-        return bytes?.stdout;
+      if (bytes !== undefined && sha256Of(bytes) === sha256) return bytes;
     }
   } catch {
     // No git, or no repository.
   }
   return undefined;
 };
+
+function sha256Of(bytes: Buffer): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
 
 /** The bytes of a regular file, or why it is not read. It is opened without waiting, so that a pipe cannot hold the process. */
 async function readSmall(path: string): Promise<Buffer | string> {
