@@ -9,7 +9,13 @@ import { type ConnectionOptions, openAgent } from "./connections.ts";
 import type { Redactor } from "./redact.ts";
 import type { OpenSource } from "./source-file.ts";
 import { openSource, SourceError } from "./source-file.ts";
-import { type AskCredentials, failWhenStalled, reportStorageCalls, StorageSession } from "./storage-calls.ts";
+import {
+  type AskCredentials,
+  failWhenStalled,
+  limitResponses,
+  reportStorageCalls,
+  StorageSession,
+} from "./storage-calls.ts";
 import {
   abortedFailure,
   CredentialsError,
@@ -168,6 +174,7 @@ async function openClient(
   });
   reportStorageCalls(client, { clock, emit });
   failWhenStalled(client, timeoutMs);
+  limitResponses(client, timeoutMs);
   return client;
 }
 

@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import type { S3Client } from "@aws-sdk/client-s3";
 import { DraftsyncError, systemCodeOf } from "../model/errors.ts";
 import type { EventSink } from "../model/event.ts";
@@ -104,12 +105,12 @@ export class StorageSession {
   }
 }
 
-/** No byte went to the storage or came from it for as long as `service.timeout`. */
+/** No byte went to the storage or came from it for as long as `service.timeout`, or its response did not end. */
 class StorageStalledError extends DraftsyncError {
   override readonly name = "StorageStalledError";
 
   constructor(timeoutMs: number) {
-    super(`no byte went to the storage or came from it for ${timeoutMs / 1000} s`, {
+    super(`the storage made no progress for ${timeoutMs / 1000} s, or did not end its response`, {
       code: "storage-failed",
       hint: "Check that the storage works; raise service.timeout if it is slow. Then run the command again.",
     });
@@ -140,6 +141,26 @@ export function failWhenStalled(client: S3Client, timeoutMs: number): void {
     },
     // Within the step that retries.
     { step: "finalizeRequest", priority: "low", name: "failWhenStalled" },
+  );
+}
+
+/** A response may take this many times `service.timeout`: S3 sends white space while it puts a large file together. */
+const answerTimeouts = 10;
+
+/** Ends responses that never end: each byte of theirs would be progress. */
+export function limitResponses(client: S3Client, timeoutMs: number): void {
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      const result = await next(args);
+      const body = memberOf(result.response, "body");
+      if (body instanceof Readable) {
+        const late = Object.assign(new Error("the response does not end"), { name: "TimeoutError" });
+        const timer = setTimeout(() => body.destroy(late), answerTimeouts * timeoutMs).unref();
+        body.once("close", () => clearTimeout(timer));
+      }
+      return result;
+    },
+    { step: "deserialize", priority: "low", name: "limitResponses" },
   );
 }
 

@@ -296,7 +296,7 @@ describe("storing a source", () => {
       const files = await Promise.all(["a.bin", "b.bin"].map((name) => planSource(root, name, content)));
       const first = await service.storage.put(files[0] ?? never(), noSignal());
       expect(first).toMatchObject({ outcome: "not_sent", failure: { code: "storage-failed" } });
-      expect(first.outcome === "done" ? "" : first.failure.message).toContain("for 0.3 s");
+      expect(first.outcome === "done" ? "" : first.failure.message).toContain("no progress for 0.3 s");
       expect(storage.requests.map(({ method }) => method)).toEqual(methods);
       // The next file does not wait as long again.
       expect(await service.storage.put(files[1] ?? never(), noSignal())).toMatchObject({
@@ -305,6 +305,13 @@ describe("storing a source", () => {
       expect(storage.requests).toHaveLength(methods.length);
     },
   );
+
+  it("ends when the storage never ends its response", async () => {
+    const { service, storage, root } = await setUp({ fail: () => "drip", timeoutMs: 250 });
+    const result = await service.storage.put(await planSource(root, "a", small), noSignal());
+    expect(result).toMatchObject({ outcome: "not_sent", failure: { code: "storage-failed" } });
+    expect(storage.requests).toHaveLength(1);
+  });
 
   it("sends nothing at all once it is aborted", async () => {
     const { service, server, root } = await setUp();

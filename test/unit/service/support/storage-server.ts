@@ -31,9 +31,9 @@ export interface PlainResponse {
 export type StorageFault = (
   request: StorageRequest,
   index: number,
-) => number | "stall" | PlainResponse | undefined;
+) => number | "stall" | "drip" | PlainResponse | undefined;
 
-/** Starts a {@link StorageServer}; `fail` may answer a request with a status or response of its own, or never (`stall`). */
+/** Starts a {@link StorageServer}; `fail` may answer a request with a status or response of its own, never (`stall`), or without an end (`drip`). */
 export async function startStorageServer(fail: StorageFault = () => undefined): Promise<StorageServer> {
   const requests: StorageRequest[] = [];
   const objects = new Map<string, Buffer>();
@@ -88,6 +88,12 @@ export async function startStorageServer(fail: StorageFault = () => undefined): 
       requests.push(request);
       const status = fail(request, requests.length - 1);
       if (status === "stall") return;
+      if (status === "drip") {
+        outgoing.writeHead(403, { "content-type": "application/xml" });
+        const timer = setInterval(() => outgoing.write(" "), 20);
+        outgoing.once("close", () => clearInterval(timer));
+        return;
+      }
       if (typeof status === "object") {
         outgoing.writeHead(status.status, status.headers).end(status.body);
         return;
