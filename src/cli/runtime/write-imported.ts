@@ -8,7 +8,7 @@ import {
   type DesiredDraft,
 } from "../../model/desired.ts";
 import type { LedgerEffect } from "../../model/ports.ts";
-import type { Recorded, RecordedAttachment } from "../../model/recorded.ts";
+import type { Recorded, RecordedAttachment, RecordedOperation } from "../../model/recorded.ts";
 import { readIfThere } from "../../model/replace-file.ts";
 import { fileKinds } from "../../model/resource.ts";
 import type { Cli } from "../cli.ts";
@@ -104,7 +104,7 @@ export interface Imported {
 
 /**
  * The files and publications that were imported and that no manifest declares, as drafts of `file`. A list that no manifest has
- * gets the files that are recorded in it, too: without them the next plan would delete them.
+ * gets the files that are recorded or in doubt in it, too: without them the next plans would delete them.
  */
 export function importedDrafts(
   { effects, recorded, declared }: Imported,
@@ -122,7 +122,11 @@ export function importedDrafts(
     drafts.set(draftId, draft);
     return draft;
   };
-  const add = ({ address: text, attributes, draftId }: RecordedAttachment) => {
+  const add = ({
+    address: text,
+    attributes,
+    draftId,
+  }: Pick<RecordedAttachment, "address" | "attributes" | "draftId">) => {
     const address = parseAddress(text);
     if (address?.type !== "attachment" || known.has(text)) return;
     draftOf(draftId).attachments.set(text, { address, attributes, file, position: 0, layout: {} });
@@ -134,11 +138,12 @@ export function importedDrafts(
     if (byId.get(published.draftId)?.publish === undefined)
       draftOf(published.draftId).revision = published.revision;
   }
-  for (const attachment of recorded.attachments) {
-    const { draftId, kind } = attachment;
+  const files = [...recorded.attachments, ...recorded.inDoubt.flatMap(maybeAttached)];
+  for (const file of files) {
+    const { draftId, kind } = file;
     const isNewList = !byId.get(draftId)?.managed.includes(kind);
     const added = drafts.get(draftId)?.attachments.values() ?? [];
-    if (isNewList && [...added].some(({ address }) => address.kind === kind)) add(attachment);
+    if (isNewList && [...added].some(({ address }) => address.kind === kind)) add(file);
   }
   return [...drafts].map(([draftId, { attachments, revision }]) => ({
     draftId,
@@ -151,6 +156,14 @@ export function importedDrafts(
     file,
     position: 0,
   }));
+}
+
+/** The file of an attach in doubt. */
+function maybeAttached({ kind: operation, address, intent }: RecordedOperation) {
+  const { draftId, fileKind: kind, attributes = {} } = intent;
+  return operation === "attach" && draftId !== undefined && kind !== undefined
+    ? [{ address, draftId, kind, attributes }]
+    : [];
 }
 
 /** What is written, and what happens meanwhile. */

@@ -1,9 +1,10 @@
 import { expect, onTestFinished, test } from "vitest";
 import { loadConfig } from "../../../src/cli/config.ts";
-import { writeImported } from "../../../src/cli/runtime/write-imported.ts";
+import { importedDrafts, writeImported } from "../../../src/cli/runtime/write-imported.ts";
 import { makeTerminal } from "../../../src/cli/terminal/terminal.ts";
 import { type Folder, makeFolder } from "../../support/cli.ts";
-import { draftWith } from "../../support/planning.ts";
+import { desiredWith, draftWith, recordedFile, recordedWith } from "../../support/planning.ts";
+import { doubtOf } from "../refresh/support.ts";
 
 const file = "manifests/a.yaml";
 const env = {};
@@ -45,3 +46,20 @@ test.each([undefined, "# Ours.\ndraft: 1\n"])(
     else expect(await folder.read(file)).toBe(before);
   },
 );
+
+test("a list that no manifest has gets the files that are recorded or in doubt in it, too", () => {
+  const imported = recordedFile(1, 14);
+  const doubt = doubtOf("attach", [1, 13], { id: "lost" });
+  const recorded = recordedWith({
+    attachments: [recordedFile(1, 12)],
+    inDoubt: [{ ...doubt, intent: { ...doubt.intent, attributes: { renderer: "arnold" } } }],
+  });
+  const effects = [{ type: "attached", attachment: imported }] as const;
+  const [draft] = importedDrafts({ effects, recorded, declared: desiredWith() }, file);
+  const written = draft?.attachments.map(({ address, attributes }) => [address.ref, attributes]);
+  expect(written).toEqual([
+    [{ by: "file_id", fileId: 14 }, {}],
+    [{ by: "file_id", fileId: 12 }, {}],
+    [{ by: "file_id", fileId: 13 }, { renderer: "arnold" }],
+  ]);
+});
