@@ -1,4 +1,4 @@
-import { Readable } from "node:stream";
+import { pipeline, Readable, Transform } from "node:stream";
 import type { S3Client } from "@aws-sdk/client-s3";
 import { DraftsyncError, systemCodeOf } from "../model/errors.ts";
 import type { EventSink } from "../model/event.ts";
@@ -147,21 +147,37 @@ export function failWhenStalled(client: S3Client, timeoutMs: number): void {
 /** A response may take this many times `service.timeout`: S3 sends white space while it puts a large file together. */
 const answerTimeouts = 10;
 
-/** Ends responses that never end: each byte of theirs would be progress. */
+/** Bytes; the responses to an upload are a few lines of XML. */
+const maxAnswerBytes = 1024 * 1024;
+
+/** Ends responses that never end: each byte of theirs would be progress, and the SDK keeps them all. */
 export function limitResponses(client: S3Client, timeoutMs: number): void {
   client.middlewareStack.add(
     (next) => async (args) => {
       const result = await next(args);
-      const body = memberOf(result.response, "body");
-      if (body instanceof Readable) {
-        const late = Object.assign(new Error("the response does not end"), { name: "TimeoutError" });
-        const timer = setTimeout(() => body.destroy(late), answerTimeouts * timeoutMs).unref();
-        body.once("close", () => clearTimeout(timer));
-      }
+      const { response } = result;
+      const body = memberOf(response, "body");
+      if (body instanceof Readable)
+        Object.assign(Object(response), { body: limited(body, answerTimeouts * timeoutMs) });
       return result;
     },
     { step: "deserialize", priority: "low", name: "limitResponses" },
   );
+}
+
+function limited(body: Readable, ms: number): Readable {
+  const endless = Object.assign(new Error("the response does not end"), { name: "TimeoutError" });
+  let size = 0;
+  const limiter = new Transform({
+    transform(chunk: Uint8Array, _encoding, done) {
+      size += chunk.length;
+      if (size > maxAnswerBytes) done(endless);
+      else done(null, chunk);
+    },
+  });
+  const timer = setTimeout(() => limiter.destroy(endless), ms).unref();
+  pipeline(body, limiter, () => clearTimeout(timer));
+  return limiter;
 }
 
 /** The SDK gives a connection that was reset the name of a timeout, too; only its own timeouts carry no such code. */

@@ -306,6 +306,14 @@ describe("storing a source", () => {
     },
   );
 
+  it("does not keep a response that is far too long", async () => {
+    const body = `<Error><Message>${"x".repeat(2 * 1024 * 1024)}</Message></Error>`;
+    const { service, storage, root } = await setUp({ fail: () => ({ status: 403, body }) });
+    const result = await service.storage.put(await planSource(root, "a", small), noSignal());
+    expect(result).toMatchObject({ outcome: "not_sent", failure: { code: "storage-failed" } });
+    expect(storage.requests).toHaveLength(1);
+  });
+
   it("ends when the storage never ends its response", async () => {
     const { service, storage, root } = await setUp({ fail: () => "drip", timeoutMs: 250 });
     const result = await service.storage.put(await planSource(root, "a", small), noSignal());
