@@ -291,6 +291,21 @@ Imported: 2 adopted, 1 not there. 3 calls; nothing was changed at the service.
       onTestFinished(() => other.dispose());
     });
 
+    test("refuses a file that a manifest declares already by its source", async () => {
+      const text = "draft: 20\nproduct_files: [{ source: a.bin }]\n";
+      await other.write({ "manifests/a.yaml": text, "manifests/a.bin": "x" });
+      expect((await there("apply", "--auto-approve")).code).toBe(0);
+      const file = sandbox.state().attachments.find(({ draftId }) => draftId === 20);
+      const address = `drafts/20/product_files/${file?.fileId}`;
+      expect(await there("import", address, "--write", "manifests/a.yaml")).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(
+          "declared already, as drafts/20/product_files/source:manifests/a.bin",
+        ),
+      });
+      expect(await other.read("manifests/a.yaml")).toBe(text);
+    });
+
     test("makes the first manifest of a workspace", async () => {
       await singleCall("POST", "/api/drafts/9/product_files", { file_id: 41 });
       const imported = await there("import", "drafts/9/product_files/41", "--write", "manifests/a.yaml");

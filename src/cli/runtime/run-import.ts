@@ -22,6 +22,7 @@ import { withLock } from "./with-lock.ts";
 import type { Workspace } from "./workspace.ts";
 import { inWorkspace } from "./workspace.ts";
 import {
+  assertNotDeclared,
   assertWritable,
   importedDrafts,
   loadDeclared,
@@ -86,7 +87,10 @@ async function importLocked(
   assertOwner(recorded, owner);
   const environment: ImportEnvironment = { desired, recorded, fileIdOf: makeFileIdFinder(recorded) };
   const targets = flags.all ? allTargets(environment) : namedTargets(named, environment);
-  if (manifest !== undefined) assertWritable(manifest, targets, declared);
+  if (manifest !== undefined) {
+    assertWritable(manifest, targets, declared);
+    assertNotDeclared(targets, environment);
+  }
   const { observations, calls, stopped } = await fetchAll(cli, workspace, targets);
   const effects = adoptionEffects({ observations, desired, recorded });
   const drafts = manifest === undefined ? [] : importedDrafts({ effects, recorded, declared }, manifest);

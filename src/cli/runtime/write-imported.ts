@@ -10,12 +10,12 @@ import {
 import type { LedgerEffect } from "../../model/ports.ts";
 import type { Recorded, RecordedAttachment, RecordedOperation } from "../../model/recorded.ts";
 import { readIfThere } from "../../model/replace-file.ts";
-import { fileKinds } from "../../model/resource.ts";
+import { fileKinds, fileResource } from "../../model/resource.ts";
 import type { Cli } from "../cli.ts";
 import type { Config } from "../config.ts";
 import { writeAll } from "../init/write.ts";
 import { CliError, DiagnosticsError } from "./cli-error.ts";
-import type { ImportTargets } from "./import-targets.ts";
+import type { ImportEnvironment, ImportTargets } from "./import-targets.ts";
 import { pathInWorkspace } from "./path-in-workspace.ts";
 import { loadDesired, readManifests } from "./planning.ts";
 
@@ -69,6 +69,27 @@ export function assertWritable(manifest: string, { targets }: ImportTargets, { d
     throw new CliError(`draft ${draftIdOf(address)} is declared in ${file}, not in ${manifest}`, {
       code: "invalid-flag",
       hint: `Use --write ${file} for it.`,
+    });
+  }
+}
+
+/** Throws {@link CliError} `import-target-invalid` for a file that a manifest declares already, under another name. */
+export function assertNotDeclared(
+  { targets }: ImportTargets,
+  { desired, recorded }: ImportEnvironment,
+): void {
+  const declared = attachmentsByAddress(desired);
+  const names = new Map(
+    recorded.attachments.flatMap((file) =>
+      declared.has(file.address) ? [[fileResource(file), file.address] as const] : [],
+    ),
+  );
+  for (const target of targets) {
+    const name = target.type === "attachment" ? names.get(fileResource(target.target)) : undefined;
+    if (name === undefined || declared.has(target.address)) continue;
+    throw new CliError(`${target.address} is declared already, as ${name}`, {
+      code: "import-target-invalid",
+      hint: "Leave it out: a second entry would keep the file attached when the first one gets a new content.",
     });
   }
 }
