@@ -45,10 +45,14 @@ describe("a run ends with", () => {
     expect(runs).toMatchObject([{ command: "reconcile", status: "error", operations: [] }]);
   });
 
-  test("1 when its refresh can read nothing, although the ledger needs no change", async () => {
+  test.each([
+    ["nothing", ""],
+    ["one file of three", "/1"],
+  ])("1 when its refresh can read %s, although the ledger needs no change", async (_name, end) => {
     await folder.write(config("refresh: { attachments: probe, max_age: 0s }\n"));
     await reconcile();
-    proxy.choose = ({ method }) => (method === "PATCH" ? { type: "answer", status: 503 } : undefined);
+    proxy.choose = ({ method, path }) =>
+      method === "PATCH" && (end === "" || !path.endsWith(end)) ? { type: "answer", status: 503 } : undefined;
     expect(await reconcile()).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("[nothing-checked]"),

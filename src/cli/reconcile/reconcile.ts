@@ -26,7 +26,7 @@ import { inWorkspaceOf, type Workspace } from "../runtime/workspace.ts";
 import { printDiagnostics } from "../terminal/report-error.ts";
 import { openReporter } from "../terminal/reporter.ts";
 import type { ChangeFilter } from "./change-filter.ts";
-import { ledgerAgeOf, nothingRead, ReconcileTally, readNothing } from "./tally.ts";
+import { ledgerAgeOf, ReconcileTally, readTooLittle, tooLittleRead } from "./tally.ts";
 
 /** What a run is carried out with. */
 export interface ReconcileRequest {
@@ -248,8 +248,8 @@ async function applyWithin(
     const result = await runPlan(cli, workspace, { plan, limits, service, emit, command });
     reportTooFewCalls(cli, result, request.limits);
     const { totals } = result;
-    const isBlind = readNothing(plan, totals);
-    if (isBlind) printDiagnostics(cli.terminal, undefined, [nothingRead]);
+    const isBlind = readTooLittle(plan, totals);
+    if (isBlind) printDiagnostics(cli.terminal, undefined, [tooLittleRead]);
     const code = isBlind ? exitCode.error : exitCodeOfRun(result, plan);
     const ends = statusOf(code, excluded);
     const isStalled = isTooFewCalls(result) || (ends === "deferred" && !tally.progressed);

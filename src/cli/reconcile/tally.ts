@@ -69,15 +69,15 @@ function oldestRecord({ attachments }: Recorded): number {
   );
 }
 
-/** What a run ends with that {@link readNothing}. */
-export const nothingRead: Diagnostic = {
+/** What a run ends with that {@link readTooLittle}. */
+export const tooLittleRead: Diagnostic = {
   severity: "error",
   code: "nothing-checked",
-  message: "the service could not be read, so nothing was checked",
+  message: "most of what was to be checked could not be read",
   hint: "The warnings of the plan name the cause. The next run tries again.",
 };
 
-/** Whether a run neither read nor changed anything, although it tried to read: it does not know that all is as desired. */
-export function readNothing({ refresh }: Plan, { done }: RunTotals): boolean {
-  return refresh !== undefined && refresh.checked === 0 && refresh.unreadable > 0 && done === 0;
+/** Whether a run could read less than half of what it tried, and changed nothing: it does not know that all is as desired. */
+export function readTooLittle({ refresh }: Plan, { done }: RunTotals): boolean {
+  return refresh !== undefined && refresh.unreadable > refresh.checked && done === 0;
 }
