@@ -110,9 +110,14 @@ function formatHead(view: PlanView): string {
     const { files, list, rest } = view.unmanaged;
     lines.push("", `Not managed: ${files} in ${codeSpan(list)}${rest}.`);
   }
-  if (view.repeated.length > 0) {
-    const items = view.repeated.map(({ value, files }) => `- ${formatShortValue(value)} in ${files}`);
+  const { repeated, others } = view.common;
+  if (repeated.length > 0) {
+    const items = repeated.map(({ value, files }) => `- ${formatShortValue(value)} in ${files}`);
     lines.push("", "The same change in many files:", ...items);
+  }
+  if (others.length > 0) {
+    const items = others.map(({ value, ...named }) => `- ${formatName(named)}: ${formatShortValue(value)}`);
+    lines.push("", "Other changes of such values:", ...items);
   }
   if (view.refresh !== undefined) {
     const { checked, notChecked } = view.refresh;

@@ -41,7 +41,7 @@ export function formatPlanText(view: PlanView, paint: Palette, { summary }: Plan
     formatRemoved(view.removed, paint),
     formatDrift(view.drift, paint),
     ...groups,
-    formatRepeated(view, paint),
+    formatCommon(view, paint),
     formatDiagnostics(view.diagnostics, paint),
     formatDoubts(view, paint),
     formatSummary(view, paint),
@@ -55,7 +55,7 @@ export function formatPlanSummary(view: PlanView, paint: Palette): string {
   const parts = [
     formatNewLedger(view.newLedger, paint),
     formatRemoved(view.removed, paint),
-    formatRepeated(view, paint),
+    formatCommon(view, paint),
     formatDoubts(view, paint),
     formatSummary(view, paint),
     formatIrreversible(view, paint),
@@ -190,13 +190,21 @@ function formatSegments(line: SegmentLine, isNew: boolean, paint: Palette): stri
     .join("");
 }
 
-function formatRepeated({ repeated }: PlanView, paint: Palette): string {
+function formatCommon({ common: { repeated, others } }: PlanView, paint: Palette): string {
   if (repeated.length === 0) return "";
   const width = Math.max(...repeated.map(({ value }) => value.name.length));
   const lines = repeated.flatMap(({ value, files }) =>
     formatValue(value, width, paint).map((line) => `${line}${paint("muted", `  in ${files}`)}`),
   );
-  return [paint("strong", "The same change in many files:"), ...lines].join("\n");
+  const exceptions = others.flatMap(({ value, ...named }) => [
+    `      ${sanitizeLine(withTitle(named))}`,
+    ...formatValue(value, value.name.length, paint),
+  ]);
+  return [
+    paint("strong", "The same change in many files:"),
+    ...lines,
+    ...(others.length === 0 ? [] : [paint("strong", "Other changes of such values:"), ...exceptions]),
+  ].join("\n");
 }
 
 function formatSummary(view: PlanView, paint: Palette): string {

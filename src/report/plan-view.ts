@@ -6,12 +6,12 @@ import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan, Summary } from "../model/plan.ts";
 import type { ChangeView } from "./change-view.ts";
 import { viewChange } from "./change-view.ts";
+import { type CommonValues, commonValues } from "./common-values.ts";
 import type { DriftView } from "./drift-view.ts";
 import { viewDrift } from "./drift-view.ts";
 import { formatCount, formatRate, formatSeconds, plural } from "./quantities.ts";
 import type { RefreshView } from "./refresh-view.ts";
 import { viewRefresh } from "./refresh-view.ts";
-import { type RepeatedView, repeatedValues } from "./repeated-values.ts";
 
 /** A plan as people see it; every format renders this and nothing else. Text from outside is not yet made inert. */
 export interface PlanView {
@@ -27,8 +27,8 @@ export interface PlanView {
   /** What differs at the service from the record. */
   readonly drift: readonly DriftView[];
   readonly groups: readonly GroupView[];
-  /** Attributes that change in the same way in many files. */
-  readonly repeated: readonly RepeatedView[];
+  /** Attributes that change in the same way in many files, and the exceptions. */
+  readonly common: CommonValues;
   readonly counts: readonly CountView[];
   readonly unchanged: number;
   readonly cost: CostView | undefined;
@@ -128,7 +128,7 @@ export function viewPlan(plan: Plan, now: number): PlanView {
     unmanaged: viewUnmanaged(plan.unmanaged),
     drift: (plan.drift ?? []).map((item) => viewDrift(item, now)),
     groups,
-    repeated: repeatedValues(groups),
+    common: commonValues(groups),
     counts: countActions(plan.summary),
     unchanged: plan.summary.noop ?? 0,
     cost: calls.min === 0 ? undefined : cost,

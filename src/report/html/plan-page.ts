@@ -68,7 +68,7 @@ function formatRemoved(removed: PlanView["removed"]): Markup | undefined {
 }
 
 function formatSummary(view: PlanView): Markup {
-  const { counts, unchanged, cost, refresh, repeated, unmanaged, diagnostics } = view;
+  const { counts, unchanged, cost, refresh, unmanaged, diagnostics } = view;
   const tile = ({ action, count, text }: CountView) =>
     html`<li class="tile f-${action}"><b>${formatCount(count)}</b> ${text.slice(formatCount(count).length + 1)}</li>`;
   const isBroken = diagnostics.some(({ severity }) => severity === "error");
@@ -77,9 +77,18 @@ function formatSummary(view: PlanView): Markup {
   return html`<section aria-labelledby="sum"><h2 id="sum">Summary</h2>
 <ul class="tiles">${tiles}${unchanged > 0 && html`<li class="tile f-noop"><b>${formatCount(unchanged)}</b> unchanged</li>`}</ul>
 ${counts.length > 0 && html`<p><strong>Cost:</strong> ${cost === undefined ? "no calls." : `${cost.calls}, ${cost.time} at ${cost.rate} (up to ${cost.upTo} with retries and slow uploads).`}</p>`}
-${repeated.length > 0 && html`<p><strong>The same change in many files:</strong></p><ul>${repeated.map(({ value, files }) => html`<li>${formatInline([value])} in ${files}</li>`)}</ul>`}${unmanaged !== undefined && html`<p><strong>Not managed:</strong> ${unmanaged.files} in <code>${unmanaged.list}</code>${unmanaged.rest}.</p>`}
+${formatCommon(view.common)}${unmanaged !== undefined && html`<p><strong>Not managed:</strong> ${unmanaged.files} in <code>${unmanaged.list}</code>${unmanaged.rest}.</p>`}
 ${refresh !== undefined && html`<p>${[refresh.checked, ...refresh.notChecked].join(". ")}.</p>`}
 </section>`;
+}
+
+function formatCommon({ repeated, others }: PlanView["common"]): Markup | undefined {
+  if (repeated.length === 0) return undefined;
+  const same = repeated.map(({ value, files }) => html`<li>${formatInline([value])} in ${files}</li>`);
+  const exceptions = others.map(
+    ({ value, ...named }) => html`<li>${formatName(named)} ${formatInline([value])}</li>`,
+  );
+  return html`<p><strong>The same change in many files:</strong></p><ul>${same}</ul>${others.length > 0 && html`<p><strong>Other changes of such values:</strong></p><ul>${exceptions}</ul>`}`;
 }
 
 /** The title of a draft, and the address. */

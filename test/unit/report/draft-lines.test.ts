@@ -72,11 +72,17 @@ test("the same change in ten files or more is shown once more, with its number",
   const known = (draftId: number, attributes: object) =>
     wanted.map((_none, at) => recordedFile(draftId, at + 1, { attributes }));
   const plan = planOf(
-    desiredWith({ drafts: [draftWith(7, { attachments: wanted }), draftWith(8, { attachments: others })] }),
+    desiredWith({
+      drafts: [
+        draftWith(7, { attachments: wanted }),
+        draftWith(8, { attachments: others.slice(0, 1), title: "Owl" }),
+      ],
+    }),
     recordedWith({ attachments: [...known(7, { renderer: "arnold" }), ...known(8, { file_format: "fbx" })] }),
   );
   const text = formatPlanText(viewPlan(plan, 0), makePalette(false), { summary: true });
   expect(text).toContain(
-    '\n\nThe same change in many files:\n          renderer  "arnold" → "karma"  in 10 files of 1 draft\n\nPlan: ',
+    '\n\nThe same change in many files:\n          renderer  "arnold" → "karma"  in 10 files of 1 draft\n' +
+      'Other changes of such values:\n      drafts/8/product_files/1 · Owl\n          file_format  "fbx" → "obj"\n\nPlan: ',
   );
 });
