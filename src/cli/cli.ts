@@ -118,7 +118,8 @@ export function concurrencyOption(): Option {
 
 /** The `--target` flag of the commands that plan. */
 export function targetOption(): Option {
-  const about = "only this address, draft id, manifest or title; * matches any text (repeatable)";
+  const about =
+    "only this address, draft id, manifest path or title; * in a path or title matches any text (repeatable)";
   return new Option("--target <address>", about).argParser(collect);
 }
 

@@ -26,7 +26,7 @@ for (const args of steps) {
 }
 process.stdout.write(`
 That was the real tool against the embedded sandbox. The ledger is manifests/.draftsync/state.db, the sandbox's
-data and the log of every request it got are beside it. Now edit a description in manifests/drafts and plan again.
+data and the log of every request it got are beside it. Now edit a description in manifests/drafts and plan again:\n\n  cd manifests && node ../dist/cli/main.js plan
 `);
 
 /** Runs one command in the sample workspace, on this terminal; the environment cannot lead it elsewhere. */

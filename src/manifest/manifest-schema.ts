@@ -194,7 +194,7 @@ export const draftDocument = z
         ])
         .meta({
           description:
-            "With `true` or `{ revision: 2 }`, publishes a product after all other changes of the draft are confirmed. It cannot be undone.",
+            "With `true` or `{ revision: 2 }`, publishes a product after all other changes of the draft are confirmed. It cannot be undone. Whether later changes of the draft reach the product is up to the service.",
         }),
     ),
   })

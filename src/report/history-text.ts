@@ -94,10 +94,16 @@ function notesOf({ failure, settled }: HistoryOperation, paint: Palette): readon
   const notes = [];
   if (failure !== undefined) notes.push(`${sanitizeLine(failure.message)}  [${sanitizeLine(failure.code)}]`);
   if (settled !== undefined) {
-    const by = settled.by === undefined ? "" : ` by operation ${sanitizeLine(settled.by)}`;
-    notes.push(`settled as ${settled.as.replaceAll("_", " ")} at ${timeOf(settled.at)}${by}`);
+    notes.push(`${sanitizeLine(describeSettled(settled))} at ${timeOf(settled.at)}`);
   }
   return notes.map((note) => `            ${paint("muted", note)}`);
+}
+
+/** How a doubt ended: `settled by a person: it took effect`. */
+export function describeSettled({ as, by }: NonNullable<HistoryOperation["settled"]>): string {
+  const who = by === undefined ? "a person" : `operation ${by}`;
+  const word = as === "done" ? "it took effect" : as === "not_sent" ? "it did not take effect" : as;
+  return `settled by ${who}: ${word}`;
 }
 
 /** The outcome of a call in words; one that is unknown is in doubt until it is settled. */

@@ -81,16 +81,21 @@ function makeDraft({ address, title, declaredAt, changes }: GroupView, isOpen: b
   };
 }
 
-/** Of the first change that has a short value, in HTML. */
+/** The first short value, and the names of the other attributes that change, in HTML. */
 function firstValues(changes: readonly ChangeView[]): string {
+  const names = new Set(changes.flatMap(({ values }) => values.map(({ name }) => name)));
+  let shown = "";
   for (const { symbol, label, values } of changes) {
     const value = values.find(({ kind }) => kind === "value");
-    if (value?.kind !== "value") continue;
+    if (shown !== "" || value?.kind !== "value") continue;
     const { name, before, after } = value;
     const text = [before, after].filter((each) => each !== undefined).join(" → ");
-    return ` · ${htmlCode(`${symbol} ${label}`, 80)} ${htmlCode(`${name} ${text}`, 100)}`;
+    shown = ` · ${htmlCode(`${symbol} ${label}`, 80)} ${htmlCode(`${name} ${text}`, 100)}`;
+    names.delete(name);
   }
-  return "";
+  return names.size === 0
+    ? shown
+    : `${shown} · ${shown === "" ? "" : "also "}${htmlCode([...names].join(", "), 100)}`;
 }
 
 function weightOf({ changes }: Draft): number {

@@ -57,7 +57,11 @@ export function formatPlanMarkdown(view: PlanView, { maxChars, refusals = [] }: 
     formatSection(drift(view.drift), budget),
     formatDrafts(view.groups, budget),
     formatSection(diagnostics("Notes", withSeverity("info")), budget),
-    formatLeftOut(budget.leftOut, maxChars, "`draftsync plan`, or `draftsync show` with the saved plan"),
+    formatLeftOut(
+      budget.leftOut,
+      maxChars,
+      "`draftsync plan --no-summary`, or `draftsync show` with the saved plan",
+    ),
     foot,
   ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;

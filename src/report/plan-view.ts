@@ -6,12 +6,12 @@ import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan, Summary } from "../model/plan.ts";
 import type { ChangeView } from "./change-view.ts";
 import { viewChange } from "./change-view.ts";
-import { type CommonValues, commonValues } from "./common-values.ts";
 import type { DriftView } from "./drift-view.ts";
 import { viewDrift } from "./drift-view.ts";
 import { formatCount, formatRate, formatSeconds, plural } from "./quantities.ts";
 import type { RefreshView } from "./refresh-view.ts";
 import { viewRefresh } from "./refresh-view.ts";
+import { type CommonValues, commonValues } from "./repeated-values.ts";
 
 /** A plan as people see it; every format renders this and nothing else. Text from outside is not yet made inert. */
 export interface PlanView {
@@ -232,7 +232,7 @@ function doubtOf(change: Change): DoubtView[] {
 }
 
 /** An address as an argument on a command line: quoted when it holds more than plain characters. */
-function quoteArgument(address: string): string {
+export function quoteArgument(address: string): string {
   return /^[\w./:-]+$/.test(address) ? address : `'${address.replaceAll("'", "'\\''")}'`;
 }
 

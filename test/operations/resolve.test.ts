@@ -28,6 +28,9 @@ describe("resolve", () => {
       { type: "publication", confirmed_by: "operator", details: { product_id: published?.id, revision: 1 } },
     ]);
     expect((await run("plan", "--target", "drafts/1")).stdout).toContain("No changes.");
+    const history = (await run("history")).stdout;
+    expect(history).toMatch(/settled by a person: it took effect at .* UTC/);
+    expect(history).toMatch(/ {2}resolve {2}done, 1 done, in .*\n {2}by \S+ on /);
   });
 
   test("--product-id of a product that does not exist, or is another draft's, settles nothing", async () => {

@@ -129,4 +129,24 @@ describe("links", () => {
     const broken = links.filter((target) => !existsSync(posix.join(repository, posix.dirname(page), target)));
     expect(broken).toEqual([]);
   });
+
+  test.each(pages)("of %s to headings find them", (page) => {
+    const links = [...readText(page).matchAll(/\]\((?!https?:)([^)#]*\.md|)#([^)]+)\)/g)];
+    const missing = links.flatMap(([, file = "", anchor = ""]) => {
+      const target = file === "" ? page : posix.join(posix.dirname(page), file);
+      return anchorsOf(readText(target)).includes(anchor) ? [] : [`${target}#${anchor}`];
+    });
+    expect(missing).toEqual([]);
+  });
 });
+
+/** As GitHub names its headings. */
+function anchorsOf(markdown: string): readonly string[] {
+  const headings = [...markdown.matchAll(/^#{1,6} (.+)$/gm)].map(([, text = ""]) => text);
+  return headings.map((text) =>
+    text
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { lstat, readFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { Option } from "commander";
+import { quoteArgument } from "../../report/plan-view.ts";
 import type { Cli, DefineCommand } from "../cli.ts";
 import { examples } from "../cli.ts";
 import type { InitAnswers } from "../init/answers.ts";
@@ -68,7 +69,7 @@ async function runInit(cli: Cli, folder: string, flags: InitFlags): Promise<void
       : await askForAnswers(cli, { ...given, pipeline: flags.pipeline }, name);
   const pipeline = answers?.pipeline ?? flags.pipeline ?? "none";
   if (pipeline !== "none") assertRepositoryRoot(root);
-  if (pipeline !== "none" && answers?.service === "sandbox") warnOfSandbox(cli);
+  if (pipeline !== "none" && (await usesSandbox(root, answers))) warnOfSandbox(cli);
   const needsPackage = flags.package !== undefined || pipeline !== "none";
   const spec = needsPackage ? await askForPackage(cli, flags.package) : undefined;
   const files = {
@@ -101,7 +102,7 @@ async function preparePackage(
 function nextSteps(folder: string, { service }: InitAnswers): string {
   const local = service === "sandbox";
   const steps = [
-    ...(folder === "." ? [] : [`cd ${folder}`]),
+    ...(folder === "." ? [] : [`cd ${quoteArgument(folder)}`]),
     ...(local ? [] : ["export DRAFTSYNC_API_KEY=…   # API key of the service"]),
     local
       ? "draftsync validate          # check manifests/first-draft.yaml; edit it first"
@@ -122,6 +123,12 @@ function assertRepositoryRoot(root: string): void {
       hint: `A pipeline is read in the root of a repository only. Run this in ${folder}, or without --pipeline.`,
     });
   }
+}
+
+/** By the answers, or by the config that is there already. */
+async function usesSandbox(root: string, answers: InitAnswers | undefined): Promise<boolean> {
+  if (answers !== undefined) return answers.service === "sandbox";
+  return /^service:\s*sandbox\s*(#|$)/m.test(await readFile(join(root, "draftsync.yaml"), "utf8"));
 }
 
 /** A sandbox of a CI runner is gone after its job; what the ledger has of it is not. */

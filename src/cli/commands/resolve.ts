@@ -1,8 +1,9 @@
+import { newRunId } from "../../apply/context.ts";
 import { earlierProductEffect } from "../../apply/earlier-product.ts";
 import type { Resolution } from "../../apply/resolution.ts";
 import { resolutionEffects } from "../../apply/resolution.ts";
 import { normalAddress, parseAddress, parseId } from "../../model/address.ts";
-import { systemClock } from "../../model/ports.ts";
+import { type Ledger, type LedgerEffect, systemClock } from "../../model/ports.ts";
 import type { Recorded, RecordedOperation } from "../../model/recorded.ts";
 import { addressOfProduct } from "../../model/recorded.ts";
 import { isoTime, minuteText } from "../../model/time.ts";
@@ -65,7 +66,7 @@ async function runResolve(cli: Cli, given: string, flags: ResolveFlags): Promise
       const draftId = operation.kind === "publish" ? operation.intent.draftId : undefined;
       isUnproven = !(await checkProduct(cli, workspace, { draftId, productId: resolution.productId }));
     }
-    await ledger.record(effects);
+    await recordSettled(ledger, effects);
     cli.terminal.err(`${address} is settled: ${describe(resolution)}.\n`);
     if (isUnproven && resolution.type === "product") warnOfDraft(cli, resolution.productId);
   };
@@ -107,7 +108,7 @@ async function recordEarlier(
   const isMarked = parsed?.type === "publication" && recorded.maybePublished.has(parsed.draftId);
   if (isMarked && resolution?.type === "not_done") {
     const { draftId } = parsed;
-    await (await workspace.ledger()).record([{ type: "maybe_published_settled", draftId }]);
+    await recordSettled(await workspace.ledger(), [{ type: "maybe_published_settled", draftId }]);
     cli.terminal.err(
       `${address} is settled: draft ${draftId} is not published; the next apply publishes it.\n`,
     );
@@ -131,10 +132,19 @@ async function recordEarlier(
   const effect = earlierProductEffect({ address, productId, desired, recorded, provenance });
   const draftId = effect.type === "published" ? effect.draftId : undefined;
   const isProven = await checkProduct(cli, workspace, { draftId, productId });
-  await ledger.record([effect]);
+  await recordSettled(ledger, [effect]);
   const revision = effect.type === "published" ? ` at revision ${effect.revision}` : "";
   cli.terminal.err(`${address} is recorded as product ${productId}${revision}, made before this ledger.\n`);
   if (!isProven) warnOfDraft(cli, productId);
+}
+
+/** As a run of its own: the history shows who settled something. */
+async function recordSettled(ledger: Ledger, effects: readonly LedgerEffect[]): Promise<void> {
+  const runId = newRunId();
+  await ledger.startRun({ id: runId, command: "resolve", planId: "", startedAt: systemClock.now() });
+  await ledger.record(effects);
+  const totals = { done: 1, failed: 0, in_doubt: 0, skipped: 0, deferred: 0, calls: 0 };
+  await ledger.finishRun(runId, { totals, status: "done" });
 }
 
 function warnOfDraft({ terminal }: Cli, productId: number): void {

@@ -18,7 +18,7 @@ export function workspaceFiles(answers: InitAnswers): Readonly<Record<string, st
 }
 
 /** Files that do not belong in a commit: the ledger of this machine, recovery logs, and saved plans, which apply once. */
-const ignored = [".draftsync/", "plan.json", "plan.md"];
+const ignored = [".draftsync/", "plan.json", "plan.md", "plan.html"];
 
 /**
  * The text of `.gitignore` with what it lacks added at its end; `undefined` when it lacks nothing. `installs`: npm

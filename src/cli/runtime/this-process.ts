@@ -24,8 +24,10 @@ export async function describeThisProcess(
   };
 }
 
-/** A container may run under a number that no user has. */
+/** In a job of GitHub or GitLab, who started it. A container may run under a number that no user has. */
 function userName(env: NodeJS.ProcessEnv): string {
+  const actor = env.GITHUB_ACTOR || env.GITLAB_USER_LOGIN;
+  if (actor) return actor;
   try {
     return userInfo().username;
   } catch {

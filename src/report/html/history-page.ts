@@ -1,4 +1,4 @@
-import { callFacts, describeStarter, endOfRun, outcomeWord } from "../history-text.ts";
+import { callFacts, describeSettled, describeStarter, endOfRun, outcomeWord } from "../history-text.ts";
 import type { HistoryOperation, HistoryRun } from "../history-view.ts";
 import { formatCount } from "../quantities.ts";
 import { formatStamp } from "./blocks.ts";
@@ -119,6 +119,5 @@ function itemOf(operation: HistoryOperation): Item {
 }
 
 function formatEnd({ failure, settled }: HistoryOperation): Markup {
-  const by = settled?.by === undefined ? "" : ` by operation ${settled.by}`;
-  return html`${failure !== undefined && html`<p>${failure.message} <span class="note">[${failure.code}]</span></p>`}${settled !== undefined && html`<p>Settled as ${settled.as.replaceAll("_", " ")} at ${formatStamp(Date.parse(settled.at))}${by}</p>`}`;
+  return html`${failure !== undefined && html`<p>${failure.message} <span class="note">[${failure.code}]</span></p>`}${settled !== undefined && html`<p>${describeSettled(settled)}, ${formatStamp(Date.parse(settled.at))}</p>`}`;
 }

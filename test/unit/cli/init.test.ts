@@ -163,7 +163,7 @@ describe("what init writes", () => {
   test("adds to a .gitignore what it lacks, once, and leaves the rest of it alone", async () => {
     await folder.write({ ".gitignore": "node_modules/\n/plan.json" });
     expect((await init([], ...quick)).ended).toBeUndefined();
-    const once = "node_modules/\n/plan.json\n.draftsync/\nplan.md\n";
+    const once = "node_modules/\n/plan.json\n.draftsync/\nplan.md\nplan.html\n";
     expect(await folder.read(".gitignore")).toBe(once);
     const again = await init([], ...quick, "--force");
     expect(again.ended).toBeUndefined();
