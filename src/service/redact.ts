@@ -1,6 +1,6 @@
 /** Takes a secret out of text and of parsed JSON, wherever a server may have echoed it. */
 export interface Redactor {
-  /** Another secret, which is taken out of texts only: it may be a word that values of JSON contain. */
+  /** Another secret. A short one is taken out of texts only: it may be a word that values of JSON contain. */
   add(secret: string): void;
   text(text: string): string;
   /** The value that JSON text was parsed to, with every string, and every key, redacted. */
@@ -8,6 +8,9 @@ export interface Redactor {
 }
 
 const placeholder = "[redacted]";
+
+/** No word is as long; secret keys of storages have 40 characters. */
+const minRandomLength = 20;
 
 /** Shorter texts are no secrets, and taking them out would garble every message. */
 const minSecretLength = 4;
@@ -17,7 +20,7 @@ const minSecretLength = 4;
  * Base64 and hex.
  */
 export function makeRedactor(secret: string): Redactor {
-  const forms = formsOf(secret);
+  const forms = [...formsOf(secret)];
   const others: string[] = [];
   const without = (input: string, secrets: readonly string[]): string =>
     secrets.reduce((redacted, form) => redacted.replaceAll(form, placeholder), input);
@@ -32,7 +35,10 @@ export function makeRedactor(secret: string): Redactor {
   // Without escapes the text of JSON contains every string unchanged, so searching the text is enough.
   const isClean = (json: string) => !json.includes("\\") && !forms.some((form) => json.includes(form));
   return {
-    add: (other) => void others.push(...formsOf(other).filter((form) => !others.includes(form))),
+    add: (other) => {
+      const known = other.length < minRandomLength ? others : forms;
+      known.push(...formsOf(other).filter((form) => !known.includes(form)));
+    },
     text: (input) => without(input, [...forms, ...others]),
     json: (value, json) => (isClean(json) ? value : copy(value)),
   };

@@ -40,6 +40,8 @@ interface Waiter {
 
 /** How long a read that is due waits for uploads that are being stored or registered, so that one call reads them all. */
 const maxHoldMs = 30_000;
+/** A held read is made at the latest so long before the deadline. */
+const lastReadMs = 1_000;
 
 /**
  * Waits for uploads to end, all waiters together in as few calls as possible: when one is due, its page is filled up
@@ -142,7 +144,9 @@ export class UploadPoller {
   }
 
   #readAt(waiter: Waiter, holdMs: number): number {
-    return this.#isListed(waiter) ? Math.min(waiter.dueAt + holdMs, waiter.deadline - 1) : waiter.dueAt;
+    // At the latest with time left for the read: what was never read is not known to be late.
+    const latest = Math.max(waiter.dueAt, waiter.deadline - lastReadMs);
+    return this.#isListed(waiter) ? Math.min(waiter.dueAt + holdMs, latest) : waiter.dueAt;
   }
 
   async #sleepUntilNext(

@@ -250,6 +250,6 @@ function describe(resolution: Resolution): string {
     case "done":
       return "it took effect";
     case "not_done":
-      return "it did not take effect, and will be planned again";
+      return "it did not take effect, and is planned again if a manifest asks for it";
   }
 }

@@ -118,9 +118,14 @@ async function runCreate(cli: Cli, file: string | undefined, flags: CreateFlags)
           : [],
     });
     if (!flags.wait) return printJson(cli, uploadJson(upload));
-    const ended = expectDone(await service.awaitUpload(upload.uploadId, cli.signal));
+    const awaited = await service.awaitUpload(upload.uploadId, cli.signal);
+    const hint = `It is registered: \`draftsync uploads get ${upload.uploadId}\` shows how it goes on. This command would register it again.`;
+    const ended = expectDone(
+      awaited.outcome === "done" ? awaited : { ...awaited, failure: { ...awaited.failure, hint } },
+    );
     await (await workspace.ledger()).record(uploadEndEffects(ended));
     printJson(cli, uploadJson(ended));
+    if (ended.status === "failed") cli.end(exitCode.failed);
   });
 }
 

@@ -29,6 +29,16 @@ describe("makeRedactor", () => {
     expect(json(JSON.parse(written), written)).toEqual({ a: ["[redacted]"], b: "[redacted]" });
   });
 
+  it("takes a further secret out of texts, and a long one out of JSON, too", () => {
+    const redactor = makeRedactor(secret);
+    const long = "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY";
+    redactor.add(long);
+    redactor.add("garden");
+    expect(redactor.text(`${long} garden`)).toBe("[redacted] [redacted]");
+    const written = JSON.stringify([long, "garden"]);
+    expect(redactor.json(JSON.parse(written), written)).toEqual(["[redacted]", "garden"]);
+  });
+
   it("leaves texts alone when the secret is too short to be one", () => {
     expect(makeRedactor("abc").text("abc, YWJj, 616263")).toBe("abc, YWJj, 616263");
     expect(makeRedactor("abcd").text("abcd")).toBe("[redacted]");

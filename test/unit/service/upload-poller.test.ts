@@ -43,6 +43,17 @@ describe("awaitUpload", () => {
     ]);
   });
 
+  it("reads an upload before its deadline, also while more are expected", async () => {
+    const { service, server } = await startHarness(
+      (request) => answer(200, { data: idsOf(request).map((id) => uploadResource(id, "success", 1)) }),
+      { profile: { ...quick, upload_deadline: "1500ms" } },
+    );
+    const arrived = service.expectUpload();
+    expect(await service.awaitUpload("u1", noSignal())).toMatchObject({ value: { status: "success" } });
+    arrived();
+    expect(server.requests.map(idsOf)).toEqual([["u1"]]);
+  });
+
   it("splits them into pages", async () => {
     const { service, server } = await startHarness(
       (request) => answer(200, { data: idsOf(request).map((id) => uploadResource(id, "success", 1)) }),
