@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { useWorkspace } from "../support/workspace.ts";
+
+const { proxy, run } = useWorkspace({
+  files: { "manifests/a.yaml": "draft: 1\n" },
+  service: { profile: "{ upload_deadline: 300ms, upload_poll_min: 50ms }" },
+});
+
+/** The service calls every upload that. */
+function answerWith(status: string): void {
+  const headers = { "content-type": "application/vnd.api+json; com.service.api.version=1" };
+  proxy.choose = ({ method, path }) => {
+    const [, id] = /^\/api\/uploads\?filter%5Bid%5D=(.+)$/.exec(path) ?? [];
+    if (method !== "GET" || id === undefined) return undefined;
+    const body = JSON.stringify({ data: [{ type: "upload", id, attributes: { status } }] });
+    return { type: "answer", status: 200, headers, body };
+  };
+}
+
+test("uploads create --wait ends with 3 when the service could not process the upload", async () => {
+  answerWith("failed");
+  const { code, stdout } = await run("uploads", "create", "--key", "incoming/a.mp4", "--wait");
+  expect(JSON.parse(stdout)).toMatchObject({ status: "failed" });
+  expect(code).toBe(3);
+});
+
+test("uploads create --wait that takes too long names the command that goes on", async () => {
+  answerWith("queued");
+  const { code, stderr } = await run("uploads", "create", "--key", "incoming/a.mp4", "--wait");
+  expect(code).not.toBe(0);
+  expect(stderr).toMatch(/draftsync uploads get \S+` shows how it goes on/);
+});
