@@ -23,7 +23,7 @@ export interface ChangeView {
   readonly values: readonly ValueView[];
 }
 
-/** A value before and after: short ones in a line, texts word by word. */
+/** A value before and after (the same, where it stays): short ones in a line, texts word by word. */
 export type ValueView =
   | { readonly kind: "value"; readonly name: string; readonly before?: string; readonly after?: string }
   | {
@@ -156,7 +156,8 @@ function keptValues({ after, attributes }: ReplaceChange): ValueView[] {
     const shown = JSON.stringify(value);
     return [shown.length > 60 ? name : `${name} ${shown}`];
   });
-  return kept.length === 0 ? [] : [{ kind: "value", name: "kept", after: kept.join(", ") }];
+  const value = kept.join(", ");
+  return kept.length === 0 ? [] : [{ kind: "value", name: "kept", before: value, after: value }];
 }
 
 function revisionValue(before: number | undefined, after: number): ValueView {

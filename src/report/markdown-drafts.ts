@@ -89,7 +89,7 @@ function firstValues(changes: readonly ChangeView[]): string {
     const value = values.find(({ kind }) => kind === "value");
     if (shown !== "" || value?.kind !== "value") continue;
     const { name, before, after } = value;
-    const text = [before, after].filter((each) => each !== undefined).join(" → ");
+    const text = [...new Set([before, after])].filter((each) => each !== undefined).join(" → ");
     shown = ` · ${htmlCode(`${symbol} ${label}`, 80)} ${htmlCode(`${name} ${text}`, 100)}`;
     names.delete(name);
   }

@@ -66,7 +66,7 @@ export function formatShortValue(value: ValueView): string {
   if (value.kind === "text") return `${name} was changed`;
   const { before, after } = value;
   const shownAfter = after === undefined ? "" : ` ${codeSpan(after, maxValueLength)}`;
-  return before === undefined
+  return before === undefined || before === after
     ? `${name}${shownAfter}`
     : `${name} ${codeSpan(before, maxValueLength)} →${shownAfter === "" ? " nothing" : shownAfter}`;
 }

@@ -148,6 +148,7 @@ function formatValue(value: ValueView, width: number, paint: Palette): string[] 
   const name = value.name.padEnd(width);
   if (value.kind === "text") return formatText(value.segments, { name, isNew: value.isNew, paint });
   const { before, after } = value;
+  if (before === after) return [`${indent}${name}  ${paint("muted", sanitizeLine(after ?? ""))}`];
   if (after === undefined) return [`${indent}${name}  ${paint("removed", sanitizeLine(before ?? ""))}`];
   const shownAfter = paint("added", sanitizeLine(after));
   if (before === undefined) return [`${indent}${name}  ${shownAfter}`];

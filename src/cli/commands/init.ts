@@ -74,7 +74,7 @@ async function runInit(cli: Cli, folder: string, flags: InitFlags): Promise<void
   const spec = needsPackage ? await askForPackage(cli, flags.package) : undefined;
   const files = {
     ...(answers === undefined ? {} : workspaceFiles(answers)),
-    ...(await pipelineFile(pipeline)),
+    ...(await pipelineFile(pipeline, root)),
   };
   await refuseOverwriting(root, files, flags);
   const ignored = await ignoredIn(root, needsPackage);

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { packageFolder } from "../package-files.ts";
 
 /** The systems a pipeline can be written for. */
@@ -9,11 +10,17 @@ export type Pipeline = (typeof pipelines)[number];
 /** The path of the pipeline in a repository. */
 const paths = { github: ".github/workflows/draftsync.yml", gitlab: ".gitlab-ci.yml" } as const;
 
-/** The file of a pipeline: those of `examples/`, which come with the package, unchanged. */
-export async function pipelineFile(system: Pipeline): Promise<Readonly<Record<string, string>>> {
+/** The file of a pipeline: those of `examples/`, which come with the package, for the main branch of the repository in `root`. */
+export async function pipelineFile(
+  system: Pipeline,
+  root: string,
+): Promise<Readonly<Record<string, string>>> {
   if (system === "none") return {};
   const { readFile } = await import("node:fs/promises");
   const path = paths[system];
   const text = await readFile(new URL(`examples/${system}/${path}`, packageFolder), "utf8");
-  return { [path]: text };
+  const head = await readFile(join(root, ".git/HEAD"), "utf8").catch(() => "");
+  // Any other branch is more likely one for this change than the one that is applied.
+  if (head.trim() !== "ref: refs/heads/master") return { [path]: text };
+  return { [path]: text.replaceAll("refs/heads/main", "refs/heads/master").replace("[main]", "[master]") };
 }

@@ -23,16 +23,18 @@ export function formatInline(values: readonly ValueView[]): Markup | undefined {
   const isOneSided = (side: "before" | "after") => short.every((value) => value[side] === undefined);
   const fits = short.length === 1 || isOneSided("before") || isOneSided("after");
   if (short.length === 0 || short.length < values.length || !fits) return undefined;
-  return html`${short.map(
-    ({ name, before, after }) =>
-      html` <span class="value">${name} ${before !== undefined && html`<del>${before}</del>`}${before !== undefined && after !== undefined && " → "}${after !== undefined && html`<ins>${after}</ins>`}</span>`,
+  return html`${short.map(({ name, before, after }) =>
+    before === after
+      ? html` <span class="value">${name} ${after}</span>`
+      : html` <span class="value">${name} ${before !== undefined && html`<del>${before}</del>`}${before !== undefined && after !== undefined && " → "}${after !== undefined && html`<ins>${after}</ins>`}</span>`,
   )}`;
 }
 
 function formatShort(values: readonly Extract<ValueView, { kind: "value" }>[]): Markup {
-  const rows = values.map(
-    ({ name, before, after }) =>
-      html`<tr><th scope="row">${name}</th><td data-of="Before">${before === undefined ? none : html`<del>${before}</del>`}</td><td data-of="After">${after === undefined ? none : html`<ins>${after}</ins>`}</td></tr>`,
+  const rows = values.map(({ name, before, after }) =>
+    before === after
+      ? html`<tr><th scope="row">${name}</th><td colspan="2">${after}</td></tr>`
+      : html`<tr><th scope="row">${name}</th><td data-of="Before">${before === undefined ? none : html`<del>${before}</del>`}</td><td data-of="After">${after === undefined ? none : html`<ins>${after}</ins>`}</td></tr>`,
   );
   return html`<table class="values"><thead><tr><th scope="col">Attribute</th><th scope="col">Before</th><th scope="col">After</th></tr></thead><tbody>${rows}</tbody></table>`;
 }

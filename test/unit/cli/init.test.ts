@@ -1,6 +1,7 @@
 import { readdir, symlink } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { pipelineFile } from "../../../src/cli/init/pipeline.ts";
 import { makeProgram } from "../../../src/cli/program.ts";
 import { noInterrupts } from "../../../src/cli/runtime/interrupts.ts";
 import type { Folder } from "../../support/cli.ts";
@@ -199,3 +200,14 @@ describe("what init writes", () => {
     expect(commands(remote.said)).toEqual(["draftsync doctor", "draftsync plan", "draftsync apply"]);
   });
 });
+
+test.each(["main", "master", "topic"])(
+  "on the branch %s the pipeline applies what is merged",
+  async (branch) => {
+    await folder.write({ ".git/HEAD": `ref: refs/heads/${branch}\n` });
+    const [text = ""] = Object.values(await pipelineFile("github", folder.path));
+    const applied = branch === "master" ? "master" : "main";
+    expect(parse(text).on.push.branches).toEqual([applied]);
+    expect(new Set(text.match(/refs\/heads\/\w+/g))).toEqual(new Set([`refs/heads/${applied}`]));
+  },
+);
