@@ -77,9 +77,16 @@ export function formatOperations(
   });
 }
 
-/** What is known of a call: `201`, `17 ms`, `2 attempts`, `product 771200`. */
+/** Longer values of attributes are only named. */
+const maxValueLength = 40;
+
+/** What is known of a call: `201`, `17 ms`, `2 attempts`, `product 771200`; of an update, what it sent: `renderer "karma"`. */
 export function callFacts(operation: HistoryOperation): readonly string[] {
-  const { status, attempts = 1, started_at, finished_at, product_id } = operation;
+  const { kind, status, attempts = 1, started_at, finished_at, product_id, attributes = {} } = operation;
+  const sent = Object.entries(kind === "update" ? attributes : {}).map(([name, value]) => {
+    const text = JSON.stringify(value);
+    return sanitizeLine(text.length > maxValueLength ? name : `${name} ${text}`);
+  });
   return [
     ...(status === undefined ? [] : [String(status)]),
     ...(finished_at === undefined
@@ -87,6 +94,7 @@ export function callFacts(operation: HistoryOperation): readonly string[] {
       : [formatMilliseconds(Date.parse(finished_at) - Date.parse(started_at))]),
     ...(attempts > 1 ? [plural(attempts, "attempt")] : []),
     ...(product_id === undefined ? [] : [`product ${product_id}`]),
+    ...sent,
   ];
 }
 

@@ -3,6 +3,7 @@ import { append } from "../model/append.ts";
 import type { StoredOperation, StoredRun } from "../model/history.ts";
 import type { LockHolder } from "../model/lock.ts";
 import type { Recorded } from "../model/recorded.ts";
+import type { Attributes } from "../model/resource.ts";
 import type { AddressScope } from "../model/scope.ts";
 import { isInScope } from "../model/scope.ts";
 import { isoTime } from "../model/time.ts";
@@ -48,6 +49,8 @@ export interface HistoryOperation {
   readonly outcome: string;
   readonly status?: number;
   readonly attempts?: number;
+  /** The attributes that it sent. */
+  readonly attributes?: Attributes;
   /** The product that it made, as it is recorded now. */
   readonly product_id?: number;
   readonly failure?: { readonly code: string; readonly message: string };
@@ -152,6 +155,7 @@ export function viewOperation(
 ): HistoryOperation {
   const { id, address, kind, method, path, startedAt, finishedAt } = operation;
   const { outcome = "unknown", status, attempts, failure, settled } = operation;
+  const { attributes = {} } = operation.intent;
   const title = titles.get(draftIdOf(address) ?? 0);
   return {
     operation_id: id,
@@ -165,6 +169,7 @@ export function viewOperation(
     outcome,
     ...(status === undefined ? {} : { status }),
     ...(attempts === undefined ? {} : { attempts }),
+    ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
     ...(failure === undefined ? {} : { failure: { code: failure.code, message: failure.message } }),
     ...(settled === undefined
       ? {}

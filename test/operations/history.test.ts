@@ -50,7 +50,7 @@ describe("history", () => {
       "  …  publish    drafts/1/product · a.yaml                               done      201, …, product 9000000001",
       "",
       "…… UTC  apply  done, 1 done, 1 call, in …  …",
-      "  …  update     drafts/1/product_files/11 · a.yaml  done      200, …",
+      '  …  update     drafts/1/product_files/11 · a.yaml  done      200, …, renderer "karma"',
     ]);
   });
 
