@@ -75,6 +75,15 @@ describe("the page of a run", () => {
     expect(await page.locator(".facts").textContent()).toContain(status.replace("_", " "));
   });
 
+  test("says on top that nothing is in doubt any more once all of it is settled", async () => {
+    const run = makeRun({ status: "in_doubt" });
+    const settled = { as: "done", at: "2026-11-21T09:00:00.000Z" };
+    const operations = run.operations.map((each) => ({ ...each, settled }));
+    const { page } = await viewer.view(await pageOf({ ...run, operations }));
+    const warning = await page.locator(".callout.warning").textContent();
+    expect(warning).toContain("Something was in doubt. It is settled since");
+  });
+
   test("a run that never ended says so, and a whole one warns of nothing", async () => {
     const { finished_at: _ended, ...open } = makeRun();
     const unfinished = await viewer.view(await pageOf(open));

@@ -113,7 +113,10 @@ const warnings: ReadonlyMap<string, { readonly what: string; readonly advice: st
   ],
 ]);
 
-function warningOf({ finished_at, status = "" }: HistoryRun) {
+function warningOf({ finished_at, status = "", operations }: HistoryRun) {
+  const lost = operations.filter(({ outcome }) => outcome === "unknown");
+  if (status === "in_doubt" && lost.length > 0 && lost.every(({ settled }) => settled !== undefined))
+    return { what: "Something was in doubt.", advice: "It is settled since: the calls below show how." };
   if (finished_at !== undefined) return warnings.get(status);
   return {
     what: "It was cut off, or is under way.",
