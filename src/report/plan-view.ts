@@ -165,7 +165,7 @@ function viewRemoved({ removed_drafts: removed, drafts }: Plan): RemovedView | u
       ...titleOf(known.get(address)),
       files: plural(deletes, "file"),
     })),
-    effect: `Applying this plan deletes ${files === 1 ? "its file" : `${formatCount(files)} files`}`,
+    effect: `Applying this plan deletes ${files === 1 ? "its file" : `${formatCount(files)} files`}; apply asks first, or needs --remove-drafts`,
     command: `draftsync state rm ${removed.length === 1 ? quoteArgument(first.address) : "DRAFT…"}`,
   };
 }
