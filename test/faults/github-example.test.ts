@@ -131,7 +131,8 @@ describe("the workflow of examples/github", () => {
     expect(comments()).toEqual([
       expect.stringContaining("drafts/48214"),
       expect.stringContaining(
-        `Re-running the failed jobs of that run applies exactly this plan.\n\n${marker}`,
+        "Re-running the failed jobs of that run applies exactly this plan; " +
+          `if the ledger is new, start the job apply with this number and new_ledger instead.\n\n${marker}`,
       ),
     ]);
     expect(comments()[1]).not.toContain("drafts/48214");

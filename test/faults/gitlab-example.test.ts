@@ -290,7 +290,7 @@ describe.skipIf(note !== "")(`the pipeline of examples/gitlab${note}`, () => {
     expect(commented.code, commented.stderr).toBe(0);
     expect(notes).toHaveLength(1);
     expect(notes[0]?.body).toContain(
-      `A new pipeline with JOB apply and MERGE_REQUEST 12 applies exactly this plan.\n\n${marker}`,
+      `A new pipeline with JOB apply and MERGE_REQUEST 12 applies exactly this plan (with NEW_LEDGER if the ledger is new).\n\n${marker}`,
     );
     expect(notes[0]?.body).not.toContain("drafts/48214");
     rest = JSON.parse(await readFile(`${commented.folder}/plan.json`, "utf8"));
