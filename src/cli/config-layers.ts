@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { dirname, relative, resolve } from "node:path";
 import { z } from "zod";
 import { isPostgresLocation } from "../ledger/postgres/postgres-location.ts";
@@ -88,6 +88,8 @@ async function readBases(own: Layer, shown: (path: string) => string): Promise<r
 /** Throws {@link CliError}, which calls the file `name`. */
 async function readConfig(file: string, name = file): Promise<Uint8Array> {
   try {
+    // A pipe would be waited for, maybe for ever.
+    if (!(await stat(file)).isFile()) throw new Error("it is not a regular file");
     return await readFile(file);
   } catch (error) {
     const missing = systemCodeOf(error) === "ENOENT";

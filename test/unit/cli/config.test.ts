@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { WorkspaceFlags } from "../../../src/cli/cli.ts";
@@ -249,5 +250,14 @@ safety: { removed_drafts: delete }
     ],
   ])("reports %s at its line", async (_name, shared, text, problems) => {
     expect(await problemsOf({ "base.yaml": shared, "a/draftsync.yaml": text })).toEqual(problems);
+  });
+
+  test("does not wait for a base that is a pipe", async () => {
+    const made = await makeFolder({ "draftsync.yaml": own.replace("../base.yaml", "base.yaml") });
+    onTestFinished(() => made.dispose());
+    execFileSync("mkfifo", [`${made.path}/base.yaml`]);
+    await expect(loadConfig({ cwd: made.path, env: {}, flags: {} })).rejects.toMatchObject({
+      diagnostics: [{ code: "config-unreadable" }],
+    });
   });
 });
