@@ -33,6 +33,7 @@ export function makeQuietCli({ cwd, env, signal, onNote }: QuietCliOptions): Cli
     end: () => {},
     terminal: {
       out: () => {},
+      show: () => {},
       log,
       err: (text) => log({ level: "info", text }),
       isVerbose: false,

@@ -85,6 +85,9 @@ async function reconcile() {
       out: (text) => {
         reported += text;
       },
+      show: (text) => {
+        reported += text;
+      },
       err: () => {},
       paintOut: plain,
       paintErr: plain,

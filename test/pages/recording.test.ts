@@ -37,8 +37,13 @@ function withoutTimes(texts: readonly StyledText[]): readonly StyledText[] {
   return texts.map((each) => ({ ...each, text: replaced(each.text) }));
 }
 
-async function record(folder: Folder, args: readonly string[], answer = ""): Promise<Screen> {
-  const screen = await startOnScreen(args, { cwd: folder.path, ...size });
+async function record(
+  folder: Folder,
+  args: readonly string[],
+  answer = "",
+  columns = size.columns,
+): Promise<Screen> {
+  const screen = await startOnScreen(args, { cwd: folder.path, columns, rows: size.rows });
   if (answer !== "") {
     await screen.until((lines) => lines.some((line) => line.includes("Apply these changes?")));
     screen.type(`${answer}\r`);
@@ -68,6 +73,43 @@ test("the recording of the README is what the commands print", async () => {
     frame("draftsync apply", await record(folder, ["apply", "--concurrency", "1"], yes), 6),
     frame("draftsync plan", await record(folder, ["plan"]), 3),
   ];
-  const svg = formatRecording(frames, size.columns);
+  const svg = formatRecording(frames, size.columns, "draftsync plan, apply, and plan again");
   await expect(svg).toMatchFileSnapshot(`${repository}docs/images/recording.svg`);
 });
+
+test.each([80, 120])(
+  "the picture of a terminal of %i columns is what the commands print",
+  async (columns) => {
+    const manifests = Object.fromEntries(
+      ["Sea Serpent", "Old Lighthouse", "Brass Diving Helmet"].map((title, at) => [
+        `manifests/${title.toLowerCase().replaceAll(" ", "-")}.yaml`,
+        serpent
+          .replace("48213", `${48213 + at}`)
+          .replace("Sea Serpent", title)
+          .replaceAll("99000", `99${at}00`),
+      ]),
+    );
+    const folder = await makeFolder({
+      "draftsync.yaml": "version: 1\nworkspace: shop\nservice: sandbox\n",
+      ...manifests,
+    });
+    onTestFinished(() => folder.dispose());
+    await record(folder, ["apply", "--auto-approve"]);
+    await folder.write({ "manifests/sea-serpent.yaml": serpent.replace("7.2", "7.3") });
+    const shown = async (...args: string[]) => {
+      const screen = await record(folder, args, "", columns);
+      const words = args.map((word) => (word.includes(" ") ? `"${word}"` : word));
+      return frame(`draftsync ${words.join(" ")}`, screen, 1).lines.filter((line) => line.length > 0);
+    };
+    const lines = [
+      ...(await shown("plan", "--summary")),
+      [],
+      ...(await shown("state", "list")),
+      [],
+      ...(await shown("plan", "--target", "Sea Serpent")),
+    ];
+    const svg = formatRecording([{ lines, seconds: 1 }], columns, `draftsync on ${columns} columns`);
+    const dated = svg.replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d/g, "2026-11-21 18:30");
+    await expect(dated).toMatchFileSnapshot(`${repository}docs/images/terminal-${columns}.svg`);
+  },
+);

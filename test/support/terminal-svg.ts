@@ -27,7 +27,7 @@ const colors: Readonly<Record<number, string>> = {
  * A terminal as an SVG that shows one frame after the other, again and again. It has no script and no font of its own. With
  * reduced motion, only the first frame is shown.
  */
-export function formatRecording(frames: readonly Frame[], columns: number): string {
+export function formatRecording(frames: readonly Frame[], columns: number, title: string): string {
   const rows = Math.max(...frames.map(({ lines }) => lines.length));
   const width = Math.ceil(columns * columnWidth + 2 * padding);
   const height = rows * lineHeight + padding + barHeight;
@@ -36,7 +36,7 @@ export function formatRecording(frames: readonly Frame[], columns: number): stri
   const shown = frames.map((frame, index) => formatFrame(frame, index));
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">`,
-    "<title>draftsync plan, apply, and plan again</title>",
+    `<title>${title}</title>`,
     `<style>${styleOf(frames, total)}</style>`,
     `<rect width="${width}" height="${height}" rx="8" fill="${background}"/>`,
     ...dots,

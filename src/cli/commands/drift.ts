@@ -86,7 +86,9 @@ async function runDrift(cli: Cli, flags: DriftFlags): Promise<void> {
     const { report, recorded, unreadable } = compared;
     if (unreadable.length > 0) printDiagnostics(cli.terminal, "", unreadable);
     assertCompared(compared);
-    cli.terminal.out(await formats[flags.format](report, { ...flags, paint: cli.terminal.paintOut }));
+    const text = await formats[flags.format](report, { ...flags, paint: cli.terminal.paintOut });
+    if (flags.format === "text") cli.terminal.show(text);
+    else cli.terminal.out(text);
     const open = recorded.inDoubt.filter(({ kind }) => kind !== "upload");
     if (open.length > 0) printDiagnostics(cli.terminal, "", [inDoubtWarning(open)]);
     if (report.drift.length > 0) cli.end(exitCode.changes);

@@ -75,7 +75,7 @@ async function runHistory(cli: Cli, address: string | undefined, flags: HistoryF
     return cli.terminal.out(formatHistoryPage(input, await loadPageAssets()));
   }
   const { formatHistory } = await import("../../report/history-text.ts");
-  cli.terminal.out(formatHistory(runs, cli.terminal.paintOut));
+  cli.terminal.show(formatHistory(runs, cli.terminal.paintOut));
   if (runs.length > 0) return;
   const isNarrow = [flags.run, flags.since, flags.outcome, address].some((each) => each !== undefined);
   cli.terminal.err(isNarrow ? "No matching runs.\n" : "No runs yet.\n");

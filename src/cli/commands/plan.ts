@@ -76,7 +76,7 @@ async function runPlan(cli: Cli, flags: PlanFlags): Promise<void> {
 
 /** Writes what a plan comes to; for one whose changes were reviewed before. */
 export async function showPlanSummary({ terminal }: Cli, plan: Plan): Promise<void> {
-  terminal.out(formatPlanSummary(viewPlan(plan, systemClock.now()), terminal.paintOut));
+  terminal.show(formatPlanSummary(viewPlan(plan, systemClock.now()), terminal.paintOut));
 }
 
 /** A shorter pause is over before a person has read the plan. */

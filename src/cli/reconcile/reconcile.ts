@@ -295,7 +295,7 @@ function showPlan(cli: Cli, plan: Plan, { json, news }: ReconcileRequest): void 
     return;
   }
   if (news !== undefined && !news.isNew("plan", substanceOf(plan))) return;
-  cli.terminal.out(formatPlanText(viewPlan(plan, systemClock.now()), cli.terminal.paintOut));
+  cli.terminal.show(formatPlanText(viewPlan(plan, systemClock.now()), cli.terminal.paintOut));
 }
 
 /** What makes a plan worth showing again: all but times. Empty when there is nothing to show. */

@@ -73,5 +73,7 @@ export async function showPlan(
 ): Promise<void> {
   const { root } = options;
   const sourceUrl = options.sourceUrl ?? (root === undefined ? undefined : ciSourceUrl(env, root));
-  terminal.out(await formats[format](plan, { ...options, sourceUrl, paint: terminal.paintOut }));
+  const text = await formats[format](plan, { ...options, sourceUrl, paint: terminal.paintOut });
+  if (format === "text") terminal.show(text);
+  else terminal.out(text);
 }

@@ -7,12 +7,15 @@ import type { LiveDisplay } from "../../report/live-lines.ts";
 import { formatLogLine, isShown, type LogContext, type Verbosity } from "../../report/log-line.ts";
 import type { Palette } from "../../report/palette.ts";
 import { makePalette } from "../../report/palette.ts";
+import { wrapText } from "../../report/wrap-text.ts";
 import { exitCodeWithoutOutput } from "../runtime/exit-code.ts";
 import { LiveArea, type LiveStream } from "./live-area.ts";
 
 /** The only way to the process's streams: results go to `out`, everything else to standard error. */
 export interface Terminal {
   out(text: string): void;
+  /** {@link Terminal.out} of text for people: on a terminal, long lines break between words. */
+  show(text: string): void;
   /** Logs an entry on standard error, in the format and at the level that the flags set. */
   log(entry: LogEntry): boolean;
   /** Whether entries of the level `debug` are printed. */
@@ -64,7 +67,9 @@ export function makeTerminal(env: NodeJS.ProcessEnv): AdjustableTerminal {
   const log = (entry: LogEntry) => {
     if (!isShown(entry, settings.verbosity)) return false;
     const text =
-      settings.format === "json" ? formatLogLine(entry, systemClock.now(), settings.context) : entry.text;
+      settings.format === "json"
+        ? formatLogLine(entry, systemClock.now(), settings.context)
+        : wrapText(entry.text, stderr.isTTY ? stderr.columns : undefined);
     if (text !== "") area.above(text);
     return text !== "";
   };
@@ -72,8 +77,10 @@ export function makeTerminal(env: NodeJS.ProcessEnv): AdjustableTerminal {
   const paintedOut = makePalette(wantsColour(env, stdout.isTTY));
   const plain = makePalette(false);
   const canBeLive = stderr.isTTY === true && env.TERM !== "dumb" && !isSet(env.CI);
+  const write = (text: string) => (stdout.isTTY === true ? area.aside(() => out(text)) : out(text));
   return {
-    out: (text) => (stdout.isTTY === true ? area.aside(() => out(text)) : out(text)),
+    out: write,
+    show: (text) => write(wrapText(text, stdout.isTTY ? stdout.columns : undefined)),
     log,
     get isVerbose() {
       return settings.verbosity === "verbose";

@@ -93,9 +93,12 @@ function actionFor(
 ): string | undefined {
   if (record === undefined) return "create";
   if (content !== undefined && content.sha256 !== record.sha256) return "replace";
+  // The file that it replaced has a delete of its own.
   const unsure = inDoubt.filter(
-    ({ kind, ...each }) =>
-      (kind === "update" || kind === "detach") && each.address === formatAddress(address),
+    ({ kind, intent, ...each }) =>
+      (kind === "update" || kind === "detach") &&
+      each.address === formatAddress(address) &&
+      intent.fileId === record.fileId,
   );
   // The file may be gone.
   if (unsure.some(({ kind }) => kind === "detach")) return "in_doubt";

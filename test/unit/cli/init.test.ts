@@ -24,6 +24,7 @@ async function init(answers: readonly string[], ...args: string[]) {
     cwd: folder.path,
     terminal: {
       out: () => {},
+      show: () => {},
       err: (text: string) => void said.push(text),
       paintOut: (_style: unknown, text: string) => text,
       paintErr: (_style: unknown, text: string) => text,
