@@ -1,6 +1,7 @@
 import { cp } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { startSandbox } from "../../src/sandbox/server.ts";
 import { openViewer, type Viewer } from "../browser/support/chromium.ts";
 import { draftsync, type Folder, makeFolder } from "../support/cli.ts";
 import { repository } from "../support/source-files.ts";
@@ -90,4 +91,35 @@ test("a run, and several", async () => {
   const several = await viewer.view(await run("history", "--html"), { viewport, colorScheme: "dark" });
   await hideStarter(several.page);
   await several.page.screenshot({ path: picture("history") });
+});
+
+test("drift", async () => {
+  const key = "sandbox-key";
+  const sandbox = await startSandbox({ key });
+  const shop = await makeFolder({
+    "draftsync.yaml": `version: 1\nworkspace: lantern-hill\nservice: { base_url: ${sandbox.url} }\n`,
+    "manifests/sea-serpent.yaml":
+      "draft: 48213\ntitle: Sea Serpent\nproduct_files:\n  - { file_id: 9900011, renderer: arnold }\n" +
+      "promotional_files:\n  - { file_id: 9900016, description: One turn in twelve seconds. }\n  - { file_id: 9900017 }\n",
+  });
+  const options = { cwd: shop.path, env: { DRAFTSYNC_API_KEY: key } };
+  expect((await draftsync(["apply", "--auto-approve"], options)).code).toBe(0);
+  const headers = {
+    authorization: `Token ${key}`,
+    accept: "application/vnd.api+json; com.service.api.version=1",
+    "content-type": "application/vnd.api+json",
+  };
+  const body = JSON.stringify({ data: { type: "product_file", attributes: { renderer: "vray" } } });
+  const file = `${sandbox.url}/api/drafts/48213/product_files/9900011`;
+  expect((await fetch(file, { method: "PATCH", headers, body })).ok).toBe(true);
+  sandbox.detach({ draftId: 48213, kind: "promotional_file", fileId: 9900017 });
+  const { code, stdout } = await draftsync(["drift", "--probe", "--format", "html"], options);
+  expect(code).toBe(2);
+  const { page } = await viewer.view(stdout, {
+    viewport: { width: 1040, height: 620 },
+    colorScheme: "light",
+  });
+  await page.screenshot({ path: picture("drift") });
+  await sandbox.close();
+  await shop.dispose();
 });
