@@ -28,7 +28,7 @@ function attachmentChanges({ drafts }: Desired, recorded: Recorded): Map<string,
     const address = formatAddress(file.address);
     const record = known.get(address);
     const taker = takerOf(file, record, recorded);
-    const action = taker === undefined ? actionFor(file, record, recorded) : "adopt";
+    const action = taker === undefined ? actionFor(file, record, recorded) : takingOf(taker, recorded);
     if (action !== undefined) changes.set(address, action);
     known.delete(address);
     if (taker === undefined) continue;
@@ -75,11 +75,17 @@ function takerOf(
   { address, content }: DesiredAttachment,
   record: RecordedAttachment | undefined,
   { attachments, inDoubt }: Recorded,
-): { readonly address?: string } | undefined {
+): { readonly address?: string; readonly fileId?: number } | undefined {
   if (content === undefined || record?.sha256 === content.sha256) return undefined;
   const doubt = inDoubt.find((each) => each.kind === "attach" && each.address === formatAddress(address));
   if (doubt !== undefined) return doubt.intent.sha256 === content.sha256 ? {} : undefined;
   return attachments.find(({ draftId, sha256 }) => draftId === address.draftId && sha256 === content.sha256);
+}
+
+/** A file that may be detached meanwhile is looked for first. */
+function takingOf({ fileId }: { readonly fileId?: number }, { inDoubt }: Recorded): string {
+  const isDetaching = inDoubt.some(({ kind, intent }) => kind === "detach" && intent.fileId === fileId);
+  return isDetaching ? "in_doubt" : "adopt";
 }
 
 function byFileId({ draftId, kind, fileId }: RecordedAttachment): string {
