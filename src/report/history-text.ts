@@ -102,14 +102,15 @@ function notesOf({ failure, settled }: HistoryOperation, paint: Palette): readon
   const notes = [];
   if (failure !== undefined) notes.push(`${sanitizeLine(failure.message)}  [${sanitizeLine(failure.code)}]`);
   if (settled !== undefined) {
-    notes.push(`${sanitizeLine(describeSettled(settled))} at ${timeOf(settled.at)}`);
+    notes.push(`${timeOf(settled.at)}: ${sanitizeLine(describeSettled(settled))}`);
   }
   return notes.map((note) => `            ${paint("muted", note)}`);
 }
 
 /** How a doubt ended: `settled by a person: it took effect`. */
-export function describeSettled({ as, by }: NonNullable<HistoryOperation["settled"]>): string {
-  const who = by === undefined ? "a person" : `operation ${by}`;
+export function describeSettled({ as, by, person }: NonNullable<HistoryOperation["settled"]>): string {
+  const known = person === undefined ? "a person" : `${person.user} on ${person.host}`;
+  const who = by === undefined ? known : `operation ${by}`;
   const word = as === "done" ? "it took effect" : as === "not_sent" ? "it did not take effect" : as;
   return `settled by ${who}: ${word}`;
 }

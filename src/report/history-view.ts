@@ -54,8 +54,13 @@ export interface HistoryOperation {
   /** The product that it made, as it is recorded now. */
   readonly product_id?: number;
   readonly failure?: { readonly code: string; readonly message: string };
-  /** How its doubt ended, when, and by which operation; by a person when there is none. */
-  readonly settled?: { readonly as: string; readonly at: string; readonly by?: string };
+  /** How its doubt ended, when, and by which operation; by a person when there is none, known by the run of `resolve`. */
+  readonly settled?: {
+    readonly as: string;
+    readonly at: string;
+    readonly by?: string;
+    readonly person?: RunStarter;
+  };
 }
 
 /** What the ledger knows of drafts and products. */
@@ -89,8 +94,20 @@ export function viewHistory(
 ): readonly HistoryRun[] {
   const byRun = new Map<string, HistoryOperation[]>();
   const productOf = indexProducts(recorded);
+  const resolves = runs.filter(({ command }) => command === "resolve");
+  const personOf = ({ settled }: StoredOperation) => {
+    if (settled === undefined || settled.by !== undefined) return undefined;
+    const run = resolves.find(
+      ({ startedAt, finishedAt = startedAt }) => startedAt <= settled.at && settled.at <= finishedAt,
+    );
+    return run?.startedBy === undefined ? undefined : viewStarter(run.startedBy);
+  };
   for (const operation of [...operations].sort(byStart)) {
-    const shown = { ...viewOperation(operation, recorded), ...productOf(operation) };
+    const view = viewOperation(operation, recorded);
+    const person = personOf(operation);
+    const settled =
+      view.settled === undefined || person === undefined ? {} : { settled: { ...view.settled, person } };
+    const shown = { ...view, ...settled, ...productOf(operation) };
     if (scopes?.some((scope) => isInScope(shown.address, scope)) === false) continue;
     if (outcome !== undefined && shown.outcome !== outcome) continue;
     append(byRun, operation.runId, shown);

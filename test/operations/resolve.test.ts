@@ -29,7 +29,7 @@ describe("resolve", () => {
     ]);
     expect((await run("plan", "--target", "drafts/1")).stdout).toContain("No changes.");
     const history = (await run("history")).stdout;
-    expect(history).toMatch(/settled by a person: it took effect at .* UTC/);
+    expect(history).toMatch(/UTC: settled by \S+ on \S+: it took effect/);
     expect(history).toMatch(/ {2}resolve {2}done, 1 done, in .*\n {2}by \S+ on /);
   });
 
@@ -90,6 +90,15 @@ describe("resolve", () => {
     expect(await resolve("duplicates/other", copy?.id ?? first?.id)).toMatchObject(refused);
     const imported = await run("import", `drafts/1/product=${sandbox.state().products.at(-1)?.id}`);
     expect(imported).toMatchObject({ code: 1, stderr: expect.stringContaining("in doubt") });
+  });
+
+  test("takes the id of a draft of which one address is in doubt, and no pattern", async () => {
+    await loseAnswers();
+    const unknown = await run("resolve", "2", "--not-done");
+    expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining("nothing is in doubt at 2") });
+    const pattern = await run("resolve", "*", "--not-done");
+    expect(pattern).toMatchObject({ code: 1, stderr: expect.stringContaining("nothing is in doubt at *") });
+    expect((await run("resolve", "1", "--not-done")).stderr).toContain("drafts/1/product is settled");
   });
 
   test("--not-done: it is planned again, and sent once more", async () => {

@@ -144,7 +144,9 @@ function packageSteps(pipeline: Pipeline): string {
     pipeline === "none"
       ? ""
       : "The pipeline needs a ledger in PostgreSQL and secrets: the top of its file lists them. ";
-  return `\n${settings}Commit all of these files to the root\nof the repository; \`npm ci\` and \`npx --no draftsync\` then run the same draftsync on every machine.\n`;
+  const how =
+    pipeline === "github" ? ", by a pull request: a push without one ends the first job with an error" : "";
+  return `\n${settings}Commit all of these files to the root\nof the repository${how}; \`npm ci\` and \`npx --no draftsync\` then run the same draftsync on every machine.\n`;
 }
 
 /** A folder's name as a workspace's. */

@@ -6,6 +6,7 @@ import { normalAddress, parseAddress, parseId } from "../../model/address.ts";
 import { type Ledger, type LedgerEffect, systemClock } from "../../model/ports.ts";
 import type { Recorded, RecordedOperation } from "../../model/recorded.ts";
 import { addressOfProduct } from "../../model/recorded.ts";
+import { isInScope } from "../../model/scope.ts";
 import { isoTime, minuteText } from "../../model/time.ts";
 import { formatSeconds } from "../../report/quantities.ts";
 import { sanitizeLine } from "../../report/sanitize-text.ts";
@@ -14,6 +15,7 @@ import { examples, withWriterFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { loadDesired } from "../runtime/planning.ts";
 import { parseProductId } from "../runtime/product-id.ts";
+import { readScopes } from "../runtime/read-scope.ts";
 import { withLock } from "../runtime/with-lock.ts";
 import type { Workspace } from "../runtime/workspace.ts";
 import { inWorkspace } from "../runtime/workspace.ts";
@@ -33,7 +35,10 @@ export const defineResolve: DefineCommand = (program, cli) => {
         "A call that did not take effect is planned again. With --product-id, it also records a publication or duplicate " +
         "that was made before this ledger, and with --not-done that a draft with files attached before it has no product.",
     )
-    .argument("<address>", "address that the plan marks with `?`, or of a product made before this ledger")
+    .argument(
+      "<address>",
+      "address that the plan marks with `?`, or id or title of its draft; or address of a product made before this ledger",
+    )
     .option("--product-id <id>", "it took effect and created this product", parseProductId)
     .option("--done", "it took effect")
     .option("--not-done", "it did not take effect")
@@ -49,10 +54,10 @@ export const defineResolve: DefineCommand = (program, cli) => {
 };
 
 async function runResolve(cli: Cli, given: string, flags: ResolveFlags): Promise<void> {
-  const address = normalAddress(given);
   const settle = async (workspace: Workspace) => {
     const ledger = await workspace.ledger();
     const recorded = await ledger.load();
+    const address = addressIn(given, recorded);
     const operations = recorded.inDoubt.filter((operation) => operation.address === address);
     const [operation] = operations;
     if (operation === undefined) return recordEarlier(cli, workspace, { address, flags, recorded });
@@ -72,6 +77,28 @@ async function runResolve(cli: Cli, given: string, flags: ResolveFlags): Promise
   };
   await inWorkspace(cli, flags, (workspace) =>
     withLock(cli, { workspace, command: "resolve", waitMs: flags.lockTimeout }, () => settle(workspace)),
+  );
+}
+
+/** An address, or what is in doubt of the draft that is named. Throws {@link CliError} when that is more than one address. */
+function addressIn(given: string, recorded: Recorded): string {
+  const address = normalAddress(given);
+  const isDraft = parseAddress(address) === undefined || parseAddress(address)?.type === "draft";
+  // A pattern could settle something that nobody looked at.
+  if (!isDraft || /[*?]/.test(given)) return address;
+  const scopes = readScopes(given, recorded);
+  const open = recorded.inDoubt.filter((operation) =>
+    scopes.some((scope) => isInScope(operation.address, scope)),
+  );
+  const [first, ...others] = new Set(open.map((operation) => operation.address));
+  if (first === undefined) return address;
+  if (others.length === 0) return first;
+  throw new CliError(
+    `${given} has ${others.length + 1} addresses in doubt: ${[first, ...others].slice(0, 5).join(", ")}`,
+    {
+      code: "resolution-needed",
+      hint: "Settle one at a time, by its address.",
+    },
   );
 }
 

@@ -35,7 +35,7 @@ export async function ignoredIn(root: string, installs: boolean): Promise<string
     });
   });
   const lines = new Set(before.split(/\r?\n/).map((line) => line.trim()));
-  const wanted = installs ? [...ignored, "plan.html", "node_modules/"] : ignored;
+  const wanted = installs ? [...ignored, "node_modules/"] : ignored;
   const lacking = wanted.filter((line) => !lines.has(line) && !lines.has(`/${line}`));
   if (lacking.length === 0) return undefined;
   const joint = before === "" || before.endsWith("\n") ? "" : "\n";
