@@ -2,12 +2,12 @@ import { newRunId } from "../../apply/context.ts";
 import { earlierProductEffect } from "../../apply/earlier-product.ts";
 import type { Resolution } from "../../apply/resolution.ts";
 import { resolutionEffects } from "../../apply/resolution.ts";
-import { normalAddress, parseAddress, parseId } from "../../model/address.ts";
+import { draftIdOf, normalAddress, parseAddress, parseId } from "../../model/address.ts";
 import { type Ledger, type LedgerEffect, systemClock } from "../../model/ports.ts";
 import type { Recorded, RecordedOperation } from "../../model/recorded.ts";
 import { addressOfProduct } from "../../model/recorded.ts";
-import { isInScope } from "../../model/scope.ts";
 import { isoTime, minuteText } from "../../model/time.ts";
+import { resolveTargets } from "../../plan/target-names.ts";
 import { formatSeconds } from "../../report/quantities.ts";
 import { sanitizeLine } from "../../report/sanitize-text.ts";
 import type { Cli, DefineCommand, WriterFlags } from "../cli.ts";
@@ -15,7 +15,6 @@ import { examples, withWriterFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { loadDesired } from "../runtime/planning.ts";
 import { parseProductId } from "../runtime/product-id.ts";
-import { readScopes } from "../runtime/read-scope.ts";
 import { withLock } from "../runtime/with-lock.ts";
 import type { Workspace } from "../runtime/workspace.ts";
 import { inWorkspace } from "../runtime/workspace.ts";
@@ -83,22 +82,18 @@ async function runResolve(cli: Cli, given: string, flags: ResolveFlags): Promise
 /** An address, or what is in doubt of the draft that is named. Throws {@link CliError} when that is more than one address. */
 function addressIn(given: string, recorded: Recorded): string {
   const address = normalAddress(given);
-  const isDraft = parseAddress(address) === undefined || parseAddress(address)?.type === "draft";
   // A pattern could settle something that nobody looked at.
-  if (!isDraft || /[*?]/.test(given)) return address;
-  const scopes = readScopes(given, recorded);
-  const open = recorded.inDoubt.filter((operation) =>
-    scopes.some((scope) => isInScope(operation.address, scope)),
+  if (/[*?]/.test(given) || recorded.inDoubt.some((operation) => operation.address === address))
+    return address;
+  const drafts = resolveTargets([given], { drafts: [], duplicates: [] }, recorded);
+  const ofDraft = recorded.inDoubt.filter((operation) =>
+    drafts.includes(`drafts/${draftIdOf(operation.address)}`),
   );
-  const [first, ...others] = new Set(open.map((operation) => operation.address));
-  if (first === undefined) return address;
-  if (others.length === 0) return first;
+  const [first, ...others] = new Set(ofDraft.map((operation) => operation.address));
+  if (others.length === 0) return first ?? address;
   throw new CliError(
     `${given} has ${others.length + 1} addresses in doubt: ${[first, ...others].slice(0, 5).join(", ")}`,
-    {
-      code: "resolution-needed",
-      hint: "Settle one at a time, by its address.",
-    },
+    { code: "resolution-needed", hint: "Settle one at a time, by its address." },
   );
 }
 
