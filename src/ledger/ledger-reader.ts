@@ -1,6 +1,6 @@
 import type { StoredOperation, StoredRun } from "../model/history.ts";
 import type { HeldLock } from "../model/lock.ts";
-import { emptyRecorded, type Recorded, type RecordedOwner } from "../model/recorded.ts";
+import { emptyRecorded, type Recorded, type RecordedNames, type RecordedOwner } from "../model/recorded.ts";
 import type { OperationFilter, RunFilter } from "./history.ts";
 import { LedgerError } from "./ledger-error.ts";
 import type { LedgerExport } from "./transfer.ts";
@@ -14,6 +14,8 @@ export interface LedgerReader {
   load(): Promise<Recorded>;
   /** The service and the workspace that the ledger is bound to, without the rest of {@link LedgerReader.load}. */
   owner(): Promise<RecordedOwner>;
+  /** The titles of drafts and the products, without the rest of {@link LedgerReader.load}. */
+  names(): Promise<RecordedNames>;
   /** The lock that is held, whatever its state. */
   heldLock(): Promise<HeldLock | undefined>;
   /** How long no call may be sent yet, because the service asked for it; milliseconds. */
@@ -37,6 +39,7 @@ export function missingLedger(location: string): LedgerReader {
     isMissing: true,
     load: async () => emptyRecorded,
     owner: async () => emptyRecorded,
+    names: async () => emptyRecorded,
     heldLock: async () => undefined,
     pausedMs: async () => 0,
     export: async () => {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Recorded, RecordedOwner } from "../model/recorded.ts";
+import type { Recorded, RecordedNames, RecordedOwner } from "../model/recorded.ts";
 import { readInDoubt } from "./history.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { parseRow, readRecords } from "./records.ts";
@@ -21,12 +21,10 @@ export async function readRecorded(
     serial: meta.serial,
     ...ownerOf(meta),
     isConfirmed: meta.confirmed_at !== null,
-    titles: await readTitles(database, queries),
+    ...(await readNames(database, queries)),
     protectedDrafts: new Set(protectedDrafts.map(({ draftId }) => draftId)),
     maybePublished: new Map(maybePublished.map(({ draftId, at }) => [draftId, at])),
     attachments: await read(tables.attachments),
-    publications: await read(tables.publications),
-    duplicates: await read(tables.duplicates),
     uploads: await read(tables.uploads),
     storedObjects: await read(tables.stored_objects),
     refreshes: await read(tables.refreshes),
@@ -34,13 +32,14 @@ export async function readRecorded(
   };
 }
 
-/** Part of a transaction: the titles of drafts, by id. */
-export async function readTitles(
-  database: LedgerDatabase,
-  queries: LedgerQueries,
-): Promise<Recorded["titles"]> {
+/** Part of a transaction: the titles of drafts, by id, and the products. */
+export async function readNames(database: LedgerDatabase, queries: LedgerQueries): Promise<RecordedNames> {
   const titles = await readRecords(database, queries, tables.draft_titles);
-  return new Map(titles.map(({ draftId, title }) => [draftId, title]));
+  return {
+    titles: new Map(titles.map(({ draftId, title }) => [draftId, title])),
+    publications: await readRecords(database, queries, tables.publications),
+    duplicates: await readRecords(database, queries, tables.duplicates),
+  };
 }
 
 const metaSchema = z.object({

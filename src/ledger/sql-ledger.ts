@@ -12,7 +12,13 @@ import type {
 } from "../model/ports.ts";
 import { type ProcessTable, systemProcesses } from "../model/process.ts";
 import type { RateStore, ReservationRequest, ReservationResult } from "../model/rate.ts";
-import { belongsTo, type Recorded, type RecordedOperation, type RecordedOwner } from "../model/recorded.ts";
+import {
+  belongsTo,
+  type Recorded,
+  type RecordedNames,
+  type RecordedOperation,
+  type RecordedOwner,
+} from "../model/recorded.ts";
 import type { ConflictChoice, RecoveryRecord, ReplayResult } from "../model/recovery.ts";
 import { applyEffects } from "./effects.ts";
 import {
@@ -30,7 +36,7 @@ import type { LedgerDatabase } from "./ledger-database.ts";
 import { LedgerError } from "./ledger-error.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
 import { RateReservations } from "./rate-reservations.ts";
-import { ownerOf, readMeta, readRecorded, readTitles } from "./read-recorded.ts";
+import { ownerOf, readMeta, readNames, readRecorded } from "./read-recorded.ts";
 import { replay } from "./replay.ts";
 import type { LedgerQueries } from "./schema.ts";
 import { exportLedger, importLedger, type LedgerExport } from "./transfer.ts";
@@ -197,8 +203,8 @@ export class SqlLedger implements Ledger, LockStore, RateStore, LedgerReader {
     return this.#read((queries) => this.#lock.read(queries));
   }
 
-  async titles(): Promise<Recorded["titles"]> {
-    return this.#read((queries) => readTitles(this.#database, queries));
+  async names(): Promise<RecordedNames> {
+    return this.#read((queries) => readNames(this.#database, queries));
   }
 
   async pausedMs(): Promise<number> {

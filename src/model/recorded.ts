@@ -61,6 +61,9 @@ export interface Recorded {
 /** The service and the workspace that a ledger is bound to; empty before it is bound. */
 export type RecordedOwner = Pick<Recorded, "serviceOrigin" | "workspace">;
 
+/** What the ledger knows of drafts and products by name. */
+export type RecordedNames = Pick<Recorded, "titles" | "publications" | "duplicates">;
+
 /** Whether a ledger may be used for a service and a workspace: it is bound to them, or not bound yet. */
 export function belongsTo(
   { serviceOrigin, workspace }: RecordedOwner,

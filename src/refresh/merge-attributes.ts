@@ -3,7 +3,7 @@ import { isSameValue, pickAttributes } from "../model/resource.ts";
 
 /**
  * The attributes of a file after a probe. An empty text of an unknown attribute is ignored: a service may return `""` for
- * an attribute that was never set. A text that it trimmed stays as it was sent.
+ * an attribute that was never set. A text that the service trimmed keeps the value that was sent.
  */
 export function mergeAttributes(kind: FileKind, known: Attributes, returned: Attributes): Attributes {
   const before = new Map<string, unknown>(Object.entries(known));

@@ -2,7 +2,7 @@ import { compareText, draftIdOf } from "../model/address.ts";
 import { append } from "../model/append.ts";
 import type { StoredOperation, StoredRun } from "../model/history.ts";
 import type { LockHolder } from "../model/lock.ts";
-import type { Recorded } from "../model/recorded.ts";
+import type { Recorded, RecordedNames } from "../model/recorded.ts";
 import type { Attributes } from "../model/resource.ts";
 import type { AddressScope } from "../model/scope.ts";
 import { isInScope } from "../model/scope.ts";
@@ -62,9 +62,6 @@ export interface HistoryOperation {
     readonly person?: RunStarter;
   };
 }
-
-/** What the ledger knows of drafts and products. */
-type RecordedNames = Pick<Recorded, "titles" | "publications" | "duplicates">;
 
 /** What is shown of the history. All conditions must hold; of a run, only the operations that fit are shown. */
 export interface HistoryFilter {

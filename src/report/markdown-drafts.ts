@@ -83,19 +83,17 @@ function makeDraft({ address, title, declaredAt, changes }: GroupView, isOpen: b
 
 /** The first short value, and the names of the other attributes that change, in HTML. */
 function firstValues(changes: readonly ChangeView[]): string {
-  const names = new Set(changes.flatMap(({ values }) => values.map(({ name }) => name)));
-  let shown = "";
-  for (const { symbol, label, values } of changes) {
-    const value = values.find(({ kind }) => kind === "value");
-    if (shown !== "" || value?.kind !== "value") continue;
-    const { name, before, after } = value;
-    const text = [...new Set([before, after])].filter((each) => each !== undefined).join(" → ");
-    shown = ` · ${htmlCode(`${symbol} ${label}`, 80)} ${htmlCode(`${name} ${text}`, 100)}`;
-    names.delete(name);
-  }
-  return names.size === 0
-    ? shown
-    : `${shown} · ${shown === "" ? "" : "also "}${htmlCode([...names].join(", "), 100)}`;
+  const all = changes.flatMap(({ symbol, label, values }) =>
+    values.map((value) => ({ value, change: `${symbol} ${label}` })),
+  );
+  const first = all.find(({ value }) => value.kind === "value");
+  const names = new Set(all.map(({ value }) => value.name).filter((name) => name !== first?.value.name));
+  const others = names.size === 0 ? "" : htmlCode([...names].join(", "), 100);
+  if (first?.value.kind !== "value") return others === "" ? "" : ` · ${others}`;
+  const { name, before, after } = first.value;
+  const text = [...new Set([before, after])].filter((each) => each !== undefined).join(" → ");
+  const shown = ` · ${htmlCode(first.change, 80)} ${htmlCode(`${name} ${text}`, 100)}`;
+  return others === "" ? shown : `${shown} · also ${others}`;
 }
 
 function weightOf({ changes }: Draft): number {

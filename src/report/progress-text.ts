@@ -129,7 +129,7 @@ export function formatOtherValues(
     const values = event.values.map(
       ({ name, sent, returned }) => `${name} ${shown(returned)} for ${shown(sent)}`,
     );
-    return `    ${sanitizeLine(withTitle(event))}: ${sanitizeLine(values.join(", "))}`;
+    return `    ${sanitizeLine(withTitle(event))}: ${values.join(", ")}`;
   });
   const more = events.length - lines.length;
   return [

@@ -73,8 +73,6 @@ export interface Resource {
 /** A product with everything the service returns; `included` as in JSON:API compound documents. */
 export interface ProductDetails extends Resource {
   readonly productId: number;
-  /** The id of the draft that it names; empty when it names none. */
-  readonly draft: string;
   readonly included: readonly Resource[];
 }
 
@@ -131,8 +129,7 @@ export function readDetached(document: unknown, target: FileTarget, types: Types
 }
 
 /**
- * Reads a new product, from `draftId` if it was published. Its id is what the call was for, so one that is no id
- * is malformed.
+ * Reads a new product, from `draftId` if it was published. The call was made to get its id, so an invalid id is malformed.
  */
 export function readNewProduct(
   document: unknown,
@@ -144,7 +141,7 @@ export function readNewProduct(
   return { type: "valid", value: { productId: reading.value.productId } };
 }
 
-/** An id as text; a number that is no id of this service, such as one beyond 2^53, still names another resource. */
+/** An id as text; an invalid number, such as one beyond 2^53, still names a different resource. */
 const namedIdSchema = z.union([z.string(), z.number().transform(String)]).catch("");
 const linkedIdSchema = z.object({ id: namedIdSchema }).transform(({ id }) => id);
 const draftLinkSchema = z
@@ -154,6 +151,11 @@ const draftLinkSchema = z
   .transform(({ draft }) => draft.data)
   .catch("");
 
+/** The id of the draft that a resource names; empty when it names none. */
+export function draftNamedBy({ relationships }: Pick<Resource, "relationships">): string {
+  return draftLinkSchema.parse(relationships);
+}
+
 /**
  * Says so when a resource names another draft or file than the request was about, by its draft relationship or
  * `file_id`; a resource that names none is about what was asked for. `data.id` is never compared.
@@ -162,7 +164,7 @@ function namesAnother(
   { attributes, relationships }: Resource,
   { draftId, fileId }: Partial<FileTarget>,
 ): string | undefined {
-  const draft = draftLinkSchema.parse(relationships);
+  const draft = draftNamedBy({ relationships });
   if (isOther(draft, draftId)) return `it names draft ${draft.slice(0, 50)}, not ${draftId}`;
   const file = namedIdSchema.parse(attributes.file_id);
   return isOther(file, fileId) ? `it names file ${file.slice(0, 50)}, not ${fileId}` : undefined;
@@ -190,9 +192,7 @@ export function readProduct(
   const { draftId } = asked;
   const problem = draftId === undefined ? undefined : namesAnother(reading.value, { draftId });
   if (problem !== undefined) return { type: "another", problem };
-  const draft = draftLinkSchema.parse(reading.value.relationships);
-  const others = (included.data.included ?? []).map(toResource);
-  const value = { ...reading.value, productId, draft, included: others };
+  const value = { ...reading.value, productId, included: (included.data.included ?? []).map(toResource) };
   return { type: "valid", value };
 }
 

@@ -20,7 +20,7 @@ const minSecretLength = 4;
  * Base64 and hex.
  */
 export function makeRedactor(secret: string): Redactor {
-  const forms = [...formsOf(secret)];
+  const forms = formsOf(secret);
   const others: string[] = [];
   const without = (input: string, secrets: readonly string[]): string =>
     secrets.reduce((redacted, form) => redacted.replaceAll(form, placeholder), input);
@@ -44,16 +44,16 @@ export function makeRedactor(secret: string): Redactor {
   };
 }
 
-function formsOf(secret: string): readonly string[] {
+function formsOf(secret: string): string[] {
   if (secret.length < minSecretLength) return [];
   const bytes = Buffer.from(secret);
-  const forms = new Set([
+  const forms = [
     secret,
     encodeURIComponent(secret),
     bytes.toString("base64"),
     bytes.toString("base64url"),
     bytes.toString("hex"),
     bytes.toString("hex").toUpperCase(),
-  ]);
-  return [...forms];
+  ];
+  return [...new Set(forms)];
 }

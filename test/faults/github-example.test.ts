@@ -145,7 +145,7 @@ describe("the workflow of examples/github", () => {
   });
 
   test("gives forks no key, and does not take a plan from their runs", async () => {
-    const from = "somebody/drafts";
+    const from = "fork/drafts";
     const ends = await propose(1, "aaa", { from });
     expect(resultsOf(ends)).toMatchObject({ validate: "success", plan: "skipped", comment: "skipped" });
     expect(comments()).toEqual([]);

@@ -194,7 +194,7 @@ describe.skipIf(note !== "")(`the pipeline of examples/gitlab${note}`, () => {
   test.each([
     { event: events.request, jobs: ["validate", "plan", "comment"] },
     {
-      event: { ...events.request, CI_MERGE_REQUEST_SOURCE_PROJECT_PATH: "somebody/drafts" },
+      event: { ...events.request, CI_MERGE_REQUEST_SOURCE_PROJECT_PATH: "fork/drafts" },
       jobs: ["validate"],
     },
     { event: events.merge, jobs: ["find", "apply", "rest", "comment-rest"] },

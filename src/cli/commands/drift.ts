@@ -13,7 +13,12 @@ import { concurrencyOption, examples, targetOption, withWorkspaceFlags } from ".
 import { exitCode } from "../runtime/exit-code.ts";
 import { assertCompared, compareWithService } from "../runtime/run-drift.ts";
 import { inWorkspace } from "../runtime/workspace.ts";
-import { checkFormatFlags, type FormatFlags, withFormatFlags } from "../terminal/format-flags.ts";
+import {
+  checkFormatFlags,
+  type FormatFlags,
+  printFormat,
+  withFormatFlags,
+} from "../terminal/format-flags.ts";
 import { formatJson } from "../terminal/print-json.ts";
 import { printDiagnostics } from "../terminal/report-error.ts";
 import { openReporter } from "../terminal/reporter.ts";
@@ -87,8 +92,7 @@ async function runDrift(cli: Cli, flags: DriftFlags): Promise<void> {
     if (unreadable.length > 0) printDiagnostics(cli.terminal, "", unreadable);
     assertCompared(compared);
     const text = await formats[flags.format](report, { ...flags, paint: cli.terminal.paintOut });
-    if (flags.format === "text") cli.terminal.show(text);
-    else cli.terminal.out(text);
+    printFormat(cli, flags.format, text);
     const open = recorded.inDoubt.filter(({ kind }) => kind !== "upload");
     if (open.length > 0) printDiagnostics(cli.terminal, "", [inDoubtWarning(open)]);
     if (report.drift.length > 0) cli.end(exitCode.changes);

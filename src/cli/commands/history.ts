@@ -56,7 +56,7 @@ async function runHistory(cli: Cli, address: string | undefined, flags: HistoryF
   const { viewHistory } = await import("../../report/history-view.ts");
   const { run, since, outcome, limit } = flags;
   const { runs, config } = await readLedger(cli, flags, async (ledger, config) => {
-    const recorded = await ledger.load();
+    const recorded = await ledger.names();
     const filter: HistoryFilter = {
       limit,
       ...(address === undefined ? {} : { scopes: readScopes(address, recorded) }),

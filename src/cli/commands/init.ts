@@ -5,6 +5,7 @@ import { Option } from "commander";
 import { quoteArgument } from "../../report/plan-view.ts";
 import type { Cli, DefineCommand } from "../cli.ts";
 import { examples } from "../cli.ts";
+import { loadConfig } from "../config.ts";
 import type { InitAnswers } from "../init/answers.ts";
 import { type Pipeline, pipelines } from "../init/pipeline.ts";
 import type { FileContent } from "../init/write.ts";
@@ -125,10 +126,11 @@ function assertRepositoryRoot(root: string): void {
   }
 }
 
-/** By the answers, or by the config that is there already. */
+/** By the answers, or by the config that is there already; its mistakes are for the other commands to report. */
 async function usesSandbox(root: string, answers: InitAnswers | undefined): Promise<boolean> {
   if (answers !== undefined) return answers.service === "sandbox";
-  return /^service:\s*sandbox\s*(#|$)/m.test(await readFile(join(root, "draftsync.yaml"), "utf8"));
+  const config = await loadConfig({ cwd: root, env: {}, flags: {} }).catch(() => undefined);
+  return config !== undefined && config.service.baseUrl === undefined;
 }
 
 /** A sandbox of a CI runner is gone after its job; what the ledger has of it is not. */
@@ -146,7 +148,7 @@ function packageSteps(pipeline: Pipeline): string {
       : "The pipeline needs a ledger in PostgreSQL and secrets: the top of its file lists them. ";
   const how =
     pipeline === "github" ? ", by a pull request: a push without one ends the first job with an error" : "";
-  return `\n${settings}Commit all of these files to the root\nof the repository${how}; \`npm ci\` and \`npx --no draftsync\` then run the same draftsync on every machine.\n`;
+  return `\n${settings}Commit all of these files to the root\nof the repository${how}; \`npm ci\` and \`npx --no -- draftsync\` then run the same draftsync on every machine.\n`;
 }
 
 /** A folder's name as a workspace's. */

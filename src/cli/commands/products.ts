@@ -47,11 +47,7 @@ async function runGet(cli: Cli, id: number, flags: GetFlags): Promise<void> {
   await singleCall(cli, flags, async ({ workspace, service }) => {
     const include = flags.include?.split(",").map((name) => name.trim());
     const relations = include ?? workspace.config.service.profile.product_include;
-    const {
-      productId,
-      draft: _draft,
-      ...rest
-    } = expectDone(await service.getProduct(id, relations, cli.signal));
+    const { productId, ...rest } = expectDone(await service.getProduct(id, relations, cli.signal));
     printJson(cli, { product_id: productId, ...rest });
   });
 }

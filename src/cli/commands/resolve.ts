@@ -1,9 +1,8 @@
-import { newRunId } from "../../apply/context.ts";
 import { earlierProductEffect } from "../../apply/earlier-product.ts";
 import type { Resolution } from "../../apply/resolution.ts";
 import { resolutionEffects } from "../../apply/resolution.ts";
 import { draftIdOf, normalAddress, parseAddress, parseId } from "../../model/address.ts";
-import { type Ledger, type LedgerEffect, systemClock } from "../../model/ports.ts";
+import { systemClock } from "../../model/ports.ts";
 import type { Recorded, RecordedOperation } from "../../model/recorded.ts";
 import { addressOfProduct } from "../../model/recorded.ts";
 import { isoTime, minuteText } from "../../model/time.ts";
@@ -15,6 +14,7 @@ import { examples, withWriterFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { loadDesired } from "../runtime/planning.ts";
 import { parseProductId } from "../runtime/product-id.ts";
+import { recordEdit } from "../runtime/record-edit.ts";
 import { withLock } from "../runtime/with-lock.ts";
 import type { Workspace } from "../runtime/workspace.ts";
 import { inWorkspace } from "../runtime/workspace.ts";
@@ -25,9 +25,11 @@ interface ResolveFlags extends WriterFlags {
   readonly notDone?: boolean;
 }
 
+const command = "resolve";
+
 /** `draftsync resolve` */
 export const defineResolve: DefineCommand = (program, cli) => {
-  withWriterFlags(program.command("resolve"))
+  withWriterFlags(program.command(command))
     .summary("settle a call that is in doubt")
     .description(
       "Records whether a call took effect whose response was lost. Check the service first: only a product id is verified. " +
@@ -70,19 +72,19 @@ async function runResolve(cli: Cli, given: string, flags: ResolveFlags): Promise
       const draftId = operation.kind === "publish" ? operation.intent.draftId : undefined;
       isUnproven = !(await checkProduct(cli, workspace, { draftId, productId: resolution.productId }));
     }
-    await recordSettled(ledger, effects);
+    await recordEdit(ledger, { command, effects, done: 1 });
     cli.terminal.err(`${address} is settled: ${describe(resolution)}.\n`);
     if (isUnproven && resolution.type === "product") warnOfDraft(cli, resolution.productId);
   };
   await inWorkspace(cli, flags, (workspace) =>
-    withLock(cli, { workspace, command: "resolve", waitMs: flags.lockTimeout }, () => settle(workspace)),
+    withLock(cli, { workspace, command, waitMs: flags.lockTimeout }, () => settle(workspace)),
   );
 }
 
 /** An address, or what is in doubt of the draft that is named. Throws {@link CliError} when that is more than one address. */
 function addressIn(given: string, recorded: Recorded): string {
   const address = normalAddress(given);
-  // A pattern could settle something that nobody looked at.
+  // A pattern could settle more than the operator has checked.
   if (/[*?]/.test(given) || recorded.inDoubt.some((operation) => operation.address === address))
     return address;
   const drafts = resolveTargets([given], { drafts: [], duplicates: [] }, recorded);
@@ -130,7 +132,8 @@ async function recordEarlier(
   const isMarked = parsed?.type === "publication" && recorded.maybePublished.has(parsed.draftId);
   if (isMarked && resolution?.type === "not_done") {
     const { draftId } = parsed;
-    await recordSettled(await workspace.ledger(), [{ type: "maybe_published_settled", draftId }]);
+    const effects = [{ type: "maybe_published_settled", draftId }] as const;
+    await recordEdit(await workspace.ledger(), { command, effects, done: 1 });
     cli.terminal.err(
       `${address} is settled: draft ${draftId} is not published; the next apply publishes it.\n`,
     );
@@ -154,19 +157,10 @@ async function recordEarlier(
   const effect = earlierProductEffect({ address, productId, desired, recorded, provenance });
   const draftId = effect.type === "published" ? effect.draftId : undefined;
   const isProven = await checkProduct(cli, workspace, { draftId, productId });
-  await recordSettled(ledger, [effect]);
+  await recordEdit(ledger, { command, effects: [effect], done: 1 });
   const revision = effect.type === "published" ? ` at revision ${effect.revision}` : "";
   cli.terminal.err(`${address} is recorded as product ${productId}${revision}, made before this ledger.\n`);
   if (!isProven) warnOfDraft(cli, productId);
-}
-
-/** As a run of its own: the history shows who settled something. */
-async function recordSettled(ledger: Ledger, effects: readonly LedgerEffect[]): Promise<void> {
-  const runId = newRunId();
-  await ledger.startRun({ id: runId, command: "resolve", planId: "", startedAt: systemClock.now() });
-  await ledger.record(effects);
-  const totals = { done: 1, failed: 0, in_doubt: 0, skipped: 0, deferred: 0, calls: 0 };
-  await ledger.finishRun(runId, { totals, status: "done" });
 }
 
 function warnOfDraft({ terminal }: Cli, productId: number): void {
@@ -249,11 +243,12 @@ async function checkProduct(
   { draftId, productId }: { draftId: number | undefined; productId: number },
 ): Promise<boolean> {
   const { expectDone } = await import("../runtime/single-call.ts");
+  const { draftNamedBy } = await import("../../service/documents.ts");
   const service = await workspace.connect(() => {});
   const read = await service.getProduct(productId, undefined, cli.signal);
   const hint = "Look up the product id at the service again.";
   const isGone = read.outcome !== "done" && read.failure.code === "gone";
-  const { draft } = expectDone(isGone ? { ...read, failure: { ...read.failure, hint } } : read);
+  const draft = draftNamedBy(expectDone(isGone ? { ...read, failure: { ...read.failure, hint } } : read));
   if (draftId === undefined || draft === "" || draft === String(draftId)) {
     const { service: settings, workspace: name } = workspace.config;
     await (await workspace.ledger()).bind({ origin: settings.origin, workspace: name });

@@ -1,9 +1,7 @@
 import type { Command } from "commander";
-import { newRunId } from "../../apply/context.ts";
 import type { Address } from "../../model/address.ts";
 import { formatAddress, normalAddress, parseAddress, publicationAddress } from "../../model/address.ts";
 import type { LedgerEffect } from "../../model/ports.ts";
-import { systemClock } from "../../model/ports.ts";
 import type { Recorded, RecordedOperation } from "../../model/recorded.ts";
 import { isInScope } from "../../model/scope.ts";
 import type { Cli, WriterFlags } from "../cli.ts";
@@ -11,8 +9,8 @@ import { examples, withWriterFlags } from "../cli.ts";
 import { approve } from "../runtime/approval.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
+import { recordEdit } from "../runtime/record-edit.ts";
 import { withLock } from "../runtime/with-lock.ts";
-import type { Workspace } from "../runtime/workspace.ts";
 import { inWorkspace } from "../runtime/workspace.ts";
 
 interface EditFlags extends WriterFlags {
@@ -171,21 +169,14 @@ async function edit(
 ): Promise<void> {
   await inWorkspace(cli, flags, (workspace) =>
     withLock(cli, { workspace, command, waitMs: flags.lockTimeout }, async () => {
-      const decided = await decide(await (await workspace.ledger()).load());
+      const ledger = await workspace.ledger();
+      const decided = await decide(await ledger.load());
       if (decided === undefined) return;
-      await (await workspace.ledger()).record(decided.effects);
-      await recordEdit(workspace, command, decided.effects.length);
+      const { effects } = decided;
+      await recordEdit(ledger, { command, effects, done: effects.length });
       cli.terminal.err(`${decided.said}\n`);
     }),
   );
-}
-
-/** Records a change of the ledger in its history: `done` records were changed, and nothing was sent. */
-export async function recordEdit(workspace: Workspace, command: string, done: number): Promise<void> {
-  const ledger = await workspace.ledger();
-  const id = newRunId();
-  await ledger.startRun({ id, command, planId: "", startedAt: systemClock.now() });
-  await ledger.finishRun(id, { totals: { done, calls: 0 }, status: "done" });
 }
 
 function settleFirst({ address, kind }: RecordedOperation): string {

@@ -5,10 +5,10 @@ import { examples, withWriterFlags } from "../cli.ts";
 import { approve } from "../runtime/approval.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
+import { recordEdit } from "../runtime/record-edit.ts";
 import { withLock } from "../runtime/with-lock.ts";
 import type { Workspace } from "../runtime/workspace.ts";
 import { inWorkspace } from "../runtime/workspace.ts";
-import { recordEdit } from "./state-edit.ts";
 
 interface RebindFlags extends WriterFlags {
   readonly autoApprove?: boolean;
@@ -58,7 +58,7 @@ async function rebind(
   });
   if (!approved) return cli.end(cli.signal.aborted ? exitCode.interrupted : exitCode.error);
   await ledger.rebind(to);
-  await recordEdit(workspace, command, 0);
+  await recordEdit(ledger, { command, effects: [], done: 0 });
   cli.terminal.err(`The ledger is bound to ${to.origin} now.\n`);
 }
 

@@ -225,7 +225,7 @@ export async function writeImported(
   await writeAll(config.root, { [file]: await addTo(cli, { file, drafts: publishes }, now) });
 }
 
-/** Throws {@link CliError} `manifest-not-extendable`, after what is to be added by hand, when more than that would change. */
+/** Throws {@link CliError} `manifest-not-extendable` if other values would change; prints the entries to add first. */
 async function addTo(
   { terminal }: Pick<Cli, "terminal">,
   { file, drafts }: Pick<WriteImportedOptions, "file" | "drafts">,

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { Option } from "commander";
 import { markdownChars, minMarkdownChars } from "../../report/markdown-budget.ts";
+import type { Cli } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
 
 /** `--format` and `--max-chars`. */
@@ -47,4 +48,10 @@ function parseMaxChars(text: string): number {
     code: "invalid-flag",
     hint: "Use --max-chars 65000. A comment has at most 65536 characters on GitHub and 1000000 on GitLab.",
   });
+}
+
+/** Writes a result to standard output: on a terminal, long lines of text break between words. */
+export function printFormat({ terminal }: Pick<Cli, "terminal">, format: string, text: string): void {
+  if (format === "text") terminal.show(text);
+  else terminal.out(text);
 }

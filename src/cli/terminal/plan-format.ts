@@ -10,7 +10,7 @@ import { viewPlan } from "../../report/plan-view.ts";
 import type { Cli } from "../cli.ts";
 import { ciSourceUrl } from "../runtime/ci-variables.ts";
 import { CliError } from "../runtime/cli-error.ts";
-import { type FormatFlags, withFormatFlags } from "./format-flags.ts";
+import { type FormatFlags, printFormat, withFormatFlags } from "./format-flags.ts";
 
 /** How a plan is shown. */
 interface PlanOptions {
@@ -74,6 +74,5 @@ export async function showPlan(
   const { root } = options;
   const sourceUrl = options.sourceUrl ?? (root === undefined ? undefined : ciSourceUrl(env, root));
   const text = await formats[format](plan, { ...options, sourceUrl, paint: terminal.paintOut });
-  if (format === "text") terminal.show(text);
-  else terminal.out(text);
+  printFormat({ terminal }, format, text);
 }

@@ -218,7 +218,7 @@ function isPipe(stat: BigIntStats): boolean {
 }
 
 /**
- * `undefined` where there is no file descriptor, as in a thread. With `bigint`: after another fstat of a pipe Node does
+ * `undefined` where there is no file descriptor, as in a thread. With `bigint`: after a plain fstat of a pipe, Node does
  * not follow links to modules (nodejs/node#51142), and pnpm installs dependencies as links.
  */
 function statOf(stream: StandardStream): BigIntStats | undefined {

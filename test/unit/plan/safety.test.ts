@@ -256,7 +256,7 @@ describe("a draft with an attachment in doubt", () => {
     },
   );
 
-  test("whose entry is as it was sent: everything follows in the same plan", () => {
+  test("whose entry has the sent values: everything follows in the same plan", () => {
     const drafts = [draftWith(1, { attachments: [wantedSource(1, "c.glb", "old")], publish })];
     const plan = planOf(desiredWith({ drafts, duplicates }), recorded);
     expect(plan.summary).toEqual({ in_doubt: 1, delete: 1, publish: 1, duplicate: 1 });

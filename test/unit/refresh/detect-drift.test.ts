@@ -120,7 +120,7 @@ describe.each<{ name: string; read: ReadResult<Attributes>; cells: [string, Situ
       ["an attachment in doubt of a recorded file", { doubts: [attach] }, ["refreshed"]],
       ["a detachment in doubt", { doubts: [detach] }, ["detached", "settled detach done"]],
       [
-        "an update in doubt, of which somebody took the file away",
+        "an update in doubt of a file that was detached outside draftsync",
         { doubts: [updateTo({ renderer: "vray" })] },
         ["drift gone", "settled update not_sent"],
       ],
@@ -303,7 +303,7 @@ test("two files at one address are returned in the same order, whichever was see
   }
 });
 
-test("a text that the service trimmed, or whose line breaks it changed, is not drift and stays as it was sent", () => {
+test("a text that the service trimmed, or whose line breaks it changed, is not drift and keeps the sent value", () => {
   const sent = { renderer: "arnold\n5 ", file_format: "fbx" };
   const { drift, confirmations } = detectDrift({
     observations: [sightingOf(present({ renderer: " arnold\r\n5", file_format: "fbx" }))],

@@ -32,7 +32,7 @@ describe("what a call gives", () => {
     expect(probed).toMatchObject({ outcome: "done", value: { file_format: "fbx", renderer: "" } });
   });
 
-  it("tells the values that are not those that were sent, but for white space at their ends", async () => {
+  it("reports values that differ from those sent, but not white space at their ends", async () => {
     const { service, events } = await startHarness(() => answer(200, fileDocument({ renderer: "arnold" })));
     const options = { ...write(), address: "drafts/1/product_files/2" };
     await service.update(target, { renderer: "karma" }, options);

@@ -101,7 +101,7 @@ export async function startStorageServer(fail: StorageFault = () => undefined): 
       const reply =
         status === undefined
           ? handle(request)
-          : { status, body: `<Error><Code>Told${status}</Code><Message>as told</Message></Error>` };
+          : { status, body: `<Error><Code>Fault${status}</Code><Message>injected</Message></Error>` };
       outgoing.writeHead(reply.status, { etag: '"abc"', "content-type": "application/xml" }).end(reply.body);
     });
   });
