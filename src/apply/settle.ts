@@ -43,6 +43,9 @@ export interface UnsettledAttachment {
 /** `wasAttached`: a 2xx to the PATCH is evidence that the file was attached before this ledger. */
 type RefusedAttachment = UnsettledAttachment & { readonly wasAttached: boolean };
 
+/** With these statuses a service says, or a proxy may say, that it attached nothing; also of a call in doubt that they began with. */
+const refusals: ReadonlySet<number> = new Set([409, 422, 425, 429]);
+
 /** Requests to attach one file, the first one included (RELIABILITY P9). */
 const maxPosts = 3;
 
@@ -56,7 +59,7 @@ const maxPosts = 3;
  *                                      │ 404
  *                                      └► one more POST ──► as it ends
  *
- *   429 ─► PATCH (after the wait that was asked for) ─ 2xx ──► attached
+ *   429 ─► PATCH (after the wait that was asked for) ─ 2xx ──► attached already: adopted, and converged
  *             │ 404
  *             └► POST again, three in all
  *
@@ -82,13 +85,13 @@ export async function settleAttachment(
   if (!mayBeAttached(doubt.first)) return doubt.first;
   let open = doubt;
   // Only while no call of ours was lost: one that was may have attached the file.
-  let isOurs = doubt.isRecorded === true || (doubt.lostAt !== undefined && !isRefusedAsAttached(doubt.first));
+  let isOurs = doubt.isRecorded === true || (doubt.lostAt !== undefined && !isRefused(doubt.first));
   for (let posts = 1; posts <= maxPosts; posts += 1) {
     const last = open.first;
-    const wasAttached = !isOurs && isRefusedAsAttached(last);
+    const wasAttached = !isOurs && isRefused(last);
     const found = await findAttachment(context, { ...open, wasAttached });
     if (found === "attached") return attachedEnd(doubt.target, wasAttached);
-    isOurs ||= last.outcome === "unknown" && !isRefusedAsAttached(last);
+    isOurs ||= last.outcome === "unknown" && !isRefused(last);
     if (typeof found === "object") return found;
     if (isConflict(last)) return refuse(context, last);
     const lost = last.outcome === "unknown";
@@ -108,7 +111,7 @@ export async function settleUndeclared(
   doubt: UnsettledAttachment,
   undeclared: Undeclared,
 ): Promise<ChangeEnd> {
-  const wasAttached = isRefusedAsAttached(doubt.first);
+  const wasAttached = isRefused(doubt.first);
   const found = await findAttachment(context, { ...doubt, wasAttached });
   if (typeof found === "object") return found;
   if (found === "attached")
@@ -143,9 +146,15 @@ async function findAttachment(
     since = clock.monotonic();
     if (answer.outcome === "done") return "attached";
     if (first.outcome !== "unknown" && answer.outcome === "unknown") return answer;
-    if (answer.failure.code !== "not-attached") return first;
+    if (answer.failure.code !== "not-attached") return stillOpen(first, answer);
   }
   return "not-attached";
+}
+
+/** A refused check is what a person has to know; one that was lost says no more than the call that it was to settle. */
+function stillOpen(first: Failed, { outcome, failure }: Failed): Failed {
+  const isNews = first.outcome === "unknown" || failure.stops === "run";
+  return outcome === "rejected" && isNews ? { ...first, failure } : first;
 }
 
 /**
@@ -203,9 +212,9 @@ function isConflict({ failure }: UnsettledAttachment["first"]): boolean {
   return failure.code === "conflict";
 }
 
-/** A 409 or 422: the file was attached before, unless the refusal has another cause. */
-function isRefusedAsAttached({ failure }: UnsettledAttachment["first"]): boolean {
-  return failure.status === 409 || failure.status === 422;
+/** Whether the call attached nothing itself: a file that is attached all the same was attached before it. */
+function isRefused({ outcome, failure: { status } }: UnsettledAttachment["first"]): boolean {
+  return outcome === "rejected" || (status !== undefined && refusals.has(status));
 }
 
 function isRateLimited({ failure }: UnsettledAttachment["first"]): boolean {

@@ -7,7 +7,6 @@ import { lazily } from "../model/lazily.ts";
 import type { Recorded, RecordedAttachment, RecordedOperation } from "../model/recorded.ts";
 import { confirmedState } from "../model/recorded.ts";
 import { attributeNames, changedAttributes, fileResource, hasAttributes } from "../model/resource.ts";
-import { locationAt } from "../model/source-location.ts";
 import {
   desiredState,
   fileIdOf,
@@ -20,6 +19,7 @@ import type { Differences } from "./differences.ts";
 import { blockingDoubts, inDoubtChange } from "./doubts.ts";
 import type { RecordedIndex } from "./recorded-index.ts";
 import { indexRecorded } from "./recorded-index.ts";
+import { type Addressed, FilesOfList, sameFileTwice } from "./same-file.ts";
 
 /** Product and promotional files: desired against recorded. */
 export function diffAttachments(desired: Desired, recorded: Recorded): Differences {
@@ -87,11 +87,6 @@ function leftOutDoubt(attachment: RecordedAttachment, index: RecordedIndex): rea
   return [inDoubtChange({ ...doubt, address }, recordedState(attachment, address), "left_out")];
 }
 
-interface Addressed {
-  readonly address: string;
-  readonly attachment: DesiredAttachment;
-}
-
 /** By address, so that nothing depends on the order of the manifests. */
 function addressed({ drafts }: Desired): readonly Addressed[] {
   const all: Addressed[] = [];
@@ -100,27 +95,6 @@ function addressed({ drafts }: Desired): readonly Addressed[] {
       all.push({ address: formatAddress(attachment.address), attachment });
   }
   return all.sort((a, b) => compareText(a.address, b.address));
-}
-
-/** The files that entries of one list name, in the order of the addresses: those that are named by id come first. */
-class FilesOfList {
-  #list = "";
-  readonly #holders = new Map<number, string>();
-
-  /** Notes the file of an entry, if it is known; returns the entry that has it already. */
-  take(
-    { address: { draftId, kind } }: DesiredAttachment,
-    fileId: number | undefined,
-    address: string,
-  ): { readonly fileId: number; readonly holder: string } | undefined {
-    if (fileId === undefined) return undefined;
-    const list = `${draftId}/${kind}`;
-    if (list !== this.#list) this.#holders.clear();
-    this.#list = list;
-    const holder = this.#holders.get(fileId);
-    if (holder === undefined) this.#holders.set(fileId, address);
-    return holder === undefined ? undefined : { fileId, holder };
-  }
 }
 
 /**
@@ -326,19 +300,4 @@ function earlierRemoval(
 ): readonly Change[] {
   if (own === undefined || own.fileId === fileId || doubts.has(own.address)) return [];
   return [removal(own, { address: own.address, reason: "content_changed", isHalfDone: false })];
-}
-
-/** The entry is left alone: what the list asks for is that the file is attached, and it is by the other entry. */
-function sameFileTwice(
-  { file, position }: DesiredAttachment,
-  { address, fileId, holder }: { readonly address: string; readonly fileId: number; readonly holder: string },
-): Diagnostic {
-  return {
-    severity: "warning",
-    code: "same-file-twice",
-    message: `${address} is file ${fileId}, which ${holder} names already; its attributes are ignored`,
-    hint: "Keep one of the two entries: a list holds a file once.",
-    address,
-    place: locationAt(file, position),
-  };
 }

@@ -8,7 +8,7 @@ import { digestOf } from "./canonical-json.ts";
 
 /**
  * What the ledger records for one draft, as far as a plan is made from it. Without provenance: confirming a record again
- * changes no plan.
+ * changes no plan. Without the mark that it may be published: whatever the plan is, apply leaves out what the mark forbids.
  */
 export interface DraftState {
   protect: boolean;
@@ -18,8 +18,6 @@ export interface DraftState {
   readonly publications: Map<number, number>;
   /** Ids of operations in doubt. */
   readonly inDoubt: Set<string>;
-  /** It was in use before this ledger. */
-  readonly isMaybePublished: boolean;
 }
 
 /** The address of what a change is about, as a whole: its draft, or the duplicate. */
@@ -40,7 +38,6 @@ export function draftStatesOf(
       attachments: new Map(),
       publications: new Map(),
       inDoubt: new Set(),
-      isMaybePublished: recorded.maybePublished.has(draftId),
     });
   }
   for (const attachment of recorded.attachments)
@@ -52,13 +49,7 @@ export function draftStatesOf(
 }
 
 /** SHA-256 of a draft's recorded state. */
-export function digestOfDraft({
-  protect,
-  attachments,
-  publications,
-  inDoubt,
-  isMaybePublished,
-}: DraftState): string {
+export function digestOfDraft({ protect, attachments, publications, inDoubt }: DraftState): string {
   return digestOf({
     protect,
     attachments: [...attachments]
@@ -66,8 +57,6 @@ export function digestOfDraft({
       .map(([resource, { address, sha256, attributes }]) => ({ resource, address, sha256, attributes })),
     publications: [...publications].sort(([a], [b]) => a - b),
     in_doubt: [...inDoubt].sort(compareText),
-    // With a publication the mark changes no plan.
-    maybe_published: (isMaybePublished && publications.size === 0) || undefined,
   });
 }
 

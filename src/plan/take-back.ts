@@ -77,7 +77,7 @@ export function isWrittenByOthers(draft: string, { own, others }: PlanHistory): 
 /** The state of a draft without what this plan's runs did to it. */
 export function takeBack(
   tracked: readonly Tracked[],
-  { protect, attachments: now, publications, inDoubt, isMaybePublished }: DraftState,
+  { protect, attachments: now, publications, inDoubt }: DraftState,
   { recorded, history, address }: TakeBackOptions,
 ): DraftState {
   const before: DraftState = {
@@ -85,7 +85,6 @@ export function takeBack(
     attachments: new Map(now),
     publications: new Map(publications),
     inDoubt: doubtsBefore(inDoubt, { recorded, history, address }),
-    isMaybePublished,
   };
   const { attachments } = before;
   if (history.runIds.size === 0) return before;

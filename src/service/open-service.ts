@@ -211,6 +211,10 @@ class ServiceCheck {
 
 /** A failure that has its own cause keeps its code and hint; anything that answered and is not the service gets one. */
 function failureOf({ request }: CheckedCall, read: CallFailure): CallFailure {
-  if (read.stops === "run" || ownCauses.has(read.code)) return read;
+  if (read.code === "aborted" || read.code === "call-budget-exhausted") return read;
+  if (read.stops === "run" || ownCauses.has(read.code)) {
+    const { subject: _subject, hint = "Run the command again.", ...rest } = read;
+    return { ...rest, message: `not sent, because the check before it failed: ${read.message}`, hint };
+  }
   return describeFailure({ code: "service-not-confirmed", request, stops: "run", detail: read.message });
 }

@@ -90,6 +90,10 @@ export function readUploads(document: unknown, types: Types): Parsed<readonly Up
     const reading = readUpload({ data }, types);
     if (reading.type !== "valid")
       return malformed("problem" in reading ? reading.problem : "an upload has no id");
+    const { uploadId, fileId } = reading.value;
+    const other = uploads.find((each) => each.uploadId === uploadId);
+    if (other !== undefined && other.fileId !== fileId)
+      return malformed(`it has upload ${uploadId.slice(0, 50)} twice, as two files`);
     uploads.push(reading.value);
   }
   return { type: "valid", value: uploads };

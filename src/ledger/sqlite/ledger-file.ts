@@ -1,9 +1,13 @@
-import { accessSync, closeSync, constants, mkdirSync, openSync, rmSync, statSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { accessSync, closeSync, constants, linkSync, mkdirSync, openSync, rmSync, statSync } from "node:fs";
 import { dirname, isAbsolute } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { systemCodeOf } from "../../model/errors.ts";
 import type { Clock } from "../../model/ports.ts";
 import { LedgerError } from "../ledger-error.ts";
+
+/** What link(2) fails with where there are no links. */
+const linkless: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EXDEV"]);
 
 /** How long another process may take from making the file to writing its first page, milliseconds. */
 const busyTimeoutMs = 5_000;
@@ -12,13 +16,16 @@ const busyTimeoutMs = 5_000;
  * Makes sure that there is a file to open: a new one with mode 0600, in folders made with 0700. SQLite gives the
  * files that it puts beside it (-wal, -shm) the mode of the file. One that exists keeps its mode.
  *
- * An empty file is refused unless another process is just making it: it may be what is left of a ledger, and to
- * take it for a new one would be to forget everything. Resolves to whether the file is new.
+ * An empty file is refused: it may be what is left of a ledger, and to take it for a new one would be to forget everything.
+ * So a new one gets its name once `fill` has written to it, and no crash leaves an empty one. Resolves to whether it is new.
  */
-export async function prepareFile(location: string, clock: Clock): Promise<boolean> {
+export async function prepareFile(
+  location: string,
+  { clock, fill }: { readonly clock: Clock; readonly fill: (path: string) => void },
+): Promise<boolean> {
   if (!isAbsolute(location)) throw notAFile(location, "is not an absolute path");
   mkdirSync(dirname(location), { recursive: true, mode: 0o700 });
-  if (create(location)) return true;
+  if (identify(location) === undefined && create(location, fill)) return true;
   await awaitContent(location, clock);
   return false;
 }
@@ -130,9 +137,26 @@ export function assertSameFile(
   });
 }
 
-function create(location: string): boolean {
+function create(location: string, fill: (path: string) => void): boolean {
+  const making = `${location}.${randomUUID()}`;
   try {
     // Only ever a file that nobody has open: closing one drops this process's locks on it (fcntl(2)).
+    closeSync(openSync(making, "wx", 0o600));
+    fill(making);
+    linkSync(making, location);
+    return true;
+  } catch (error) {
+    if (systemCodeOf(error) === "EEXIST") return false;
+    // Some file systems have no links.
+    if (!linkless.has(systemCodeOf(error) ?? "")) throw error;
+    return createEmpty(location);
+  } finally {
+    for (const suffix of ["", "-journal"]) rmSync(`${making}${suffix}`, { force: true });
+  }
+}
+
+function createEmpty(location: string): boolean {
+  try {
     closeSync(openSync(location, "wx", 0o600));
     return true;
   } catch (error) {

@@ -67,6 +67,19 @@ export function connect(location: string): Database.Database {
   }
 }
 
+/**
+ * Writes the first page of a database without tables. Not in WAL mode: under another name, the file would go on with an index
+ * (-shm) of its first name, which no other process finds.
+ */
+export function writeFirstPage(path: string): void {
+  const database = new Database(path);
+  try {
+    database.exec("pragma user_version = 1");
+  } finally {
+    database.close();
+  }
+}
+
 /** A full disk and some other failures have rolled back already (https://www.sqlite.org/lang_transaction.html §3). */
 export function rollBack(database: Database.Database): void {
   if (database.inTransaction) database.exec("rollback");

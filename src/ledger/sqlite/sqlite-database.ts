@@ -14,7 +14,7 @@ import {
   removeEmptyFile,
   type StillFile,
 } from "./ledger-file.ts";
-import { connect, connectToRead, disconnect } from "./sqlite-connection.ts";
+import { connect, connectToRead, disconnect, writeFirstPage } from "./sqlite-connection.ts";
 import { LedgerSqliteDialect } from "./sqlite-dialect.ts";
 import { explainFailure, isBusy } from "./sqlite-failure.ts";
 
@@ -33,7 +33,7 @@ export async function openSqlite(options: {
   const { location, clock } = options;
   let isNew = false;
   try {
-    isNew = await prepareFile(location, clock);
+    isNew = await prepareFile(location, { clock, fill: writeFirstPage });
     // Before it is opened: a file that is put in its place in between is then refused, and never written to unnoticed.
     const file = identify(location);
     const database = await retryWhileBusyWith(clock, async () => connect(location));

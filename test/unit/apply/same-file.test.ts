@@ -94,10 +94,12 @@ describe("an upload that turns out to be the file of a different entry", () => {
         : undefined;
   });
 
-  /** The entry by its id holds the file, and later plans work. */
+  /** Until one of the entries is removed, the draft is not published: the attributes of one would be lost. */
   async function expectNextRunsToWork(): Promise<void> {
     const plan = await world.plan();
-    expect(plan.diagnostics).toMatchObject([{ code: "same-file-twice", severity: "warning" }]);
+    expect(plan.diagnostics).toMatchObject([{ code: "same-file-twice", severity: "error" }]);
+    expect(plan.diagnostics[0]?.message).toContain("with other attributes: renderer");
+    await world.write(list(byId));
     expect((await world.apply()).totals).toMatchObject({ failed: 0, skipped: 0 });
     expect((await world.plan()).changes).toEqual([]);
     const { attachments, products } = world.sandbox.state();

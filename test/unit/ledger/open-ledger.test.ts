@@ -1,18 +1,21 @@
 import {
   closeSync,
   copyFileSync,
+  existsSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   statSync,
   truncateSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import Database from "libsql";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openLedger } from "../../../src/ledger/open-ledger.ts";
+import { prepareFile } from "../../../src/ledger/sqlite/ledger-file.ts";
 import { applyPragmas } from "../../../src/ledger/sqlite/pragmas.ts";
 import { systemClock } from "../../../src/model/ports.ts";
 import { attached, hurriedClock } from "./ledger-values.ts";
@@ -52,6 +55,23 @@ describe("a new ledger", () => {
       (path) => statSync(path).mode & 0o777,
     );
     expect(modes).toEqual([0o700, 0o700, 0o600, 0o600, 0o600]);
+  });
+
+  test("has its name only once it is written: a process that is killed before leaves no empty file", async () => {
+    const location = join(freshFolder(), "state.db");
+    const killed = () =>
+      prepareFile(location, {
+        clock: systemClock,
+        fill: (path) => {
+          expect(existsSync(path)).toBe(true);
+          throw new Error("killed");
+        },
+      });
+    await expect(killed()).rejects.toThrow("killed");
+    expect(readdirSync(dirname(location))).toEqual([]);
+    const ledger = await openForTest(location);
+    await ledger.record([attached(1)]);
+    expect(readdirSync(dirname(location)).sort()).toEqual(["state.db", "state.db-shm", "state.db-wal"]);
   });
 
   test("syncs every commit", async () => {

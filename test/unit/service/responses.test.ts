@@ -162,6 +162,16 @@ describe("what a call gives", () => {
     expect(server.requests).toHaveLength(4);
   });
 
+  it("refuses a list that has an upload twice, as two files", async () => {
+    const { service } = await startHarness(() =>
+      answer(200, { data: [uploadResource("a", "success", 1), uploadResource("a", "success", 2)] }),
+    );
+    expect(await service.getUploads(["a"], noSignal())).toMatchObject({
+      outcome: "unknown",
+      failure: { message: expect.stringContaining("it has upload a twice, as two files") },
+    });
+  });
+
   it("asks singly for what a list lacks, reports what stays missing, and follows no link", async () => {
     const { service, server } = await startHarness((request) => {
       const single = request.path.split("/api/uploads/")[1];

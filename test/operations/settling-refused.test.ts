@@ -1,0 +1,43 @@
+import { beforeEach, expect, test } from "vitest";
+import { useWorkspace } from "../support/workspace.ts";
+
+const { sandbox, proxy, folder, apply, confirmLedger } = useWorkspace({
+  files: { "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 10, file_format: fbx }]\n" },
+});
+const errors = (status: number) =>
+  JSON.stringify({ errors: [{ status: String(status), detail: "Ask Ada." }] });
+
+beforeEach(confirmLedger);
+
+test.each([
+  { status: 401, code: "unauthorized", stops: true },
+  { status: 405, code: "method-not-allowed", stops: false },
+  { status: 422, code: "invalid", stops: false },
+])(
+  "a $status to the check of a lost attachment is what the person reads",
+  async ({ status, code, stops }) => {
+    const headers = { "content-type": "application/vnd.api+json" };
+    proxy.choose = ({ method }) =>
+      method === "POST" ? { type: "lost" } : { type: "answer", status, headers, body: errors(status) };
+    for (let run = 1; run <= 2; run += 1) {
+      const { code: exit, stderr } = await apply();
+      expect(exit).toBe(4);
+      expect(stderr).toContain(`[${code}]`);
+      expect(stderr).toContain("Ask Ada.");
+      expect(stderr).not.toContain("connection");
+      expect(stderr.includes("the run stopped")).toBe(stops);
+    }
+    proxy.choose = () => undefined;
+    expect((await apply()).code).toBe(0);
+    expect(sandbox.state().attachments).toHaveLength(1);
+  },
+);
+
+test("a publish that was not sent, because the check before it failed, says so", async () => {
+  expect((await apply()).code).toBe(0);
+  await folder.write({ "manifests/a.yaml": `${await folder.read("manifests/a.yaml")}publish: true\n` });
+  proxy.choose = () => ({ type: "answer", status: 503, body: "<html>busy</html>" });
+  const { stderr } = await apply();
+  expect(stderr).toContain("error: not sent, because the check before it failed: GET /api/uploads/0:");
+  expect(sandbox.state().products).toEqual([]);
+});
