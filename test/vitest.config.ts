@@ -62,6 +62,7 @@ export default defineConfig({
       project("e2e", { seconds: 120, compiled: true, postgres: true }),
       project("operations", { seconds: 120, compiled: true, postgres: true }),
       project("faults", { seconds: 120, compiled: true, postgres: true }),
+      project("fleet", { seconds: 120, compiled: true, postgres: true }),
       project("pages", { seconds: 120, compiled: true, postgres: true }),
     ],
   },

@@ -17,7 +17,9 @@ const rateSchema = z
       ),
   })
   .prefault({})
-  .describe("Rate limit: at most `limit` calls arrive in any window. Retries, polls and pages count.");
+  .describe(
+    "Rate limit: at most `limit` calls arrive in any window. Retries, polls and pages count. DRAFTSYNC_RATE, such as `10/1s`, overrides both",
+  );
 
 const remoteSchema = z
   .strictObject({

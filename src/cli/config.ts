@@ -2,6 +2,8 @@ import { stat } from "node:fs/promises";
 import { basename, dirname, join, parse, relative, resolve } from "node:path";
 import { isPostgresLocation, parsePostgresLocation } from "../ledger/postgres/postgres-location.ts";
 import type { Located } from "../manifest/located.ts";
+import type { RateBound } from "../model/rate.ts";
+import { parseRate } from "../model/rate-text.ts";
 import { locationAt, type SourceLocation } from "../model/source-location.ts";
 import type { PolicyAction } from "../plan/policy.ts";
 import type { SafetyLimits } from "../plan/safety.ts";
@@ -76,7 +78,7 @@ export interface ConfigEnvironment {
 
 /**
  * Finds, reads and compiles the config. Flags come before the environment (`DRAFTSYNC_BASE_URL`, `DRAFTSYNC_STATE`,
- * `DRAFTSYNC_RATE_SHARED`), the environment before the file. Throws {@link CliError},
+ * `DRAFTSYNC_RATE`, `DRAFTSYNC_RATE_SHARED`), the environment before the file. Throws {@link CliError},
  * `DiagnosticsError`, and a `LedgerError` for a location that cannot be read.
  */
 export async function loadConfig(environment: ConfigEnvironment): Promise<Config> {
@@ -179,7 +181,17 @@ function compileService(
     ...(remote.ca_file === undefined ? {} : { caFile: resolve(root, remote.ca_file) }),
     allowHttp: remote.allow_http,
     ...limitsOf(remote),
+    ...(env.DRAFTSYNC_RATE ? { rate: rateOf(env.DRAFTSYNC_RATE) } : {}),
     ...(flags.concurrency === undefined ? {} : { concurrency: flags.concurrency }),
+  });
+}
+
+function rateOf(text: string): RateBound {
+  const rate = parseRate(text);
+  if (rate !== undefined) return rate;
+  throw new CliError(`DRAFTSYNC_RATE must be a rate limit, not "${text}"`, {
+    code: "rate-invalid",
+    hint: "Use DRAFTSYNC_RATE=10/1s: calls and window.",
   });
 }
 

@@ -7,6 +7,7 @@ import { defineCompletion } from "./commands/completion.ts";
 import { defineDoctor } from "./commands/doctor.ts";
 import { defineDrift } from "./commands/drift.ts";
 import { defineExplain } from "./commands/explain.ts";
+import { defineFleet } from "./commands/fleet.ts";
 import { defineHistory } from "./commands/history.ts";
 import { defineImport } from "./commands/import.ts";
 import { defineInit } from "./commands/init.ts";
@@ -30,6 +31,7 @@ const commands: Readonly<Record<string, DefineCommand>> = {
   plan: definePlan,
   apply: defineApply,
   reconcile: defineReconcile,
+  fleet: defineFleet,
   show: defineShow,
   drift: defineDrift,
   import: defineImport,
@@ -74,6 +76,7 @@ Environment:
   DRAFTSYNC_API_KEY    API key of the service
   DRAFTSYNC_BASE_URL   address of the service, overrides the config
   DRAFTSYNC_STATE      location of the ledger, overrides the config
+  DRAFTSYNC_RATE       rate limit such as 10/1s, overrides the config
   DRAFTSYNC_RATE_SHARED
                        database in which workspaces share the rate limit, overrides the config
   DRAFTSYNC_NOTIFY_URL webhook URL of reconcile, overrides the config

@@ -29,7 +29,12 @@ export function makeQuietCli({ cwd, env, signal, onNote }: QuietCliOptions): Cli
     cwd,
     env,
     signal,
-    interrupts: { drain: signal, abortInFlight: abortInFlight.signal, spareHangup: () => {} },
+    interrupts: {
+      drain: signal,
+      abortInFlight: abortInFlight.signal,
+      spareHangup: () => {},
+      allowMore: () => {},
+    },
     end: () => {},
     terminal: {
       out: () => {},

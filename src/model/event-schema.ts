@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { actions } from "./action.ts";
 import { eventFormatVersion } from "./event.ts";
+import { reconcileStatuses } from "./reconcile-result.ts";
 
 const text = z.string();
 const count = z.int().nonnegative();
@@ -194,6 +195,24 @@ export const eventSchema = z
         .union([z.enum(["interrupted", "max_calls", "until"]), failure])
         .exactOptional()
         .describe("Present if the run ended before its plan was complete"),
+    }),
+    // The last event of a reconcile, also of one that sent nothing.
+    event("reconcile_finished", {
+      at,
+      workspace: text,
+      status: z.enum(reconcileStatuses),
+      ms,
+      run_id: text.exactOptional().describe("Absent if no run was recorded"),
+      totals: totals.exactOptional(),
+      excluded: z
+        .record(text, count)
+        .readonly()
+        .exactOptional()
+        .describe("Excluded changes by what would have to be allowed"),
+      in_doubt: count.exactOptional().describe("Changes in doubt at its end"),
+      drift: count.exactOptional().describe("Resources that changed outside draftsync"),
+      refresh_calls: count.exactOptional().describe("Calls of the refresh; they are not in totals"),
+      code: text.exactOptional().describe("Of the error that ended it"),
     }),
   ])
   .describe("One line of the output of apply --json and reconcile --json");

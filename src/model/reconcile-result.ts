@@ -1,4 +1,4 @@
-import type { RunTotals } from "./event.ts";
+import type { Event, RunTotals } from "./event.ts";
 
 /**
  * The status of a `reconcile` run.
@@ -61,6 +61,26 @@ export interface ReconcileResult {
 /** Whether a run did all its work: the service and the ledger work, and no person has to act. */
 export function isSuccess({ status }: Pick<ReconcileResult, "status">): boolean {
   return status === "ok" || status === "excluded" || status === "deferred" || status === "standby";
+}
+
+/** The result as the last event of its run. */
+export function reconcileFinished(end: ReconcileResult): Event {
+  const { status, workspace, startedAt, ms, totals, excluded, inDoubt, drift, refreshCalls, code, runId } =
+    end;
+  return {
+    type: "reconcile_finished",
+    at: startedAt + ms,
+    workspace,
+    status,
+    ms,
+    ...(runId === undefined ? {} : { run_id: runId }),
+    ...(totals === undefined ? {} : { totals }),
+    ...(excluded === undefined ? {} : { excluded }),
+    ...(inDoubt === undefined ? {} : { in_doubt: inDoubt }),
+    ...(drift === undefined ? {} : { drift }),
+    ...(refreshCalls === undefined ? {} : { refresh_calls: refreshCalls }),
+    ...(code === undefined ? {} : { code }),
+  };
 }
 
 /** What operators know of a workspace: the status of its last reconcile run and, of a failing one, the reason. */

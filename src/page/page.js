@@ -246,6 +246,22 @@
   });
   dark.addEventListener("change", showTheme);
 
+  // A table is sorted by the column whose button is pressed; pressed again, the other way round.
+  for (const button of document.querySelectorAll("th button")) {
+    const head = button.closest("th");
+    const body = head?.closest("table")?.tBodies[0];
+    if (head === null || body === undefined) continue;
+    button.addEventListener("click", () => {
+      const isDown = head.ariaSort === "ascending";
+      for (const other of head.parentElement?.children ?? []) other.removeAttribute("aria-sort");
+      head.ariaSort = isDown ? "descending" : "ascending";
+      /** @param {HTMLTableRowElement} row */
+      const keyOf = (row) => row.cells[head.cellIndex]?.dataset.sort ?? "";
+      const rows = [...body.rows].sort((a, b) => keyOf(a).localeCompare(keyOf(b), "en", { numeric: true }));
+      body.append(...(isDown ? rows.reverse() : rows));
+    });
+  }
+
   // What was open before printing is open after it.
   /** @type {HTMLDetailsElement[]} */
   let opened = [];

@@ -209,6 +209,7 @@ function entryOf(
     case "bound_announced":
     case "upload_progress":
     case "upload_finished":
+    case "reconcile_finished":
       return undefined;
   }
 }

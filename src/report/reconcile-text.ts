@@ -117,7 +117,10 @@ export function makeNotification(end: ReconcileResult, notice: Notice, former?: 
   };
 }
 
-function factsOf(end: ReconcileResult): readonly string[] {
+/** What a run did, in a few words: `3 done`, `1 in doubt`, `12 calls`. */
+export function factsOf(
+  end: Pick<ReconcileResult, "totals" | "excluded" | "inDoubt" | "drift" | "refreshCalls" | "code">,
+): readonly string[] {
   const { totals, excluded = {}, inDoubt = 0, drift = 0, refreshCalls = 0, code } = end;
   const held = Object.values(excluded).reduce((sum, count) => sum + count, 0);
   const { done = 0, failed = 0, skipped = 0, deferred = 0 } = totals ?? {};

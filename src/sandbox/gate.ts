@@ -60,10 +60,14 @@ function tooManyRequests(
   );
 }
 
-/** The scheme is matched without regard to case (RFC 9110 §11.1), the key byte by byte. */
-function checkKey(header: string | undefined, key: string): void {
+/** Whether a request has the key. The scheme is matched without regard to case (RFC 9110 §11.1), the key byte by byte. */
+export function hasKey(header: string | undefined, key: string): boolean {
   const given = /^token +(\S+)$/i.exec(header ?? "")?.[1];
-  if (given !== undefined && timingSafeEqual(digest(given), digest(key))) return;
+  return given !== undefined && timingSafeEqual(digest(given), digest(key));
+}
+
+function checkKey(header: string | undefined, key: string): void {
+  if (hasKey(header, key)) return;
   throw apiError(
     {
       status: 401,

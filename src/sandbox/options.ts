@@ -10,6 +10,11 @@ export interface SandboxOptions {
   port?: number;
   /** The API key that is accepted. */
   key: string;
+  /**
+   * So many accounts, each with its own data, its own rate bound and the key `<key>-<number>`, from 1. Absent: one account,
+   * whose key is `key`.
+   */
+  accounts?: number;
   /** SQLite file; object bytes lie beside it in `<db>.objects/`. Absent: both in memory, gone at the end. */
   db?: string;
   /** The drafts that exist. Default `any`: every positive id does. */
@@ -40,6 +45,7 @@ export interface SandboxOptions {
 export interface Settings {
   readonly port: number;
   readonly key: string;
+  readonly accounts: number | undefined;
   readonly drafts: ReadonlySet<number> | "any";
   readonly files: ReadonlySet<number> | "any";
   readonly products: ReadonlySet<number> | "any";
@@ -59,6 +65,7 @@ const ids = z
 const OptionsSchema = z.object({
   port: z.int().min(0).max(65_535).default(0),
   key: z.string().regex(/^[\x21-\x7e]+$/, "must be visible ASCII without spaces"),
+  accounts: z.int().min(1).max(1000).optional(),
   drafts: ids,
   files: ids,
   products: ids,
@@ -88,6 +95,7 @@ export function compileOptions(options: SandboxOptions): Settings {
   const { drafts, files, products, ...rest } = parsed.data;
   return Object.freeze({
     ...rest,
+    accounts: rest.accounts,
     rate: rest.rate,
     drafts: asSet(drafts),
     files: asSet(files),

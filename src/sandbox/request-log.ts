@@ -12,6 +12,8 @@ export interface RequestLogEntry {
   time: number;
   /** The same moment on the clock of this process that never goes back, in milliseconds. */
   monotonic: number;
+  /** Of several accounts, the number of the one whose key the request has; 1 when it has none. */
+  account?: number;
   /** Storage requests are apart: the rate bound does not know them. */
   side: "service" | "storage";
   method: string;

@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import { performance } from "node:perf_hooks";
 import { getRequestListener } from "@hono/node-server";
 import { Hono, type MiddlewareHandler } from "hono";
@@ -7,15 +7,21 @@ import { ApiError, apiError, renderApiError } from "./api-error.ts";
 import { addDraftPaths } from "./drafts.ts";
 import type { Env, SandboxContext } from "./env.ts";
 import { makeFaultGate, sendPastApp } from "./faults/gate.ts";
-import { makeGate, makeRateGate } from "./gate.ts";
-import { compileOptions, type SandboxOptions } from "./options.ts";
+import { hasKey, makeGate, makeRateGate } from "./gate.ts";
+import { compileOptions, type SandboxOptions, type Settings } from "./options.ts";
 import { addProductPaths } from "./products.ts";
 import { BrokenOff } from "./request-body.ts";
-import { openRequestLog, type RequestLog, readQuery, redactHeaders } from "./request-log.ts";
+import {
+  openRequestLog,
+  type RequestLog,
+  type RequestLogEntry,
+  readQuery,
+  redactHeaders,
+} from "./request-log.ts";
 import { SandboxError } from "./sandbox-error.ts";
 import { makeControl, type SandboxControl } from "./state.ts";
 import { openBlobs } from "./storage/blobs.ts";
-import { isStorageRequest, makeStorage } from "./storage/routes.ts";
+import { accessKeyOf, isStorageRequest, makeStorage } from "./storage/routes.ts";
 import { openStore } from "./store/store.ts";
 import { addUploadPaths } from "./uploads.ts";
 
@@ -26,8 +32,10 @@ export type { LoggedFault, RequestLogEntry } from "./request-log.ts";
 export { SandboxError } from "./sandbox-error.ts";
 export type { SandboxControl, SandboxState } from "./state.ts";
 
-/** A running sandbox. */
+/** A running sandbox; its control is that of the first account. */
 export interface Sandbox extends SandboxControl {
+  /** The control of each account; one when `accounts` was not given. */
+  readonly accounts: readonly SandboxControl[];
   /** The base address: `http://127.0.0.1:<port>`. */
   readonly url: string;
   readonly port: number;
@@ -47,14 +55,18 @@ const KEEP_ALIVE_MS = 120_000;
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const settings = compileOptions(options);
   const log = openRequestLog(options.log);
-  const store = openStore(options.db);
   const closing = new AbortController();
   setMaxListeners(0, closing.signal);
-  const sandbox = { settings, store, blobs: openBlobs(options.db), closing: closing.signal };
-  const { server, settled } = makeServer(makeApp(sandbox, log));
+  const accounts = openAccounts(settings, { db: options.db, closing: closing.signal });
+  const logged = logRequests(log, (incoming) =>
+    settings.accounts === undefined ? {} : { account: accounts.indexOf(accountOf(incoming, accounts)) + 1 },
+  );
+  const apps = new Map(accounts.map((account) => [account, makeApp(account, logged)]));
+  const [first] = accounts;
+  const { server, settled } = makeServer((incoming) => apps.get(accountOf(incoming, accounts)));
   const release = () => {
     log.close();
-    store.close();
+    for (const { store } of accounts) store.close();
   };
   let port: number;
   try {
@@ -65,7 +77,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   }
   let closed: Promise<void> | undefined;
   return {
-    ...makeControl(sandbox),
+    ...makeControl(first),
+    accounts: accounts.map(makeControl),
     url: `http://${HOST}:${port}`,
     port,
     close() {
@@ -76,10 +89,41 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   };
 }
 
-/** A server over the app, and a way to wait until no handler is at work any more. */
-function makeServer(app: ReturnType<typeof makeApp>) {
+type Accounts = readonly [SandboxContext, ...SandboxContext[]];
+
+/** Each with a store of its own: `db`, or of several accounts `<db>-<number>`. */
+function openAccounts(
+  settings: Settings,
+  { db, closing }: { readonly db: string | undefined; readonly closing: AbortSignal },
+): Accounts {
+  const open = (own: Settings, file: string | undefined): SandboxContext => ({
+    settings: own,
+    store: openStore(file),
+    blobs: openBlobs(file),
+    closing,
+  });
+  if (settings.accounts === undefined) return [open(settings, db)];
+  const numbered = (number: number) =>
+    open({ ...settings, key: `${settings.key}-${number}` }, db === undefined ? undefined : `${db}-${number}`);
+  return [numbered(1), ...Array.from({ length: settings.accounts - 1 }, (_, index) => numbered(index + 2))];
+}
+
+/** The account that a request is for, by its key or its storage session; the first when it has neither. */
+function accountOf({ headers }: IncomingMessage, accounts: Accounts): SandboxContext {
+  const accessKey = accessKeyOf(headers);
+  const isMeant = ({ settings, store }: SandboxContext) =>
+    accessKey === undefined
+      ? hasKey(headers.authorization, settings.key)
+      : store.sessions.find(accessKey) !== undefined;
+  return accounts.length === 1 ? accounts[0] : (accounts.find(isMeant) ?? accounts[0]);
+}
+
+/** A server over the app that a request is for, and a way to wait until no handler is at work any more. */
+function makeServer(appFor: (incoming: IncomingMessage) => ReturnType<typeof makeApp> | undefined) {
   const underWay = new Set<Promise<void>>();
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (incoming, outgoing) => {
+    const app = appFor(incoming);
+    if (app === undefined) throw new Error("Every account has an app.");
     const listener = getRequestListener((request) => app.fetch(request, { incoming, outgoing }), {
       autoCleanupIncoming: false,
       overrideGlobalObjects: false,
@@ -131,10 +175,10 @@ async function stop(server: Server): Promise<void> {
  *                                                              └── /api: key, version ── routes
  *     answer  ── entry logged ── first byte
  */
-function makeApp(sandbox: SandboxContext, log: RequestLog): Hono<Env> {
+function makeApp(sandbox: SandboxContext, logged: MiddlewareHandler<Env>): Hono<Env> {
   const { rate, behavior, faults } = sandbox.settings;
   const app = new Hono<Env>();
-  app.use(logRequests(log));
+  app.use(logged);
   if (rate !== undefined) app.use("/api/*", makeRateGate(rate));
   if (faults !== undefined) app.use(makeFaultGate(sandbox, faults));
   app.use(makeStorage(sandbox));
@@ -163,7 +207,10 @@ function makeApp(sandbox: SandboxContext, log: RequestLog): Hono<Env> {
 }
 
 /** Notes each request as it comes, and logs it when its answer is known and not yet sent. */
-function logRequests(log: RequestLog): MiddlewareHandler<Env> {
+function logRequests(
+  log: RequestLog,
+  numberOf: (incoming: IncomingMessage) => Pick<RequestLogEntry, "account">,
+): MiddlewareHandler<Env> {
   let count = 0;
   return async (c, next) => {
     const { incoming } = c.env;
@@ -174,6 +221,7 @@ function logRequests(log: RequestLog): MiddlewareHandler<Env> {
       sequence: count,
       time: Date.now(),
       monotonic,
+      ...numberOf(incoming),
       side: isStorageRequest(incoming) ? "storage" : "service",
       method: incoming.method ?? "",
       path: target.split("?", 1)[0] ?? "",

@@ -19,6 +19,9 @@ const schemaNode = z.object({
   get properties() {
     return z.record(z.string(), schemaNode).optional();
   },
+  get additionalProperties() {
+    return z.union([z.literal(false), schemaNode]).optional();
+  },
   get anyOf() {
     return z.array(schemaNode).optional();
   },
@@ -70,7 +73,12 @@ function settingOf({ path, node, required, level }: SourceLocation): string[] {
 
 function childrenOf(node: SchemaNode, path: string, level: number): string[] {
   const own = [node, ...(node.anyOf ?? [])].flatMap((each) => settingsOf(each, `${path}.`, level));
-  return node.items === undefined ? own : [...own, ...childrenOf(node.items, `${path}[]`, level)];
+  const named = node.additionalProperties || undefined;
+  return [
+    ...own,
+    ...(node.items === undefined ? [] : childrenOf(node.items, `${path}[]`, level)),
+    ...(named === undefined ? [] : childrenOf(named, `${path}.NAME`, level)),
+  ];
 }
 
 /** Sections say nothing by their default: it is made of those of their settings. */

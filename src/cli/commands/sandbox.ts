@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { InvalidArgumentError } from "commander";
 import { parseId } from "../../model/address.ts";
-import { parseDuration } from "../../model/duration.ts";
+import { parseRate } from "../../model/rate-text.ts";
 import { plural } from "../../report/quantities.ts";
 import type { FaultRules, SandboxOptions } from "../../sandbox/server.ts";
 import type { Cli, DefineCommand } from "../cli.ts";
@@ -14,6 +14,7 @@ import { readGiven } from "../runtime/read-input-file.ts";
 interface SandboxFlags {
   readonly port: number;
   readonly key: string;
+  readonly accounts?: number;
   readonly db?: string;
   readonly drafts?: number[];
   readonly rate?: { readonly limit: number; readonly windowMs: number };
@@ -38,12 +39,17 @@ export const defineSandbox: DefineCommand = (program, cli) => {
     )
     .option("--port <number>", "port on 127.0.0.1; 0 for any free port", parsePort, 4010)
     .option("--key <key>", "API key to accept", sandboxKey)
+    .option(
+      "--accounts <n>",
+      "so many accounts, with the keys KEY-1, KEY-2, … (default: one, with KEY)",
+      parseAccounts,
+    )
     .option("--db <file>", "keep everything in this SQLite file (default: in memory)")
     .option("--drafts <ids>", "ids of existing drafts, comma-separated (default: every id)", parseIds)
     .option(
       "--rate <limit/window>",
       "return 429 above this rate, such as 10/1s (default: unlimited)",
-      parseRate,
+      parseRateFlag,
     )
     .option("--log <file>", "append every request to this file, one JSON object a line")
     .option("--behavior <name=value>", "change how the sandbox behaves (repeatable)", collect)
@@ -80,12 +86,13 @@ async function runSandbox({ cwd, terminal, signal }: Cli, flags: SandboxFlags): 
       hint: "`draftsync sandbox --help` lists the settings and their values.",
     });
   }
-  const { db, log, drafts, rate, processing } = flags;
+  const { db, log, accounts, drafts, rate, processing } = flags;
   const faults = flags.faults === undefined ? undefined : await loadFaults(cwd, flags.faults);
   const options: SandboxOptions = {
     port: flags.port,
     key: flags.key,
     behavior: behavior.data,
+    ...(accounts === undefined ? {} : { accounts }),
     ...(db === undefined ? {} : { db: resolve(cwd, db) }),
     ...(log === undefined ? {} : { log: resolve(cwd, log) }),
     ...(drafts === undefined ? {} : { drafts }),
@@ -97,7 +104,7 @@ async function runSandbox({ cwd, terminal, signal }: Cli, flags: SandboxFlags): 
   terminal.out(`${sandbox.url}\n`);
   terminal.err(
     `The sandbox is running. In another terminal:\n` +
-      `  DRAFTSYNC_API_KEY=${flags.key} draftsync plan --base-url ${sandbox.url}\n` +
+      `  DRAFTSYNC_API_KEY=${accounts === undefined ? flags.key : `${flags.key}-1`} draftsync plan --base-url ${sandbox.url}\n` +
       (faults === undefined
         ? ""
         : `It injects faults: ${plural(faults.rules.length, "rule")}, seed ${faults.seed}.\n`) +
@@ -125,10 +132,22 @@ function splitBehavior(text: string): [string, string] {
   return equals < 0 ? [text, ""] : [text.slice(0, equals), text.slice(equals + 1)];
 }
 
+function parseRateFlag(text: string): { limit: number; windowMs: number } {
+  const rate = parseRate(text);
+  if (rate === undefined) throw new InvalidArgumentError("Use a rate such as 10/1s or 600/1m.");
+  return rate;
+}
+
 function parsePort(text: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= 65_535) return port;
   throw new InvalidArgumentError("A port is a number from 0 to 65535.");
+}
+
+function parseAccounts(text: string): number {
+  const count = Number(text);
+  if (/^\d{1,4}$/.test(text) && count >= 1 && count <= 1000) return count;
+  throw new InvalidArgumentError("Use a number from 1 to 1000.");
 }
 
 function parseIds(text: string): number[] {
@@ -138,14 +157,4 @@ function parseIds(text: string): number[] {
       throw new InvalidArgumentError(`"${part}" is not a valid id. Use a list such as 48213,48214.`);
     return id;
   });
-}
-
-function parseRate(text: string): { limit: number; windowMs: number } {
-  const [count = "", window = ""] = text.split("/");
-  const windowMs = parseDuration(/^\d/.test(window) ? window : `1${window}`);
-  const limit = parseId(count);
-  if (limit === undefined || windowMs === undefined || windowMs === 0) {
-    throw new InvalidArgumentError("Use a rate such as 10/1s or 600/1m.");
-  }
-  return { limit, windowMs };
 }

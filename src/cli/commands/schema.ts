@@ -6,6 +6,7 @@ const subjects = {
   manifest: async () => (await import("../../manifest/json-schema.ts")).manifestJsonSchema(),
   config: async () => (await import("../config-schema.ts")).configJsonSchema(),
   events: async () => (await import("../../model/event-schema.ts")).eventJsonSchema(),
+  fleet: async () => (await import("../fleet/fleet-config.ts")).fleetJsonSchema(),
   plan: async () => (await import("../../plan/plan-schema.ts")).planJsonSchema(),
 } satisfies Record<string, () => Promise<object>>;
 
@@ -13,9 +14,9 @@ const subjects = {
 export const defineSchema: DefineCommand = (program, cli) => {
   program
     .command("schema")
-    .summary("print the JSON Schema of manifests, the config, events, or plans")
+    .summary("print the JSON Schema of manifests, the config, a fleet, events, or plans")
     .description(
-      "Prints a JSON Schema. Editors use those of manifests and the config to complete and check the YAML. " +
+      "Prints a JSON Schema. Editors use those of manifests, the config and fleet.yaml to complete and check the YAML. " +
         "The one of events describes the output of `apply --json` and `reconcile --json` (docs/reference/events.md), the one of " +
         "plans that of `plan --json` and a saved plan.",
     )

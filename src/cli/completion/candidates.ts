@@ -25,6 +25,8 @@ export interface CompletionSources {
   /** Addresses for a command. */
   addresses(line: ParsedLine): Promise<readonly string[]>;
   codes(): Promise<readonly Candidate[]>;
+  /** The workspaces of the fleet. */
+  workspaces(line: ParsedLine): Promise<readonly string[]>;
 }
 
 const nothing: Completion = { kind: "words", candidates: [] };
@@ -75,6 +77,8 @@ async function completeValue(
       return fitting(await sources.codes(), typed, before);
     case "command":
       return fitting(visibleCommands(program), typed, before);
+    case "name":
+      return fitting(plain(await sources.workspaces(line)), typed, before);
     case "address":
     case "from":
     case "to":

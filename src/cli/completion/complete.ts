@@ -29,6 +29,12 @@ async function listLines(
   const environment = { env: process.env, cwd: process.cwd() };
   const sources = {
     addresses: (line: ParsedLine) => readAddresses(environment, line),
+    workspaces: async ({ given, path: [command] }: ParsedLine) => {
+      if (command !== "fleet") return [];
+      const { loadFleet } = await import("../fleet/fleet-config.ts");
+      const fleet = await loadFleet({ ...environment, file: given.get("fleet") });
+      return (await fleet.declared()).map(({ name }) => name);
+    },
     codes: async () => {
       const { readErrorDocs } = await import("../error-docs.ts");
       return (await readErrorDocs()).map(({ code, title }) => ({ value: code, about: title }));

@@ -1,4 +1,4 @@
-import { createServer, type ServerResponse } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { messageOf } from "../../model/errors.ts";
 import { CliError } from "../runtime/cli-error.ts";
@@ -52,6 +52,18 @@ export async function startHealthServer(
       void answer(path, { method: request.method ?? "", health, response });
     },
   );
+  return {
+    url: await listen(server, { host, port }),
+    close: () =>
+      new Promise((closed) => {
+        server.close(() => closed());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** Has a server listen; resolves with its address. Throws {@link CliError} `listen-failed`. */
+export async function listen(server: Server, { host, port }: ListenAddress): Promise<string> {
   await new Promise<void>((listening, failed) => {
     server.once("error", failed);
     server.listen(port, host, () => listening());
@@ -64,14 +76,7 @@ export async function startHealthServer(
   });
   const address = server.address();
   const taken = isAddress(address) ? address.port : port;
-  return {
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${taken}`,
-    close: () =>
-      new Promise((closed) => {
-        server.close(() => closed());
-        server.closeAllConnections();
-      }),
-  };
+  return `http://${host.includes(":") ? `[${host}]` : host}:${taken}`;
 }
 
 function isAddress(address: AddressInfo | string | null): address is AddressInfo {

@@ -36,7 +36,7 @@ export async function notifyOfChange(
   if (former === undefined ? notice.status === "ok" : formatNotice(former) === formatNotice(notice)) return;
   const notification = makeNotification(end, notice, former);
   const signal = cli.interrupts.abortInFlight;
-  const failure = await postToWebhook(webhook, { notification, config, signal });
+  const failure = await postToWebhook(webhook, { notification, caFile: config.service.caFile, signal });
   if (failure === undefined) return;
   cli.terminal.log({ level: "warning", text: `warning: ${failure}\n`, code: "webhook-failed" });
   await exchange(cli, { config, isOwn, notice: former });

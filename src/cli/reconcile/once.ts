@@ -1,4 +1,6 @@
 import { resolve } from "node:path";
+import { reconcileFinished } from "../../model/reconcile-result.ts";
+import { sanitizeJson } from "../../model/sanitize-json.ts";
 import { makeReconcileMetrics } from "../../report/metrics.ts";
 import { packageVersion } from "../../service/user-agent.ts";
 import type { Cli } from "../cli.ts";
@@ -25,6 +27,7 @@ export async function reconcileOnce(cli: Cli, flags: ReconcileFlags): Promise<vo
     json,
     metrics,
   });
+  if (json) cli.terminal.out(`${sanitizeJson(reconcileFinished(end))}\n`);
   cli.end(exitCode);
   if (file !== undefined) {
     const failure = await writeMetricsFile(file, await metrics.text());

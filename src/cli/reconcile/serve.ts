@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
 import type { LogEntry } from "../../model/log.ts";
 import { systemClock } from "../../model/ports.ts";
-import { isSuccess, type ReconcileResult } from "../../model/reconcile-result.ts";
+import { isSuccess, type ReconcileResult, reconcileFinished } from "../../model/reconcile-result.ts";
+import { sanitizeJson } from "../../model/sanitize-json.ts";
 import { wait } from "../../model/wait.ts";
 import { makeProcessMetrics, makeReconcileMetrics, type ReconcileMetrics } from "../../report/metrics.ts";
 import { describeReconcile } from "../../report/reconcile-text.ts";
@@ -64,6 +65,7 @@ export async function serve(cli: Cli, flags: ServeFlags): Promise<void> {
         ...(isAsked ? {} : { replicas: { intervalMs: flags.interval, ownRuns } }),
       });
       if (end.runId !== undefined) ownRuns.add(end.runId);
+      if (flags.json) terminal.out(`${sanitizeJson(reconcileFinished(end))}\n`);
       const waitMs = rhythm.ended(end);
       if (error !== undefined) showError(cli, news, error);
       else news.isNew("error", "");

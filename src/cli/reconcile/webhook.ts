@@ -1,7 +1,6 @@
 import { systemCodeOf } from "../../model/errors.ts";
-import type { Notification } from "../../report/reconcile-text.ts";
 import { isLoopback, openDispatcher } from "../../service/connections.ts";
-import type { Config } from "../config.ts";
+import type { Config, NotifyConfig } from "../config.ts";
 import { loadAuthorities } from "../runtime/authorities.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { readGiven } from "../runtime/read-input-file.ts";
@@ -14,6 +13,11 @@ const timeoutMs = 10_000;
  * contains it. Throws {@link CliError} `notify-url-invalid` or `notify-url-file`.
  */
 export async function loadWebhook({ notify }: Config, env: NodeJS.ProcessEnv): Promise<URL | undefined> {
+  return loadWebhookOf(notify, env);
+}
+
+/** {@link loadWebhook} of the settings alone. */
+export async function loadWebhookOf(notify: NotifyConfig, env: NodeJS.ProcessEnv): Promise<URL | undefined> {
   const text = env.DRAFTSYNC_NOTIFY_URL?.trim() || notify.url || (await readAddress(notify.urlFile));
   if (text === undefined) return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -43,17 +47,16 @@ export async function postToWebhook(
   url: URL,
   {
     notification,
-    config,
+    caFile,
     signal,
   }: {
-    readonly notification: Notification;
-    readonly config: Config;
+    readonly notification: object;
+    readonly caFile?: string | undefined;
     /** Gives it up. */
     readonly signal: AbortSignal;
   },
 ): Promise<string | undefined> {
   const { getProxyForUrl } = await import("proxy-from-env");
-  const { caFile } = config.service;
   const failed = (why: string) => `the webhook notification to ${url.origin} failed: ${why}`;
   try {
     const dispatcher = openDispatcher(url, {

@@ -21,6 +21,8 @@ export interface InterruptParts {
 
 /** Interrupts of a process that is one command. */
 export interface ProcessInterrupts extends Interrupts {
+  /** The process may take so much longer to end, milliseconds: for a command that waits for processes of its own. */
+  allowMore(ms: number): void;
   /** SIGHUP interrupts no more: for a command that has a meaning of its own for it. */
   spareHangup(): void;
 }
@@ -28,7 +30,7 @@ export interface ProcessInterrupts extends Interrupts {
 /** Of something that nobody interrupts. */
 export function noInterrupts(): ProcessInterrupts {
   const { signal } = new AbortController();
-  return { drain: signal, abortInFlight: signal, spareHangup: () => {} };
+  return { drain: signal, abortInFlight: signal, spareHangup: () => {}, allowMore: () => {} };
 }
 
 /**
@@ -59,7 +61,8 @@ export function listenForInterrupts({
   const deadlines: NodeJS.Timeout[] = [];
   let hasEnded = false;
   const end = () => (hasEnded ? leave() : exit(exitCode.interrupted));
-  const endWithin = (ms: number) => void deadlines.push(setTimeout(end, ms));
+  let extraMs = 0;
+  const endWithin = (ms: number) => void deadlines.push(setTimeout(end, ms + extraMs));
   const onFirst = () => {
     drain.abort();
     say("\nWaiting up to 5 s for requests in flight. Press Ctrl-C again to abort them.\n");
@@ -86,6 +89,9 @@ export function listenForInterrupts({
   return {
     drain: drain.signal,
     abortInFlight: abortInFlight.signal,
+    allowMore: (ms) => {
+      extraMs = ms;
+    },
     spareHangup: () => void signals.off("SIGHUP", onHangup),
     commandEnded: () => {
       hasEnded = true;

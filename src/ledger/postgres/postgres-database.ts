@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { Socket } from "node:net";
 import { Kysely, sql } from "kysely";
 import pg from "pg";
@@ -10,13 +9,13 @@ import { retryWhileBusy } from "../retry-while-busy.ts";
 import type { LedgerQueries, LedgerTables } from "../schema.ts";
 import { AwakeClock } from "./awake-clock.ts";
 import { busyTimeoutMs, inDoubtTimeoutMs, Outage } from "./outage.ts";
-import { readPasswordFile } from "./password-file.ts";
+import { openPool } from "./postgres-connection.ts";
 import { CommitInDoubt, LedgerPostgresDialect } from "./postgres-dialect.ts";
 import { explainFailure, isBusy, isLost } from "./postgres-failure.ts";
 import { type PostgresLocation, parsePostgresLocation } from "./postgres-location.ts";
 
-/** Milliseconds; the second one is longer than the server's own bound on a statement. */
-const timeouts = { connect: 10_000, query: 45_000 };
+/** Milliseconds; longer than the server's own bound on a statement. */
+const queryTimeoutMs = 45_000;
 
 /** The first version with `pg_current_xact_id`. */
 const oldestVersion = 130_000;
@@ -36,18 +35,12 @@ export async function openPostgres(options: {
 }): Promise<LedgerDatabase> {
   const location = parsePostgresLocation(options.location);
   const sockets = new Set<Socket>();
-  const pool = new pg.Pool({
-    ...connectionOf(location),
+  const pool = openPool(location, {
     stream: () => track(sockets),
     application_name: "draftsync",
     max: 4,
-    keepAlive: true,
-    connectionTimeoutMillis: timeouts.connect,
-    query_timeout: timeouts.query,
+    query_timeout: queryTimeoutMs,
     types: { getTypeParser: typeParser },
-  });
-  pool.on("error", () => {
-    // A connection that nobody uses was closed by the server; the pool has dropped it.
   });
   const { clock, onWaiting } = options;
   const database = new PostgresLedgerDatabase({ pool, sockets, location, clock, onWaiting });
@@ -57,40 +50,6 @@ export async function openPostgres(options: {
   } catch (error) {
     await database.close();
     throw error;
-  }
-}
-
-function connectionOf(location: PostgresLocation): pg.PoolConfig {
-  const { host, port, user, database } = location;
-  return {
-    host,
-    port,
-    database,
-    ...(user === undefined ? {} : { user }),
-    ...passwordOf(location),
-    ssl: tlsOf(location),
-  };
-}
-
-/** Of the location, else PGPASSWORD, which `pg` reads itself, else of the password file, once the server asks for it. */
-function passwordOf({ password, host, port, database, user }: PostgresLocation): pg.PoolConfig {
-  if (password !== undefined) return { password };
-  if (process.env.PGPASSWORD) return {};
-  const asked = { host, port, database, user: user ?? process.env.PGUSER ?? pg.defaults.user ?? "" };
-  return { password: async () => readPasswordFile(asked) ?? "" };
-}
-
-function tlsOf({ tls, rootCertificate, shown }: PostgresLocation): pg.ClientConfig["ssl"] {
-  if (tls === "off") return false;
-  if (rootCertificate === undefined) return { rejectUnauthorized: tls === "verified" };
-  try {
-    return { rejectUnauthorized: tls === "verified", ca: readFileSync(rootCertificate, "utf8") };
-  } catch (error) {
-    throw new LedgerError(
-      "ledger-tls",
-      `The certificates for the ledger ${shown} cannot be read (${messageOf(error)}).`,
-      { hint: "Check the path in ?sslrootcert.", cause: error },
-    );
   }
 }
 

@@ -97,16 +97,26 @@ interface NamedDraft {
   readonly name: string;
 }
 
-function formatControls({ label, options }: FacetFilter, drafts: readonly NamedDraft[]): Markup {
+/** Search and filters; without drafts, neither a choice of them nor what opens entries. */
+export function formatControls(
+  { label, options }: FacetFilter,
+  drafts: readonly NamedDraft[] | undefined,
+): Markup {
   const buttons = options.map(
     ({ id, label: name, count }) =>
       html`<button type="button" class="chip f-${id}" data-facet="${id}" aria-pressed="false">${name} <span class="count">${formatCount(count)}</span></button>`,
   );
-  const choices = drafts.map(({ address, name }) => html`<option value="${address}">${name}</option>`);
+  const choices = drafts?.map(({ address, name }) => html`<option value="${address}">${name}</option>`);
+  const select =
+    drafts !== undefined &&
+    html`<select id="draft" aria-label="Draft"><option value="">all drafts (${formatCount(drafts.length)})</option>${choices}</select>
+`;
+  const openers =
+    drafts !== undefined &&
+    html`<button type="button" id="open-all">Open all</button><button type="button" id="close-all">Close all</button>`;
   return html`<div id="controls" role="search" hidden>
-<input type="search" id="search" aria-label="Search" autocomplete="off" spellcheck="false" placeholder="address or text  ( / )">
-<select id="draft" aria-label="Draft"><option value="">all drafts (${formatCount(drafts.length)})</option>${choices}</select>
-<div class="chips" role="group" aria-label="${label}">${buttons}</div>
-<button type="button" id="open-all">Open all</button><button type="button" id="close-all">Close all</button><button type="button" id="clear">Clear filters</button>
+<input type="search" id="search" aria-label="Search" autocomplete="off" spellcheck="false" placeholder="${drafts === undefined ? "name or text  ( / )" : "address or text  ( / )"}">
+${select}<div class="chips" role="group" aria-label="${label}">${buttons}</div>
+${openers}<button type="button" id="clear">Clear filters</button>
 </div>`;
 }

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { MiddlewareHandler } from "hono";
 import type { Env, RequestContext, SandboxContext } from "../env.ts";
 import { BrokenOff } from "../request-body.ts";
@@ -76,12 +76,17 @@ async function respondToStorage(c: RequestContext, sandbox: SandboxContext): Pro
  * @throws StorageError in S3's terms.
  */
 function sessionOf({ headers }: IncomingMessage, { store, settings }: SandboxContext): StorageSession {
-  const [, accessKey] = /^AWS4-HMAC-SHA256 +Credential=([^/\s,]+)\//.exec(headers.authorization ?? "") ?? [];
+  const accessKey = accessKeyOf(headers);
   if (accessKey === undefined) throw new StorageError("AccessDenied", "The request is not signed.");
   const session = store.sessions.find(accessKey);
   if (session === undefined) throw new StorageError("InvalidAccessKeyId", "The access key does not exist.");
   if (settings.now() >= session.expiresAt) throw new StorageError("ExpiredToken", "The session has expired.");
   return session;
+}
+
+/** The access key that a request is signed with. */
+export function accessKeyOf({ authorization = "" }: IncomingHttpHeaders): string | undefined {
+  return /^AWS4-HMAC-SHA256 +Credential=([^/\s,]+)\//.exec(authorization)?.[1];
 }
 
 function pathOf(incoming: IncomingMessage): string {

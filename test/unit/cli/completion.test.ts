@@ -33,6 +33,7 @@ function ask(
       asked.push(understood);
       return addresses;
     },
+    workspaces: async () => ["harbor", "lantern"],
     codes: async () => [{ value: "lock-held", about: "Somebody\u001b[31m holds it" }],
   };
   return complete(program, line.split(" "), sources).then((completion) => ({ ...completion, asked }));

@@ -1,0 +1,245 @@
+import { readFile, stat } from "node:fs/promises";
+import { basename, dirname, relative, resolve } from "node:path";
+import { glob } from "tinyglobby";
+import { z } from "zod";
+import type { DeclaredWorkspace, FleetKey, FleetSettings } from "../../fleet/fleet-settings.ts";
+import { isPostgresLocation, parsePostgresLocation } from "../../ledger/postgres/postgres-location.ts";
+import { nearest } from "../../manifest/nearest.ts";
+import { compareText } from "../../model/address.ts";
+import type { Diagnostic } from "../../model/diagnostic.ts";
+import { positiveDurationSchema } from "../../model/duration.ts";
+import { fileHint, messageOf, systemCodeOf } from "../../model/errors.ts";
+import { withMaskedSecrets } from "../mask-secrets.ts";
+import { CliError, DiagnosticsError } from "../runtime/cli-error.ts";
+import { parseSettings } from "../runtime/parse-settings.ts";
+
+const keyName = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9._-]{0,62}$/, "must be lower-case letters, digits, dots, dashes and underscores");
+
+const keySchema = z.strictObject({
+  api_key_file: z
+    .string()
+    .min(1)
+    .describe("File that contains the API key and nothing else, relative to this file"),
+  rate: z
+    .strictObject({
+      limit: z.int().min(1).max(100_000).describe("Calls allowed in any window"),
+      window: positiveDurationSchema.prefault("1s").describe("Length of the window"),
+    })
+    .optional()
+    .describe("Rate limit of the key. By default the configs of the workspaces say it, and the lowest holds"),
+});
+
+const overrideSchema = z.strictObject({
+  every: positiveDurationSchema.optional().describe("How often this workspace runs"),
+  key: keyName.optional().describe("One of `keys`. By default the workspace's own config has its API key"),
+  paused: z
+    .boolean()
+    .optional()
+    .describe("Whether it does not run. By default `fleet pause` and `fleet resume` decide"),
+});
+
+/** `fleet.yaml`. Durations are strings on the outside and milliseconds once parsed. */
+export const fleetSchema = z
+  .strictObject({
+    version: z.literal(1).describe("Format version of this file"),
+    database: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        "The database of the fleet: `postgres://user@host/database?schema=name` without a password; the schema is `draftsync_fleet` unless it is given. DRAFTSYNC_FLEET_DATABASE overrides it",
+      ),
+    queue: z.literal("postgres").default("postgres").describe("Where the queue lies: in the same database"),
+    every: positiveDurationSchema.prefault("15m").describe("How often each workspace runs"),
+    slots: z.int().min(1).max(64).default(8).describe("How many runs a worker makes at a time"),
+    deadline: positiveDurationSchema.prefault("1h").describe("After which a run is ended"),
+    memory: z.int().min(64).max(65_536).default(1024).describe("Limit of the heap of a run, megabytes"),
+    keys: z
+      .record(keyName, keySchema)
+      .default({})
+      .describe("API keys that several workspaces share, by name"),
+    workspaces: z
+      .array(z.string().min(1))
+      .min(1)
+      .describe("Patterns of the `draftsync.yaml` files, relative to this file"),
+    overrides: z
+      .record(z.string(), overrideSchema)
+      .default({})
+      .describe("Settings of single workspaces, by name"),
+    notify: z
+      .strictObject({
+        url_file: z.string().min(1).describe("File that contains the webhook URL and nothing else"),
+      })
+      .optional()
+      .describe("Notifications of changed status. DRAFTSYNC_NOTIFY_URL overrides it"),
+  })
+  .describe("The config of a fleet of draftsync workspaces");
+
+/** The JSON Schema of `fleet.yaml`, for editors. */
+export function fleetJsonSchema(): object {
+  return { ...z.toJSONSchema(fleetSchema, { io: "input", target: "draft-7" }), title: "draftsync fleet" };
+}
+
+/** `fleet.yaml` after the environment overrides it. */
+export interface FleetConfig extends FleetSettings {
+  readonly file: string;
+  /** Finds the workspaces. Throws {@link DiagnosticsError} for patterns and overrides that match nothing. */
+  declared(): Promise<readonly DeclaredWorkspace[]>;
+  /** The file with the address of the webhook. */
+  readonly notifyUrlFile: string | undefined;
+}
+
+/** Where a fleet command was called. */
+export interface FleetPlace {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly file: string | undefined;
+}
+
+/** Reads `fleet.yaml`. Throws {@link CliError}, and {@link DiagnosticsError} with every mistake at its line. */
+export async function loadFleet({ cwd, env, file: given }: FleetPlace): Promise<FleetConfig> {
+  const file = resolve(cwd, given ?? "fleet.yaml");
+  const shown = relative(cwd, file) || file;
+  const bytes = await readFleetFile(file, shown);
+  try {
+    return compile(parseSettings({ file: shown, bytes, schema: fleetSchema }), { file, env });
+  } catch (error) {
+    throw withMaskedSecrets(error);
+  }
+}
+
+async function readFleetFile(file: string, shown: string): Promise<Uint8Array> {
+  try {
+    // A pipe would be waited for.
+    if (!(await stat(file)).isFile()) throw new Error("it is not a regular file");
+    return await readFile(file);
+  } catch (error) {
+    const missing = systemCodeOf(error) === "ENOENT";
+    throw new CliError(missing ? `${shown} does not exist` : `${shown} cannot be read: ${messageOf(error)}`, {
+      code: missing ? "config-missing" : "config-unreadable",
+      hint: fileHint(error, "Name the file of the fleet with --fleet FILE, or change to its folder."),
+      cause: error,
+    });
+  }
+}
+
+type Parsed = ReturnType<typeof parseSettings<z.output<typeof fleetSchema>>>;
+
+function compile(parsed: Parsed, { file, env }: { file: string; env: NodeJS.ProcessEnv }): FleetConfig {
+  const { value, root: places, source } = parsed;
+  const root = dirname(file);
+  const keys = new Map(
+    Object.entries(value.keys).map(([name, { api_key_file, rate }]): [string, FleetKey] => [
+      name,
+      {
+        file: resolve(root, api_key_file),
+        rate: rate === undefined ? undefined : { limit: rate.limit, windowMs: rate.window },
+      },
+    ]),
+  );
+  const faults = Object.entries(value.overrides).flatMap(([name, { key }]): Diagnostic[] => {
+    if (key === undefined || keys.has(key)) return [];
+    const similar = nearest(key, [...keys.keys()]);
+    const hint = similar === undefined ? `Add ${key} to \`keys\`.` : `Did you mean ${similar}?`;
+    const span = places.closest(["overrides", name, "key"]).span;
+    return [source.diagnose({ code: "unknown-key-name", message: `there is no key ${key}`, hint, span })];
+  });
+  if (faults.length > 0) throw new DiagnosticsError(faults);
+  return {
+    file,
+    root,
+    database: databaseOf(value.database, env),
+    everyMs: value.every,
+    slots: value.slots,
+    deadlineMs: value.deadline,
+    memoryMb: value.memory,
+    keys,
+    notifyUrlFile: value.notify === undefined ? undefined : resolve(root, value.notify.url_file),
+    declared: () => findWorkspaces(parsed, root),
+  };
+}
+
+/** The schema of the fleet is its own: a ledger may lie in the same database. */
+function databaseOf(written: string | undefined, env: NodeJS.ProcessEnv): string {
+  const location = env.DRAFTSYNC_FLEET_DATABASE || written;
+  const hint = "Write database: postgres://user@host/database there, or set DRAFTSYNC_FLEET_DATABASE.";
+  if (location === undefined) {
+    throw new CliError("fleet.yaml names no database", { code: "fleet-database-missing", hint });
+  }
+  if (!isPostgresLocation(location)) {
+    throw new CliError("the database of a fleet must be a PostgreSQL database", {
+      code: "fleet-database-missing",
+      hint,
+    });
+  }
+  const parsed = parsePostgresLocation(location);
+  if (location === written && parsed.password !== undefined) {
+    throw new CliError("`database` in fleet.yaml must not contain a password", {
+      code: "state-password",
+      hint: "Set the password in PGPASSWORD or the password file (~/.pgpass), or the whole location in DRAFTSYNC_FLEET_DATABASE. A password that was committed should be changed.",
+    });
+  }
+  return withSchema(location, new URL(location).searchParams.get("schema") ?? "draftsync_fleet");
+}
+
+/** The location with another schema. */
+export function withSchema(location: string, schema: string): string {
+  const url = new URL(location);
+  url.searchParams.set("schema", schema);
+  return url.href;
+}
+
+async function findWorkspaces({ value, root: places, source }: Parsed, root: string) {
+  const found = new Map<string, string>();
+  const faults: Diagnostic[] = [];
+  for (const [at, pattern] of value.workspaces.entries()) {
+    const span = places.closest(["workspaces", at]).span;
+    const files = await glob([pattern], { cwd: root, onlyFiles: true, expandDirectories: false });
+    if (files.length === 0) {
+      const message = `no file matches ${pattern}`;
+      const hint =
+        "Patterns name draftsync.yaml files, relative to this file. Remove a pattern that is no longer used.";
+      faults.push(source.diagnose({ code: "no-workspace-found", message, hint, span }));
+    }
+    for (const config of files) {
+      const name = nameOf(config, pattern, root);
+      const known = found.get(name);
+      if (known !== undefined && known !== config) {
+        const message = `${known} and ${config} are both called ${name}`;
+        const hint =
+          "The name is the path from the first wildcard of the pattern on: use one pattern for both, or rename a folder.";
+        faults.push(source.diagnose({ code: "workspace-name-twice", message, hint, span }));
+      }
+      found.set(name, config);
+    }
+  }
+  for (const name of Object.keys(value.overrides)) {
+    if (found.has(name)) continue;
+    const similar = nearest(name, [...found.keys()]);
+    const hint = similar === undefined ? "Names are those of the folders." : `Did you mean ${similar}?`;
+    const span = places.closest(["overrides", name]).keySpan;
+    faults.push(
+      source.diagnose({ code: "unknown-workspace", message: `there is no workspace ${name}`, hint, span }),
+    );
+  }
+  if (faults.length > 0) throw new DiagnosticsError(faults);
+  return [...found]
+    .sort(([a], [b]) => compareText(a, b))
+    .map(([name, config]): DeclaredWorkspace => {
+      const { every, key, paused } = Object.hasOwn(value.overrides, name)
+        ? (value.overrides[name] ?? {})
+        : {};
+      return { name, config, everyMs: every ?? value.every, key, paused };
+    });
+}
+
+// The folders from the first wildcard of the pattern on: with `accounts/*/draftsync.yaml`, `lantern`.
+function nameOf(config: string, pattern: string, root: string): string {
+  const fixed = pattern.replace(/^\.\//, "").split("/");
+  const wild = fixed.findIndex((part) => /[*?[{(!]/.test(part));
+  const folders = config.split("/").slice(0, -1);
+  const own = wild < 0 ? folders.slice(-1) : folders.slice(wild);
+  return own.length === 0 ? (folders.at(-1) ?? basename(root)) : own.join("/");
+}

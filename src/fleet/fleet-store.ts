@@ -1,0 +1,305 @@
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import { eventSchema } from "../model/event-schema.ts";
+import { reconcileStatuses } from "../model/reconcile-result.ts";
+import type { FleetDatabase } from "./fleet-database.ts";
+import type { DeclaredWorkspace } from "./fleet-settings.ts";
+import { isBad, type RunStatus } from "./fleet-status.ts";
+import { nextSlot } from "./phase.ts";
+
+const time = z.date().transform((date) => date.getTime());
+const count = z.coerce.number();
+const status = z.enum([...reconcileStatuses, "crashed"]);
+
+const workspaceSchema = z
+  .object({
+    name: z.string(),
+    config: z.string(),
+    every_ms: count,
+    key: z.string().nullable(),
+    paused: z.boolean(),
+    retired_at: time.nullable(),
+    since: time,
+    due_at: time,
+    wanted_at: time.nullable(),
+    worker: z.string().nullable(),
+    started_at: time.nullable(),
+    ended_at: time.nullable(),
+    last_status: status.nullable().catch(null),
+    last_success_at: time.nullable(),
+    failures: count,
+    in_doubt: count,
+    commit: z.string().nullable(),
+    notified: z.string().nullable(),
+  })
+  .readonly();
+
+/** A workspace in the table; times in epoch milliseconds, `null`: never. */
+export type FleetWorkspace = z.output<typeof workspaceSchema>;
+
+const errorSchema = z.object({ code: z.string(), message: z.string(), hint: z.string().optional() });
+
+/** What a run said before it ended badly. */
+export type RunError = z.output<typeof errorSchema>;
+
+const runSchema = z
+  .object({
+    id: z.string(),
+    workspace: z.string(),
+    worker: z.string(),
+    started_at: time,
+    ended_at: time,
+    status,
+    exit_code: z.number().nullable(),
+    result: eventSchema.nullable().catch(null),
+    error: errorSchema.nullable().catch(null),
+    commit: z.string().nullable(),
+  })
+  .readonly();
+
+/** A run in the table. */
+export type FleetRun = z.output<typeof runSchema>;
+
+/** How a run ended. */
+export type EndedRun = Pick<FleetRun, "status" | "exit_code" | "result" | "error" | "commit">;
+
+/** A run that has begun. */
+export interface Claim {
+  readonly runId: string;
+  readonly workspace: FleetWorkspace;
+  /** How long after it was due it began, milliseconds. */
+  readonly lagMs: number;
+}
+
+/** What `fleet apply` changes. */
+export interface FleetDifference {
+  readonly added: readonly DeclaredWorkspace[];
+  readonly changed: readonly { readonly from: FleetWorkspace; readonly to: DeclaredWorkspace }[];
+  readonly retired: readonly FleetWorkspace[];
+  readonly unchanged: number;
+}
+
+/** A locked workspace comes again after so long: its lock is held for a run of someone else. */
+const lockedRetryMs = 15_000;
+/** The history keeps so many runs of a workspace. */
+const keptRuns = 100;
+
+const isWanted = "(wanted_at is not null and (started_at is null or wanted_at > started_at))";
+
+/** Only the one who has the entry of the queue asks: a run without an end is that of a worker that died. */
+const wasLost = "(started_at is not null and (ended_at is null or ended_at < started_at))";
+
+/** The tables of a fleet: what shall run, when, and how it went. All times are those of the database server. */
+export class FleetStore {
+  readonly #database: FleetDatabase;
+
+  constructor(database: FleetDatabase) {
+    this.#database = database;
+  }
+
+  /** Workspaces by name, and the server's time; without those that were retired. */
+  async list(): Promise<{ readonly now: number; readonly workspaces: readonly FleetWorkspace[] }> {
+    const rows = await this.#database.query(
+      `select *, (select clock_timestamp()) as now from fleet_workspaces where retired_at is null order by name collate "C"`,
+    );
+    const now = rows.length === 0 ? Date.now() : time.parse(rows[0]?.now);
+    return { now, workspaces: rows.map((row) => workspaceSchema.parse(row)) };
+  }
+
+  /** The last runs of a workspace, the newest first. */
+  async runs(name: string, limit: number): Promise<readonly FleetRun[]> {
+    const rows = await this.#database.query(
+      "select * from fleet_runs where workspace = $1 order by started_at desc limit $2",
+      [name, limit],
+    );
+    return rows.map((row) => runSchema.parse(row));
+  }
+
+  /** The last run of each workspace that has one, by name. */
+  async lastRuns(): Promise<ReadonlyMap<string, FleetRun>> {
+    const rows = await this.#database.query(
+      `select run.* from fleet_workspaces as w cross join lateral
+         (select * from fleet_runs where workspace = w.name order by started_at desc limit 1) as run`,
+    );
+    return new Map(rows.map((row) => [String(row.workspace), runSchema.parse(row)]));
+  }
+
+  /** What would have to change for the table to hold these. */
+  async compare(declared: readonly DeclaredWorkspace[]): Promise<FleetDifference> {
+    const { workspaces } = await this.list();
+    const known = new Map(workspaces.map((each) => [each.name, each]));
+    const changed = declared.flatMap((to) => {
+      const from = known.get(to.name);
+      if (from === undefined) return [];
+      const isSame =
+        from.config === to.config &&
+        from.every_ms === to.everyMs &&
+        (from.key ?? undefined) === to.key &&
+        from.paused === (to.paused ?? from.paused);
+      return isSame ? [] : [{ from, to }];
+    });
+    const added = declared.filter(({ name }) => !known.has(name));
+    const names = new Set(declared.map(({ name }) => name));
+    return {
+      added,
+      changed,
+      retired: workspaces.filter(({ name }) => !names.has(name)),
+      unchanged: declared.length - added.length - changed.length,
+    };
+  }
+
+  /** Puts a difference into the table. A retired workspace keeps its history. */
+  async apply({ added, changed, retired }: FleetDifference): Promise<void> {
+    const now = await this.#now();
+    for (const each of [...added, ...changed.map(({ to }) => to)]) {
+      const due = new Date(nextSlot(each.name, { after: now, everyMs: each.everyMs }));
+      await this.#database.query(
+        `insert into fleet_workspaces (name, config, every_ms, key, paused, due_at)
+         values ($1, $2, $3, $4, coalesce($5, false), $6)
+         on conflict (name) do update set config = $2, every_ms = $3, key = $4, paused = coalesce($5, fleet_workspaces.paused),
+           due_at = $6, retired_at = null,
+           since = case when fleet_workspaces.retired_at is null then fleet_workspaces.since else clock_timestamp() end`,
+        [each.name, each.config, each.everyMs, each.key ?? null, each.paused ?? null, due],
+      );
+    }
+    await this.#database.query(
+      "update fleet_workspaces set retired_at = clock_timestamp() where name = any($1)",
+      [retired.map(({ name }) => name)],
+    );
+  }
+
+  /** Has workspaces run now; one that is running runs once more. */
+  async want(names: readonly string[]): Promise<void> {
+    await this.#database.query(
+      "update fleet_workspaces set wanted_at = clock_timestamp() where name = any($1) and retired_at is null",
+      [names],
+    );
+  }
+
+  async setPaused(names: readonly string[], paused: boolean): Promise<void> {
+    await this.#database.query(
+      `update fleet_workspaces set paused = $2, since = case when paused and not $2 then clock_timestamp() else since end
+       where name = any($1)`,
+      [names, paused],
+    );
+  }
+
+  /**
+   * Begins a run of a workspace that is due; else how long it is not due yet, milliseconds, or `undefined` when it is not to run
+   * at all.
+   */
+  async claim(name: string, worker: string): Promise<Claim | number | undefined> {
+    const runId = randomUUID();
+    const [row] = await this.#database.query(
+      `with before as (select name, case when ${wasLost} then started_at
+           else least(due_at, case when ${isWanted} then wanted_at end) end as due
+         from fleet_workspaces where name = $1 for update)
+       update fleet_workspaces as w set run_id = $2, worker = $3, started_at = clock_timestamp()
+       from before where w.name = before.name and retired_at is null and not paused and before.due <= clock_timestamp()
+       returning w.*, extract(epoch from clock_timestamp() - before.due) * 1000 as lag`,
+      [name, runId, worker],
+    );
+    if (row !== undefined) {
+      return { runId, workspace: workspaceSchema.parse(row), lagMs: Math.max(0, Number(row.lag)) };
+    }
+    const [left] = await this.#database.query(
+      `select extract(epoch from due_at - clock_timestamp()) * 1000 as ms from fleet_workspaces
+       where name = $1 and retired_at is null and not paused`,
+      [name],
+    );
+    return left === undefined ? undefined : Math.max(0, Number(left.ms));
+  }
+
+  /** Records how a run ended; how long until the workspace is due again, or `undefined` when it is not to run any more. */
+  async finish({ runId, workspace }: Claim, ended: EndedRun): Promise<number | undefined> {
+    const { name, every_ms: everyMs } = workspace;
+    const now = await this.#now();
+    const due =
+      ended.status === "locked"
+        ? now + lockedRetryMs
+        : ended.status === "interrupted"
+          ? now
+          : nextSlot(name, { after: now, everyMs });
+    await this.#recordRun(runId, workspace, ended);
+    const [row] = await this.#database.query(
+      `update fleet_workspaces set ended_at = clock_timestamp(), due_at = $3,
+         last_status = case when $4 in ('locked', 'interrupted') then last_status else $4 end,
+         last_success_at = case when $5 then clock_timestamp() else last_success_at end,
+         failures = case when $5 then 0 when $6 then failures + 1 else failures end,
+         in_doubt = coalesce($7, in_doubt), commit = coalesce($8, commit)
+       where name = $1 and run_id = $2
+       returning ${isWanted} as wanted, paused or retired_at is not null as ended`,
+      [
+        name,
+        runId,
+        new Date(due),
+        ended.status,
+        isDone(ended.status),
+        isBad(ended.status),
+        ended.result?.type === "reconcile_finished" ? (ended.result.in_doubt ?? null) : null,
+        ended.commit,
+      ],
+    );
+    if (row?.ended === true) return undefined;
+    return row?.wanted === true ? 0 : Math.max(0, due - now);
+  }
+
+  /** When workspaces are due, in milliseconds from now, for those that may run: all of them, or the one of this name. */
+  async due(name?: string): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#database.query(
+      `select name, extract(epoch from least(due_at, case when ${isWanted} then wanted_at end) - clock_timestamp()) * 1000 as ms
+       from fleet_workspaces where retired_at is null and not paused and ($1::text is null or name = $1)`,
+      [name ?? null],
+    );
+    return new Map(rows.map(({ name, ms }) => [String(name), Math.max(0, Number(ms))]));
+  }
+
+  /** Stores the status that notifications tell; returns the former one where it was another. Only one process gets it. */
+  async exchangeNotice(
+    name: string,
+    notice: string,
+  ): Promise<{ readonly former: string | null } | undefined> {
+    const [row] = await this.#database.query(
+      `with before as (select name, notified from fleet_workspaces where name = $1 for update)
+       update fleet_workspaces as w set notified = $2 from before
+       where w.name = before.name and before.notified is distinct from $2
+       returning before.notified as former`,
+      [name, notice],
+    );
+    return row === undefined ? undefined : { former: z.string().nullable().parse(row.former) };
+  }
+
+  async #recordRun(runId: string, workspace: FleetWorkspace, ended: EndedRun): Promise<void> {
+    const { name, worker, started_at } = workspace;
+    const { status: how, exit_code, result, error, commit } = ended;
+    await this.#database.query(
+      `insert into fleet_runs (id, workspace, worker, started_at, ended_at, status, exit_code, result, error, commit)
+       values ($1, $2, $3, $4, clock_timestamp(), $5, $6, $7, $8, $9) on conflict (id) do nothing`,
+      [
+        runId,
+        name,
+        worker,
+        new Date(started_at ?? 0),
+        how,
+        exit_code,
+        result === null ? null : JSON.stringify(result),
+        error === null ? null : JSON.stringify(error),
+        commit,
+      ],
+    );
+    await this.#database.query(
+      `delete from fleet_runs where workspace = $1 and started_at <
+         (select started_at from fleet_runs where workspace = $1 order by started_at desc offset ${keptRuns - 1} limit 1)`,
+      [name],
+    );
+  }
+
+  async #now(): Promise<number> {
+    const [row] = await this.#database.query("select clock_timestamp() as now");
+    return time.parse(row?.now);
+  }
+}
+
+function isDone(status: RunStatus): boolean {
+  return !isBad(status) && status !== "locked" && status !== "interrupted";
+}

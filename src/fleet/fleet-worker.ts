@@ -1,0 +1,123 @@
+import { execFile } from "node:child_process";
+import { dirname, resolve } from "node:path";
+import { promisify } from "node:util";
+import { DraftsyncError, messageOf } from "../model/errors.ts";
+import type { LogEntry } from "../model/log.ts";
+import { systemClock } from "../model/ports.ts";
+import { wait } from "../model/wait.ts";
+import { environmentOf } from "./child-env.ts";
+import { runChild } from "./child-run.ts";
+import type { FleetMetrics } from "./fleet-metrics.ts";
+import type { FleetQueue } from "./fleet-queue.ts";
+import type { FleetSettings } from "./fleet-settings.ts";
+import type { Claim, EndedRun, FleetStore } from "./fleet-store.ts";
+import { describeRun } from "./fleet-text.ts";
+
+/** What a worker works with. */
+export interface WorkerParts {
+  readonly store: FleetStore;
+  readonly queue: FleetQueue;
+  /** For the table: which machine and process. */
+  readonly name: string;
+  readonly slots: number;
+  /** Read again before each sweep. */
+  readonly settings: () => Promise<FleetSettings>;
+  readonly env: NodeJS.ProcessEnv;
+  /** The location of the rate reservations that workspaces with one key share. */
+  readonly rates: string;
+  /** The program's main file. */
+  readonly main: string;
+  readonly metrics: FleetMetrics;
+  readonly log: (entry: LogEntry) => void;
+  /** After each sweep. */
+  readonly notify: () => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+/** How often a worker looks for what the queue lost, milliseconds. */
+const sweepMs = 60_000;
+
+/** Runs what is due, until the signal; then the runs under way are interrupted, and their ends recorded. */
+export async function runWorker(parts: WorkerParts): Promise<void> {
+  const { queue, slots, signal, log, metrics } = parts;
+  let settings = await parts.settings();
+  const worker = queue.work({
+    slots,
+    run: (name) => runOnce(name, { ...parts, current: settings }),
+    isDue: async (name) => (await parts.store.due(name)).get(name) === 0,
+    onError: (error) =>
+      log({ level: "debug", text: `queue: ${messageOf(error)}\n`, code: "fleet-queue-failed" }),
+  });
+  do {
+    try {
+      settings = await parts.settings();
+      await sweep(parts);
+      metrics.swept();
+      await parts.notify();
+    } catch (error) {
+      const { code, hint } = error instanceof DraftsyncError ? error : { code: "defect", hint: undefined };
+      const advice = hint === undefined ? "" : `  hint: ${hint}\n`;
+      log({ level: "error", text: `error: ${messageOf(error)}\n${advice}`, code });
+    }
+  } while (await wait(sweepMs, signal));
+  await worker.stop();
+}
+
+/** Adds what the queue lacks, and brings up what is due and still waits. */
+async function sweep({ store, queue }: WorkerParts): Promise<void> {
+  const [due, waiting] = [await store.due(), await queue.names()];
+  for (const [name, inMs] of due) {
+    if (!waiting.has(name)) await queue.add(name, inMs);
+    else if (inMs === 0) await queue.hurry(name);
+  }
+}
+
+/** One run, if the workspace is due; how long until it is due again. */
+async function runOnce(
+  name: string,
+  parts: WorkerParts & { readonly current: FleetSettings },
+): Promise<number | undefined> {
+  const { store, signal, metrics, log } = parts;
+  // Another worker may take it.
+  if (signal.aborted) return 0;
+  const claim = await store.claim(name, parts.name);
+  if (claim === undefined || typeof claim === "number") return claim;
+  metrics.began(claim.lagMs);
+  const since = systemClock.monotonic();
+  const ended = await carryOut(claim, parts);
+  const ms = Math.round(systemClock.monotonic() - since);
+  metrics.ended(ended.status, ms);
+  const inMs = await store.finish(claim, ended);
+  log(describeRun(name, { ended, ms, inMs }));
+  return inMs;
+}
+
+async function carryOut(
+  { workspace }: Claim,
+  { current, env, rates, main, signal }: WorkerParts & { readonly current: FleetSettings },
+): Promise<EndedRun> {
+  const config = resolve(current.root, workspace.config);
+  const commit = await commitOf(dirname(config));
+  try {
+    const own = await environmentOf(workspace.key, { settings: current, env, rates });
+    const { memoryMb, deadlineMs } = current;
+    return { ...(await runChild({ main, config, env: own, memoryMb, deadlineMs, signal })), commit };
+  } catch (error) {
+    const { code, hint } = error instanceof DraftsyncError ? error : { code: "defect", hint: undefined };
+    const said = { code, message: messageOf(error), ...(hint === undefined ? {} : { hint }) };
+    return { status: "crashed", exit_code: null, result: null, error: said, commit };
+  }
+}
+
+/** The commit of the manifests; `null` where they are in no repository. */
+async function commitOf(folder: string): Promise<string | null> {
+  try {
+    const { stdout } = await promisify(execFile)("git", ["rev-parse", "HEAD"], {
+      cwd: folder,
+      timeout: 5_000,
+    });
+    return stdout.trim();
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,59 @@
+import { readFileSync } from "node:fs";
+import pg from "pg";
+import { messageOf } from "../../model/errors.ts";
+import { LedgerError } from "../ledger-error.ts";
+import { readPasswordFile } from "./password-file.ts";
+import type { PostgresLocation } from "./postgres-location.ts";
+
+/** The connections of `pg`. */
+export type Pool = pg.Pool;
+
+/** Milliseconds. */
+const connectTimeoutMs = 10_000;
+
+/** Connections to a location. */
+export function openPool(location: PostgresLocation, more: pg.PoolConfig): pg.Pool {
+  const pool = new pg.Pool({
+    ...connectionOf(location),
+    keepAlive: true,
+    connectionTimeoutMillis: connectTimeoutMs,
+    ...more,
+  });
+  // A connection that nobody uses was closed by the server; the pool has dropped it.
+  return pool.on("error", () => {});
+}
+
+/** How `pg` reaches a location: user, password and TLS. */
+function connectionOf(location: PostgresLocation): pg.PoolConfig {
+  const { host, port, user, database } = location;
+  return {
+    host,
+    port,
+    database,
+    ...(user === undefined ? {} : { user }),
+    ...passwordOf(location),
+    ssl: tlsOf(location),
+  };
+}
+
+/** Of the location, else PGPASSWORD, which `pg` reads itself, else of the password file, once the server asks for it. */
+function passwordOf({ password, host, port, database, user }: PostgresLocation): pg.PoolConfig {
+  if (password !== undefined) return { password };
+  if (process.env.PGPASSWORD) return {};
+  const asked = { host, port, database, user: user ?? process.env.PGUSER ?? pg.defaults.user ?? "" };
+  return { password: async () => readPasswordFile(asked) ?? "" };
+}
+
+function tlsOf({ tls, rootCertificate, shown }: PostgresLocation): pg.ClientConfig["ssl"] {
+  if (tls === "off") return false;
+  if (rootCertificate === undefined) return { rejectUnauthorized: tls === "verified" };
+  try {
+    return { rejectUnauthorized: tls === "verified", ca: readFileSync(rootCertificate, "utf8") };
+  } catch (error) {
+    throw new LedgerError(
+      "ledger-tls",
+      `The certificates for the ledger ${shown} cannot be read (${messageOf(error)}).`,
+      { hint: "Check the path in ?sslrootcert.", cause: error },
+    );
+  }
+}

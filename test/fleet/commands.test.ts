@@ -1,0 +1,126 @@
+import { describe, expect, test } from "vitest";
+import { useFleet } from "./support/world.ts";
+
+const names = ["atlas", "harbor", "lantern"];
+const fleet = useFleet({ names, every: "1h" });
+const { run, statusOf, statuses, read, write, writeManifest, until, startWorker } = fleet;
+const ended = async (name: string) => (await statusOf(name)).last_run?.ended_at;
+
+describe("the commands of a fleet", () => {
+  test("before fleet apply, each says that there is none", async () => {
+    for (const args of [["status"], ["run", "--all"], ["pause", "atlas"], ["serve"]]) {
+      expect(await run("fleet", ...args)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining("[fleet-missing]"),
+      });
+    }
+  });
+
+  test("apply shows the difference first, and --dry-run changes nothing", async () => {
+    const dry = await run("fleet", "apply", "--dry-run");
+    expect(dry.stdout).toContain("+ lantern  accounts/lantern/draftsync.yaml, every 1 h");
+    expect(dry.stdout).toContain("3 workspaces: 3 to add");
+    expect(await statuses()).toEqual([]);
+    expect((await run("fleet", "apply")).code).toBe(0);
+    expect((await statuses()).map(({ name, status }) => [name, status])).toEqual(
+      names.map((name) => [name, "never_run"]),
+    );
+    expect((await run("fleet", "apply")).stdout).toBe("3 workspaces: 3 unchanged\n");
+  });
+
+  test("run has a worker reconcile at once, and status shows the result", async () => {
+    startWorker();
+    expect((await run("fleet", "run", "--all")).code).toBe(0);
+    await until(async () => (await statuses()).every(({ status }) => status === "ok"));
+    expect(fleet.sandbox().accounts.map(({ state }) => state().attachments.length)).toEqual([3, 3, 3]);
+    const { stdout } = await run("fleet", "status");
+    expect(stdout).toMatch(/^3 workspaces: 3 ok\n\nok {9}atlas {4}3 done, 3 calls, \d+ s ago; next in /);
+    const one = await run("fleet", "status", "lantern");
+    expect(one.stdout).toMatch(
+      /draftsync history --config accounts\/lantern\/draftsync.yaml --run [0-9a-f]{8}\n$/,
+    );
+  });
+
+  test("a request that is made while the workspace runs is not lost", async () => {
+    startWorker();
+    await writeManifest("atlas", "A first text");
+    await run("fleet", "run", "atlas");
+    await until(async () => fleet.log.some(({ method }) => method === "PATCH"));
+    await writeManifest("atlas", "A later text");
+    await run("fleet", "run", "atlas");
+    const texts = () =>
+      fleet
+        .sandbox()
+        .accounts[0]?.state()
+        .attachments.map(({ attributes }) => attributes.description);
+    await until(async () => texts()?.every((text) => String(text).startsWith("A later text")) ?? false);
+  });
+
+  test("a paused workspace does not run, also not on demand, until it is resumed", async () => {
+    startWorker();
+    await run("fleet", "pause", "harbor");
+    expect(await run("fleet", "run", "harbor")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("Resume it first: draftsync fleet resume harbor"),
+    });
+    const before = await ended("harbor");
+    const others = await ended("lantern");
+    expect((await run("fleet", "run", "--all")).stderr).toContain("1 paused");
+    await until(async () => (await ended("lantern")) !== others);
+    expect(await statusOf("harbor")).toMatchObject({ status: "paused", last_run: { ended_at: before } });
+    await run("fleet", "resume", "harbor");
+    await run("fleet", "run", "harbor");
+    await until(async () => (await ended("harbor")) !== before);
+  });
+
+  test("one broken config, one wrong key: found in the status, the others go on, and recovers", async () => {
+    startWorker();
+    const config = await read("accounts/harbor/draftsync.yaml");
+    await write("accounts/harbor/draftsync.yaml", config.replace("version: 1", "version: 1\nserviec: x"));
+    const key = await read("keys/lantern");
+    await write("keys/lantern", "revoked\n");
+    await writeManifest("lantern", "Needs a call");
+    const before = await ended("atlas");
+    await run("fleet", "run", "--all");
+    await until(async () => (await statuses()).filter(({ status }) => status === "failing").length === 2);
+    await until(async () => (await ended("atlas")) !== before);
+    const failing = (await run("fleet", "status", "--failing")).stdout;
+    expect(failing).toMatch(/failing +harbor .*serviec/);
+    expect(failing).toMatch(/failing +lantern .*the service does not accept the key/);
+    expect(failing).not.toMatch(/^ok/m);
+    await write("accounts/harbor/draftsync.yaml", config);
+    await write("keys/lantern", key);
+    await run("fleet", "run", "harbor", "lantern");
+    await until(async () => (await statuses()).every(({ status }) => status === "ok"));
+  });
+
+  test("what fleet.yaml no longer names is retired, and comes back with its history", async () => {
+    const yaml = await read("fleet.yaml");
+    await write("fleet.yaml", yaml.replace("accounts/*/", "accounts/{atlas,harbor}/"));
+    const { stdout } = await run("fleet", "apply");
+    expect(stdout).toContain("- lantern  accounts/lantern/draftsync.yaml: runs no more");
+    expect((await statuses()).map(({ name }) => name)).toEqual(["atlas", "harbor"]);
+    await write("fleet.yaml", yaml);
+    await run("fleet", "apply");
+    expect(await statusOf("lantern")).toMatchObject({ last_run: { status: "ok" } });
+  });
+
+  test("mistakes in fleet.yaml are errors at their line", async () => {
+    const yaml = await read("fleet.yaml");
+    const more = "overrides:\n  latern: { every: 5m }\n  atlas: { key: acme }\n";
+    await write("fleet.yaml", `${yaml.replace("accounts/*/", "acounts/*/")}${more}`);
+    const first = await run("fleet", "apply");
+    expect(first).toMatchObject({ code: 1, stderr: expect.stringContaining("[unknown-key-name]") });
+    await write(
+      "fleet.yaml",
+      `${yaml.replace("accounts/*/", "acounts/*/")}overrides:\n  latern: { every: 5m }\n`,
+    );
+    const { stderr } = await run("fleet", "apply");
+    expect(stderr).toMatch(/no file matches acounts[\s\S]*--> fleet\.yaml:4:14/);
+    await write("fleet.yaml", `${yaml}overrides:\n  latern: { every: 5m }\n`);
+    expect((await run("fleet", "apply")).stderr).toMatch(
+      /there is no workspace latern[\s\S]*--> fleet\.yaml:7:3[\s\S]*Did you mean lantern/,
+    );
+    await write("fleet.yaml", yaml);
+  });
+});
