@@ -1,6 +1,6 @@
 import type { Undeclared } from "../model/change.ts";
 import type { DraftService, LedgerEffect } from "../model/ports.ts";
-import type { Confirmation } from "../model/recorded.ts";
+import { type Confirmation, isAttachRefusal } from "../model/recorded.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
 import { wait } from "../model/wait.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
@@ -42,9 +42,6 @@ export interface UnsettledAttachment {
 
 /** `wasAttached`: a 2xx to the PATCH is evidence that the file was attached before this ledger. */
 type RefusedAttachment = UnsettledAttachment & { readonly wasAttached: boolean };
-
-/** With these statuses a service says, or a proxy may say, that it attached nothing; also of a call in doubt that they began with. */
-const refusals: ReadonlySet<number> = new Set([409, 422, 425, 429]);
 
 /** Requests to attach one file, the first one included (RELIABILITY P9). */
 const maxPosts = 3;
@@ -214,7 +211,7 @@ function isConflict({ failure }: UnsettledAttachment["first"]): boolean {
 
 /** Whether the call attached nothing itself: a file that is attached all the same was attached before it. */
 function isRefused({ outcome, failure: { status } }: UnsettledAttachment["first"]): boolean {
-  return outcome === "rejected" || (status !== undefined && refusals.has(status));
+  return outcome === "rejected" || isAttachRefusal(status);
 }
 
 function isRateLimited({ failure }: UnsettledAttachment["first"]): boolean {
@@ -236,7 +233,7 @@ function confirm(context: SettleContext, doubt: RefusedAttachment): Promise<Answ
   const adoption = {
     ...intent,
     ...(sha256 === undefined ? {} : { sha256 }),
-    ...(refusedWith === undefined ? {} : { refusedWith }),
+    ...(refusedWith === undefined || !wasAttached ? {} : { refusedWith }),
   };
   const evidence = (): LedgerEffect[] =>
     wasAttached ? [{ type: "maybe_published", draftId, at: context.clock.now() }] : [];

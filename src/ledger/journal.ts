@@ -1,11 +1,15 @@
 import { sql } from "kysely";
 import type { LockHolder } from "../model/lock.ts";
 import type { LedgerEffect, NewOperation, OperationResult, RunRecord } from "../model/ports.ts";
+import { isAttachRefusal } from "../model/recorded.ts";
 import type { FileTarget } from "../model/resource.ts";
 import { fileResource } from "../model/resource.ts";
 import { inDoubt } from "./history.ts";
 import { LedgerError } from "./ledger-error.ts";
+import { intentSchema } from "./record-schemas.ts";
+import { addRecord } from "./records.ts";
 import type { LedgerQueries } from "./schema.ts";
+import { tables } from "./tables.ts";
 
 /** How an operation in doubt was settled. */
 export interface Settlement {
@@ -130,6 +134,25 @@ export async function settleOperation(
     .where(inDoubt)
     .executeTakeFirst();
   assertChanged(settled, `Operation ${operationId} is not in doubt.`);
+  if (outcome === "done") await keepEvidence(queries, operationId, at);
+}
+
+/**
+ * A file that is attached although its attachment was refused was attached before this ledger recorded it, so its draft may be
+ * published as well: however the operation is settled.
+ */
+async function keepEvidence(queries: LedgerQueries, operationId: string, at: number): Promise<void> {
+  const asked = sql<{ kind: string; status: number | null; intent: string }>`
+    select kind, status, intent from operations where id = ${operationId}`;
+  const [operation] = (await asked.execute(queries)).rows;
+  if (operation?.kind !== "attach") return;
+  const { draftId, fileKind, fileId, refusedWith } = intentSchema.parse(JSON.parse(operation.intent));
+  if (draftId === undefined || !isAttachRefusal(refusedWith ?? operation.status ?? undefined)) return;
+  const known = sql`
+    select 1 from attachments where draft_id = ${draftId} and kind = ${fileKind ?? ""} and file_id = ${fileId ?? 0}
+    union all select 1 from publications where draft_id = ${draftId}`;
+  if ((await known.execute(queries)).rows.length > 0) return;
+  await addRecord(queries, tables.maybe_published, { draftId, at });
 }
 
 /** Throws `ledger-conflict` with the message when an update changed no row. */

@@ -234,6 +234,14 @@ export interface OperationIntent {
   readonly name?: string;
   readonly uploadKey?: string;
   readonly sha256?: string;
-  /** The status with which the file's attachment was refused before this call: 409 or 422 when it is attached already. */
+  /** Of a call that adopts a file: the status with which its attachment was refused, so that another call attached it. */
   readonly refusedWith?: number;
+}
+
+/** With these statuses a service says, or a proxy may say, that an attachment attached nothing. */
+const attachRefusals: ReadonlySet<number> = new Set([409, 422, 425, 429]);
+
+/** Whether a call to attach a file that ended with this status attached nothing itself. */
+export function isAttachRefusal(status: number | undefined): boolean {
+  return status !== undefined && attachRefusals.has(status);
 }

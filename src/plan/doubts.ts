@@ -45,7 +45,7 @@ export function inDoubtChange(
   after: AttachmentState | null = null,
   undeclared?: Undeclared,
 ): InDoubtChange {
-  const status = operation.status ?? operation.intent.refusedWith;
+  const status = operation.intent.refusedWith ?? operation.status;
   return {
     address: operation.address,
     action: "in_doubt",

@@ -217,9 +217,6 @@ function driftOfDoubtful(
     return {
       confirmations: [
         { type: "attached", attachment },
-        ...(attach.status === 409 || attach.status === 422
-          ? [{ type: "maybe_published", draftId: target.draftId, at } as const]
-          : []),
         ...doubts.map((doubt) => settled(doubt, returned, isPresent)),
       ],
     };

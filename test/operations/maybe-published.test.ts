@@ -57,6 +57,34 @@ describe("a draft with a file that was attached before the ledger is not publish
     },
   );
 
+  describe("when its attachment is refused, and the PATCH that adopts the file is in doubt", () => {
+    const away = { type: "answer", status: 503, body: "<html>away</html>" } as const;
+
+    beforeEach(async () => {
+      proxy.choose = ({ method }) =>
+        method === "POST" ? { type: "answer", status: 429, body: "" } : method === "PATCH" ? away : undefined;
+      expect(await apply("--new-ledger")).toMatchObject({ code: 4 });
+      proxy.choose = () => undefined;
+    });
+
+    test.each([
+      { settled: "by the next apply", by: [] },
+      { settled: "by a person", by: ["resolve", "drafts/1/product_files/11", "--done"] },
+      { settled: "by an import", by: ["import", "drafts/1/product_files/11"] },
+      { settled: "by an import of all", by: ["import", "--all"] },
+    ])("settled $settled", async ({ by }) => {
+      if (by.length > 0) expect((await run(...by)).code).toBe(0);
+      expect(await apply()).toMatchObject(refused);
+      expect(publishes()).toBe(0);
+    });
+
+    test("settled by a refresh", async () => {
+      await folder.write(config(`refresh: { attachments: probe }\n${unattended}`));
+      expect(await run("reconcile")).toMatchObject({ code: 5 });
+      expect(publishes()).toBe(0);
+    });
+  });
+
   test("nor by a saved plan whose own run found the evidence, and which goes on with the rest", async () => {
     await folder.write({ "manifests/b.yaml": "draft: 3\nproduct_files: [{ file_id: 31 }]\npublish: true\n" });
     await run("plan", "--out", "p.json");
