@@ -89,13 +89,12 @@ export class FleetDatabase {
   async migrate(): Promise<void> {
     const found = await this.#version();
     if (found !== undefined && found >= version) return;
+    // Statements of one text are one transaction.
     await this.query(
-      `begin;
-       select pg_advisory_xact_lock(hashtext('draftsync fleet ${this.schema}'));
+      `select pg_advisory_xact_lock(hashtext('draftsync fleet ${this.schema}'));
        create schema if not exists ${this.schema};
        ${tables}
-       insert into fleet_meta (version) select ${version} where not exists (select from fleet_meta);
-       commit;`,
+       insert into fleet_meta (version) select ${version} where not exists (select from fleet_meta);`,
     );
   }
 

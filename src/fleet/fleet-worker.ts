@@ -29,6 +29,8 @@ export interface WorkerParts {
   readonly main: string;
   readonly metrics: FleetMetrics;
   readonly log: (entry: LogEntry) => void;
+  /** Shows an error, after which the worker goes on. */
+  readonly report: (error: unknown) => void;
   /** After each sweep. */
   readonly notify: () => Promise<void>;
   readonly signal: AbortSignal;
@@ -49,16 +51,12 @@ export async function runWorker(parts: WorkerParts): Promise<void> {
       log({ level: "debug", text: `queue: ${messageOf(error)}\n`, code: "fleet-queue-failed" }),
   });
   do {
-    try {
-      settings = await parts.settings();
-      await sweep(parts);
-      metrics.swept();
-      await parts.notify();
-    } catch (error) {
-      const { code, hint } = error instanceof DraftsyncError ? error : { code: "defect", hint: undefined };
-      const advice = hint === undefined ? "" : `  hint: ${hint}\n`;
-      log({ level: "error", text: `error: ${messageOf(error)}\n${advice}`, code });
-    }
+    // What cannot be read leaves the worker with what it had.
+    await parts.settings().then((read) => {
+      settings = read;
+    }, parts.report);
+    await sweep(parts).then(metrics.swept, parts.report);
+    await parts.notify().catch(parts.report);
   } while (await wait(sweepMs, signal));
   await worker.stop();
 }

@@ -198,6 +198,7 @@ export const eventSchema = z
     }),
     // The last event of a reconcile, also of one that sent nothing.
     event("reconcile_finished", {
+      format_version: formatVersion,
       at,
       workspace: text,
       status: z.enum(reconcileStatuses),

@@ -1,4 +1,4 @@
-import type { Event, RunTotals } from "./event.ts";
+import { type Event, eventFormatVersion, type RunTotals } from "./event.ts";
 
 /**
  * The status of a `reconcile` run.
@@ -69,6 +69,7 @@ export function reconcileFinished(end: ReconcileResult): Event {
     end;
   return {
     type: "reconcile_finished",
+    format_version: eventFormatVersion,
     at: startedAt + ms,
     workspace,
     status,

@@ -10,7 +10,7 @@ const manifest = (list: string, rest = "") => ({
   "manifests/a.yaml": `draft: 1\nproduct_files: [${list}]\n${rest}`,
 });
 
-const { sandbox, proxy, folder, arrivals, config, run, apply, confirmLedger, start, holdApply } =
+const { sandbox, proxy, folder, arrivals, config, run, apply, confirmLedger, start, holdApply, options } =
   useWorkspace({
     files: manifest(files(1, 2, 3)),
   });
@@ -250,8 +250,24 @@ test("--json writes the events of the run and nothing else", async () => {
   expect(types.slice(0, 2)).toEqual(["refresh_started", "refresh_finished"]);
   expect(types[2]).toBe("planned");
   expect(types[3]).toBe("run_started");
-  expect(types.at(-1)).toBe("run_finished");
+  expect(types.slice(-2)).toEqual(["run_finished", "reconcile_finished"]);
   expect(types.filter((type) => type === "change_finished")).toHaveLength(3);
+  expect(parseEvents(stdout).at(-1)).toMatchObject({ status: "ok", totals: { done: 3 } });
+});
+
+test("--json ends with the result also when the run could not start, and DRAFTSYNC_RATE is checked", async () => {
+  const { code, stdout } = await draftsync(["reconcile", "--json"], { cwd: options().cwd, env: {} });
+  expect(code).toBe(1);
+  expect(parseEvents(stdout).at(-1)).toMatchObject({
+    type: "reconcile_finished",
+    status: "failing",
+    code: "api-key-missing",
+  });
+  const env = { ...options().env, DRAFTSYNC_RATE: "10" };
+  expect(await draftsync(["reconcile"], { cwd: options().cwd, env })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("[rate-invalid]"),
+  });
 });
 
 test.each([

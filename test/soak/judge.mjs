@@ -16,7 +16,7 @@ export function attachedTwice(arrivals) {
   const attached = new Set();
   const twice = [];
   for (const { method, path, body, status, fault } of arrivals) {
-    const match = /^\/api\/(drafts\/\d+\/product_files)(?:\/(\d+))?$/.exec(path);
+    const match = /^\/api\/(drafts\/\d+\/(?:product|promotional)_files)(?:\/(\d+))?$/.exec(path);
     if (match === null) continue;
     const file = `${match[1]}/${match[2] ?? body?.data?.attributes?.file_id}`;
     // What the service did, whatever response the client received.

@@ -220,15 +220,11 @@ async function ask({ terminal, signal }: Cli, operation: RecordedOperation): Pro
   });
 }
 
-/**
- * A product comes from the publications of one draft, or from one duplicate; a copy is another product than its source. A service may
- * answer a raised revision with the product of the earlier one.
- */
+/** A product comes from one publication, at one revision, or from one duplicate; a copy is another product than its source. */
 function assertUnrecorded(productId: number, recorded: Recorded, operation?: RecordedOperation): void {
   const isSource = operation?.kind === "duplicate" && operation.intent.productId === productId;
   const recordedAt = addressOfProduct(productId, recorded);
-  const isOwn = operation?.kind === "publish" && recordedAt === operation.address;
-  if ((recordedAt === undefined || isOwn) && !isSource) return;
+  if (recordedAt === undefined && !isSource) return;
   const known =
     recordedAt === undefined ? "is what was to be copied" : `is already recorded for ${recordedAt}`;
   throw new CliError(`product ${productId} ${known}; nothing was settled`, {

@@ -8,6 +8,7 @@ import type { FleetFlags } from "../commands/fleet.ts";
 import { mainFile } from "../package-files.ts";
 import { parseListenAddress, startHealthServer } from "../reconcile/health-server.ts";
 import { exitCode } from "../runtime/exit-code.ts";
+import { reportError } from "../terminal/report-error.ts";
 import { type FleetConfig, loadFleet, withSchema } from "./fleet-config.ts";
 import { notifyOfFleet } from "./notify.ts";
 import { inFleet } from "./open-fleet.ts";
@@ -72,6 +73,7 @@ export async function runFleetWorker(
         main: fileURLToPath(mainFile),
         metrics,
         log: (entry) => void terminal.log(entry),
+        report: (error) => void reportError(error, terminal),
         notify: () => notifyOfFleet(cli, current, store),
         signal,
       });
