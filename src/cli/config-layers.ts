@@ -85,8 +85,10 @@ async function readBases(own: Layer, shown: (path: string) => string): Promise<r
   }
 }
 
-/** Throws {@link CliError}, which calls the file `name`. */
-async function readConfig(file: string, name = file): Promise<Uint8Array> {
+const configHint = "Check the path and the permissions of the config.";
+
+/** Reads a file of settings. Throws {@link CliError}, which calls the file `name`. */
+export async function readConfig(file: string, name = file, hint = configHint): Promise<Uint8Array> {
   try {
     // A pipe would be waited for, maybe for ever.
     if (!(await stat(file)).isFile()) throw new Error("it is not a regular file");
@@ -95,7 +97,7 @@ async function readConfig(file: string, name = file): Promise<Uint8Array> {
     const missing = systemCodeOf(error) === "ENOENT";
     throw new CliError(missing ? `${name} does not exist` : `${name} cannot be read: ${messageOf(error)}`, {
       code: missing ? "config-missing" : "config-unreadable",
-      hint: fileHint(error, "Check the path and the permissions of the config."),
+      hint: fileHint(error, hint),
       cause: error,
     });
   }

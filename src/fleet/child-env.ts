@@ -13,7 +13,7 @@ const passed =
  */
 export async function environmentOf(
   keyName: string | null,
-  { settings, env, rates }: { settings: FleetSettings; env: NodeJS.ProcessEnv; rates: string },
+  { settings, env }: { settings: FleetSettings; env: NodeJS.ProcessEnv },
 ): Promise<NodeJS.ProcessEnv> {
   const own = Object.fromEntries(Object.entries(env).filter(([name]) => passed.test(name)));
   if (keyName === null) return own;
@@ -40,7 +40,7 @@ export async function environmentOf(
   return {
     ...own,
     DRAFTSYNC_API_KEY: text.trim(),
-    DRAFTSYNC_RATE_SHARED: rates,
+    DRAFTSYNC_RATE_SHARED: settings.rates,
     ...(rate === undefined ? {} : { DRAFTSYNC_RATE: `${rate.limit}/${rate.windowMs}ms` }),
   };
 }

@@ -74,6 +74,8 @@ function startChild(
   });
   let isLate = false;
   const leave = onAbort(signal, () => endChild(child));
+  // It may have come since the run was claimed.
+  if (signal.aborted) endChild(child);
   const deadline = setTimeout(() => {
     isLate = true;
     endChild(child);
@@ -90,7 +92,7 @@ function tooLong(deadlineMs: number): string {
 }
 
 /** A mistake in the config, and everything else that keeps a run from its result. */
-function crashed(exitCode: number | null, error: RunError): Omit<EndedRun, "commit"> {
+export function crashed(exitCode: number | null, error: RunError): Omit<EndedRun, "commit"> {
   return { status: "crashed", exit_code: exitCode, result: null, error };
 }
 
@@ -121,8 +123,7 @@ async function lastResult(output: Readable): Promise<Result> {
     const event = eventSchema.safeParse(parseJson(line)).data;
     if (event?.type === "reconcile_finished") result = event;
     if (event?.type === "change_finished" && event.failure !== undefined && failure === null) {
-      const { code, message, hint } = event.failure;
-      failure = { code, message, ...(hint === undefined ? {} : { hint }) };
+      failure = runErrorOf(event.failure);
     }
   }
   return { result, failure };
@@ -142,11 +143,23 @@ async function lastError(output: Readable): Promise<RunError | null> {
     const entry = logLine.safeParse(parseJson(line));
     if (!entry.success) other = { code: "run-crashed", message: line.slice(0, 500) };
     else if (entry.data.level === "error" && error === null) {
-      const { code, message, hint } = entry.data;
-      error = { code, message, ...(hint === undefined ? {} : { hint }) };
+      error = runErrorOf(entry.data);
     }
   }
   return error ?? other;
+}
+
+/** What is kept of a failure, or of an entry of the log. */
+export function runErrorOf({
+  code,
+  message,
+  hint,
+}: {
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string | undefined;
+}): RunError {
+  return { code, message, ...(hint === undefined ? {} : { hint }) };
 }
 
 function parseJson(line: string): unknown {

@@ -6,6 +6,8 @@ export interface FleetSettings {
   readonly root: string;
   /** `postgres://…`; may hold a password. */
   readonly database: string;
+  /** Where workspaces with one of the keys share its rate reservations, as `database`. */
+  readonly rates: string;
   readonly everyMs: number;
   /** Runs at a time of one worker. */
   readonly slots: number;

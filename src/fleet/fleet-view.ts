@@ -56,7 +56,8 @@ export function viewFleet(
   return { at: isoTime(now), counts, workspaces: views.sort((a, b) => rank(a) - rank(b)) };
 }
 
-function viewWorkspace(
+/** Views a workspace, of which `run` is the last run. */
+export function viewWorkspace(
   row: FleetWorkspace,
   { now, run }: { readonly now: number; readonly run: FleetRun | undefined },
 ): WorkspaceView {

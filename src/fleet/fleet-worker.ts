@@ -6,7 +6,7 @@ import type { LogEntry } from "../model/log.ts";
 import { systemClock } from "../model/ports.ts";
 import { wait } from "../model/wait.ts";
 import { environmentOf } from "./child-env.ts";
-import { runChild } from "./child-run.ts";
+import { crashed, runChild, runErrorOf } from "./child-run.ts";
 import type { FleetMetrics } from "./fleet-metrics.ts";
 import type { FleetQueue } from "./fleet-queue.ts";
 import type { FleetSettings } from "./fleet-settings.ts";
@@ -23,8 +23,6 @@ export interface WorkerParts {
   /** Read again before each sweep. */
   readonly settings: () => Promise<FleetSettings>;
   readonly env: NodeJS.ProcessEnv;
-  /** The location of the rate reservations that workspaces with one key share. */
-  readonly rates: string;
   /** The program's main file. */
   readonly main: string;
   readonly metrics: FleetMetrics;
@@ -92,18 +90,17 @@ async function runOnce(
 
 async function carryOut(
   { workspace }: Claim,
-  { current, env, rates, main, signal }: WorkerParts & { readonly current: FleetSettings },
+  { current, env, main, signal }: WorkerParts & { readonly current: FleetSettings },
 ): Promise<EndedRun> {
   const config = resolve(current.root, workspace.config);
   const commit = await commitOf(dirname(config));
   try {
-    const own = await environmentOf(workspace.key, { settings: current, env, rates });
+    const own = await environmentOf(workspace.key, { settings: current, env });
     const { memoryMb, deadlineMs } = current;
     return { ...(await runChild({ main, config, env: own, memoryMb, deadlineMs, signal })), commit };
   } catch (error) {
     const { code, hint } = error instanceof DraftsyncError ? error : { code: "defect", hint: undefined };
-    const said = { code, message: messageOf(error), ...(hint === undefined ? {} : { hint }) };
-    return { status: "crashed", exit_code: null, result: null, error: said, commit };
+    return { ...crashed(null, runErrorOf({ code, message: messageOf(error), hint })), commit };
   }
 }
 

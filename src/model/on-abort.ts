@@ -36,3 +36,8 @@ function listen(signal: AbortSignal): Listening {
   listening.set(signal, known);
   return known;
 }
+
+/** Resolves once the signal is aborted; at once when it is already. */
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await new Promise<void>((done) => void onAbort(signal, done));
+}

@@ -58,12 +58,13 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const closing = new AbortController();
   setMaxListeners(0, closing.signal);
   const accounts = openAccounts(settings, { db: options.db, closing: closing.signal });
-  const logged = logRequests(log, (incoming) =>
-    settings.accounts === undefined ? {} : { account: accounts.indexOf(accountOf(incoming, accounts)) + 1 },
-  );
-  const apps = new Map(accounts.map((account) => [account, makeApp(account, logged)]));
+  const sequence = { last: 0 };
+  const apps = accounts.map((account, index) => {
+    const number = settings.accounts === undefined ? {} : { account: index + 1 };
+    return { account, app: makeApp(account, logRequests(log, { sequence, number })) };
+  });
   const [first] = accounts;
-  const { server, settled } = makeServer((incoming) => apps.get(accountOf(incoming, accounts)));
+  const { server, settled } = makeServer((incoming) => accountOf(incoming, apps).app);
   const release = () => {
     log.close();
     for (const { store } of accounts) store.close();
@@ -109,21 +110,25 @@ function openAccounts(
 }
 
 /** The account that a request is for, by its key or its storage session; the first when it has neither. */
-function accountOf({ headers }: IncomingMessage, accounts: Accounts): SandboxContext {
+function accountOf<T extends { readonly account: SandboxContext }>(
+  { headers }: IncomingMessage,
+  all: readonly T[],
+): T {
+  const [first] = all;
+  if (first === undefined) throw new Error("A sandbox has an account.");
   const accessKey = accessKeyOf(headers);
-  const isMeant = ({ settings, store }: SandboxContext) =>
+  const isMeant = ({ account: { settings, store } }: T) =>
     accessKey === undefined
       ? hasKey(headers.authorization, settings.key)
       : store.sessions.find(accessKey) !== undefined;
-  return accounts.length === 1 ? accounts[0] : (accounts.find(isMeant) ?? accounts[0]);
+  return all.length === 1 ? first : (all.find(isMeant) ?? first);
 }
 
 /** A server over the app that a request is for, and a way to wait until no handler is at work any more. */
-function makeServer(appFor: (incoming: IncomingMessage) => ReturnType<typeof makeApp> | undefined) {
+function makeServer(appFor: (incoming: IncomingMessage) => ReturnType<typeof makeApp>) {
   const underWay = new Set<Promise<void>>();
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (incoming, outgoing) => {
     const app = appFor(incoming);
-    if (app === undefined) throw new Error("Every account has an app.");
     const listener = getRequestListener((request) => app.fetch(request, { incoming, outgoing }), {
       autoCleanupIncoming: false,
       overrideGlobalObjects: false,
@@ -209,19 +214,21 @@ function makeApp(sandbox: SandboxContext, logged: MiddlewareHandler<Env>): Hono<
 /** Notes each request as it comes, and logs it when its answer is known and not yet sent. */
 function logRequests(
   log: RequestLog,
-  numberOf: (incoming: IncomingMessage) => Pick<RequestLogEntry, "account">,
+  {
+    sequence,
+    number,
+  }: { readonly sequence: { last: number }; readonly number: Pick<RequestLogEntry, "account"> },
 ): MiddlewareHandler<Env> {
-  let count = 0;
   return async (c, next) => {
     const { incoming } = c.env;
     const target = incoming.url ?? "/";
     const monotonic = performance.now();
-    count += 1;
+    sequence.last += 1;
     c.set("entry", {
-      sequence: count,
+      sequence: sequence.last,
       time: Date.now(),
       monotonic,
-      ...numberOf(incoming),
+      ...number,
       side: isStorageRequest(incoming) ? "storage" : "service",
       method: incoming.method ?? "",
       path: target.split("?", 1)[0] ?? "",

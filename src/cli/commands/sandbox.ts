@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { InvalidArgumentError } from "commander";
 import { parseId } from "../../model/address.ts";
+import { untilAborted } from "../../model/on-abort.ts";
 import { parseRate } from "../../model/rate-text.ts";
 import { plural } from "../../report/quantities.ts";
 import type { FaultRules, SandboxOptions } from "../../sandbox/server.ts";
@@ -110,10 +111,7 @@ async function runSandbox({ cwd, terminal, signal }: Cli, flags: SandboxFlags): 
         : `It injects faults: ${plural(faults.rules.length, "rule")}, seed ${faults.seed}.\n`) +
       `Press Ctrl-C to stop it.\n`,
   );
-  await new Promise<void>((done) => {
-    if (signal.aborted) done();
-    else signal.addEventListener("abort", () => done(), { once: true });
-  });
+  await untilAborted(signal);
   await sandbox.close();
 }
 

@@ -1,4 +1,3 @@
-import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, relative, resolve } from "node:path";
 import { glob } from "tinyglobby";
 import { z } from "zod";
@@ -8,7 +7,7 @@ import { nearest } from "../../manifest/nearest.ts";
 import { compareText } from "../../model/address.ts";
 import type { Diagnostic } from "../../model/diagnostic.ts";
 import { positiveDurationSchema } from "../../model/duration.ts";
-import { fileHint, messageOf, systemCodeOf } from "../../model/errors.ts";
+import { readConfig } from "../config-layers.ts";
 import { withMaskedSecrets } from "../mask-secrets.ts";
 import { CliError, DiagnosticsError } from "../runtime/cli-error.ts";
 import { parseSettings } from "../runtime/parse-settings.ts";
@@ -98,30 +97,17 @@ export interface FleetPlace {
   readonly file: string | undefined;
 }
 
+const fileAdvice = "Name the file of the fleet with --fleet FILE, or change to its folder.";
+
 /** Reads `fleet.yaml`. Throws {@link CliError}, and {@link DiagnosticsError} with every mistake at its line. */
 export async function loadFleet({ cwd, env, file: given }: FleetPlace): Promise<FleetConfig> {
   const file = resolve(cwd, given ?? "fleet.yaml");
   const shown = relative(cwd, file) || file;
-  const bytes = await readFleetFile(file, shown);
+  const bytes = await readConfig(file, shown, fileAdvice);
   try {
     return compile(parseSettings({ file: shown, bytes, schema: fleetSchema }), { file, env });
   } catch (error) {
     throw withMaskedSecrets(error);
-  }
-}
-
-async function readFleetFile(file: string, shown: string): Promise<Uint8Array> {
-  try {
-    // A pipe would be waited for.
-    if (!(await stat(file)).isFile()) throw new Error("it is not a regular file");
-    return await readFile(file);
-  } catch (error) {
-    const missing = systemCodeOf(error) === "ENOENT";
-    throw new CliError(missing ? `${shown} does not exist` : `${shown} cannot be read: ${messageOf(error)}`, {
-      code: missing ? "config-missing" : "config-unreadable",
-      hint: fileHint(error, "Name the file of the fleet with --fleet FILE, or change to its folder."),
-      cause: error,
-    });
   }
 }
 
@@ -144,13 +130,15 @@ function compile(parsed: Parsed, { file, env }: { file: string; env: NodeJS.Proc
     const similar = nearest(key, [...keys.keys()]);
     const hint = similar === undefined ? `Add ${key} to \`keys\`.` : `Did you mean ${similar}?`;
     const span = places.closest(["overrides", name, "key"]).span;
-    return [source.diagnose({ code: "unknown-key-name", message: `there is no key ${key}`, hint, span })];
+    return [
+      source.diagnose({ code: "unknown-key-name", message: `${key} is not one of the keys`, hint, span }),
+    ];
   });
   if (faults.length > 0) throw new DiagnosticsError(faults);
   return {
     file,
     root,
-    database: databaseOf(value.database, env),
+    ...locationsOf(value.database, env),
     everyMs: value.every,
     slots: value.slots,
     deadlineMs: value.deadline,
@@ -162,7 +150,10 @@ function compile(parsed: Parsed, { file, env }: { file: string; env: NodeJS.Proc
 }
 
 /** The schema of the fleet is its own: a ledger may lie in the same database. */
-function databaseOf(written: string | undefined, env: NodeJS.ProcessEnv): string {
+function locationsOf(
+  written: string | undefined,
+  env: NodeJS.ProcessEnv,
+): Pick<FleetConfig, "database" | "rates"> {
   const location = env.DRAFTSYNC_FLEET_DATABASE || written;
   const hint = "Write database: postgres://user@host/database there, or set DRAFTSYNC_FLEET_DATABASE.";
   if (location === undefined) {
@@ -181,11 +172,12 @@ function databaseOf(written: string | undefined, env: NodeJS.ProcessEnv): string
       hint: "Set the password in PGPASSWORD or the password file (~/.pgpass), or the whole location in DRAFTSYNC_FLEET_DATABASE. A password that was committed should be changed.",
     });
   }
-  return withSchema(location, new URL(location).searchParams.get("schema") ?? "draftsync_fleet");
+  const schema = new URL(location).searchParams.get("schema") ?? "draftsync_fleet";
+  return { database: withSchema(location, schema), rates: withSchema(location, `${schema}_rates`) };
 }
 
 /** The location with another schema. */
-export function withSchema(location: string, schema: string): string {
+function withSchema(location: string, schema: string): string {
   const url = new URL(location);
   url.searchParams.set("schema", schema);
   return url.href;

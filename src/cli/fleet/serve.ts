@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { formatFleetPage } from "../../fleet/fleet-page.ts";
 import { viewFleet, viewRun } from "../../fleet/fleet-view.ts";
 import { messageOf } from "../../model/errors.ts";
+import { untilAborted } from "../../model/on-abort.ts";
 import type { Cli } from "../cli.ts";
 import type { FleetFlags } from "../commands/fleet.ts";
 import { mainFile } from "../package-files.ts";
@@ -30,10 +31,7 @@ export async function serveFleet(
     });
     const url = await listen(server, parseListenAddress(address));
     cli.terminal.err(`The status page is at ${url}; Ctrl-C stops it.\n`);
-    await new Promise<void>((done) => {
-      if (cli.signal.aborted) done();
-      else cli.signal.addEventListener("abort", () => done(), { once: true });
-    });
+    await untilAborted(cli.signal);
     server.close();
     server.closeAllConnections();
   });

@@ -1,5 +1,6 @@
 import { formatFleet, formatWorkspace } from "../../fleet/fleet-text.ts";
-import { type FleetView, viewFleet, viewRun } from "../../fleet/fleet-view.ts";
+import { type FleetView, viewFleet, viewRun, viewWorkspace } from "../../fleet/fleet-view.ts";
+import { isoTime } from "../../model/time.ts";
 import { wait } from "../../model/wait.ts";
 import type { Cli } from "../cli.ts";
 import type { StatusFlags } from "../commands/fleet.ts";
@@ -55,24 +56,18 @@ async function showOne(
   { store }: OpenFleet,
   { name, flags }: { readonly name: string; readonly flags: StatusFlags },
 ): Promise<void> {
-  const listed = await store.list();
-  const [found] = pick([name], listed.workspaces);
+  const { now, workspaces } = await store.list();
+  const [found] = pick([name], workspaces);
+  if (found === undefined) throw new Error("each name has its workspace");
   const stored = await store.runs(name, shownRuns);
   const runs = stored.map(viewRun);
-  const last = new Map(stored.slice(0, 1).map((run) => [name, run]));
-  const { at, workspaces } = viewFleet(
-    { now: listed.now, workspaces: found === undefined ? [] : [found] },
-    last,
-  );
-  const [view] = workspaces;
-  if (view === undefined) return;
-  if (flags.json) return printJson(cli, { format_version: 1, at, ...view, runs });
+  const view = viewWorkspace(found, { now, run: stored[0] });
+  if (flags.json) return printJson(cli, { format_version: 1, at: isoTime(now), ...view, runs });
   if (flags.html) {
     throw new CliError("the page of a fleet has all workspaces", {
       code: "invalid-flag",
       hint: `Leave the name out, or use \`draftsync history --html\` for the runs of ${name}.`,
     });
   }
-  const now = Date.parse(at);
   cli.terminal.show(formatWorkspace(view, { runs, now, paint: cli.terminal.paintOut }));
 }

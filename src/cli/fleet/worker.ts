@@ -9,7 +9,7 @@ import { mainFile } from "../package-files.ts";
 import { parseListenAddress, startHealthServer } from "../reconcile/health-server.ts";
 import { exitCode } from "../runtime/exit-code.ts";
 import { reportError } from "../terminal/report-error.ts";
-import { type FleetConfig, loadFleet, withSchema } from "./fleet-config.ts";
+import { type FleetConfig, loadFleet } from "./fleet-config.ts";
 import { notifyOfFleet } from "./notify.ts";
 import { inFleet } from "./open-fleet.ts";
 
@@ -69,7 +69,6 @@ export async function runFleetWorker(
         slots: count,
         settings,
         env,
-        rates: withSchema(config.database, `${new URL(config.database).searchParams.get("schema")}_rates`),
         main: fileURLToPath(mainFile),
         metrics,
         log: (entry) => void terminal.log(entry),

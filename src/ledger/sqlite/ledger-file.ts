@@ -57,7 +57,7 @@ async function awaitContent(location: string, clock: Clock): Promise<void> {
   }
 }
 
-/** A file that nobody was writing to, as it was then. */
+/** A file at a time when no process wrote to it. */
 export interface StillFile {
   readonly device: bigint;
   readonly inode: bigint;

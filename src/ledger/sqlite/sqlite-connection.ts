@@ -96,7 +96,7 @@ export function disconnect(database: Database.Database): void {
   database.close();
 }
 
-/** Before anything is changed in it: the database of another program is not for us. */
+/** Refuses the database of a different program, before anything in it changes. */
 function refuseForeign(database: Database.Database, location: string): void {
   const names = database.prepare("select name from sqlite_schema where type = 'table'").raw().all().flat();
   if (names.length === 0 || names.includes("schema_migrations")) return;
