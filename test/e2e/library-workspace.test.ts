@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import type { Draft, Plan, Sandbox, Workspace } from "../../src/index.ts";
 import { defineDraft, openWorkspace, startSandbox, writeManifest } from "../../src/index.ts";
+import { openLedger } from "../../src/ledger/open-ledger.ts";
+import { systemClock } from "../../src/model/ports.ts";
 import { type Folder, makeFolder } from "../support/cli.ts";
 import { repository } from "../support/source-files.ts";
 
@@ -77,11 +79,15 @@ test("a plan that a program changed, and one that is stale, are refused", async 
   await expect(workspace.apply(stale)).rejects.toMatchObject({ code: "plan-stale" });
 });
 
-test("a second apply at the same time finds the lock held", async () => {
+test("an apply refuses while another process holds the lock", async () => {
   const plan = await workspace.plan();
-  const results = await Promise.allSettled([workspace.apply(plan), workspace.apply(plan)]);
-  const reasons = results.flatMap((result) => (result.status === "rejected" ? [result.reason.code] : []));
-  expect(reasons).toEqual(["lock-held"]);
+  const location = join(folder.path, ".draftsync/state.db");
+  const ledger = await openLedger({ location, clock: systemClock });
+  const lease = await ledger.acquireLock({ holder: { user: "ann", host: "h", pid: 1, command: "apply" } });
+  await expect(workspace.apply(plan, { newLedger: true })).rejects.toMatchObject({ code: "lock-held" });
+  await lease.release();
+  await ledger.close();
+  expect(await workspace.apply(plan, { newLedger: true })).toMatchObject({ status: "done" });
 });
 
 test("a signal interrupts an apply between two operations, and the next one continues", async () => {
