@@ -30,6 +30,8 @@ export interface Config {
   readonly service: ServiceConfig;
   /** Of the ledger: an absolute path, or a postgres:// URL that may hold a password and is for `openLedger` alone. */
   readonly stateLocation: string;
+  /** Folder of the recovery log, absolute; absent: next to the ledger, or `.draftsync` for one in PostgreSQL. */
+  readonly recoveryFolder?: string;
   readonly refresh: RefreshConfig;
   readonly safety: SafetyLimits;
   readonly reconcile: { readonly allow: ReadonlySet<PolicyAction>; readonly lockWaitMs: number };
@@ -78,7 +80,7 @@ export interface ConfigEnvironment {
 
 /**
  * Finds, reads and compiles the config. Flags come before the environment (`DRAFTSYNC_BASE_URL`, `DRAFTSYNC_STATE`,
- * `DRAFTSYNC_RATE`, `DRAFTSYNC_RATE_SHARED`), the environment before the file. Throws {@link CliError},
+ * `DRAFTSYNC_RATE`, `DRAFTSYNC_RATE_SHARED`, `DRAFTSYNC_RECOVERY`), the environment before the file. Throws {@link CliError},
  * `DiagnosticsError`, and a `LedgerError` for a location that cannot be read.
  */
 export async function loadConfig(environment: ConfigEnvironment): Promise<Config> {
@@ -126,6 +128,7 @@ function compileConfig(content: ConfigFile, file: string, { cwd, env, flags }: C
       state === undefined
         ? recordedLocation(content.state, root, stateSetting)
         : locate(state, cwd, stateSetting),
+    ...(env.DRAFTSYNC_RECOVERY ? { recoveryFolder: resolve(cwd, env.DRAFTSYNC_RECOVERY) } : {}),
     refresh: compileRefresh(content.refresh),
     safety: { maxDeletes, removedDrafts },
     reconcile: { allow: new Set(content.reconcile.allow), lockWaitMs: content.reconcile.lock_wait },

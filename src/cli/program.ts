@@ -79,6 +79,7 @@ Environment:
   DRAFTSYNC_RATE       rate limit such as 10/1s, overrides the config
   DRAFTSYNC_RATE_SHARED
                        database in which workspaces share the rate limit, overrides the config
+  DRAFTSYNC_RECOVERY   folder of the recovery log, if not next to the ledger
   DRAFTSYNC_NOTIFY_URL webhook URL of reconcile, overrides the config
   NO_COLOR             turns colors off (FORCE_COLOR: on)
 

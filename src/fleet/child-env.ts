@@ -5,7 +5,7 @@ import type { FleetSettings } from "./fleet-settings.ts";
 
 /** What a run needs of its worker's environment: where programs, files, proxies and certificates are. */
 const passed =
-  /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_\w+|TZ|TMPDIR|TEMP|TMP|SYSTEMROOT|XDG_CACHE_HOME|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|(HTTPS?|NO|ALL)_PROXY|PG\w+)$/i;
+  /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_\w+|TZ|TMPDIR|TEMP|TMP|SYSTEMROOT|XDG_CACHE_HOME|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|(HTTPS?|NO|ALL)_PROXY|DRAFTSYNC_RECOVERY|PG\w+)$/i;
 
 /**
  * The environment of a run: nothing that is meant for another workspace, and of the API keys its own alone. With a key of the

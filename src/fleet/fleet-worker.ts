@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { realpath } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { promisify } from "node:util";
 import { DraftsyncError, messageOf } from "../model/errors.ts";
@@ -92,9 +93,11 @@ async function carryOut(
   { workspace }: Claim,
   { current, env, main, signal }: WorkerParts & { readonly current: FleetSettings },
 ): Promise<EndedRun> {
-  const config = resolve(current.root, workspace.config);
-  const commit = await commitOf(dirname(config));
+  let commit: string | null = null;
   try {
+    // A checkout that is exchanged by a link, as git-sync does it, is read as one commit.
+    const config = resolve(await realpath(current.root), workspace.config);
+    commit = await commitOf(dirname(config));
     const own = await environmentOf(workspace.key, { settings: current, env });
     const { memoryMb, deadlineMs } = current;
     return { ...(await runChild({ main, config, env: own, memoryMb, deadlineMs, signal })), commit };

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import {
   closeSync,
   existsSync,
@@ -17,15 +17,25 @@ import { basename, dirname, join } from "node:path";
 import { messageOf, systemCodeOf } from "../model/errors.ts";
 import type { Clock } from "../model/ports.ts";
 import type { OutcomeTracker, RecoveryRecord, TrackedOutcome, UnrecordedOutcome } from "../model/recovery.ts";
-import { isPostgresLocation } from "./postgres/postgres-location.ts";
+import { isPostgresLocation, parsePostgresLocation } from "./postgres/postgres-location.ts";
 import { formatRecoveryRecord, parseRecoveryRecords, RecoveryError } from "./recovery-record.ts";
 
 /** Disk space that the log releases before it is written: most ledgers that fail do so because the disk is full. */
 const reserveBytes = 64 * 1024;
 
+/** What says where the recovery log of a workspace is; paths absolute. */
+export interface RecoveryPlace {
+  /** The folder of the config. */
+  readonly root: string;
+  readonly workspace: string;
+  readonly stateLocation: string;
+  readonly recoveryFolder?: string;
+}
+
 /**
  * The recovery log of a ledger: one line of JSON for each outcome that the ledger failed to record. It is a file next to a
  * SQLite ledger (`state.db.recovery.ndjson`), and in `.draftsync` of the workspace for one in PostgreSQL.
+ * In a folder that is given, its name says of which ledger it is: several workspaces may have the same folder.
  *
  * ```
  *  append ──► LOG ── claim: rename ──► LOG.replaying ── settle ──► removed
@@ -41,10 +51,11 @@ export class RecoveryLog {
   readonly #replaying: string;
   readonly #reserve: string;
 
-  constructor(at: { readonly root: string; readonly workspace: string; readonly stateLocation: string }) {
-    const { root, workspace, stateLocation } = at;
-    const base = isPostgresLocation(stateLocation) ? join(root, ".draftsync", workspace) : stateLocation;
-    this.path = join(dirname(base), `${basename(base)}.recovery.ndjson`);
+  constructor({ root, workspace, stateLocation, recoveryFolder }: RecoveryPlace) {
+    const isFile = !isPostgresLocation(stateLocation);
+    const usual = isFile ? stateLocation : join(root, ".draftsync", workspace);
+    const name = recoveryFolder === undefined ? basename(usual) : `${workspace}-${digest(stateLocation)}`;
+    this.path = join(recoveryFolder ?? dirname(usual), `${name}.recovery.ndjson`);
     this.#replaying = `${this.path}.replaying`;
     this.#reserve = `${this.path}.reserve`;
   }
@@ -192,4 +203,15 @@ function sync(folder: string): void {
   } finally {
     closeSync(handle);
   }
+}
+
+function digest(location: string): string {
+  return createHash("sha256").update(ledgerAt(location)).digest("hex").slice(0, 8);
+}
+
+/** The same for every user, password and option. */
+function ledgerAt(location: string): string {
+  if (!isPostgresLocation(location)) return location;
+  const { host, port, database, schema } = parsePostgresLocation(location);
+  return `${host}:${port}/${database}/${schema}`;
 }

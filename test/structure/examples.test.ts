@@ -13,11 +13,12 @@ describe.each(["github", "gitlab", "kubernetes", "systemd"])("examples/%s", (nam
       expect.arrayContaining([".draftsync/", "plan.json"]),
     );
   });
-
-  test("says what to do when a job ends with 3, 4, 5, 6 or 7", () => {
-    const rows = [...readText(`${folder}/README.md`).matchAll(/^\| (\d) \|/gm)].map(([, code]) =>
-      Number(code),
-    );
-    expect(rows).toEqual([3, 4, 5, 6, 7]);
-  });
 });
+
+test.each(["compose", "github", "gitlab", "kubernetes", "kubernetes/fleet", "systemd"])(
+  "examples/%s says what to do when a command ends with 3, 4, 5, 6 or 7",
+  (name) => {
+    const rows = [...readText(`examples/${name}/README.md`).matchAll(/^\| (\d) \|/gm)];
+    expect(rows.map(([, code]) => Number(code))).toEqual([3, 4, 5, 6, 7]);
+  },
+);

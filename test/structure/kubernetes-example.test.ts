@@ -1,36 +1,41 @@
 import { posix } from "node:path";
 import { validate } from "dockerfile-utils";
 import { describe, expect, test } from "vitest";
-import { parse } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { kubernetesFaults } from "../support/kubernetes-schemas.ts";
 import { filesBelow, readText } from "../support/source-files.ts";
 
 const deploy = "examples/kubernetes/deploy";
-const files = filesBelow(deploy, ".yaml");
+const fleet = "examples/kubernetes/fleet";
+const files = [...filesBelow(deploy, ".yaml"), ...filesBelow(fleet, ".yaml")].filter(
+  ({ path }) => !path.startsWith(`${fleet}/repository/`),
+);
 const objectSchema = z.looseObject({ apiVersion: z.string(), kind: z.string() });
-const objects = files.map(({ path, text }) => ({ path, object: objectSchema.parse(parse(text)) }));
+const objects = files.flatMap(({ path, text }) =>
+  parseAllDocuments(text).map((document) => ({ path, object: objectSchema.parse(document.toJS()) })),
+);
 /** Of the Kustomize program and of the Prometheus operator: not among the schemas of Kubernetes. */
 const foreign = ["kustomize.config.k8s.io/v1beta1", "monitoring.coreos.com/v1"];
 
+const containerSchema = z.looseObject({
+  securityContext: z.looseObject({
+    allowPrivilegeEscalation: z.literal(false),
+    readOnlyRootFilesystem: z.literal(true),
+    capabilities: z.object({ drop: z.tuple([z.literal("ALL")]) }),
+  }),
+});
 const podSchema = z.looseObject({
   securityContext: z.looseObject({ runAsNonRoot: z.literal(true) }),
   automountServiceAccountToken: z.literal(false),
   terminationGracePeriodSeconds: z.number().min(8),
-  containers: z.array(
-    z.looseObject({
-      securityContext: z.looseObject({
-        allowPrivilegeEscalation: z.literal(false),
-        readOnlyRootFilesystem: z.literal(true),
-        capabilities: z.object({ drop: z.tuple([z.literal("ALL")]) }),
-      }),
-    }),
-  ),
+  initContainers: z.array(containerSchema).optional(),
+  containers: z.array(containerSchema),
 });
 
 describe("examples/kubernetes", () => {
   test.each(objects.filter(({ object }) => !foreign.includes(object.apiVersion)))(
-    "$path fits the schemas that Kubernetes publishes, and has no field that they do not know",
+    "$object.kind of $path fits the schemas that Kubernetes publishes, and has no field that they do not know",
     async ({ object }) => {
       expect(kubernetesFaults(object)).toEqual([]);
     },
@@ -69,21 +74,28 @@ describe("examples/kubernetes", () => {
         : [],
     );
     // The secret is a picture, and the monitor needs the operator: both are for the reader to add.
-    const singleCall = [`${deploy}/secret.example.yaml`, `${deploy}/service/pod-monitor.yaml`];
+    const forReaders = [
+      `${deploy}/secret.example.yaml`,
+      `${deploy}/service/pod-monitor.yaml`,
+      `${fleet}/secrets.example.yaml`,
+    ];
     const wanted = objects.filter(({ object }) => object.kind !== "Kustomization").map(({ path }) => path);
-    expect([...new Set(listed), ...singleCall].sort()).toEqual([...wanted, `${deploy}/common`].sort());
+    expect([...new Set(listed), ...forReaders].sort()).toEqual(
+      [...new Set(wanted), `${deploy}/common`].sort(),
+    );
   });
 
-  test.each(["cronjob/cronjob.yaml", "service/deployment.yaml"])(
-    "%s gives its pod no right that it does not need",
-    (name) => {
-      const text = readText(`${deploy}/${name}`);
-      const { spec } = z.looseObject({ spec: z.looseObject({}) }).parse(parse(text));
-      const nested = name.startsWith("cronjob")
-        ? z.looseObject({ jobTemplate: z.looseObject({ spec: z.unknown() }) }).parse(spec).jobTemplate.spec
-        : spec;
-      const { template } = z.looseObject({ template: z.looseObject({ spec: z.unknown() }) }).parse(nested);
-      expect(podSchema.safeParse(template.spec).error).toBeUndefined();
-    },
-  );
+  const pods = objects.filter(({ object }) => /^(CronJob|Deployment|StatefulSet)$/.test(object.kind));
+  test.each(pods)("$object.kind of $path gives its pod no right that it does not need", ({ object }) => {
+    const spec = z
+      .looseObject({ spec: z.looseObject({ jobTemplate: z.unknown().optional() }) })
+      .parse(object).spec;
+    const owner = spec.jobTemplate === undefined ? object : spec.jobTemplate;
+    const { template } = z
+      .looseObject({
+        spec: z.looseObject({ template: z.looseObject({ spec: z.unknown() }) }),
+      })
+      .parse(owner).spec;
+    expect(podSchema.safeParse(template.spec).error).toBeUndefined();
+  });
 });

@@ -61,8 +61,10 @@ function defaultPath(): string {
 
 function readSafely(path: string): string | undefined {
   try {
-    const { mode } = statSync(path);
-    if (process.platform !== "win32" && (mode & 0o077) !== 0) {
+    const { mode, uid } = statSync(path);
+    // Root may let a group read it: so Kubernetes gives secrets to a pod.
+    const forbidden = uid === 0 && process.getuid?.() !== 0 ? 0o037 : 0o077;
+    if (process.platform !== "win32" && (mode & forbidden) !== 0) {
       throw denied(
         `The password file ${path} may be read by others, and is not used.`,
         `Run: chmod 0600 ${path}`,

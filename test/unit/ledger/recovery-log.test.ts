@@ -21,11 +21,12 @@ function makeRecord(id: string = crypto.randomUUID(), other: Partial<RecoveryRec
   };
 }
 
-function makeLog(stateLocation?: string): RecoveryLog {
+function makeLog(stateLocation?: string, recoveryFolder?: string): RecoveryLog {
   const root = freshFolder();
   return new RecoveryLog({
     root,
     workspace: "w",
+    ...(recoveryFolder === undefined ? {} : { recoveryFolder }),
     stateLocation: stateLocation ?? join(root, ".draftsync", "state.db"),
   });
 }
@@ -50,6 +51,17 @@ test("has a private line for each record, next to a SQLite ledger, and returns t
 
 test("is in the workspace when the ledger is in PostgreSQL", () => {
   expect(makeLog("postgres://db.example.com/drafts").path).toMatch(/\/\.draftsync\/w\.recovery\.ndjson$/);
+});
+
+test("may be in a folder that several workspaces share: its name is that of the ledger, however its location is written", () => {
+  const pathOf = (location: string) => makeLog(location, "/recovery").path;
+  const path = pathOf("postgres://ann@db.example.com/drafts?schema=lantern");
+  expect(path).toMatch(/^\/recovery\/w-[0-9a-f]{8}\.recovery\.ndjson$/);
+  expect(pathOf("postgres://bob:secret@db.example.com:5432/drafts?schema=lantern&sslmode=require")).toBe(
+    path,
+  );
+  expect(pathOf("postgres://ann@db.example.com/drafts?schema=harbor")).not.toBe(path);
+  expect(pathOf("/a/state.db")).not.toBe(pathOf("/b/state.db"));
 });
 
 test("releases the space that it reserved when it is written", () => {
