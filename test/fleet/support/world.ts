@@ -40,6 +40,7 @@ export function useFleet({ names, accounts = names.length, rate, databaseUrl, ..
   const log: RequestLogEntry[] = [];
   const workers: Running[] = [];
   const url = () => databaseUrl?.() ?? inject("databaseUrl");
+  const prefix = `fleet_${Math.random().toString(36).slice(2, 10)}`;
   const options = () => ({ cwd: folder, env: { PGPASSWORD: new URL(url()).password } });
 
   beforeAll(async () => {
@@ -50,7 +51,6 @@ export function useFleet({ names, accounts = names.length, rate, databaseUrl, ..
       rate: rate ?? { limit: 1000, windowMs: 1000 },
       log: (entry) => log.push(entry),
     });
-    const prefix = `fleet_${Math.random().toString(36).slice(2, 10)}`;
     await makeFleet({ folder, url: sandbox.url, databaseUrl: url(), names, prefix, ...made });
   });
   afterEach(async () => {
@@ -64,6 +64,12 @@ export function useFleet({ names, accounts = names.length, rate, databaseUrl, ..
     await rm(folder, { recursive: true, force: true });
   });
 
+  const start = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Running => {
+    const { cwd, env: usual } = options();
+    const started = startDraftsync(args, { cwd, env: { ...usual, ...env } });
+    workers.push(started);
+    return started;
+  };
   const run = (...args: string[]): Promise<Ended> => draftsync(args, options());
   const statuses = async (): Promise<readonly WorkspaceStatus[]> => {
     const { stdout, stderr } = await run("fleet", "status", "--json");
@@ -80,18 +86,18 @@ export function useFleet({ names, accounts = names.length, rate, databaseUrl, ..
     statuses,
     statusOf,
     log,
+    /** Of its tables. */
+    schema: `${prefix}_table`,
     sandbox: () => sandbox,
     folder: () => folder,
-    startWorker: (...args: string[]) => {
-      const worker = startDraftsync(["fleet", "worker", ...args], options());
-      workers.push(worker);
-      return worker;
+    startWorker: (...args: string[]) => start(["fleet", "worker", ...args]),
+    /** With a clock that is so many milliseconds ahead of the database's. */
+    startWorkerAhead: (ms: number, ...args: string[]) => {
+      const shift = `const now = Date.now; Date.now = () => now() + ${ms};`;
+      const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(shift)}` };
+      return start(["fleet", "worker", ...args], env);
     },
-    start: (...args: string[]) => {
-      const started = startDraftsync(args, options());
-      workers.push(started);
-      return started;
-    },
+    start: (...args: string[]) => start(args),
     read: (path: string) => readFile(join(folder, path), "utf8"),
     write: (path: string, text: string) => writeFile(join(folder, path), text),
     writeManifest: (name: string, description: string, files = made.files ?? 3) =>

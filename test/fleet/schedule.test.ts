@@ -1,0 +1,146 @@
+import { createServer } from "node:http";
+import { describe, expect, test } from "vitest";
+import { listenLocally } from "../support/listen.ts";
+import { startWebhook } from "../support/webhook.ts";
+import { askServer } from "../unit/ledger/samples.ts";
+import { useFleet } from "./support/world.ts";
+
+const names = ["atlas", "basalt", "cobalt", "dragon"];
+
+describe("three workers, one of which is 30 s ahead and one 30 s late", () => {
+  const fleet = useFleet({ names, every: "4s" });
+  const { run, statuses, until, startWorker, startWorkerAhead, schema } = fleet;
+
+  test("run every workspace in each of its turns, once, and never twice at a time", async () => {
+    await run("fleet", "apply");
+    startWorker("--slots", "2");
+    startWorkerAhead(30_000, "--slots", "2");
+    startWorkerAhead(-30_000, "--slots", "2");
+    const runs = () =>
+      askServer(
+        `select workspace, started_at as began, ended_at as ended from ${schema}.fleet_runs order by began`,
+      );
+    await until(async () => (await runs()).length >= names.length * 6);
+    expect((await statuses()).map(({ status }) => status)).toEqual(names.map(() => "ok"));
+    const overlaps = await askServer(
+      `select count(*)::int as count from ${schema}.fleet_runs as a join ${schema}.fleet_runs as b
+         on a.workspace = b.workspace and a.id <> b.id and a.started_at <= b.started_at and b.started_at < a.ended_at`,
+    );
+    expect(overlaps).toEqual([{ count: 0 }]);
+    const turns = await askServer(
+      `select max(count)::int as most from (select count(*) from ${schema}.fleet_runs
+         group by workspace, floor(extract(epoch from started_at) / 2)) as each`,
+    );
+    expect(turns).toEqual([{ most: 1 }]);
+    expect(fleet.log.filter(({ status }) => status === 201)).toHaveLength(names.length * 3);
+  });
+});
+
+describe("a worker that is 30 s ahead, while runs of another take long", () => {
+  const fleet = useFleet({
+    names: names.slice(0, 2),
+    every: "1h",
+    files: 120,
+    rate: { limit: 10, windowMs: 1000 },
+  });
+  const { run, statuses, until, startWorker, startWorkerAhead } = fleet;
+
+  test("disturbs none of them, and nothing is attached twice", async () => {
+    await run("fleet", "apply");
+    startWorker("--slots", "2");
+    await run("fleet", "run", "--all");
+    await until(async () => fleet.log.length > 4);
+    startWorkerAhead(30_000, "--slots", "2");
+    await until(async () =>
+      (await statuses()).every(({ status, running_on }) => status === "ok" && running_on === undefined),
+    );
+    expect(fleet.log.filter(({ status }) => status === 201)).toHaveLength(240);
+  });
+});
+
+describe("a workspace whose service never answers", () => {
+  const fleet = useFleet({ names: names.slice(0, 2), every: "1h", more: "deadline: 3s\nslots: 1" });
+  const { run, statusOf, until, startWorker, read, write } = fleet;
+
+  test("is ended at the deadline, and changes nothing for the others", async () => {
+    const server = createServer(() => {});
+    const port = await listenLocally(server);
+    const config = await read("accounts/atlas/draftsync.yaml");
+    await write(
+      "accounts/atlas/draftsync.yaml",
+      config.replace(/base_url: "[^"]+"/, `base_url: "http://127.0.0.1:${port}"`),
+    );
+    await run("fleet", "apply");
+    startWorker();
+    await run("fleet", "run", "--all");
+    await until(async () => (await statusOf("basalt")).status === "ok");
+    await until(async () => (await statusOf("atlas")).last_run?.error?.code === "run-too-long");
+    expect((await run("fleet", "status", "--failing")).stdout).toMatch(
+      /failing +atlas +run-too-long, .*; the run was ended after 3 s, the deadline of fleet\.yaml/,
+    );
+    server.closeAllConnections();
+    server.close();
+  });
+});
+
+describe("an upgrade while the fleet runs", () => {
+  const fleet = useFleet({ names, every: "1h", files: 10, rate: { limit: 10, windowMs: 1000 } });
+  const { run, statuses, until, startWorker, schema } = fleet;
+
+  test("workers of before go on with the tables of a later version, and give their runs back when they are stopped", async () => {
+    await run("fleet", "apply");
+    const older = [startWorker("--slots", "2"), startWorker("--slots", "2")];
+    await run("fleet", "run", "--all");
+    await until(async () => fleet.log.length > 4);
+    await askServer(
+      `alter table ${schema}.fleet_workspaces add column later text not null default 'x'; update ${schema}.fleet_meta set version = 2`,
+    );
+    for (const worker of older) {
+      startWorker("--slots", "2");
+      worker.kill("SIGTERM");
+      expect((await worker.ended).code).toBe(0);
+    }
+    await until(async () => (await statuses()).every(({ status }) => status === "ok"));
+    expect(fleet.log.filter(({ status }) => status === 201)).toHaveLength(40);
+  });
+});
+
+describe("notifications", () => {
+  const fleet = useFleet({ names, every: "1h" });
+  const { run, statuses, until, startWorker, read, write } = fleet;
+
+  test("name all workspaces whose status changed in one message, and those that recover", async () => {
+    const webhook = await startWebhook();
+    await write("hook", webhook.url);
+    await write("fleet.yaml", `${await read("fleet.yaml")}notify: { url_file: hook }\n`);
+    await run("fleet", "apply");
+    /** A worker looks for changes when it begins. */
+    const sweep = async () => {
+      const worker = startWorker();
+      await expect.poll(worker.stderr).toContain("slots");
+      worker.kill("SIGTERM");
+      await worker.ended;
+    };
+    const worker = startWorker();
+    for (const name of ["atlas", "cobalt"]) await write(`keys/${name}`, "revoked\n");
+    await run("fleet", "run", "--all");
+    await until(async () => (await statuses()).filter(({ status }) => status === "failing").length === 2);
+    await sweep();
+    await expect.poll(() => webhook.notices.length).toBe(1);
+    expect(webhook.notices[0]?.body.text).toBe(
+      "draftsync fleet: atlas is failing, cobalt is failing. `draftsync fleet status` has the details.",
+    );
+    await sweep();
+    for (const [index, name] of names.entries()) await write(`keys/${name}`, `fleet-${index + 1}\n`);
+    await run("fleet", "run", "atlas");
+    await until(async () => (await statuses()).filter(({ status }) => status === "ok").length === 3);
+    await sweep();
+    await expect.poll(() => webhook.notices.length).toBe(2);
+    expect(webhook.notices[1]?.body).toMatchObject({
+      text: expect.stringContaining("atlas is ok"),
+      changes: [{ workspace: "atlas", status: "ok", former_status: "failing" }],
+    });
+    expect(worker.stderr()).not.toContain("revoked");
+    await webhook.close();
+  });
+});
