@@ -1,4 +1,3 @@
-import { errors } from "undici";
 import { messageOf, systemCodeOf } from "../model/errors.ts";
 import type { ApiError, CallFailure } from "../model/outcome.ts";
 import type { Call } from "./calls.ts";
@@ -214,7 +213,7 @@ function problemOf(body: Exclude<ResponseBody, { type: "json" }>): string {
 /** Of a connection that was never made. The class is not_sent whatever stands here; this only finds the words. */
 function codeOfConnectError(error: Error | undefined): FailureCode {
   const code = systemCodeOf(error) ?? "";
-  if (error instanceof errors.RequestAbortedError) return "proxy-refused";
+  if (code === "UND_ERR_ABORTED") return "proxy-refused";
   if (isCertificateError(code)) return "certificate-invalid";
   if (code === "EPROTO" || code.startsWith("ERR_SSL_") || code.startsWith("ERR_TLS_")) return "tls-failed";
   switch (code) {

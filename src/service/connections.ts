@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Agent } from "node:https";
 import { createSecureContext, rootCertificates, type SecureContext } from "node:tls";
-import { type Dispatcher, Pool, ProxyAgent } from "undici";
 import { DraftsyncError } from "../model/errors.ts";
 
 /** How connections leave this machine. */
@@ -22,39 +21,7 @@ export function isLoopback(host: string): boolean {
   return /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
 }
 
-/** What the dispatcher of one origin is opened with. Times in milliseconds. */
-export interface DispatcherOptions extends ConnectionOptions {
-  readonly connections: number;
-  /** Requests on one connection, one after the other; 0: each has its own. */
-  readonly pipelining: 0 | 1;
-  readonly connectTimeoutMs: number;
-}
-
-/**
- * Opens undici's dispatcher for one origin, through a tunnel when there is a proxy for it (RFC 9110 §9.3.6). Nothing of a
- * request is written before the tunnel, and TLS within it, stand. Throws {@link ConnectionOptionsError}.
- */
-export function openDispatcher(origin: URL, options: DispatcherOptions): Dispatcher {
-  const { connections, pipelining, connectTimeoutMs } = options;
-  const tls = trust(options);
-  // The caller has a deadline for the whole exchange.
-  const timeouts = { headersTimeout: 0, bodyTimeout: 0 };
-  const proxy = findProxy(origin, options);
-  if (proxy === undefined) {
-    const connect = { ...tls, timeout: connectTimeoutMs };
-    return new Pool(origin.origin, { connections, pipelining, connect, ...timeouts });
-  }
-  return new ProxyAgent({
-    uri: proxy.href,
-    connections,
-    pipelining,
-    requestTls: { ...tls, timeout: connectTimeoutMs },
-    proxyTls: { ...tls, timeout: connectTimeoutMs },
-    ...timeouts,
-  });
-}
-
-/** The same for Node's own client, which the SDK of object storage uses; nothing where its own will do. */
+/** For Node's own client, which object storage uses; nothing where its own will do. Throws {@link ConnectionOptionsError}. */
 export async function openAgent(url: URL, options: ConnectionOptions): Promise<Agent | undefined> {
   const tls = trust(options);
   const proxy = findProxy(url, options);
@@ -68,7 +35,7 @@ export async function openAgent(url: URL, options: ConnectionOptions): Promise<A
 }
 
 /** Certificates are always checked: NODE_TLS_REJECT_UNAUTHORIZED has no say in it. */
-function trust({ authorities = [] }: ConnectionOptions) {
+export function trust({ authorities = [] }: ConnectionOptions) {
   if (authorities.length === 0) return { rejectUnauthorized: true };
   return { rejectUnauthorized: true, secureContext: contextFor(authorities) };
 }
@@ -94,7 +61,8 @@ function extraAuthorities(): readonly string[] {
   }
 }
 
-function findProxy(origin: URL, { proxyFor }: ConnectionOptions): URL | undefined {
+/** The proxy for an address, if any. Throws {@link ConnectionOptionsError}. */
+export function findProxy(origin: URL, { proxyFor }: ConnectionOptions): URL | undefined {
   if (isLoopback(origin.hostname)) return undefined;
   const text = proxyFor?.(origin.href) ?? "";
   if (text === "") return undefined;

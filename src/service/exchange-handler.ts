@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
-import { errors } from "undici";
 import { systemCodeOf } from "../model/errors.ts";
 import type { HeaderLookup } from "./rate-hints.ts";
 
@@ -128,7 +127,7 @@ export class ExchangeHandler implements Dispatcher.DispatchHandler {
       return;
     }
     // Once there was a status the answer was HTTP: what cannot be parsed after it is an answer that broke off.
-    const isHttp = this.#status !== undefined || !(error instanceof errors.HTTPParserError);
+    const isHttp = this.#status !== undefined || error.name !== "HTTPParserError";
     this.#lose(isHttp ? "broken" : "not_http", error);
   }
 

@@ -1,6 +1,6 @@
 import { onAbort } from "../model/on-abort.ts";
 import type { Interrupts } from "../model/ports.ts";
-import { type ConnectionOptions, openDispatcher } from "./connections.ts";
+import { type ConnectionOptions, findProxy } from "./connections.ts";
 import type { Exchange } from "./exchange-handler.ts";
 import { ExchangeHandler } from "./exchange-handler.ts";
 
@@ -50,20 +50,14 @@ const maxConnectMs = 10_000;
 
 /**
  * Opens a transport over HTTP/1.1: one request a connection at a time, no redirects, no retries, no cookies, and the
- * `Authorization` header to the origin of `baseUrl` only.
+ * `Authorization` header to the origin of `baseUrl` only. Throws `ConnectionOptionsError`.
  */
 export function openTransport(options: TransportOptions): Transport {
   const { origin } = options.baseUrl;
   const prefix = options.baseUrl.pathname.replace(/\/+$/, "");
-  const open = (pipelining: 0 | 1) =>
-    openDispatcher(options.baseUrl, {
-      ...options,
-      pipelining,
-      connectTimeoutMs: Math.min(options.timeoutMs, maxConnectMs),
-    });
-  let kept = open(1);
-  const retired = new Set<typeof kept>();
-  const single = open(0);
+  findProxy(options.baseUrl, options);
+  // Most runs that are scheduled send nothing, and undici takes a fifth of their time to load.
+  let opened: ReturnType<typeof openConnections> | undefined;
   const { userAgent, contentType } = options;
   const headersOf = ({ accept = acceptedVersion, apiKey = options.apiKey, body }: HttpRequest) => {
     const headers = ["Accept", accept, "Authorization", `Token ${apiKey}`, "User-Agent", userAgent];
@@ -83,11 +77,11 @@ export function openTransport(options: TransportOptions): Transport {
   ];
 
   return {
-    exchange(request) {
-      if (drain?.aborted) {
-        return Promise.resolve({ type: "not_sent", reason: "interrupted", error: undefined });
-      }
-      const dispatcher = request.ownConnection === true ? single : kept;
+    async exchange(request) {
+      opened ??= openConnections(options);
+      const { kept, single } = await opened;
+      if (drain?.aborted) return { type: "not_sent", reason: "interrupted", error: undefined };
+      const dispatcher = request.ownConnection === true ? single : kept();
       return new Promise((resolve) => {
         const settle = (exchange: Exchange) => {
           inFlight.delete(handler);
@@ -108,15 +102,37 @@ export function openTransport(options: TransportOptions): Transport {
       });
     },
     renewConnections() {
+      void opened?.then(({ renew }) => renew());
+    },
+    async close() {
+      for (const stopListening of leave) stopListening();
+      await (await opened)?.destroy();
+    },
+  };
+}
+
+/** The connections of a transport: those that are kept, and one for each request that wants its own. */
+async function openConnections(options: TransportOptions) {
+  const { openDispatcher } = await import("./dispatcher.ts");
+  const open = (pipelining: 0 | 1) =>
+    openDispatcher(options.baseUrl, {
+      ...options,
+      pipelining,
+      connectTimeoutMs: Math.min(options.timeoutMs, maxConnectMs),
+    });
+  let kept = open(1);
+  const retired = new Set<typeof kept>();
+  const single = open(0);
+  return {
+    kept: () => kept,
+    single,
+    renew: () => {
       const old = kept;
       kept = open(1);
       retired.add(old);
       const forget = () => void retired.delete(old);
       old.close().then(forget, forget);
     },
-    async close() {
-      for (const stopListening of leave) stopListening();
-      await Promise.all([kept, single, ...retired].map((dispatcher) => dispatcher.destroy()));
-    },
+    destroy: () => Promise.all([kept, single, ...retired].map((dispatcher) => dispatcher.destroy())),
   };
 }

@@ -1,5 +1,5 @@
 import { systemCodeOf } from "../../model/errors.ts";
-import { isLoopback, openDispatcher } from "../../service/connections.ts";
+import { isLoopback } from "../../service/connections.ts";
 import type { Config, NotifyConfig } from "../config.ts";
 import { loadAuthorities } from "../runtime/authorities.ts";
 import { CliError } from "../runtime/cli-error.ts";
@@ -57,6 +57,7 @@ export async function postToWebhook(
   },
 ): Promise<string | undefined> {
   const { getProxyForUrl } = await import("proxy-from-env");
+  const { openDispatcher } = await import("../../service/dispatcher.ts");
   const failed = (why: string) => `the webhook notification to ${url.origin} failed: ${why}`;
   try {
     const dispatcher = openDispatcher(url, {
