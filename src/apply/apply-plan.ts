@@ -10,7 +10,7 @@ import { lazily } from "../model/lazily.ts";
 import type { CallFailure } from "../model/outcome.ts";
 import type { Plan, PlanDraft } from "../model/plan.ts";
 import type { Clock, DraftService, Ledger, LedgerEffect, ObjectStorage } from "../model/ports.ts";
-import { addressesOfProducts, type RecordedAttachment } from "../model/recorded.ts";
+import { addressesOfProducts, keysOfUploads, type RecordedAttachment } from "../model/recorded.ts";
 import type { OutcomeTracker } from "../model/recovery.ts";
 import type { RunLimit } from "../model/run-limits.ts";
 import type { ApplyContext } from "./context.ts";
@@ -87,7 +87,10 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
   const context: ApplyContext = {
     ...options,
     earlierWrites: await readEarlierWrites(ledger, options),
-    products: lazily(async () => addressesOfProducts(await ledger.load())),
+    holders: lazily(async () => {
+      const recorded = await ledger.load();
+      return { products: addressesOfProducts(recorded), uploads: keysOfUploads(recorded) };
+    }),
     bind: bindOnce(ledger, owner),
     runId,
     startedAt,

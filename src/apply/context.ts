@@ -24,12 +24,29 @@ export interface ApplyContext {
   /** How long a lost call may still take effect at the service, milliseconds. */
   readonly settleDelayMs: number;
   readonly earlierWrites: EarlierWrites;
-  /** The address of each product that the ledger records or this run made, by id; read once, before the first is made. */
-  readonly products: () => Promise<Map<number, string>>;
+  /** What the ledger records or this run made, by its id; read once, before the first is made. */
+  readonly holders: () => Promise<Holders>;
   /** Lets another draft be worked on while this one only waits. */
   readonly whileIdle: <T>(work: () => Promise<T>) => Promise<T>;
   /** How far the run may go; absent: to the end. */
   readonly budget?: RunBudget | undefined;
+}
+
+/** What has an id that the service gives to something new. */
+export interface Holders {
+  /** Addresses. */
+  readonly products: Map<number, string>;
+  /** Keys of objects in storage. */
+  readonly uploads: Map<string, string>;
+}
+
+/** Takes an id of an answer for `name`; the result says what has it already, if that is something else. */
+export function makeClaim<Id>(name: string, holders: Map<Id, string>): (id: Id) => string | undefined {
+  return (id) => {
+    const holder = holders.get(id) ?? name;
+    holders.set(id, holder);
+    return holder === name ? undefined : holder;
+  };
 }
 
 /** The end of one change, or of one of its stages. */

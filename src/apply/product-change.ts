@@ -1,7 +1,7 @@
 import { parseAddress } from "../model/address.ts";
 import type { DuplicateChange, DuplicateState, PublishChange } from "../model/change.ts";
 import type { ProductRef } from "../model/desired.ts";
-import type { ApplyContext, ChangeEnd } from "./context.ts";
+import { type ApplyContext, type ChangeEnd, makeClaim } from "./context.ts";
 import { runOperation } from "./operation.ts";
 
 /** Publishes a product from a draft. Never repeated: what is not `done` is for a person. */
@@ -13,7 +13,8 @@ export async function publishDraft(
   if (address?.type !== "publication") throw new TypeError(`${change.address} is not a publication`);
   const { draftId } = address;
   const { revision } = change.after;
-  const claim = makeClaim(change.address, await context.products());
+  // A draft that is published again may keep its product; any other address has one of its own.
+  const claim = makeClaim(change.address, (await context.holders()).products);
   const result = await runOperation(context, {
     address: change.address,
     kind: "publish",
@@ -41,7 +42,7 @@ export async function duplicateProduct(
   { change, productId }: { change: DuplicateChange; productId: number },
 ): Promise<ChangeEnd> {
   const name = change.address.slice("duplicates/".length);
-  const claim = makeClaim(change.address, await context.products());
+  const claim = makeClaim(change.address, (await context.holders()).products);
   const result = await runOperation(context, {
     address: change.address,
     kind: "duplicate",
@@ -67,18 +68,6 @@ export async function duplicateProduct(
     },
   });
   return result.outcome === "done" ? { outcome: "done", productId: result.value.productId } : result;
-}
-
-/** A draft that is published again may keep its product; any other address has one of its own. */
-function makeClaim(
-  address: string,
-  products: Map<number, string>,
-): (productId: number) => string | undefined {
-  return (productId) => {
-    const holder = products.get(productId) ?? address;
-    products.set(productId, holder);
-    return holder === address ? undefined : holder;
-  };
 }
 
 /** A publish or duplicate before the service has returned any document waits for a read. */

@@ -2,7 +2,7 @@ import { formatAddress } from "../model/address.ts";
 import type { AttachmentState } from "../model/change.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
 import type { LedgerEffect, UploadStatus } from "../model/ports.ts";
-import type { ApplyContext } from "./context.ts";
+import { type ApplyContext, makeClaim } from "./context.ts";
 import { runOperation } from "./operation.ts";
 
 /** A file id, or why there is none. An upload that failed leaves nothing in doubt: nothing was attached. */
@@ -81,17 +81,18 @@ async function store(
   return uploadKey;
 }
 
-function register(context: ApplyContext, { source, sha256, size }: AttachmentState, key: string) {
+async function register(context: ApplyContext, { source, sha256, size }: AttachmentState, key: string) {
   const content =
     source === undefined || sha256 === undefined || size === undefined ? {} : { source, sha256, size };
   const address =
     source === undefined ? `uploads/upload_key:${key}` : formatAddress({ type: "upload", source });
+  const claim = makeClaim(key, (await context.holders()).uploads);
   return runOperation<UploadStatus>(context, {
     address,
     kind: "upload",
     intent: { uploadKey: key, ...(sha256 === undefined ? {} : { sha256 }) },
     budget: context.budget?.operation(),
-    call: (options) => context.service.createUpload(key, options),
+    call: (options) => context.service.createUpload(key, { ...options, claim }),
     effects: (answer) => {
       if (answer.outcome === "done") {
         return registrationEffects(answer.value, { key, content, at: context.clock.now() });

@@ -59,6 +59,12 @@ export interface NewProductOptions extends WriteOptions {
   readonly claim?: (productId: number) => string | undefined;
 }
 
+/** The circumstances of registering an upload. */
+export interface RegisterOptions extends WriteOptions {
+  /** Takes the id of an upload for the caller; the object that it is recorded for, if that is another one. */
+  readonly claim?: (uploadId: string) => string | undefined;
+}
+
 /** The circumstances of a publish. */
 export interface PublishOptions extends NewProductOptions {
   /** Published from the draft before, if one was: it is read first while the service has not answered yet. */
@@ -114,7 +120,7 @@ export interface DraftService {
     productId: number,
     options: NewProductOptions,
   ): Promise<CallResult<{ readonly productId: number }>>;
-  createUpload(uploadKey: string, options: WriteOptions): Promise<CallResult<UploadStatus>>;
+  createUpload(uploadKey: string, options: RegisterOptions): Promise<CallResult<UploadStatus>>;
   /** Announces an upload that will be awaited soon, so that one read covers it too. Call the result when it is awaited. */
   expectUpload(): () => void;
   /** Polls, in batches shared with other callers, until the upload has ended or its deadline has passed. */

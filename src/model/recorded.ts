@@ -151,6 +151,13 @@ export function addressesOfProducts({
   ]);
 }
 
+/** The object of each upload that draftsync registered, by the id of the upload. */
+export function keysOfUploads({ uploads }: Pick<Recorded, "uploads">): Map<string, string> {
+  return new Map(
+    uploads.flatMap(({ uploadId, uploadKey }) => (uploadKey === undefined ? [] : [[uploadId, uploadKey]])),
+  );
+}
+
 /** A product that was made as a copy. `from` is what the manifest named when it was made. */
 export interface RecordedDuplicate {
   readonly name: string;

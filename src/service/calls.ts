@@ -1,4 +1,4 @@
-import type { NewProductOptions, UploadStatus } from "../model/ports.ts";
+import type { NewProductOptions, RegisterOptions, UploadStatus } from "../model/ports.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
 import { pickAttributes } from "../model/resource.ts";
 import type { Parsed, ProductDetails } from "./documents.ts";
@@ -126,7 +126,7 @@ export function publishCall(
     path: "/api/products",
     callClass: "non_idempotent",
     body: publishDocument(draftId, profile.types),
-    read: (document) => claimed(readNewProduct(document, profile.types, draftId), claim),
+    read: (document) => claimedProduct(readNewProduct(document, profile.types, draftId), claim),
     name: nameProduct,
   };
 }
@@ -143,7 +143,8 @@ export function duplicateCall(
     callClass: "non_idempotent",
     read: (document) => {
       const reading = readNewProduct(document, profile.types);
-      if (reading.type !== "valid" || reading.value.productId !== productId) return claimed(reading, claim);
+      if (reading.type !== "valid" || reading.value.productId !== productId)
+        return claimedProduct(reading, claim);
       return { type: "another", problem: "it names the product that was to be copied" };
     },
     name: nameProduct,
@@ -151,7 +152,7 @@ export function duplicateCall(
 }
 
 /** A product that is recorded for another address is not the new one. */
-function claimed(
+function claimedProduct(
   reading: Parsed<{ readonly productId: number }>,
   claim: NewProductOptions["claim"],
 ): Parsed<{ readonly productId: number }> {
@@ -199,14 +200,25 @@ export function credentialsCall(profile: ServiceProfile): Call<UploadCredentials
   };
 }
 
-/** POST /api/uploads */
-export function createUploadCall(uploadKey: string, profile: ServiceProfile): Call<UploadStatus> {
+/** POST /api/uploads. Without the key of its object, an upload that is recorded for another object is not the new one. */
+export function createUploadCall(
+  uploadKey: string,
+  profile: ServiceProfile,
+  claim?: RegisterOptions["claim"],
+): Call<UploadStatus> {
   return {
     method: "POST",
     path: "/api/uploads",
     callClass: "register",
     body: uploadDocument(uploadKey, profile.types),
-    read: (document) => readUpload(document, profile.types, { uploadKey }),
+    read: (document) => {
+      const reading = readUpload(document, profile.types, { uploadKey });
+      if (reading.type !== "valid" || reading.value.uploadKey !== undefined) return reading;
+      const holder = claim?.(reading.value.uploadId);
+      return holder === undefined
+        ? reading
+        : { type: "another", problem: `it names the upload of ${holder}` };
+    },
   };
 }
 

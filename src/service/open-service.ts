@@ -121,7 +121,8 @@ export function assembleService(options: ServiceOptions, circumstances: Circumst
     detach: (target, write) => executor.execute(detachCall(target, profile), write),
     publish: (draftId, write) => send(publishCall(draftId, profile, write.claim), write.productId, write),
     duplicate: (productId, write) => send(duplicateCall(productId, profile, write.claim), productId, write),
-    createUpload: (uploadKey, write) => executor.execute(createUploadCall(uploadKey, profile), write),
+    createUpload: (uploadKey, write) =>
+      executor.execute(createUploadCall(uploadKey, profile, write.claim), write),
     expectUpload: () => poller.expect(),
     awaitUpload: (uploadId, signal, budget) => poller.wait(uploadId, { signal, budget }),
     probe: (target, read) => executor.execute(probeCall(target, profile), read),

@@ -1,10 +1,12 @@
 import { realpath } from "node:fs/promises";
 import { relative, resolve, sep } from "node:path";
 import stringWidth from "fast-string-width";
+import { makeClaim } from "../../apply/context.ts";
 import { registrationEffects, uploadEndEffects } from "../../apply/uploads.ts";
 import { hashFile } from "../../manifest/hash-file.ts";
 import { messageOf } from "../../model/errors.ts";
 import type { UploadList, UploadStatus } from "../../model/ports.ts";
+import { keysOfUploads } from "../../model/recorded.ts";
 import { isoTime } from "../../model/time.ts";
 import { sanitizeLine } from "../../report/sanitize-text.ts";
 import type { UploadCredentials } from "../../service/upload-documents.ts";
@@ -107,11 +109,12 @@ async function runCreate(cli: Cli, file: string | undefined, flags: CreateFlags)
     const key =
       flags.key ??
       (local === undefined ? "" : expectDone(await service.storage.put(local, cli.signal)).uploadKey);
+    const claim = makeClaim(key, keysOfUploads(await (await workspace.ledger()).load()));
     const upload = await write({
       address: local === undefined ? `uploads/upload_key:${key}` : `uploads/${local.source}`,
       kind: "upload",
       intent: { uploadKey: key },
-      call: (options) => service.createUpload(key, options),
+      call: (options) => service.createUpload(key, { ...options, claim }),
       effects: (answer) =>
         answer.outcome === "done"
           ? registrationEffects(answer.value, { key, content: local ?? {}, at: Date.now() })

@@ -346,3 +346,18 @@ test.each([
     ]);
   },
 );
+
+test("a registration that is answered with the upload of another object attaches nothing", async () => {
+  const data = { type: "upload", id: "u1", attributes: { status: "success", file_id: 900 } };
+  world.proxy.choose = ({ method, path }) =>
+    method === "POST" && path === "/api/uploads"
+      ? { type: "answer", carriedOut: false, status: 201, body: JSON.stringify({ data }) }
+      : undefined;
+  const first = "draft: 1\nproduct_files: [{ upload_key: one }]\n";
+  await world.write(first);
+  expect((await world.apply()).totals).toMatchObject({ done: 1, failed: 0 });
+  await world.write(`${first}---\ndraft: 2\nproduct_files: [{ upload_key: two }]\npublish: true\n`);
+  expect((await world.apply()).totals).toMatchObject({ done: 0, failed: 1, skipped: 1 });
+  expect(world.sandbox.state()).toMatchObject({ attachments: { length: 1 }, products: { length: 0 } });
+  expect((await world.ledger.load()).uploads).toMatchObject([{ uploadId: "u1", uploadKey: "one" }]);
+});

@@ -78,12 +78,12 @@ describe("an effect after the fault", () => {
     { fault: "reset", end: "reset", text: /^$/ },
     { fault: "accepted", end: "closed", text: /^HTTP\/1.1 202 .*"meta"/s },
   ])("$fault: the request is carried out when its connection is gone", async ({ fault, end, text }) => {
-    const sandbox = await startFaulty({ fault, effect: "after", late: "30ms" });
+    const sandbox = await startFaulty({ fault, effect: "after", late: "400ms" });
     const received = await sendRaw(sandbox.port, { key, ...attach });
     expect(received.end).toBe(end);
     expect(received.text).toMatch(text);
     expect(sandbox.state().attachments).toEqual([]);
-    await expect.poll(() => sandbox.state().attachments).toMatchObject([{ fileId: 7 }]);
+    await expect.poll(() => sandbox.state().attachments, { timeout: 10_000 }).toMatchObject([{ fileId: 7 }]);
     await sandbox.close();
   });
 
