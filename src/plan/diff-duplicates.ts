@@ -36,7 +36,7 @@ export function diffDuplicates(desired: Desired, recorded: Recorded): Difference
       diagnostics.push(neverPublished(address, duplicate));
       continue;
     }
-    const renamed = doubts.find((doubt) => isUndeclaredCopy(doubt, after, wanted));
+    const renamed = doubts.find((doubt) => isCopyOf(doubt, after) && !isStillDeclared(doubt, desired));
     if (renamed !== undefined) {
       diagnostics.push(maybeRenamed(address, duplicate, renamed.address));
       continue;
@@ -82,14 +82,13 @@ function duplicated(product: ProductRef, publishedAs: number | undefined): Dupli
   };
 }
 
-/** Whether an operation in doubt may have made the same copy under a name that is no longer declared. */
-function isUndeclaredCopy(
-  doubt: RecordedOperation,
-  after: DuplicateState,
-  wanted: ReadonlySet<string>,
-): boolean {
-  const { name } = doubt.intent;
-  return name !== undefined && !wanted.has(name) && isCopyOf(doubt, after);
+/** Whether the manifests still want the copy that an operation in doubt may have made, under its name. */
+function isStillDeclared({ intent }: RecordedOperation, { duplicates }: Desired): boolean {
+  const declared = duplicates.find(({ name }) => name === intent.name)?.product;
+  if (declared === undefined) return false;
+  return declared.by === "draft"
+    ? declared.draftId === intent.draftId
+    : declared.productId === intent.productId;
 }
 
 function isSameProduct({ from }: RecordedDuplicate, product: ProductRef): boolean {
@@ -123,7 +122,7 @@ function maybeRenamed(address: string, duplicate: DesiredDuplicate, doubt: strin
   return {
     severity: "warning",
     code: "duplicate-in-doubt-renamed",
-    message: `${address} is not copied: ${doubt}, which is no longer declared, may have made this copy`,
+    message: `${address} is not copied: ${doubt}, which the manifests no longer declare so, may have made this copy`,
     hint: `If you renamed it, rename it back. Otherwise settle ${doubt} first: look the product up at the service, then run \`draftsync resolve ${doubt}\` with --product-id ID or --not-done.`,
     address,
     place: locationAt(duplicate.file, duplicate.position),

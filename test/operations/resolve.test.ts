@@ -74,6 +74,16 @@ describe("resolve", () => {
     expect(resolved.stderr).toContain("warning: product 777 does not say which draft it was published from");
   });
 
+  test("of a product made before the ledger warns of declared copies of its draft, which may exist, too", async () => {
+    const manifest = "draft: 1\npublish: true\n---\nduplicates: [{ name: copy, product: { draft: 1 } }]\n";
+    await folder.write({ "manifests/a.yaml": manifest });
+    const warning = "run `draftsync import duplicates/copy=ID` first";
+    expect((await run("resolve", "drafts/1/product", "--product-id", "777")).stderr).toContain(warning);
+    const copied = await run("import", "duplicates/copy=778");
+    expect(copied).toMatchObject({ code: 0, stderr: expect.not.stringContaining(warning) });
+    expect((await run("plan")).stdout).toContain("No changes.");
+  });
+
   test("--product-id of an earlier revision, or of what was copied, settles nothing", async () => {
     await apply();
     const [copy] = sandbox.state().products.filter(({ draftId }) => draftId === undefined);

@@ -12,6 +12,7 @@ import { sanitizeLine } from "../../report/sanitize-text.ts";
 import type { Cli, DefineCommand, WriterFlags } from "../cli.ts";
 import { examples, withWriterFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
+import { warnOfCopies } from "../runtime/earlier-copies.ts";
 import { loadDesired } from "../runtime/planning.ts";
 import { parseProductId } from "../runtime/product-id.ts";
 import { recordEdit } from "../runtime/record-edit.ts";
@@ -161,6 +162,7 @@ async function recordEarlier(
   const revision = effect.type === "published" ? ` at revision ${effect.revision}` : "";
   cli.terminal.err(`${address} is recorded as product ${productId}${revision}, made before this ledger.\n`);
   if (!isProven) warnOfDraft(cli, productId);
+  warnOfCopies(cli, { effects: [effect], desired, recorded });
 }
 
 function warnOfDraft({ terminal }: Cli, productId: number): void {

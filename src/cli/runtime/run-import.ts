@@ -13,6 +13,7 @@ import type { Cli, WriterFlags } from "../cli.ts";
 import { printJson } from "../terminal/print-json.ts";
 import { openReporter } from "../terminal/reporter.ts";
 import { CliError } from "./cli-error.ts";
+import { warnOfCopies } from "./earlier-copies.ts";
 import { exitCode } from "./exit-code.ts";
 import type { ImportEnvironment, ImportTargets } from "./import-targets.ts";
 import { allTargets, namedTargets } from "./import-targets.ts";
@@ -124,6 +125,7 @@ async function importLocked(
   if (flags.json) printJson(cli, { format_version: 1, calls, ...view });
   else cli.terminal.out(formatAdoptions(view, calls, cli.terminal.paintOut));
   if (drafts.length > 0 && !flags.json) cli.terminal.err(`Wrote ${manifest}.\n`);
+  warnOfCopies(cli, { effects, desired, recorded });
   if (stopped !== undefined) {
     throw new CliError(stopped.message, {
       code: stopped.code,

@@ -119,6 +119,22 @@ describe("duplicates", () => {
     expect(renamed(product, 8)).toEqual(["in_doubt", "duplicate"]);
     expect(renamed(product, 5, "winter")).toEqual(["in_doubt"]);
   });
+  test("is not made while a call in doubt may have made it under a name that now is of another product", () => {
+    const intent = { name: "old", productId: 5 };
+    const copy = doubt({ kind: "duplicate", address: "duplicates/old", intent });
+    const both = (old: number) => {
+      const products = { winter: 5, old };
+      const duplicates = Object.entries(products).map(([name, productId]) => ({
+        name,
+        product: { by: "product_id", productId } as const,
+        file: "m.yaml",
+        position: 1,
+      }));
+      return planOf(desiredWith({ duplicates }), recordedWith({ inDoubt: [copy] })).changes;
+    };
+    expect(both(7).map(({ action }) => action)).toEqual(["in_doubt"]);
+    expect(both(5).map(({ action }) => action)).toEqual(["in_doubt", "duplicate"]);
+  });
   test("of a draft that is published in the same plan", () => {
     const desired = { ...wish({ by: "draft", draftId: 1 }), drafts: [draftWith(1, { publish })] };
     const plan = planOf(desired, recordedWith());
