@@ -1,4 +1,5 @@
 import type { Undeclared } from "../model/change.ts";
+import type { CallFailure } from "../model/outcome.ts";
 import type { DraftService, LedgerEffect } from "../model/ports.ts";
 import { type Confirmation, isAttachRefusal } from "../model/recorded.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
@@ -72,8 +73,9 @@ const maxPosts = 3;
  * ```
  *
  * Any other end of the POST is final. Any other answer to the PATCH proves nothing: the attachment ends as its POST
- * did. That of a 409 is unknown until it is settled: a proxy that returns a conflict may have forwarded the call, and
- * a run that is stopped here must not leave it to the next run as refused.
+ * did, or in doubt after a 422, which may say that the file is attached already. That of a 409 is unknown until it is
+ * settled: a proxy that returns a conflict may have forwarded the call, and a run that is stopped here must not leave it
+ * to the next run as refused.
  */
 export async function settleAttachment(
   context: SettleContext,
@@ -150,8 +152,18 @@ async function findAttachment(
 
 /** A refused check is what a person has to know; one that was lost says no more than the call that it was to settle. */
 function stillOpen(first: Failed, { outcome, failure }: Failed): Failed {
-  const isNews = first.outcome === "unknown" || failure.stops === "run";
-  return outcome === "rejected" && isNews ? { ...first, failure } : first;
+  if (outcome !== "rejected") return first;
+  if (first.outcome === "unknown") return { ...first, failure: uncheckedFailure(failure, "it took effect") };
+  return failure.stops === "run" ? { ...first, failure } : first;
+}
+
+function uncheckedFailure(failure: CallFailure, what: string): CallFailure {
+  const { hint = "", message } = failure;
+  return {
+    ...failure,
+    message: `whether ${what} could not be checked: ${message}`,
+    hint: `${hint} Then run the command again: it checks again. Or look at the service, and run \`draftsync resolve ADDRESS --done\` or \`--not-done\`.`.trim(),
+  };
 }
 
 /**
@@ -242,7 +254,13 @@ function confirm(context: SettleContext, doubt: RefusedAttachment): Promise<Answ
     budget,
     ...(first.outcome === "unknown" ? { kind: "update", intent } : { kind: "attach", intent: adoption }),
     signal,
-    call: (options) => context.service.update(target, attributes, options),
+    call: async (options) => {
+      const answer = await context.service.update(target, attributes, options);
+      const isOpen = answer.outcome === "rejected" && answer.failure.code !== "not-attached";
+      if (!isOpen || first.outcome === "unknown" || isRateLimited(first)) return answer;
+      const failure = uncheckedFailure(answer.failure, "the file is attached already");
+      return { ...answer, outcome: "unknown", failure };
+    },
     effects: (answer) =>
       answer.outcome === "done"
         ? [

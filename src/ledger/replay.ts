@@ -38,11 +38,13 @@ export async function replay(
   const [found] = await readOperations(queries, location, { id: operation.id });
   const products = await compareProducts(queries, record.effects);
   const course = decide({ found, record, products, choice });
-  if (course.type === "conflict" || course.type === "known") return course;
+  const other = products.other === undefined ? {} : { otherProduct: products.other };
+  if (course.type === "conflict") return { ...course, ...other };
+  if (course.type === "known") return course;
 
   if (found === undefined) await beginAgain(queries, record, context);
   const finished = await finishOperation(queries, operation.id, { ...result, at });
-  if (course.type === "note") return { type: course.overruled ? "noted" : "known" };
+  if (course.type === "note") return course.overruled ? { type: "noted", ...other } : { type: "known" };
   if (course.overrules) await revertLedger(queries, record);
   for (const effect of record.effects) {
     if (course.overrules || !products.known.has(effect))
@@ -50,7 +52,7 @@ export async function replay(
   }
   if (result.outcome === "done")
     await supersede(queries, { operationId: operation.id, ...finished }, { effects: record.effects, at });
-  return { type: "recorded" };
+  return { type: "recorded", ...other };
 }
 
 async function beginAgain(
@@ -102,13 +104,16 @@ function decide(circumstances: {
     if (found.outcome === record.result.outcome || choice === "keep-ledger") return { type: "known" };
     return { type: "conflict", ledger: `it ended as ${found.outcome}` };
   }
-  const contradiction = findContradiction(found, record) ?? products.contradiction;
-  if (contradiction === undefined) {
+  const contradictions = [
+    ...findContradiction(found, record),
+    ...(products.other === undefined ? [] : [`product ${products.other} is recorded for it`]),
+  ];
+  if (contradictions.length === 0) {
     return found?.settled === undefined
       ? { type: "record", overrules: false }
       : { type: "note", overruled: false };
   }
-  if (choice === undefined) return { type: "conflict", ledger: contradiction };
+  if (choice === undefined) return { type: "conflict", ledger: contradictions.join(", and ") };
   return choice === "keep-ledger" ? { type: "note", overruled: true } : { type: "record", overrules: true };
 }
 
@@ -118,18 +123,16 @@ function isInDoubt(operation: StoredOperation | undefined): boolean {
 }
 
 /** A superseded operation agrees with every outcome, and an unknown outcome with every settlement. */
-function findContradiction(
-  found: StoredOperation | undefined,
-  { result }: RecoveryRecord,
-): string | undefined {
+function findContradiction(found: StoredOperation | undefined, { result }: RecoveryRecord): string[] {
   const settled = found?.settled;
-  if (settled === undefined || settled.as === "superseded" || result.outcome === "unknown") return undefined;
-  if ((settled.as === "done") === (result.outcome === "done")) return undefined;
-  return `it was settled as ${settled.as} at ${isoTime(settled.at)}`;
+  if (settled === undefined || settled.as === "superseded" || result.outcome === "unknown") return [];
+  if ((settled.as === "done") === (result.outcome === "done")) return [];
+  return [`it was settled as ${settled.as} at ${isoTime(settled.at)}`];
 }
 
 interface ComparedProducts {
-  readonly contradiction: string | undefined;
+  /** A product that the ledger holds in the place of one. */
+  readonly other: number | undefined;
   /** Effects whose product the ledger holds already. */
   readonly known: ReadonlySet<LedgerEffect>;
 }
@@ -139,14 +142,14 @@ async function compareProducts(
   effects: readonly LedgerEffect[],
 ): Promise<ComparedProducts> {
   const known = new Set<LedgerEffect>();
-  let contradiction: string | undefined;
+  let other: number | undefined;
   for (const effect of effects) {
     if (effect.type !== "published" && effect.type !== "duplicated") continue;
     const recorded = await recordedProduct(queries, effect);
     if (recorded === effect.productId) known.add(effect);
-    else if (recorded !== undefined) contradiction ??= `product ${recorded} is recorded for it`;
+    else if (recorded !== undefined) other ??= recorded;
   }
-  return { contradiction, known };
+  return { other, known };
 }
 
 type ProductEffect = Extract<LedgerEffect, { type: "published" | "duplicated" }>;

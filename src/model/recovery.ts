@@ -54,7 +54,10 @@ export type ConflictChoice = (typeof conflictChoices)[number];
  * | known | the ledger had recorded the effects before; it now has the outcome as well |
  * | noted | the ledger recorded the outcome without its effects, because of `keep-ledger` |
  * | conflict | the record contradicts the ledger, which is unchanged; `ledger` is what the ledger holds |
+ *
+ * `otherProduct` is the product that the ledger had for the same publication or copy: it exists, too.
  */
-export type ReplayResult =
+export type ReplayResult = (
   | { readonly type: "recorded" | "known" | "noted" }
-  | { readonly type: "conflict"; readonly ledger: string };
+  | { readonly type: "conflict"; readonly ledger: string }
+) & { readonly otherProduct?: number };

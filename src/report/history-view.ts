@@ -90,7 +90,7 @@ export function viewHistory(
   { scopes, run, since = 0, outcome, limit = Number.POSITIVE_INFINITY }: HistoryFilter,
 ): readonly HistoryRun[] {
   const byRun = new Map<string, HistoryOperation[]>();
-  const productOf = indexProducts(recorded);
+  const productOf = indexProducts(recorded, operations);
   const resolves = runs.filter(({ command }) => command === "resolve");
   const personOf = ({ settled }: StoredOperation) => {
     if (settled === undefined || settled.by !== undefined) return undefined;
@@ -118,21 +118,38 @@ export function viewHistory(
     .map((each) => ({ ...viewRun(each), operations: byRun.get(each.id) ?? [] }));
 }
 
-/** Finds the product that a publish or duplicate made, if the ledger has it. */
-function indexProducts({ publications, duplicates }: RecordedNames) {
+/**
+ * Finds the product that a publish or duplicate made, if the ledger has it. Of two calls that made one each, as after a wrong
+ * `resolve --not-done`, the ledger has one product only and does not say whose.
+ */
+function indexProducts(
+  { publications, duplicates }: RecordedNames,
+  operations: readonly StoredOperation[],
+): (operation: StoredOperation) => { readonly product_id?: number } {
   const products = new Map<string, number>([
     ...publications.map(
       ({ draftId, revision, productId }) => [`drafts/${draftId} ${revision}`, productId] as const,
     ),
     ...duplicates.map(({ name, productId }) => [`duplicates/${name}`, productId] as const),
   ]);
-  return ({ kind, intent, outcome, settled }: StoredOperation) => {
-    const isDone = outcome === "done" || settled?.as === "done";
-    const { draftId, revision, name } = intent;
-    const key = kind === "publish" ? `drafts/${draftId} ${revision}` : `duplicates/${name}`;
-    const productId = isDone && (kind === "publish" || kind === "duplicate") ? products.get(key) : undefined;
+  const makers = new Map<string, number>();
+  for (const operation of operations) {
+    const key = productKeyOf(operation);
+    if (key !== undefined) makers.set(key, (makers.get(key) ?? 0) + 1);
+  }
+  return (operation) => {
+    const key = productKeyOf(operation);
+    const productId = key === undefined || makers.get(key) !== 1 ? undefined : products.get(key);
     return productId === undefined ? {} : { product_id: productId };
   };
+}
+
+/** What a call that took effect made a product for; `undefined` for every other call. */
+function productKeyOf({ kind, intent, outcome, settled }: StoredOperation): string | undefined {
+  const isDone = settled === undefined ? outcome === "done" : settled.as === "done";
+  if (!isDone) return undefined;
+  if (kind === "publish") return `drafts/${intent.draftId} ${intent.revision}`;
+  return kind === "duplicate" ? `duplicates/${intent.name}` : undefined;
 }
 
 /** Calls of the same millisecond are sorted by address. */

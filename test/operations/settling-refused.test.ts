@@ -24,7 +24,7 @@ test.each([
       expect(exit).toBe(4);
       expect(stderr).toContain(`[${code}]`);
       expect(stderr).toContain("Ask Ada.");
-      expect(stderr).not.toContain("connection");
+      expect(stderr).toContain("whether it took effect could not be checked");
       expect(stderr.includes("the run stopped")).toBe(stops);
     }
     proxy.choose = () => undefined;
@@ -32,6 +32,28 @@ test.each([
     expect(sandbox.state().attachments).toHaveLength(1);
   },
 );
+
+test("a refused check of an attachment that may exist already leaves it in doubt, and nothing is published", async () => {
+  expect((await apply()).code).toBe(0);
+  await folder.remove(".draftsync");
+  await confirmLedger();
+  const headers = { "content-type": "application/vnd.api+json" };
+  proxy.choose = ({ method }) =>
+    method === "GET"
+      ? undefined
+      : { type: "answer", status: method === "POST" ? 422 : 403, headers, body: errors(422) };
+  const { code, stderr } = await apply();
+  expect(code).toBe(4);
+  expect(stderr).toMatch(/in doubt: whether the file is attached already could not be checked: .* \(403\)/);
+  expect(stderr).toMatch(
+    /the command again.*`draftsync resolve drafts\/1\/product_files\/10 --done` or `--not-done`/,
+  );
+  proxy.choose = () => undefined;
+  await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 11 }]\npublish: true\n" });
+  await apply();
+  expect(await apply()).toMatchObject({ code: 5, stderr: expect.stringContaining("[maybe-published]") });
+  expect(sandbox.state().products).toEqual([]);
+});
 
 test("a publish that was not sent, because the check before it failed, says so", async () => {
   expect((await apply()).code).toBe(0);

@@ -166,6 +166,7 @@ function show(cli: Cli, replayed: readonly Replayed[], { json }: RecoverFlags): 
       outcome: record.result.outcome,
       ...(record.productId === undefined ? {} : { product_id: record.productId }),
       replay: result.type,
+      ...(result.otherProduct === undefined ? {} : { other_product_id: result.otherProduct }),
       ...(result.type === "conflict" ? { ledger: result.ledger } : {}),
     }));
     printJson(cli, { format_version: 1, outcomes: shown });
@@ -187,12 +188,19 @@ function describe({ record, result }: Replayed): string {
   const what = `${operation.address}  ${operation.kind} ${record.result.outcome}${product}`;
   switch (result.type) {
     case "recorded":
-      return `${what}: recorded`;
+      return `${what}: recorded${beside(result.otherProduct, "which the ledger had for it")}`;
     case "known":
       return `${what}: already recorded`;
     case "noted":
-      return `${what}: dropped, because the ledger was kept`;
+      return `${what}: dropped, because the ledger was kept${beside(result.otherProduct, "which it has for it")}`;
     case "conflict":
       return `${what}: contradicts the ledger: ${result.ledger}`;
   }
+}
+
+/** Both products were made; the ledger has one of them from now on. */
+function beside(product: number | undefined, which: string): string {
+  return product === undefined
+    ? ""
+    : `; product ${product}, ${which}, exists as well: remove one of them at the service`;
 }

@@ -19,8 +19,8 @@ export function openPool(location: PostgresLocation, more: pg.PoolConfig): pg.Po
     connectionTimeoutMillis: connectTimeoutMs,
     ...more,
   });
-  // A connection that nobody uses was closed by the server; the pool has dropped it.
-  return pool.on("error", () => {});
+  // A connection that nobody uses was closed by the server; the pool has dropped it. One may also be closed before anybody uses it.
+  return pool.on("error", () => {}).on("connect", (client) => void client.on("error", () => {}));
 }
 
 /** How `pg` reaches a location: user, password and TLS. */

@@ -76,7 +76,14 @@ const meanings: readonly (readonly [prefix: string, meaning: Meaning])[] = [
       hint: "Grant the user CREATE on the database, or USAGE on the schema and all privileges on its tables.",
     },
   ],
-  ["42P01", damaged],
+  [
+    "42P01",
+    {
+      code: "ledger-unreadable",
+      says: "has no such table, or its schema may not be used by this user",
+      hint: "Grant the user USAGE on the schema and all privileges on its tables. If it has them, a table was dropped: restore the ledger from a backup.",
+    },
+  ],
   ["42703", damaged],
   ["XX001", damaged],
   ["XX002", damaged],

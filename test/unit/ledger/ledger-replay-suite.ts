@@ -136,6 +136,21 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       expect(await ledger.replay(record())).toEqual({ type: "known" });
     });
 
+    test("a publish that was settled and made again: both products are named, whichever is kept", async () => {
+      const { ledger } = await make();
+      await begin(ledger, publishOperation);
+      await settle(ledger, "not_sent");
+      await ledger.record([publication(5)]);
+      const outcome = record({ operation: publishOperation, effects: [publication(6)], productId: 6 });
+      expect(await ledger.replay(outcome)).toEqual({
+        type: "conflict",
+        ledger: expect.stringMatching(/settled as not_sent at .*, and product 5 is recorded for it/),
+        otherProduct: 5,
+      });
+      expect(await ledger.replay(outcome, "use-recovered")).toEqual({ type: "recorded", otherProduct: 5 });
+      expect((await ledger.load()).publications).toMatchObject([{ productId: 6 }]);
+    });
+
     test("another product of the same publication is a conflict; the same one is not", async () => {
       const { ledger } = await make();
       await begin(ledger, publishOperation);
@@ -144,13 +159,14 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       expect(await ledger.replay(outcome)).toEqual({
         type: "conflict",
         ledger: expect.stringContaining("product 5"),
+        otherProduct: 5,
       });
       expect((await ledger.load()).publications).toMatchObject([{ productId: 5 }]);
       const same = { ...outcome, effects: [publication(5)] };
       expect(await ledger.replay({ ...same, operation: { ...publishOperation, id: "restored" } })).toEqual({
         type: "recorded",
       });
-      expect(await ledger.replay(outcome, "use-recovered")).toEqual({ type: "recorded" });
+      expect(await ledger.replay(outcome, "use-recovered")).toEqual({ type: "recorded", otherProduct: 5 });
       expect((await ledger.load()).publications).toMatchObject([{ productId: 6 }]);
     });
 

@@ -49,7 +49,7 @@ describe("a failure", () => {
     ["a lock", refusal("55P03"), "ledger-busy"],
     ["a contradiction", refusal("23505"), "ledger-conflict"],
     ["a number that is too large", refusal("22003"), "ledger-invalid-value"],
-    ["a table that is gone", refusal("42P01"), "ledger-corrupt"],
+    ["a table that is gone, or not to be used", refusal("42P01"), "ledger-unreadable"],
     ["a damaged page", refusal("XX001"), "ledger-corrupt"],
     ["anything else", refusal("0A000"), "ledger-failed"],
     ["a defect", new TypeError("x is not a function"), "ledger-failed"],
