@@ -54,6 +54,9 @@ async function reconcile(run: ChildRun): Promise<Omit<EndedRun, "commit">> {
     end,
   ]);
   if (isLate()) return crashed(ended.exitCode, { code: "run-too-long", message: tooLong(run.deadlineMs) });
+  // It may have been asked to end before it could listen.
+  if (result === null && run.signal.aborted)
+    return { status: "interrupted", exit_code: ended.exitCode, result, error: null };
   if (result === null) {
     return crashed(ended.exitCode, error ?? { code: "run-crashed", message: `the run ended ${ended.how}` });
   }
