@@ -30,6 +30,7 @@ const logLine = z.object({
   code: z.string().default(""),
   message: z.string(),
   hint: z.string().optional(),
+  place: z.string().optional(),
 });
 
 /**
@@ -146,7 +147,8 @@ async function lastError(output: Readable): Promise<RunError | null> {
     const entry = logLine.safeParse(parseJson(line));
     if (!entry.success) other = { code: "run-crashed", message: line.slice(0, 500) };
     else if (entry.data.level === "error" && error === null) {
-      error = runErrorOf(entry.data);
+      const { code, message, hint, place } = entry.data;
+      error = runErrorOf({ code, message: place === undefined ? message : `${place}: ${message}`, hint });
     }
   }
   return error ?? other;

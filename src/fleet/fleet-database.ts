@@ -1,4 +1,5 @@
-import { openPool, type Pool } from "../ledger/postgres/postgres-connection.ts";
+import type { Socket } from "node:net";
+import { openPool, type Pool, trackSocket } from "../ledger/postgres/postgres-connection.ts";
 import { isBusy, isLost } from "../ledger/postgres/postgres-failure.ts";
 import { parsePostgresLocation } from "../ledger/postgres/postgres-location.ts";
 import { messageOf } from "../model/errors.ts";
@@ -64,6 +65,7 @@ export class FleetDatabase {
   readonly schema: string;
   readonly #location: string;
   readonly #pool: Pool;
+  readonly #sockets = new Set<Socket>();
   readonly #retry: RetrySettings;
 
   constructor(location: string, retry: RetrySettings) {
@@ -80,6 +82,7 @@ export class FleetDatabase {
     return openPool(parsePostgresLocation(this.#location), {
       options: `-c search_path=${schema}`,
       application_name: "draftsync-fleet",
+      stream: () => trackSocket(this.#sockets),
       max,
       query_timeout: 30_000,
     });
@@ -140,6 +143,7 @@ export class FleetDatabase {
 
   async close(): Promise<void> {
     await this.#pool.end();
+    for (const socket of this.#sockets) socket.destroy();
   }
 
   #explain(error: unknown): FleetError {
@@ -149,7 +153,7 @@ export class FleetDatabase {
       code: away ? "fleet-database-unreachable" : "fleet-database-failed",
       hint: away
         ? "Check the address in fleet.yaml or DRAFTSYNC_FLEET_DATABASE, and that the server is running."
-        : "Check the user, its password and its rights: it needs CREATE on the database.",
+        : "Set the password in PGPASSWORD or the password file (PGPASSFILE or ~/.pgpass), and check the user: it needs CREATE on the database.",
       cause: error,
     });
   }

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { wait } from "../model/wait.ts";
 import { fleetStatuses, type RunStatus } from "./fleet-status.ts";
 import type { FleetStore } from "./fleet-store.ts";
 import { viewFleet } from "./fleet-view.ts";
@@ -16,20 +17,24 @@ export interface FleetMetrics {
   text(): Promise<string>;
 }
 
+/** How long the database is waited for, milliseconds. */
+const readMs = 5_000;
+
 /** Makes the metrics; the figures of the whole fleet are read when they are asked for. */
 export function makeFleetMetrics(store: FleetStore): FleetMetrics {
   const registry = new Registry();
   const registers = [registry];
+  const ofFleet = new Registry();
   const workspaces = new Gauge({
     name: "draftsync_fleet_workspaces",
     help: "Workspaces of the fleet, by status.",
     labelNames: ["status"],
-    registers,
+    registers: [ofFleet],
   });
   const lagMax = new Gauge({
     name: "draftsync_fleet_lag_max_seconds",
     help: "How long the workspace has been due that waits longest.",
-    registers,
+    registers: [ofFleet],
   });
   const lag = new Histogram({
     name: "draftsync_fleet_lag_seconds",
@@ -63,10 +68,13 @@ export function makeFleetMetrics(store: FleetStore): FleetMetrics {
       return sweptAt;
     },
     text: async () => {
-      const { workspaces: rows, counts } = viewFleet(await store.list(), new Map());
+      const read = await Promise.race([store.list().catch(() => undefined), wait(readMs)]);
+      // What is not known is absent, not 0.
+      if (typeof read !== "object") return registry.metrics();
+      const { workspaces: rows, counts } = viewFleet(read, new Map());
       for (const status of fleetStatuses) workspaces.set({ status }, counts[status] ?? 0);
       lagMax.set(rows.reduce((most, { late_ms = 0 }) => Math.max(most, late_ms), 0) / 1000);
-      return registry.metrics();
+      return `${await registry.metrics()}\n${await ofFleet.metrics()}`;
     },
   };
 }

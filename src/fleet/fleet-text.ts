@@ -86,8 +86,8 @@ export function formatWorkspace(
     .filter((fact) => fact !== "")
     .map((fact) => `  ${fact}\n`)
     .join("")}`;
-  const hint =
-    last_run?.error?.hint === undefined ? "" : `  ${paint("info", "hint:")} ${last_run.error.hint}\n`;
+  const advice = last_run?.error?.hint ?? adviceOf(last_run?.status, config);
+  const hint = advice === undefined ? "" : `  ${paint("info", "hint:")} ${advice}\n`;
   const lines = runs.map(
     ({ started_at, ended_at, status: how, summary, worker, run_id }) =>
       `${started_at.slice(0, 19).replace("T", " ")} UTC  ${runWord(how).padEnd(11)}  ${summary}, in ${formatMilliseconds(Date.parse(ended_at) - Date.parse(started_at))}, on ${worker}${run_id === undefined ? "" : `  ${run_id.slice(0, 8)}`}\n`,
@@ -98,6 +98,14 @@ export function formatWorkspace(
       ? ""
       : `\nThe calls of a run: draftsync history --config ${config} --run ${more.run_id?.slice(0, 8)}\n`;
   return `${head}${hint}${lines.length > 0 ? "\n" : ""}${lines.join("")}${command}`;
+}
+
+/** What a person does about a run that ended without an error and waits for one. */
+function adviceOf(status: RunStatus | undefined, config: string): string | undefined {
+  if (status === "new_ledger")
+    return `The ledger is new: draftsync apply --config ${config} asks whether to publish.`;
+  const waits = status === "refused" || status === "in_doubt";
+  return waits ? `draftsync plan --config ${config} names the command that settles it.` : undefined;
 }
 
 /** The line that a worker logs of a run. */

@@ -42,9 +42,14 @@ const sweepMs = 60_000;
 export async function runWorker(parts: WorkerParts): Promise<void> {
   const { queue, slots, signal, log, metrics } = parts;
   let settings = await parts.settings();
+  /** A workspace may come up with a key that is new in the file. */
+  const settingsFor = async (key: string | null): Promise<FleetSettings> => {
+    if (key !== null && !settings.keys.has(key)) settings = await parts.settings();
+    return settings;
+  };
   const worker = queue.work({
     slots,
-    run: (name) => runOnce(name, { ...parts, current: settings }),
+    run: (name) => runOnce(name, { ...parts, settingsFor }),
     isDue: async (name) => (await parts.store.due(name)).get(name) === 0,
     onError: (error) =>
       log({ level: "debug", text: `queue: ${messageOf(error)}\n`, code: "fleet-queue-failed" }),
@@ -69,11 +74,13 @@ async function sweep({ store, queue }: WorkerParts): Promise<void> {
   }
 }
 
+interface Current {
+  /** The settings of a workspace with this key. */
+  readonly settingsFor: (key: string | null) => Promise<FleetSettings>;
+}
+
 /** One run, if the workspace is due; how long until it is due again. */
-async function runOnce(
-  name: string,
-  parts: WorkerParts & { readonly current: FleetSettings },
-): Promise<number | undefined> {
+async function runOnce(name: string, parts: WorkerParts & Current): Promise<number | undefined> {
   const { store, signal, metrics, log } = parts;
   // Another worker may take it.
   if (signal.aborted) return 0;
@@ -91,10 +98,11 @@ async function runOnce(
 
 async function carryOut(
   { workspace }: Claim,
-  { current, env, main, signal }: WorkerParts & { readonly current: FleetSettings },
+  { settingsFor, env, main, signal }: WorkerParts & Current,
 ): Promise<EndedRun> {
   let commit: string | null = null;
   try {
+    const current = await settingsFor(workspace.key);
     // A checkout that is exchanged by a link, as git-sync does it, is read as one commit.
     const config = resolve(await realpath(current.root), workspace.config);
     commit = await commitOf(dirname(config));

@@ -17,7 +17,7 @@ import { basename, dirname, join } from "node:path";
 import { messageOf, systemCodeOf } from "../model/errors.ts";
 import type { Clock } from "../model/ports.ts";
 import type { OutcomeTracker, RecoveryRecord, TrackedOutcome, UnrecordedOutcome } from "../model/recovery.ts";
-import { isPostgresLocation, parsePostgresLocation } from "./postgres/postgres-location.ts";
+import { isPostgresLocation, ledgerAt } from "./postgres/postgres-location.ts";
 import { formatRecoveryRecord, parseRecoveryRecords, RecoveryError } from "./recovery-record.ts";
 
 /** Disk space that the log releases before it is written: most ledgers that fail do so because the disk is full. */
@@ -207,11 +207,4 @@ function sync(folder: string): void {
 
 function digest(location: string): string {
   return createHash("sha256").update(ledgerAt(location)).digest("hex").slice(0, 8);
-}
-
-/** The same for every user, password and option. */
-function ledgerAt(location: string): string {
-  if (!isPostgresLocation(location)) return location;
-  const { host, port, database, schema } = parsePostgresLocation(location);
-  return `${host}:${port}/${database}/${schema}`;
 }

@@ -4,7 +4,7 @@ import type { Call } from "./calls.ts";
 import type { Exchange, HttpResponse } from "./exchange-handler.ts";
 import type { FailureCode } from "./failures.ts";
 import { codeOfStatus, describeFailure } from "./failures.ts";
-import { isErrorDocument, isJsonApiDocument, readErrors } from "./json-api.ts";
+import { isErrorDocument, isJsonApiDocument, isProblemDocument, readErrors } from "./json-api.ts";
 import type { Redactor } from "./redact.ts";
 import type { ResponseBody } from "./response-body.ts";
 import { readResponseBody } from "./response-body.ts";
@@ -154,10 +154,11 @@ function assessMalformed(status: number, detail: string): Assessment<never> {
   return { evidence: { type: "malformed" }, code: "malformed-response", status, detail };
 }
 
-/** The status decides, and for some calls whether the body is a JSON:API error document; its content only gives words. */
+/** The status decides, and for some calls whether the body is an error document of the service; its content only gives words. */
 function assessRefusal<T>(answer: HttpResponse, call: Call<T>, body: ResponseBody): Assessment<T> {
   const { status } = answer;
-  const isJsonApi = isErrorDocument(body);
+  const isServiceError =
+    isErrorDocument(body) || (call.callClass !== "non_idempotent" && isProblemDocument(body));
   const errors = body.type === "json" ? readErrors(body.document) : [];
   const said = errors
     .map((error) => error.detail ?? error.title ?? "")
@@ -165,8 +166,8 @@ function assessRefusal<T>(answer: HttpResponse, call: Call<T>, body: ResponseBod
     .join("; ");
   const location = status < 400 ? answer.header("location") : undefined;
   return {
-    evidence: { type: "status", status, isJsonApi },
-    code: codeOfRefusal(status, { body, isJsonApi, callClass: call.callClass }),
+    evidence: { type: "status", status, isServiceError },
+    code: codeOfRefusal(status, { body, isServiceError, callClass: call.callClass }),
     status,
     detail:
       location === undefined
@@ -179,7 +180,7 @@ function assessRefusal<T>(answer: HttpResponse, call: Call<T>, body: ResponseBod
 
 interface RefusalBody {
   readonly body: ResponseBody;
-  readonly isJsonApi: boolean;
+  readonly isServiceError: boolean;
   readonly callClass: CallClass;
 }
 
@@ -188,9 +189,9 @@ function doubtOf<T>({ callClass, isProbe }: Call<T>, { outcome }: Verdict) {
   return outcome === "unknown" || outcome === "done" ? (isWrite ? callClass : undefined) : undefined;
 }
 
-function codeOfRefusal(status: number, { body, isJsonApi, callClass }: RefusalBody): FailureCode {
+function codeOfRefusal(status: number, { body, isServiceError, callClass }: RefusalBody): FailureCode {
   const code = codeOfStatus(status);
-  if (status >= 500 || status < 400 || isJsonApi) {
+  if (status >= 500 || status < 400 || isServiceError) {
     return code === "gone" && callClass === "update" ? "not-attached" : code;
   }
   if (callClass === "non_idempotent" && code !== "conflict" && code !== "server-error")

@@ -52,6 +52,11 @@ export function isErrorDocument(body: ResponseBody): boolean {
   return body.type === "json" && body.isJsonApi && errorDocumentSchema.safeParse(body.document).success;
 }
 
+/** A refusal that a publish does not count as one (SERVICE, errors). */
+export function isProblemDocument(body: ResponseBody): boolean {
+  return body.type === "json" && body.isProblem && apiErrorSchema.safeParse(body.document).success;
+}
+
 /** The media type and one of the members that every document has (JSON:API §Top Level). */
 export function isJsonApiDocument(body: ResponseBody | undefined): boolean {
   return body?.type === "json" && body.isJsonApi && documentSchema.safeParse(body.document).success;

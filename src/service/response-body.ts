@@ -4,10 +4,15 @@ import type { HttpResponse } from "./exchange-handler.ts";
 import { maxResponseBytes } from "./exchange-handler.ts";
 import type { Redactor } from "./redact.ts";
 
-/** The body of an answer. Anything that is JSON is read as JSON; `isJsonApi` says whether the media type is JSON:API's. */
+/** The body of an answer. Anything that is JSON is read as JSON; the media type says whether it is JSON:API, or problem details (RFC 9457). */
 export type ResponseBody =
   | { readonly type: "empty" }
-  | { readonly type: "json"; readonly document: unknown; readonly isJsonApi: boolean }
+  | {
+      readonly type: "json";
+      readonly document: unknown;
+      readonly isJsonApi: boolean;
+      readonly isProblem: boolean;
+    }
   /** Not JSON: its first 200 characters, white space run together. */
   | { readonly type: "text"; readonly excerpt: string; readonly html: boolean }
   /** Not even text. */
@@ -40,7 +45,12 @@ export function readResponseBody(answer: HttpResponse, redactor: Redactor): Resp
     // Each level opens and closes: most answers are too short to be looked through.
     return decoded.text.length > 2 * deepest && isDeeperThan(document, deepest)
       ? { type: "unreadable", problem: `its body has more than ${deepest} levels` }
-      : { type: "json", document: redactor.json(document, decoded.text), isJsonApi: isJsonApi(mediaType) };
+      : {
+          type: "json",
+          document: redactor.json(document, decoded.text),
+          isJsonApi: isOfType(mediaType, "application/vnd.api+json"),
+          isProblem: isOfType(mediaType, "application/problem+json"),
+        };
   } catch {
     const excerpt = redactor.text(decoded.text).replace(/\s+/g, " ").trim().slice(0, excerptLength);
     return {
@@ -51,9 +61,9 @@ export function readResponseBody(answer: HttpResponse, redactor: Redactor): Resp
   }
 }
 
-/** By the media type alone (JSON:API §Content Negotiation); parameters are ignored. */
-function isJsonApi(mediaType: string): boolean {
-  return /^\s*application\/vnd\.api\+json\s*(;|$)/i.test(mediaType);
+/** Parameters are ignored (JSON:API §Content Negotiation). */
+function isOfType(mediaType: string, wanted: string): boolean {
+  return mediaType.split(";")[0]?.trim().toLowerCase() === wanted;
 }
 
 function isDeeperThan(value: unknown, levels: number): boolean {

@@ -22,8 +22,8 @@ export type Evidence =
   | { readonly type: "certificate" }
   /** Bytes were written and no complete answer came: timeout, reset, truncated, too large, not HTTP. */
   | { readonly type: "lost" }
-  /** A complete response with this status, 300 or more. `isJsonApi`: its body is a JSON:API error document. */
-  | { readonly type: "status"; readonly status: number; readonly isJsonApi: boolean }
+  /** A complete response with this status, 300 or more. `isServiceError`: its body is a JSON:API error document, or problem details where those count. */
+  | { readonly type: "status"; readonly status: number; readonly isServiceError: boolean }
   /** A complete 2xx response, and what its body is; `another`: it names another draft or file than the request. */
   | { readonly type: "valid" | "malformed" | "without_id" | "another" }
   /** 204: there is no body. */
@@ -100,7 +100,7 @@ export function classify(callClass: CallClass, evidence: Evidence): Verdict {
   const name = evidence.type === "status" ? rowOfStatus(evidence.status) : evidence.type;
   const cell = table[name][callClass];
   if (!("other" in cell)) return cell;
-  return evidence.type === "status" && evidence.isJsonApi ? cell.jsonApi : cell.other;
+  return evidence.type === "status" && evidence.isServiceError ? cell.jsonApi : cell.other;
 }
 
 /** Attempts of one call, the first included. */

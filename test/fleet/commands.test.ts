@@ -85,7 +85,7 @@ describe("the commands of a fleet", () => {
     await until(async () => (await statuses()).filter(({ status }) => status === "failing").length === 2);
     await until(async () => (await ended("atlas")) !== before);
     const failing = (await run("fleet", "status", "--failing")).stdout;
-    expect(failing).toMatch(/failing +harbor .*serviec/);
+    expect(failing).toMatch(/failing +harbor .*draftsync\.yaml:2:1: The key "serviec" is not known/);
     expect(failing).toMatch(/failing +lantern .*the service does not accept the key/);
     expect(failing).not.toMatch(/^ok/m);
     await write("accounts/harbor/draftsync.yaml", config);
@@ -103,6 +103,48 @@ describe("the commands of a fleet", () => {
     await write("fleet.yaml", yaml);
     await run("fleet", "apply");
     expect(await statusOf("lantern")).toMatchObject({ last_run: { status: "ok" } });
+  });
+
+  test("most workspaces are retired only if that is said, and no two may have one ledger", async () => {
+    const yaml = await read("fleet.yaml");
+    await write("fleet.yaml", yaml.replace("accounts/*/", "accounts/{atlas,x}*/"));
+    const refused = await run("fleet", "apply");
+    expect(refused.stderr).toMatch(/2 of 3 workspaces would run no more {2}\[most-retired\]/);
+    expect(await statuses()).toHaveLength(3);
+    expect((await run("fleet", "apply", "--retire-most")).stdout).toContain("- harbor ");
+    await write("fleet.yaml", yaml);
+    await run("fleet", "apply");
+    expect(await statuses()).toHaveLength(3);
+    const config = await read("accounts/harbor/draftsync.yaml");
+    await write("accounts/harbor/draftsync.yaml", await read("accounts/atlas/draftsync.yaml"));
+    const { stderr } = await run("fleet", "apply");
+    expect(stderr).toMatch(
+      /accounts\/atlas\/draftsync\.yaml and accounts\/harbor\/draftsync\.yaml have the same ledger/,
+    );
+    await write("accounts/harbor/draftsync.yaml", config);
+  });
+
+  test("a key that is new in fleet.yaml is there for the next run", async () => {
+    const yaml = await read("fleet.yaml");
+    const worker = startWorker();
+    await expect.poll(worker.stderr).toContain("slots");
+    await writeManifest("atlas", "With a shared key");
+    const more =
+      "keys: { acme: { api_key_file: keys/atlas } }\noverrides: { atlas: { key: acme, paused: false } }\n";
+    await write("fleet.yaml", `${yaml}${more}`);
+    await run("fleet", "apply");
+    const before = await ended("atlas");
+    await run("fleet", "run", "atlas");
+    await until(async () => (await ended("atlas")) !== before);
+    expect(await statusOf("atlas")).toMatchObject({ status: "ok" });
+    await write("fleet.yaml", `${yaml}overrides: { atlas: { paused: true } }\n`);
+    await run("fleet", "apply");
+    expect((await run("fleet", "run", "atlas")).stderr).toContain(
+      "Change `paused` in the `overrides` of fleet.yaml",
+    );
+    await write("fleet.yaml", yaml);
+    await run("fleet", "apply");
+    await run("fleet", "resume", "atlas");
   });
 
   test("mistakes in fleet.yaml are errors at their line", async () => {

@@ -14,8 +14,8 @@ import { filesBelow, readText } from "../support/source-files.ts";
 import { skipNoteUnreachable } from "../support/unprivileged.ts";
 import { askServer, rolePassword } from "../unit/ledger/samples.ts";
 
-/** `postgres://draftsync@postgres/draftsync` of the examples. */
-const exampleDatabase = "draftsync@postgres/draftsync";
+/** The database of the examples, which has no TLS. */
+const exampleDatabase = "draftsync@postgres/draftsync?sslmode=disable";
 const timeout = 60_000;
 const accounts = ["lantern", "harbor"];
 
@@ -45,7 +45,7 @@ afterEach(async () => {
 
 /** Where the database of the test is: as the examples write it. */
 function databaseHere(): string {
-  return `${name}@${new URL(inject("databaseUrl")).host}/${name}`;
+  return `${name}@${new URL(inject("databaseUrl")).host}/${name}?sslmode=disable`;
 }
 
 /** Copies part of an example, with the addresses of this test for those in it. */

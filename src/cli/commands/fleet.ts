@@ -8,6 +8,12 @@ export interface FleetFlags {
   readonly fleet?: string;
 }
 
+/** `draftsync fleet apply` */
+export interface ApplyFleetFlags extends FleetFlags {
+  readonly dryRun?: boolean;
+  readonly retireMost?: boolean;
+}
+
 /** `draftsync fleet status` */
 export interface StatusFlags extends FleetFlags {
   readonly behind?: boolean;
@@ -55,8 +61,9 @@ function defineApply(fleet: Command, cli: Cli): void {
         "its ledger and its history stay.",
     )
     .option("--dry-run", "show the difference only")
+    .option("--retire-most", "retire more than half of the workspaces")
     .addHelpText("after", examples("draftsync fleet apply --dry-run", "draftsync fleet apply"))
-    .action(async (flags: FleetFlags & { readonly dryRun?: boolean }) => {
+    .action(async (flags: ApplyFleetFlags) => {
       const { applyFleet } = await import("../fleet/manage.ts");
       await applyFleet(cli, flags);
     });

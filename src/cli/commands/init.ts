@@ -28,7 +28,7 @@ export const defineInit: DefineCommand = (program, cli) => {
     .description(
       "Writes draftsync.yaml, a first manifest, JSON Schemas of both for editors, and .gitignore. --pipeline adds a pipeline; " +
         "--package adds a package.json, lockfile and packed file, so that `npm ci` installs draftsync. In a folder that has a " +
-        "draftsync.yaml, both add only their own files. On a terminal, init asks for missing values.",
+        "draftsync.yaml or fleet.yaml, both add only their own files. On a terminal, init asks for missing values.",
     )
     .argument("[folder]", "target folder", ".")
     .option("--workspace <name>", "name of the workspace (default: name of the folder)")
@@ -65,7 +65,7 @@ async function runInit(cli: Cli, folder: string, flags: InitFlags): Promise<void
   const given = { workspace: flags.workspace, service: flags.baseUrl, draft: flags.draft };
   const isAddition = flags.package !== undefined || (flags.pipeline ?? "none") !== "none";
   const answers =
-    isAddition && !flags.force && existsSync(join(root, "draftsync.yaml"))
+    isAddition && !flags.force && holdsConfig(root)
       ? undefined
       : await askForAnswers(cli, { ...given, pipeline: flags.pipeline }, name);
   const pipeline = answers?.pipeline ?? flags.pipeline ?? "none";
@@ -89,6 +89,11 @@ async function runInit(cli: Cli, folder: string, flags: InitFlags): Promise<void
   cli.terminal.err(
     `${answers === undefined ? "" : nextSteps(folder, answers)}${spec === undefined ? "" : packageSteps(pipeline)}`,
   );
+}
+
+/** Of a workspace or of a fleet. */
+function holdsConfig(root: string): boolean {
+  return ["draftsync.yaml", "fleet.yaml"].some((name) => existsSync(join(root, name)));
 }
 
 async function preparePackage(

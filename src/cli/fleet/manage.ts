@@ -3,26 +3,38 @@ import type { FleetDifference, FleetWorkspace } from "../../fleet/fleet-store.ts
 import type { Palette } from "../../report/palette.ts";
 import { formatSeconds, plural } from "../../report/quantities.ts";
 import type { Cli } from "../cli.ts";
-import type { FleetFlags } from "../commands/fleet.ts";
+import type { ApplyFleetFlags, FleetFlags } from "../commands/fleet.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { inFleet, type OpenFleet, pick } from "./open-fleet.ts";
+import { refuseSharedLedgers } from "./shared-ledgers.ts";
 
 /** `draftsync fleet apply` */
 export async function applyFleet(
   cli: Cli,
-  { fleet: file, dryRun }: FleetFlags & { readonly dryRun?: boolean },
+  { fleet: file, dryRun, retireMost }: ApplyFleetFlags,
 ): Promise<void> {
   await inFleet(cli, { file, migrates: true }, async ({ config, store, queue }) => {
-    const difference = await store.compare(await config.declared());
+    const declared = await config.declared();
+    await refuseSharedLedgers(declared, config.root);
+    const difference = await store.compare(declared);
     const { terminal } = cli;
     terminal.show(formatDifference(difference, terminal.paintOut));
-    const { added, changed, retired } = difference;
+    const { added, changed, retired, unchanged } = difference;
+    if (retireMost !== true && retired.length > 1 && retired.length > changed.length + unchanged) {
+      throw new CliError(
+        `${retired.length} of ${retired.length + changed.length + unchanged} workspaces would run no more`,
+        {
+          code: "most-retired",
+          hint: "Check the patterns of `workspaces` in fleet.yaml. If this is meant: draftsync fleet apply --retire-most",
+        },
+      );
+    }
     if (dryRun === true || added.length + changed.length + retired.length === 0) return;
     await store.apply(difference);
     const entries = await queue();
     for (const { name } of retired) await entries.remove(name);
     for (const [name, inMs] of await store.due()) await entries.add(name, inMs);
-    terminal.err("The fleet is as fleet.yaml says.\n");
+    terminal.err("The fleet is now as fleet.yaml says.\n");
   });
 }
 
@@ -65,6 +77,8 @@ function changesOf(from: FleetWorkspace, to: DeclaredWorkspace): string {
     .join(", ");
 }
 
+const unpauseHint = "Change `paused` in the `overrides` of fleet.yaml, then run `draftsync fleet apply`.";
+
 /** `draftsync fleet run` */
 export async function runNow(
   cli: Cli,
@@ -82,9 +96,12 @@ export async function runNow(
     const chosen = all === true ? workspaces : pick(names, workspaces);
     const paused = chosen.filter((each) => each.paused);
     if (all !== true && paused.length > 0) {
-      throw new CliError(`${paused.map(({ name }) => name).join(", ")} is paused`, {
+      const names = paused.map(({ name }) => name);
+      const declared = await fleet.config.declared();
+      const isDeclared = declared.some((each) => each.paused === true && names.includes(each.name));
+      throw new CliError(`${names.join(", ")} ${names.length === 1 ? "is" : "are"} paused`, {
         code: "workspace-paused",
-        hint: `Resume it first: draftsync fleet resume ${paused.map(({ name }) => name).join(" ")}`,
+        hint: isDeclared ? unpauseHint : `Resume it first: draftsync fleet resume ${names.join(" ")}`,
       });
     }
     const running = chosen.filter((each) => !each.paused).map(({ name }) => name);
@@ -118,7 +135,7 @@ export async function pause(
     if (fixed.length > 0) {
       throw new CliError(`fleet.yaml says paused: ${!paused} for ${fixed.join(", ")}`, {
         code: "workspace-paused",
-        hint: "Change `overrides` in fleet.yaml, then run `draftsync fleet apply`.",
+        hint: unpauseHint,
       });
     }
     await store.setPaused(chosen, paused);

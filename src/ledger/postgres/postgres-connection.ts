@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { Socket } from "node:net";
 import pg from "pg";
 import { messageOf } from "../../model/errors.ts";
 import { LedgerError } from "../ledger-error.ts";
@@ -21,6 +22,13 @@ export function openPool(location: PostgresLocation, more: pg.PoolConfig): pg.Po
   });
   // A connection that nobody uses was closed by the server; the pool has dropped it. One may also be closed before anybody uses it.
   return pool.on("error", () => {}).on("connect", (client) => void client.on("error", () => {}));
+}
+
+/** A socket for `pg`, which leaves a connection open on which it gave up before it was let in. */
+export function trackSocket(sockets: Set<Socket>): Socket {
+  const socket = new Socket();
+  sockets.add(socket);
+  return socket.once("close", () => void sockets.delete(socket));
 }
 
 /** How `pg` reaches a location: user, password and TLS. */

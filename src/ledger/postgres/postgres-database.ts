@@ -1,4 +1,4 @@
-import { Socket } from "node:net";
+import type { Socket } from "node:net";
 import { Kysely, sql } from "kysely";
 import pg from "pg";
 import { messageOf } from "../../model/errors.ts";
@@ -9,7 +9,7 @@ import { retryWhileBusy } from "../retry-while-busy.ts";
 import type { LedgerQueries, LedgerTables } from "../schema.ts";
 import { AwakeClock } from "./awake-clock.ts";
 import { busyTimeoutMs, inDoubtTimeoutMs, Outage } from "./outage.ts";
-import { openPool } from "./postgres-connection.ts";
+import { openPool, trackSocket } from "./postgres-connection.ts";
 import { CommitInDoubt, LedgerPostgresDialect } from "./postgres-dialect.ts";
 import { explainFailure, isBusy, isLost } from "./postgres-failure.ts";
 import { type PostgresLocation, parsePostgresLocation } from "./postgres-location.ts";
@@ -36,7 +36,7 @@ export async function openPostgres(options: {
   const location = parsePostgresLocation(options.location);
   const sockets = new Set<Socket>();
   const pool = openPool(location, {
-    stream: () => track(sockets),
+    stream: () => trackSocket(sockets),
     application_name: "draftsync",
     max: 4,
     query_timeout: queryTimeoutMs,
@@ -51,13 +51,6 @@ export async function openPostgres(options: {
     await database.close();
     throw error;
   }
-}
-
-/** `pg` leaves a connection open on which it gave up before it was let in. */
-function track(sockets: Set<Socket>): Socket {
-  const socket = new Socket();
-  sockets.add(socket);
-  return socket.once("close", () => void sockets.delete(socket));
 }
 
 const typeParser: typeof pg.types.getTypeParser = (oid: number, format?: "text" | "binary") =>

@@ -113,3 +113,10 @@ function invalid(says: string): LedgerError {
     hint: "Write it like postgres://user@host:5432/database?schema=draftsync. Special characters of a name or a password are percent-encoded (@ is %40, / is %2F, # is %23, ? is %3F).",
   });
 }
+
+/** Which ledger a location names: the same text for every user, password and option. */
+export function ledgerAt(location: string): string {
+  if (!isPostgresLocation(location)) return location;
+  const { host, port, database, schema } = parsePostgresLocation(location);
+  return `${host}:${port}/${database}/${schema}`;
+}

@@ -107,11 +107,21 @@ const rows: readonly Row[] = [
       "rejected gone 1",
       "rejected gone 1",
     ),
+    // Problem details (RFC 9457) count for all but a publish or duplicate.
+    row(
+      `status ${status}, problem+json`,
+      () => problem(status),
+      "rejected gone 1",
+      "rejected not-attached 1",
+      "done 1",
+      "rejected gone 1 draft",
+      "rejected gone 1",
+      "unknown unproven-refusal 1",
+    ),
     ...(
       [
         ["a web page", () => page(status)],
         ["no body", () => answer(status)],
-        ["problem+json", () => problem(status)],
         ["errors as plain JSON", () => answer(status, refusal, { "Content-Type": "application/json" })],
         ["JSON:API without errors", () => answer(status, { meta: {} })],
         ["errors that are no objects", () => answer(status, { errors: ["no"] })],

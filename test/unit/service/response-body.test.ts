@@ -28,7 +28,9 @@ test("a document of a hundred levels is read, and one of more is not, whatever t
       const text = nested(levels, kinds, innermost);
       const depth = levels + (innermost === "[]" || innermost === "{}" ? 1 : 0);
       expect(read(text)).toEqual(
-        depth > 100 ? tooDeep : { type: "json", document: JSON.parse(text) as unknown, isJsonApi: false },
+        depth > 100
+          ? tooDeep
+          : { type: "json", document: JSON.parse(text) as unknown, isJsonApi: false, isProblem: false },
       );
     }),
   );

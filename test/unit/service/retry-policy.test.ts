@@ -5,7 +5,11 @@ import { backoffMs, classify, RetryBudget } from "../../../src/service/retry-pol
 
 const classes = ["read", "update", "detach", "attach", "register", "non_idempotent"] as const;
 
-const status = (code: number, isJsonApi = true): Evidence => ({ type: "status", status: code, isJsonApi });
+const status = (code: number, isServiceError = true): Evidence => ({
+  type: "status",
+  status: code,
+  isServiceError,
+});
 
 /** `outcome`, then `+` when the call may be sent again, then what stops when it is not the operation alone. */
 const table: readonly (readonly [
@@ -92,11 +96,11 @@ describe("classify", () => {
         (evidence, callClass) => {
           const verdict = classify(callClass, evidence);
           const isRefused =
-            evidence.type === "status" && evidence.isJsonApi && [425, 429].includes(evidence.status);
+            evidence.type === "status" && evidence.isServiceError && [425, 429].includes(evidence.status);
           const mayRepeat = verdict.outcome === "not_sent" || (callClass === "non_idempotent" && isRefused);
           expect(verdict.retry).toBe(verdict.retry && mayRepeat);
           if (callClass === "non_idempotent" && verdict.outcome === "rejected") {
-            expect(evidence).toMatchObject({ type: "status", isJsonApi: true });
+            expect(evidence).toMatchObject({ type: "status", isServiceError: true });
           }
         },
       ),
