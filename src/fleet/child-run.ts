@@ -95,9 +95,10 @@ function tooLong(deadlineMs: number): string {
   return `the run was ended after ${Math.round(deadlineMs / 1000)} s, the deadline of fleet.yaml`;
 }
 
-/** A mistake in the config, and everything else that keeps a run from its result. */
+/** A mistake in the config is a failure as any other; a run that says nothing of its end has crashed. */
 export function crashed(exitCode: number | null, error: RunError): Omit<EndedRun, "commit"> {
-  return { status: "crashed", exit_code: exitCode, result: null, error };
+  const isSilent = error.code === "run-crashed" || error.code === "run-too-long" || error.code === "defect";
+  return { status: isSilent ? "crashed" : "failing", exit_code: exitCode, result: null, error };
 }
 
 function endChild(child: ChildProcess): void {

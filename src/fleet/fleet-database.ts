@@ -45,6 +45,11 @@ create table if not exists fleet_runs (
   error jsonb,
   commit text
 );
+create table if not exists fleet_workers (
+  name text primary key,
+  slots integer not null,
+  seen_at timestamptz not null
+);
 create index if not exists fleet_runs_by_workspace on fleet_runs (workspace, started_at desc);
 `;
 

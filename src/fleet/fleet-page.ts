@@ -20,7 +20,7 @@ const looks = {
 
 /** The status of a fleet as one HTML page. With `runPath`, each name leads to the workspace's last run. */
 export function formatFleetPage(
-  { at, counts, workspaces }: FleetView,
+  { at, counts, workspaces, workers }: FleetView,
   assets: PageAssets,
   runPath?: (name: string) => string,
 ): string {
@@ -40,6 +40,7 @@ ${workspaces.map((each) => formatRow(each, { now, runPath }))}</tbody></table></
 </section>`;
   const facts = [
     { name: "Workspaces", value: String(workspaces.length) },
+    { name: "Workers", value: workers.length === 0 ? "none is running" : String(workers.length) },
     { name: "As of", value: formatStamp(now) },
   ];
   return formatPage({ title: "Fleet", facts, main }, assets);

@@ -37,6 +37,18 @@ const workspaceSchema = z
 /** A workspace in the table; times in epoch milliseconds, `null`: never. */
 export type FleetWorkspace = z.output<typeof workspaceSchema>;
 
+const workerSchema = z.object({ name: z.string(), slots: z.number() }).readonly();
+
+/** A worker, which makes up to `slots` runs at a time. */
+export type FleetWorker = z.output<typeof workerSchema>;
+
+/** What a status is made of. `now` is epoch milliseconds. */
+export interface FleetRows {
+  readonly now: number;
+  readonly workspaces: readonly FleetWorkspace[];
+  readonly workers: readonly FleetWorker[];
+}
+
 const errorSchema = z.object({ code: z.string(), message: z.string(), hint: z.string().optional() });
 
 /** What a run said before it ended badly. */
@@ -81,6 +93,8 @@ export interface FleetDifference {
 
 /** A locked workspace comes again after so long: its lock is held for a run of someone else. */
 const lockedRetryMs = 15_000;
+/** A worker that was not seen for so long has ended, seconds: it misses two sweeps. */
+const workerSeenS = 150;
 /** The history keeps so many runs of a workspace. */
 const keptRuns = 100;
 
@@ -97,13 +111,37 @@ export class FleetStore {
     this.#database = database;
   }
 
-  /** Workspaces by name, and the server's time; without those that were retired. */
-  async list(): Promise<{ readonly now: number; readonly workspaces: readonly FleetWorkspace[] }> {
+  /** Workspaces by name, without those that were retired, the workers that were seen lately, and the server's time. */
+  async list(): Promise<FleetRows> {
     const rows = await this.#database.query(
       `select *, (select clock_timestamp()) as now from fleet_workspaces where retired_at is null order by name collate "C"`,
     );
     const now = rows.length === 0 ? Date.now() : time.parse(rows[0]?.now);
-    return { now, workspaces: rows.map((row) => workspaceSchema.parse(row)) };
+    const workers = await this.#database.query(
+      `select name, slots from fleet_workers where seen_at > clock_timestamp() - interval '${workerSeenS} s' order by name`,
+    );
+    return {
+      now,
+      workspaces: rows.map((row) => workspaceSchema.parse(row)),
+      workers: workers.map((row) => workerSchema.parse(row)),
+    };
+  }
+
+  /** A worker is there; it says so with each sweep. */
+  async see(worker: FleetWorker): Promise<void> {
+    await this.#database.query(
+      `insert into fleet_workers (name, slots, seen_at) values ($1, $2, clock_timestamp())
+       on conflict (name) do update set slots = $2, seen_at = clock_timestamp()`,
+      [worker.name, worker.slots],
+    );
+    await this.#database.query(
+      "delete from fleet_workers where seen_at < clock_timestamp() - interval '1 day'",
+    );
+  }
+
+  /** A worker has ended. */
+  async leave(worker: string): Promise<void> {
+    await this.#database.query("delete from fleet_workers where name = $1", [worker]);
   }
 
   /** The last runs of a workspace, the newest first. */

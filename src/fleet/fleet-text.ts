@@ -29,14 +29,15 @@ export function runWord(status: RunStatus): string {
   return status.replaceAll("_", " ");
 }
 
-/** `12 workspaces: 1 failing, 11 ok`. */
-export function formatCounts({ counts, workspaces }: FleetView): string {
+/** `12 workspaces: 1 failing, 11 ok; 2 workers`. */
+export function formatCounts({ counts, workspaces, workers }: FleetView): string {
   const parts = fleetStatuses.flatMap((status) => {
     const count = counts[status] ?? 0;
     return count === 0 ? [] : [`${count} ${statusWords[status]}`];
   });
   const total = plural(workspaces.length, "workspace");
-  return parts.length === 0 ? total : `${total}: ${parts.join(", ")}`;
+  const said = workers.length === 0 ? "no worker is running" : plural(workers.length, "worker");
+  return `${parts.length === 0 ? total : `${total}: ${parts.join(", ")}`}; ${said}`;
 }
 
 /** The counts, and a line for each workspace that is to be shown. */
@@ -92,11 +93,11 @@ export function formatWorkspace(
     ({ started_at, ended_at, status: how, summary, worker, run_id }) =>
       `${started_at.slice(0, 19).replace("T", " ")} UTC  ${runWord(how).padEnd(11)}  ${summary}, in ${formatMilliseconds(Date.parse(ended_at) - Date.parse(started_at))}, on ${worker}${run_id === undefined ? "" : `  ${run_id.slice(0, 8)}`}\n`,
   );
-  const more = runs.find(({ run_id }) => run_id !== undefined);
+  const [more] = runs.filter(({ run_id }) => run_id !== undefined);
   const command =
     more === undefined
       ? ""
-      : `\nThe calls of a run: draftsync history --config ${config} --run ${more.run_id?.slice(0, 8)}\n`;
+      : `\nThe calls of the last run with a plan: draftsync history --config ${config} --run ${more.run_id?.slice(0, 8)}\n`;
   return `${head}${hint}${lines.length > 0 ? "\n" : ""}${lines.join("")}${command}`;
 }
 
@@ -105,7 +106,9 @@ function adviceOf(status: RunStatus | undefined, config: string): string | undef
   if (status === "new_ledger")
     return `The ledger is new: draftsync apply --config ${config} asks whether to publish.`;
   const waits = status === "refused" || status === "in_doubt";
-  return waits ? `draftsync plan --config ${config} names the command that settles it.` : undefined;
+  return waits
+    ? `draftsync plan --config ${config} names the command that settles it; then \`draftsync fleet run\`.`
+    : undefined;
 }
 
 /** The line that a worker logs of a run. */

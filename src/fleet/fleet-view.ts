@@ -1,7 +1,7 @@
 import { isoTime } from "../model/time.ts";
 import { factsOf } from "../report/reconcile-text.ts";
 import { type FleetStatus, fleetStatuses, fleetStatusOf, type RunStatus } from "./fleet-status.ts";
-import type { EndedRun, FleetRun, FleetWorkspace, RunError } from "./fleet-store.ts";
+import type { EndedRun, FleetRows, FleetRun, FleetWorker, FleetWorkspace, RunError } from "./fleet-store.ts";
 
 /** A workspace as `fleet status --format json` shows it. Times are ISO 8601, UTC. */
 export interface WorkspaceView {
@@ -42,18 +42,20 @@ export interface FleetView {
   readonly at: string;
   readonly counts: Readonly<Partial<Record<FleetStatus, number>>>;
   readonly workspaces: readonly WorkspaceView[];
+  /** Those that were seen within two and a half minutes. */
+  readonly workers: readonly FleetWorker[];
 }
 
 /** Views the table; the worst status first, then by name. */
 export function viewFleet(
-  { now, workspaces }: { readonly now: number; readonly workspaces: readonly FleetWorkspace[] },
+  { now, workspaces, workers }: FleetRows,
   runs: ReadonlyMap<string, FleetRun>,
 ): FleetView {
   const views = workspaces.map((each) => viewWorkspace(each, { now, run: runs.get(each.name) }));
   const rank = ({ status }: WorkspaceView) => fleetStatuses.indexOf(status);
   const counts: Partial<Record<FleetStatus, number>> = {};
   for (const { status } of views) counts[status] = (counts[status] ?? 0) + 1;
-  return { at: isoTime(now), counts, workspaces: views.sort((a, b) => rank(a) - rank(b)) };
+  return { at: isoTime(now), counts, workspaces: views.sort((a, b) => rank(a) - rank(b)), workers };
 }
 
 /** Views a workspace, of which `run` is the last run. */

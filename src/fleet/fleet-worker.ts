@@ -60,9 +60,11 @@ export async function runWorker(parts: WorkerParts): Promise<void> {
       settings = read;
     }, parts.report);
     await sweep(parts).then(metrics.swept, parts.report);
+    await parts.store.see({ name: parts.name, slots }).catch(parts.report);
     await parts.notify().catch(parts.report);
   } while (await wait(sweepMs, signal));
   await worker.stop();
+  await parts.store.leave(parts.name).catch(parts.report);
 }
 
 /** Adds what the queue lacks, and brings up what is due and still waits. */

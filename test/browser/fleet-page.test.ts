@@ -63,7 +63,7 @@ function workspace(index: number): { row: FleetWorkspace; run: FleetRun | undefi
 async function pageOf(count: number): Promise<string> {
   const all = Array.from({ length: count }, (_, index) => workspace(index));
   const runs = new Map(all.flatMap(({ row, run }) => (run === undefined ? [] : [[row.name, run] as const])));
-  const view = viewFleet({ now, workspaces: all.map(({ row }) => row) }, runs);
+  const view = viewFleet({ now, workspaces: all.map(({ row }) => row), workers: [] }, runs);
   return formatFleetPage(view, await loadPageAssets(), (name) => `runs/${name}`);
 }
 

@@ -34,7 +34,9 @@ describe("the commands of a fleet", () => {
     await until(async () => (await statuses()).every(({ status }) => status === "ok"));
     expect(fleet.sandbox().accounts.map(({ state }) => state().attachments.length)).toEqual([3, 3, 3]);
     const { stdout } = await run("fleet", "status");
-    expect(stdout).toMatch(/^3 workspaces: 3 ok\n\nok {9}atlas {4}3 done, 3 calls, \d+ s ago; next in /);
+    expect(stdout).toMatch(
+      /^3 workspaces: 3 ok; 1 worker\n\nok {9}atlas {4}3 done, 3 calls, \d+ s ago; next in /,
+    );
     const one = await run("fleet", "status", "lantern");
     expect(one.stdout).toMatch(
       /draftsync history --config accounts\/lantern\/draftsync.yaml --run [0-9a-f]{8}\n$/,

@@ -31,7 +31,7 @@ export const defineFleet: DefineCommand = (program, cli) => {
     .summary("reconcile many workspaces on one or several machines")
     .description(
       "Runs `draftsync reconcile` for each workspace that fleet.yaml names, at its interval, on any number of workers. The table of " +
-        "workspaces and the queue are in a PostgreSQL database. docs/fleet.md leads from one machine to five.",
+        "workspaces and the queue are in a PostgreSQL database. docs/fleet.md has the steps.",
     )
     .addHelpText(
       "after",

@@ -27,14 +27,17 @@ export async function runFleetWorker(
   const address = listen === undefined ? undefined : parseListenAddress(listen);
   // Its runs end within 7 s of the signal; then their ends are recorded.
   interrupts.allowMore(10_000);
-  const onAway = (isAway: boolean) =>
-    isAway
+  let isDatabaseAway = false;
+  const onAway = (isAway: boolean) => {
+    isDatabaseAway = isAway;
+    return isAway
       ? terminal.log({
           level: "warning",
           text: "warning: the fleet's database does not answer; waiting for it\n",
           code: "fleet-database-unreachable",
         })
       : terminal.err("the fleet's database answers again\n");
+  };
   const retry = { ms: retryMs, onAway, signal };
   await inFleet(cli, { file, migrates: true, retry }, async ({ config, store, queue }) => {
     const metrics = makeFleetMetrics(store);
@@ -44,7 +47,8 @@ export async function runFleetWorker(
         ? undefined
         : await startHealthServer(address, {
             readiness: () => {
-              const isReady = metrics.sweptAt !== undefined && Date.now() - metrics.sweptAt < readyMs;
+              const isSwept = metrics.sweptAt !== undefined && Date.now() - metrics.sweptAt < readyMs;
+              const isReady = isSwept && !isDatabaseAway;
               return {
                 ready: isReady,
                 text: isReady ? "ok" : "not ready: the fleet's database does not answer",
