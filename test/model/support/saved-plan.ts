@@ -33,6 +33,7 @@ export class SavedPlan {
   async expected(store: StateStore): Promise<Expected> {
     const now = this.#valuesOf(await store.load());
     const isSame = now.records === this.#known.records && now.protection === this.#known.protection;
+    if (isSame && (await this.#wasWrittenBetween(store))) return "either";
     if (!this.#hasRun) return isSame ? "fresh" : "stale";
     // Protection has no operations: once another run took it back, it looks as if the plan had not begun.
     if (now.records === this.#known.records && !isSame) return "either";
@@ -44,6 +45,18 @@ export class SavedPlan {
     );
     if (isUnclear || this.#plan.changes.some(({ action }) => action === "in_doubt")) return "either";
     return isSame ? "fresh" : "stale";
+  }
+
+  /**
+   * Whether another run wrote to its drafts after one of its own had, an apply without the file included: even where that run's work
+   * was undone, nothing says that what the plan began is as it left it.
+   */
+  async #wasWrittenBetween(store: StateStore): Promise<boolean> {
+    const runs = new Set((await store.runs({ planId: this.#plan.plan_id })).map(({ id }) => id));
+    const drafts = new Set(this.#plan.changes.map(({ address }) => address.split("/", 2).join("/")));
+    const written = (await store.operations()).filter(({ intent }) => drafts.has(`drafts/${intent.draftId}`));
+    const first = written.findIndex(({ runId }) => runs.has(runId));
+    return first >= 0 && written.slice(first).some(({ runId }) => !runs.has(runId));
   }
 
   /** After a run of the plan, however it ended. */
