@@ -66,7 +66,7 @@ function formatRow(
   const said =
     run === undefined
       ? html``
-      : html`${run.summary}${run.error !== undefined && html`<span class="note">${run.error.message}</span>`}${in_doubt > 0 && html`<span class="note">${in_doubt} in doubt</span>`}`;
+      : html`${run.summary}${run.error !== undefined && html`<span class="note">${run.error.message}</span>`}${run.error?.hint !== undefined && html`<span class="note">Hint: ${run.error.hint}</span>`}${in_doubt > 0 && html`<span class="note">${in_doubt} in doubt</span>`}`;
   const dueMs = due_at === undefined ? undefined : Date.parse(due_at) - now;
   const next =
     running_on !== undefined
