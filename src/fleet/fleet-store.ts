@@ -93,8 +93,8 @@ export interface FleetDifference {
 
 /** A locked workspace comes again after so long: its lock is held for a run of someone else. */
 const lockedRetryMs = 15_000;
-/** A worker that was not seen for so long has ended, seconds: it misses two sweeps. */
-const workerSeenS = 150;
+/** A worker that was not seen for so long has ended, seconds. */
+const workerSeenS = 25;
 /** The history keeps so many runs of a workspace. */
 const keptRuns = 100;
 
@@ -127,7 +127,7 @@ export class FleetStore {
     };
   }
 
-  /** A worker is there; it says so with each sweep. */
+  /** A worker is there; it says so every few seconds. */
   async see(worker: FleetWorker): Promise<void> {
     await this.#database.query(
       `insert into fleet_workers (name, slots, seen_at) values ($1, $2, clock_timestamp())

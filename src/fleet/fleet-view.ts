@@ -42,7 +42,7 @@ export interface FleetView {
   readonly at: string;
   readonly counts: Readonly<Partial<Record<FleetStatus, number>>>;
   readonly workspaces: readonly WorkspaceView[];
-  /** Those that were seen within two and a half minutes. */
+  /** Those that were seen within half a minute. */
   readonly workers: readonly FleetWorker[];
 }
 
@@ -108,12 +108,21 @@ export function viewRun({ status, started_at, ended_at, worker, result, error, c
   };
 }
 
+/** Ends of a run that the status of its workspace does not tell. */
+const toldStatuses: ReadonlySet<string> = new Set([
+  "new_ledger",
+  "refused",
+  "interrupted",
+  "locked",
+  "stalled",
+]);
+
 /** What a run did, in a few words; of one without a result, what kept it from one. */
 export function summaryOf({ result, error }: Pick<EndedRun, "result" | "error">): string {
   if (result?.type !== "reconcile_finished") return error?.code ?? "no result";
   const { in_doubt: inDoubt, refresh_calls: refreshCalls, totals, excluded, drift, code } = result;
   const given = { inDoubt, refreshCalls, totals, excluded, drift, code };
-  return factsOf(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))).join(
-    ", ",
-  );
+  const facts = factsOf(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)));
+  const ended = toldStatuses.has(result.status) ? `${result.status.replaceAll("_", " ")}: ` : "";
+  return `${ended}${facts.join(", ")}`;
 }

@@ -35,6 +35,8 @@ export interface WorkerParts {
   readonly signal: AbortSignal;
 }
 
+/** How often a worker says that it is there, milliseconds. */
+const beatMs = 10_000;
 /** How often a worker looks for what the queue lost, milliseconds. */
 const sweepMs = 60_000;
 
@@ -54,17 +56,31 @@ export async function runWorker(parts: WorkerParts): Promise<void> {
     onError: (error) =>
       log({ level: "debug", text: `queue: ${messageOf(error)}\n`, code: "fleet-queue-failed" }),
   });
+  const beat = sayEvery(beatMs, () => parts.store.see({ name: parts.name, slots }));
   do {
     // What cannot be read leaves the worker with what it had.
     await parts.settings().then((read) => {
       settings = read;
     }, parts.report);
     await sweep(parts).then(metrics.swept, parts.report);
-    await parts.store.see({ name: parts.name, slots }).catch(parts.report);
     await parts.notify().catch(parts.report);
   } while (await wait(sweepMs, signal));
   await worker.stop();
+  clearInterval(beat);
   await parts.store.leave(parts.name).catch(parts.report);
+}
+
+/** Says something now and from time to time; what fails or takes longer is left out, and the next time comes. */
+function sayEvery(ms: number, say: () => Promise<void>): NodeJS.Timeout {
+  let isSaying = false;
+  const once = async () => {
+    if (isSaying) return;
+    isSaying = true;
+    await say().catch(() => {});
+    isSaying = false;
+  };
+  void once();
+  return setInterval(() => void once(), ms);
 }
 
 /** Adds what the queue lacks, and brings up what is due and still waits. */

@@ -129,7 +129,7 @@ describe("the commands of a fleet", () => {
   test("a key that is new in fleet.yaml is there for the next run", async () => {
     const yaml = await read("fleet.yaml");
     const worker = startWorker();
-    await expect.poll(worker.stderr).toContain("slots");
+    await expect.poll(worker.stderr, { timeout: 60_000 }).toContain("slots");
     await writeManifest("atlas", "With a shared key");
     const more =
       "keys: { acme: { api_key_file: keys/atlas } }\noverrides: { atlas: { key: acme, paused: false } }\n";

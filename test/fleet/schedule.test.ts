@@ -117,7 +117,7 @@ describe("notifications", () => {
     /** A worker looks for changes when it begins. */
     const sweep = async () => {
       const worker = startWorker();
-      await expect.poll(worker.stderr).toContain("slots");
+      await expect.poll(worker.stderr, { timeout: 60_000 }).toContain("slots");
       worker.kill("SIGTERM");
       await worker.ended;
     };
@@ -126,7 +126,7 @@ describe("notifications", () => {
     await run("fleet", "run", "--all");
     await until(async () => (await statuses()).filter(({ status }) => status === "failing").length === 2);
     await sweep();
-    await expect.poll(() => webhook.notices.length).toBe(1);
+    await expect.poll(() => webhook.notices.length, { timeout: 60_000 }).toBe(1);
     expect(webhook.notices[0]?.body.text).toBe(
       "draftsync fleet: atlas is failing, cobalt is failing. `draftsync fleet status` has the details.",
     );
@@ -135,7 +135,7 @@ describe("notifications", () => {
     await run("fleet", "run", "atlas");
     await until(async () => (await statuses()).filter(({ status }) => status === "ok").length === 3);
     await sweep();
-    await expect.poll(() => webhook.notices.length).toBe(2);
+    await expect.poll(() => webhook.notices.length, { timeout: 60_000 }).toBe(2);
     expect(webhook.notices[1]?.body).toMatchObject({
       text: expect.stringContaining("atlas is ok"),
       changes: [{ workspace: "atlas", status: "ok", former_status: "failing" }],

@@ -65,7 +65,7 @@ export function pick(
       hint:
         similar === undefined
           ? "`draftsync fleet status` lists them; `draftsync fleet apply` takes over new ones."
-          : `Did you mean ${similar}?`,
+          : `Did you mean ${similar}? \`draftsync fleet apply\` takes over new ones.`,
     });
   });
 }
