@@ -5,7 +5,7 @@ import type { Markup } from "../report/html/markup.ts";
 import { html } from "../report/html/markup.ts";
 import { formatSeconds, plural } from "../report/quantities.ts";
 import { fleetStatuses } from "./fleet-status.ts";
-import { statusWords } from "./fleet-text.ts";
+import { statusWords, summaryWithEnd } from "./fleet-text.ts";
 import type { FleetView, WorkspaceView } from "./fleet-view.ts";
 
 /** The look of each status is that of a change or an outcome. */
@@ -66,7 +66,7 @@ function formatRow(
   const said =
     run === undefined
       ? html``
-      : html`${run.summary}${run.error !== undefined && html`<span class="note">${run.error.message}</span>`}${run.error?.hint !== undefined && html`<span class="note">Hint: ${run.error.hint}</span>`}${in_doubt > 0 && html`<span class="note">${in_doubt} in doubt</span>`}`;
+      : html`${summaryWithEnd(run)}${run.error !== undefined && html`<span class="note">${run.error.message}</span>`}${run.error?.hint !== undefined && html`<span class="note">Hint: ${run.error.hint}</span>`}${in_doubt > 0 && html`<span class="note">${in_doubt} in doubt</span>`}`;
   const dueMs = due_at === undefined ? undefined : Date.parse(due_at) - now;
   const next =
     running_on !== undefined

@@ -29,6 +29,20 @@ export function runWord(status: RunStatus): string {
   return status.replaceAll("_", " ");
 }
 
+/** Ends of a run that the status of its workspace does not show. */
+const hiddenEnds: ReadonlySet<RunStatus> = new Set([
+  "new_ledger",
+  "refused",
+  "interrupted",
+  "locked",
+  "stalled",
+]);
+
+/** What a run did, where its status does not stand beside it: `new ledger: 1 excluded`. */
+export function summaryWithEnd({ status, summary }: RunView): string {
+  return hiddenEnds.has(status) ? `${runWord(status)}: ${summary}` : summary;
+}
+
 /** `12 workspaces: 1 failing, 11 ok; 2 workers`. */
 export function formatCounts({ counts, workspaces, workers }: FleetView): string {
   const parts = fleetStatuses.flatMap((status) => {
@@ -54,7 +68,7 @@ export function formatFleet(view: FleetView, shown: readonly WorkspaceView[], pa
 export function describe(view: WorkspaceView, now: number): string {
   const { last_run: run, running_on, due_at, late_ms, failures, last_success_at } = view;
   const parts = [
-    run === undefined ? undefined : `${run.summary}, ${ago(run.ended_at, now)}`,
+    run === undefined ? undefined : `${summaryWithEnd(run)}, ${ago(run.ended_at, now)}`,
     run?.error === undefined || run.summary === run.error.message ? undefined : run.error.message,
     failures > 1 ? `${failures} failures in a row` : undefined,
     failures > 0 && last_success_at !== undefined ? `last success ${ago(last_success_at, now)}` : undefined,
@@ -93,7 +107,7 @@ export function formatWorkspace(
     ({ started_at, ended_at, status: how, summary, worker, run_id }) =>
       `${started_at.slice(0, 19).replace("T", " ")} UTC  ${runWord(how).padEnd(11)}  ${summary}, in ${formatMilliseconds(Date.parse(ended_at) - Date.parse(started_at))}, on ${worker}${run_id === undefined ? "" : `  ${run_id.slice(0, 8)}`}\n`,
   );
-  const [more] = runs.filter(({ run_id }) => run_id !== undefined);
+  const more = runs.find(({ run_id }) => run_id !== undefined);
   const command =
     more === undefined
       ? ""

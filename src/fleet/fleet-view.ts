@@ -108,21 +108,11 @@ export function viewRun({ status, started_at, ended_at, worker, result, error, c
   };
 }
 
-/** Ends of a run that the status of its workspace does not tell. */
-const toldStatuses: ReadonlySet<string> = new Set([
-  "new_ledger",
-  "refused",
-  "interrupted",
-  "locked",
-  "stalled",
-]);
-
 /** What a run did, in a few words; of one without a result, what kept it from one. */
 export function summaryOf({ result, error }: Pick<EndedRun, "result" | "error">): string {
   if (result?.type !== "reconcile_finished") return error?.code ?? "no result";
   const { in_doubt: inDoubt, refresh_calls: refreshCalls, totals, excluded, drift, code } = result;
   const given = { inDoubt, refreshCalls, totals, excluded, drift, code };
   const facts = factsOf(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)));
-  const ended = toldStatuses.has(result.status) ? `${result.status.replaceAll("_", " ")}: ` : "";
-  return `${ended}${facts.join(", ")}`;
+  return facts.join(", ");
 }

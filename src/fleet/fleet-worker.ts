@@ -56,7 +56,7 @@ export async function runWorker(parts: WorkerParts): Promise<void> {
     onError: (error) =>
       log({ level: "debug", text: `queue: ${messageOf(error)}\n`, code: "fleet-queue-failed" }),
   });
-  const beat = sayEvery(beatMs, () => parts.store.see({ name: parts.name, slots }));
+  const visible = stayVisible(parts);
   do {
     // What cannot be read leaves the worker with what it had.
     await parts.settings().then((read) => {
@@ -66,21 +66,14 @@ export async function runWorker(parts: WorkerParts): Promise<void> {
     await parts.notify().catch(parts.report);
   } while (await wait(sweepMs, signal));
   await worker.stop();
-  clearInterval(beat);
+  await visible;
   await parts.store.leave(parts.name).catch(parts.report);
 }
 
-/** Says something now and from time to time; what fails or takes longer is left out, and the next time comes. */
-function sayEvery(ms: number, say: () => Promise<void>): NodeJS.Timeout {
-  let isSaying = false;
-  const once = async () => {
-    if (isSaying) return;
-    isSaying = true;
-    await say().catch(() => {});
-    isSaying = false;
-  };
-  void once();
-  return setInterval(() => void once(), ms);
+/** Says now and then that the worker is there, until it is asked to end; a time that fails is left out. */
+async function stayVisible({ store, name, slots, signal }: WorkerParts): Promise<void> {
+  do await store.see({ name, slots }).catch(() => {});
+  while (await wait(beatMs, signal));
 }
 
 /** Adds what the queue lacks, and brings up what is due and still waits. */

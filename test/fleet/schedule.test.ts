@@ -36,7 +36,7 @@ describe("three workers, one of which is 30 s ahead and one 30 s late", () => {
   });
 });
 
-describe("a worker that is 30 s ahead, while runs of another take long", () => {
+describe("a worker that is 30 s ahead, during long runs of a second one", () => {
   const fleet = useFleet({
     names: names.slice(0, 2),
     every: "1h",

@@ -20,14 +20,12 @@ export async function applyFleet(
     const { terminal } = cli;
     terminal.show(formatDifference(difference, terminal.paintOut));
     const { added, changed, retired, unchanged } = difference;
-    if (retireMost !== true && retired.length > 1 && retired.length > changed.length + unchanged) {
-      throw new CliError(
-        `${retired.length} of ${retired.length + changed.length + unchanged} workspaces would run no more`,
-        {
-          code: "most-retired",
-          hint: "Check the patterns of `workspaces` in fleet.yaml. If this is meant: draftsync fleet apply --retire-most",
-        },
-      );
+    const kept = changed.length + unchanged;
+    if (retireMost !== true && retired.length > 1 && retired.length > kept) {
+      throw new CliError(`${retired.length} of ${retired.length + kept} workspaces would run no more`, {
+        code: "most-retired",
+        hint: "Check the patterns of `workspaces` in fleet.yaml. If this is meant: draftsync fleet apply --retire-most",
+      });
     }
     if (dryRun === true || added.length + changed.length + retired.length === 0) return;
     await store.apply(difference);

@@ -20,7 +20,7 @@ export function openPool(location: PostgresLocation, more: pg.PoolConfig): pg.Po
     connectionTimeoutMillis: connectTimeoutMs,
     ...more,
   });
-  // A connection that nobody uses was closed by the server; the pool has dropped it. One may also be closed before anybody uses it.
+  // The server closed an unused connection, which the pool has dropped, or one that was not used yet.
   return pool.on("error", () => {}).on("connect", (client) => void client.on("error", () => {}));
 }
 

@@ -347,7 +347,7 @@ test.each([
   },
 );
 
-test("a registration that is answered with the upload of another object attaches nothing", async () => {
+test("a registration that is answered with the upload of a different object attaches nothing", async () => {
   const data = { type: "upload", id: "u1", attributes: { status: "success", file_id: 900 } };
   world.proxy.choose = ({ method, path }) =>
     method === "POST" && path === "/api/uploads"

@@ -119,7 +119,7 @@ describe("duplicates", () => {
     expect(renamed(product, 8)).toEqual(["in_doubt", "duplicate"]);
     expect(renamed(product, 5, "winter")).toEqual(["in_doubt"]);
   });
-  test("is not made while a call in doubt may have made it under a name that now is of another product", () => {
+  test("is not made while a call in doubt may have made it under a name that now stands for a different product", () => {
     const intent = { name: "old", productId: 5 };
     const copy = doubt({ kind: "duplicate", address: "duplicates/old", intent });
     const both = (old: number) => {
