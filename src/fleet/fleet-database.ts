@@ -25,6 +25,7 @@ create table if not exists fleet_workspaces (
   run_id uuid,
   worker text,
   started_at timestamptz,
+  seen_at timestamptz,
   ended_at timestamptz,
   last_status text,
   last_success_at timestamptz,

@@ -100,8 +100,16 @@ const keptRuns = 100;
 
 const isWanted = "(wanted_at is not null and (started_at is null or wanted_at > started_at))";
 
-/** Only the one who has the entry of the queue asks: a run without an end is that of a worker that died. */
-const wasLost = "(started_at is not null and (ended_at is null or ended_at < started_at))";
+/** A run whose worker did not say for so long that it goes on was lost, seconds. */
+const lostRunS = 10;
+
+/**
+ * When a workspace is due. While it runs, that is when its run would count as lost: the queue may give the entry of a run to a
+ * second worker, as where a clock is wrong.
+ */
+const dueAt = `case when started_at is not null and (ended_at is null or ended_at < started_at)
+  then greatest(started_at, seen_at) + interval '${lostRunS} s'
+  else least(due_at, case when ${isWanted} then wanted_at end) end`;
 
 /** The tables of a fleet: what shall run, when, and how it went. All times are those of the database server. */
 export class FleetStore {
@@ -127,15 +135,14 @@ export class FleetStore {
     };
   }
 
-  /** A worker is there; it says so every few seconds. */
-  async see(worker: FleetWorker): Promise<void> {
+  /** A worker is there, and these runs of it go on; it says so every few seconds. */
+  async see(worker: FleetWorker, runIds: readonly string[]): Promise<void> {
     await this.#database.query(
-      `insert into fleet_workers (name, slots, seen_at) values ($1, $2, clock_timestamp())
+      `with gone as (delete from fleet_workers where seen_at < clock_timestamp() - interval '1 day'),
+         runs as (update fleet_workspaces set seen_at = clock_timestamp() where run_id = any($3))
+       insert into fleet_workers (name, slots, seen_at) values ($1, $2, clock_timestamp())
        on conflict (name) do update set slots = $2, seen_at = clock_timestamp()`,
-      [worker.name, worker.slots],
-    );
-    await this.#database.query(
-      "delete from fleet_workers where seen_at < clock_timestamp() - interval '1 day'",
+      [worker.name, worker.slots, runIds],
     );
   }
 
@@ -229,9 +236,7 @@ export class FleetStore {
   async claim(name: string, worker: string): Promise<Claim | number | undefined> {
     const runId = randomUUID();
     const [row] = await this.#database.query(
-      `with before as (select name, case when ${wasLost} then started_at
-           else least(due_at, case when ${isWanted} then wanted_at end) end as due
-         from fleet_workspaces where name = $1 for update)
+      `with before as (select name, ${dueAt} as due from fleet_workspaces where name = $1 for update)
        update fleet_workspaces as w set run_id = $2, worker = $3, started_at = clock_timestamp()
        from before where w.name = before.name and retired_at is null and not paused and before.due <= clock_timestamp()
        returning w.*, extract(epoch from clock_timestamp() - before.due) * 1000 as lag`,
@@ -240,12 +245,7 @@ export class FleetStore {
     if (row !== undefined) {
       return { runId, workspace: workspaceSchema.parse(row), lagMs: Math.max(0, Number(row.lag)) };
     }
-    const [left] = await this.#database.query(
-      `select extract(epoch from due_at - clock_timestamp()) * 1000 as ms from fleet_workspaces
-       where name = $1 and retired_at is null and not paused`,
-      [name],
-    );
-    return left === undefined ? undefined : Math.max(0, Number(left.ms));
+    return (await this.due(name)).get(name);
   }
 
   /** Records how a run ended; how long until the workspace is due again, or `undefined` when it is not to run any more. */
@@ -285,7 +285,7 @@ export class FleetStore {
   /** When workspaces are due, in milliseconds from now, for those that may run: all of them, or the one of this name. */
   async due(name?: string): Promise<ReadonlyMap<string, number>> {
     const rows = await this.#database.query(
-      `select name, extract(epoch from least(due_at, case when ${isWanted} then wanted_at end) - clock_timestamp()) * 1000 as ms
+      `select name, extract(epoch from ${dueAt} - clock_timestamp()) * 1000 as ms
        from fleet_workspaces where retired_at is null and not paused and ($1::text is null or name = $1)`,
       [name ?? null],
     );

@@ -35,8 +35,8 @@ export interface WorkerParts {
   readonly signal: AbortSignal;
 }
 
-/** How often a worker says that it is there, milliseconds. */
-const beatMs = 10_000;
+/** How often a worker says that it is there and its runs go on, milliseconds. */
+const beatMs = 3_000;
 /** How often a worker looks for what the queue lost, milliseconds. */
 const sweepMs = 60_000;
 
@@ -49,14 +49,16 @@ export async function runWorker(parts: WorkerParts): Promise<void> {
     if (key !== null && !settings.keys.has(key)) settings = await parts.settings();
     return settings;
   };
+  const runIds = new Set<string>();
+  const stopped = new AbortController();
+  const visible = stayVisible(parts, { runIds, signal: stopped.signal });
   const worker = queue.work({
     slots,
-    run: (name) => runOnce(name, { ...parts, settingsFor }),
+    run: (name) => runOnce(name, { ...parts, settingsFor, runIds }),
     isDue: async (name) => (await parts.store.due(name)).get(name) === 0,
     onError: (error) =>
       log({ level: "debug", text: `queue: ${messageOf(error)}\n`, code: "fleet-queue-failed" }),
   });
-  const visible = stayVisible(parts);
   do {
     // What cannot be read leaves the worker with what it had.
     await parts.settings().then((read) => {
@@ -66,13 +68,17 @@ export async function runWorker(parts: WorkerParts): Promise<void> {
     await parts.notify().catch(parts.report);
   } while (await wait(sweepMs, signal));
   await worker.stop();
+  stopped.abort();
   await visible;
   await parts.store.leave(parts.name).catch(parts.report);
 }
 
-/** Says now and then that the worker is there, until it is asked to end; a time that fails is left out. */
-async function stayVisible({ store, name, slots, signal }: WorkerParts): Promise<void> {
-  do await store.see({ name, slots }).catch(() => {});
+/** Says now and then that the worker and its runs are there; a time that fails is left out. */
+async function stayVisible(
+  { store, name, slots }: WorkerParts,
+  { runIds, signal }: { readonly runIds: ReadonlySet<string>; readonly signal: AbortSignal },
+): Promise<void> {
+  do await store.see({ name, slots }, [...runIds]).catch(() => {});
   while (await wait(beatMs, signal));
 }
 
@@ -88,23 +94,30 @@ async function sweep({ store, queue }: WorkerParts): Promise<void> {
 interface Current {
   /** The settings of a workspace with this key. */
   readonly settingsFor: (key: string | null) => Promise<FleetSettings>;
+  /** The runs under way. */
+  readonly runIds: Set<string>;
 }
 
 /** One run, if the workspace is due; how long until it is due again. */
 async function runOnce(name: string, parts: WorkerParts & Current): Promise<number | undefined> {
-  const { store, signal, metrics, log } = parts;
+  const { store, signal, metrics, log, runIds } = parts;
   // Another worker may take it.
   if (signal.aborted) return 0;
   const claim = await store.claim(name, parts.name);
   if (claim === undefined || typeof claim === "number") return claim;
   metrics.began(claim.lagMs);
-  const since = systemClock.monotonic();
-  const ended = await carryOut(claim, parts);
-  const ms = Math.round(systemClock.monotonic() - since);
-  metrics.ended(ended.status, ms);
-  const inMs = await store.finish(claim, ended);
-  log(describeRun(name, { ended, ms, inMs }));
-  return inMs;
+  runIds.add(claim.runId);
+  try {
+    const since = systemClock.monotonic();
+    const ended = await carryOut(claim, parts);
+    const ms = Math.round(systemClock.monotonic() - since);
+    metrics.ended(ended.status, ms);
+    const inMs = await store.finish(claim, ended);
+    log(describeRun(name, { ended, ms, inMs }));
+    return inMs;
+  } finally {
+    runIds.delete(claim.runId);
+  }
 }
 
 async function carryOut(

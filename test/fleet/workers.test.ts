@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { askServer } from "../unit/ledger/samples.ts";
 import { useFleet } from "./support/world.ts";
 
 const names = ["atlas", "basalt", "cobalt", "dragon"];
@@ -20,6 +21,27 @@ describe("two workers", () => {
     const posts = fleet.log.filter(({ method, status }) => method === "POST" && status === 201);
     expect(posts).toHaveLength(names.length * 30);
     expect(fleet.sandbox().accounts.map(({ state }) => state().attachments.length)).toEqual([30, 30, 30, 30]);
+  });
+});
+
+describe("a queue that gives the entry of a run to another worker", () => {
+  const fleet = useFleet({ names: ["atlas"], every: "1h", files: 40, rate: { limit: 10, windowMs: 1000 } });
+  const { run, statusOf, until, startWorker, schema } = fleet;
+
+  test("begins no second run of the workspace", async () => {
+    await run("fleet", "apply");
+    startWorker();
+    startWorker();
+    await run("fleet", "run", "atlas");
+    await until(async () => fleet.log.length > 5);
+    await askServer(
+      `update bullmq.job set state = 'waiting', lock_token = null where queue = '${schema}' and state = 'active';
+       notify bullmq_jobs, '${schema}'`,
+    );
+    const runs = () => askServer(`select status from ${schema}.fleet_runs where workspace = 'atlas'`);
+    await until(async () => (await runs()).length > 0);
+    expect(await runs()).toEqual([{ status: "ok" }]);
+    expect(await statusOf("atlas")).toMatchObject({ status: "ok" });
   });
 });
 
