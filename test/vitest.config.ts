@@ -58,7 +58,7 @@ export default defineConfig({
       project("conformance", { seconds: 60, compiled: true }),
       project("crash", { seconds: 120, compiled: true, postgres: true }),
       project("browser", { compiled: true, chromium: true }),
-      project("screenshots", { compiled: true, chromium: true }),
+      project("screenshots", { compiled: true, postgres: true, chromium: true }),
       project("e2e", { seconds: 120, compiled: true, postgres: true }),
       project("operations", { seconds: 120, compiled: true, postgres: true }),
       project("faults", { seconds: 120, compiled: true, postgres: true }),

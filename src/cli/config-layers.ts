@@ -2,9 +2,9 @@ import { readFile, stat } from "node:fs/promises";
 import { dirname, relative, resolve } from "node:path";
 import { z } from "zod";
 import { isPostgresLocation } from "../ledger/postgres/postgres-location.ts";
-import { explainIssues, withoutUnions } from "../manifest/explain-issues.ts";
+import { explainIssues, pathId, withoutUnions } from "../manifest/explain-issues.ts";
 import type { YamlDocument } from "../manifest/read-yaml.ts";
-import type { SourceText, YamlIssue } from "../manifest/source-text.ts";
+import { distinctIssues, type SourceText, type YamlIssue } from "../manifest/source-text.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { fileHint, messageOf, systemCodeOf } from "../model/errors.ts";
 import { nonEmpty } from "../model/non-empty.ts";
@@ -159,15 +159,25 @@ function explain(issues: readonly z.core.$ZodIssue[], layers: readonly Layer[]):
   const split = withoutUnions(issues).flatMap((issue): z.core.$ZodIssue[] =>
     issue.code === "unrecognized_keys" ? issue.keys.map((key) => ({ ...issue, keys: [key] })) : [issue],
   );
+  const pathOf = (issue: z.core.$ZodIssue) =>
+    issue.code === "unrecognized_keys" ? [...issue.path, issue.keys[0] ?? ""] : issue.path;
+  // What is missing everywhere may be misspelled in one of the files.
+  const besides = ({ path }: z.core.$ZodIssue) =>
+    split.find(
+      (other) => other.code === "unrecognized_keys" && pathId(other.path) === pathId(path.slice(0, -1)),
+    );
   const ownerOf = (issue: z.core.$ZodIssue) => {
-    const path = issue.code === "unrecognized_keys" ? [...issue.path, issue.keys[0] ?? ""] : issue.path;
-    return layers.find((layer) => has(layer, path)) ?? own;
+    const other = besides(issue);
+    return (
+      layers.find((layer) => has(layer, pathOf(issue))) ??
+      layers.find((layer) => other !== undefined && has(layer, pathOf(other))) ??
+      own
+    );
   };
   return layers.flatMap(({ content, root, source }, index) => {
     const about = split.filter((issue) => ownerOf(issue) === layers[index]);
     if (about.length === 0) return [];
-    return explainIssues({ schema: configSchema, issues: about, content, root }).map((each) =>
-      source.diagnose(each),
-    );
+    const found = explainIssues({ schema: configSchema, issues: about, content, root });
+    return distinctIssues(found).map((each) => source.diagnose(each));
   });
 }

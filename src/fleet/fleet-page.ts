@@ -18,7 +18,7 @@ const looks = {
   paused: "noop",
 } as const;
 
-/** The status of a fleet as one HTML page. With `runPath`, each name leads to the workspace's last run. */
+/** The status of a fleet as one HTML page. With `runPath`, each name leads to the record of the workspace's last run. */
 export function formatFleetPage(
   { at, counts, workspaces, workers }: FleetView,
   assets: PageAssets,
@@ -62,7 +62,9 @@ function formatRow(
           html`<time datetime="${time}">${formatSeconds(Math.max(0, now - Date.parse(time)) / 1000)} ago</time>`,
         );
   const link =
-    runPath === undefined || run === undefined ? html`${name}` : html`<a href="${runPath(name)}">${name}</a>`;
+    runPath === undefined || run?.run_id === undefined
+      ? html`${name}`
+      : html`<a href="${runPath(name)}">${name}</a>`;
   const said =
     run === undefined
       ? html``

@@ -223,7 +223,9 @@ export class FleetStore {
 
   async setPaused(names: readonly string[], paused: boolean): Promise<void> {
     await this.#database.query(
-      `update fleet_workspaces set paused = $2, since = case when paused and not $2 then clock_timestamp() else since end
+      `update fleet_workspaces set paused = $2,
+         since = case when paused and not $2 then clock_timestamp() else since end,
+         due_at = case when paused and not $2 then greatest(due_at, clock_timestamp()) else due_at end
        where name = any($1)`,
       [names, paused],
     );

@@ -251,6 +251,7 @@ function valueAt({ value: root, unreadable }: NodeValue, path: readonly Property
   return { of: value, missing: false, ...(finding === undefined ? {} : { unreadable: finding }) };
 }
 
-function pathId(path: readonly PropertyKey[]): string {
+/** A path as one text, to compare. */
+export function pathId(path: readonly PropertyKey[]): string {
   return JSON.stringify(path.map(String));
 }

@@ -8,8 +8,7 @@ import { makeValue, type NodeValue, spanOf } from "./node-values.ts";
 import type { ParsedDocument, ParsedStream } from "./parse-yaml.ts";
 import { parseYaml } from "./parse-yaml.ts";
 import { decodeText } from "./read-manifest.ts";
-import type { YamlIssue } from "./source-text.ts";
-import { SourceText } from "./source-text.ts";
+import { distinctIssues, SourceText, type YamlIssue } from "./source-text.ts";
 
 /** Why a document fits none of the schemas it could be meant for. `key`: the key the problem is about. */
 export interface SchemaProblem {
@@ -104,7 +103,7 @@ export function readYaml<T>(options: ReadYamlOptions<T>): ReadYaml<T> {
     for (const error of read.errors) issues.push(error);
     if (read.misfit !== undefined) misfits.push(read.misfit);
   }
-  const errors = nonEmpty(distinct(issues));
+  const errors = nonEmpty(distinctIssues(issues));
   if (errors === undefined) return { ok: true, documents, source };
   const [first, ...others] = errors;
   const diagnostics: NonEmpty<Diagnostic> = [
@@ -163,15 +162,4 @@ function countIssues({ documents, issues }: ParsedStream, wanted: "one" | "many"
       span: spanOf(second.root),
     },
   ];
-}
-
-/** In the order of the text. An aliased value is checked at each of its uses: once is enough. */
-function distinct(issues: readonly YamlIssue[]): YamlIssue[] {
-  const seen = new Set<string>();
-  return [...issues]
-    .sort((a, b) => a.span[0] - b.span[0])
-    .filter(({ code, span, message }) => {
-      const id = `${code} ${span[0]} ${message}`;
-      return !seen.has(id) && seen.add(id);
-    });
 }

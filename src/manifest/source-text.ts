@@ -18,6 +18,17 @@ export interface YamlIssue {
   readonly related?: Span;
 }
 
+/** Each once, in the order of the text: an aliased value is checked at each of its uses, and a misspelled key may give several. */
+export function distinctIssues(issues: readonly YamlIssue[]): YamlIssue[] {
+  const seen = new Set<string>();
+  return [...issues]
+    .sort((a, b) => a.span[0] - b.span[0])
+    .filter(({ code, span, message }) => {
+      const id = `${code} ${span[0]} ${message}`;
+      return !seen.has(id) && seen.add(id);
+    });
+}
+
 const widest = 160;
 
 /**

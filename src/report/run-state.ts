@@ -92,7 +92,11 @@ export class RunState {
         this.#begin("idle", undefined, now);
         return;
       case "change_finished":
-        if (event.outcome !== "skipped" && event.outcome !== "deferred") this.ended += 1;
+        if (event.outcome !== "skipped" && event.outcome !== "deferred") {
+          this.ended += 1;
+          // The summary does not tell which calls in doubt a run can settle.
+          if (event.action === "in_doubt") this.changes += 1;
+        }
         if (event.outcome === "unknown") this.inDoubt += 1;
         else if (event.failure !== undefined) this.failed += 1;
         return;

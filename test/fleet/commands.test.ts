@@ -3,7 +3,7 @@ import { useFleet } from "./support/world.ts";
 
 const names = ["atlas", "harbor", "lantern"];
 const fleet = useFleet({ names, every: "1h" });
-const { run, statusOf, statuses, read, write, writeManifest, until, startWorker } = fleet;
+const { run, statusOf, statuses, read, write, writeManifest, until, start, startWorker } = fleet;
 const ended = async (name: string) => (await statusOf(name)).last_run?.ended_at;
 
 describe("the commands of a fleet", () => {
@@ -26,6 +26,9 @@ describe("the commands of a fleet", () => {
       names.map((name) => [name, "never_run"]),
     );
     expect((await run("fleet", "apply")).stdout).toBe("3 workspaces: 3 unchanged\n");
+    expect((await run("fleet", "run", "atlas")).stderr).toBe(
+      "1 workspace will run when a worker does: start one with `draftsync fleet worker`.\n",
+    );
   });
 
   test("run has a worker reconcile at once, and status shows the result", async () => {
@@ -90,6 +93,17 @@ describe("the commands of a fleet", () => {
     expect(failing).toMatch(/failing +harbor .*draftsync\.yaml:2:1: The key "serviec" is not known/);
     expect(failing).toMatch(/failing +lantern .*the service does not accept the key/);
     expect(failing).not.toMatch(/^ok/m);
+    const server = start("fleet", "serve", "--listen", "127.0.0.1:0");
+    await until(async () => server.stderr().includes("Ctrl-C"));
+    const [url] = /http:\/\/[\d.:]+/.exec(server.stderr()) ?? [];
+    const page = await (await fetch(`${url}/`)).text();
+    expect(page).toContain('The key "serviec" is not known'.replaceAll('"', "&quot;"));
+    expect([...page.matchAll(/href="(runs\/.*?)"/g)].map(([, path]) => path)).toEqual([
+      "runs/lantern",
+      "runs/atlas",
+    ]);
+    expect(await (await fetch(`${url}/runs/atlas`)).text()).toContain("<h1>Run: reconcile");
+    expect((await fetch(`${url}/runs/harbor`)).status).toBe(404);
     await write("accounts/harbor/draftsync.yaml", config);
     await write("keys/lantern", key);
     await run("fleet", "run", "harbor", "lantern");

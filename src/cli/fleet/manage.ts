@@ -90,7 +90,7 @@ export async function runNow(
     });
   }
   await inFleet(cli, { file }, async (fleet) => {
-    const { workspaces } = await fleet.store.list();
+    const { workspaces, workers } = await fleet.store.list();
     const chosen = all === true ? workspaces : pick(names, workspaces);
     const paused = chosen.filter((each) => each.paused);
     if (all !== true && paused.length > 0) {
@@ -105,9 +105,11 @@ export async function runNow(
     const running = chosen.filter((each) => !each.paused).map(({ name }) => name);
     await fleet.store.want(running);
     await comeUp(fleet, running);
-    cli.terminal.err(
-      `${plural(running.length, "workspace")} will run now; \`draftsync fleet status\` shows how it goes.\n`,
-    );
+    const how =
+      workers.length > 0
+        ? "now; `draftsync fleet status` shows how it goes"
+        : "when a worker does: start one with `draftsync fleet worker`";
+    cli.terminal.err(`${plural(running.length, "workspace")} will run ${how}.\n`);
     if (paused.length > 0) cli.terminal.err(`${paused.length} paused: they do not run.\n`);
   });
 }

@@ -56,13 +56,10 @@ async function answer(cli: Cli, fleet: OpenFleet, { method, pathname, response }
   const found = (await fleet.store.list()).workspaces.find((each) => each.name === name);
   if (found === undefined) return send(response, 404, "not found; the page is at /\n");
   const [run] = await fleet.store.runs(found.name, 1);
-  const view = run === undefined ? undefined : viewRun(run);
-  if (view?.run_id === undefined) {
-    const { message, hint } = view?.error ?? { message: "no run has ended yet", hint: undefined };
-    return send(response, 200, `${found.name}: ${message}\n${hint === undefined ? "" : `hint: ${hint}\n`}`);
-  }
+  const runId = run === undefined ? undefined : viewRun(run).run_id;
+  if (runId === undefined) return send(response, 404, "its last run recorded nothing; the page is at /\n");
   const config = resolve(fleet.config.root, found.config);
-  const args = ["history", "--config", config, "--run", view.run_id, "--html"];
+  const args = ["history", "--config", config, "--run", runId, "--html"];
   const { stdout } = await promisify(execFile)(process.execPath, [fileURLToPath(mainFile), ...args], {
     env: cli.env,
     timeout: pageTimeoutMs,

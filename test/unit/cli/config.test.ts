@@ -229,6 +229,8 @@ safety: { removed_drafts: delete }
       `${own}service: { rat: 1 }\n`,
       ["draftsync.yaml:4:12 unknown-key", "../base.yaml:5:3 unknown-key"],
     ],
+    ["a misspelled key that is required", "version: 1\nserviec: {}\n", own, ["../base.yaml:2:1 unknown-key"]],
+    ["the same in its own file", "version: 1\n", `${own}serviec: {}\n`, ["draftsync.yaml:4:1 unknown-key"]],
     ["what both lack", "version: 1\nservice: {}\n", own, ["draftsync.yaml:1:1 missing-key"]],
     ["broken YAML", "version: [", own, ["../base.yaml:1:10 yaml-syntax"]],
     ["what is no mapping", "- version: 1\n", `${own}service: sandbox\n`, ["../base.yaml:1:1 wrong-type"]],

@@ -178,6 +178,12 @@ describe("on a terminal", () => {
     expect(shown()?.[0]).toContain("1 of 3 changes");
   });
 
+  test("a call in doubt that a run settles counts as one more change", () => {
+    const { emit, lines: shown } = follow({ isLive: true });
+    emit(started, attached, attached, attached, { ...attached, action: "in_doubt" });
+    expect(shown()?.[0]).toContain("4 of 4 changes");
+  });
+
   test("changes, calls, time left by the bound, pace, and a pause that is counted down", () => {
     const { emit, pass, lines: shown } = follow({ isLive: true, limit: 2 });
     emit(started, attached);
