@@ -37,7 +37,8 @@ export interface OperationRequest<T> {
  * ```
  *
  * The intent is stored only when the call is about to leave, so that a crash while hundreds wait for the rate bound
- * leaves in doubt only the few that were sent or about to be. A call that never got that far leaves no trace.
+ * leaves in doubt only the few that were sent or about to be. A call that never got that far leaves no trace. Before it is
+ * sent again, or after its process was stopped, the lock must still be held.
  *
  * Rejects when the ledger fails: before the call with the ledger's error, and nothing was sent; after it with
  * {@link OutcomesNotRecordedError}, and then the tracker has saved the outcome.
@@ -55,6 +56,7 @@ export async function runOperation<T>(
     signal: request.signal ?? context.signal,
     budget,
     beforeSend: async ({ method, path }) => {
+      if (begun !== undefined) return ledger.renewLease();
       const operation = { id, runId, address, kind, method, path, intent };
       await ledger.begin(operation);
       begun = operation;

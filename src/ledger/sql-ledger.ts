@@ -81,7 +81,7 @@ export class SqlLedger implements Ledger, LockStore, RateStore, LedgerReader {
     this.#reservations = new RateReservations(database, processes);
     this.#lock = new WorkspaceLock(database, {
       processes,
-      commitNothing: () => this.#queue.add({ shown: false, apply: async () => {} }),
+      commitNothing: () => this.renewLease(),
     });
     this.#queue = new WriteQueue(database, {
       fence: (queries) => this.#lock.fence(queries),
@@ -135,6 +135,10 @@ export class SqlLedger implements Ledger, LockStore, RateStore, LedgerReader {
           .execute();
       },
     });
+  }
+
+  async renewLease(): Promise<void> {
+    await this.#queue.add({ shown: false, apply: async () => {} });
   }
 
   async startRun(run: RunRecord): Promise<void> {

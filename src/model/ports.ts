@@ -31,8 +31,8 @@ export interface Interrupts {
 }
 
 /**
- * Called once, after the call was reserved and before the first byte leaves: stores the intent.
- * When it throws, nothing is sent and the call ends with that error.
+ * Called before each time that the first byte may leave, after the call was reserved: stores the intent, and later makes sure that
+ * the lock is still held. When it throws, nothing is sent: the call ends with that error the first time, and later as it is.
  */
 export type BeforeSend = (request: RequestLine) => Promise<void>;
 
@@ -320,6 +320,8 @@ export interface Ledger {
   startRun(run: RunRecord): Promise<void>;
   finishRun(runId: string, result: { readonly totals: unknown; readonly status: string }): Promise<void>;
   begin(operation: NewOperation): Promise<void>;
+  /** A commit without changes: rejects with `lock-lost` when another process has the lock. */
+  renewLease(): Promise<void>;
   /**
    * Stores the outcome, and what follows from it, in one transaction. An outcome `done` also settles earlier updates
    * and detaches in doubt of the same file, and uploads in doubt at the same address.

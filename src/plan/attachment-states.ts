@@ -37,7 +37,8 @@ export function settleableState(
   index: RecordedIndex,
 ): AttachmentState | null {
   if (attachment === undefined || intent.fileId === undefined) return null;
-  if (attachment.content?.sha256 !== intent.sha256) return null;
+  const isSource = attachment.address.ref.by === "source";
+  if (isSource && attachment.content?.sha256 !== intent.sha256) return null;
   const sent = pickAttributes(attachment.address.kind, intent.attributes ?? {});
   const attributes = { ...sent, ...attachment.attributes };
   return orderState({ ...desiredState({ ...attachment, attributes }, index), file_id: intent.fileId });

@@ -1,4 +1,5 @@
-import { compareText, formatAddress } from "../model/address.ts";
+import { compareText, formatAddress, parseAddress } from "../model/address.ts";
+import { append } from "../model/append.ts";
 import { orderState } from "../model/attachment-state.ts";
 import type { AttachmentChange, Change, InDoubtChange, Reason } from "../model/change.ts";
 import type { Desired, DesiredAttachment } from "../model/desired.ts";
@@ -24,9 +25,9 @@ import { type Addressed, FilesOfList, sameFileTwice } from "./same-file.ts";
 /** Product and promotional files: desired against recorded. */
 export function diffAttachments(desired: Desired, recorded: Recorded): Differences {
   const index = indexRecorded(recorded);
-  const doubts = blockingDoubts(recorded);
   const isUnmanaged = makeUnmanagedTest(desired);
   const inOrder = addressed(desired);
+  const doubts = atTheirEntries(blockingDoubts(recorded), inOrder, index);
   const wanted = lazily(() => new Map(inOrder.map(({ address, attachment }) => [address, attachment])));
   const changes: Change[] = [];
   const unchanged: string[] = [];
@@ -77,6 +78,35 @@ export function diffAttachments(desired: Desired, recorded: Recorded): Differenc
     changes.push(removal(attachment, { address, reason, isHalfDone }));
   }
   return { changes, unchanged, unmanaged: kept.map(({ address }) => address), diagnostics };
+}
+
+/**
+ * By address: an attachment in doubt whose file another entry names by now is of that entry, so that one change alone writes to
+ * the file.
+ */
+function atTheirEntries(
+  doubts: ReadonlyMap<string, RecordedOperation>,
+  inOrder: readonly Addressed[],
+  index: RecordedIndex,
+): ReadonlyMap<string, RecordedOperation> {
+  const fileOf = ({ kind, address, intent: { fileId } }: RecordedOperation): string | undefined => {
+    const parsed = parseAddress(address);
+    if (kind !== "attach" || fileId === undefined || parsed?.type !== "attachment") return undefined;
+    return fileResource({ ...parsed, fileId });
+  };
+  if (![...doubts.values()].some((operation) => fileOf(operation) !== undefined)) return doubts;
+  const entries = new Map<string, string[]>();
+  for (const { address, attachment } of inOrder) {
+    const fileId = fileIdOf(attachment, index);
+    if (fileId !== undefined) append(entries, fileResource({ ...attachment.address, fileId }), address);
+  }
+  return new Map(
+    [...doubts].map(([address, operation]) => {
+      const named = entries.get(fileOf(operation) ?? "") ?? [];
+      const other = named.includes(address) ? undefined : named.find((each) => !doubts.has(each));
+      return other === undefined ? [address, operation] : [other, { ...operation, address: other }];
+    }),
+  );
 }
 
 /** A doubt about a file that stays as it is, since its list is not managed. */

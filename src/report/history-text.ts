@@ -107,12 +107,12 @@ function notesOf({ failure, settled }: HistoryOperation, paint: Palette): readon
   return notes.map((note) => `            ${paint("muted", note)}`);
 }
 
-/** How a doubt ended: `settled by a person: it took effect`. */
+/** How a doubt ended: `settled by ada on laptop: it took effect`. A check that found nothing names nobody. */
 export function describeSettled({ as, by, person }: NonNullable<HistoryOperation["settled"]>): string {
-  const known = person === undefined ? "a person" : `${person.user} on ${person.host}`;
-  const who = by === undefined ? known : `operation ${by}`;
+  const known = person === undefined ? "" : ` by ${person.user} on ${person.host}`;
+  const who = by === undefined ? known : ` by operation ${by}`;
   const word = as === "done" ? "it took effect" : as === "not_sent" ? "it did not take effect" : as;
-  return `settled by ${who}: ${word}`;
+  return `settled${who}: ${word}`;
 }
 
 /** The outcome of a call in words; one that is unknown is in doubt until it is settled. */

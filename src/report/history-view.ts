@@ -54,7 +54,7 @@ export interface HistoryOperation {
   /** The product that it made, as it is recorded now. */
   readonly product_id?: number;
   readonly failure?: { readonly code: string; readonly message: string };
-  /** How its doubt ended, when, and by which operation; by a person when there is none, known by the run of `resolve`. */
+  /** How its doubt ended, when, and by which operation, or by which person, known by the run of `resolve`. */
   readonly settled?: {
     readonly as: string;
     readonly at: string;

@@ -10,7 +10,7 @@ import { type Call, requestOf } from "./calls.ts";
 import type { Exchange, HttpResponse } from "./exchange-handler.ts";
 import { combine, type Failed, stopRun, withStop } from "./failed-call.ts";
 import { describeFailure } from "./failures.ts";
-import { callBudgetExhausted, failureOf } from "./not-started.ts";
+import { callBudgetExhausted, failureOf, notSentBecause } from "./not-started.ts";
 import { Outage } from "./outage.ts";
 import { readRateHints } from "./rate-hints.ts";
 import type { RateSlots, Slot } from "./rate-limiter.ts";
@@ -61,8 +61,8 @@ interface CallContext<T> {
   attempt: number;
   /** How often its first byte came too late for its reservation. */
   late: number;
-  /** What is still to be done before the first byte leaves. */
-  journal: BeforeSend | undefined;
+  /** Whether `beforeSend` was there once: its intent is stored. */
+  isStored: boolean;
 }
 
 type StepResult<T> =
@@ -77,7 +77,7 @@ const maxLate = 2;
  * The bounded executor: every call of the service goes through {@link Executor.execute}.
  *
  * ```
- *   connection ─> reservation ─> journal (first attempt only) ─> dispatch ─> judge ─> release the slot
+ *   connection ─> reservation ─> journal, or lock still held ─> dispatch ─> judge ─> release the slot
  *        ^                                                                   │
  *        └── backoff, or slow start ── attempts < 3 and retry budget <── may be sent again
  * ```
@@ -112,9 +112,9 @@ export class Executor {
     return this.#hasAnswered;
   }
 
-  /** Rejects only when `beforeSend` does; then nothing was sent. */
+  /** Rejects only when `beforeSend` does at first; then nothing was sent. */
   async execute<T>(call: Call<T>, options: ExecuteOptions): Promise<CallResult<T>> {
-    const context: CallContext<T> = { call, options, attempt: 1, late: 0, journal: options.beforeSend };
+    const context: CallContext<T> = { call, options, attempt: 1, late: 0, isStored: false };
     let last: Failed<T> | undefined;
     this.#budget.countCall();
     for (; ; context.attempt += 1) {
@@ -175,7 +175,7 @@ export class Executor {
   async #readAny(): Promise<void> {
     const call = this.#parts.anyRead;
     const options = { signal: this.#closing.signal, isFirst: true };
-    const step = await this.#step({ call, options, attempt: 1, late: 0, journal: undefined }, undefined);
+    const step = await this.#step({ call, options, attempt: 1, late: 0, isStored: false }, undefined);
     if (step.type === "attempted") this.#noteOutcome(call, step.attempt);
   }
 
@@ -219,13 +219,15 @@ export class Executor {
 
   /**
    * The journal is written once the call is reserved, so that a crash leaves few calls in doubt. `undefined` when nothing
-   * was sent, since slow start has closed meanwhile or the reservation is too old: the slot is returned then.
+   * was sent, since slow start has closed meanwhile or the reservation is too old: the slot is returned then. Whoever was
+   * stopped or waited may have lost the lock, so that is asked again before every dispatch.
    */
   async #useSlot<T>(
     context: CallContext<T>,
     { slot, signal }: { readonly slot: Slot; readonly signal: AbortSignal },
   ): Promise<StepResult<T> | undefined> {
-    await store(context, slot);
+    const refusal = await prepare(context, slot);
+    if (refusal !== undefined) return { type: "held", failure: refusal };
     if (!signal.aborted && !this.#draining && this.#parts.slots.isOpen())
       return await this.#send(context, slot);
     slot.cancel();
@@ -326,15 +328,16 @@ function waitingSignal<T>({ signal, budget }: ExecuteOptions, last: Failed<T> | 
   return AbortSignal.any([signal, budget.signal]);
 }
 
-/** Once for all attempts. */
-async function store<T>(context: CallContext<T>, slot: Slot): Promise<void> {
-  const { journal, call } = context;
-  if (journal === undefined) return;
+/** Why the call must not be sent again. Throws when the call was not even stored. */
+async function prepare<T>(context: CallContext<T>, slot: Slot): Promise<CallFailure | undefined> {
+  const { call, options } = context;
   try {
-    await journal({ method: call.method, path: call.path });
+    await options.beforeSend?.({ method: call.method, path: call.path });
+    context.isStored = true;
+    return undefined;
   } catch (error) {
     slot.cancel();
-    throw error;
+    if (!context.isStored) throw error;
+    return notSentBecause(error);
   }
-  context.journal = undefined;
 }

@@ -1,4 +1,4 @@
-import { messageOf } from "../model/errors.ts";
+import { DraftsyncError, messageOf } from "../model/errors.ts";
 import type { CallFailure } from "../model/outcome.ts";
 import type { RequestLine } from "../model/ports.ts";
 import { untilText } from "../model/time.ts";
@@ -29,4 +29,16 @@ export function failureOf(
 /** A call that its budget does not allow. */
 export function callBudgetExhausted({ method, path }: RequestLine): CallFailure {
   return describeFailure({ code: "call-budget-exhausted", request: `${method} ${path}`, stops: "operation" });
+}
+
+/** What kept a call that was stored from being sent, such as a lost lock. */
+export function notSentBecause(error: unknown): CallFailure {
+  const { code, hint } = error instanceof DraftsyncError ? error : { code: "defect", hint: undefined };
+  return {
+    code,
+    message: messageOf(error),
+    ...(hint === undefined ? {} : { hint }),
+    errors: [],
+    stops: "run",
+  };
 }

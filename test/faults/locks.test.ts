@@ -7,7 +7,7 @@ import { lockPlace } from "../unit/ledger/samples.ts";
 
 const jobUrl = "https://ci.example/shop/-/jobs/17";
 
-const { sandbox, proxy, folder, run, apply, holdApply } = useWorkspace({
+const { sandbox, proxy, folder, run, apply, start, holdApply } = useWorkspace({
   files: {
     "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 1 }]\npublish: true\n",
     "a.glb": "content",
@@ -119,6 +119,29 @@ describe("lock release", () => {
     expect(JSON.parse(list.stdout).entries).toMatchObject([
       { address: "drafts/1/product_files/1", type: "operation" },
     ]);
+  });
+});
+
+describe("a holder that waits to send a publish again", () => {
+  test("does not send it once its lock was released, and says that it was refused", async () => {
+    await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
+    const body = JSON.stringify({ errors: [{ status: "429", title: "Slow down" }] });
+    const headers = { "retry-after": "3", "content-type": "application/vnd.api+json" };
+    proxy.choose = ({ method }) =>
+      method === "POST" ? { type: "answer", status: 429, headers, body } : undefined;
+    const holder = start(["apply", "--auto-approve"]);
+    const publishes = () => proxy.seen.filter((request) => request === "POST /api/products");
+    await expect.poll(() => publishes().length, { timeout: 60_000 }).toBe(1);
+    proxy.choose = () => undefined;
+    const { lock } = await lockStatus();
+    expect((await run("lock", "release", lock.id, "--auto-approve")).code).toBe(0);
+    const { code, stderr } = await holder.ended;
+    expect(code).toBe(4);
+    expect(stderr).toContain("POST /api/products for drafts/1/product: refused\n  saved in ");
+    expect(publishes()).toHaveLength(1);
+    expect((await run("state", "recover")).code).toBe(0);
+    expect((await apply()).code).toBe(0);
+    expect(sandbox.state().products).toHaveLength(1);
   });
 });
 

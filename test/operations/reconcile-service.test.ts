@@ -167,6 +167,15 @@ test("a replica leaves the run to another one that has just made it, unless it i
   expect(await third.line(1)).toContain(" ok: 1 done");
 });
 
+test("a run that was recorded with a clock in the future keeps no replica from checking", async () => {
+  await folder.write(config("refresh: { attachments: probe }\n"));
+  const shift = "const now = Date.now; Date.now = () => now() + 86_400_000;";
+  const ahead = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(shift)}` };
+  expect((await start(["reconcile"], ahead).ended).code).toBe(0);
+  const service = serve(["--interval", "1h"]);
+  expect(await service.line(1)).toContain(" ok: nothing to do, 2 calls");
+});
+
 test("a workspace whose next change does not fit into the limit is stalled, and not ready", async () => {
   await folder.write({
     "a.bin": "a",

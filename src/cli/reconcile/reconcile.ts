@@ -183,12 +183,12 @@ function narrow(
 async function isStandby(cli: Cli, workspace: Workspace, { request, tally }: Tools): Promise<boolean> {
   const { replicas, config } = request;
   if (replicas === undefined) return false;
-  const since = systemClock.now() - standbyShare * replicas.intervalMs;
-  const recent = await (await workspace.ledger()).runs({ command, since });
-  const others = recent.filter(({ id, status }) => status === "done" && !replicas.ownRuns.has(id));
-  if (others.length === 0) return false;
-  const { refresh: _none, ...rest } = request;
-  const unrefreshed = { request: { ...rest, refresh: undefined }, tally: new ReconcileTally() };
+  const [now, shareMs] = [systemClock.now(), standbyShare * replicas.intervalMs];
+  const recent = await (await workspace.ledger()).runs({ command, since: now - shareMs });
+  // Where a clock is wrong, runs of the future are recorded.
+  const others = recent.filter(({ id, startedAt }) => startedAt < now + shareMs && !replicas.ownRuns.has(id));
+  if (!others.some(({ status }) => status === "done")) return false;
+  const unrefreshed = { request: { ...request, refresh: undefined }, tally: new ReconcileTally() };
   const { plan } = narrow(await planLocked(cli, workspace, unrefreshed), config);
   if (plan.changes.length > 0) return false;
   tally.plan(plan);

@@ -279,6 +279,7 @@ export class System {
           () => store.begin(operation),
           () => this.model.begun(operation),
         ),
+      renewLease: () => around(() => store.renewLease()),
       finish: (id, result, effects) =>
         around(
           () => store.finish(id, result, effects),

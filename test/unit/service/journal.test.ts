@@ -33,7 +33,7 @@ describe("beforeSend", () => {
     ]);
   });
 
-  it("is called once, however many attempts follow", async () => {
+  it("comes before each attempt", async () => {
     let calls = 0;
     const { service, server } = await startHarness((_request, index) =>
       index < 2 ? answer(503) : answer(204),
@@ -46,7 +46,19 @@ describe("beforeSend", () => {
         },
       }),
     );
-    expect([calls, server.requests.length]).toEqual([1, 3]);
+    expect([calls, server.requests.length]).toEqual([3, 3]);
+  });
+
+  it("keeps a refused call from being sent again when it fails then", async () => {
+    const { service, server } = await startHarness(() => answer(429, undefined, { "Retry-After": "0.1" }));
+    let calls = 0;
+    const beforeSend = async () => {
+      calls += 1;
+      if (calls > 1) throw new Error("the lock was lost");
+    };
+    const result = await service.detach(target, write({ beforeSend }));
+    expect(result).toMatchObject({ outcome: "rejected", attempts: 1 });
+    expect(server.requests).toHaveLength(1);
   });
 
   it("keeps the call from being sent when it fails, passes its error on, and frees the slot", async () => {

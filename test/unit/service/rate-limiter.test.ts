@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { LedgerError } from "../../../src/ledger/ledger-error.ts";
 import { systemClock } from "../../../src/model/ports.ts";
 import type { ReservationRequest } from "../../../src/model/rate.ts";
 import type { Grant, Slot } from "../../../src/service/rate-limiter.ts";
@@ -92,6 +93,25 @@ describe("a call whose first byte comes more than 5 s after its reservation", ()
     const ids = requests.flatMap(({ wanted }) => wanted);
     expect(ids).toHaveLength(2);
     expect(requests.flatMap(({ unsent }) => unsent)).toEqual(ids.slice(0, 1));
+  });
+
+  it("is not sent when it is reserved again and its lock was lost meanwhile", async () => {
+    let ahead = 0;
+    const { service, server } = await startHarness(() => answer(204), {
+      clock: { now: () => Date.now(), monotonic: () => performance.now() + ahead },
+      rateStore: { reserve: async ({ wanted }) => ({ reserved: wanted.length, pausedMs: 0 }) },
+    });
+    const beforeSend = async () => {
+      if (ahead > 0) throw new LedgerError("lock-lost", "The lock of the workspace was lost.");
+      ahead = 6_000;
+    };
+    const result = await service.publish(1, write({ beforeSend }));
+    expect(result).toMatchObject({
+      outcome: "not_sent",
+      attempts: 0,
+      failure: { code: "lock-lost", stops: "run" },
+    });
+    expect(server.requests.map(({ method }) => method)).not.toContain("POST");
   });
 
   it("counts as an attempt without a connection once it came too late three times", async () => {
