@@ -8,7 +8,7 @@ import { recordOfDrift, targetOfDrift } from "../model/drift.ts";
 import type { EventSink, RunTotals } from "../model/event.ts";
 import { lazily } from "../model/lazily.ts";
 import type { CallFailure } from "../model/outcome.ts";
-import type { Plan, PlanDraft } from "../model/plan.ts";
+import { type Plan, type PlanDraft, readTooLittle } from "../model/plan.ts";
 import type { Clock, DraftService, Ledger, LedgerEffect, ObjectStorage } from "../model/ports.ts";
 import { addressesOfProducts, keysOfUploads, type RecordedAttachment } from "../model/recorded.ts";
 import type { OutcomeTracker } from "../model/recovery.ts";
@@ -115,7 +115,10 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
   const end = stopped() ?? (totals.deferred > 0 ? budget?.reached : undefined);
   const ending = end === undefined ? {} : { stopped: end };
   const drift = plan.refresh === undefined ? {} : { drift: (plan.drift ?? []).length };
-  await ledger.finishRun(runId, { totals: { ...totals, ...drift }, status: statusOf(totals, end) });
+  const ended = statusOf(totals, end);
+  // Another replica must not rely on a run that could check nothing.
+  const status = ended === "done" && readTooLittle(plan, totals) ? "unchecked" : ended;
+  await ledger.finishRun(runId, { totals: { ...totals, ...drift }, status });
   const ms = Math.round(clock.monotonic() - startedAt);
   emit({ type: "run_finished", at: clock.now(), run_id: runId, totals, ms, ...ending });
   const { shortfall } = budget ?? {};

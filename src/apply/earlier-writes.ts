@@ -12,10 +12,10 @@ interface EarlierWrite {
   readonly lostAt: number;
 }
 
-/** Calls of earlier runs that may still take effect, by file ({@link fileResource}). */
+/** Calls of earlier runs that may still take effect, by file ({@link fileResource}), and publishes by draft. */
 export type EarlierWrites = ReadonlyMap<string, readonly EarlierWrite[]>;
 
-/** Reads the calls about files that were lost within the last `settleDelayMs`, also those that were sent again since. */
+/** Reads the publishes and the calls about files that were lost within the last `settleDelayMs`, also those that were sent again since. */
 export async function readEarlierWrites(
   ledger: Pick<Ledger, "lostWrites">,
   { clock, settleDelayMs }: { readonly clock: Clock; readonly settleDelayMs: number },
@@ -24,26 +24,27 @@ export async function readEarlierWrites(
   const startedAt = clock.monotonic();
   const writes = new Map<string, EarlierWrite[]>();
   for (const operation of await ledger.lostWrites(now - settleDelayMs)) {
-    const file = fileOf(operation);
-    if (file === undefined) continue;
-    const { kind, intent, settled } = operation;
+    const { kind, intent, settled, outcome = "unknown" } = operation;
+    const written = kind === "publish" ? draftOf(operation) : fileOf(operation);
+    if (written === undefined) continue;
+    if (kind === "publish" && (settled !== undefined || outcome !== "unknown")) continue;
     // Without an end, a crash lost it at some time before it was settled.
     const finishedAt = operation.finishedAt ?? settled?.at ?? now;
     const lostAt = startedAt - Math.max(0, now - finishedAt);
-    append(writes, file, { kind, attributes: intent.attributes ?? {}, lostAt });
+    append(writes, written, { kind, attributes: intent.attributes ?? {}, lostAt });
   }
   return writes;
 }
 
 /**
- * When the last call was lost that would undo this one if it arrived after it; `undefined` when there is none. The same call
- * twice is the same once.
+ * When the last call was lost that would undo this one if it arrived after it, or would publish it with a product that no plan
+ * showed; `undefined` when there is none. The same call twice is the same once.
  */
 export function lostBefore(
   earlier: EarlierWrites,
   next: { readonly kind: OperationKind; readonly intent: OperationIntent },
 ): number | undefined {
-  const writes = earlier.get(fileOf(next) ?? "") ?? [];
+  const writes = [fileOf(next), draftOf(next)].flatMap((written) => earlier.get(written ?? "") ?? []);
   const times = writes.filter((write) => !isHarmless(write, next)).map(({ lostAt }) => lostAt);
   return times.length === 0 ? undefined : Math.max(...times);
 }
@@ -57,6 +58,10 @@ function isHarmless(
   if (kind !== next.kind) return false;
   const { fileKind, attributes: wanted = {} } = next.intent;
   return fileKind === undefined || hasAttributes(fileKind, wanted, attributes);
+}
+
+function draftOf({ intent: { draftId } }: Pick<StoredOperation, "intent">): string | undefined {
+  return draftId === undefined ? undefined : `drafts/${draftId}`;
 }
 
 function fileOf(operation: Pick<StoredOperation, "intent">): string | undefined {

@@ -37,8 +37,8 @@ export interface OperationRequest<T> {
  * ```
  *
  * The intent is stored only when the call is about to leave, so that a crash while hundreds wait for the rate bound
- * leaves in doubt only the few that were sent or about to be. A call that never got that far leaves no trace. Before it is
- * sent again, or after its process was stopped, the lock must still be held.
+ * leaves in doubt only the few that were sent or about to be. A call that never got that far leaves no trace. A call that
+ * is sent again is stored again: for that, the lock must still be held.
  *
  * Rejects when the ledger fails: before the call with the ledger's error, and nothing was sent; after it with
  * {@link OutcomesNotRecordedError}, and then the tracker has saved the outcome.
@@ -51,18 +51,25 @@ export async function runOperation<T>(
   const { address, kind, intent, budget } = request;
   const id = newOperationId();
   let begun: NewOperation | undefined;
+  let isRefused = false;
   const result = await request.call({
     address,
     signal: request.signal ?? context.signal,
     budget,
     beforeSend: async ({ method, path }) => {
-      if (begun !== undefined) return ledger.renewLease();
       const operation = { id, runId, address, kind, method, path, intent };
-      await ledger.begin(operation);
+      await (begun === undefined ? ledger.begin(operation) : ledger.resend(id));
       begun = operation;
+      isRefused = false;
+    },
+    // A kill while it waits leaves nothing in doubt.
+    onRefused: async (refused) => {
+      await ledger.finish(id, operationResult(refused), []);
+      isRefused = true;
     },
   });
-  if (begun !== undefined) await finish(context, begun, { result, effects: request.effects(result) });
+  if (begun !== undefined && !isRefused)
+    await finish(context, begun, { result, effects: request.effects(result) });
   return result.outcome === "done" ? result : { ...result, operationId: id };
 }
 

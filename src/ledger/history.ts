@@ -56,7 +56,7 @@ export async function readLostWrites(
     .selectFrom("operations")
     .selectAll()
     .where("id", ">=", firstIdAt(since - longestOperationMs))
-    .where("kind", "in", ["attach", "update", "detach"])
+    .where("kind", "in", ["attach", "update", "detach", "publish"])
     .where((or) => or.or([or("finished_at", ">", since), or("finished_at", "is", null)]))
     .where((or) =>
       or.or([or("settled_at", ">", since), or("settled_at", "is", null), or("finished_at", "is not", null)]),

@@ -60,6 +60,18 @@ export async function beginOperation(
   );
 }
 
+/** An operation that was refused, or not sent, is sent now. Throws `ledger-conflict` for one that has ended otherwise. */
+export async function resendOperation(queries: LedgerQueries, id: string, at: number): Promise<void> {
+  const again = await queries
+    .updateTable("operations")
+    .set({ started_at: at, finished_at: null, outcome: null, status: null, failure: null })
+    .where("id", "=", id)
+    .where("settled_at", "is", null)
+    .where((or) => or.or([or("outcome", "is", null), or("outcome", "=", "rejected")]))
+    .executeTakeFirst();
+  assertChanged(again, `Operation ${id} was never begun, or has ended.`);
+}
+
 /** What an operation wrote to. */
 interface FinishedOperation {
   readonly path: string;

@@ -31,7 +31,14 @@ import {
   readOperations,
   readRuns,
 } from "./history.ts";
-import { beginOperation, finishOperation, finishRun, startRun, supersede } from "./journal.ts";
+import {
+  beginOperation,
+  finishOperation,
+  finishRun,
+  resendOperation,
+  startRun,
+  supersede,
+} from "./journal.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { LedgerError } from "./ledger-error.ts";
 import type { LedgerReader } from "./ledger-reader.ts";
@@ -81,7 +88,7 @@ export class SqlLedger implements Ledger, LockStore, RateStore, LedgerReader {
     this.#reservations = new RateReservations(database, processes);
     this.#lock = new WorkspaceLock(database, {
       processes,
-      commitNothing: () => this.renewLease(),
+      commitNothing: () => this.#queue.add({ shown: false, apply: async () => {} }),
     });
     this.#queue = new WriteQueue(database, {
       fence: (queries) => this.#lock.fence(queries),
@@ -137,10 +144,6 @@ export class SqlLedger implements Ledger, LockStore, RateStore, LedgerReader {
     });
   }
 
-  async renewLease(): Promise<void> {
-    await this.#queue.add({ shown: false, apply: async () => {} });
-  }
-
   async startRun(run: RunRecord): Promise<void> {
     await this.#queue.add({ shown: false, apply: (queries) => startRun(queries, run, this.#lock.holder) });
   }
@@ -156,6 +159,11 @@ export class SqlLedger implements Ledger, LockStore, RateStore, LedgerReader {
   async begin(operation: NewOperation): Promise<void> {
     const at = this.#clock.now();
     await this.#queue.add({ shown: true, apply: (queries) => beginOperation(queries, operation, at) });
+  }
+
+  async resend(operationId: string): Promise<void> {
+    const at = this.#clock.now();
+    await this.#queue.add({ shown: true, apply: (queries) => resendOperation(queries, operationId, at) });
   }
 
   async finish(

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { z } from "zod";
 import type { Lease, LockHolder, LockRequest } from "../model/lock.ts";
 import { defaultHeartbeatMs, defaultLeaseMs, type HeldLock, type LockState } from "../model/lock.ts";
@@ -144,11 +144,11 @@ export class WorkspaceLock {
 
   /** False when no lock of this id is held. */
   async releaseByForce(id: string): Promise<boolean> {
-    const free = { lock_id: null, holder: null, acquired_at: null, expires_at: null, lease_until: null };
-    const { numUpdatedRows } = await this.#database.transaction("write", (queries) =>
-      queries.updateTable("leases").set(free).where("lock_id", "=", id).executeTakeFirst(),
-    );
-    return numUpdatedRows > 0n;
+    return this.#database.transaction("write", async (queries) => {
+      const isFreed = await free(queries, id);
+      if (isFreed) await loseOpenCalls(queries, sql<number>`${this.#database.wallClock}`);
+      return isFreed;
+    });
   }
 
   /** Ends the heartbeat: this store writes no more under its lease. */
@@ -166,6 +166,7 @@ export class WorkspaceLock {
     if (before !== undefined && !isFree(before, takeOver))
       throw new LockHeldError(this.#database.location, before);
     const { wallClock } = this.#database;
+    if (before !== undefined) await loseOpenCalls(queries, sql<number>`${lastAlive(before)}`);
     await queries
       .updateTable("leases")
       .set({
@@ -206,9 +207,31 @@ export class WorkspaceLock {
   async #release(id: string): Promise<void> {
     if (this.#own?.lock.id !== id) return;
     this.stop();
-    await this.releaseByForce(id);
+    await this.#database.transaction("write", (queries) => free(queries, id));
     this.#own = undefined;
   }
+}
+
+async function free(queries: LedgerQueries, id: string): Promise<boolean> {
+  const values = { lock_id: null, holder: null, acquired_at: null, expires_at: null, lease_until: null };
+  const rows = queries.updateTable("leases").set(values).where("lock_id", "=", id);
+  return (await rows.executeTakeFirst()).numUpdatedRows > 0n;
+}
+
+/** A call without an outcome may have been under way until then: only from then on does it count as lost. */
+async function loseOpenCalls(queries: LedgerQueries, at: RawBuilder<number>): Promise<void> {
+  await queries
+    .updateTable("operations")
+    .set({ started_at: at })
+    .where("outcome", "is", null)
+    .where("settled_at", "is", null)
+    .where("started_at", "<", at)
+    .execute();
+}
+
+/** When the holder of a lock can last have run: it renews the lease with every heartbeat. */
+function lastAlive({ expiresAt, readAt }: Pick<HeldLock, "expiresAt" | "readAt">): number {
+  return Math.min(readAt, expiresAt - defaultLeaseMs + defaultHeartbeatMs);
 }
 
 /** `takeOver` lists locks whose run has failed: the lease of such a holder need not end first, its process must. */

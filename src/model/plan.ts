@@ -2,6 +2,7 @@ import type { Action } from "./action.ts";
 import type { Change, ResourceName } from "./change.ts";
 import type { Diagnostic } from "./diagnostic.ts";
 import type { Drift } from "./drift.ts";
+import type { RunTotals } from "./event.ts";
 import type { RefreshSummary } from "./observed.ts";
 
 /** The version of the plan's JSON. A file with another one is refused. */
@@ -92,4 +93,9 @@ export interface Plan {
   readonly unmanaged: readonly UnmanagedList[];
   readonly changes: readonly Change[];
   readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Whether a run could read less than half of what it tried, and changed nothing: it does not know that all is as desired. */
+export function readTooLittle({ refresh }: Plan, { done }: Pick<RunTotals, "done">): boolean {
+  return refresh !== undefined && refresh.unreadable > refresh.checked && done === 0;
 }

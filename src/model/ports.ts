@@ -31,8 +31,9 @@ export interface Interrupts {
 }
 
 /**
- * Called before each time that the first byte may leave, after the call was reserved: stores the intent, and later makes sure that
- * the lock is still held. When it throws, nothing is sent: the call ends with that error the first time, and later as it is.
+ * Called before each time that the first byte may leave, after the call was reserved: stores the intent, and that it is sent again,
+ * for which the lock must still be held. When it throws, nothing is sent: the call ends with that error the first time, and later
+ * as it is.
  */
 export type BeforeSend = (request: RequestLine) => Promise<void>;
 
@@ -47,6 +48,8 @@ export interface WriteOptions {
   /** The resource that the call is about, for events: the path of a POST does not name it. */
   readonly address?: string;
   readonly beforeSend: BeforeSend;
+  /** Stores that the service has refused the call, which waits to be sent again. When it throws, the call ends as it is. */
+  readonly onRefused?: (refused: Exclude<CallResult<never>, { outcome: "done" }>) => Promise<void>;
   /** Aborting stops waiting and keeps a call from starting; one that was sent is still awaited. */
   readonly signal: AbortSignal;
   /** As in {@link ReadOptions}. */
@@ -306,7 +309,7 @@ export interface Ledger {
   /** The operations in doubt, without the rest of {@link Ledger.load}. */
   inDoubt(): Promise<readonly RecordedOperation[]>;
   /**
-   * Calls about files that ended after `since` (epoch milliseconds), or have no outcome, and of which at least one request may
+   * Publishes, and calls about files, that ended after `since` (epoch milliseconds), or have no outcome, and of which at least one request may
    * have been lost: those of unknown outcome, and those that took several requests.
    */
   lostWrites(since: number): Promise<readonly StoredOperation[]>;
@@ -320,8 +323,8 @@ export interface Ledger {
   startRun(run: RunRecord): Promise<void>;
   finishRun(runId: string, result: { readonly totals: unknown; readonly status: string }): Promise<void>;
   begin(operation: NewOperation): Promise<void>;
-  /** A commit without changes: rejects with `lock-lost` when another process has the lock. */
-  renewLease(): Promise<void>;
+  /** An operation that is not done is sent again now: it has no outcome any more. */
+  resend(operationId: string): Promise<void>;
   /**
    * Stores the outcome, and what follows from it, in one transaction. An outcome `done` also settles earlier updates
    * and detaches in doubt of the same file, and uploads in doubt at the same address.

@@ -57,7 +57,7 @@ export function inDoubtChange(
       path: operation.path,
       since: isoTime(operation.startedAt),
       ...(status === undefined ? {} : { status }),
-      detail: operation.detail ?? "the process ended before the answer was recorded",
+      detail: operation.detail ?? "the process ended, or lost its lock, before the answer was recorded",
     },
     after,
     attributes: [],

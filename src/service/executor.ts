@@ -1,7 +1,7 @@
 import pLimit, { type LimitFunction } from "p-limit";
 import type { EventSink } from "../model/event.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
-import type { BeforeSend, Clock, ReadOptions, RequestLine } from "../model/ports.ts";
+import type { BeforeSend, Clock, ReadOptions, RequestLine, WriteOptions } from "../model/ports.ts";
 import { untilText } from "../model/time.ts";
 import { wait } from "../model/wait.ts";
 import type { Attempt } from "./assess.ts";
@@ -10,7 +10,7 @@ import { type Call, requestOf } from "./calls.ts";
 import type { Exchange, HttpResponse } from "./exchange-handler.ts";
 import { combine, type Failed, stopRun, withStop } from "./failed-call.ts";
 import { describeFailure } from "./failures.ts";
-import { callBudgetExhausted, failureOf, notSentBecause } from "./not-started.ts";
+import { callBudgetExhausted, failureOf, prepare, storeRefusal } from "./not-started.ts";
 import { Outage } from "./outage.ts";
 import { readRateHints } from "./rate-hints.ts";
 import type { RateSlots, Slot } from "./rate-limiter.ts";
@@ -43,6 +43,7 @@ export interface ExecutorParts {
 /** The circumstances of one call. A reading call has no `beforeSend`, and may have a budget. */
 export interface ExecuteOptions extends ReadOptions {
   readonly beforeSend?: BeforeSend;
+  readonly onRefused?: WriteOptions["onRefused"];
   /** As in {@link WriteOptions}. */
   readonly address?: string;
   /** One attempt and no more: what it shows is what is wanted. */
@@ -138,6 +139,7 @@ export class Executor {
         const isLost = last.outcome === "unknown" && !options.signal.aborted;
         return isLost ? withStop(last, await this.#stopOfLost(call)) : last;
       }
+      if (last.outcome === "rejected" && !(await storeRefusal(context, last))) return last;
       // A refused call waits at slow start; anything else backs off.
       if (attempt.outcome !== "rejected" && !(await this.#backOff(attempts, options.signal))) return last;
     }
@@ -326,18 +328,4 @@ export class Executor {
 function waitingSignal<T>({ signal, budget }: ExecuteOptions, last: Failed<T> | undefined): AbortSignal {
   if (last?.outcome === "unknown" || budget?.signal === undefined) return signal;
   return AbortSignal.any([signal, budget.signal]);
-}
-
-/** Why the call must not be sent again. Throws when the call was not even stored. */
-async function prepare<T>(context: CallContext<T>, slot: Slot): Promise<CallFailure | undefined> {
-  const { call, options } = context;
-  try {
-    await options.beforeSend?.({ method: call.method, path: call.path });
-    context.isStored = true;
-    return undefined;
-  } catch (error) {
-    slot.cancel();
-    if (!context.isStored) throw error;
-    return notSentBecause(error);
-  }
 }

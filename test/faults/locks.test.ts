@@ -122,26 +122,38 @@ describe("lock release", () => {
   });
 });
 
-describe("a holder that waits to send a publish again", () => {
-  test("does not send it once its lock was released, and says that it was refused", async () => {
+describe("a holder that waits to send a refused publish again", () => {
+  const publishes = () => proxy.seen.filter((request) => request === "POST /api/products");
+
+  async function startWaiting() {
     await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
     const body = JSON.stringify({ errors: [{ status: "429", title: "Slow down" }] });
     const headers = { "retry-after": "3", "content-type": "application/vnd.api+json" };
     proxy.choose = ({ method }) =>
       method === "POST" ? { type: "answer", status: 429, headers, body } : undefined;
     const holder = start(["apply", "--auto-approve"]);
-    const publishes = () => proxy.seen.filter((request) => request === "POST /api/products");
-    await expect.poll(() => publishes().length, { timeout: 60_000 }).toBe(1);
+    await expect.poll(() => holder.stderr(), { timeout: 60_000 }).toContain("rate limited; retrying");
     proxy.choose = () => undefined;
+    return holder;
+  }
+
+  test("does not send it once its lock was released, and leaves nothing in doubt", async () => {
+    const holder = await startWaiting();
     const { lock } = await lockStatus();
     expect((await run("lock", "release", lock.id, "--auto-approve")).code).toBe(0);
     const { code, stderr } = await holder.ended;
-    expect(code).toBe(4);
-    expect(stderr).toContain("POST /api/products for drafts/1/product: refused\n  saved in ");
+    expect(code).toBe(6);
+    expect(stderr).toContain("[lock-lost]");
     expect(publishes()).toHaveLength(1);
-    expect((await run("state", "recover")).code).toBe(0);
     expect((await apply()).code).toBe(0);
     expect(sandbox.state().products).toHaveLength(1);
+  });
+
+  test("leaves nothing in doubt when it is killed", async () => {
+    const holder = await startWaiting();
+    holder.kill("SIGKILL");
+    await holder.ended;
+    expect((await run("plan")).stdout).toContain("Plan: 1 to publish.");
   });
 });
 

@@ -69,6 +69,18 @@ describe("a publish that took effect", () => {
     expect((await run("products", "duplicate", "771200", "--auto-approve")).code).toBe(0);
   });
 
+  test("by `products duplicate` and answered with a product of a draft is in doubt", async () => {
+    expect((await apply()).code).toBe(0);
+    const [product] = sandbox.state().products;
+    const body = JSON.stringify({ data: { type: "product", id: String(product?.id) } });
+    answerPublishes({ status: 201, body });
+    const { code, stderr } = await run("products", "duplicate", "771200", "--auto-approve");
+    expect({ code, stderr }).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining("[response-mismatch]"),
+    });
+  });
+
   test("and whose draft is named by the product found later is not imported", async () => {
     const draft = { data: { type: "draft", id: "999" } };
     const body = JSON.stringify({ data: { type: "product", id: "7777", relationships: { draft } } });

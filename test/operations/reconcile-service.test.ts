@@ -167,6 +167,16 @@ test("a replica leaves the run to another one that has just made it, unless it i
   expect(await third.line(1)).toContain(" ok: 1 done");
 });
 
+test("a replica that cannot read the service keeps no other one from checking it", async () => {
+  await folder.write(config("refresh: { attachments: probe }\n"));
+  expect((await run("apply", "--auto-approve")).code).toBe(0);
+  proxy.choose = () => ({ type: "answer", status: 500 });
+  expect((await run("reconcile")).code).toBe(1);
+  proxy.choose = () => undefined;
+  const service = serve(["--interval", "1h"]);
+  expect(await service.line(1)).toContain(" ok: nothing to do, 2 calls");
+});
+
 test("a run that was recorded with a clock in the future keeps no replica from checking", async () => {
   await folder.write(config("refresh: { attachments: probe }\n"));
   const shift = "const now = Date.now; Date.now = () => now() + 86_400_000;";

@@ -1,3 +1,5 @@
+import { makeClaim } from "../../apply/context.ts";
+import { addressesOfProducts } from "../../model/recorded.ts";
 import type { Cli, DefineCommand, WorkspaceFlags, WriterFlags } from "../cli.ts";
 import { examples, withWorkspaceFlags, withWriterFlags } from "../cli.ts";
 import { approve } from "../runtime/approval.ts";
@@ -56,8 +58,8 @@ async function runDuplicate(cli: Cli, id: number, flags: DuplicateFlags): Promis
   const { singleWrite } = await import("../runtime/single-call.ts");
   await singleWrite(cli, { flags, command: "products duplicate" }, async ({ workspace, service, write }) => {
     const address = `products/${id}/duplicate`;
-    const { inDoubt } = await (await workspace.ledger()).load();
-    if (inDoubt.some((operation) => operation.address === address)) throw stillInDoubt(address);
+    const recorded = await (await workspace.ledger()).load();
+    if (recorded.inDoubt.some((operation) => operation.address === address)) throw stillInDoubt(address);
     const approved = await approve(cli, {
       given: flags.autoApprove,
       question: `Duplicate product ${id}? This cannot be undone.`,
@@ -65,11 +67,12 @@ async function runDuplicate(cli: Cli, id: number, flags: DuplicateFlags): Promis
       declined: "Not duplicated.",
     });
     if (!approved) return cli.end(exitCode.error);
+    const claim = makeClaim(address, addressesOfProducts(recorded));
     const { productId } = await write({
       address,
       kind: "duplicate",
       intent: { productId: id },
-      call: (options) => service.duplicate(id, options),
+      call: (options) => service.duplicate(id, { ...options, claim }),
       effects: () => [],
     });
     printJson(cli, { product_id: productId, copy_of: id });

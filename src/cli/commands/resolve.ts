@@ -105,8 +105,16 @@ function assertSettled(operations: readonly RecordedOperation[], { config }: Wor
   const settleMs = config.service.profile.settle_delay;
   const lostAt = Math.max(...operations.map(({ startedAt, finishedAt }) => finishedAt ?? startedAt));
   const leftMs = lostAt + settleMs - systemClock.now();
-  // More than that: the clock was set back, and says nothing.
-  if (leftMs <= 0 || leftMs > settleMs) return;
+  if (leftMs <= 0) return;
+  if (leftMs > settleMs) {
+    throw new CliError(
+      `the call was sent at ${isoTime(lostAt)}, later than it is by the clock of this machine; nothing was settled`,
+      {
+        code: "resolution-too-early",
+        hint: "Set the clock right. Then check the service, and run it again.",
+      },
+    );
+  }
   throw new CliError(
     `the call may still take effect within ${formatSeconds(leftMs / 1000)}; nothing was settled`,
     {

@@ -4,7 +4,7 @@ import { isBlocked } from "../../model/change.ts";
 import { DraftsyncError } from "../../model/errors.ts";
 import type { EventSink } from "../../model/event.ts";
 import type { RefreshMode } from "../../model/observed.ts";
-import type { Plan } from "../../model/plan.ts";
+import { type Plan, readTooLittle } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { ReconcileResult, ReconcileStatus } from "../../model/reconcile-result.ts";
 import type { Recorded } from "../../model/recorded.ts";
@@ -26,7 +26,7 @@ import { inWorkspaceOf, type Workspace } from "../runtime/workspace.ts";
 import { printDiagnostics } from "../terminal/report-error.ts";
 import { openReporter } from "../terminal/reporter.ts";
 import type { ChangeFilter } from "./change-filter.ts";
-import { ledgerAgeOf, ReconcileTally, readTooLittle, tooLittleRead } from "./tally.ts";
+import { ledgerAgeOf, ReconcileTally, tooLittleRead } from "./tally.ts";
 
 /** What a run is carried out with. */
 export interface ReconcileRequest {

@@ -1,5 +1,5 @@
 import type { Diagnostic } from "../../model/diagnostic.ts";
-import type { Event, RunTotals } from "../../model/event.ts";
+import type { Event } from "../../model/event.ts";
 import type { Plan } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { ReconcileResult } from "../../model/reconcile-result.ts";
@@ -69,15 +69,10 @@ function oldestRecord({ attachments }: Recorded): number {
   );
 }
 
-/** What a run ends with that {@link readTooLittle}. */
+/** What a run ends with that `readTooLittle`. */
 export const tooLittleRead: Diagnostic = {
   severity: "error",
   code: "nothing-checked",
   message: "most of what was to be checked could not be read",
   hint: "The warnings of the plan name the cause. The next run tries again.",
 };
-
-/** Whether a run could read less than half of what it tried, and changed nothing: it does not know that all is as desired. */
-export function readTooLittle({ refresh }: Plan, { done }: RunTotals): boolean {
-  return refresh !== undefined && refresh.unreadable > refresh.checked && done === 0;
-}

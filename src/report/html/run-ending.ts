@@ -103,6 +103,10 @@ const warnings: ReadonlyMap<string, { readonly what: string; readonly advice: st
       advice: "The calls below show the cause. The next plan shows what is left.",
     },
   ],
+  [
+    "unchecked",
+    { what: "Most of what was to be checked could not be read.", advice: "The next run tries again." },
+  ],
   ["deferred", { what: "It stopped at its limit of calls or time.", advice: "The next run goes on." }],
   [
     "in_doubt",

@@ -85,6 +85,11 @@ export class Model {
     this.#begun.set(operation.id, operation);
   }
 
+  /** The ledger has taken in that it is sent again. */
+  resent(id: string): void {
+    this.#finished.delete(id);
+  }
+
   /** The ledger has taken an outcome in. */
   finished(id: string, result: OperationResult): void {
     this.#finished.set(id, result);

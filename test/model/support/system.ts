@@ -279,7 +279,11 @@ export class System {
           () => store.begin(operation),
           () => this.model.begun(operation),
         ),
-      renewLease: () => around(() => store.renewLease()),
+      resend: (id) =>
+        around(
+          () => store.resend(id),
+          () => this.model.resent(id),
+        ),
       finish: (id, result, effects) =>
         around(
           () => store.finish(id, result, effects),

@@ -4,8 +4,10 @@ import { runOperation } from "../../../src/apply/operation.ts";
 import { OutcomesNotRecordedError } from "../../../src/apply/unrecorded.ts";
 import { openLedger, type StateStore } from "../../../src/ledger/open-ledger.ts";
 import type { CallResult } from "../../../src/model/outcome.ts";
+import type { WriteOptions } from "../../../src/model/ports.ts";
 import { systemClock } from "../../../src/model/ports.ts";
 import type { UnrecordedOutcome } from "../../../src/model/recovery.ts";
+import { wait } from "../../../src/model/wait.ts";
 import { attached, lostAnswer, sampleRun } from "../ledger/ledger-values.ts";
 import { freshFolder } from "../ledger/samples.ts";
 
@@ -32,7 +34,9 @@ beforeEach(async () => {
 });
 afterEach(() => ledger.close());
 
-const run = <T>(result: CallResult<T>, sent: (() => Promise<void>) | boolean = true) =>
+const request = { method: "POST", path: "/api/drafts/7/product_files" };
+
+const run = <T>(result: CallResult<T>, sent: ((options: WriteOptions) => Promise<void>) | boolean = true) =>
   runOperation(
     {
       ledger,
@@ -45,9 +49,9 @@ const run = <T>(result: CallResult<T>, sent: (() => Promise<void>) | boolean = t
       address: "drafts/7/product_files/1",
       kind: "attach",
       intent: { draftId: 7, fileKind: "product_files", fileId: 1 },
-      call: async ({ beforeSend }) => {
-        if (sent !== false) await beforeSend({ method: "POST", path: "/api/drafts/7/product_files" });
-        if (typeof sent === "function") await sent();
+      call: async (options) => {
+        if (sent !== false) await options.beforeSend(request);
+        if (typeof sent === "function") await sent(options);
         return result;
       },
       effects: ({ outcome }) => (outcome === "done" ? [attached(1)] : []),
@@ -62,6 +66,26 @@ test("a call that was not sent leaves no trace, and is not tracked", async () =>
   } as const;
   expect(await run(result, false)).toEqual({ ...result, operationId: expect.any(String) });
   expect([await ledger.operations(), reported]).toEqual([[], []]);
+});
+
+test("a refusal is recorded before the call is sent again, and then it is open from that time on", async () => {
+  const result = { outcome: "done", status: 201, attempts: 2, value: { fileId: 1 } } as const;
+  const failure = { ...lostAnswer, status: 429 };
+  await run(result, async ({ beforeSend, onRefused }) => {
+    const [before] = await ledger.operations();
+    await onRefused?.({ outcome: "rejected", attempts: 1, failure });
+    expect(await ledger.operations()).toMatchObject([{ outcome: "rejected", status: 429 }]);
+    await wait(5);
+    await beforeSend(request);
+    const [again] = await ledger.operations();
+    expect(again).not.toHaveProperty("outcome");
+    expect(again?.startedAt).toBeGreaterThan(before?.startedAt ?? 0);
+    expect((await ledger.load()).inDoubt).toHaveLength(1);
+  });
+  expect(await ledger.operations()).toMatchObject([{ outcome: "done", status: 201, attempts: 2 }]);
+  const refused = { outcome: "rejected", attempts: 1, failure } as const;
+  await run(refused, async ({ onRefused }) => onRefused?.(refused));
+  expect((await ledger.load()).inDoubt).toEqual([]);
 });
 
 test("the outcome is held while the ledger records it", async () => {

@@ -191,6 +191,27 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
       await expect(ann.record([attached(2)])).rejects.toMatchObject(lost);
     });
 
+    test.each(["taken over", "released by force"])(
+      "that is %s leaves calls without an outcome lost from then on, not since they were begun",
+      async (how) => {
+        const { open } = make();
+        const dead = new Set<number>();
+        const ann = await open(onThisMachine(1, dead));
+        const bob = await open(onThisMachine(2, dead));
+        const { lock } = await ann.acquireLock(lockRequest("ann"));
+        await ann.startRun(sampleRun);
+        vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - 600_000 });
+        await ann.begin(attachOperation("op"));
+        vi.useRealTimers();
+        if (how === "taken over") {
+          dead.add(1);
+          await bob.acquireLock(lockRequest("bob"));
+        } else await bob.releaseLock(lock.id);
+        const [operation] = (await bob.load()).inDoubt;
+        expect(operation?.startedAt).toBeGreaterThan(Date.now() - 300_000);
+      },
+    );
+
     test("of a failed run is taken over before its lease ends, unless its process runs", async () => {
       const { ann, bob, open } = await makeTwo();
       const { lock } = await ann.acquireLock(lockRequest("ann"));
