@@ -27,6 +27,17 @@ async function writing(work: () => Promise<unknown>): Promise<readonly string[]>
 const published = () => sandbox.state().products.filter(({ duplicateOf }) => duplicateOf === null).length;
 const copies = () => sandbox.state().products.filter(({ duplicateOf }) => duplicateOf !== null).length;
 
+test("plan --out replaces an earlier plan, and no other file", async () => {
+  expect((await save()).code).toBe(0);
+  expect((await save()).code).toBe(0);
+  for (const file of ["manifests/a.yaml", "draftsync.yaml"]) {
+    const before = await folder.read(file);
+    const { code, stderr } = await run("plan", "--out", file);
+    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining("[plan-not-saved]") });
+    expect(await folder.read(file)).toBe(before);
+  }
+});
+
 describe("a saved plan stays fresh", () => {
   test("while only other drafts change and a reconcile confirms what is recorded", async () => {
     await folder.write(config("refresh: { attachments: probe }\n"));

@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { messageOf } from "../../model/errors.ts";
 import type { Plan } from "../../model/plan.ts";
@@ -95,8 +95,15 @@ async function notePause({ terminal }: Cli, workspace: Workspace): Promise<void>
 
 async function savePlan({ terminal, cwd }: Cli, plan: Plan, out: string): Promise<void> {
   const { formatPlanFile } = await import("../../plan/saved-plan.ts");
+  const file = resolve(cwd, out);
+  if (await isOtherFile(file)) {
+    throw new CliError(`${out} is there already, and is no saved plan; it was left as it is`, {
+      code: "plan-not-saved",
+      hint: "Name another file, or remove this one.",
+    });
+  }
   try {
-    await writeFile(resolve(cwd, out), formatPlanFile(plan), { mode: 0o600 });
+    await writeFile(file, formatPlanFile(plan), { mode: 0o600 });
   } catch (error) {
     throw new CliError(`the plan cannot be saved: ${messageOf(error)}`, {
       code: "plan-not-saved",
@@ -105,4 +112,14 @@ async function savePlan({ terminal, cwd }: Cli, plan: Plan, out: string): Promis
     });
   }
   terminal.err(`Saved. To apply exactly this plan: draftsync apply ${out}\n`);
+}
+
+/** Whether it is a file, such as a manifest, that does not begin as a saved plan does. One that cannot be read is none. */
+async function isOtherFile(file: string): Promise<boolean> {
+  const isFile = await stat(file).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+  const text = isFile ? await readFile(file, "utf8").catch(() => "") : "";
+  return text !== "" && !/^\{\s*"format_version":/.test(text);
 }
