@@ -24,13 +24,12 @@ export async function readEarlierWrites(
   const startedAt = clock.monotonic();
   const writes = new Map<string, EarlierWrite[]>();
   for (const operation of await ledger.lostWrites(now - settleDelayMs)) {
-    const { kind, intent, settled, outcome = "unknown" } = operation;
+    const { kind, intent, settled, startedAt: sentAt, outcome = "unknown" } = operation;
     const written = kind === "publish" ? draftOf(operation) : fileOf(operation);
     if (written === undefined) continue;
     if (kind === "publish" && (settled !== undefined || outcome !== "unknown")) continue;
-    // Without an end, a crash lost it at some time before it was settled.
-    const finishedAt = operation.finishedAt ?? settled?.at ?? now;
-    const lostAt = startedAt - Math.max(0, now - finishedAt);
+    // Without an end, a crash lost it: whoever takes the lock over dates it at the latest time of that.
+    const lostAt = startedAt - Math.max(0, now - (operation.finishedAt ?? sentAt));
     append(writes, written, { kind, attributes: intent.attributes ?? {}, lostAt });
   }
   return writes;

@@ -3,18 +3,24 @@ import type { Change } from "../model/change.ts";
 import { isProtectChange } from "../model/change.ts";
 import { lazily } from "../model/lazily.ts";
 import type { Ledger } from "../model/ports.ts";
+import { targetOf } from "../model/recorded.ts";
 import type { FileTarget } from "../model/resource.ts";
 import { fileResource } from "../model/resource.ts";
 import type { ChangeEnd } from "./context.ts";
 
-/** Where files are recorded, by their paths at the service. Read once, when the first upload of a run has ended. */
+/** Where files are recorded or in doubt, by their paths at the service. Read once, when the first upload of a run has ended. */
 export type RecordedFiles = () => Promise<ReadonlyMap<string, string>>;
 
 /** See {@link RecordedFiles}. */
 export function makeRecordedFiles(ledger: Pick<Ledger, "load">): RecordedFiles {
   return lazily(async () => {
-    const { attachments } = await ledger.load();
-    return new Map(attachments.map((attachment) => [fileResource(attachment), attachment.address]));
+    const { attachments, inDoubt } = await ledger.load();
+    const doubts = inDoubt.flatMap((operation) => {
+      const target = operation.kind === "attach" ? targetOf(operation) : undefined;
+      return target === undefined ? [] : [[fileResource(target), operation.address] as const];
+    });
+    const recorded = attachments.map((attachment) => [fileResource(attachment), attachment.address] as const);
+    return new Map([...doubts, ...recorded]);
   });
 }
 

@@ -38,6 +38,8 @@ export interface StateStore extends Ledger, LockStore, RateStore, LedgerReader {
    * shows it, and it needs no lock.
    */
   exchangeNotice(status: string | undefined): Promise<string | undefined>;
+  /** Operations that a wrong clock dated into the future count as lost now. */
+  redate(operationIds: readonly string[]): Promise<void>;
   /** Moves the ledger to a new address of the same service. Refuses with `ledger-owner-mismatch` for another workspace. */
   rebind(owner: LedgerOwner): Promise<void>;
   /** Removes runs of a command that started before `before` (epoch milliseconds) and sent nothing; resolves with their number. */

@@ -131,6 +131,19 @@ export class SqlLedger implements Ledger, LockStore, RateStore, LedgerReader {
     await this.#queue.add({ shown: false, apply: (queries) => bind(queries, owner, this.location) });
   }
 
+  async redate(operationIds: readonly string[]): Promise<void> {
+    const now = this.#clock.now();
+    const ofThem = (queries: LedgerQueries) =>
+      queries.updateTable("operations").where("id", "in", operationIds);
+    await this.#queue.add({
+      shown: false,
+      apply: async (queries) => {
+        await ofThem(queries).where("started_at", ">", now).set({ started_at: now }).execute();
+        await ofThem(queries).where("finished_at", ">", now).set({ finished_at: now }).execute();
+      },
+    });
+  }
+
   async confirm(at: number): Promise<void> {
     await this.#queue.add({
       shown: false,

@@ -102,9 +102,9 @@ function atTheirEntries(
   }
   return new Map(
     [...doubts].map(([address, operation]) => {
-      const named = entries.get(fileOf(operation) ?? "") ?? [];
-      const other = named.includes(address) ? undefined : named.find((each) => !doubts.has(each));
-      return other === undefined ? [address, operation] : [other, { ...operation, address: other }];
+      // Of several, the first one has the file.
+      const [entry = address] = entries.get(fileOf(operation) ?? "") ?? [];
+      return doubts.has(entry) ? [address, operation] : [entry, { ...operation, address: entry }];
     }),
   );
 }

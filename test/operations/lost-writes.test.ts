@@ -5,7 +5,7 @@ const file = (format: string) => ({
   "manifests/a.yaml": `draft: 1\nproduct_files: [{ file_id: 9 }, { file_id: 10, file_format: ${format} }]\n`,
 });
 const without = { "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 9 }]\n" };
-const { proxy, folder, run } = useWorkspace({
+const { proxy, folder, run, start } = useWorkspace({
   files: file("a"),
   service: { profile: "{ settle_delay: 8s }" },
 });
@@ -65,6 +65,25 @@ test("--not-done is refused while the call may still take effect", async () => {
     code: 1,
     stderr: expect.stringContaining("[resolution-too-early]"),
   });
+});
+
+test("--not-done of a call that a clock of the future dated waits as long, from the first time on", async () => {
+  lose("POST", 1);
+  await folder.write({ "manifests/a.yaml": "draft: 1\npublish: true\n" });
+  const shift = "const now = Date.now; Date.now = () => now() + 86_400_000;";
+  const ahead = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(shift)}` };
+  expect((await start(["apply", "--auto-approve"], ahead).ended).code).toBe(4);
+  const resolve = () => run("resolve", "drafts/1/product", "--not-done");
+  expect(await resolve()).toMatchObject({ code: 1, stderr: expect.stringContaining("within 8 s") });
+  await expect.poll(async () => (await resolve()).code, { timeout: 60_000, interval: 1_000 }).toBe(0);
+});
+
+test("a lost publish that may still arrive holds changes of the draft's files back", async () => {
+  await folder.write({ "manifests/a.yaml": `${file("a")["manifests/a.yaml"]}publish: true\n` });
+  lose("POST", 1);
+  expect(await apply()).toMatchObject({ code: 4 });
+  await folder.write({ "manifests/a.yaml": `${file("b")["manifests/a.yaml"]}publish: true\n` });
+  expect(await apply()).toEqual({ code: 4, words: ["settle", "PATCH done"] });
 });
 
 test("a file that was detached by a second request is attached again only when the first can no longer arrive", async () => {

@@ -111,6 +111,20 @@ describe("resolve", () => {
     expect((await run("resolve", "1", "--not-done")).stderr).toContain("drafts/1/product is settled");
   });
 
+  test("takes the address at which the plan shows an attachment in doubt", async () => {
+    const key = `incoming/${"a".repeat(64)}/a.glb`;
+    const list = (entry: string) => ({ "manifests/a.yaml": `draft: 1\nproduct_files: [{ ${entry} }]\n` });
+    await folder.write(list(`upload_key: ${key}`));
+    proxy.choose = ({ path }) => (path.startsWith("/api/drafts") ? { type: "answer-lost" } : undefined);
+    expect((await apply()).code).toBe(4);
+    const [attachment] = sandbox.state().attachments;
+    await folder.write(list(`file_id: ${attachment?.fileId}`));
+    const address = `drafts/1/product_files/${attachment?.fileId}`;
+    expect((await run("plan")).stdout).toContain(`? ${address}`);
+    expect((await run("resolve", address, "--done")).code).toBe(0);
+    expect((await run("plan")).stdout).not.toContain("in doubt");
+  });
+
   test("--not-done: it is planned again, and sent once more", async () => {
     await loseAnswers();
     expect((await run("resolve", "duplicates/copy", "--not-done")).code).toBe(0);

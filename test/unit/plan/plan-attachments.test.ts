@@ -125,21 +125,6 @@ describe("attachments", () => {
       changes: ["in_doubt outcome_unknown drafts/1/product_files/10"],
     },
     {
-      name: "an attachment in doubt whose file another entry names by now is settled there",
-      desired: wantedFile(1, 10, { renderer: "c" }),
-      recorded: recordedWith({
-        attachments: [recordedFile(1, 10, { attributes: { renderer: "a" } })],
-        inDoubt: [
-          doubt({
-            kind: "attach",
-            address: "drafts/1/product_files/upload_id:up_1",
-            intent: { fileId: 10, attributes: { renderer: "b" } },
-          }),
-        ],
-      }),
-      changes: ["in_doubt outcome_unknown drafts/1/product_files/10"],
-    },
-    {
       name: "an update that may or may not have taken effect: its attributes are sent again",
       desired: wantedFile(1, 10, { file_format: "fbx", renderer: "vray" }),
       recorded: recordedWith({
