@@ -1,3 +1,4 @@
+import { DraftsyncError } from "../model/errors.ts";
 import type { CallResult } from "../model/outcome.ts";
 import type { LedgerEffect, NewOperation, OperationResult, WriteOptions } from "../model/ports.ts";
 import type { OperationIntent, OperationKind } from "../model/recorded.ts";
@@ -58,7 +59,14 @@ export async function runOperation<T>(
     budget,
     beforeSend: async ({ method, path }) => {
       const operation = { id, runId, address, kind, method, path, intent };
-      await (begun === undefined ? ledger.begin(operation) : ledger.resend(id));
+      if (begun === undefined) await ledger.begin(operation);
+      else {
+        await ledger.resend(id).catch((error: unknown) => {
+          // Any other failure may have come after the commit.
+          isRefused &&= error instanceof DraftsyncError && error.code === "lock-lost";
+          throw error;
+        });
+      }
       begun = operation;
       isRefused = false;
     },

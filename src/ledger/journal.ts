@@ -87,7 +87,8 @@ export async function finishOperation(
   const failed = failure === undefined ? null : JSON.stringify(failure);
   const { rows } = await sql<FinishedOperation>`update operations
     set finished_at = ${at}, outcome = ${outcome}, status = ${status ?? null}, attempts = ${attempts}, failure = ${failed}
-    where id = ${operationId} and outcome is null returning path, address`.execute(queries);
+    where id = ${operationId} and (outcome is null or (outcome = 'rejected' and ${outcome} = 'rejected'))
+    returning path, address`.execute(queries);
   if (rows[0] !== undefined) return rows[0];
   throw new LedgerError("ledger-conflict", `Operation ${operationId} was never begun, or has ended.`);
 }

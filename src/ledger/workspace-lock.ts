@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type RawBuilder, sql } from "kysely";
+import { sql } from "kysely";
 import { z } from "zod";
 import type { Lease, LockHolder, LockRequest } from "../model/lock.ts";
 import { defaultHeartbeatMs, defaultLeaseMs, type HeldLock, type LockState } from "../model/lock.ts";
@@ -145,9 +145,10 @@ export class WorkspaceLock {
   /** False when no lock of this id is held. */
   async releaseByForce(id: string): Promise<boolean> {
     return this.#database.transaction("write", async (queries) => {
-      const isFreed = await free(queries, id);
-      if (isFreed) await loseOpenCalls(queries, sql<number>`${this.#database.wallClock}`);
-      return isFreed;
+      const held = await this.read(queries);
+      if (held?.id !== id) return false;
+      await loseOpenCalls(queries, { since: held.acquiredAt, at: held.readAt });
+      return free(queries, id);
     });
   }
 
@@ -166,7 +167,8 @@ export class WorkspaceLock {
     if (before !== undefined && !isFree(before, takeOver))
       throw new LockHeldError(this.#database.location, before);
     const { wallClock } = this.#database;
-    if (before !== undefined) await loseOpenCalls(queries, sql<number>`${lastAlive(before)}`);
+    if (before !== undefined)
+      await loseOpenCalls(queries, { since: before.acquiredAt, at: lastAlive(before) });
     await queries
       .updateTable("leases")
       .set({
@@ -218,13 +220,17 @@ async function free(queries: LedgerQueries, id: string): Promise<boolean> {
   return (await rows.executeTakeFirst()).numUpdatedRows > 0n;
 }
 
-/** A call without an outcome may have been under way until then: only from then on does it count as lost. */
-async function loseOpenCalls(queries: LedgerQueries, at: RawBuilder<number>): Promise<void> {
+/** A call of the former holder without an outcome may have been under way until then: it counts as lost from then on. */
+async function loseOpenCalls(
+  queries: LedgerQueries,
+  { since, at }: { readonly since: number; readonly at: number },
+): Promise<void> {
   await queries
     .updateTable("operations")
     .set({ started_at: at })
     .where("outcome", "is", null)
     .where("settled_at", "is", null)
+    .where("started_at", ">", since)
     .where("started_at", "<", at)
     .execute();
 }

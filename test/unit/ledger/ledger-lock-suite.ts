@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import type { StateStore } from "../../../src/ledger/open-ledger.ts";
 import type { LockHolder, LockRequest } from "../../../src/model/lock.ts";
 import { type ProcessTable, systemProcesses } from "../../../src/model/process.ts";
+import { wait } from "../../../src/model/wait.ts";
 import { attached, attachOperation, sampleRun } from "./ledger-values.ts";
 
 /** One ledger. */
@@ -192,23 +193,29 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
     });
 
     test.each(["taken over", "released by force"])(
-      "that is %s leaves calls without an outcome lost from then on, not since they were begun",
+      "that is %s leaves its calls without an outcome lost from then on, and no later lock changes that",
       async (how) => {
         const { open } = make();
         const dead = new Set<number>();
         const ann = await open(onThisMachine(1, dead));
         const bob = await open(onThisMachine(2, dead));
+        const carl = await open(onThisMachine(3, dead));
+        const sentAt = async () => (await carl.load()).inDoubt[0]?.startedAt ?? 0;
         const { lock } = await ann.acquireLock(lockRequest("ann"));
         await ann.startRun(sampleRun);
-        vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - 600_000 });
+        await wait(20);
         await ann.begin(attachOperation("op"));
-        vi.useRealTimers();
-        if (how === "taken over") {
-          dead.add(1);
-          await bob.acquireLock(lockRequest("bob"));
-        } else await bob.releaseLock(lock.id);
-        const [operation] = (await bob.load()).inDoubt;
-        expect(operation?.startedAt).toBeGreaterThan(Date.now() - 300_000);
+        const begun = await sentAt();
+        await wait(20);
+        dead.add(1);
+        if (how === "released by force") await bob.releaseLock(lock.id);
+        await bob.acquireLock(lockRequest("bob"));
+        const ended = await sentAt();
+        expect(ended).toBeGreaterThan(begun);
+        await wait(20);
+        dead.add(2);
+        await carl.acquireLock(lockRequest("carl"));
+        expect(await sentAt()).toBe(ended);
       },
     );
 
