@@ -10,10 +10,17 @@ const folderOf = async () => (await makeFolder({})).path;
 test("a link to a metrics file stays, and the file behind it is replaced", async () => {
   const folder = await folderOf();
   const [file, link] = [join(folder, "real.prom"), join(folder, "m.prom")];
-  writeFileSync(file, "old");
+  writeFileSync(file, "# HELP old\n");
   symlinkSync(file, link);
   expect(await writeMetricsFile(link, "new")).toBeUndefined();
   expect([lstatSync(link).isSymbolicLink(), readFileSync(file, "utf8")]).toEqual([true, "new"]);
+});
+
+test("a file that holds something else, such as a manifest, is not replaced", async () => {
+  const file = join(await folderOf(), "castle.yaml");
+  writeFileSync(file, "# The castle\ndraft_id: 1\n");
+  expect(await writeMetricsFile(file, "new")).toContain("is there already, and holds no metrics");
+  expect(readFileSync(file, "utf8")).toBe("# The castle\ndraft_id: 1\n");
 });
 
 test("a pipe is neither read, written to nor replaced", async () => {
