@@ -93,22 +93,19 @@ export interface FleetDifference {
 
 /** A locked workspace comes again after so long: its lock is held for a run of someone else. */
 const lockedRetryMs = 15_000;
-/** A worker that was not seen for so long has ended, seconds. */
-const workerSeenS = 25;
+/** A worker that was not seen for so long has ended, and its runs were lost, seconds. */
+const lostS = 10;
 /** The history keeps so many runs of a workspace. */
 const keptRuns = 100;
 
 const isWanted = "(wanted_at is not null and (started_at is null or wanted_at > started_at))";
-
-/** A run whose worker did not say for so long that it goes on was lost, seconds. */
-const lostRunS = 10;
 
 /**
  * When a workspace is due. While it runs, that is when its run would count as lost: the queue may give the entry of a run to a
  * second worker, as where a clock is wrong.
  */
 const dueAt = `case when started_at is not null and (ended_at is null or ended_at < started_at)
-  then greatest(started_at, seen_at) + interval '${lostRunS} s'
+  then greatest(started_at, seen_at) + interval '${lostS} s'
   else least(due_at, case when ${isWanted} then wanted_at end) end`;
 
 /** The tables of a fleet: what shall run, when, and how it went. All times are those of the database server. */
@@ -126,7 +123,7 @@ export class FleetStore {
     );
     const now = rows.length === 0 ? Date.now() : time.parse(rows[0]?.now);
     const workers = await this.#database.query(
-      `select name, slots from fleet_workers where seen_at > clock_timestamp() - interval '${workerSeenS} s' order by name`,
+      `select name, slots from fleet_workers where seen_at > clock_timestamp() - interval '${lostS} s' order by name`,
     );
     return {
       now,
