@@ -28,6 +28,11 @@ describe("resolve", () => {
       { type: "publication", confirmed_by: "operator", details: { product_id: published?.id, revision: 1 } },
     ]);
     expect((await run("plan", "--target", "drafts/1")).stdout).toContain("No changes.");
+    const again = await run("resolve", "drafts/1/product", "--product-id", String(published?.id));
+    expect(again).toMatchObject({
+      code: 0,
+      stderr: `drafts/1/product is recorded as product ${published?.id} already.\n`,
+    });
     const history = (await run("history")).stdout;
     expect(history).toMatch(/UTC: settled by \S+ on \S+: it took effect/);
     expect(history).toMatch(/ {2}resolve {2}done, 1 done, in .*\n {2}by \S+ on /);

@@ -168,6 +168,10 @@ async function recordEarlier(
   const ledger = await workspace.ledger();
   const { desired } = await loadDesired(cli, workspace.config, "stat");
   const { productId } = resolution;
+  if (addressOfProduct(productId, recorded) === address && !isMarked) {
+    cli.terminal.err(`${address} is recorded as product ${productId} already.\n`);
+    return;
+  }
   assertUnrecorded(productId, recorded);
   const provenance = { by: "operator", at: systemClock.now() } as const;
   const effect = earlierProductEffect({ address, productId, desired, recorded, provenance });
