@@ -64,7 +64,7 @@ export async function beginOperation(
 export async function resendOperation(queries: LedgerQueries, id: string, at: number): Promise<void> {
   const again = await queries
     .updateTable("operations")
-    .set({ started_at: at, finished_at: null, outcome: null, status: null, failure: null })
+    .set({ started_at: at, finished_at: null, outcome: null, status: null, attempts: null, failure: null })
     .where("id", "=", id)
     .where("settled_at", "is", null)
     .where((or) => or.or([or("outcome", "is", null), or("outcome", "=", "rejected")]))
@@ -78,7 +78,10 @@ interface FinishedOperation {
   readonly address: string;
 }
 
-/** Records the outcome of an operation. Throws `ledger-conflict` for one that was never begun, or has ended. */
+/**
+ * Records the outcome of an operation. Throws `ledger-conflict` for one that was never begun, or has ended. Without attempts,
+ * it ended when its lock was taken over.
+ */
 export async function finishOperation(
   queries: LedgerQueries,
   operationId: string,
@@ -87,7 +90,7 @@ export async function finishOperation(
   const failed = failure === undefined ? null : JSON.stringify(failure);
   const { rows } = await sql<FinishedOperation>`update operations
     set finished_at = ${at}, outcome = ${outcome}, status = ${status ?? null}, attempts = ${attempts}, failure = ${failed}
-    where id = ${operationId} and (outcome is null or (outcome = 'rejected' and ${outcome} = 'rejected'))
+    where id = ${operationId} and (attempts is null or (outcome = 'rejected' and ${outcome} = 'rejected'))
     returning path, address`.execute(queries);
   if (rows[0] !== undefined) return rows[0];
   throw new LedgerError("ledger-conflict", `Operation ${operationId} was never begun, or has ended.`);

@@ -20,7 +20,7 @@ interface ReplayContext {
  * | the operation in the ledger | result |
  * |---|---|
  * | missing (the ledger is older than the call) | intent, outcome and effects are recorded |
- * | without an outcome | outcome and effects are recorded |
+ * | without an outcome, or lost when its lock was taken over | outcome and effects are recorded |
  * | settled since, consistently | the outcome is recorded; the settlement recorded the effects |
  * | settled or ended differently, or another product is recorded | conflict: unchanged without a choice |
  * | with this outcome | nothing |
@@ -100,7 +100,8 @@ function decide(circumstances: {
   readonly choice: ConflictChoice | undefined;
 }): Course {
   const { found, record, products, choice } = circumstances;
-  if (found?.outcome !== undefined) {
+  // Without attempts, it only ended because its lock was taken over.
+  if (found?.attempts !== undefined) {
     if (found.outcome === record.result.outcome || choice === "keep-ledger") return { type: "known" };
     return { type: "conflict", ledger: `it ended as ${found.outcome}` };
   }

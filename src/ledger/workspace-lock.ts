@@ -147,7 +147,7 @@ export class WorkspaceLock {
     return this.#database.transaction("write", async (queries) => {
       const held = await this.read(queries);
       if (held?.id !== id) return false;
-      await loseOpenCalls(queries, { since: held.acquiredAt, at: held.readAt });
+      await loseOpenCalls(queries, held.readAt);
       return free(queries, id);
     });
   }
@@ -167,8 +167,7 @@ export class WorkspaceLock {
     if (before !== undefined && !isFree(before, takeOver))
       throw new LockHeldError(this.#database.location, before);
     const { wallClock } = this.#database;
-    if (before !== undefined)
-      await loseOpenCalls(queries, { since: before.acquiredAt, at: lastAlive(before) });
+    if (before !== undefined) await loseOpenCalls(queries, lastAlive(before));
     await queries
       .updateTable("leases")
       .set({
@@ -220,18 +219,19 @@ async function free(queries: LedgerQueries, id: string): Promise<boolean> {
   return (await rows.executeTakeFirst()).numUpdatedRows > 0n;
 }
 
-/** A call of the former holder without an outcome may have been under way until then: it counts as lost from then on. */
-async function loseOpenCalls(
-  queries: LedgerQueries,
-  { since, at }: { readonly since: number; readonly at: number },
-): Promise<void> {
+/**
+ * What the former holder sent and recorded no outcome of was lost then, at the latest. It may still record one, from its
+ * recovery log.
+ */
+async function loseOpenCalls(queries: LedgerQueries, at: number): Promise<void> {
   await queries
     .updateTable("operations")
-    .set({ started_at: at })
+    .set({
+      outcome: "unknown",
+      finished_at: sql`case when started_at > ${at} then started_at else ${at} end`,
+    })
     .where("outcome", "is", null)
     .where("settled_at", "is", null)
-    .where("started_at", ">", since)
-    .where("started_at", "<", at)
     .execute();
 }
 

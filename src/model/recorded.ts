@@ -215,7 +215,7 @@ export interface RecordedOperation {
   /** What the call was sent for: enough for a person or a probe to settle it. */
   readonly intent: OperationIntent;
   readonly startedAt: number;
-  /** Absent after a crash between intent and outcome. */
+  /** After a crash between intent and outcome: absent until the lock is taken over, then when its process was last there. */
   readonly finishedAt?: number;
   /** The HTTP status of a response that did not settle the outcome. */
   readonly status?: number;

@@ -120,7 +120,10 @@ export class Model {
       const end = this.#finished.get(id);
       const open = end === undefined || end.outcome === "unknown";
       this.#hold(operation !== undefined, `P1: the intent of ${kind} ${address} is gone`);
-      this.#hold(operation?.outcome === end?.outcome, `P2: ${kind} ${address} ended ${end?.outcome}, lost`);
+      // Without an end, it was killed: whoever takes its lock over records that.
+      const isKept =
+        end === undefined ? operation?.attempts === undefined : operation?.outcome === end.outcome;
+      this.#hold(isKept, `P2: ${kind} ${address} ended ${end?.outcome}, lost`);
       const listed = doubts.has(id) || operation?.settled !== undefined;
       this.#hold(!open || listed, `P4: ${kind} ${address} is in doubt and not listed`);
       this.#hold(open || !doubts.has(id), `P4: ${kind} ${address} ended, and is listed in doubt`);

@@ -139,9 +139,9 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
       const lease = await ann.acquireLock(lockRequest("ann"));
       await ann.startRun(sampleRun);
       await ann.begin(attachOperation("op"));
-      const before = await bob.export();
       await pass(60_000);
       const taken = await bob.acquireLock(lockRequest("bob"));
+      const before = await bob.export();
       expect(taken).toMatchObject({
         lock: { token: 2 },
         tookOver: { id: lease.lock.id, holder: { user: "ann" }, state: "expired" },
@@ -200,22 +200,35 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
         const ann = await open(onThisMachine(1, dead));
         const bob = await open(onThisMachine(2, dead));
         const carl = await open(onThisMachine(3, dead));
-        const sentAt = async () => (await carl.load()).inDoubt[0]?.startedAt ?? 0;
         const { lock } = await ann.acquireLock(lockRequest("ann"));
         await ann.startRun(sampleRun);
-        await wait(20);
         await ann.begin(attachOperation("op"));
-        const begun = await sentAt();
+        const [begun] = (await ann.load()).inDoubt;
+        expect(begun).not.toHaveProperty("finishedAt");
         await wait(20);
         dead.add(1);
         if (how === "released by force") await bob.releaseLock(lock.id);
         await bob.acquireLock(lockRequest("bob"));
-        const ended = await sentAt();
-        expect(ended).toBeGreaterThan(begun);
+        const [lost] = (await bob.load()).inDoubt;
+        expect(lost).toEqual({ ...begun, finishedAt: lost?.finishedAt });
+        expect(lost?.finishedAt).toBeGreaterThan(begun?.startedAt ?? 0);
         await wait(20);
         dead.add(2);
         await carl.acquireLock(lockRequest("carl"));
-        expect(await sentAt()).toBe(ended);
+        expect((await carl.load()).inDoubt).toEqual([lost]);
+        // What the first process saved of it is still taken.
+        const saved = {
+          lineage: (await carl.load()).lineage,
+          owner: { origin: "https://api.example.com", workspace: "w" },
+          command: "apply",
+          savedAt: 1_700_000_000_999,
+          operation: attachOperation("op"),
+          result: { outcome: "done", status: 201, attempts: 1 },
+          effects: [attached(1)],
+        } as const;
+        expect(await carl.replay(saved)).toEqual({ type: "recorded" });
+        expect(await carl.replay(saved)).toEqual({ type: "known" });
+        expect((await carl.load()).inDoubt).toEqual([]);
       },
     );
 
