@@ -206,12 +206,15 @@ describe("the flags that many commands have", () => {
 });
 
 describe("schema", () => {
-  test.each(["manifest", "config", "events", "plan"])("%s is the one that is checked in", async (what) => {
-    const { code, stdout } = await run("schema", what);
-    expect(code).toBe(0);
-    const checkedIn = filesBelow("manifests", `${what}.schema.json`)[0]?.text;
-    expect(stdout).toBe(checkedIn);
-  });
+  test.each(["manifest", "config", "events", "fleet", "plan"])(
+    "%s is the one that is checked in",
+    async (what) => {
+      const { code, stdout } = await run("schema", what);
+      expect(code).toBe(0);
+      const checkedIn = filesBelow("manifests", `${what}.schema.json`)[0]?.text;
+      expect(stdout).toBe(checkedIn);
+    },
+  );
 });
 
 describe("apply", () => {

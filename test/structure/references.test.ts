@@ -5,6 +5,7 @@ import { fleetJsonSchema, fleetSchema } from "../../src/cli/fleet/fleet-config.t
 import { manifestJsonSchema } from "../../src/manifest/json-schema.ts";
 import { defaultsDocument, draftDocument, duplicatesDocument } from "../../src/manifest/manifest-schema.ts";
 import { eventJsonSchema } from "../../src/model/event-schema.ts";
+import { planJsonSchema } from "../../src/plan/plan-schema.ts";
 import { commandReference } from "../support/command-reference.ts";
 import { schemaReference } from "../support/schema-reference.ts";
 
@@ -74,6 +75,7 @@ test.each([
   { name: "events", schema: eventJsonSchema() },
   { name: "fleet", schema: fleetJsonSchema() },
   { name: "manifest", schema: manifestJsonSchema() },
+  { name: "plan", schema: planJsonSchema() },
 ])("manifests/$name.schema.json is the schema of this version", async ({ name, schema }) => {
   const text = `${JSON.stringify(schema, undefined, 2)}\n`;
   await expect(text, fix).toMatchFileSnapshot(`../../manifests/${name}.schema.json`);
