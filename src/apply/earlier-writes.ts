@@ -28,7 +28,7 @@ export async function readEarlierWrites(
     const written = kind === "publish" ? draftOf(operation) : fileOf(operation);
     if (written === undefined) continue;
     if (kind === "publish" && (settled !== undefined || outcome !== "unknown")) continue;
-    // A crash lost it when the process ended: whoever takes the lock over records that.
+    // A crash lost it when the process ended; the next holder of the lock records when.
     const lostAt = startedAt - Math.max(0, now - (operation.finishedAt ?? sentAt));
     append(writes, written, { kind, attributes: intent.attributes ?? {}, lostAt });
   }

@@ -7,6 +7,15 @@ export async function readIfThere(path: string): Promise<Buffer | undefined> {
   return await readFile(path).catch(ignoreMissing);
 }
 
+/** The text of a regular file; empty when there is none that can be read. Reading a pipe would block. */
+export async function readFormer(path: string): Promise<string> {
+  try {
+    return (await stat(path)).isFile() ? await readFile(path, "utf8") : "";
+  } catch {
+    return "";
+  }
+}
+
 function ignoreMissing(error: unknown): undefined {
   if (systemCodeOf(error) === "ENOENT") return undefined;
   throw error;

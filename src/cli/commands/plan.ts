@@ -1,8 +1,9 @@
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { messageOf } from "../../model/errors.ts";
 import type { Plan } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
+import { readFormer } from "../../model/replace-file.ts";
 import { untilText } from "../../model/time.ts";
 import { checkSafety } from "../../plan/safety.ts";
 import { formatPlanSummary } from "../../report/plan-text.ts";
@@ -116,10 +117,6 @@ async function savePlan({ terminal, cwd }: Cli, plan: Plan, out: string): Promis
 
 /** Whether it is a file, such as a manifest, that does not begin as a saved plan does. One that cannot be read is none. */
 async function isOtherFile(file: string): Promise<boolean> {
-  const isFile = await stat(file).then(
-    (found) => found.isFile(),
-    () => false,
-  );
-  const text = isFile ? await readFile(file, "utf8").catch(() => "") : "";
+  const text = await readFormer(file);
   return text !== "" && !/^\{\s*"format_version":/.test(text);
 }

@@ -165,13 +165,13 @@ async function recordEarlier(
     );
   }
   if (resolution?.type !== "product") throw nothingInDoubt(address);
-  const ledger = await workspace.ledger();
-  const { desired } = await loadDesired(cli, workspace.config, "stat");
   const { productId } = resolution;
   if (addressOfProduct(productId, recorded) === address && !isMarked) {
     cli.terminal.err(`${address} is recorded as product ${productId} already.\n`);
     return;
   }
+  const ledger = await workspace.ledger();
+  const { desired } = await loadDesired(cli, workspace.config, "stat");
   assertUnrecorded(productId, recorded);
   const provenance = { by: "operator", at: systemClock.now() } as const;
   const effect = earlierProductEffect({ address, productId, desired, recorded, provenance });

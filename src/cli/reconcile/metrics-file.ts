@@ -1,23 +1,12 @@
-import { readFile, stat } from "node:fs/promises";
 import { messageOf } from "../../model/errors.ts";
-import { replaceFile } from "../../model/replace-file.ts";
-
-/** What an earlier process left in a metrics file; empty when there is none that can be read. */
-export async function readMetricsFile(path: string): Promise<string> {
-  try {
-    // Reading a pipe would block.
-    return (await stat(path)).isFile() ? await readFile(path, "utf8") : "";
-  } catch {
-    return "";
-  }
-}
+import { readFormer, replaceFile } from "../../model/replace-file.ts";
 
 /**
  * Writes a file for a textfile collector: whole or not at all, and for every user to read, since the collector is another
  * one. Replaces nothing but metrics. Returns what went wrong, if anything did.
  */
 export async function writeMetricsFile(path: string, text: string): Promise<string | undefined> {
-  const former = await readMetricsFile(path);
+  const former = await readFormer(path);
   if (former !== "" && !/^# (HELP|TYPE) /.test(former)) {
     return `the metrics file cannot be written: ${path} is there already, and holds no metrics`;
   }

@@ -1,12 +1,13 @@
 import { resolve } from "node:path";
 import { reconcileFinished } from "../../model/reconcile-result.ts";
+import { readFormer } from "../../model/replace-file.ts";
 import { sanitizeJson } from "../../model/sanitize-json.ts";
 import { makeReconcileMetrics } from "../../report/metrics.ts";
 import { packageVersion } from "../../service/user-agent.ts";
 import type { Cli } from "../cli.ts";
 import { loadConfig } from "../config.ts";
 import { limitFlagsOf, type ReconcileFlags, refreshOf } from "./flags.ts";
-import { readMetricsFile, writeMetricsFile } from "./metrics-file.ts";
+import { writeMetricsFile } from "./metrics-file.ts";
 import { notifyOfChange } from "./notify.ts";
 import { reconcile } from "./reconcile.ts";
 import { loadWebhook } from "./webhook.ts";
@@ -16,7 +17,7 @@ export async function reconcileOnce(cli: Cli, flags: ReconcileFlags): Promise<vo
   const config = await loadConfig({ cwd: cli.cwd, env: cli.env, flags });
   const webhook = await loadWebhook(config, cli.env);
   const file = flags.metricsFile === undefined ? undefined : resolve(cli.cwd, flags.metricsFile);
-  const former = file === undefined ? "" : await readMetricsFile(file);
+  const former = file === undefined ? "" : await readFormer(file);
   const metrics = makeReconcileMetrics({ version: packageVersion(), former });
   const { json } = flags;
   const { end, exitCode, error } = await reconcile(cli, {

@@ -85,7 +85,7 @@ export class Model {
     this.#begun.set(operation.id, operation);
   }
 
-  /** The ledger has taken in that it is sent again. */
+  /** The ledger has recorded that it is sent again. */
   resent(id: string): void {
     this.#finished.delete(id);
   }
@@ -120,9 +120,10 @@ export class Model {
       const end = this.#finished.get(id);
       const open = end === undefined || end.outcome === "unknown";
       this.#hold(operation !== undefined, `P1: the intent of ${kind} ${address} is gone`);
-      // Without an end, it was killed: whoever takes its lock over records that.
-      const isKept =
-        end === undefined ? operation?.attempts === undefined : operation?.outcome === end.outcome;
+      // Without an end, it was killed, which the next holder of the lock records.
+      const { outcome, attempts } = operation ?? {};
+      const isOpen = attempts === undefined && (outcome ?? "unknown") === "unknown";
+      const isKept = end === undefined ? isOpen : outcome === end.outcome;
       this.#hold(isKept, `P2: ${kind} ${address} ended ${end?.outcome}, lost`);
       const listed = doubts.has(id) || operation?.settled !== undefined;
       this.#hold(!open || listed, `P4: ${kind} ${address} is in doubt and not listed`);

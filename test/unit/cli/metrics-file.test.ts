@@ -2,7 +2,8 @@ import { execFileSync } from "node:child_process";
 import { lstatSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { readMetricsFile, writeMetricsFile } from "../../../src/cli/reconcile/metrics-file.ts";
+import { writeMetricsFile } from "../../../src/cli/reconcile/metrics-file.ts";
+import { readFormer } from "../../../src/model/replace-file.ts";
 import { makeFolder } from "../../support/cli.ts";
 
 const folderOf = async () => (await makeFolder({})).path;
@@ -26,7 +27,7 @@ test("a file that holds something else, such as a manifest, is not replaced", as
 test("a pipe is neither read, written to nor replaced", async () => {
   const pipe = join(await folderOf(), "m.prom");
   execFileSync("mkfifo", [pipe]);
-  expect(await readMetricsFile(pipe)).toBe("");
+  expect(await readFormer(pipe)).toBe("");
   expect(await writeMetricsFile(pipe, "new")).toContain("is not a regular file");
   expect(statSync(pipe).isFIFO()).toBe(true);
 });
