@@ -1,6 +1,6 @@
 import { isLoopback } from "../service/connections.ts";
-import { readErrors } from "../service/json-api.ts";
-import { countListed } from "../service/upload-documents.ts";
+import { countListed } from "../service/documents.ts";
+import { readErrors } from "../service/response-body.ts";
 import type { Check, CheckNameIn, CheckResult, RateLimit, Results, SkipReason } from "./check.ts";
 import { fromProblem, listChecks } from "./check.ts";
 import { checkClock, checkLatency, checkRate, checkTls } from "./check-connection.ts";

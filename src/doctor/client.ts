@@ -11,7 +11,7 @@ import type { Call } from "../service/calls.ts";
 import type { Parsed } from "../service/documents.ts";
 import { readProbedFile, readResource, updateDocument } from "../service/documents.ts";
 import type { Exchange } from "../service/exchange-handler.ts";
-import { atStart, openExecutor } from "../service/open-executor.ts";
+import { atStart, openExecutor } from "../service/open-service.ts";
 import type { ServiceOptions } from "../service/options.ts";
 import { serviceProfileSchema } from "../service/profile.ts";
 import { readResponseBody } from "../service/response-body.ts";

@@ -3,13 +3,18 @@ import type { ApiError, CallFailure } from "../model/outcome.ts";
 import type { Call } from "./calls.ts";
 import type { Exchange, HttpResponse } from "./exchange-handler.ts";
 import type { FailureCode } from "./failures.ts";
-import { codeOfStatus, describeFailure } from "./failures.ts";
-import { isErrorDocument, isJsonApiDocument, isProblemDocument, readErrors } from "./json-api.ts";
+import { describeFailure } from "./failures.ts";
 import type { Redactor } from "./redact.ts";
 import type { ResponseBody } from "./response-body.ts";
-import { readResponseBody } from "./response-body.ts";
+import {
+  isErrorDocument,
+  isJsonApiDocument,
+  isProblemDocument,
+  readErrors,
+  readResponseBody,
+} from "./response-body.ts";
 import type { CallClass, Evidence, Verdict } from "./retry-policy.ts";
-import { classify } from "./retry-policy.ts";
+import { classify, codeOfStatus } from "./retry-policy.ts";
 
 /** One attempt, judged. `isDocument`: a JSON:API document came back, so the service itself was reached. A `value` is there whenever the outcome is `done`, a `failure` whenever it is not. */
 export type Attempt<T> = { readonly evidence: Evidence["type"]; readonly isDocument: boolean } & (

@@ -1,256 +1,213 @@
 import type { NewProductOptions, RegisterOptions, UploadStatus } from "../model/ports.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
 import { pickAttributes } from "../model/resource.ts";
-import type { Parsed, ProductDetails } from "./documents.ts";
+import type { Parsed, ProductDetails, UploadCredentials } from "./documents.ts";
 import {
-  attachDocument,
-  publishDocument,
+  readCredentials,
   readDetached,
   readFile,
-  readNewProduct,
   readProbedFile,
   readProduct,
+  readUpload,
+  readUploads,
+  typeOfFile,
   updateDocument,
 } from "./documents.ts";
 import type { ServiceProfile } from "./profile.ts";
 import type { CallClass } from "./retry-policy.ts";
-import type { HttpRequest } from "./transport.ts";
-import type { UploadCredentials } from "./upload-documents.ts";
-import { readCredentials, readUpload, readUploads, uploadDocument } from "./upload-documents.ts";
 
-/** One call of the interface: the request, how its answer is read, and how it may fail. */
+/** One call of the interface: its request, how its response is read, and how it may fail. */
 export interface Call<T> {
-  readonly method: HttpRequest["method"];
+  readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
   /** Begins with `/api`; may hold a query. */
   readonly path: string;
   readonly callClass: CallClass;
   /** A JSON:API document. */
   readonly body?: unknown;
-  /** Reads the document of a 2xx answer. */
+  /** Reads the document of a 2xx response. */
   readonly read: (document: unknown) => Parsed<T>;
-  /** Names the resource of a response, so that a person can check there when the call was only accepted (202). */
+  /** Names the resource of a response, so that a person can check it when the call was only accepted (202). */
   readonly name?: (value: T) => string;
-  /** What an answer without a body stands for, when it stands for anything. */
+  /** The value of a response without a body, if that is a valid response. */
   readonly whenEmpty?: { readonly value: T };
-  /** It changes nothing, whatever its class: what an earlier attempt of it left open is no doubt. */
+  /** It changes nothing, whatever its class, so a lost attempt leaves nothing in doubt. */
   readonly isProbe?: true;
-  /** Over a connection of its own, beside those that hang. */
+  /** Over a connection of its own, as every publish and duplicate. */
   readonly ownConnection?: true;
-  /** The answer holds secrets: none of its text may be shown. */
-  readonly secret?: boolean;
-  /** Headers in place of the usual ones, to see what the service says to them. */
-  readonly headers?: Pick<HttpRequest, "accept" | "apiKey">;
+  /** The response holds secrets: none of its text may be shown. */
+  readonly secret?: true;
+  /** Headers in place of the usual ones, to see how the service responds to them. */
+  readonly headers?: { readonly accept?: string; readonly apiKey?: string };
 }
 
-/** The HTTP request of a call. */
-export function requestOf(
-  call: Pick<Call<unknown>, "method" | "path" | "body" | "callClass" | "headers" | "ownConnection">,
-): HttpRequest {
-  return {
-    method: call.method,
-    path: call.path,
-    ...call.headers,
-    ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
-    ownConnection: call.ownConnection ?? call.callClass === "non_idempotent",
+interface NewProduct {
+  readonly productId: number;
+}
+
+/** Every call of the interface: method, path, retry class, and the reader of its response. */
+export function makeCalls({ types, update_method: method, uploads_query: parameter }: ServiceProfile) {
+  const update = (target: FileTarget, attributes: Attributes): Call<Attributes> => {
+    const sent = pickAttributes(target.kind, attributes);
+    return {
+      method,
+      path: `${collectionPath(target)}/${target.fileId}`,
+      callClass: "update",
+      body: updateDocument(target, sent, types),
+      read: (document) => readFile(document, target, types),
+      whenEmpty: { value: sent },
+    };
   };
-}
-
-/** POST /api/drafts/:draft_id/{product,promotional}_files */
-export function attachCall(
-  target: FileTarget,
-  attributes: Attributes,
-  profile: ServiceProfile,
-): Call<Attributes> {
-  const sent = pickAttributes(target.kind, attributes);
-  return {
-    method: "POST",
-    path: collectionPath(target),
-    callClass: "attach",
-    body: attachDocument(target, sent, profile.types),
-    read: (document) => readFile(document, target, profile.types),
-    whenEmpty: { value: sent },
-  };
-}
-
-/** A read that shows that the service answers: any JSON:API document does, so the upload need not exist. */
-export function anyUploadCall(profile: ServiceProfile): Call<unknown> {
-  const { method, path, callClass, read } = getUploadCall("0", profile);
-  return { method, path, callClass, read, ownConnection: true };
-}
-
-/** PATCH or PUT /api/drafts/:draft_id/{product,promotional}_files/:id */
-export function updateCall(
-  target: FileTarget,
-  attributes: Attributes,
-  profile: ServiceProfile,
-): Call<Attributes> {
-  const sent = pickAttributes(target.kind, attributes);
-  return {
-    method: profile.update_method,
-    path: `${collectionPath(target)}/${target.fileId}`,
-    callClass: "update",
-    body: updateDocument(target, sent, profile.types),
-    read: (document) => readFile(document, target, profile.types),
-    whenEmpty: { value: sent },
-  };
-}
-
-/** An update without attributes: returns the file and changes nothing (JSON:API 1.1 §Updating). */
-export function probeCall(target: FileTarget, profile: ServiceProfile): Call<Attributes> {
-  return {
-    ...updateCall(target, {}, profile),
-    read: (document) => readProbedFile(document, target, profile.types),
-    isProbe: true,
-  };
-}
-
-/** DELETE /api/drafts/:draft_id/{product,promotional}_files/:id */
-export function detachCall(target: FileTarget, profile: ServiceProfile): Call<undefined> {
-  return {
-    method: "DELETE",
-    path: `${collectionPath(target)}/${target.fileId}`,
-    callClass: "detach",
-    read: (document) => readDetached(document, target, profile.types),
-    whenEmpty: { value: undefined },
-  };
-}
-
-/** POST /api/products */
-export function publishCall(
-  draftId: number,
-  profile: ServiceProfile,
-  claim?: NewProductOptions["claim"],
-): Call<{ readonly productId: number }> {
-  return {
-    method: "POST",
-    path: "/api/products",
-    callClass: "non_idempotent",
-    body: publishDocument(draftId, profile.types),
-    read: (document) => claimedProduct(readNewProduct(document, profile.types, draftId), claim),
-    name: nameProduct,
-  };
-}
-
-/** POST /api/products/:id/duplicate */
-export function duplicateCall(
-  productId: number,
-  profile: ServiceProfile,
-  claim?: NewProductOptions["claim"],
-): Call<{ readonly productId: number }> {
-  return {
-    method: "POST",
-    path: `/api/products/${productId}/duplicate`,
-    callClass: "non_idempotent",
-    read: (document) => {
-      const reading = readNewProduct(document, profile.types);
-      if (reading.type !== "valid" || reading.value.productId !== productId)
-        return claimedProduct(reading, claim);
-      return { type: "another", problem: "it names the product that was to be copied" };
-    },
-    name: nameProduct,
-  };
-}
-
-/** A product that is recorded for another address is not the new one. */
-function claimedProduct(
-  reading: Parsed<{ readonly productId: number }>,
-  claim: NewProductOptions["claim"],
-): Parsed<{ readonly productId: number }> {
-  const holder = reading.type === "valid" ? claim?.(reading.value.productId) : undefined;
-  return holder === undefined ? reading : { type: "another", problem: `it names the product of ${holder}` };
-}
-
-/** GET /api/products/:id; `include` names relations, none leaves the parameter out. */
-export function getProductCall(
-  productId: number,
-  include: readonly string[],
-  profile: ServiceProfile,
-): Call<ProductDetails> {
-  const query = include.length === 0 ? "" : `?include=${include.map(encodeURIComponent).join(",")}`;
-  return {
-    method: "GET",
-    path: `/api/products/${productId}${query}`,
-    callClass: "read",
-    read: (document) => readProduct(document, profile.types, { productId }),
-  };
-}
-
-/** GET /api/products/:id, to know whether it is there. With a draft, a product that names another one is a mismatch. */
-export function fetchProductCall(productId: number, profile: ServiceProfile, draftId?: number): Call<null> {
-  return {
-    method: "GET",
-    path: `/api/products/${productId}`,
-    callClass: "read",
-    read: (document) => {
-      const reading = readProduct(document, profile.types, { productId, draftId });
-      if (reading.type === "without_id") return { type: "without_id", value: undefined };
-      return reading.type === "valid" ? { type: "valid", value: null } : reading;
-    },
-  };
-}
-
-/** POST /api/uploads/credentials */
-export function credentialsCall(profile: ServiceProfile): Call<UploadCredentials> {
-  return {
-    method: "POST",
-    path: "/api/uploads/credentials",
-    callClass: "register",
-    read: (document) => readCredentials(document, profile.types),
-    secret: true,
-  };
-}
-
-/** POST /api/uploads. Without the key of its object, an upload that is recorded for another object is not the new one. */
-export function createUploadCall(
-  uploadKey: string,
-  profile: ServiceProfile,
-  claim?: RegisterOptions["claim"],
-): Call<UploadStatus> {
-  return {
-    method: "POST",
-    path: "/api/uploads",
-    callClass: "register",
-    body: uploadDocument(uploadKey, profile.types),
-    read: (document) => {
-      const reading = readUpload(document, profile.types, { uploadKey });
-      if (reading.type !== "valid" || reading.value.uploadKey !== undefined) return reading;
-      const holder = claim?.(reading.value.uploadId);
-      return holder === undefined
-        ? reading
-        : { type: "another", problem: `it names the upload of ${holder}` };
-    },
-  };
-}
-
-/** GET /api/uploads/:id */
-export function getUploadCall(uploadId: string, profile: ServiceProfile): Call<UploadStatus> {
-  return {
+  const getUpload = (uploadId: string): Call<UploadStatus> => ({
     method: "GET",
     path: `/api/uploads/${encodeURIComponent(uploadId)}`,
     callClass: "read",
-    read: (document) => readUpload(document, profile.types, { uploadId }),
+    read: (document) => readUpload(document, types, { uploadId }),
+  });
+
+  return {
+    update,
+    getUpload,
+
+    /** POST /api/drafts/:draft_id/{product,promotional}_files */
+    attach(target: FileTarget, attributes: Attributes): Call<Attributes> {
+      const sent = pickAttributes(target.kind, attributes);
+      return {
+        ...update(target, attributes),
+        method: "POST",
+        path: collectionPath(target),
+        callClass: "attach",
+        body: {
+          data: { type: typeOfFile(target.kind, types), attributes: { file_id: target.fileId, ...sent } },
+        },
+      };
+    },
+
+    /** An update without attributes: returns the file and changes nothing (JSON:API 1.1 §Updating). */
+    probe: (target: FileTarget): Call<Attributes> => ({
+      ...update(target, {}),
+      read: (document) => readProbedFile(document, target, types),
+      isProbe: true,
+    }),
+
+    detach: (target: FileTarget): Call<undefined> => ({
+      method: "DELETE",
+      path: `${collectionPath(target)}/${target.fileId}`,
+      callClass: "detach",
+      read: (document) => readDetached(document, target, types),
+      whenEmpty: { value: undefined },
+    }),
+
+    /** Ids are strings in documents (JSON:API §Identification). */
+    publish: (draftId: number, claim: NewProductOptions["claim"]): Call<NewProduct> => ({
+      method: "POST",
+      path: "/api/products",
+      callClass: "non_idempotent",
+      body: {
+        data: {
+          type: types.product,
+          relationships: { draft: { data: { type: types.draft, id: String(draftId) } } },
+        },
+      },
+      read: (document) => claimProduct(readProduct(document, types, { draftId }), claim),
+      name: nameProduct,
+    }),
+
+    duplicate: (productId: number, claim: NewProductOptions["claim"]): Call<NewProduct> => ({
+      method: "POST",
+      path: `/api/products/${productId}/duplicate`,
+      callClass: "non_idempotent",
+      read: (document) => {
+        const reading = readProduct(document, types, {});
+        return reading.type === "valid" && reading.value.productId === productId
+          ? { type: "another", problem: "it names the product that was to be copied" }
+          : claimProduct(reading, claim);
+      },
+      name: nameProduct,
+    }),
+
+    /** `include` names relations; with none, the parameter is left out. */
+    getProduct(productId: number, include: readonly string[]): Call<ProductDetails> {
+      const query = include.length === 0 ? "" : `?include=${include.map(encodeURIComponent).join(",")}`;
+      return {
+        method: "GET",
+        path: `/api/products/${productId}${query}`,
+        callClass: "read",
+        read: (document) => readProduct(document, types, { productId }),
+      };
+    },
+
+    /** Whether a product exists. One that names another draft than `draftId` is a mismatch. */
+    fetchProduct: (productId: number, draftId?: number): Call<null> => ({
+      method: "GET",
+      path: `/api/products/${productId}`,
+      callClass: "read",
+      read: (document) => {
+        const reading = readProduct(document, types, { productId, draftId });
+        return reading.type === "valid" ? { type: "valid", value: null } : withoutValue(reading);
+      },
+    }),
+
+    credentials: (): Call<UploadCredentials> => ({
+      method: "POST",
+      path: "/api/uploads/credentials",
+      callClass: "register",
+      read: (document) => readCredentials(document, types),
+      secret: true,
+    }),
+
+    /** A response without the object's key, about an upload that is recorded for another object, is a mismatch. */
+    createUpload: (uploadKey: string, claim: RegisterOptions["claim"]): Call<UploadStatus> => ({
+      method: "POST",
+      path: "/api/uploads",
+      callClass: "register",
+      body: { data: { type: types.upload, attributes: { upload_key: uploadKey } } },
+      read: (document) => {
+        const reading = readUpload(document, types, { uploadKey });
+        if (reading.type !== "valid" || reading.value.uploadKey !== undefined) return reading;
+        const holder = claim?.(reading.value.uploadId);
+        if (holder === undefined) return reading;
+        return { type: "another", problem: `it names the upload of ${holder}` };
+      },
+    }),
+
+    /** One page. Without a query parameter for ids (`uploads_query: null`) it holds one upload. */
+    getUploads(uploadIds: readonly string[]): Call<readonly UploadStatus[]> {
+      const ids = uploadIds.map(encodeURIComponent).join(",");
+      return {
+        method: "GET",
+        path: `/api/uploads?${encodeURIComponent(parameter ?? "")}=${ids}`,
+        callClass: "read",
+        read: (document) => readUploads(document, types),
+      };
+    },
+
+    /** Shows that the service responds: any JSON:API document does, so the upload need not exist. */
+    anyUpload: (): Call<UploadStatus> => ({ ...getUpload("0"), ownConnection: true }),
   };
 }
 
-/** GET /api/uploads with the ids in the query parameter of that name. */
-export function getUploadsCall(
-  uploadIds: readonly string[],
-  parameter: string,
-  profile: ServiceProfile,
-): Call<readonly UploadStatus[]> {
-  return {
-    method: "GET",
-    path: `/api/uploads?${encodeURIComponent(parameter)}=${uploadIds.map(encodeURIComponent).join(",")}`,
-    callClass: "read",
-    read: (document) => readUploads(document, profile.types),
-  };
-}
+/** The calls of one service, by name. */
+export type Calls = ReturnType<typeof makeCalls>;
 
 /** The path of a draft's files of one kind. */
-export function collectionPath(target: FileTarget): string {
-  return `/api/drafts/${target.draftId}/${target.kind}`;
+function collectionPath({ draftId, kind }: FileTarget): string {
+  return `/api/drafts/${draftId}/${kind}`;
 }
 
-function nameProduct({ productId }: { readonly productId: number }): string {
+function nameProduct({ productId }: NewProduct): string {
   return `product ${productId}`;
+}
+
+function withoutValue(reading: Exclude<Parsed<unknown>, { type: "valid" }>): Parsed<never> {
+  return reading.type === "without_id" ? { type: "without_id", value: undefined } : reading;
+}
+
+/** A product that is recorded for another address is not the new one. */
+function claimProduct(reading: Parsed<NewProduct>, claim: NewProductOptions["claim"]): Parsed<NewProduct> {
+  if (reading.type !== "valid") return withoutValue(reading);
+  const { productId } = reading.value;
+  const holder = claim?.(productId);
+  return holder === undefined
+    ? { type: "valid", value: { productId } }
+    : { type: "another", problem: `it names the product of ${holder}` };
 }

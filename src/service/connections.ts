@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Agent } from "node:https";
 import { createSecureContext, rootCertificates, type SecureContext } from "node:tls";
+import type { Dispatcher } from "undici";
 import { DraftsyncError } from "../model/errors.ts";
 
 /** How connections leave this machine. */
@@ -32,6 +33,28 @@ export async function openAgent(url: URL, options: ConnectionOptions): Promise<A
   if (url.protocol === "http:") return undefined;
   const { Agent } = await import("node:https");
   return new Agent({ keepAlive: true, maxSockets: 50, ...tls });
+}
+
+/**
+ * Loads undici; the result opens its dispatcher for one origin, with as many requests on one connection, one after the other (0: each
+ * has its own). With a proxy, through a tunnel (RFC 9110 §9.3.6): no byte of a request is written before the tunnel, and TLS within
+ * it, are established. Both throw {@link ConnectionOptionsError}.
+ */
+export async function loadDispatcher(
+  origin: URL,
+  options: ConnectionOptions & { readonly connections: number; readonly connectTimeoutMs: number },
+): Promise<(pipelining: 0 | 1) => Dispatcher> {
+  const { Pool, ProxyAgent } = await import("undici");
+  const { connections } = options;
+  const proxy = findProxy(origin, options);
+  const connect = { ...trust(options), timeout: options.connectTimeoutMs };
+  // The caller has a deadline for the whole exchange.
+  const timeouts = { headersTimeout: 0, bodyTimeout: 0 };
+  return (pipelining) => {
+    const shared = { connections, pipelining, ...timeouts };
+    if (proxy === undefined) return new Pool(origin.origin, { ...shared, connect });
+    return new ProxyAgent({ ...shared, uri: proxy.href, requestTls: connect, proxyTls: connect });
+  };
 }
 
 /** Certificates are always checked: NODE_TLS_REJECT_UNAUTHORIZED has no say in it. */

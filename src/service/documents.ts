@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { parseId } from "../model/address.ts";
+import type { UploadStatus } from "../model/ports.ts";
 import type { Attributes, FileKind, FileTarget } from "../model/resource.ts";
 import { attributeNames, attributeShape } from "../model/resource.ts";
 import type { ServiceProfile } from "./profile.ts";
@@ -17,58 +18,41 @@ export function typeOfFile(kind: FileKind, types: Types): string {
   return types[fileTypeNames[kind]];
 }
 
-/** The body of POST /api/drafts/:draft_id/{product,promotional}_files. The attributes are sent as they are. */
-export function attachDocument(target: FileTarget, attributes: Attributes, types: Types): unknown {
-  return {
-    data: { type: typeOfFile(target.kind, types), attributes: { file_id: target.fileId, ...attributes } },
-  };
+/** The body of an update. Without attributes it is a probe: those that are not named keep their values (JSON:API §Updating). */
+export function updateDocument({ kind }: AskedFile, attributes: Attributes, types: Types): unknown {
+  return { data: { type: typeOfFile(kind, types), attributes } };
 }
 
-/**
- * The body of an update; the attributes are sent as they are. Without any it is a probe: what is not named keeps its value
- * (JSON:API §Updating).
- */
-export function updateDocument(target: FileTarget, attributes: Attributes, types: Types): unknown {
-  return { data: { type: typeOfFile(target.kind, types), attributes } };
-}
-
-/** The body of POST /api/products. Ids are strings in documents (JSON:API §Identification). */
-export function publishDocument(draftId: number, types: Types): unknown {
-  const draft = { data: { type: types.draft, id: String(draftId) } };
-  return { data: { type: types.product, relationships: { draft } } };
-}
-
-/** What a document says: a value, a value whose resource has no id, one that names another resource, or nothing of this interface. */
+/** What a document shows: a value, a value whose resource has no id, another resource than the one asked for, or no document of this interface. */
 export type Parsed<T> =
   | { readonly type: "valid"; readonly value: T }
   | { readonly type: "without_id"; readonly value: T | undefined }
   | { readonly type: "another"; readonly problem: string }
   | { readonly type: "malformed"; readonly problem: string };
 
-/** Any attributes: each reader checks those it needs. */
+type Malformed = Extract<Parsed<unknown>, { type: "malformed" }>;
+
 const membersSchema = z.custom<Readonly<Record<string, unknown>>>(
   (value) => typeof value === "object" && value !== null && !Array.isArray(value),
 );
 
-/** A resource as it came. `id` is a string or a number; a number beyond 2^53 has lost digits and is refused. */
-const resourceSchema = z.looseObject({
-  type: z.string(),
-  id: z.union([z.string().min(1), z.int().nonnegative().transform(String)]).nullish(),
-  attributes: membersSchema.nullish(),
-  relationships: membersSchema.nullish(),
-});
-
-/** Data and errors never come together (JSON:API §Top Level). */
-const documentSchema = z.looseObject({ data: resourceSchema, errors: z.never().optional() });
-const compoundSchema = z.object({ included: z.array(resourceSchema).nullish() });
+/** `id` is a string or a number; a number beyond 2^53 has lost digits and is refused. */
+const resourceSchema = z
+  .looseObject({
+    type: z.string(),
+    id: z.union([z.string().min(1), z.int().nonnegative().transform(String)]).nullish(),
+    attributes: membersSchema.nullish(),
+    relationships: membersSchema.nullish(),
+  })
+  .transform(({ type, id, attributes, relationships }) => ({
+    type,
+    ...(id == null ? {} : { id }),
+    attributes: attributes ?? {},
+    relationships: relationships ?? {},
+  }));
 
 /** A resource of the service. Text in it is untrusted. */
-export interface Resource {
-  readonly type: string;
-  readonly id?: string;
-  readonly attributes: Readonly<Record<string, unknown>>;
-  readonly relationships: Readonly<Record<string, unknown>>;
-}
+export type Resource = Readonly<z.output<typeof resourceSchema>>;
 
 /** A product with everything the service returns; `included` as in JSON:API compound documents. */
 export interface ProductDetails extends Resource {
@@ -76,8 +60,39 @@ export interface ProductDetails extends Resource {
   readonly included: readonly Resource[];
 }
 
-/** Reads the resource of an answer to a call about one file. Its id is not trusted to be the file id. */
-export function readFile(document: unknown, target: FileTarget, types: Types): Parsed<Attributes> {
+/** Data and errors never come together (JSON:API §Top Level). */
+const documentSchema = z.looseObject({ data: resourceSchema, errors: z.never().optional() });
+const compoundSchema = z.object({ included: z.array(resourceSchema).nullish() });
+
+/** Reads the one resource of a document, which must be of that type. */
+export function readResource(
+  document: unknown,
+  type: string,
+): Malformed | { readonly type: "valid" | "without_id"; readonly value: Resource } {
+  const parsed = documentSchema.safeParse(document);
+  if (!parsed.success) {
+    const path = parsed.error.issues[0]?.path ?? [];
+    return malformed(
+      path[0] === "errors"
+        ? "it has both data and errors"
+        : `\`${path.join(".") || "body"}\` is missing or not of its type`,
+    );
+  }
+  const value = parsed.data.data;
+  if (value.type !== type)
+    return malformed(`its type is ${JSON.stringify(value.type.slice(0, 50))}, not "${type}"`);
+  return { type: value.id === undefined ? "without_id" : "valid", value };
+}
+
+function malformed(problem: string): Malformed {
+  return { type: "malformed", problem };
+}
+
+/** The file that a request is about; draft and file are compared where they are given. */
+type AskedFile = Pick<FileTarget, "kind"> & Partial<FileTarget>;
+
+/** Reads the resource of a response about one file. Its id is not trusted to be the file id. */
+export function readFile(document: unknown, target: AskedFile, types: Types): Parsed<Attributes> {
   return readAttributes(document, { target, types, whenNull: undefined });
 }
 
@@ -86,59 +101,33 @@ export function readProbedFile(document: unknown, target: AskedFile, types: Type
   return readAttributes(document, { target, types, whenNull: "" });
 }
 
-/** The file that a request is about; draft and file are compared where they are given. */
-type AskedFile = Pick<FileTarget, "kind"> & Partial<FileTarget>;
-
-interface FileReading {
-  readonly target: AskedFile;
-  readonly types: Types;
-  /** The value returned for a text that is `null`; `undefined`: it is left out. */
-  readonly whenNull: string | undefined;
-}
-
-function readAttributes(document: unknown, { target, types, whenNull }: FileReading): Parsed<Attributes> {
-  const { kind } = target;
-  const reading = readResource(document, typeOfFile(kind, types));
+/** `whenNull`: the value returned for a text that is `null`; with `undefined`, it is left out. */
+function readAttributes(
+  document: unknown,
+  { target, types, whenNull }: { target: AskedFile; types: Types; whenNull: string | undefined },
+): Parsed<Attributes> {
+  const reading = readResource(document, typeOfFile(target.kind, types));
   if (reading.type === "malformed") return reading;
   const problem = namesAnother(reading.value, target);
   if (problem !== undefined) return { type: "another", problem };
   const { attributes } = reading.value;
   const known: Record<string, unknown> = {};
-  for (const name of attributeNames[kind]) {
+  for (const name of attributeNames[target.kind]) {
     const value = attributes[name] === null ? whenNull : attributes[name];
     if (value !== undefined && attributeShape[name].safeParse(value).success) known[name] = value;
   }
   return { type: reading.type, value: known };
 }
 
-function isOther(named: string, asked: number | undefined): boolean {
-  return named !== "" && asked !== undefined && named !== String(asked);
-}
-
 const detachedSchema = z.looseObject({ data: z.unknown().optional(), errors: z.never().optional() });
 
-/** Reads the answer to a detachment, which need not say more than that it is none of an error (JSON:API §Deleting). */
+/** Reads the response to a DELETE: any document without errors (JSON:API §Deleting). */
 export function readDetached(document: unknown, target: FileTarget, types: Types): Parsed<undefined> {
   const parsed = detachedSchema.safeParse(document);
   if (!parsed.success) return malformed("it is no document, or one of errors");
   if (parsed.data.data == null) return { type: "valid", value: undefined };
-  const reading = readResource(document, typeOfFile(target.kind, types));
-  if (reading.type === "malformed") return reading;
-  const problem = namesAnother(reading.value, target);
-  return problem === undefined ? { type: "valid", value: undefined } : { type: "another", problem };
-}
-
-/**
- * Reads a new product, from `draftId` if it was published. The call was made to get its id, so an invalid id is malformed.
- */
-export function readNewProduct(
-  document: unknown,
-  types: Types,
-  draftId?: number,
-): Parsed<{ readonly productId: number }> {
-  const reading = readProduct(document, types, { draftId });
-  if (reading.type !== "valid") return reading;
-  return { type: "valid", value: { productId: reading.value.productId } };
+  const reading = readFile(document, target, types);
+  return "problem" in reading ? reading : { type: "valid", value: undefined };
 }
 
 /** An id as text; an invalid number, such as one beyond 2^53, still names a different resource. */
@@ -157,77 +146,166 @@ export function draftNamedBy({ relationships }: Pick<Resource, "relationships">)
 }
 
 /**
- * Says so when a resource names another draft or file than the request was about, by its draft relationship or
- * `file_id`; a resource that names none is about what was asked for. `data.id` is never compared.
+ * Describes the other draft or file that a resource names, by its draft relationship or `file_id`; a resource that names
+ * none is the one asked for. `data.id` is never compared.
  */
-function namesAnother(
-  { attributes, relationships }: Resource,
-  { draftId, fileId }: Partial<FileTarget>,
-): string | undefined {
-  const draft = draftNamedBy({ relationships });
-  if (isOther(draft, draftId)) return `it names draft ${draft.slice(0, 50)}, not ${draftId}`;
-  const file = namedIdSchema.parse(attributes.file_id);
-  return isOther(file, fileId) ? `it names file ${file.slice(0, 50)}, not ${fileId}` : undefined;
+function namesAnother(resource: Resource, { draftId, fileId }: Partial<FileTarget>): string | undefined {
+  const names = [
+    { what: "draft", named: draftNamedBy(resource), asked: draftId },
+    { what: "file", named: namedIdSchema.parse(resource.attributes.file_id), asked: fileId },
+  ];
+  return names
+    .filter(({ named, asked }) => named !== "" && asked !== undefined && named !== String(asked))
+    .map(({ what, named, asked }) => `it names ${what} ${named.slice(0, 50)}, not ${asked}`)[0];
 }
 
 /**
- * Reads a product and what was included with it. One with another id than `productId`, or that names another draft than `draftId`,
- * is a mismatch.
+ * Reads a product and what was included with it. One with another id than `productId`, or that names another draft than
+ * `draftId`, is a mismatch.
  */
 export function readProduct(
   document: unknown,
   types: Types,
-  asked: { readonly productId?: number; readonly draftId?: number | undefined } = {},
+  asked: { readonly productId?: number; readonly draftId?: number | undefined },
 ): Parsed<ProductDetails> {
   const reading = readResource(document, types.product);
   if (reading.type === "malformed") return reading;
   const included = compoundSchema.safeParse(document);
   if (!included.success) return malformed("`included` is not a list of resources");
   const { id } = reading.value;
-  if (reading.type === "without_id" || id === undefined) return { type: "without_id", value: undefined };
+  if (id === undefined) return { type: "without_id", value: undefined };
   const productId = parseId(id);
   if (productId === undefined) return malformed("its id is not a whole number up to 2^53");
   if (productId !== (asked.productId ?? productId))
     return { type: "another", problem: `it is product ${productId}, not ${asked.productId}` };
-  const { draftId } = asked;
-  const problem = draftId === undefined ? undefined : namesAnother(reading.value, { draftId });
+  const problem =
+    asked.draftId === undefined ? undefined : namesAnother(reading.value, { draftId: asked.draftId });
   if (problem !== undefined) return { type: "another", problem };
-  const value = { ...reading.value, productId, included: (included.data.included ?? []).map(toResource) };
-  return { type: "valid", value };
-}
-
-type Malformed = Extract<Parsed<unknown>, { type: "malformed" }>;
-
-/** Reads the one resource of a document, which must be of that type. */
-export function readResource(
-  document: unknown,
-  type: string,
-): Malformed | { readonly type: "valid" | "without_id"; readonly value: Resource } {
-  const parsed = documentSchema.safeParse(document);
-  if (!parsed.success) {
-    const path = parsed.error.issues[0]?.path ?? [];
-    return malformed(
-      path[0] === "errors"
-        ? "it has both data and errors"
-        : `\`${path.join(".") || "body"}\` is missing or not of its type`,
-    );
-  }
-  const value = toResource(parsed.data.data);
-  if (value.type !== type)
-    return malformed(`its type is ${JSON.stringify(value.type.slice(0, 50))}, not "${type}"`);
-  return { type: value.id === undefined ? "without_id" : "valid", value };
-}
-
-function toResource(data: z.output<typeof resourceSchema>): Resource {
   return {
-    type: data.type,
-    ...(data.id === null || data.id === undefined ? {} : { id: data.id }),
-    attributes: data.attributes ?? {},
-    relationships: data.relationships ?? {},
+    type: "valid",
+    value: { ...reading.value, productId, included: included.data.included ?? [] },
   };
 }
 
-/** A document that is not what was asked for. */
-export function malformed(problem: string): Malformed {
-  return { type: "malformed", problem };
+const listSchema = z.object({ data: z.array(z.unknown()), errors: z.never().optional() });
+
+/** Text that becomes part of a path, an object's key or a ledger record. */
+const usable = /^[^\p{Cc}\p{Cs}]{0,500}$/u;
+
+const uploadAttributesSchema = z.looseObject({
+  status: z.string().nullish(),
+  upload_key: z.string().nullish(),
+  message: z.string().nullish(),
+  file_id: z
+    .union([
+      z.int().positive(),
+      z
+        .string()
+        .transform((text) => parseId(text) ?? Number.NaN)
+        .pipe(z.int()),
+    ])
+    .nullish(),
+});
+
+/**
+ * Reads one upload. A status that is missing is pending: it says nothing about failure. An upload that names another id or key
+ * than the request was about is a mismatch: its file would be sold in another draft.
+ */
+export function readUpload(
+  document: unknown,
+  types: Types,
+  asked: Partial<Pick<UploadStatus, "uploadId" | "uploadKey">> = {},
+): Parsed<UploadStatus> {
+  const reading = readResource(document, types.upload);
+  if (reading.type === "malformed") return reading;
+  const { id: uploadId } = reading.value;
+  if (uploadId === undefined) return { type: "without_id", value: undefined };
+  if (!usable.test(uploadId)) return malformed("its id is too long, or holds control characters");
+  const attributes = uploadAttributesSchema.safeParse(reading.value.attributes);
+  if (!attributes.success)
+    return malformed("`status`, `message`, `file_id` or `upload_key` of the upload has the wrong type");
+  const { status, message, file_id: fileId, upload_key: uploadKey } = attributes.data;
+  if (asked.uploadId !== undefined && uploadId !== asked.uploadId)
+    return { type: "another", problem: `it names upload ${uploadId.slice(0, 50)}, not ${asked.uploadId}` };
+  if (asked.uploadKey !== undefined && uploadKey && uploadKey !== asked.uploadKey) {
+    const problem = `it names the object ${uploadKey.slice(0, 100)}, not ${asked.uploadKey}`;
+    return { type: "another", problem };
+  }
+  const value: UploadStatus = {
+    uploadId,
+    status: statusOf(status ?? "queued", fileId),
+    rawStatus: status ?? "",
+    ...(uploadKey == null ? {} : { uploadKey }),
+    ...(message == null ? {} : { message }),
+    ...(fileId == null ? {} : { fileId }),
+  };
+  return { type: "valid", value };
+}
+
+/** `success` counts only with the file id that comes with it. */
+function statusOf(status: string, fileId: number | null | undefined): UploadStatus["status"] {
+  if (status === "queued" || status === "processing") return "pending";
+  if (status !== "success") return "failed";
+  return fileId == null ? "pending" : "success";
+}
+
+/** Reads a list of uploads. It may lack some that were asked for; that says nothing about them. */
+export function readUploads(document: unknown, types: Types): Parsed<readonly UploadStatus[]> {
+  const list = listSchema.safeParse(document);
+  if (!list.success) return malformed("`data` is not a list");
+  const uploads: UploadStatus[] = [];
+  for (const data of list.data.data) {
+    const reading = readUpload({ data }, types);
+    if (reading.type !== "valid")
+      return malformed("problem" in reading ? reading.problem : "an upload has no id");
+    const { uploadId, fileId } = reading.value;
+    const other = uploads.find((each) => each.uploadId === uploadId);
+    if (other !== undefined && other.fileId !== fileId)
+      return malformed(`it has upload ${uploadId.slice(0, 50)} twice, as two files`);
+    uploads.push(reading.value);
+  }
+  return { type: "valid", value: uploads };
+}
+
+/** How many resources a document lists; `undefined` when it is no list. */
+export function countListed(document: unknown): number | undefined {
+  return listSchema.safeParse(document).data?.data.length;
+}
+
+const credentialsSchema = z
+  .looseObject({
+    key_prefix: z.string().regex(usable).nullish(),
+    bucket: z.string().min(1),
+    region: z.string().min(1).nullish(),
+    access_key: z.string().min(1),
+    secret_key: z.string().min(1),
+    session_token: z.string().nullish(),
+    expiration: z.iso.datetime({ offset: true }).nullish(),
+    endpoint: z.url({ protocol: /^https?$/ }).nullish(),
+  })
+  .transform((attributes) => ({
+    keyPrefix: attributes.key_prefix ?? "",
+    bucket: attributes.bucket,
+    region: attributes.region ?? "us-east-1",
+    accessKey: attributes.access_key,
+    secretKey: attributes.secret_key,
+    ...(attributes.session_token == null ? {} : { sessionToken: attributes.session_token }),
+    ...(attributes.expiration == null ? {} : { expiresAt: Date.parse(attributes.expiration) }),
+    ...(attributes.endpoint == null ? {} : { endpoint: attributes.endpoint }),
+  }));
+
+/**
+ * Credentials for putting bytes into object storage. Everything but bucket, region and endpoint is secret. `expiresAt`, in epoch
+ * milliseconds, is absent when they do not expire; `endpoint` when the storage is Amazon's own.
+ */
+export type UploadCredentials = Readonly<z.output<typeof credentialsSchema>>;
+
+/** Reads upload credentials. A problem names the members that are wrong, never their values. */
+export function readCredentials(document: unknown, types: Types): Parsed<UploadCredentials> {
+  const reading = readResource(document, types.upload_credential);
+  if (reading.type === "malformed") return reading;
+  const parsed = credentialsSchema.safeParse(reading.value.attributes);
+  if (parsed.success) return { type: "valid", value: parsed.data };
+  const names = [...new Set(parsed.error.issues.map((issue) => issue.path.join(".")))];
+  return malformed(`missing or not valid in the credentials: ${names.join(", ")}`);
 }

@@ -1,53 +1,6 @@
 import type { ApiError, CallFailure } from "../model/outcome.ts";
 import type { CallClass } from "./retry-policy.ts";
 
-/** Why an attempt did not end well. The names are the `code` of the failure and stable. */
-export type FailureCode =
-  // Nothing was sent.
-  | "aborted"
-  | "retry-after-too-long"
-  | "rate-limiter-unavailable"
-  | "call-budget-exhausted"
-  | "connection-refused"
-  | "name-not-found"
-  | "connect-timeout"
-  | "unreachable"
-  | "tls-failed"
-  | "certificate-invalid"
-  | "proxy-refused"
-  | "invalid-id"
-  | "service-not-confirmed"
-  // Sent, and no answer that proves anything.
-  | "aborted-in-flight"
-  | "timeout"
-  | "connection-reset"
-  | "response-too-large"
-  | "not-http"
-  | "server-error"
-  | "malformed-response"
-  | "response-mismatch"
-  | "unproven-refusal"
-  | "response-without-id"
-  | "empty-response"
-  | "accepted"
-  | "upload-timeout"
-  // Refused, or in conflict with what is there.
-  | "conflict"
-  | "rate-limited"
-  | "unauthorized"
-  | "forbidden"
-  | "gone"
-  | "not-attached"
-  | "wrong-base-url"
-  | "redirect"
-  | "bad-request"
-  | "method-not-allowed"
-  | "version-not-accepted"
-  | "body-too-large"
-  | "content-type-not-accepted"
-  | "invalid"
-  | "refused";
-
 interface Sentence {
   /** What happened; the status, in brackets, and the detail follow. */
   readonly what: string;
@@ -71,7 +24,8 @@ const doubtHints: Readonly<Record<Exclude<CallClass, "read">, string>> = {
     "`draftsync resolve ADDRESS --product-id ID`, or with `--not-done` if there is none.",
 };
 
-const sentences: Readonly<Record<FailureCode, Sentence>> = {
+const sentences = {
+  // Nothing was sent.
   aborted: { what: "the call was not sent: the run was interrupted" },
   "retry-after-too-long": {
     what: "the service asks for no calls for longer than service.profile.max_wait",
@@ -120,6 +74,7 @@ const sentences: Readonly<Record<FailureCode, Sentence>> = {
     hint: "Check service.base_url, and whether a login page or proxy responds instead. Then run the command again.",
   },
   "invalid-id": { what: "the call was not sent: the id is not valid in a path", hint: "Correct the id." },
+  // Sent, and no response that proves anything.
   "aborted-in-flight": { what: "the interrupt ended the call before its response" },
   timeout: {
     what: "the service did not respond within service.timeout",
@@ -142,6 +97,7 @@ const sentences: Readonly<Record<FailureCode, Sentence>> = {
     what: "the service has not processed the upload in time",
     hint: "Run the command again: it continues to wait. Or raise service.profile.upload_deadline.",
   },
+  // Refused, or in conflict with what is at the service.
   conflict: {
     what: "the service reports a conflict",
     hint: "Run plan again: what is at the service may have changed.",
@@ -196,7 +152,10 @@ const sentences: Readonly<Record<FailureCode, Sentence>> = {
     what: "the status is not one of this interface",
     hint: "See the errors of the service.",
   },
-};
+} satisfies Readonly<Record<string, Sentence>>;
+
+/** Why an attempt did not succeed: the stable `code` of the failure. */
+export type FailureCode = keyof typeof sentences;
 
 /** What a sentence about a failed call is made of. `detail` may hold text from the service, without secrets. */
 export interface FailureFacts {
@@ -244,7 +203,7 @@ export function continuesWaiting(failure: CallFailure): CallFailure {
 
 /** How to remove the cause, as far as the request and the service's errors show it. */
 function causeHintOf({ code, request, errors = [] }: FailureFacts): string | undefined {
-  const { hint } = sentences[code];
+  const { hint }: Sentence = sentences[code];
   if (code === "method-not-allowed" && /^(PATCH|PUT) /.test(request))
     return "Try service.profile.update_method, and check service.base_url.";
   const pointsAtErrors = code === "invalid" || code === "bad-request" || code === "refused";
@@ -252,27 +211,3 @@ function causeHintOf({ code, request, errors = [] }: FailureFacts): string | und
     ? "The response gives no reason. Check the values in the manifest, or whether a proxy responds instead of the service."
     : hint;
 }
-
-/** The code of a refusal by status alone; {@link FailureCode} says which. */
-export function codeOfStatus(status: number): FailureCode {
-  if (status >= 300 && status < 400) return "redirect";
-  if (status >= 500) return "server-error";
-  return codes.get(status) ?? "refused";
-}
-
-const codes: ReadonlyMap<number, FailureCode> = new Map([
-  [400, "bad-request"],
-  [401, "unauthorized"],
-  [403, "forbidden"],
-  [404, "gone"],
-  [405, "method-not-allowed"],
-  [406, "version-not-accepted"],
-  [408, "server-error"],
-  [409, "conflict"],
-  [410, "gone"],
-  [413, "body-too-large"],
-  [415, "content-type-not-accepted"],
-  [422, "invalid"],
-  [425, "rate-limited"],
-  [429, "rate-limited"],
-]);

@@ -1,4 +1,5 @@
 import type { CallFailure, Outcome } from "../model/outcome.ts";
+import type { FailureCode } from "./failures.ts";
 
 /**
  * What may be done about a call whose answer did not come.
@@ -49,25 +50,6 @@ const stopDraft: Verdict = { outcome: "rejected", retry: false, stops: "draft" }
 const stopRun: Verdict = { outcome: "rejected", retry: false, stops: "run" };
 const untrusted: Verdict = { outcome: "not_sent", retry: false, stops: "run" };
 
-type Row =
-  | "unreachable"
-  | "certificate"
-  | "lost"
-  | "failed"
-  | "throttled"
-  | "refused"
-  | "unauthorized"
-  | "missing"
-  | "conflict"
-  | "unproven"
-  | "malformed"
-  | "another"
-  | "without_id"
-  | "no_content"
-  | "accepted"
-  | "accepted_without_id"
-  | "valid";
-
 /** A verdict, or one for a JSON:API error document and one for any other body. */
 type Cell = Verdict | { readonly jsonApi: Verdict; readonly other: Verdict };
 
@@ -75,7 +57,7 @@ type Cell = Verdict | { readonly jsonApi: Verdict; readonly other: Verdict };
 const refusal: Cell = { jsonApi: fail, other: doubt };
 
 /** What each row says, class by class. `done` needs an answer that proves it; everything in doubt is `unknown`. */
-const table: Readonly<Record<Row, Readonly<Record<CallClass, Cell>>>> = {
+const table = {
   unreachable: row(unsent, unsent, unsent, unsent, unsent, unsent),
   certificate: row(untrusted, untrusted, untrusted, untrusted, untrusted, untrusted),
   lost: row(again, again, again, doubt, again, doubt),
@@ -95,9 +77,11 @@ const table: Readonly<Record<Row, Readonly<Record<CallClass, Cell>>>> = {
   valid: row(done, done, done, done, done, done),
 };
 
+type Row = keyof typeof table;
+
 /** The table of RELIABILITY.md, "What a failure means": one pure function over data. */
 export function classify(callClass: CallClass, evidence: Evidence): Verdict {
-  const name = evidence.type === "status" ? rowOfStatus(evidence.status) : evidence.type;
+  const name = evidence.type === "status" ? entryOf(evidence.status).row : evidence.type;
   const cell = table[name][callClass];
   if (!("other" in cell)) return cell;
   return evidence.type === "status" && evidence.isServiceError ? cell.jsonApi : cell.other;
@@ -152,31 +136,32 @@ function row(
   return { read, update, detach, attach, register, non_idempotent };
 }
 
+/** The row of a status and the code of its failure. */
+const statuses: ReadonlyMap<number, { readonly row: Row; readonly code: FailureCode }> = new Map([
+  [400, { row: "refused", code: "bad-request" }],
+  [401, { row: "unauthorized", code: "unauthorized" }],
+  [403, { row: "refused", code: "forbidden" }],
+  [404, { row: "missing", code: "gone" }],
+  [405, { row: "refused", code: "method-not-allowed" }],
+  [406, { row: "refused", code: "version-not-accepted" }],
+  [408, { row: "failed", code: "server-error" }],
+  [409, { row: "conflict", code: "conflict" }],
+  [410, { row: "missing", code: "gone" }],
+  [413, { row: "refused", code: "body-too-large" }],
+  [415, { row: "refused", code: "content-type-not-accepted" }],
+  [422, { row: "refused", code: "invalid" }],
+  [425, { row: "throttled", code: "rate-limited" }],
+  [429, { row: "throttled", code: "rate-limited" }],
+]);
+
 /** A redirect is never followed, and like a status outside the table it proves nothing about what happened before it. */
-function rowOfStatus(status: number): Row {
-  if (status >= 500) return "failed";
-  switch (status) {
-    case 400:
-    case 403:
-    case 405:
-    case 406:
-    case 413:
-    case 415:
-    case 422:
-      return "refused";
-    case 408:
-      return "failed";
-    case 401:
-      return "unauthorized";
-    case 404:
-    case 410:
-      return "missing";
-    case 409:
-      return "conflict";
-    case 425:
-    case 429:
-      return "throttled";
-    default:
-      return "unproven";
-  }
+function entryOf(status: number): { readonly row: Row; readonly code: FailureCode } {
+  if (status >= 500) return { row: "failed", code: "server-error" };
+  if (status < 400) return { row: "unproven", code: "redirect" };
+  return statuses.get(status) ?? { row: "unproven", code: "refused" };
+}
+
+/** The code of a refusal by status (300 or more) alone. */
+export function codeOfStatus(status: number): FailureCode {
+  return entryOf(status).code;
 }

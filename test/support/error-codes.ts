@@ -37,16 +37,17 @@ export function codesInSources(): readonly CodeUse[] {
   });
 }
 
-/** The members of exported types named `…Code`: unions of literals, and the keys of an interface of the same file. */
+/** The members of exported types named `…Code`: unions of literals, and the keys of an interface or object of the same file. */
 function codeTypes(text: string): { code: string; type: string }[] {
   const unions = [...text.matchAll(/export type (\w+Code) =((?:\s*\|?\s*"[^"]+")+);/g)].flatMap(
     ([, type = "", members = ""]) =>
       [...members.matchAll(/"([^"]+)"/g)].map(([, code = ""]) => ({ code, type })),
   );
-  const keys = [...text.matchAll(/export type (\w+Code) = keyof (\w+);/g)].flatMap(
+  const keys = [...text.matchAll(/export type (\w+Code) = keyof (?:typeof )?(\w+);/g)].flatMap(
     ([, type = "", holder = ""]) => {
-      const [, body = ""] = new RegExp(`interface ${holder} \\{\\n([^]*?)\\n\\}`).exec(text) ?? [];
-      return [...body.matchAll(/^ {2}"([a-z-]+)":/gm)].map(([, code = ""]) => ({ code, type }));
+      const [, body = ""] =
+        new RegExp(`(?:interface ${holder}|const ${holder} =) \\{\\n([^]*?)\\n\\}`).exec(text) ?? [];
+      return [...body.matchAll(/^ {2}"?([a-z-]+)"?:/gm)].map(([, code = ""]) => ({ code, type }));
     },
   );
   return [...unions, ...keys];

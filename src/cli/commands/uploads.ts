@@ -9,7 +9,7 @@ import type { UploadList, UploadStatus } from "../../model/ports.ts";
 import { keysOfUploads } from "../../model/recorded.ts";
 import { isoTime } from "../../model/time.ts";
 import { sanitizeLine } from "../../report/sanitize-text.ts";
-import type { UploadCredentials } from "../../service/upload-documents.ts";
+import type { UploadCredentials } from "../../service/documents.ts";
 import type { Cli, DefineCommand, WorkspaceFlags, WriterFlags } from "../cli.ts";
 import { examples, withFormat, withWorkspaceFlags, withWriterFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";

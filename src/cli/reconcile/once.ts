@@ -3,7 +3,7 @@ import { reconcileFinished } from "../../model/reconcile-result.ts";
 import { readFormer } from "../../model/replace-file.ts";
 import { sanitizeJson } from "../../model/sanitize-json.ts";
 import { makeReconcileMetrics } from "../../report/metrics.ts";
-import { packageVersion } from "../../service/user-agent.ts";
+import { packageVersion } from "../../service/transport.ts";
 import type { Cli } from "../cli.ts";
 import { loadConfig } from "../config.ts";
 import { limitFlagsOf, type ReconcileFlags, refreshOf } from "./flags.ts";

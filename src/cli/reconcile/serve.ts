@@ -7,7 +7,7 @@ import { sanitizeJson } from "../../model/sanitize-json.ts";
 import { wait } from "../../model/wait.ts";
 import { makeProcessMetrics, makeReconcileMetrics, type ReconcileMetrics } from "../../report/metrics.ts";
 import { describeReconcile } from "../../report/reconcile-text.ts";
-import { packageVersion } from "../../service/user-agent.ts";
+import { packageVersion } from "../../service/transport.ts";
 import type { Cli } from "../cli.ts";
 import { type Config, loadConfig } from "../config.ts";
 import { exitCode } from "../runtime/exit-code.ts";

@@ -1,5 +1,5 @@
 import { systemCodeOf } from "../../model/errors.ts";
-import { isLoopback } from "../../service/connections.ts";
+import { isLoopback, loadDispatcher } from "../../service/connections.ts";
 import type { Config, NotifyConfig } from "../config.ts";
 import { loadAuthorities } from "../runtime/authorities.ts";
 import { CliError } from "../runtime/cli-error.ts";
@@ -57,16 +57,15 @@ export async function postToWebhook(
   },
 ): Promise<string | undefined> {
   const { getProxyForUrl } = await import("proxy-from-env");
-  const { openDispatcher } = await import("../../service/dispatcher.ts");
   const failed = (why: string) => `the webhook notification to ${url.origin} failed: ${why}`;
   try {
-    const dispatcher = openDispatcher(url, {
+    const open = await loadDispatcher(url, {
       connections: 1,
-      pipelining: 0,
       connectTimeoutMs: timeoutMs,
       proxyFor: (address) => getProxyForUrl(address),
       authorities: caFile === undefined ? [] : [await loadAuthorities(caFile)],
     });
+    const dispatcher = open(0);
     try {
       const { statusCode } = await dispatcher.request({
         origin: url.origin,

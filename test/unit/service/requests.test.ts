@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Service } from "../../../src/service/open-service.ts";
-import { userAgent } from "../../../src/service/user-agent.ts";
+import { userAgent } from "../../../src/service/transport.ts";
 import { apiKey, noSignal, startHarness, target, write } from "./support/harness.ts";
 import { answer } from "./support/raw-server.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { UploadCredentials } from "../../../src/service/documents.ts";
 import { serviceProfileSchema } from "../../../src/service/profile.ts";
-import { locateStorage } from "../../../src/service/storage-location.ts";
-import type { UploadCredentials } from "../../../src/service/upload-documents.ts";
+import { locateStorage } from "../../../src/service/storage-client.ts";
 
 function place(
   given: Partial<UploadCredentials>,

@@ -1,26 +1,76 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { EventSink } from "../model/event.ts";
 import { onAbort } from "../model/on-abort.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
-import type { CallBudget, Clock, ReadOptions, UploadStatus } from "../model/ports.ts";
+import type { CallBudget, ReadOptions, UploadList, UploadStatus } from "../model/ports.ts";
 import { wait } from "../model/wait.ts";
+import type { Calls } from "./calls.ts";
+import type { Executor } from "./executor.ts";
 import { continuesWaiting, describeFailure } from "./failures.ts";
+import type { ServiceOptions } from "./options.ts";
+import type { ServiceProfile } from "./profile.ts";
 import { maxAttempts } from "./retry-policy.ts";
 
-/** How uploads are read, and how often. Times in milliseconds. */
-export interface UploadPollerParts {
-  /** Reads several uploads in one answer that may lack some; absent when the service cannot do that. */
-  readonly readMany:
+/** The two ways to read uploads: pages of a list, and one by one. */
+export interface UploadReader {
+  /** Ids that fit into one call. */
+  readonly pageSize: number;
+  readOne(uploadId: string, options: ReadOptions): Promise<CallResult<UploadStatus>>;
+  /** Reads one page, which may lack some; absent when the service has no such list. */
+  readonly readPage:
     | ((uploadIds: readonly string[], options: ReadOptions) => Promise<CallResult<readonly UploadStatus[]>>)
     | undefined;
-  readonly readOne: (uploadId: string, options: ReadOptions) => Promise<CallResult<UploadStatus>>;
-  readonly pageSize: number;
-  readonly firstIntervalMs: number;
-  readonly maxIntervalMs: number;
-  readonly deadlineMs: number;
-  readonly clock: Clock;
-  readonly emit: EventSink;
+  /** Reads page after page, and singly what the pages lack. */
+  getUploads(uploadIds: readonly string[], options: ReadOptions): Promise<CallResult<UploadList>>;
 }
+
+/** Reads uploads by the settings of the profile. */
+export function makeUploadReader(
+  executor: Executor,
+  { calls, profile }: { readonly calls: Calls; readonly profile: ServiceProfile },
+): UploadReader {
+  const isListed = profile.uploads_query !== null;
+  const pageSize = isListed ? profile.uploads_page : 1;
+
+  const readOne: UploadReader["readOne"] = async (uploadId, options) => {
+    // An empty segment, `.` and `..` would name another path, whatever their encoding (RFC 3986 §6.2.2.3).
+    if (!["", ".", ".."].includes(uploadId)) return executor.execute(calls.getUpload(uploadId), options);
+    const request = `GET /api/uploads/${uploadId}`;
+    const failure = describeFailure({ code: "invalid-id", request, stops: "operation" });
+    return { outcome: "not_sent", failure, attempts: 0 };
+  };
+
+  return {
+    pageSize,
+    readOne,
+    readPage: isListed
+      ? (uploadIds, options) => executor.execute(calls.getUploads(uploadIds), options)
+      : undefined,
+    async getUploads(uploadIds, options) {
+      const ids = [...new Set(uploadIds)];
+      const found = new Map<string, UploadStatus>();
+      const missing: UploadList["missing"][number][] = [];
+      let attempts = 0;
+      for (let start = 0; isListed && start < ids.length; start += pageSize) {
+        const page = await executor.execute(calls.getUploads(ids.slice(start, start + pageSize)), options);
+        attempts += page.attempts;
+        if (page.outcome !== "done") return { ...page, attempts };
+        for (const upload of page.value) found.set(upload.uploadId, upload);
+      }
+      // A list that lacks an id is incomplete, and shows nothing about it.
+      for (const uploadId of ids.filter((id) => !found.has(id))) {
+        const single = await readOne(uploadId, options);
+        attempts += single.attempts;
+        if (single.outcome === "done") found.set(uploadId, single.value);
+        else if (single.failure.stops === "run") return { ...single, attempts };
+        else missing.push({ uploadId, failure: single.failure });
+      }
+      const uploads = ids.flatMap((id) => found.get(id) ?? []);
+      return { outcome: "done", status: 200, value: { uploads, missing }, attempts };
+    },
+  };
+}
+
+type PollerOptions = Pick<ServiceOptions, "profile" | "clock" | "emit">;
 
 interface Waiter {
   readonly uploadId: string;
@@ -35,7 +85,7 @@ interface Waiter {
   /** The last list lacked the id, which proves nothing: the upload is read singly. */
   isLacking: boolean;
   /** The status it had, or why it could not be read, the last time. */
-  lastHeard: string;
+  lastStatus: string;
 }
 
 /** How long a read that is due waits for uploads that are being stored or registered, so that one call reads them all. */
@@ -48,7 +98,8 @@ const lastReadMs = 1_000;
  * with those that are due next. A list that lacks an upload leaves it pending; three failed requests in a row end its wait.
  */
 export class UploadPoller {
-  readonly #parts: UploadPollerParts;
+  readonly #reader: UploadReader;
+  readonly #options: PollerOptions;
   readonly #waiters = new Set<Waiter>();
   #running = false;
   #closed = false;
@@ -59,8 +110,9 @@ export class UploadPoller {
   /** Ends the reads that nobody waits for any more. */
   #reading = new AbortController();
 
-  constructor(parts: UploadPollerParts) {
-    this.#parts = parts;
+  constructor(reader: UploadReader, options: PollerOptions) {
+    this.#reader = reader;
+    this.#options = options;
   }
 
   /**
@@ -71,17 +123,19 @@ export class UploadPoller {
   wait(uploadId: string, { signal, budget }: ReadOptions): Promise<CallResult<UploadStatus>> {
     if (signal.aborted || this.#closed) return Promise.resolve(interrupted(uploadId, 0));
     return new Promise((resolve) => {
-      const now = this.#parts.clock.monotonic();
+      const { profile, clock } = this.#options;
+      const now = clock.monotonic();
+      const intervalMs = Math.min(profile.upload_poll_min, profile.upload_poll_max);
       const waiter: Waiter = {
         uploadId,
-        deadline: now + this.#parts.deadlineMs,
+        deadline: now + profile.upload_deadline,
         budget,
-        dueAt: now + this.#parts.firstIntervalMs,
-        intervalMs: this.#parts.firstIntervalMs,
+        dueAt: now + intervalMs,
+        intervalMs,
         attempts: 0,
         failedAttempts: 0,
         isLacking: false,
-        lastHeard: "",
+        lastStatus: "",
         settle: (result) => {
           this.#waiters.delete(waiter);
           leave();
@@ -122,7 +176,7 @@ export class UploadPoller {
     // One request covers every upload that starts to wait in this turn of the event loop.
     await nextTurn();
     while (this.#waiters.size > 0) {
-      const now = this.#parts.clock.monotonic();
+      const now = this.#options.clock.monotonic();
       const waiters = [...this.#waiters].sort((a, b) => a.dueAt - b.dueAt);
       const late = waiters.filter((waiter) => waiter.deadline <= now);
       const holdMs = this.#holdMs(waiters);
@@ -135,12 +189,12 @@ export class UploadPoller {
   }
 
   #isListed({ isLacking }: Waiter): boolean {
-    return this.#parts.readMany !== undefined && !isLacking;
+    return this.#reader.readPage !== undefined && !isLacking;
   }
 
   #holdMs(waiters: readonly Waiter[]): number {
     const listed = waiters.filter((waiter) => this.#isListed(waiter)).length;
-    return this.#expected > 0 && listed < this.#parts.pageSize ? maxHoldMs : 0;
+    return this.#expected > 0 && listed < this.#reader.pageSize ? maxHoldMs : 0;
   }
 
   #readAt(waiter: Waiter, holdMs: number): number {
@@ -156,14 +210,14 @@ export class UploadPoller {
     const times = waiters.map((waiter) => Math.min(this.#readAt(waiter, holdMs), waiter.deadline));
     const ms = Math.ceil(Math.min(...times) - now);
     this.#nudge = new AbortController();
-    this.#parts.emit({ type: "waiting", at: this.#parts.clock.now(), reason: "upload", ms });
+    this.#options.emit({ type: "waiting", at: this.#options.clock.now(), reason: "upload", ms });
     await wait(ms, this.#nudge.signal);
   }
 
   /** Reads all that are due, and fills their pages with those that are due next; only full pages while more are expected. */
   async #readDue(due: readonly Waiter[], waiters: readonly Waiter[]): Promise<void> {
     this.#reading = new AbortController();
-    const { readMany, pageSize } = this.#parts;
+    const { readPage, pageSize } = this.#reader;
     const dueInLists = due.filter((waiter) => this.#isListed(waiter));
     const isDue = new Set(due);
     const next = waiters.filter(
@@ -178,69 +232,60 @@ export class UploadPoller {
     const reads: Promise<void>[] = due
       .filter((waiter) => !this.#isListed(waiter))
       .map((waiter) => this.#readOne(waiter));
-    for (let start = 0; start < inLists.length && readMany !== undefined; start += pageSize) {
-      reads.push(this.#readPage(inLists.slice(start, start + pageSize), readMany));
+    for (let start = 0; start < inLists.length && readPage !== undefined; start += pageSize) {
+      reads.push(this.#readPage(inLists.slice(start, start + pageSize), readPage));
     }
     await Promise.all(reads);
   }
 
-  async #readPage(
-    page: readonly Waiter[],
-    readMany: NonNullable<UploadPollerParts["readMany"]>,
-  ): Promise<void> {
+  async #readPage(page: readonly Waiter[], readPage: NonNullable<UploadReader["readPage"]>): Promise<void> {
     const ids = [...new Set(page.map((waiter) => waiter.uploadId))];
-    const result = await readMany(ids, this.#options(page));
+    const result = await readPage(ids, this.#optionsFor(page));
     const uploads = new Map(
       result.outcome === "done" ? result.value.map((upload) => [upload.uploadId, upload]) : [],
     );
     for (const waiter of page) {
       waiter.attempts += result.attempts;
       const upload = uploads.get(waiter.uploadId);
-      if (result.outcome !== "done") this.#heardFailure(waiter, result, "list");
-      else if (upload !== undefined) this.#heard(waiter, upload, result.status);
+      if (result.outcome !== "done") this.#failed(waiter, result, "list");
+      else if (upload !== undefined) this.#received(waiter, upload, result.status);
       else this.#lacked(waiter);
     }
   }
 
   async #readOne(waiter: Waiter): Promise<void> {
-    const result = await this.#parts.readOne(waiter.uploadId, this.#options([waiter]));
+    const result = await this.#reader.readOne(waiter.uploadId, this.#optionsFor([waiter]));
     waiter.attempts += result.attempts;
-    if (result.outcome === "done") this.#heard(waiter, result.value, result.status);
-    else this.#heardFailure(waiter, result, "one");
+    if (result.outcome === "done") this.#received(waiter, result.value, result.status);
+    else this.#failed(waiter, result, "one");
   }
 
   /** One call takes from one budget: that of the first waiter who has one. */
-  #options(waiters: readonly Waiter[]): ReadOptions {
+  #optionsFor(waiters: readonly Waiter[]): ReadOptions {
     return {
       signal: this.#reading.signal,
       budget: waiters.find(({ budget }) => budget !== undefined)?.budget,
     };
   }
 
-  #heard(waiter: Waiter, upload: UploadStatus, status: number): void {
+  #received(waiter: Waiter, upload: UploadStatus, status: number): void {
     waiter.failedAttempts = 0;
-    const result: CallResult<UploadStatus> = {
-      outcome: "done",
-      status,
-      value: upload,
-      attempts: waiter.attempts,
-    };
     if (upload.status !== "pending") {
-      waiter.settle(result);
+      waiter.settle({ outcome: "done", status, value: upload, attempts: waiter.attempts });
       return;
     }
-    waiter.lastHeard = describeStatus(upload);
+    waiter.lastStatus = describeStatus(upload);
     this.#reschedule(waiter);
   }
 
-  #heardFailure(waiter: Waiter, result: FailedRead, from: "list" | "one"): void {
+  #failed(waiter: Waiter, result: FailedRead, from: "list" | "one"): void {
     const { code, message, stops } = result.failure;
     const refused = (result.outcome === "rejected" && code !== "rate-limited") || code === "invalid-id";
     if (stops === "run" || code === "call-budget-exhausted" || (from === "one" && refused)) {
       waiter.settle({ ...result, attempts: waiter.attempts });
       return;
     }
-    waiter.lastHeard = message;
+    waiter.lastStatus = message;
     if (!refused) waiter.failedAttempts += result.attempts;
     const isOver = waiter.failedAttempts >= maxAttempts;
     // A service that fails with the list may still return the upload itself: another one may be the cause.
@@ -255,13 +300,13 @@ export class UploadPoller {
   #lacked(waiter: Waiter): void {
     waiter.failedAttempts = 0;
     waiter.isLacking = true;
-    waiter.lastHeard = "the list of uploads lacks it";
+    waiter.lastStatus = "the list of uploads lacks it";
     this.#reschedule(waiter);
   }
 
   #reschedule(waiter: Waiter): void {
-    waiter.intervalMs = Math.min(waiter.intervalMs * 2, this.#parts.maxIntervalMs);
-    waiter.dueAt = this.#parts.clock.monotonic() + waiter.intervalMs;
+    waiter.intervalMs = Math.min(waiter.intervalMs * 2, this.#options.profile.upload_poll_max);
+    waiter.dueAt = this.#options.clock.monotonic() + waiter.intervalMs;
   }
 }
 
@@ -274,20 +319,12 @@ type FailedRead = Extract<CallResult<unknown>, { readonly failure: CallFailure }
 
 function interrupted(uploadId: string, attempts: number): CallResult<UploadStatus> {
   const request = `GET /api/uploads/${uploadId}`;
-  return {
-    outcome: "not_sent",
-    failure: describeFailure({ code: "aborted", request, stops: "run" }),
-    attempts,
-  };
+  const failure = describeFailure({ code: "aborted", request, stops: "run" });
+  return { outcome: "not_sent", failure, attempts };
 }
 
-function timedOut(waiter: Waiter): CallResult<UploadStatus> {
-  const request = `GET /api/uploads/${waiter.uploadId}`;
-  const failure = describeFailure({
-    code: "upload-timeout",
-    request,
-    stops: "operation",
-    detail: waiter.lastHeard,
-  });
-  return { outcome: "unknown", failure, attempts: waiter.attempts };
+function timedOut({ uploadId, attempts, lastStatus: detail }: Waiter): CallResult<UploadStatus> {
+  const request = `GET /api/uploads/${uploadId}`;
+  const failure = describeFailure({ code: "upload-timeout", request, stops: "operation", detail });
+  return { outcome: "unknown", failure, attempts };
 }
