@@ -5,48 +5,25 @@ import { append } from "../model/append.ts";
 import type { Change, DuplicateChange } from "../model/change.ts";
 import type { Drift } from "../model/drift.ts";
 import { recordOfDrift, targetOfDrift } from "../model/drift.ts";
-import type { EventSink, RunTotals } from "../model/event.ts";
+import type { RunTotals } from "../model/event.ts";
 import { lazily } from "../model/lazily.ts";
 import type { CallFailure } from "../model/outcome.ts";
 import { type Plan, type PlanDraft, readTooLittle } from "../model/plan.ts";
-import type { Clock, DraftService, Ledger, LedgerEffect, ObjectStorage } from "../model/ports.ts";
-import { addressesOfProducts, keysOfUploads, type RecordedAttachment } from "../model/recorded.ts";
-import type { OutcomeTracker } from "../model/recovery.ts";
+import type { LedgerEffect } from "../model/ports.ts";
+import { addressesOfProducts, keysOfUploads } from "../model/recorded.ts";
 import type { RunLimit } from "../model/run-limits.ts";
-import type { ApplyContext } from "./context.ts";
+import type { ApplyContext, ApplyOptions } from "./context.ts";
 import { bindOnce, newRunId } from "./context.ts";
 import type { DraftEnd, DraftWork } from "./draft-run.ts";
 import { runDraft } from "./draft-run.ts";
 import { readEarlierWrites } from "./earlier-writes.ts";
+import { allEnded } from "./operation.ts";
 import { duplicateProduct } from "./product-change.ts";
-import { type CallShortfall, isLimited, RunBudget, type RunLimits } from "./run-budget.ts";
+import { type CallShortfall, isLimited, RunBudget } from "./run-budget.ts";
 import { makeRecordedFiles } from "./same-file.ts";
 import type { ChangeTracker } from "./tracker.ts";
 import { makeTracker } from "./tracker.ts";
-import { allEnded } from "./unrecorded.ts";
 import { makeUploads } from "./uploads.ts";
-
-/** What {@link applyPlan} needs. The plan must have passed its safety checks. */
-export interface ApplyOptions {
-  readonly plan: Plan;
-  readonly ledger: Ledger;
-  /** Gets each outcome that the ledger fails to record, at once. */
-  readonly outcomes: OutcomeTracker;
-  readonly service: DraftService;
-  readonly storage: ObjectStorage;
-  readonly clock: Clock;
-  readonly emit: EventSink;
-  /** The user's interrupt: no new call starts after it; those in flight are awaited. */
-  readonly signal: AbortSignal;
-  /** How long a lost call may still take effect, milliseconds. */
-  readonly settleDelayMs: number;
-  /** How many drafts are worked on at a time; the calls are bounded by the service. */
-  readonly concurrency: number;
-  /** The command, for the ledger's history. */
-  readonly command: string;
-  /** How far this run may go; absent: to the end. */
-  readonly limits?: RunLimits;
-}
 
 /** How a run ended. */
 export interface ApplyResult {
@@ -61,8 +38,8 @@ export interface ApplyResult {
 }
 
 /**
- * Carries a plan out. Decides nothing: every decision is in the plan. What the service or the network does ends in
- * the result; a failing ledger stops the run and is thrown, after the calls in flight have ended. When it failed to
+ * Applies a plan. Decides nothing: every decision is in the plan. Failures of the service or the network end in the
+ * result; a failing ledger stops the run and is thrown, after the calls in flight have ended. When it failed to
  * record their outcomes, throws an `OutcomesNotRecordedError` with all of them.
  */
 export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
@@ -109,7 +86,7 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
   const calls = plan.estimate.calls.min;
   const { plan_id, summary } = plan;
   emit({ type: "run_started", at: clock.now(), run_id: runId, plan_id, summary, calls });
-  await applyAll({ context, tracker, plan, concurrency, halt }).finally(() => budget?.close());
+  await applyAll(context, { tracker, plan, concurrency, halt }).finally(() => budget?.close());
 
   const totals = { ...tracker.totals(), calls: spent() };
   const end = stopped() ?? (totals.deferred > 0 ? budget?.reached : undefined);
@@ -127,7 +104,6 @@ export async function applyPlan(options: ApplyOptions): Promise<ApplyResult> {
 }
 
 interface Work {
-  readonly context: ApplyContext;
   readonly tracker: ChangeTracker;
   readonly plan: Plan;
   readonly concurrency: number;
@@ -135,7 +111,7 @@ interface Work {
 }
 
 /** Waits for everything that was started, also when a part of it throws. */
-async function applyAll({ context, tracker, plan, concurrency, halt }: Work): Promise<void> {
+async function applyAll(context: ApplyContext, { tracker, plan, concurrency, halt }: Work): Promise<void> {
   const limit = pLimit(concurrency);
   const { drafts, duplicates, forgotten, blocked } = divide(plan.changes);
   // They start when the others have ended: a draft whose calls are lost in every run must not use up the time or the budget.
@@ -161,7 +137,7 @@ async function applyAll({ context, tracker, plan, concurrency, halt }: Work): Pr
     const own = { ...tools, context: { ...context, whileIdle: idlingOf(limit) } };
     return limit(() => guarded(() => runDraft(own, draft)));
   };
-  const copy = (change: DuplicateChange) => guarded(() => duplicate({ context, tracker }, { change, ends }));
+  const copy = (change: DuplicateChange) => guarded(() => duplicate(context, tracker, { change, ends }));
   const isLost = ({ draftId }: DraftWork) => lost.has(draftId);
   for (const draft of drafts) if (!isLost(draft)) ends.set(draft.draftId, start(draft));
   const copies = duplicates.filter(({ after }) => after.product_id !== undefined).map(copy);
@@ -205,7 +181,8 @@ async function forget(context: ApplyContext, tracker: ChangeTracker, change: Cha
 
 /** Waits for the publication of the draft it names, when the product's id is not known before. */
 async function duplicate(
-  { context, tracker }: Pick<Work, "context" | "tracker">,
+  context: ApplyContext,
+  tracker: ChangeTracker,
   { change, ends }: { change: DuplicateChange; ends: ReadonlyMap<number, Promise<DraftEnd>> },
 ): Promise<void> {
   const { product_id, draft_id = 0 } = change.after;
@@ -255,15 +232,6 @@ function statusOf(totals: RunTotals, stopped: ApplyResult["stopped"]): string {
   return stopped === undefined ? "done" : "deferred";
 }
 
-/** A file that is attached and not recorded is evidence that the draft was in use before this ledger. */
-function foundEffects(attachment: RecordedAttachment): LedgerEffect[] {
-  const { draftId, provenance } = attachment;
-  return [
-    { type: "attached", attachment },
-    { type: "maybe_published", draftId, at: provenance.at },
-  ];
-}
-
 /** The titles of the drafts that a plan is about; of one without a title, the name of its manifest. */
 function titleEffects(drafts: readonly PlanDraft[]): readonly LedgerEffect[] {
   return drafts.flatMap(({ address, title, declared_at: at }): LedgerEffect[] => {
@@ -289,8 +257,15 @@ function effectOf(item: Drift): LedgerEffect | LedgerEffect[] {
       return { type: "detached", target: targetOfDrift(item) };
     case "changed":
       return { type: "rerecorded", attachment: recordOfDrift(item) };
-    case "found":
-      return foundEffects(recordOfDrift(item));
+    // A file that is attached and not recorded is evidence that the draft was in use before this ledger.
+    case "found": {
+      const attachment = recordOfDrift(item);
+      const { draftId, provenance } = attachment;
+      return [
+        { type: "attached", attachment },
+        { type: "maybe_published", draftId, at: provenance.at },
+      ];
+    }
     // A product that was published is never forgotten by itself: it would be published again.
     case "product_gone":
       return [];

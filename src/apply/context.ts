@@ -1,28 +1,46 @@
 import type { EventSink } from "../model/event.ts";
 import type { CallFailure } from "../model/outcome.ts";
+import type { Plan } from "../model/plan.ts";
 import type { Clock, DraftService, Ledger, LedgerOwner, ObjectStorage } from "../model/ports.ts";
 import type { OutcomeTracker } from "../model/recovery.ts";
 import type { EarlierWrites } from "./earlier-writes.ts";
-import type { RunBudget } from "./run-budget.ts";
+import type { RunBudget, RunLimits } from "./run-budget.ts";
 
-/** What carrying out a plan works with. */
-export interface ApplyContext {
-  readonly runId: string;
-  /** When the run began, by the monotonic clock, milliseconds: what an earlier run has sent was sent before. */
-  readonly startedAt: number;
+/** What a plan is applied with. The plan must have passed its safety checks. */
+export interface ApplyOptions {
+  readonly plan: Plan;
   readonly ledger: Ledger;
-  /** Binds the ledger to the service that the run calls, once the service has accepted a call. */
-  readonly bind: () => Promise<void>;
   /** Gets each outcome that the ledger fails to record, at once. */
   readonly outcomes: OutcomeTracker;
   readonly service: DraftService;
   readonly storage: ObjectStorage;
   readonly clock: Clock;
   readonly emit: EventSink;
-  /** Aborted by the user's interrupt, by a failure that stops the run, and by a failing ledger. */
+  /** The user's interrupt: no new call starts after it; those in flight are awaited. */
   readonly signal: AbortSignal;
   /** How long a lost call may still take effect at the service, milliseconds. */
   readonly settleDelayMs: number;
+  /** How many drafts are worked on at a time; the calls are bounded by the service. */
+  readonly concurrency: number;
+  /** The command, for the ledger's history. */
+  readonly command: string;
+  /** How far this run may go; absent: to the end. */
+  readonly limits?: RunLimits;
+}
+
+/** What the changes of one run work with. */
+export interface ApplyContext
+  extends Pick<
+    ApplyOptions,
+    "ledger" | "outcomes" | "service" | "storage" | "clock" | "emit" | "settleDelayMs"
+  > {
+  readonly runId: string;
+  /** When the run began, by the monotonic clock, milliseconds: what an earlier run has sent was sent before. */
+  readonly startedAt: number;
+  /** Binds the ledger to the service that the run calls, once the service has accepted a call. */
+  readonly bind: () => Promise<void>;
+  /** Aborted by the user's interrupt, by a failure that stops the run, and by a failing ledger. */
+  readonly signal: AbortSignal;
   readonly earlierWrites: EarlierWrites;
   /** What the ledger records or this run made, by its id; read once, before the first is made. */
   readonly holders: () => Promise<Holders>;
@@ -32,7 +50,7 @@ export interface ApplyContext {
   readonly budget?: RunBudget | undefined;
 }
 
-/** What has an id that the service gives to something new. */
+/** New resources whose ids the service assigns. */
 export interface Holders {
   /** Addresses. */
   readonly products: Map<number, string>;
@@ -66,11 +84,11 @@ export type ChangeEnd =
  * service asked to wait.
  */
 export function isHeld(end: ChangeEnd, budget: RunBudget | undefined): boolean {
-  if (end.outcome === "not_sent") return heldCodes.has(end.failure.code);
-  return end.outcome === "rejected" && end.failure.code === "rate-limited" && budget?.isSpent === true;
+  if (!("failure" in end)) return false;
+  const { code } = end.failure;
+  if (end.outcome === "not_sent") return code === "aborted" || code === "call-budget-exhausted";
+  return end.outcome === "rejected" && code === "rate-limited" && budget?.isSpent === true;
 }
-
-const heldCodes: ReadonlySet<string> = new Set(["aborted", "call-budget-exhausted"]);
 
 /** Makes {@link ApplyContext.bind}: one transaction a run, and another only where the first one failed. */
 export function bindOnce(ledger: Pick<Ledger, "bind">, owner: LedgerOwner): () => Promise<void> {

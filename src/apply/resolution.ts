@@ -1,7 +1,10 @@
 import { parseAddress } from "../model/address.ts";
+import type { Desired } from "../model/desired.ts";
 import { DraftsyncError } from "../model/errors.ts";
 import type { LedgerEffect } from "../model/ports.ts";
-import type { Provenance, RecordedOperation } from "../model/recorded.ts";
+import type { Provenance, Recorded, RecordedOperation } from "../model/recorded.ts";
+import { publicationsInForce } from "../model/recorded.ts";
+import type { FileTarget } from "../model/resource.ts";
 
 /** What a person found out about an operation in doubt. */
 export type Resolution =
@@ -38,21 +41,32 @@ function doneEffects(
   resolution: Exclude<Resolution, { type: "not_done" }>,
   provenance: Provenance,
 ): readonly LedgerEffect[] {
-  switch (operation.kind) {
-    case "publish":
-    case "duplicate":
-      if (resolution.type !== "product") throw needsProduct(operation);
-      return productEffects(operation, resolution.productId, provenance);
-    case "attach":
-      if (resolution.type === "product") throw needsNoProduct(operation);
-      return [attachedEffect(operation, provenance)];
+  const { address, kind } = operation;
+  if (kind === "publish" || kind === "duplicate") {
+    if (resolution.type === "product") return productEffects(operation, resolution.productId, provenance);
+    throw new ResolutionError(`${address} is a ${kind} in doubt: if it took effect, it made a product`, {
+      code: "resolution-needs-product",
+      hint: "Look the product up at the service and give its id with --product-id, or say --not-done.",
+    });
+  }
+  if (resolution.type === "product") {
+    throw new ResolutionError(`${address} is an ${kind} in doubt: no product comes of it`, {
+      code: "resolution-needs-no-product",
+      hint: "Say --done or --not-done.",
+    });
+  }
+  switch (kind) {
+    case "attach": {
+      const { attributes = {}, sha256 } = operation.intent;
+      const digest = sha256 === undefined ? {} : { sha256 };
+      const attachment = { ...fileOf(operation), address, attributes, ...digest, provenance };
+      return [{ type: "attached", attachment }];
+    }
     case "detach":
-      if (resolution.type === "product") throw needsNoProduct(operation);
-      return [{ type: "detached", target: targetOf(operation) }];
+      return [{ type: "detached", target: fileOf(operation) }];
     case "update":
     case "upload":
-      // The next plan sends it again or uses what came of it; there is nothing to record by word of mouth.
-      if (resolution.type === "product") throw needsNoProduct(operation);
+      // The next plan sends it again or uses its result; there is nothing to record.
       return [];
   }
 }
@@ -68,7 +82,7 @@ function productEffects(
   }
   // A duplicate made by `products duplicate` has no name in the ledger.
   if (parseAddress(operation.address)?.type !== "duplicate") return [];
-  if (name === undefined || sourceProductId === undefined) throw impossible(operation);
+  if (name === undefined || sourceProductId === undefined) throw tooLittle(operation);
   const from =
     draftId === undefined
       ? ({ by: "product_id", productId: sourceProductId } as const)
@@ -76,39 +90,78 @@ function productEffects(
   return [{ type: "duplicated", name, from, sourceProductId, productId, provenance }];
 }
 
-function attachedEffect(operation: RecordedOperation, provenance: Provenance): LedgerEffect {
-  const { attributes = {}, sha256 } = operation.intent;
-  const digest = sha256 === undefined ? {} : { sha256 };
-  return {
-    type: "attached",
-    attachment: { ...targetOf(operation), address: operation.address, attributes, ...digest, provenance },
-  };
-}
-
-function targetOf(operation: RecordedOperation) {
+function fileOf(operation: RecordedOperation): FileTarget {
   const address = parseAddress(operation.address);
   const { fileId } = operation.intent;
-  if (address?.type !== "attachment" || fileId === undefined) throw impossible(operation);
+  if (address?.type !== "attachment" || fileId === undefined) throw tooLittle(operation);
   return { draftId: address.draftId, kind: address.kind, fileId };
 }
 
-function needsProduct({ address, kind }: RecordedOperation): ResolutionError {
-  return new ResolutionError(`${address} is a ${kind} in doubt: if it took effect, it made a product`, {
-    code: "resolution-needs-product",
-    hint: "Look the product up at the service and give its id with --product-id, or say --not-done.",
-  });
+function tooLittle({ address, id }: RecordedOperation): ResolutionError {
+  return impossible(
+    `the ledger holds too little of operation ${id} to record ${address} as done`,
+    "Say --not-done; a file that is attached after all is adopted by the next apply.",
+  );
 }
 
-function needsNoProduct({ address, kind }: RecordedOperation): ResolutionError {
-  return new ResolutionError(`${address} is an ${kind} in doubt: no product comes of it`, {
-    code: "resolution-needs-no-product",
-    hint: "Say --done or --not-done.",
-  });
+function impossible(message: string, hint: string): ResolutionError {
+  return new ResolutionError(message, { code: "resolution-impossible", hint });
 }
 
-function impossible({ address, id }: RecordedOperation): ResolutionError {
-  return new ResolutionError(`the ledger holds too little of operation ${id} to record ${address} as done`, {
-    code: "resolution-impossible",
-    hint: "Say --not-done; a file that is attached after all is adopted by the next apply.",
-  });
+/** What a person knows of a product that was made before the ledger. */
+export interface EarlierProduct {
+  readonly address: string;
+  readonly productId: number;
+  readonly desired: Desired;
+  readonly recorded: Recorded;
+  readonly provenance: Provenance;
+}
+
+/**
+ * What the ledger takes of a publication or duplicate that was made before it: a publication counts as of the revision that
+ * the manifest asks for. Pure. Throws {@link ResolutionError} `resolution-impossible` for any other address, for one that is
+ * recorded already, and for a duplicate that no manifest declares.
+ */
+export function earlierProductEffect(
+  product: EarlierProduct,
+): Extract<LedgerEffect, { type: "published" | "duplicated" }> {
+  const address = parseAddress(product.address);
+  if (address?.type === "publication") return publication(product, address.draftId);
+  if (address?.type === "duplicate") return duplicate(product, address.name);
+  throw impossible(
+    `${product.address} is not a publication or a duplicate`,
+    "Write `drafts/48213/product` or `duplicates/NAME`, as `draftsync plan` shows it.",
+  );
+}
+
+function publication({ address, productId, desired, recorded, provenance }: EarlierProduct, draftId: number) {
+  const revision = desired.drafts.find((draft) => draft.draftId === draftId)?.publish?.revision ?? 1;
+  const known = publicationsInForce(recorded).get(draftId);
+  if (known !== undefined && known.revision >= revision) throw recordedAlready(address, known.productId);
+  return { type: "published", draftId, revision, productId, provenance } as const;
+}
+
+function duplicate({ address, productId, desired, recorded, provenance }: EarlierProduct, name: string) {
+  const known = recorded.duplicates.find((each) => each.name === name);
+  if (known !== undefined) throw recordedAlready(address, known.productId);
+  const from = desired.duplicates.find((each) => each.name === name)?.product;
+  if (from === undefined) {
+    throw impossible(`no manifest declares ${address}`, "Add it to a list of `duplicates` first.");
+  }
+  const sourceProductId =
+    from.by === "product_id" ? from.productId : publicationsInForce(recorded).get(from.draftId)?.productId;
+  if (sourceProductId === undefined) {
+    throw impossible(
+      `${address} copies the product of a draft that has none in the ledger`,
+      `Record that one first: draftsync resolve drafts/${from.by === "draft" ? from.draftId : ""}/product --product-id ID`,
+    );
+  }
+  return { type: "duplicated", name, from, sourceProductId, productId, provenance } as const;
+}
+
+function recordedAlready(address: string, productId: number): ResolutionError {
+  return impossible(
+    `${address} is recorded already, as product ${productId}`,
+    "Nothing needs to be done. To publish once more, raise `publish: { revision: … }`.",
+  );
 }

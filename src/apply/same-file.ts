@@ -4,7 +4,6 @@ import { isProtectChange } from "../model/change.ts";
 import { lazily } from "../model/lazily.ts";
 import type { Ledger } from "../model/ports.ts";
 import { targetOf } from "../model/recorded.ts";
-import type { FileTarget } from "../model/resource.ts";
 import { fileResource } from "../model/resource.ts";
 import type { ChangeEnd } from "./context.ts";
 
@@ -24,10 +23,10 @@ export function makeRecordedFiles(ledger: Pick<Ledger, "load">): RecordedFiles {
   });
 }
 
-/** A change, and the file it is about as far as that is known by now. */
+/** A change, and its file as soon as that is known. */
 export interface FileOfChange {
   readonly change: Change;
-  readonly fileId: number | undefined;
+  readonly fileId?: number | undefined;
 }
 
 /**
@@ -39,27 +38,29 @@ export function holderOf(
   others: readonly FileOfChange[],
   recorded: ReadonlyMap<string, string>,
 ): string | undefined {
-  const parsed = parseAddress(own.address);
+  const { address, fileId } = own;
+  const parsed = parseAddress(address);
   if (parsed?.type !== "attachment") return undefined;
-  const target: FileTarget = { draftId: parsed.draftId, kind: parsed.kind, fileId: own.fileId };
-  const isSame = ({ change, fileId }: FileOfChange) => {
+  const { draftId, kind } = parsed;
+  const sameList = others.filter(({ change }) => {
     const other = parseAddress(change.address);
-    return (
-      fileId === own.fileId && other?.type === "attachment" && other.kind === target.kind && keeps(change)
-    );
-  };
-  const first = others.find((other) => isSame(other) && isBefore(other.change, own.address));
-  if (first !== undefined) return first.change.address;
-  const at = recorded.get(fileResource(target));
-  if (at === undefined || at === own.address) return undefined;
-  // A record that the plan removes, or moves to this entry, is nobody else's.
-  const isGiven = others.some(
-    ({ change }) => fileOfBefore(change) === own.fileId && isOfKind(change, target),
+    return other?.type === "attachment" && other.kind === kind;
+  });
+  const first = sameList.find(
+    ({ change, fileId: known = plannedFile(change) }) =>
+      known === fileId && change.action !== "delete" && isBefore(change, address),
   );
-  return isGiven ? undefined : at;
+  if (first !== undefined) return first.change.address;
+  const at = recorded.get(fileResource({ draftId, kind, fileId }));
+  // A record that the plan removes, or moves to this entry, belongs to no other entry.
+  const isFreed = sameList.some(
+    ({ change: { action, before } }) =>
+      (action === "delete" || action === "replace") && before?.file_id === fileId,
+  );
+  return at === address || isFreed ? undefined : at;
 }
 
-/** What a file that the service has under two names ends with. */
+/** The failure of a file that the service has under two names. */
 export function sameFileFailure(fileId: number, holder: string): ChangeEnd {
   return {
     outcome: "rejected",
@@ -75,27 +76,12 @@ export function sameFileFailure(fileId: number, holder: string): ChangeEnd {
 
 /** A file that is named by its id, or whose upload ended in an earlier run, comes before uploads of this run. */
 function isBefore(change: Change, address: string): boolean {
-  const { after } = change;
-  const isKnown = after !== null && "file_id" in after;
+  const isKnown = change.after !== null && "file_id" in change.after;
   return change.address !== address && (isKnown || change.address < address);
 }
 
-function keeps({ action }: Change): boolean {
-  return action !== "delete";
-}
-
-function fileOfBefore(change: Change): number | undefined {
-  if (change.action === "delete" || change.action === "replace") return change.before.file_id;
-  return undefined;
-}
-
-function isOfKind({ address }: Change, { kind }: FileTarget): boolean {
-  const parsed = parseAddress(address);
-  return parsed?.type === "attachment" && parsed.kind === kind;
-}
-
 /** The file that a change attaches or keeps, when the plan knows it. */
-export function plannedFile(change: Change): number | undefined {
+function plannedFile(change: Change): number | undefined {
   if (change.after === null || isProtectChange(change) || !("file_id" in change.after)) return undefined;
   return change.after.file_id;
 }

@@ -59,7 +59,7 @@ export function makeTracker({ clock, emit, stopped, budget, onRunFailure }: Trac
   const finish = (change: Change, end: ChangeEnd | Deferred) => {
     if (ended.has(change)) return;
     ended.add(change);
-    totals[columnOf(end)] += 1;
+    totals[columns[end.outcome]] += 1;
     if ("failure" in end && end.failure.code === "maybe-published") refused += 1;
     const at = clock.now();
     const { address, action } = change;
@@ -101,36 +101,23 @@ interface Deferred {
   readonly because: RunLimit;
 }
 
-function columnOf(end: ChangeEnd | Deferred): "done" | "failed" | "in_doubt" | "skipped" | "deferred" {
-  switch (end.outcome) {
-    case "done":
-    case "skipped":
-      return end.outcome;
-    case "deferred":
-      return "deferred";
-    case "unknown":
-      return "in_doubt";
-    case "rejected":
-    case "not_sent":
-      return "failed";
-  }
-}
+/** The total that an outcome counts for. */
+const columns = {
+  done: "done",
+  skipped: "skipped",
+  deferred: "deferred",
+  unknown: "in_doubt",
+  rejected: "failed",
+  not_sent: "failed",
+} as const;
 
 function eventPart(end: ChangeEnd | Deferred) {
-  switch (end.outcome) {
-    case "done":
-      return {
-        outcome: end.outcome,
-        ...(end.fileId === undefined ? {} : { file_id: end.fileId }),
-        ...(end.productId === undefined ? {} : { product_id: end.productId }),
-        ...(end.wasAttached === undefined ? {} : { was_attached: end.wasAttached }),
-      };
-    case "skipped":
-    case "deferred":
-      return { outcome: end.outcome, because: end.because };
-    case "rejected":
-    case "not_sent":
-    case "unknown":
-      return { outcome: end.outcome, failure: end.failure };
-  }
+  if ("failure" in end) return { outcome: end.outcome, failure: end.failure };
+  if ("because" in end) return { outcome: end.outcome, because: end.because };
+  return {
+    outcome: end.outcome,
+    ...(end.fileId === undefined ? {} : { file_id: end.fileId }),
+    ...(end.productId === undefined ? {} : { product_id: end.productId }),
+    ...(end.wasAttached === undefined ? {} : { was_attached: end.wasAttached }),
+  };
 }

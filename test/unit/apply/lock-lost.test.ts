@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { OutcomesNotRecordedError } from "../../../src/apply/unrecorded.ts";
+import { OutcomesNotRecordedError } from "../../../src/apply/operation.ts";
 import { holdAnswers } from "../../support/faulty-proxy.ts";
 import type { World } from "../../support/world.ts";
 import { startWorld } from "../../support/world.ts";

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { runOperation } from "../../../src/apply/operation.ts";
-import { OutcomesNotRecordedError } from "../../../src/apply/unrecorded.ts";
+import { OutcomesNotRecordedError, runOperation } from "../../../src/apply/operation.ts";
 import { openLedger, type StateStore } from "../../../src/ledger/open-ledger.ts";
 import type { CallResult } from "../../../src/model/outcome.ts";
 import type { WriteOptions } from "../../../src/model/ports.ts";

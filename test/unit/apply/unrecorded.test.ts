@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { OutcomesNotRecordedError } from "../../../src/apply/unrecorded.ts";
+import { OutcomesNotRecordedError } from "../../../src/apply/operation.ts";
 import { DraftsyncError } from "../../../src/model/errors.ts";
 import { formatError } from "../../../src/report/diagnostic-text.ts";
 import { makePalette } from "../../../src/report/palette.ts";
