@@ -16,7 +16,13 @@ import type { Attributes, FileTarget } from "../model/resource.ts";
 import { fileResource, pickAttributes } from "../model/resource.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
 import type { SettleContext, UnsettledAttachment } from "./settle.ts";
-import { runFileOperation, settleAttachment, settleByRepeating, settleUndeclared } from "./settle.ts";
+import {
+  intentOf,
+  runFileOperation,
+  settleAttachment,
+  settleByRepeating,
+  settleUndeclared,
+} from "./settle.ts";
 
 /** A new file whose id is known by now. */
 export interface NewFile {
@@ -43,7 +49,7 @@ export async function attachFile(
   const result = await runFileOperation(context, {
     address: change.address,
     kind: "attach",
-    intent: { ...intentOf(target, attributes), ...digestOf(change.after) },
+    intent: intentOf(target, attributes, change.after.sha256),
     signal,
     budget,
     call: (options) => context.service.attach(target, attributes, options),
@@ -197,10 +203,6 @@ function recordOf(
 
 function digestOf(state: AttachmentState | null): { readonly sha256?: string } {
   return state?.sha256 === undefined ? {} : { sha256: state.sha256 };
-}
-
-function intentOf({ draftId, kind, fileId }: FileTarget, attributes?: Attributes) {
-  return { draftId, fileKind: kind, fileId, ...(attributes === undefined ? {} : { attributes }) };
 }
 
 function targetOf(change: { readonly address: string }, fileId: number): FileTarget {

@@ -1,7 +1,7 @@
 import type { Undeclared } from "../model/change.ts";
 import type { CallFailure } from "../model/outcome.ts";
 import type { DraftService, LedgerEffect } from "../model/ports.ts";
-import { type Confirmation, isAttachRefusal } from "../model/recorded.ts";
+import { type Confirmation, isAttachRefusal, type OperationIntent } from "../model/recorded.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
 import { wait } from "../model/wait.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
@@ -125,8 +125,8 @@ function attachedEnd({ fileId }: FileTarget, wasAttached: boolean): ChangeEnd {
 
 /**
  * Returns how it ends when that stays unclear: as its first call, or in doubt when the PATCH after a refusal was lost. A call
- * that was lost may still arrive, so it takes two looks with time between them to say that it will not. A conflict
- * is mostly just what it says; so the first look at it is at once.
+ * that was lost may still arrive, so it takes two checks with time between them to show that it will not. A conflict
+ * is usually what it says, so its first check is made without a wait.
  */
 async function findAttachment(
   context: SettleContext,
@@ -136,10 +136,10 @@ async function findAttachment(
   const { clock } = context;
   const isOpen = first.outcome === "unknown";
   if (isOpen && doubt.lostAt === undefined) budget?.settles();
-  const looks = isOpen ? 2 : 1;
+  const checks = isOpen ? 2 : 1;
   let since = doubt.lostAt ?? clock.monotonic();
-  for (let look = 1; look <= looks; look += 1) {
-    const waits = isOpen && (look > 1 || !isConflict(first));
+  for (let check = 1; check <= checks; check += 1) {
+    const waits = isOpen && (check > 1 || !isConflict(first));
     if (waits && !(await waitToSettle(context, { since, signals: signalsOf(signal, budget) }))) return first;
     const answer = await confirm(context, doubt);
     since = clock.monotonic();
@@ -213,24 +213,24 @@ async function waitToSettle(
 }
 
 /** Whether the file may be attached all the same, by this call or by another. */
-function mayBeAttached(end: UnsettledAttachment["first"]): boolean {
+function mayBeAttached(end: Failed): boolean {
   return end.outcome === "unknown" || end.failure.code === "invalid" || isRateLimited(end);
 }
 
-function isConflict({ failure }: UnsettledAttachment["first"]): boolean {
+function isConflict({ failure }: Failed): boolean {
   return failure.code === "conflict";
 }
 
 /** Whether the call attached nothing itself: a file that is attached all the same was attached before it. */
-function isRefused({ outcome, failure: { status } }: UnsettledAttachment["first"]): boolean {
+function isRefused({ outcome, failure: { status } }: Failed): boolean {
   return outcome === "rejected" || isAttachRefusal(status);
 }
 
-function isRateLimited({ failure }: UnsettledAttachment["first"]): boolean {
+function isRateLimited({ failure }: Failed): boolean {
   return failure.code === "rate-limited";
 }
 
-async function refuse(context: SettleContext, conflict: UnsettledAttachment["first"]): Promise<ChangeEnd> {
+async function refuse(context: SettleContext, conflict: Failed): Promise<ChangeEnd> {
   await context.ledger.record(settled(conflict, "rejected"));
   const hint = "The file is not attached. Run the command again: it attaches the file again.";
   return { ...conflict, outcome: "rejected", failure: { ...conflict.failure, hint } };
@@ -239,12 +239,10 @@ async function refuse(context: SettleContext, conflict: UnsettledAttachment["fir
 /** Where the attachment was refused, the PATCH adopts the file: lost, it is an attachment in doubt. */
 function confirm(context: SettleContext, doubt: RefusedAttachment): Promise<Answer> {
   const { target, attributes, sha256, effect, first, signal, budget, wasAttached } = doubt;
-  const { draftId, kind: fileKind, fileId } = target;
-  const intent = { draftId, fileKind, fileId, attributes };
+  const { draftId } = target;
   const { status: refusedWith } = first.failure;
   const adoption = {
-    ...intent,
-    ...(sha256 === undefined ? {} : { sha256 }),
+    ...intentOf(target, attributes, sha256),
     ...(refusedWith === undefined || !wasAttached ? {} : { refusedWith }),
   };
   const evidence = (): LedgerEffect[] =>
@@ -252,7 +250,9 @@ function confirm(context: SettleContext, doubt: RefusedAttachment): Promise<Answ
   return runOperation(context, {
     address: doubt.address,
     budget,
-    ...(first.outcome === "unknown" ? { kind: "update", intent } : { kind: "attach", intent: adoption }),
+    ...(first.outcome === "unknown"
+      ? { kind: "update", intent: intentOf(target, attributes) }
+      : { kind: "attach", intent: adoption }),
     signal,
     call: async (options) => {
       const answer = await context.service.update(target, attributes, options);
@@ -287,23 +287,34 @@ function foundAttached({ address }: UnsettledAttachment): ChangeEnd {
 
 async function attachOnceMore(context: SettleContext, doubt: UnsettledAttachment): Promise<Answer> {
   const { target, attributes, sha256, effect, signal, budget } = doubt;
-  const digest = sha256 === undefined ? {} : { sha256 };
   await context.ledger.record(absentEffects(doubt));
   return runOperation(context, {
     address: doubt.address,
     budget,
     kind: "attach",
-    intent: { draftId: target.draftId, fileKind: target.kind, fileId: target.fileId, attributes, ...digest },
+    intent: intentOf(target, attributes, sha256),
     signal,
     call: (options) => context.service.attach(target, attributes, options),
     effects: (result) => (result.outcome === "done" ? [effect("post", result.value)] : []),
   });
 }
 
+/** The intent of a call about a file. `sha256`: of the content that is attached, if it was uploaded. */
+export function intentOf(
+  { draftId, kind, fileId }: FileTarget,
+  attributes?: Attributes,
+  sha256?: string,
+): OperationIntent {
+  return {
+    draftId,
+    fileKind: kind,
+    fileId,
+    ...(attributes === undefined ? {} : { attributes }),
+    ...(sha256 === undefined ? {} : { sha256 }),
+  };
+}
+
 /** Only what is in doubt can be settled; a refusal is an outcome already. */
-function settled(
-  first: UnsettledAttachment["first"],
-  outcome: "done" | "not_sent" | "rejected",
-): readonly LedgerEffect[] {
+function settled(first: Failed, outcome: "done" | "not_sent" | "rejected"): readonly LedgerEffect[] {
   return first.outcome === "unknown" ? [{ type: "settled", operationId: first.operationId, outcome }] : [];
 }

@@ -25,25 +25,7 @@ export type Grant =
   /** The table of reservations failed. */
   | { readonly type: "failed"; readonly error: unknown };
 
-/** Hands out the right to send. */
-export interface RateSlots {
-  /** Waits for a slot, first come first served; `isFirst`: before those that wait already. */
-  acquire(signal: AbortSignal, options?: { readonly isFirst?: boolean }): Promise<Grant>;
-  /** Whether a slot that was granted may be used at this moment: slow start may have closed since. */
-  isOpen(): boolean;
-  /** Delays every call; true when that is longer than before. */
-  pause(pause: Pause): boolean;
-  /** Keeps a bound that the service has announced, beside the configured one. */
-  tighten(announced: RateBound): void;
-  /** Ends all waiting. */
-  close(): void;
-  /** Stores in the table of reservations what ended. Call it when every call has ended; never rejects. */
-  leave(): Promise<void>;
-}
-
-interface Waiter {
-  readonly settle: (grant: Grant) => void;
-}
+type Settle = (grant: Grant) => void;
 
 /** Arguments of {@link RateLimiter}. `maxWaitMs`: the longest pause that calls wait for. */
 export interface RateLimiterOptions {
@@ -84,23 +66,23 @@ interface Policy {
  * {@link RateWindow}, {@link SlowStart} and the {@link Reservations} of this process, with timers and a queue around
  * them. Quotas that the service announces are windows beside the configured one; a call needs a slot in each.
  */
-export class RateLimiter implements RateSlots {
+export class RateLimiter {
   readonly #window: RateWindow;
   readonly #policies = new Map<number, Policy>();
-  readonly #gate: SlowStart;
+  readonly #slowStart: SlowStart;
   readonly #clock: Clock;
   readonly #maxWaitMs: number;
   readonly #reservations: Reservations | undefined;
   readonly #onDelayed: NonNullable<RateLimiterOptions["onDelayed"]>;
   readonly #onAnnounced: NonNullable<RateLimiterOptions["onAnnounced"]>;
   /** In order of arrival; a set, so that one that gives up leaves at once. */
-  readonly #waiters = new Set<Waiter>();
+  #waiters = new Set<Settle>();
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(options: RateLimiterOptions) {
     this.#window = openWindow(options.bound.limit, options.bound.windowMs);
-    this.#gate = options.slowStart;
+    this.#slowStart = options.slowStart;
     this.#clock = options.clock;
     this.#maxWaitMs = options.maxWaitMs;
     this.#onDelayed = options.onDelayed ?? (() => {});
@@ -113,6 +95,7 @@ export class RateLimiter implements RateSlots {
       );
   }
 
+  /** Waits for a slot, first come first served; `isFirst`: before those that wait already. */
   acquire(signal: AbortSignal, { isFirst = false }: { readonly isFirst?: boolean } = {}): Promise<Grant> {
     if (this.#closed || signal.aborted) return Promise.resolve({ type: "interrupted" });
     if (this.#waiters.size === 0 && this.#reservations === undefined) {
@@ -120,32 +103,32 @@ export class RateLimiter implements RateSlots {
         return Promise.resolve({ type: "slot", slot: this.#makeSlot() });
     }
     return new Promise((resolve) => {
-      const waiter: Waiter = {
-        settle: (grant) => {
-          this.#waiters.delete(waiter);
-          leave();
-          resolve(grant);
-        },
+      const settle: Settle = (grant) => {
+        this.#waiters.delete(settle);
+        stopListening();
+        resolve(grant);
       };
-      const leave = onAbort(signal, () => waiter.settle({ type: "interrupted" }));
-      const others = isFirst ? [...this.#waiters] : [];
-      for (const other of others) this.#waiters.delete(other);
-      for (const each of [waiter, ...others]) this.#waiters.add(each);
+      const stopListening = onAbort(signal, () => settle({ type: "interrupted" }));
+      if (isFirst) this.#waiters = new Set([settle, ...this.#waiters]);
+      else this.#waiters.add(settle);
       this.#pump();
     });
   }
 
+  /** Whether a slot that was granted may be used at this moment: slow start may have closed since. */
   isOpen(): boolean {
-    return this.#gate.waitMs(this.#clock.monotonic()) === 0;
+    return this.#slowStart.waitMs(this.#clock.monotonic()) === 0;
   }
 
+  /** Delays every call; true when that is longer than before. */
   pause(pause: Pause): boolean {
-    const longer = this.#gate.pause(this.#clock.monotonic(), pause);
+    const longer = this.#slowStart.pause(this.#clock.monotonic(), pause);
     if (longer) this.#reservations?.pause(pause.ms);
     this.#pump();
     return longer;
   }
 
+  /** Keeps a bound that the service has announced, in addition to the configured one. */
   tighten(announced: RateBound): void {
     const known = this.#policies.get(announced.windowMs);
     if (known?.limit === announced.limit) return;
@@ -156,22 +139,25 @@ export class RateLimiter implements RateSlots {
     }
     const window = openWindow(Number.MAX_SAFE_INTEGER, announced.windowMs);
     this.#policies.set(announced.windowMs, { limit: announced.limit, window });
-    if (this.#policies.size > maxPolicies) this.#forgetLoosest();
-  }
-
-  #forgetLoosest(): void {
+    if (this.#policies.size <= maxPolicies) return;
     const byPace = [...this.#policies].sort(([aMs, a], [bMs, b]) => b.limit / bMs - a.limit / aMs);
     for (const [windowMs] of byPace.slice(0, 1)) this.#policies.delete(windowMs);
   }
 
+  /** Ends all waiting. */
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
-    for (const waiter of [...this.#waiters]) waiter.settle({ type: "interrupted" });
+    this.#settleAll({ type: "interrupted" });
   }
 
+  /** Stores in the table of reservations what ended. Call it when every call has ended; never rejects. */
   async leave(): Promise<void> {
     await this.#reservations?.close();
+  }
+
+  #settleAll(grant: Grant): void {
+    for (const settle of [...this.#waiters]) settle(grant);
   }
 
   #holder(): Reserving {
@@ -181,35 +167,33 @@ export class RateLimiter implements RateSlots {
       paused: (ms) => {
         const now = this.#clock.monotonic();
         // This process's own pause comes back too, a little later than it was asked for.
-        if (ms < this.#gate.waitMs(now) + pauseSlackMs) return;
-        if (this.#gate.pause(now, { ms, refused: false })) this.#onDelayed("retry_after", ms);
+        if (ms < this.#slowStart.waitMs(now) + pauseSlackMs) return;
+        if (this.#slowStart.pause(now, { ms, refused: false })) this.#onDelayed("retry_after", ms);
       },
       delayed: (ms) => this.#onDelayed("shared_bound", ms),
-      failed: (error) => {
-        for (const waiter of [...this.#waiters]) waiter.settle({ type: "failed", error });
-      },
+      failed: (error) => this.#settleAll({ type: "failed", error }),
     };
   }
 
   /** How many calls of this process may start, as far as it knows. */
   #room(now: number): number {
-    if (this.#gate.waitMs(now) > 0) return 0;
+    if (this.#slowStart.waitMs(now) > 0) return 0;
     const policies = [...this.#policies.values()].map(({ limit, window }) => window.room(now, limit));
-    return Math.min(this.#window.room(now, this.#gate.capacity), ...policies);
+    return Math.min(this.#window.room(now, this.#slowStart.capacity), ...policies);
   }
 
   /** Serves the waiters in order for as long as the rule and slow start allow, then sets a timer for the next one. */
   #pump(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    for (const waiter of this.#waiters) {
+    for (const settle of this.#waiters) {
       const wait = this.#nextWait(this.#clock.monotonic());
-      if (wait.type === "too_long") waiter.settle(wait);
+      if (wait.type === "too_long") settle(wait);
       if (wait.type === "later") return void this.#pumpIn(wait.ms);
       if (wait.type !== "none") continue;
       const reservation = this.#reservations?.take();
       if (this.#reservations !== undefined && reservation === undefined) return;
-      waiter.settle({ type: "slot", slot: this.#makeSlot(reservation) });
+      settle({ type: "slot", slot: this.#makeSlot(reservation) });
     }
   }
 
@@ -220,7 +204,7 @@ export class RateLimiter implements RateSlots {
 
   /** What the next call has to wait for; for nothing when it may be sent now. */
   #nextWait(now: number): Wait {
-    const pausedMs = this.#gate.waitMs(now);
+    const pausedMs = this.#slowStart.waitMs(now);
     if (pausedMs > this.#maxWaitMs) return { type: "too_long", waitMs: pausedMs };
     if (pausedMs > 0) return { type: "later", ms: pausedMs };
     for (const { limit, window } of this.#policies.values()) {
@@ -230,7 +214,7 @@ export class RateLimiter implements RateSlots {
         ? { type: "too_long", waitMs: ms }
         : { type: "later", ms };
     }
-    const { capacity } = this.#gate;
+    const { capacity } = this.#slowStart;
     if (this.#window.hasRoom(now, capacity)) return { type: "none" };
     return { type: "later", ms: untilRoom(this.#window, now, capacity) };
   }
@@ -240,7 +224,7 @@ export class RateLimiter implements RateSlots {
     const windows = [this.#window];
     for (const { window } of this.#policies.values()) windows.push(window);
     for (const window of windows) window.take(now);
-    const epoch = this.#gate.epoch;
+    const epoch = this.#slowStart.epoch;
     let open = true;
     const end = (give: (window: RateWindow) => void, store: (reservation: Reservation) => void) => {
       if (!open) return;
@@ -251,7 +235,7 @@ export class RateLimiter implements RateSlots {
     };
     return {
       release: ({ holdMs = 0, succeeded = false } = {}) => {
-        if (open && succeeded) this.#gate.succeeded(epoch);
+        if (open && succeeded) this.#slowStart.succeeded(epoch);
         end(
           (window) => window.release(this.#clock.monotonic(), holdMs),
           (reserved) => this.#reservations?.end(reserved, holdMs),

@@ -1,12 +1,16 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { newOperationId } from "../../../src/apply/context.ts";
 import { OutcomesNotRecordedError, runOperation } from "../../../src/apply/operation.ts";
 import { openLedger, type StateStore } from "../../../src/ledger/open-ledger.ts";
+import { DraftsyncError } from "../../../src/model/errors.ts";
 import type { CallResult } from "../../../src/model/outcome.ts";
 import type { WriteOptions } from "../../../src/model/ports.ts";
 import { systemClock } from "../../../src/model/ports.ts";
 import type { UnrecordedOutcome } from "../../../src/model/recovery.ts";
 import { wait } from "../../../src/model/wait.ts";
+import { formatError } from "../../../src/report/diagnostic-text.ts";
+import { makePalette } from "../../../src/report/palette.ts";
 import { attached, lostAnswer, sampleRun } from "../ledger/ledger-values.ts";
 import { freshFolder } from "../ledger/samples.ts";
 
@@ -126,4 +130,49 @@ test.each([
     product,
   ]);
   expect(reported.slice(1)).toEqual(["kept"]);
+});
+
+const lost = (draft: number, kind: "attach" | "publish") => ({
+  operation: {
+    id: `id-${draft}`,
+    runId: "r",
+    address: kind === "publish" ? `drafts/${draft}/product` : `drafts/${draft}/product_files/1`,
+    kind,
+    method: "POST",
+    path: kind === "publish" ? "/api/products" : `/api/drafts/${draft}/product_files`,
+    intent: { draftId: draft },
+  },
+  result: { outcome: "done", attempts: 1 } as const,
+  effects: [],
+  path: "/w/.draftsync/state.db.recovery.ndjson",
+  ...(kind === "publish" ? { productId: 900 + draft } : {}),
+});
+
+test("lists a handful of many outcomes, what cannot be undone first, and where all of them are", () => {
+  const outcomes = Array.from({ length: 22 }, (_none, at) => lost(at + 1, at === 20 ? "publish" : "attach"));
+  const cause = new DraftsyncError("The disk of the ledger is full.", { code: "ledger-disk-full" });
+  const text = formatError(new OutcomesNotRecordedError(outcomes, cause), makePalette(false));
+  expect(
+    text.split("\n").slice(0, -1).join("\n"),
+  ).toBe(`error: The disk of the ledger is full. 22 outcomes could not be recorded.  [outcome-not-recorded]
+  POST /api/products for drafts/21/product: done, product 921
+  POST /api/drafts/1/product_files for drafts/1/product_files/1: done
+  POST /api/drafts/2/product_files for drafts/2/product_files/1: done
+  POST /api/drafts/3/product_files for drafts/3/product_files/1: done
+  POST /api/drafts/4/product_files for drafts/4/product_files/1: done
+  and 17 more
+  saved in /w/.draftsync/state.db.recovery.ndjson`);
+  expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThanOrEqual(130);
+});
+
+test("ids of operations are UUIDs of version 7, none of them twice, and begin with the time", () => {
+  const before = Date.now();
+  const ids = Array.from({ length: 1000 }, newOperationId);
+  expect(new Set(ids).size).toBe(1000);
+  for (const id of ids) {
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    const at = Number.parseInt(id.slice(0, 13).replace("-", ""), 16);
+    expect(at).toBeGreaterThanOrEqual(before);
+    expect(at).toBeLessThanOrEqual(Date.now());
+  }
 });
