@@ -5,9 +5,8 @@ import type { RecordedAttachment } from "../model/recorded.ts";
 import { type FileTarget, fileResource, pickAttributes } from "../model/resource.ts";
 import { assertChanged, settleGone, settleOperation } from "./journal.ts";
 import { LedgerError } from "./ledger-error.ts";
-import { addRecord, insertRecords, putRecord, replaceRecord } from "./records.ts";
-import type { LedgerQueries } from "./schema.ts";
-import { tables } from "./tables.ts";
+import { addRecord, insertRecords, putRecord } from "./records.ts";
+import { type LedgerQueries, tables } from "./tables.ts";
 
 type EffectOf<Type extends LedgerEffect["type"]> = Extract<LedgerEffect, { type: Type }>;
 
@@ -72,7 +71,8 @@ export async function applyEffect(
       return settleGone(queries, effect.target, { at, by });
     case "published":
       await insertRecords(queries, tables.publications, [effect]);
-      return settleMaybePublished(queries, effect.draftId);
+      await queries.deleteFrom("maybe_published").where("draft_id", "=", effect.draftId).execute();
+      return;
     case "duplicated":
       return insertRecords(queries, tables.duplicates, [effect]);
     case "duplicate_forgotten":
@@ -89,7 +89,8 @@ export async function applyEffect(
     case "maybe_published":
       return addRecord(queries, tables.maybe_published, effect);
     case "maybe_published_settled":
-      return settleMaybePublished(queries, effect.draftId);
+      await queries.deleteFrom("maybe_published").where("draft_id", "=", effect.draftId).execute();
+      return;
     case "object_stored":
       return putRecord(queries, tables.stored_objects, effect);
     case "object_forgotten":
@@ -123,8 +124,9 @@ async function attach(queries: LedgerQueries, { attachment, replaces }: EffectOf
 
 async function rerecord(queries: LedgerQueries, attachment: RecordedAttachment): Promise<void> {
   await vacate(queries, attachment, { replaced: null });
-  if (await replaceRecord(queries, tables.attachments, normalize(attachment))) return;
-  throw new LedgerError("ledger-conflict", noRecord(attachment));
+  const found = await updateAttachment(queries, attachment).set({ replaced: null }).executeTakeFirst();
+  assertChanged(found, noRecord(attachment));
+  await putRecord(queries, tables.attachments, normalize(attachment));
 }
 
 /** With the attributes of its kind alone, in their usual order. */
@@ -196,10 +198,6 @@ async function confirmProduct(
 async function protect(queries: LedgerQueries, { draftId, protect }: EffectOf<"protection">): Promise<void> {
   if (protect) return addRecord(queries, tables.protected_drafts, { draftId });
   await queries.deleteFrom("protected_drafts").where("draft_id", "=", draftId).execute();
-}
-
-async function settleMaybePublished(queries: LedgerQueries, draftId: number): Promise<void> {
-  await queries.deleteFrom("maybe_published").where("draft_id", "=", draftId).execute();
 }
 
 async function forgetObject(queries: LedgerQueries, uploadKey: string): Promise<void> {

@@ -2,7 +2,7 @@ import { type SqlBool, sql } from "kysely";
 import type { StoredOperation, StoredRun } from "../model/history.ts";
 import type { RecordedOperation } from "../model/recorded.ts";
 import { recordsOf } from "./records.ts";
-import type { LedgerQueries } from "./schema.ts";
+import type { LedgerQueries } from "./tables.ts";
 import { type RecordOf, tables } from "./tables.ts";
 
 /**

@@ -1,201 +1,151 @@
-import { type Expression, type SqlBool, sql } from "kysely";
+import { sql } from "kysely";
 import type { Migration } from "./migrate.ts";
-import type { LedgerQueries } from "./schema.ts";
 
-/** The schema of the first release. Once it is released, later changes are migrations of their own. */
+/**
+ * The schema of the first release, in SQL that both databases take. Values are written out, not imported from the model: a
+ * released migration must not change when the model does. Once it is released, later changes are migrations of their own.
+ */
 const initialSchema: Migration = {
   version: 1,
   name: "schema-2",
   async up(queries) {
-    await createRecords(queries);
-    await createJournal(queries);
-    await createLock(queries);
-    await createReservations(queries);
+    for (const statement of statements) await sql.raw(statement).execute(queries);
   },
 };
 
 /** Every migration, numbered from 1 without gaps, in the order in which they are applied. */
 export const migrations: readonly Migration[] = [initialSchema];
 
-async function createRecords({ schema }: LedgerQueries): Promise<void> {
-  await schema
-    .createTable("meta")
-    .addColumn("id", "integer", (column) => column.primaryKey().check(sql`id = 1`))
-    .addColumn("lineage", "text", (column) => column.notNull())
-    .addColumn("serial", "bigint", (column) => column.notNull())
-    .addColumn("service_origin", "text")
-    .addColumn("workspace", "text")
-    .addColumn("confirmed_at", "bigint")
-    .execute();
-  await schema
-    .createTable("draft_titles")
-    .addColumn("draft_id", "bigint", (column) => column.primaryKey())
-    .addColumn("title", "text", (column) => column.notNull())
-    .execute();
-  await schema
-    .createTable("protected_drafts")
-    .addColumn("draft_id", "bigint", (column) => column.primaryKey())
-    .execute();
-  await schema
-    .createTable("maybe_published")
-    .addColumn("draft_id", "bigint", (column) => column.primaryKey())
-    .addColumn("at", "bigint", (column) => column.notNull())
-    .execute();
-  await schema
-    .createTable("attachments")
-    .addColumn("draft_id", "bigint", (column) => column.notNull())
-    .addColumn("kind", "text", (column) => column.notNull().check(among("kind", fileKinds)))
-    .addColumn("file_id", "bigint", (column) => column.notNull())
-    .addColumn("address", "text", (column) => column.notNull().unique())
-    .addColumn("attributes", "text", (column) => column.notNull())
-    .addColumn("sha256", "text")
-    .addColumn("replaced", "integer", (column) => column.check(sql`replaced = 1`))
-    .addColumn("provenance_by", "text", (column) => column.notNull().check(isConfirmation))
-    .addColumn("provenance_at", "bigint", (column) => column.notNull())
-    .addPrimaryKeyConstraint("attachments_key", ["draft_id", "kind", "file_id"])
-    .execute();
-  await schema
-    .createTable("publications")
-    .addColumn("draft_id", "bigint", (column) => column.notNull())
-    .addColumn("revision", "bigint", (column) => column.notNull())
-    .addColumn("product_id", "bigint", (column) => column.notNull())
-    .addColumn("provenance_by", "text", (column) => column.notNull().check(isConfirmation))
-    .addColumn("provenance_at", "bigint", (column) => column.notNull())
-    .addPrimaryKeyConstraint("publications_key", ["draft_id", "revision"])
-    .execute();
-  await schema
-    .createTable("duplicates")
-    .addColumn("name", "text", (column) => column.primaryKey())
-    .addColumn("from", "text", (column) => column.notNull())
-    .addColumn("source_product_id", "bigint", (column) => column.notNull())
-    .addColumn("product_id", "bigint", (column) => column.notNull())
-    .addColumn("provenance_by", "text", (column) => column.notNull().check(isConfirmation))
-    .addColumn("provenance_at", "bigint", (column) => column.notNull())
-    .execute();
-  await schema
-    .createTable("uploads")
-    .addColumn("upload_id", "text", (column) => column.primaryKey())
-    .addColumn("upload_key", "text")
-    .addColumn("source", "text")
-    .addColumn("sha256", "text")
-    .addColumn("size", "bigint")
-    .addColumn("status", "text", (column) => column.notNull().check(among("status", uploadStatuses)))
-    .addColumn("file_id", "bigint")
-    .addColumn("at", "bigint", (column) => column.notNull())
-    .execute();
-  await schema
-    .createTable("stored_objects")
-    .addColumn("upload_key", "text", (column) => column.primaryKey())
-    .addColumn("source", "text", (column) => column.notNull())
-    .addColumn("sha256", "text", (column) => column.notNull())
-    .addColumn("size", "bigint", (column) => column.notNull())
-    .addColumn("at", "bigint", (column) => column.notNull())
-    .execute();
-  await schema
-    .createTable("refreshes")
-    .addColumn("resource", "text", (column) => column.primaryKey())
-    .addColumn("at", "bigint", (column) => column.notNull())
-    .execute();
-}
+const provenance = `
+  provenance_by text not null
+    check (provenance_by in ('post', 'patch', 'get', 'probe', 'import', 'operator')),
+  provenance_at bigint not null`;
 
-async function createJournal({ schema }: LedgerQueries): Promise<void> {
-  await schema
-    .createTable("runs")
-    .addColumn("id", "text", (column) => column.primaryKey())
-    .addColumn("command", "text", (column) => column.notNull())
-    .addColumn("plan_id", "text", (column) => column.notNull())
-    .addColumn("started_at", "bigint", (column) => column.notNull())
-    .addColumn("finished_at", "bigint")
-    .addColumn("status", "text")
-    .addColumn("totals", "text")
-    .addColumn("started_by", "text")
-    .execute();
-  await schema
-    .createTable("operations")
-    .addColumn("id", "text", (column) => column.primaryKey())
-    .addColumn("run_id", "text", (column) => column.notNull().references("runs.id"))
-    .addColumn("address", "text", (column) => column.notNull())
-    .addColumn("kind", "text", (column) => column.notNull().check(among("kind", operationKinds)))
-    .addColumn("method", "text", (column) => column.notNull())
-    .addColumn("path", "text", (column) => column.notNull())
-    .addColumn("intent", "text", (column) => column.notNull())
-    .addColumn("started_at", "bigint", (column) => column.notNull())
-    .addColumn("finished_at", "bigint")
-    .addColumn("outcome", "text", (column) => column.check(among("outcome", outcomes)))
-    .addColumn("status", "integer")
-    .addColumn("attempts", "integer")
-    .addColumn("failure", "text")
-    .addColumn("settled_at", "bigint")
-    .addColumn("settled_as", "text", (column) => column.check(among("settled_as", settlements)))
-    .addColumn("settled_by", "text")
-    .addCheckConstraint("operations_finished", sql`(outcome is null) = (finished_at is null)`)
-    .addCheckConstraint("operations_settled", sql`(settled_as is null) = (settled_at is null)`)
-    .execute();
+const records: readonly string[] = [
+  `create table meta (
+    id integer primary key check (id = 1),
+    lineage text not null,
+    serial bigint not null,
+    service_origin text,
+    workspace text,
+    confirmed_at bigint
+  )`,
+  "create table draft_titles (draft_id bigint primary key, title text not null)",
+  "create table protected_drafts (draft_id bigint primary key)",
+  "create table maybe_published (draft_id bigint primary key, at bigint not null)",
+  `create table attachments (
+    draft_id bigint not null,
+    kind text not null check (kind in ('product_files', 'promotional_files')),
+    file_id bigint not null,
+    address text not null unique,
+    attributes text not null,
+    sha256 text,
+    replaced integer check (replaced = 1),
+    ${provenance},
+    constraint attachments_key primary key (draft_id, kind, file_id)
+  )`,
+  `create table publications (
+    draft_id bigint not null,
+    revision bigint not null,
+    product_id bigint not null,
+    ${provenance},
+    constraint publications_key primary key (draft_id, revision)
+  )`,
+  `create table duplicates (
+    name text primary key,
+    "from" text not null,
+    source_product_id bigint not null,
+    product_id bigint not null,
+    ${provenance}
+  )`,
+  `create table uploads (
+    upload_id text primary key,
+    upload_key text,
+    source text,
+    sha256 text,
+    size bigint,
+    status text not null check (status in ('pending', 'success', 'failed')),
+    file_id bigint,
+    at bigint not null
+  )`,
+  `create table stored_objects (
+    upload_key text primary key,
+    source text not null,
+    sha256 text not null,
+    size bigint not null,
+    at bigint not null
+  )`,
+  "create table refreshes (resource text primary key, at bigint not null)",
+];
+
+const journal: readonly string[] = [
+  `create table runs (
+    id text primary key,
+    command text not null,
+    plan_id text not null,
+    started_at bigint not null,
+    finished_at bigint,
+    status text,
+    totals text,
+    started_by text
+  )`,
+  `create table operations (
+    id text primary key,
+    run_id text not null references runs (id),
+    address text not null,
+    kind text not null check (kind in ('attach', 'update', 'detach', 'publish', 'duplicate', 'upload')),
+    method text not null,
+    path text not null,
+    intent text not null,
+    started_at bigint not null,
+    finished_at bigint,
+    outcome text check (outcome in ('done', 'rejected', 'not_sent', 'unknown')),
+    status integer,
+    attempts integer,
+    failure text,
+    settled_at bigint,
+    settled_as text check (settled_as in ('done', 'rejected', 'not_sent', 'superseded')),
+    settled_by text,
+    constraint operations_finished check ((outcome is null) = (finished_at is null)),
+    constraint operations_settled check ((settled_as is null) = (settled_at is null))
+  )`,
   // Stays small, because nearly every operation ends: looking up operations in doubt never reads the history.
-  await schema
-    .createIndex("operations_in_doubt")
-    .on("operations")
-    .column("address")
-    .where(sql<SqlBool>`settled_at is null and (outcome is null or outcome = 'unknown')`)
-    .execute();
-  await schema.createIndex("operations_by_run").on("operations").column("run_id").execute();
-  await schema
-    .createTable("notices")
-    .addColumn("id", "integer", (column) => column.primaryKey().check(sql`id = 1`))
-    .addColumn("status", "text", (column) => column.notNull())
-    .execute();
-}
+  `create index operations_in_doubt on operations (address)
+    where settled_at is null and (outcome is null or outcome = 'unknown')`,
+  "create index operations_by_run on operations (run_id)",
+  "create table notices (id integer primary key check (id = 1), status text not null)",
+];
 
-/** One row, inserted here and never deleted, so that the token outlives every lease. */
-async function createLock(queries: LedgerQueries): Promise<void> {
-  await queries.schema
-    .createTable("leases")
-    .addColumn("id", "integer", (column) => column.primaryKey().check(sql`id = 1`))
-    .addColumn("token", "bigint", (column) => column.notNull())
-    .addColumn("lock_id", "text")
-    .addColumn("holder", "text")
-    .addColumn("acquired_at", "bigint")
-    .addColumn("expires_at", "bigint")
-    .addColumn("lease_until", "bigint")
-    .addCheckConstraint(
-      "leases_held",
-      sql`(lock_id is null) = (holder is null) and (lock_id is null) = (acquired_at is null) and (lock_id is null) = (expires_at is null)`,
+const locks: readonly string[] = [
+  `create table leases (
+    id integer primary key check (id = 1),
+    token bigint not null,
+    lock_id text,
+    holder text,
+    acquired_at bigint,
+    expires_at bigint,
+    lease_until bigint,
+    constraint leases_held check (
+      (lock_id is null) = (holder is null) and
+      (lock_id is null) = (acquired_at is null) and
+      (lock_id is null) = (expires_at is null)
     )
-    .execute();
-  await queries.insertInto("leases").values({ id: 1, token: 0 }).execute();
-}
+  )`,
+  // One row, never deleted, so that the token outlives every lease.
+  "insert into leases (id, token) values (1, 0)",
+];
 
-async function createReservations({ schema }: LedgerQueries): Promise<void> {
-  await schema
-    .createTable("rate_reservations")
-    .addColumn("key", "text", (column) => column.notNull())
-    .addColumn("id", "text", (column) => column.notNull())
-    .addColumn("reserver", "text", (column) => column.notNull())
-    .addColumn("lost_at", "bigint", (column) => column.notNull())
-    .addColumn("ended_at", "bigint")
-    .addPrimaryKeyConstraint("rate_reservations_key", ["key", "id"])
-    .execute();
-  await schema
-    .createIndex("rate_reservations_by_reserver")
-    .on("rate_reservations")
-    .columns(["key", "reserver", "ended_at", "lost_at"])
-    .execute();
-  await schema
-    .createTable("rate_pauses")
-    .addColumn("key", "text", (column) => column.primaryKey())
-    .addColumn("set_at", "bigint", (column) => column.notNull())
-    .addColumn("ms", "bigint", (column) => column.notNull())
-    .execute();
-}
+const reservations: readonly string[] = [
+  `create table rate_reservations (
+    key text not null,
+    id text not null,
+    reserver text not null,
+    lost_at bigint not null,
+    ended_at bigint,
+    constraint rate_reservations_key primary key (key, id)
+  )`,
+  "create index rate_reservations_by_reserver on rate_reservations (key, reserver, ended_at, lost_at)",
+  "create table rate_pauses (key text primary key, set_at bigint not null, ms bigint not null)",
+];
 
-// Written out, not imported from the model: a released migration must not change when the model does.
-const fileKinds = ["product_files", "promotional_files"];
-const uploadStatuses = ["pending", "success", "failed"];
-const operationKinds = ["attach", "update", "detach", "publish", "duplicate", "upload"];
-const outcomes = ["done", "rejected", "not_sent", "unknown"];
-const settlements = ["done", "rejected", "not_sent", "superseded"];
-const isConfirmation = among("provenance_by", ["post", "patch", "get", "probe", "import", "operator"]);
-
-function among(column: string, values: readonly string[]): Expression<SqlBool> {
-  return sql<SqlBool>`${sql.ref(column)} in (${sql.join(values.map((value) => sql.lit(value)))})`;
-}
+const statements = [...records, ...journal, ...locks, ...reservations];

@@ -1,14 +1,13 @@
 import { sql } from "kysely";
 import type { LockHolder } from "../model/lock.ts";
 import type { LedgerEffect, NewOperation, OperationResult, RunRecord } from "../model/ports.ts";
-import { isAttachRefusal } from "../model/recorded.ts";
+import { intentSchema, isAttachRefusal } from "../model/recorded.ts";
 import type { FileTarget } from "../model/resource.ts";
 import { fileResource } from "../model/resource.ts";
 import { inDoubt } from "./history.ts";
 import { LedgerError } from "./ledger-error.ts";
-import { intentSchema } from "./record-schemas.ts";
 import { addRecord } from "./records.ts";
-import type { LedgerQueries } from "./schema.ts";
+import type { LedgerQueries } from "./tables.ts";
 import { tables } from "./tables.ts";
 
 /** How an operation in doubt was settled. */

@@ -1,5 +1,8 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { RawBuilder } from "kysely";
-import type { LedgerQueries } from "./schema.ts";
+import type { Clock } from "../model/ports.ts";
+import { LedgerError } from "./ledger-error.ts";
+import type { LedgerQueries } from "./tables.ts";
 
 /**
  * How a transaction shares the ledger.
@@ -45,4 +48,48 @@ export interface LedgerDatabase {
   /** Makes what the tables are to lie in. Only inside an exclusive transaction, before the first migration. */
   prepare(queries: LedgerQueries): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Arguments of {@link retryWhileBusy}. */
+export interface RetryWhileBusyOptions {
+  readonly clock: Clock;
+  /** Milliseconds. */
+  readonly busyTimeoutMs: number;
+  /** Whether a failure may be over soon, and changed nothing. */
+  readonly passes: (error: unknown) => boolean;
+  /** When the wait began, if that is before the first try. */
+  readonly since?: () => number | undefined;
+}
+
+/** Tries until it succeeds or the timeout has passed. Rejects with the last failure. */
+export async function retryWhileBusy<T>(
+  { clock, busyTimeoutMs, passes, since = () => undefined }: RetryWhileBusyOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  const startedAt = clock.monotonic();
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      const from = Math.min(startedAt, since() ?? startedAt);
+      if (!passes(error) || clock.monotonic() >= from + busyTimeoutMs) throw error;
+      // At random, so that processes which met once do not meet again.
+      await pause(5 + Math.random() * 45);
+    }
+  }
+}
+
+/**
+ * A parameter of a statement, or `ledger-invalid-value`: what both databases store as it is. SQLite's driver ends the
+ * process on a boolean, cuts a text at its first NUL and replaces halves of surrogate pairs; PostgreSQL refuses NUL.
+ */
+export function storable(value: unknown): string | number | null {
+  if (value === null) return null;
+  if (typeof value === "number" && Number.isSafeInteger(value)) return value;
+  if (typeof value === "string" && value.isWellFormed() && !value.includes("\0")) return value;
+  const shown = typeof value === "string" ? JSON.stringify(value.slice(0, 100)) : String(value);
+  throw new LedgerError(
+    "ledger-invalid-value",
+    `The ledger cannot hold ${shown}: only whole numbers up to 2^53 - 1, and texts of valid Unicode without NUL.`,
+  );
 }

@@ -16,7 +16,7 @@ import type { HeldLock } from "../model/lock.ts";
  * | ledger-disk-full | no room for the change; it was not made |
  * | ledger-busy | another process kept it locked for too long |
  * | ledger-too-new | was written by a newer draftsync |
- * | ledger-too-old | was written by an unreleased build, whose schema this draftsync does not read |
+ * | ledger-too-old | was written by an older version, and the command only reads; or by an unreleased build |
  * | ledger-missing | there is none, and the command needs one |
  * | ledger-replaced | its file was removed, or another was put in its place, while it was open |
  * | ledger-conflict | the change contradicts what the ledger holds; it was not made |

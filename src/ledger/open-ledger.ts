@@ -1,65 +1,31 @@
-import type { LockStore } from "../model/lock.ts";
-import type { Clock, Ledger, LedgerOwner } from "../model/ports.ts";
+import type { Clock } from "../model/ports.ts";
 import type { ProcessTable } from "../model/process.ts";
-import type { RateStore, ReservationRequest, ReservationResult } from "../model/rate.ts";
-import type { ConflictChoice, RecoveryRecord, ReplayResult } from "../model/recovery.ts";
-import { migrations } from "./initial-schema.ts";
+import { migrations as known } from "./initial-schema.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
-import type { LedgerReader } from "./ledger-reader.ts";
-import { missingLedger } from "./ledger-reader.ts";
-import { migrate, schemaState } from "./migrate.ts";
+import { LedgerError } from "./ledger-error.ts";
+import { type LedgerReader, missingLedger } from "./ledger-reader.ts";
+import { type Migration, migrate, schemaState } from "./migrate.ts";
 import { isPostgresLocation } from "./postgres/postgres-location.ts";
-import { SqlLedger } from "./sql-ledger.ts";
-import type { LedgerExport } from "./transfer.ts";
+import { StateStore } from "./state-store.ts";
 
-/** A ledger, with what the commands that look at it need. */
-export interface StateStore extends Ledger, LockStore, RateStore, LedgerReader {
-  /** `key` tells API keys apart in a table that workspaces share; empty for the ledger's own calls. */
-  reserve(request: ReservationRequest, key?: string): Promise<ReservationResult>;
-  /** Whether there was none before it was opened. */
-  readonly isNew: boolean;
-  /**
-   * Takes an export over, lineage and serial included, in one transaction. Rejects with `ledger-not-empty` when the
-   * ledger holds anything, and with `ledger-conflict` when the export contradicts itself.
-   */
-  import(exported: LedgerExport): Promise<void>;
-  /** Records that a person confirmed the ledger (epoch milliseconds); a second confirmation changes nothing. */
-  confirm(at: number): Promise<void>;
-  /** Created once with the ledger; {@link Ledger.load} returns it too. */
-  lineage(): Promise<string>;
-  /**
-   * Replays a record of the recovery log in one transaction, as `finish` would have recorded it; a second replay changes
-   * nothing. The caller checks whose ledger it is. A record that contradicts the ledger changes nothing without `choice`.
-   */
-  replay(record: RecoveryRecord, choice?: ConflictChoice): Promise<ReplayResult>;
-  /**
-   * Stores the status that notifications report; resolves with the previous one, `undefined` when there was none. Of
-   * several concurrent processes only one receives the previous status, so only one notifies. No plan, export or serial
-   * shows it, and it needs no lock.
-   */
-  exchangeNotice(status: string | undefined): Promise<string | undefined>;
-  /** Operations that a wrong clock dated into the future count as lost now. */
-  redate(operationIds: readonly string[]): Promise<void>;
-  /** Moves the ledger to a new address of the same service. Refuses with `ledger-owner-mismatch` for another workspace. */
-  rebind(owner: LedgerOwner): Promise<void>;
-  /** Removes runs of a command that started before `before` (epoch milliseconds) and sent nothing; resolves with their number. */
-  forgetQuietRuns(of: { readonly command: string; readonly before: number }): Promise<number>;
-}
-
-/** Arguments of {@link openLedger}. */
-export interface OpenOptions {
-  readonly location: string;
-  readonly clock: Clock;
-  /** Called when the database server does not answer, with how long it is waited for, milliseconds. */
-  readonly onWaiting?: (ms: number) => void;
-  /** By which a lock's holder on this machine is judged; the machine's when absent. */
-  readonly processes?: ProcessTable;
-}
+export type { StateStore };
 
 /** Arguments of {@link openLedgerReader}. */
 export interface ReaderOptions {
   readonly location: string;
   readonly clock: Clock;
+  /** `refuse`: a ledger that an older draftsync wrote is not migrated; it is refused with `ledger-too-old`. */
+  readonly older?: "migrate" | "refuse";
+  /** Of the schema; those of this version when absent. */
+  readonly migrations?: readonly Migration[];
+}
+
+/** Arguments of {@link openLedger}. */
+export interface OpenOptions extends ReaderOptions {
+  /** Called when the database server does not answer, with how long it is waited for, milliseconds. */
+  readonly onWaiting?: (ms: number) => void;
+  /** By which a lock's holder on this machine is judged; the machine's when absent. */
+  readonly processes?: ProcessTable;
 }
 
 /**
@@ -68,10 +34,12 @@ export interface ReaderOptions {
  * open it at once. Rejects with a `LedgerError` that says what is wrong, without the password of the location.
  */
 export async function openLedger(options: OpenOptions): Promise<StateStore> {
+  const { older, migrations = known, clock, processes } = options;
   const database = await openDatabase(options);
   try {
-    const isNew = await migrate(database, { migrations, clock: options.clock });
-    return new SqlLedger(database, { clock: options.clock, processes: options.processes, isNew });
+    if (older === "refuse" && (await schemaState(database, migrations)) === "due") throw tooOld(database);
+    const isNew = await migrate(database, { migrations, clock });
+    return new StateStore(database, { clock, processes, isNew });
   } catch (error) {
     await database.close();
     throw error;
@@ -80,18 +48,27 @@ export async function openLedger(options: OpenOptions): Promise<StateStore> {
 
 /**
  * Opens the ledger at `location` to read it. Creates nothing, and needs no write access to the file, its folder or the
- * database unless an older draftsync wrote the ledger: then its schema is migrated first.
+ * database unless an older draftsync wrote the ledger: then its schema is migrated first, or the ledger is refused.
  */
 export async function openLedgerReader(options: ReaderOptions): Promise<LedgerReader> {
   const database = await openDatabaseToRead(options);
   if (database === undefined) return missingLedger(options.location);
-  const state = await schemaState(database, migrations).catch(async (error: unknown) => {
+  try {
+    const state = await schemaState(database, options.migrations ?? known);
+    if (state === "current") return new StateStore(database, options);
+    if (state === "due" && options.older === "refuse") throw tooOld(database);
+    await database.close();
+    return state === "missing" ? missingLedger(database.location) : openLedger(options);
+  } catch (error) {
     await database.close();
     throw error;
+  }
+}
+
+function tooOld({ location }: LedgerDatabase): LedgerError {
+  return new LedgerError("ledger-too-old", `An older version of draftsync wrote the ledger ${location}.`, {
+    hint: "This command only reads. The next command that writes, such as `draftsync apply`, upgrades the ledger; older versions cannot use it after that.",
   });
-  if (state === "current") return new SqlLedger(database, options);
-  await database.close();
-  return state === "missing" ? missingLedger(database.location) : openLedger(options);
 }
 
 /** Loads the driver of the one database that is asked for. */

@@ -1,9 +1,20 @@
 import { sql } from "kysely";
-import type { ProcessTable } from "../model/process.ts";
+import { z } from "zod";
+import { type ProcessTable, processSchema } from "../model/process.ts";
 import type { ReservationRequest, ReservationResult } from "../model/rate.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
-import type { LedgerQueries, RatePausesTable } from "./schema.ts";
-import { parseReserver, type Reserver } from "./stored-json.ts";
+import type { LedgerQueries, LedgerTables } from "./tables.ts";
+
+/** The process that reserved a call, and its settings. Times in milliseconds. */
+const reserverSchema = z.object({
+  process: processSchema,
+  bound: z.object({ limit: z.int(), windowMs: z.int() }),
+  callMs: z.int(),
+  settleMs: z.int(),
+});
+
+type Reserver = z.output<typeof reserverSchema>;
+type Pause = LedgerTables["rate_pauses"];
 
 /** The calls of one reserver. */
 interface Group {
@@ -141,7 +152,7 @@ export class RateReservations {
   async #readClock(
     queries: LedgerQueries,
     key: string,
-  ): Promise<{ readonly now: number; readonly pause: RatePausesTable | undefined }> {
+  ): Promise<{ readonly now: number; readonly pause: Pause | undefined }> {
     const pauses = queries.selectFrom("rate_pauses").selectAll().where("key", "=", key);
     const pause = await pauses.executeTakeFirst();
     const now = this.#database.monotonicClock?.();
@@ -184,7 +195,7 @@ async function readFirstEnd({ queries, key }: Context): Promise<number | null> {
 /** Keeps the longer of two waits. A time in the future was stored by another clock: that wait starts again. */
 async function keepPause(
   { queries, key, now }: Context,
-  known: RatePausesTable | undefined,
+  known: Pause | undefined,
   askedMs: number,
 ): Promise<number> {
   const ms = Math.ceil(Math.max(leftOf(known, now), askedMs));
@@ -201,6 +212,15 @@ async function keepPause(
   return Math.max(0, ms);
 }
 
-function leftOf(pause: RatePausesTable | undefined, now: number): number {
+function leftOf(pause: Pause | undefined, now: number): number {
   return pause === undefined ? 0 : Math.max(0, Math.min(pause.set_at, now) + pause.ms - now);
+}
+
+/** The column `reserver`; `undefined` when it cannot be read. */
+function parseReserver(json: string): Reserver | undefined {
+  try {
+    return reserverSchema.safeParse(JSON.parse(json)).data;
+  } catch {
+    return undefined;
+  }
 }

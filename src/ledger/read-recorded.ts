@@ -3,15 +3,12 @@ import type { Recorded, RecordedNames, RecordedOwner } from "../model/recorded.t
 import { readInDoubt } from "./history.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { parseRow, readRecords } from "./records.ts";
-import type { LedgerQueries } from "./schema.ts";
+import type { LedgerQueries } from "./tables.ts";
 import { type Table, tables } from "./tables.ts";
 
 /** Part of a transaction: everything that is recorded. */
-export async function readRecorded(
-  database: LedgerDatabase,
-  queries: LedgerQueries,
-  location: string,
-): Promise<Recorded> {
+export async function readRecorded(database: LedgerDatabase, queries: LedgerQueries): Promise<Recorded> {
+  const { location } = database;
   const meta = await readMeta(queries, location);
   const read = <Schema extends z.ZodObject>(table: Table<Schema>) => readRecords(database, queries, table);
   const protectedDrafts = await read(tables.protected_drafts);

@@ -3,8 +3,7 @@ import type { z } from "zod";
 import { compareText } from "../model/address.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { LedgerError } from "./ledger-error.ts";
-import type { LedgerQueries } from "./schema.ts";
-import type { Column, Table } from "./tables.ts";
+import type { Column, LedgerQueries, Table } from "./tables.ts";
 
 /** Few enough for the parameters that one statement may have: 32,766 in SQLite, 65,535 in PostgreSQL. */
 const maxRows = 500;
@@ -17,9 +16,8 @@ export async function readRecords<Schema extends z.ZodObject>(
 ): Promise<z.output<Schema>[]> {
   const records: z.output<Schema>[] = [];
   const names = table.columns.map(({ name }) => name);
-  const parseJson = rememberShort(JSON.parse);
   await database.scan(queries, table.name, names, (rows) => {
-    for (const values of rows) records.push(recordOf(table, values, database.location, parseJson));
+    for (const values of rows) records.push(recordOf(table, values, database.location));
   });
   return sorted(table, records);
 }
@@ -54,25 +52,13 @@ export async function putRecord<Schema extends z.ZodObject>(
   table: Table<Schema>,
   record: z.output<Schema>,
 ): Promise<void> {
-  const values = table.columns.map((column) => storedValue(record, column));
-  await sql(upsertOf(table), ...values).execute(queries);
-}
-
-const upserts = new WeakMap<Table, TemplateStringsArray>();
-
-/** The text around the values, made once for each table: a call of an apply waits for it. */
-function upsertOf(table: Table): TemplateStringsArray {
-  const known = upserts.get(table);
-  if (known !== undefined) return known;
-  const names = table.columns.map(({ name }) => `"${name}"`);
-  const key = keyColumns(table).map(({ name }) => `"${name}"`);
-  const replace = names.filter((name) => !key.includes(name)).map((name) => `${name} = excluded.${name}`);
-  const first = `insert into "${table.name}" (${names.join(", ")}) values (`;
-  const last = `) on conflict (${key.join(", ")}) do update set ${replace.join(", ")}`;
-  const texts = [first, ...names.slice(1).map(() => ", "), last];
-  const template = Object.assign(texts, { raw: texts });
-  upserts.set(table, template);
-  return template;
+  const replace = table.columns
+    .filter((column) => !isKey(table, column))
+    .map(({ name }) => sql`${sql.ref(name)} = ${sql.ref(`excluded.${name}`)}`);
+  const key = namesOf(table.columns.filter((column) => isKey(table, column)));
+  await sql`${insertion(table, [record])} on conflict (${key}) do update set ${sql.join(replace)}`.execute(
+    queries,
+  );
 }
 
 /** Inserts a record unless there is one with its key. */
@@ -82,20 +68,6 @@ export async function addRecord<Schema extends z.ZodObject>(
   record: z.output<Schema>,
 ): Promise<void> {
   await sql`${insertion(table, [record])} on conflict do nothing`.execute(queries);
-}
-
-/** Replaces the record with the same key. Resolves with whether there is one. */
-export async function replaceRecord<Schema extends z.ZodObject>(
-  queries: LedgerQueries,
-  table: Table<Schema>,
-  record: z.output<Schema>,
-): Promise<boolean> {
-  const assign = (column: Column) => sql`${sql.ref(column.name)} = ${storedValue(record, column)}`;
-  const key = keyColumns(table);
-  const others = table.columns.filter((column) => !key.includes(column));
-  const { numAffectedRows } = await sql`update ${sql.table(table.name)}
-    set ${sql.join(others.map(assign))} where ${sql.join(key.map(assign), sql` and `)}`.execute(queries);
-  return numAffectedRows !== 0n;
 }
 
 /** Parses a row, or throws `ledger-corrupt` with the table, the key and the column. */
@@ -114,15 +86,14 @@ function recordOf<Schema extends z.ZodObject>(
   table: Table<Schema>,
   values: readonly unknown[],
   location: string,
-  parseJson: (text: string) => unknown = JSON.parse,
 ): z.output<Schema> {
+  const damaged = (column: string | undefined, detail: string | undefined) =>
+    corruptRow({ location, table: table.name, key: describeKey(table, values) }, column ?? "", detail ?? "");
   const record: Record<string, unknown> = {};
   const groups: Record<string, Record<string, unknown>> = {};
-  for (let index = 0; index < values.length; index += 1) {
-    const column = table.columns[index];
+  for (const [index, { name, member, part, isJson }] of table.columns.entries()) {
     const value = values[index];
-    if (column === undefined || value === null || value === undefined) continue;
-    const { name, member, part, isJson } = column;
+    if (value === null || value === undefined) continue;
     if (part !== undefined) {
       groups[member] ??= {};
       groups[member][part] = value;
@@ -131,14 +102,9 @@ function recordOf<Schema extends z.ZodObject>(
     else if (!isJson || typeof value !== "string") record[member] = value;
     else {
       try {
-        record[member] = parseJson(value);
-      } catch (error) {
-        throw corruptRow(
-          { location, table: table.name, key: describeKey(table, values) },
-          name,
-          "not JSON",
-          error,
-        );
+        record[member] = JSON.parse(value);
+      } catch {
+        throw damaged(name, "not JSON");
       }
     }
   }
@@ -148,18 +114,7 @@ function recordOf<Schema extends z.ZodObject>(
   const column = table.columns.find(
     ({ member, part }) => member === issue?.path[0] && (part === undefined || part === issue?.path[1]),
   );
-  const at = { location, table: table.name, key: describeKey(table, values) };
-  throw corruptRow(at, column?.name ?? "", issue?.message ?? "");
-}
-
-/** Most product files of a catalogue share a few sets of attributes, so each short text is parsed once. */
-function rememberShort(parse: (text: string) => unknown): (text: string) => unknown {
-  const known = new Map<string, unknown>();
-  return (text) => {
-    if (text.length > 200) return parse(text);
-    if (!known.has(text)) known.set(text, parse(text));
-    return known.get(text);
-  };
+  throw damaged(column?.name, issue?.message);
 }
 
 function storedValue(record: Readonly<Record<string, unknown>>, { member, part, isJson }: Column): unknown {
@@ -181,8 +136,8 @@ function insertion<Schema extends z.ZodObject>(
   return sql`insert into ${sql.table(table.name)} (${namesOf(table.columns)}) values ${sql.join(rows)}`;
 }
 
-function keyColumns(table: Table): readonly Column[] {
-  return table.columns.filter(({ member }) => table.key.includes(member));
+function isKey(table: Table, { member }: Column): boolean {
+  return table.key.includes(member);
 }
 
 function namesOf(columns: readonly Column[]): RawBuilder<unknown> {
@@ -209,19 +164,20 @@ function compare(one: unknown, other: unknown): number {
 }
 
 function describeKey(table: Table, values: readonly unknown[]): string {
-  const key = keyColumns(table).map((column) => `${column.name} ${values[table.columns.indexOf(column)]}`);
-  return key.join(", ");
+  const parts = table.columns.flatMap((column, index) =>
+    isKey(table, column) ? [`${column.name} ${values[index]}`] : [],
+  );
+  return parts.join(", ");
 }
 
 function corruptRow(
   { location, table, key }: { readonly location: string; readonly table: string; readonly key: string },
   column: string,
   detail: string,
-  cause?: unknown,
 ): LedgerError {
   return new LedgerError(
     "ledger-corrupt",
     `The ledger ${location} is damaged: table ${table}, row ${key}, column ${column}: ${detail}.`,
-    { cause, hint: "Keep a copy of it, then restore the ledger from a backup." },
+    { hint: "Keep a copy of it, then restore the ledger from a backup." },
   );
 }

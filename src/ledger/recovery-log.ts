@@ -14,14 +14,28 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { messageOf, systemCodeOf } from "../model/errors.ts";
+import { DraftsyncError, messageOf, systemCodeOf } from "../model/errors.ts";
 import type { Clock } from "../model/ports.ts";
-import type { OutcomeTracker, RecoveryRecord, TrackedOutcome, UnrecordedOutcome } from "../model/recovery.ts";
+import {
+  type OutcomeTracker,
+  type RecoveryRecord,
+  recoveryRecordSchema,
+  type TrackedOutcome,
+  type UnrecordedOutcome,
+} from "../model/recovery.ts";
 import { isPostgresLocation, ledgerAt } from "./postgres/postgres-location.ts";
-import { formatRecoveryRecord, parseRecoveryRecords, RecoveryError } from "./recovery-record.ts";
+import { describeDamage, parseDocument } from "./stored-json.ts";
+
+/** Of a record's JSON; rises when a reader of it would have to change. */
+const recoveryRecordVersion = 1;
 
 /** Disk space that the log releases before it is written: most ledgers that fail do so because the disk is full. */
 const reserveBytes = 64 * 1024;
+
+/** A recovery log that cannot be used. Codes: `recovery-unreadable`, `recovery-invalid`. */
+class RecoveryError extends DraftsyncError {
+  override readonly name = "RecoveryError";
+}
 
 /** What says where the recovery log of a workspace is; paths absolute. */
 export interface RecoveryPlace {
@@ -170,6 +184,39 @@ export function makeTracker({ log, clock, print, ...run }: TrackerOptions): LogT
       for (const one of tracked) one.save();
     },
   };
+}
+
+/**
+ * Parses records, one a line (skips empty lines). Throws `recovery-invalid` for anything else; `name` is how messages call
+ * the text.
+ */
+export function parseRecoveryRecords(text: string, name: string): RecoveryRecord[] {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  if (lines.length === 0) throw invalid(`${name} is empty.`);
+  return lines.map((line) => {
+    const parsed = recoveryRecordSchema.safeParse(parseDocument(line, name, recoveryLog));
+    if (parsed.success) return parsed.data;
+    throw invalid(describeDamage(name, parsed.error));
+  });
+}
+
+const recoveryLog = {
+  version: recoveryRecordVersion,
+  title: "a recovery log",
+  otherVersion: "Replay it with the version of draftsync that wrote it, or with a newer one.",
+  invalid,
+};
+
+function invalid(
+  message: string,
+  hint = "Keep a copy: it has the outcomes of calls. If you cannot fix it, move it away and settle with `draftsync resolve` what plan shows in doubt.",
+): RecoveryError {
+  return new RecoveryError(message, { code: "recovery-invalid", hint });
+}
+
+/** One line of JSON with a line feed. */
+function formatRecoveryRecord(record: RecoveryRecord): string {
+  return `${JSON.stringify({ format_version: recoveryRecordVersion, ...record })}\n`;
 }
 
 function readRecords(path: string): RecoveryRecord[] {

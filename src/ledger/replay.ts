@@ -5,7 +5,7 @@ import { isoTime } from "../model/time.ts";
 import { applyEffect } from "./effects.ts";
 import { readOperations, readRuns } from "./history.ts";
 import { beginOperation, finishOperation, startRun, supersede } from "./journal.ts";
-import type { LedgerQueries } from "./schema.ts";
+import type { LedgerQueries } from "./tables.ts";
 
 /** Where and when (epoch milliseconds) a record is replayed, and which one to keep in a conflict. */
 interface ReplayContext {

@@ -1,13 +1,14 @@
+import type { Kysely } from "kysely";
 import { z } from "zod";
+import { runSchema, storedOperationSchema } from "../model/history.ts";
 import {
   attachmentSchema,
   duplicateSchema,
-  operationSchema,
   publicationSchema,
-  runSchema,
+  refreshSchema,
   storedObjectSchema,
   uploadSchema,
-} from "./record-schemas.ts";
+} from "../model/recorded.ts";
 
 /**
  * How a record becomes a row, for every table of records:
@@ -86,9 +87,9 @@ export const tables = {
   duplicates: table("duplicates", duplicateSchema, ["name"]),
   uploads: table("uploads", uploadSchema, ["uploadId"]),
   stored_objects: table("stored_objects", storedObjectSchema, ["uploadKey"]),
-  refreshes: table("refreshes", z.object({ resource: z.string(), at: z.int() }), ["resource"]),
+  refreshes: table("refreshes", refreshSchema, ["resource"]),
   runs: table("runs", runSchema, ["id"], ["startedAt", "id"]),
-  operations: table("operations", operationSchema, ["id"], ["startedAt", "id"]),
+  operations: table("operations", storedOperationSchema, ["id"], ["startedAt", "id"]),
 };
 
 type Tables = typeof tables;
@@ -119,9 +120,58 @@ type GroupColumns<R, Name extends Group> = Name extends keyof R
     : Columns<R[Name], `${Name}_`>
   : unknown;
 
-/** The rows of the tables of records, for Kysely. */
-export type RecordTables = {
+type RecordTables = {
   [Name in keyof Tables]: Columns<RecordOf<Tables[Name]>> &
     GroupColumns<RecordOf<Tables[Name]>, "provenance"> &
     GroupColumns<RecordOf<Tables[Name]>, "settled">;
 };
+
+/** The tables of the ledger itself. Times are epoch milliseconds; `id` is always 1. */
+interface OwnTables {
+  /** One row. */
+  meta: {
+    id: number;
+    lineage: string;
+    serial: number;
+    service_origin: string | null;
+    workspace: string | null;
+    /** When a person confirmed the ledger. */
+    confirmed_at: number | null;
+  };
+  /** Migrations that were applied. */
+  schema_migrations: { version: number; name: string; applied_at: number };
+  /** One row: the lock of the workspace. `token` outlives every lease; the other columns are null while nobody holds it. */
+  leases: {
+    id: number;
+    token: number;
+    lock_id: string | null;
+    /** JSON: the holder, and its process. */
+    holder: string | null;
+    acquired_at: number | null;
+    expires_at: number | null;
+    /** The end of the lease by the monotonic clock of the holder's boot; null where the ledger has none. */
+    lease_until: number | null;
+  };
+  /** Calls in flight, or that ended within the last window. Key: `key` and id. Times are of the shared clock. */
+  rate_reservations: {
+    /** Of the API key in a table that workspaces share; empty in a ledger. */
+    key: string;
+    id: string;
+    /** JSON: the process, and its settings. */
+    reserver: string;
+    /** When the call has ended, even if its process cannot be judged. */
+    lost_at: number;
+    /** When the call ended, or can no longer arrive; null in flight. */
+    ended_at: number | null;
+  };
+  /** The longest wait that the service asked for, of each `key`. */
+  rate_pauses: { key: string; set_at: number; ms: number };
+  /** One row once a notification was sent: the status of the workspace that it reported. */
+  notices: { id: number; status: string };
+}
+
+/** All tables. */
+export interface LedgerTables extends RecordTables, OwnTables {}
+
+/** What queries run on: the database, or a transaction in it. */
+export type LedgerQueries = Kysely<LedgerTables>;

@@ -4,9 +4,8 @@ import { withDetail } from "./history.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { LedgerError } from "./ledger-error.ts";
 import { insertRecords, readRecords } from "./records.ts";
-import type { LedgerQueries } from "./schema.ts";
 import { describeDamage, parseDocument } from "./stored-json.ts";
-import { camelCase, snakeCase, tables } from "./tables.ts";
+import { camelCase, type LedgerQueries, snakeCase, type Table, tables } from "./tables.ts";
 
 /** Of the document that `state export` writes; rises when a reader of it would have to change. */
 const exportVersion = 5;
@@ -43,26 +42,20 @@ export async function exportLedger(
   queries: LedgerQueries,
   meta: Pick<LedgerExport, "lineage" | "serial" | "service_origin" | "workspace" | "confirmed_at">,
 ): Promise<LedgerExport> {
-  const { lineage, serial, service_origin, workspace, confirmed_at } = meta;
-  const protectedDrafts = await readRecords(database, queries, tables.protected_drafts);
-  const operations = await readRecords(database, queries, tables.operations);
+  const read = <Schema extends z.ZodObject>(table: Table<Schema>) => readRecords(database, queries, table);
   return {
-    lineage,
-    serial,
-    service_origin,
-    workspace,
-    confirmed_at,
-    draft_titles: await readRecords(database, queries, tables.draft_titles),
-    protected_drafts: protectedDrafts.map(({ draftId }) => draftId),
-    maybe_published: await readRecords(database, queries, tables.maybe_published),
-    attachments: await readRecords(database, queries, tables.attachments),
-    publications: await readRecords(database, queries, tables.publications),
-    duplicates: await readRecords(database, queries, tables.duplicates),
-    uploads: await readRecords(database, queries, tables.uploads),
-    stored_objects: await readRecords(database, queries, tables.stored_objects),
-    refreshes: await readRecords(database, queries, tables.refreshes),
-    operations: operations.map(withDetail),
-    runs: await readRecords(database, queries, tables.runs),
+    ...meta,
+    draft_titles: await read(tables.draft_titles),
+    protected_drafts: (await read(tables.protected_drafts)).map(({ draftId }) => draftId),
+    maybe_published: await read(tables.maybe_published),
+    attachments: await read(tables.attachments),
+    publications: await read(tables.publications),
+    duplicates: await read(tables.duplicates),
+    uploads: await read(tables.uploads),
+    stored_objects: await read(tables.stored_objects),
+    refreshes: await read(tables.refreshes),
+    operations: (await read(tables.operations)).map(withDetail),
+    runs: await read(tables.runs),
   };
 }
 
@@ -76,22 +69,17 @@ export async function importLedger(
   location: string,
 ): Promise<void> {
   await assertEmpty(queries, location);
-  const { lineage, serial, service_origin, workspace, confirmed_at } = exported;
+  const { lineage, serial, service_origin, workspace, confirmed_at, ...records } = exported;
   const meta = { lineage, serial, service_origin, workspace, confirmed_at };
   await queries.updateTable("meta").set(meta).execute();
-  exported.attachments.forEach(checkAddress);
-  await insertRecords(queries, tables.draft_titles, exported.draft_titles);
-  const protectedDrafts = exported.protected_drafts.map((draftId) => ({ draftId }));
-  await insertRecords(queries, tables.protected_drafts, protectedDrafts);
-  await insertRecords(queries, tables.maybe_published, exported.maybe_published);
-  await insertRecords(queries, tables.attachments, exported.attachments);
-  await insertRecords(queries, tables.publications, exported.publications);
-  await insertRecords(queries, tables.duplicates, exported.duplicates);
-  await insertRecords(queries, tables.uploads, exported.uploads);
-  await insertRecords(queries, tables.stored_objects, exported.stored_objects);
-  await insertRecords(queries, tables.refreshes, exported.refreshes);
-  await insertRecords(queries, tables.runs, exported.runs);
-  await insertRecords(queries, tables.operations, exported.operations);
+  records.attachments.forEach(checkAddress);
+  const lists: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>> = {
+    ...records,
+    protected_drafts: records.protected_drafts.map((draftId) => ({ draftId })),
+  };
+  // In the order of `tables`: runs come before their operations.
+  for (const [name, table] of Object.entries(tables))
+    await insertRecords<z.ZodObject>(queries, table, lists[name] ?? []);
 }
 
 /** The document of an export: the version of the format, then the export with names in `snake_case`. */

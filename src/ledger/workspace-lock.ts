@@ -1,14 +1,21 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { z } from "zod";
-import type { Lease, LockHolder, LockRequest } from "../model/lock.ts";
-import { defaultHeartbeatMs, defaultLeaseMs, type HeldLock, type LockState } from "../model/lock.ts";
-import { isSameProcess, type ProcessTable } from "../model/process.ts";
+import {
+  defaultHeartbeatMs,
+  defaultLeaseMs,
+  type HeldLock,
+  type Lease,
+  type LockHolder,
+  type LockRequest,
+  type LockState,
+  lockHolderSchema,
+} from "../model/lock.ts";
+import { isSameProcess, type ProcessTable, processSchema } from "../model/process.ts";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { LedgerError, LockHeldError, nameHolder } from "./ledger-error.ts";
 import { parseRow } from "./records.ts";
-import type { LedgerQueries } from "./schema.ts";
-import { parseHolder } from "./stored-json.ts";
+import type { LedgerQueries } from "./tables.ts";
 
 /** The row of a lock that is held. */
 const leaseSchema = z.object({
@@ -211,6 +218,22 @@ export class WorkspaceLock {
     await this.#database.transaction("write", (queries) => free(queries, id));
     this.#own = undefined;
   }
+}
+
+/** The column `holder`: as much of it as can be read. The lock holds without it, so a damaged one is no error. */
+function parseHolder(json: string): Pick<HeldLock, "holder" | "process"> {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    return {};
+  }
+  const holder = lockHolderSchema.safeParse(value);
+  const process = z.object({ process: processSchema }).safeParse(value);
+  return {
+    ...(holder.success ? { holder: holder.data } : {}),
+    ...(process.success ? { process: process.data.process } : {}),
+  };
 }
 
 async function free(queries: LedgerQueries, id: string): Promise<boolean> {

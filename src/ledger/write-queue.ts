@@ -1,25 +1,14 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { sql } from "kysely";
 import type { LedgerDatabase } from "./ledger-database.ts";
 import { LedgerError } from "./ledger-error.ts";
-import type { LedgerQueries } from "./schema.ts";
+import type { LedgerQueries } from "./tables.ts";
 
 /** A change of the ledger. It may be applied more than once before it is committed. */
-export interface Change {
-  /** Whether `Recorded` shows it. */
-  readonly shown: boolean;
+interface Change {
+  /** Whether `Recorded` shows it; then its transaction raises the serial. */
+  readonly isShown: boolean;
   apply(queries: LedgerQueries): Promise<void>;
-}
-
-/** What every transaction holds besides its changes. */
-export interface Frame {
-  /** Comes first; throws when this store may not write any more. */
-  fence(queries: LedgerQueries): Promise<void>;
-  /** Comes before the first change that is shown: an import that follows finds a ledger that was used. */
-  raiseSerial(queries: LedgerQueries): Promise<void>;
-}
-
-interface Member {
-  readonly change: Change;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -39,21 +28,30 @@ const maxGroup = 500;
  */
 export class WriteQueue {
   readonly #database: LedgerDatabase;
-  readonly #frame: Frame;
-  readonly #waiting: Member[] = [];
+  readonly #fence: (queries: LedgerQueries) => Promise<void>;
+  readonly #waiting: Change[] = [];
   #running: Promise<void> | undefined;
   #closed = false;
 
-  constructor(database: LedgerDatabase, frame: Frame) {
+  /** `fence` comes first in every transaction; it throws when this store may not write any more. */
+  constructor(database: LedgerDatabase, fence: (queries: LedgerQueries) => Promise<void>) {
     this.#database = database;
-    this.#frame = frame;
+    this.#fence = fence;
   }
 
-  /** Resolves once the change is committed and synced. */
-  add(change: Change): Promise<void> {
+  /** Resolves with what `work` returned, once its change is committed and synced. */
+  add<T>(isShown: boolean, work: (queries: LedgerQueries) => Promise<T>): Promise<T> {
     this.refuseIfClosed();
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ change, resolve, reject });
+      let result: T;
+      this.#waiting.push({
+        isShown,
+        apply: async (queries) => {
+          result = await work(queries);
+        },
+        resolve: () => resolve(result),
+        reject,
+      });
       this.#running ??= this.#run();
     });
   }
@@ -79,37 +77,36 @@ export class WriteQueue {
     this.#running = undefined;
   }
 
-  async #commit(group: readonly Member[]): Promise<void> {
+  async #commit(group: readonly Change[]): Promise<void> {
     try {
-      await this.#transact(group);
+      await this.#database.transaction("write", (queries) => this.#apply(queries, group));
     } catch (error) {
-      if (group.length === 1 || !mayBeOneMember(error)) {
+      if (group.length === 1 || !mayBeOneChange(error)) {
         for (const { reject } of group) reject(error);
         return;
       }
-      for (const member of group) await this.#commit([member]);
+      for (const change of group) await this.#commit([change]);
       return;
     }
     for (const { resolve } of group) resolve();
   }
 
-  async #transact(group: readonly Member[]): Promise<void> {
-    await this.#database.transaction("write", async (queries) => {
-      await this.#frame.fence(queries);
-      let isRaised = false;
-      for (const { change } of group) {
-        if (change.shown && !isRaised) {
-          await this.#frame.raiseSerial(queries);
-          isRaised = true;
-        }
-        await change.apply(queries);
+  async #apply(queries: LedgerQueries, group: readonly Change[]): Promise<void> {
+    await this.#fence(queries);
+    let isRaised = false;
+    for (const change of group) {
+      // Before the first change that is shown: an import that follows must find that the ledger was used.
+      if (change.isShown && !isRaised) {
+        await queries.updateTable("meta").set({ serial: sql<number>`serial + 1` }).execute();
+        isRaised = true;
       }
-    });
+      await change.apply(queries);
+    }
   }
 }
 
-/** Whether a smaller transaction could fare better. A ledger that is locked or failing is not asked once more. */
-function mayBeOneMember(error: unknown): boolean {
+/** Whether a smaller transaction could succeed. A ledger that is locked or failing is not tried again. */
+function mayBeOneChange(error: unknown): boolean {
   switch (error instanceof LedgerError ? error.code : undefined) {
     case "ledger-conflict":
     case "ledger-corrupt":

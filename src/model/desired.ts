@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { AttachmentAddress } from "./address.ts";
 import { formatAddress } from "./address.ts";
 import type { AttributeName, Attributes, FileKind } from "./resource.ts";
@@ -73,6 +74,10 @@ export interface DesiredDuplicate {
 }
 
 /** A product by its id, or as the one that is published from a draft. */
-export type ProductRef =
-  | { readonly by: "product_id"; readonly productId: number }
-  | { readonly by: "draft"; readonly draftId: number };
+export const productRefSchema = z.discriminatedUnion("by", [
+  z.strictObject({ by: z.literal("product_id"), productId: z.int() }),
+  z.strictObject({ by: z.literal("draft"), draftId: z.int() }),
+]);
+
+/** {@link productRefSchema} */
+export type ProductRef = Readonly<z.output<typeof productRefSchema>>;

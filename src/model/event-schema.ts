@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { actions } from "./action.ts";
 import { eventFormatVersion } from "./event.ts";
+import { failureSchema, outcomes } from "./outcome.ts";
 import { reconcileStatuses } from "./reconcile-result.ts";
 
 const text = z.string();
@@ -15,7 +16,7 @@ const names = {
   declared_at: text.exactOptional().describe("Line of the manifest, such as manifests/sea-serpent.yaml:7"),
 };
 const action = z.enum(actions);
-const outcome = z.enum(["done", "rejected", "not_sent", "unknown"]);
+const outcome = z.enum(outcomes);
 const status = z.int().min(100).max(999).exactOptional().describe("HTTP status; absent without a response");
 const attempt = z.int().positive().describe("1 for the first request, one more for each retry of it");
 const formatVersion = z.literal(eventFormatVersion).describe("Of this event and all that follow");
@@ -25,40 +26,7 @@ const summary = z
   .readonly()
   .describe("Number of changes by action; noop counts those already up to date");
 
-const apiError = z
-  .looseObject({
-    status: text.exactOptional(),
-    code: text.exactOptional(),
-    title: text.exactOptional(),
-    detail: text.exactOptional(),
-    source: z
-      .object({
-        pointer: text.exactOptional(),
-        parameter: text.exactOptional(),
-        header: text.exactOptional(),
-      })
-      .readonly()
-      .exactOptional(),
-  })
-  .readonly()
-  .describe("A JSON:API error object of the service, unchanged");
-
-const failure = z
-  .object({
-    code: text.describe("Stable, kebab-case"),
-    message: text.describe("One sentence; may contain text from the service"),
-    subject: text
-      .exactOptional()
-      .describe("Request or file before the first colon of the message; the rest is the cause"),
-    hint: text.exactOptional(),
-    status: z.int().exactOptional(),
-    errors: z.array(apiError).readonly(),
-    stops: z
-      .enum(["operation", "draft", "run"])
-      .describe("What stops: only the operation, its draft, or the run"),
-  })
-  .readonly()
-  .describe("Why a call or change failed");
+const failure = failureSchema.readonly().describe("Why a call or change failed");
 
 const totals = z
   .object({

@@ -1,17 +1,21 @@
+import { z } from "zod";
 import type { ProcessIdentity } from "./process.ts";
 
-/** Who holds the lock of a workspace: words for the people who wait for it. Nothing is decided by them. */
-export interface LockHolder {
-  readonly user: string;
-  readonly host: string;
-  readonly pid: number;
+/** The holder of a workspace's lock, described for the people who wait for it. Nothing is decided by it. */
+export const lockHolderSchema = z.object({
+  user: z.string(),
+  host: z.string(),
+  pid: z.int(),
   /** As it is typed, without arguments: `apply`, `uploads create`. */
-  readonly command: string;
+  command: z.string(),
   /** Page of the CI job that it runs in. */
-  readonly url?: string;
+  url: z.string().exactOptional(),
   /** Of the manifests, by git; ends with `-dirty` when files differ from it. */
-  readonly commit?: string;
-}
+  commit: z.string().exactOptional(),
+});
+
+/** {@link lockHolderSchema} */
+export type LockHolder = Readonly<z.output<typeof lockHolderSchema>>;
 
 /**
  * The right of a holder to its lock, as far as it can be judged from here.

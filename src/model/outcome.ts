@@ -1,39 +1,60 @@
+import { z } from "zod";
+
 /**
  * How an operation ended.
  *
  * | outcome | evidence |
  * |---|---|
- * | done | a complete, valid answer that says so |
+ * | done | a complete, valid response that shows it |
  * | rejected | a complete, well-formed refusal |
  * | not_sent | no byte of the request was written |
  * | unknown | anything else: the call may or may not have taken effect ("in doubt") |
  */
-export type Outcome = "done" | "rejected" | "not_sent" | "unknown";
+export const outcomes = ["done", "rejected", "not_sent", "unknown"] as const;
+
+/** One of {@link outcomes}. */
+export type Outcome = (typeof outcomes)[number];
+
+const text = z.string();
+const optionalText = text.exactOptional();
+
+const apiErrorSchema = z
+  .looseObject({
+    status: optionalText,
+    code: text.exactOptional(),
+    title: optionalText,
+    detail: optionalText,
+    source: z
+      .looseObject({ pointer: optionalText, parameter: optionalText, header: optionalText })
+      .readonly()
+      .exactOptional(),
+  })
+  .readonly()
+  .describe("A JSON:API error object of the service, unchanged");
 
 /** A JSON:API error object, kept whole; only the members that draftsync reads are named. */
-export interface ApiError {
-  readonly status?: string;
-  readonly code?: string;
-  readonly title?: string;
-  readonly detail?: string;
-  readonly source?: { readonly pointer?: string; readonly parameter?: string; readonly header?: string };
-  readonly [member: string]: unknown;
-}
+export type ApiError = z.output<typeof apiErrorSchema>;
 
-/** Why a call did not end `done`. */
-export interface CallFailure {
-  /** Stable, kebab-case. */
-  readonly code: string;
-  /** One sentence, without secrets; may hold text from the service. */
-  readonly message: string;
-  /** The request or the file that the message begins with, before a colon; the rest of the message is the cause. */
-  readonly subject?: string;
-  readonly hint?: string;
-  readonly status?: number;
-  readonly errors: readonly ApiError[];
-  /** What must not go on after it: only this operation, the rest of its draft, or the whole run. */
-  readonly stops: "operation" | "draft" | "run";
-}
+/** As events have it. */
+export const failureSchema = z.object({
+  code: text.describe("Stable, kebab-case"),
+  message: text.describe("One sentence; may contain text from the service"),
+  subject: optionalText.describe(
+    "Request or file before the first colon of the message; the rest is the cause",
+  ),
+  hint: optionalText,
+  status: z.int().exactOptional(),
+  errors: z.array(apiErrorSchema).readonly(),
+  stops: z
+    .enum(["operation", "draft", "run"])
+    .describe("What stops: only the operation, its draft, or the run"),
+});
+
+/** Why a call did not end `done`. Holds no secrets. */
+export type CallFailure = Readonly<z.output<typeof failureSchema>>;
+
+/** As the ledger has it: keeps unknown members. */
+export const storedFailureSchema: z.ZodType<CallFailure> = failureSchema.loose();
 
 /** The end of a call, after its retries. `attempts` counts requests that were dispatched. */
 export type CallResult<T> =

@@ -1,15 +1,11 @@
-import type { ProductRef } from "./desired.ts";
+import type { LedgerEffect } from "./effect.ts";
 import type { StoredOperation } from "./history.ts";
-import type { CallFailure, CallResult, Outcome } from "./outcome.ts";
-import type {
-  OperationIntent,
-  OperationKind,
-  Provenance,
-  Recorded,
-  RecordedAttachment,
-  RecordedOperation,
-} from "./recorded.ts";
+import type { CallFailure, CallResult } from "./outcome.ts";
+import type { NewOperation, Recorded, RecordedOperation } from "./recorded.ts";
+import type { LedgerOwner, OperationResult } from "./recovery.ts";
 import type { Attributes, FileTarget } from "./resource.ts";
+
+export type { LedgerEffect, LedgerOwner, NewOperation, OperationResult };
 
 /** The two clocks. Only `monotonic` may be used for waiting and for the rate bound. */
 export interface Clock {
@@ -174,122 +170,6 @@ export interface ObjectStorage {
     signal: AbortSignal,
     budget?: CallBudget,
   ): Promise<CallResult<{ readonly uploadKey: string }>>;
-}
-
-/** The intent of a writing call. */
-export interface NewOperation {
-  readonly id: string;
-  readonly runId: string;
-  readonly address: string;
-  readonly kind: OperationKind;
-  readonly method: string;
-  readonly path: string;
-  readonly intent: OperationIntent;
-}
-
-/** What an operation, or a change without a call, alters in the ledger. */
-export type LedgerEffect =
-  | {
-      readonly type: "attached";
-      readonly attachment: RecordedAttachment;
-      /** The file this one takes the place of: its record moves to its numeric address until it is detached. */
-      readonly replaces?: number;
-    }
-  /** Rewrites the record of `(draftId, kind, fileId)`: other address, attributes or provenance. */
-  | { readonly type: "rerecorded"; readonly attachment: RecordedAttachment }
-  /**
-   * The manifests name a recorded file another way. Nothing was confirmed, so attributes and provenance stay; `sha256`
-   * is noted when it is known.
-   */
-  | {
-      readonly type: "readdressed";
-      readonly target: FileTarget;
-      readonly address: string;
-      readonly sha256?: string;
-    }
-  | { readonly type: "detached"; readonly target: FileTarget }
-  /** The bytes of a source are in storage. Until they are registered, the next run starts from there. */
-  | {
-      readonly type: "object_stored";
-      readonly uploadKey: string;
-      readonly source: string;
-      readonly sha256: string;
-      readonly size: number;
-      readonly at: number;
-    }
-  /** The service does not take the object: its bytes must be uploaded again. */
-  | { readonly type: "object_forgotten"; readonly uploadKey: string }
-  | {
-      readonly type: "published";
-      readonly draftId: number;
-      readonly revision: number;
-      readonly productId: number;
-      readonly provenance: Provenance;
-    }
-  | {
-      readonly type: "duplicated";
-      readonly name: string;
-      readonly from: ProductRef;
-      readonly sourceProductId: number;
-      readonly productId: number;
-      readonly provenance: Provenance;
-    }
-  | { readonly type: "duplicate_forgotten"; readonly name: string }
-  /** A recorded product was seen: its publications and duplicates have this provenance from now on. */
-  | { readonly type: "product_confirmed"; readonly productId: number; readonly provenance: Provenance }
-  /** A resource was fetched and not confirmed: the next refresh fetches others first. */
-  | { readonly type: "refreshed"; readonly resource: string; readonly at: number }
-  | { readonly type: "protection"; readonly draftId: number; readonly protect: boolean }
-  /** What people call the draft, for when no document declares it any more. */
-  | { readonly type: "titled"; readonly draftId: number; readonly title: string }
-  /** A file of the draft was attached before this ledger recorded it, so the draft may be published as well. */
-  | { readonly type: "maybe_published"; readonly draftId: number; readonly at: number }
-  /** A person has checked that it is not published; a publication that is recorded settles it, too. */
-  | { readonly type: "maybe_published_settled"; readonly draftId: number }
-  /** Also forgets that an object of this key waits to be registered. */
-  | {
-      readonly type: "upload_registered";
-      readonly uploadId: string;
-      readonly uploadKey: string;
-      readonly source?: string;
-      readonly sha256?: string;
-      readonly size?: number;
-      readonly at: number;
-    }
-  /** An operation in doubt whose outcome was found out by other means than repeating it. */
-  | {
-      readonly type: "settled";
-      readonly operationId: string;
-      readonly outcome: "done" | "rejected" | "not_sent";
-    }
-  /** An upload that a manifest names by its id has ended; recorded also when draftsync did not register it. */
-  | {
-      readonly type: "upload_found";
-      readonly uploadId: string;
-      readonly status: "success" | "failed";
-      readonly fileId?: number;
-      readonly at: number;
-    }
-  /** Nothing follows for an upload that the ledger does not hold. */
-  | {
-      readonly type: "upload_ended";
-      readonly uploadId: string;
-      readonly status: "success" | "failed";
-      readonly fileId?: number;
-    };
-
-/** How a stored operation ended. */
-export interface OperationResult {
-  readonly outcome: Outcome;
-  readonly status?: number;
-  readonly attempts: number;
-  readonly failure?: CallFailure;
-}
-
-/** What a ledger belongs to: the service's address in its normal form (or `sandbox`), and the workspace's name. */
-export interface LedgerOwner {
-  readonly origin: string;
-  readonly workspace: string;
 }
 
 /** A run of `apply`, as the ledger keeps it. */

@@ -1,16 +1,20 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
+import { z } from "zod";
 
 /** Identifies a process among all others, past and present. */
-export interface ProcessIdentity {
+export const processSchema = z.strictObject({
   /** One boot of one machine, and its time namespace, which shifts clocks; where the platform has no boot id, the host name. */
-  readonly boot: string;
+  boot: z.string(),
   /** What bounds the meaning of a process id within the machine: the PID namespace (pid_namespaces(7)), or "". */
-  readonly namespace: string;
-  readonly pid: number;
+  namespace: z.string(),
+  pid: z.int(),
   /** In clock ticks since the boot (proc_pid_stat(5), field 22); absent where the platform does not show it. */
-  readonly startedAt?: string;
-}
+  startedAt: z.string().exactOptional(),
+});
+
+/** {@link processSchema} */
+export type ProcessIdentity = Readonly<z.output<typeof processSchema>>;
 
 /** The processes that are visible from this one. */
 export interface ProcessTable {

@@ -1,6 +1,7 @@
+import { z } from "zod";
 import { formatAddress, publicationAddress } from "./address.ts";
-import type { ProductRef } from "./desired.ts";
-import type { Attributes, FileKind, FileTarget } from "./resource.ts";
+import { productRefSchema } from "./desired.ts";
+import { attributeShape, type FileTarget, fileKinds } from "./resource.ts";
 import { isoTime } from "./time.ts";
 
 /** How a record came to be known, from the strongest evidence of a call to a person's word. */
@@ -9,11 +10,11 @@ export const confirmations = ["post", "patch", "get", "probe", "import", "operat
 /** One of {@link confirmations}. */
 export type Confirmation = (typeof confirmations)[number];
 
-/** Who confirmed a record, and when (epoch milliseconds). */
-export interface Provenance {
-  readonly by: Confirmation;
-  readonly at: number;
-}
+/** How a record was confirmed, and when (epoch milliseconds). */
+export const provenanceSchema = z.strictObject({ by: z.enum(confirmations), at: z.int() });
+
+/** {@link provenanceSchema} */
+export type Provenance = Readonly<z.output<typeof provenanceSchema>>;
 
 /** A {@link Provenance} in JSON: the time in ISO 8601, UTC. */
 export interface ConfirmedState {
@@ -91,31 +92,45 @@ export const emptyRecorded: Recorded = {
   inDoubt: [],
 };
 
+const text = z.string();
+const integer = z.int();
+const optionalText = text.exactOptional();
+const optionalInteger = integer.exactOptional();
+const attributesSchema = z.strictObject(attributeShape);
+
+// The rows of the ledger have known columns, so z.object, which is faster, reads them; an import adds `.strict()`.
+
 /**
  * A file that is attached, as far as we know. `(draftId, kind, fileId)` is its identity at the service;
  * `address` is how the manifests name it, no other has the same, and it may change without a call.
  */
-export interface RecordedAttachment {
-  readonly draftId: number;
-  readonly kind: FileKind;
-  readonly fileId: number;
-  readonly address: string;
+export const attachmentSchema = z.object({
+  draftId: integer,
+  kind: z.enum(fileKinds),
+  fileId: integer,
+  address: text,
   /** The attributes as last confirmed; a name that is absent is unknown. */
-  readonly attributes: Attributes;
+  attributes: attributesSchema,
   /** SHA-256 (hex) of the content, when we uploaded it. */
-  readonly sha256?: string;
+  sha256: optionalText,
   /** Another file has taken its place and its address, and it is still to be detached. */
-  readonly replaced?: true;
-  readonly provenance: Provenance;
-}
+  replaced: z.literal(true).exactOptional(),
+  provenance: provenanceSchema,
+});
+
+/** {@link attachmentSchema} */
+export type RecordedAttachment = Readonly<z.output<typeof attachmentSchema>>;
 
 /** A product that was published from a draft. The last revision of a draft is the one in force. */
-export interface RecordedPublication {
-  readonly draftId: number;
-  readonly revision: number;
-  readonly productId: number;
-  readonly provenance: Provenance;
-}
+export const publicationSchema = z.object({
+  draftId: integer,
+  revision: integer,
+  productId: integer,
+  provenance: provenanceSchema,
+});
+
+/** {@link publicationSchema} */
+export type RecordedPublication = Readonly<z.output<typeof publicationSchema>>;
 
 /** The publication in force of every draft: the one with the highest revision. */
 export function publicationsInForce({
@@ -159,43 +174,54 @@ export function keysOfUploads({ uploads }: Pick<Recorded, "uploads">): Map<strin
 }
 
 /** A product that was made as a copy. `from` is what the manifest named when it was made. */
-export interface RecordedDuplicate {
-  readonly name: string;
-  readonly from: ProductRef;
-  readonly sourceProductId: number;
-  readonly productId: number;
-  readonly provenance: Provenance;
-}
+export const duplicateSchema = z.object({
+  name: text.normalize("NFC"),
+  from: productRefSchema,
+  sourceProductId: integer,
+  productId: integer,
+  provenance: provenanceSchema,
+});
+
+/** {@link duplicateSchema} */
+export type RecordedDuplicate = Readonly<z.output<typeof duplicateSchema>>;
 
 /** An upload: of a local source (with its digest), of a key that was in storage already, or named by its id in a manifest. */
-export interface RecordedUpload {
-  readonly uploadId: string;
+export const uploadSchema = z.object({
+  uploadId: text,
   /** Absent for an upload that draftsync did not register. */
-  readonly uploadKey?: string;
-  readonly source?: string;
-  readonly sha256?: string;
-  readonly size?: number;
-  readonly status: "pending" | "success" | "failed";
+  uploadKey: optionalText,
+  source: optionalText,
+  sha256: optionalText,
+  size: optionalInteger,
+  status: z.enum(["pending", "success", "failed"]),
   /** Once `success`. */
-  readonly fileId?: number;
-  readonly at: number;
-}
+  fileId: optionalInteger,
+  at: integer,
+});
+
+/** {@link uploadSchema} */
+export type RecordedUpload = Readonly<z.output<typeof uploadSchema>>;
 
 /** A local source whose bytes are in object storage, and which is not registered as an upload yet. */
-export interface RecordedObject {
-  readonly uploadKey: string;
-  readonly source: string;
-  readonly sha256: string;
-  readonly size: number;
-  readonly at: number;
-}
+export const storedObjectSchema = z.object({
+  uploadKey: text,
+  source: text,
+  sha256: text,
+  size: integer,
+  at: integer,
+});
 
-/** When a resource was last fetched without being confirmed, epoch milliseconds. */
-export interface RecordedRefresh {
-  /** Its path at the service: `drafts/48213/product_files/9900011`, `products/771300`. */
-  readonly resource: string;
-  readonly at: number;
-}
+/** {@link storedObjectSchema} */
+export type RecordedObject = Readonly<z.output<typeof storedObjectSchema>>;
+
+/**
+ * When a resource was last fetched without being confirmed, epoch milliseconds. `resource` is its path at the service:
+ * `drafts/48213/product_files/9900011`, `products/771300`.
+ */
+export const refreshSchema = z.object({ resource: text, at: integer });
+
+/** {@link refreshSchema} */
+export type RecordedRefresh = Readonly<z.output<typeof refreshSchema>>;
 
 /** What one writing call does. */
 export const operationKinds = ["attach", "update", "detach", "publish", "duplicate", "upload"] as const;
@@ -203,46 +229,62 @@ export const operationKinds = ["attach", "update", "detach", "publish", "duplica
 /** One of {@link operationKinds}. */
 export type OperationKind = (typeof operationKinds)[number];
 
-/** A writing call whose intent was stored. */
-export interface RecordedOperation {
-  readonly id: string;
-  readonly runId: string;
+const knownIntent = z.object({
+  draftId: optionalInteger,
+  fileKind: z.enum(fileKinds).exactOptional(),
+  fileId: optionalInteger,
+  attributes: attributesSchema.exactOptional(),
+  revision: optionalInteger,
+  productId: optionalInteger,
+  name: optionalText,
+  uploadKey: optionalText,
+  sha256: optionalText,
+  /** Of a call that adopts a file: the status with which its attachment was refused, so that another call attached it. */
+  refusedWith: optionalInteger,
+});
+
+/** The arguments of a writing call, as far as the ledger needs them. */
+export type OperationIntent = Readonly<z.output<typeof knownIntent>>;
+
+/** Keeps unknown members. */
+export const intentSchema: z.ZodType<OperationIntent> = knownIntent.loose();
+
+/** The intent of a writing call. */
+export const newOperationSchema = z.object({
+  id: text,
+  runId: text,
   /** Of the change it belongs to. */
-  readonly address: string;
-  readonly kind: OperationKind;
-  readonly method: string;
-  readonly path: string;
+  address: text,
+  kind: z.enum(operationKinds),
+  method: text,
+  path: text,
   /** What the call was sent for: enough for a person or a probe to settle it. */
-  readonly intent: OperationIntent;
-  readonly startedAt: number;
+  intent: intentSchema,
+});
+
+/** {@link newOperationSchema} */
+export type NewOperation = Readonly<z.output<typeof newOperationSchema>>;
+
+/** A writing call whose intent was stored. */
+export const operationSchema = newOperationSchema.extend({
+  startedAt: integer,
   /** After a crash between intent and outcome: absent until the lock is taken over, then when its process was last there. */
-  readonly finishedAt?: number;
-  /** The HTTP status of a response that did not settle the outcome. */
-  readonly status?: number;
+  finishedAt: optionalInteger,
+  /** The HTTP status of the response, when there was one. */
+  status: optionalInteger,
+});
+
+/** {@link operationSchema} */
+export type RecordedOperation = Readonly<z.output<typeof operationSchema>> & {
   /** Why the outcome is unknown, in words. */
   readonly detail?: string;
-}
+};
 
 /** The file of an operation; `undefined` for an operation without a file. */
 export function targetOf({ intent }: Pick<RecordedOperation, "intent">): FileTarget | undefined {
   const { draftId, fileKind: kind, fileId } = intent;
   if (draftId === undefined || kind === undefined || fileId === undefined) return undefined;
   return { draftId, kind, fileId };
-}
-
-/** The arguments of a writing call, as far as the ledger needs them. */
-export interface OperationIntent {
-  readonly draftId?: number;
-  readonly fileKind?: FileKind;
-  readonly fileId?: number;
-  readonly attributes?: Attributes;
-  readonly revision?: number;
-  readonly productId?: number;
-  readonly name?: string;
-  readonly uploadKey?: string;
-  readonly sha256?: string;
-  /** Of a call that adopts a file: the status with which its attachment was refused, so that another call attached it. */
-  readonly refusedWith?: number;
 }
 
 /** With these statuses a service says, or a proxy may say, that an attachment attached nothing. */

@@ -1,26 +1,50 @@
-import type { LedgerEffect, LedgerOwner, NewOperation, OperationResult } from "./ports.ts";
+import { z } from "zod";
+import { effectSchema } from "./effect.ts";
+import { outcomes, storedFailureSchema } from "./outcome.ts";
+import { newOperationSchema } from "./recorded.ts";
+
+const text = z.string();
+
+/** An outcome in the recovery log, until it is replayed into the ledger. */
+export const recoveryRecordSchema = z.strictObject({
+  /** Of the ledger that holds the intent. */
+  lineage: text.min(1),
+  /** The ledger's owner: the service's address in its normal form (or `sandbox`), and the workspace's name. */
+  owner: z.strictObject({ origin: text, workspace: text }).readonly(),
+  /** The command that sent the call. */
+  command: text,
+  /** The lock that it held. Its run has failed, so `state recover` need not wait for the end of the lease. */
+  lockId: text.exactOptional(),
+  /** Epoch milliseconds. */
+  savedAt: z.int(),
+  operation: newOperationSchema
+    .extend({ id: text.min(1), runId: text.min(1) })
+    .strict()
+    .readonly(),
+  result: z
+    .strictObject({
+      outcome: z.enum(outcomes),
+      status: z.int().exactOptional(),
+      attempts: z.int(),
+      failure: storedFailureSchema.exactOptional(),
+    })
+    .readonly(),
+  effects: z.array(effectSchema).readonly(),
+  /** The product that the call created, if it did: it is recorded nowhere else. */
+  productId: z.int().exactOptional(),
+});
+
+/** {@link recoveryRecordSchema} */
+export type RecoveryRecord = Readonly<z.output<typeof recoveryRecordSchema>>;
+
+/** The owner of a ledger. */
+export type LedgerOwner = RecoveryRecord["owner"];
+
+/** How a stored operation ended. */
+export type OperationResult = RecoveryRecord["result"];
 
 /** A call that was sent and has ended, with everything that the ledger has to record of it. */
-export interface UnrecordedOutcome {
-  readonly operation: NewOperation;
-  readonly result: OperationResult;
-  readonly effects: readonly LedgerEffect[];
-  /** The product that the call created, if it did: it is recorded nowhere else. */
-  readonly productId?: number;
-}
-
-/** An {@link UnrecordedOutcome} in the recovery log, until it is replayed into the ledger. */
-export interface RecoveryRecord extends UnrecordedOutcome {
-  /** Of the ledger that holds the intent. */
-  readonly lineage: string;
-  readonly owner: LedgerOwner;
-  /** The command that sent the call. */
-  readonly command: string;
-  /** The lock that it held. Its run has failed, so `state recover` need not wait for the end of the lease. */
-  readonly lockId?: string;
-  /** Epoch milliseconds. */
-  readonly savedAt: number;
-}
+export type UnrecordedOutcome = Pick<RecoveryRecord, "operation" | "result" | "effects" | "productId">;
 
 /** Tracks outcomes while the ledger records them, and saves those that it fails to record. */
 export interface OutcomeTracker {

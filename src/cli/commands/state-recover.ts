@@ -1,8 +1,7 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { Option } from "commander";
-import type { RecoveryLog } from "../../ledger/recovery-log.ts";
-import { parseRecoveryRecords } from "../../ledger/recovery-record.ts";
+import { parseRecoveryRecords, type RecoveryLog } from "../../ledger/recovery-log.ts";
 import {
   type ConflictChoice,
   conflictChoices,

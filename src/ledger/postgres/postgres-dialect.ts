@@ -7,8 +7,8 @@ import {
   type TransactionSettings,
 } from "kysely";
 import type pg from "pg";
+import { storable } from "../ledger-database.ts";
 import { LedgerError } from "../ledger-error.ts";
-import { storable } from "../storable.ts";
 import { isRefusal, keepsConnection } from "./postgres-failure.ts";
 
 interface DialectOptions {

@@ -1,9 +1,8 @@
 import { Kysely, sql } from "kysely";
 import type Database from "libsql";
 import type { Clock } from "../../model/ports.ts";
-import type { LedgerDatabase, TransactionMode } from "../ledger-database.ts";
-import { retryWhileBusy } from "../retry-while-busy.ts";
-import type { LedgerQueries, LedgerTables } from "../schema.ts";
+import { type LedgerDatabase, retryWhileBusy, type TransactionMode } from "../ledger-database.ts";
+import type { LedgerQueries, LedgerTables } from "../tables.ts";
 import {
   assertSameFile,
   assertStill,

@@ -8,7 +8,7 @@ import {
   type TransactionSettings,
 } from "kysely";
 import type Database from "libsql";
-import { storable } from "../storable.ts";
+import { storable } from "../ledger-database.ts";
 import { rollBack } from "./sqlite-connection.ts";
 
 /** Kysely's SQLite dialect over libsql, with the transactions of a ledger. The caller closes the connection. */

@@ -5,8 +5,8 @@ import Database from "libsql";
 import { expect, onTestFinished, test } from "vitest";
 import { migrations } from "../../../src/ledger/initial-schema.ts";
 import { migrate } from "../../../src/ledger/migrate.ts";
-import { SqlLedger } from "../../../src/ledger/sql-ledger.ts";
 import { openSqlite } from "../../../src/ledger/sqlite/sqlite-database.ts";
+import { StateStore } from "../../../src/ledger/state-store.ts";
 import { systemClock } from "../../../src/model/ports.ts";
 import { attached, attachOperation, hurriedClock, sampleRun } from "./ledger-values.ts";
 import { freshFolder, openForTest } from "./samples.ts";
@@ -51,7 +51,7 @@ test("a full disk fails the change that does not fit, and loses nothing", async 
   const location = join(freshFolder(), "state.db");
   const database = await openSqlite({ location, clock: systemClock });
   await migrate(database, { migrations, clock: systemClock });
-  const ledger = new SqlLedger(database, { clock: systemClock });
+  const ledger = new StateStore(database, { clock: systemClock });
   onTestFinished(() => ledger.close());
   await ledger.record([attached(1)]);
   await database.transaction("read", async (queries) => {

@@ -1,8 +1,7 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { makeTracker, RecoveryLog } from "../../../src/ledger/recovery-log.ts";
-import { formatRecoveryRecord, parseRecoveryRecords } from "../../../src/ledger/recovery-record.ts";
+import { makeTracker, parseRecoveryRecords, RecoveryLog } from "../../../src/ledger/recovery-log.ts";
 import { systemClock } from "../../../src/model/ports.ts";
 import type { RecoveryRecord } from "../../../src/model/recovery.ts";
 import { attached, attachOperation, lostAnswer } from "./ledger-values.ts";
@@ -132,11 +131,11 @@ test("an outcome that is still tracked when the process ends is saved; a recorde
 test("a log that is cut in the middle of a line is refused", () => {
   const log = makeLog();
   log.append(makeRecord());
-  appendFileSync(log.path, formatRecoveryRecord(makeRecord()).slice(0, 40));
+  appendFileSync(log.path, line.slice(0, 40));
   expect(() => log.read()).toThrow(expect.objectContaining({ code: "recovery-invalid" }));
 });
 
-const line = formatRecoveryRecord(makeRecord());
+const line = JSON.stringify({ format_version: 1, ...makeRecord() });
 test.each([
   { name: "nothing", text: "\n", says: "is empty" },
   { name: "no JSON", text: "{", says: "is not JSON" },
