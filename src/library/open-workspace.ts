@@ -123,6 +123,7 @@ export async function openWorkspace(options: WorkspaceOptions = {}): Promise<Wor
   const run = <T>(
     given: WorkOptions,
     work: (cli: Cli, workspace: OpenedWorkspace, emit: EventSink) => Promise<T>,
+    use?: { readonly onlyReads: boolean },
   ): Promise<T> => {
     if (closing.signal.aborted) throw new TypeError("the workspace is closed");
     checkOptions(given);
@@ -130,7 +131,7 @@ export async function openWorkspace(options: WorkspaceOptions = {}): Promise<Wor
     const handler = guard(given.onEvent);
     const signals = signal === undefined ? [closing.signal] : [closing.signal, signal];
     const cli = makeQuietCli({ cwd, env, signal: AbortSignal.any(signals), onNote });
-    const running = inWorkspaceOf(cli, config, (workspace) => work(cli, workspace, handler.emit));
+    const running = inWorkspaceOf(cli, config, (workspace) => work(cli, workspace, handler.emit), use);
     underWay.add(running);
     return running.finally(() => {
       underWay.delete(running);
@@ -139,7 +140,7 @@ export async function openWorkspace(options: WorkspaceOptions = {}): Promise<Wor
   };
   return {
     plan: async (given = {}) =>
-      run(given, (cli, workspace, emit) => plan(cli, workspace, { ...given, emit })),
+      run(given, (cli, workspace, emit) => plan(cli, workspace, { ...given, emit }), { onlyReads: true }),
     apply: async (chosen, given = {}) =>
       run(given, (cli, workspace, emit) =>
         withLock(cli, { workspace, command: "apply", waitMs: given.lockTimeout }, () =>
@@ -147,7 +148,7 @@ export async function openWorkspace(options: WorkspaceOptions = {}): Promise<Wor
         ),
       ),
     drift: async (given = {}) =>
-      run(given, (cli, workspace, emit) => drift(cli, workspace, { ...given, emit })),
+      run(given, (cli, workspace, emit) => drift(cli, workspace, { ...given, emit }), { onlyReads: true }),
     close: async () => {
       closing.abort();
       await Promise.allSettled(underWay);

@@ -57,22 +57,27 @@ export const definePlan: DefineCommand = (program, cli) => {
 
 async function runPlan(cli: Cli, flags: PlanFlags): Promise<void> {
   checkFormatFlags(flags);
-  await inWorkspace(cli, flags, async (workspace) => {
-    const refresh = refreshModeOf(flags, workspace.config);
-    const progress = await openReporter(cli, { config: workspace.config });
-    const { plan, recorded } = await makePlan(cli, workspace, {
-      targets: flags.target ?? [],
-      ...(refresh === undefined ? {} : { refresh }),
-      emit: progress.emit,
-    }).finally(progress.stop);
-    // A saved plan is consent to the deletes it shows, so they are no reason to refuse it.
-    const refusals = checkSafety(plan, recorded, { ...workspace.config.safety, removedDrafts: "delete" });
-    await showPlan(cli, plan, { ...flags, refusals, root: workspace.config.root });
-    await notePause(cli, workspace);
-    if (flags.out !== undefined) await savePlan(cli, plan, flags.out);
-    if (refusals.length > 0) printDiagnostics(cli.terminal, "Apply will refuse this plan:", refusals);
-    if (flags.detailedExitcode && plan.changes.length > 0) cli.end(exitCode.changes);
-  });
+  await inWorkspace(
+    cli,
+    flags,
+    async (workspace) => {
+      const refresh = refreshModeOf(flags, workspace.config);
+      const progress = await openReporter(cli, { config: workspace.config });
+      const { plan, recorded } = await makePlan(cli, workspace, {
+        targets: flags.target ?? [],
+        ...(refresh === undefined ? {} : { refresh }),
+        emit: progress.emit,
+      }).finally(progress.stop);
+      // A saved plan is consent to the deletes it shows, so they are no reason to refuse it.
+      const refusals = checkSafety(plan, recorded, { ...workspace.config.safety, removedDrafts: "delete" });
+      await showPlan(cli, plan, { ...flags, refusals, root: workspace.config.root });
+      await notePause(cli, workspace);
+      if (flags.out !== undefined) await savePlan(cli, plan, flags.out);
+      if (refusals.length > 0) printDiagnostics(cli.terminal, "Apply will refuse this plan:", refusals);
+      if (flags.detailedExitcode && plan.changes.length > 0) cli.end(exitCode.changes);
+    },
+    { onlyReads: true },
+  );
 }
 
 /** Writes what a plan comes to; for one whose changes were reviewed before. */

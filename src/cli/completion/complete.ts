@@ -90,7 +90,7 @@ async function readRecorded(
 ): Promise<readonly string[]> {
   if (isPostgresLocation(location)) return [];
   const { openLedgerReader } = await import("../../ledger/open-ledger.ts");
-  const reader = await openLedgerReader({ location, clock: systemClock });
+  const reader = await openLedgerReader({ location, clock: systemClock, older: "refuse" });
   try {
     const recorded = await reader.load();
     const inDoubt = recorded.inDoubt.map(({ address }) => address);

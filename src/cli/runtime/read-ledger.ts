@@ -10,8 +10,13 @@ export async function readLedger<T>(
   flags: WorkspaceFlags,
   look: (ledger: LedgerReader, config: Config) => Promise<T>,
 ): Promise<T> {
-  return inWorkspace(cli, flags, async (workspace) => {
-    warnWhileRecoveryPending(cli, workspace.config);
-    return look(await workspace.reader(), workspace.config);
-  });
+  return inWorkspace(
+    cli,
+    flags,
+    async (workspace) => {
+      warnWhileRecoveryPending(cli, workspace.config);
+      return look(await workspace.reader(), workspace.config);
+    },
+    { onlyReads: true },
+  );
 }

@@ -52,11 +52,16 @@ export async function runDoctor(cli: Cli, flags: DoctorFlags): Promise<void> {
     });
   }
   if (!isAssumed) warnWhileRecoveryPending(cli, config);
-  await inWorkspaceOf(cli, config, async (workspace) => {
-    const withoutLedger = isAssumed && flags.state === undefined && !cli.env.DRAFTSYNC_STATE;
-    const ended = await checkAll(cli, { workspace, flags, target, machine, withoutLedger });
-    await report(cli, { flags, config, target, ...ended });
-  });
+  await inWorkspaceOf(
+    cli,
+    config,
+    async (workspace) => {
+      const withoutLedger = isAssumed && flags.state === undefined && !cli.env.DRAFTSYNC_STATE;
+      const ended = await checkAll(cli, { workspace, flags, target, machine, withoutLedger });
+      await report(cli, { flags, config, target, ...ended });
+    },
+    { onlyReads: true },
+  );
 }
 
 function targetOf({ draft, file, kind }: DoctorFlags): FileTarget | undefined {

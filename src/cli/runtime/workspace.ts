@@ -41,13 +41,20 @@ interface Closable {
   close(): Promise<void>;
 }
 
+/** How a command uses its workspace. */
+interface Use {
+  /** It refuses the ledger of an older draftsync instead of upgrading it. */
+  readonly onlyReads?: boolean;
+}
+
 /** Runs a command in its workspace and closes what was opened, last first, however the command ends. */
 export async function inWorkspace<T>(
   cli: Cli,
   flags: WorkspaceFlags,
   work: (workspace: Workspace) => Promise<T>,
+  use?: Use,
 ): Promise<T> {
-  return inWorkspaceOf(cli, await loadConfig({ cwd: cli.cwd, env: cli.env, flags }), work);
+  return inWorkspaceOf(cli, await loadConfig({ cwd: cli.cwd, env: cli.env, flags }), work, use);
 }
 
 /** {@link inWorkspace} with a config that was loaded before. */
@@ -55,6 +62,7 @@ export async function inWorkspaceOf<T>(
   cli: Cli,
   config: Config,
   work: (workspace: Workspace) => Promise<T>,
+  { onlyReads = false }: Use = {},
 ): Promise<T> {
   cli.terminal.adjust({ context: { workspace: config.workspace } });
   const opened: (() => Promise<void>)[] = [];
@@ -65,10 +73,15 @@ export async function inWorkspaceOf<T>(
   let sink: EventSink = () => {};
   const onWaiting = (ms: number) =>
     sink({ type: "waiting", at: systemClock.now(), reason: "ledger", ms: Math.ceil(ms) });
+  const place = {
+    location: config.stateLocation,
+    clock: systemClock,
+    older: onlyReads ? "refuse" : "migrate",
+  } as const;
   let store: StateStore | undefined;
   const ledger = async () => {
     if (store === undefined) {
-      store = keep(await openLedgerOf(config, onWaiting));
+      store = keep(await openLedger({ ...place, onWaiting }));
       if (store.isNew) cli.terminal.err(`Created a new ledger at ${store.location}\n\n`);
     }
     return store;
@@ -77,7 +90,7 @@ export async function inWorkspaceOf<T>(
   const reader = async () => {
     if (store !== undefined) return store;
     if (reading === undefined) {
-      reading = keep(await openLedgerReader({ location: config.stateLocation, clock: systemClock }));
+      reading = keep(await openLedgerReader(place));
       if (reading.isMissing) cli.terminal.err(`note: there is no ledger at ${reading.location} yet\n\n`);
     }
     return reading;
@@ -136,10 +149,6 @@ function logCalls({ terminal }: Cli, emit: EventSink): EventSink {
     if (call !== undefined) terminal.log(call);
     emit(event);
   };
-}
-
-async function openLedgerOf(config: Config, onWaiting: (ms: number) => void): Promise<StateStore> {
-  return openLedger({ location: config.stateLocation, clock: systemClock, onWaiting });
 }
 
 /** The table lies in a ledger of its own, whose other tables stay empty. */

@@ -104,3 +104,26 @@ test.each(databases)("$name: refuses the ledger of an unreleased build, and keep
     { version: 2 },
   ]);
 });
+
+test.each(databases)(
+  "$name: a reader refuses the ledger of an older version and leaves it as it is; a writer upgrades it",
+  async ({ locate }) => {
+    const location = locate();
+    await (await openLedger({ location, clock: systemClock })).close();
+    const newer = { location, clock: systemClock, migrations: [...migrations, next] };
+    const refusal = {
+      code: "ledger-too-old",
+      message: expect.stringContaining("An older version of draftsync"),
+      hint: expect.stringContaining("draftsync apply"),
+    };
+    await expect(openLedgerReader({ ...newer, older: "refuse" })).rejects.toMatchObject(refusal);
+    await expect(openLedger({ ...newer, older: "refuse" })).rejects.toMatchObject(refusal);
+    const older = await openLedgerReader({ location, clock: systemClock, older: "refuse" });
+    expect(older.isMissing).toBe(false);
+    await older.close();
+    await (await openLedger(newer)).close();
+    const reader = await openLedgerReader({ ...newer, older: "refuse" });
+    onTestFinished(() => reader.close());
+    expect((await reader.load()).serial).toBe(0);
+  },
+);
