@@ -113,17 +113,16 @@ export async function applyEffect(
 
 async function attach(queries: LedgerQueries, { attachment, replaces }: EffectOf<"attached">): Promise<void> {
   // The record that held the address is replaced by this file, and still to be detached.
-  await vacate(queries, attachment, { replaced: 1 });
-  const { draftId, kind, fileId } = attachment;
-  if (replaces !== undefined && replaces !== fileId) {
-    const moved = { address: ownAddress, replaced: 1 };
-    await updateAttachment(queries, { draftId, kind, fileId: replaces }).set(moved).execute();
+  await vacate(queries, attachment, 1);
+  if (replaces !== undefined && replaces !== attachment.fileId) {
+    const replaced = updateAttachment(queries, { ...attachment, fileId: replaces });
+    await replaced.set({ address: ownAddress, replaced: 1 }).execute();
   }
   await putRecord(queries, tables.attachments, normalize(attachment));
 }
 
 async function rerecord(queries: LedgerQueries, attachment: RecordedAttachment): Promise<void> {
-  await vacate(queries, attachment, { replaced: null });
+  await vacate(queries, attachment, null);
   const found = await updateAttachment(queries, attachment).set({ replaced: null }).executeTakeFirst();
   assertChanged(found, noRecord(attachment));
   await putRecord(queries, tables.attachments, normalize(attachment));
@@ -138,7 +137,7 @@ async function readdress(
   queries: LedgerQueries,
   { target, address, sha256 }: EffectOf<"readdressed">,
 ): Promise<void> {
-  await vacate(queries, { ...target, address }, { replaced: null });
+  await vacate(queries, { ...target, address }, null);
   const values = { address, replaced: null, ...(sha256 === undefined ? {} : { sha256 }) };
   const updated = await updateAttachment(queries, target).set(values).executeTakeFirst();
   assertChanged(updated, noRecord(target));
@@ -157,11 +156,7 @@ async function detach(queries: LedgerQueries, target: FileTarget): Promise<void>
 const ownAddress = sql<string>`'drafts/' || cast(draft_id as text) || '/' || kind || '/' || cast(file_id as text)`;
 
 /** Moves another record at the attachment's address to its own numeric address. */
-async function vacate(
-  queries: LedgerQueries,
-  attachment: Addressed,
-  { replaced }: { readonly replaced: 1 | null },
-): Promise<void> {
+async function vacate(queries: LedgerQueries, attachment: Addressed, replaced: 1 | null): Promise<void> {
   const { fileId, address } = attachment;
   checkAddress(attachment);
   // No other record can hold an address that names the file by its id.

@@ -33,14 +33,11 @@ export async function readOperations(
   location: string,
   { id, runId, address }: OperationFilter,
 ): Promise<StoredOperation[]> {
-  const rows = await queries
-    .selectFrom("operations")
-    .selectAll()
-    .$if(id !== undefined, (query) => query.where("id", "=", id ?? ""))
-    .$if(runId !== undefined, (query) => query.where("run_id", "=", runId ?? ""))
-    .$if(address !== undefined, (query) => query.where("address", "=", address ?? ""))
-    .execute();
-  return recordsOf(tables.operations, rows, location).map(withDetail);
+  let found = queries.selectFrom("operations").selectAll();
+  if (id !== undefined) found = found.where("id", "=", id);
+  if (runId !== undefined) found = found.where("run_id", "=", runId);
+  if (address !== undefined) found = found.where("address", "=", address);
+  return recordsOf(tables.operations, await found.execute(), location).map(withDetail);
 }
 
 /** The longest that the calls of one operation take, with their retries and the waits that the service asks for, milliseconds. */
@@ -87,15 +84,12 @@ export async function readRuns(
   location: string,
   { id, planId, command, since }: RunFilter,
 ): Promise<StoredRun[]> {
-  const rows = await queries
-    .selectFrom("runs")
-    .selectAll()
-    .$if(id !== undefined, (query) => query.where("id", "=", id ?? ""))
-    .$if(planId !== undefined, (query) => query.where("plan_id", "=", planId ?? ""))
-    .$if(command !== undefined, (query) => query.where("command", "=", command ?? ""))
-    .$if(since !== undefined, (query) => query.where("started_at", ">=", Math.floor(since ?? 0)))
-    .execute();
-  return recordsOf(tables.runs, rows, location);
+  let found = queries.selectFrom("runs").selectAll();
+  if (id !== undefined) found = found.where("id", "=", id);
+  if (planId !== undefined) found = found.where("plan_id", "=", planId);
+  if (command !== undefined) found = found.where("command", "=", command);
+  if (since !== undefined) found = found.where("started_at", ">=", Math.floor(since));
+  return recordsOf(tables.runs, await found.execute(), location);
 }
 
 /** Adds `detail`: why the outcome is unknown, which is the message of the failure. */

@@ -1,4 +1,4 @@
-import { DraftsyncError } from "../model/errors.ts";
+import { DraftsyncError, messageOf } from "../model/errors.ts";
 import type { HeldLock } from "../model/lock.ts";
 
 /**
@@ -70,6 +70,26 @@ export class LedgerError extends DraftsyncError {
   ) {
     super(message, { code, ...details });
   }
+}
+
+/** What a failure of a database or its file means for a ledger. */
+export interface FailureMeaning {
+  readonly code: LedgerErrorCode;
+  /** Follows "The ledger LOCATION". */
+  readonly says: string;
+  readonly hint?: string;
+}
+
+/** The error for a failure of the ledger at `location`, with the cause in brackets. */
+export function failedLedger(
+  location: string,
+  { code, says, hint }: FailureMeaning = { code: "ledger-failed", says: "failed" },
+  cause: unknown,
+): LedgerError {
+  return new LedgerError(code, `The ledger ${location} ${says} (${messageOf(cause)}).`, {
+    cause,
+    ...(hint === undefined ? {} : { hint }),
+  });
 }
 
 /** `lock-held`, with the lock that is in the way. */

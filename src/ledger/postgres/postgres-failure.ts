@@ -1,60 +1,53 @@
 import pg from "pg";
 import { messageOf, systemCodeOf } from "../../model/errors.ts";
 import type { TransactionMode } from "../ledger-database.ts";
-import { LedgerError, type LedgerErrorCode } from "../ledger-error.ts";
+import { type FailureMeaning, failedLedger, LedgerError } from "../ledger-error.ts";
 
-interface Meaning {
-  readonly code: LedgerErrorCode;
-  /** Follows "The ledger LOCATION". */
-  readonly says: string;
-  readonly hint?: string;
-}
-
-const unreachable: Meaning = {
+const unreachable: FailureMeaning = {
   code: "ledger-unreachable",
   says: "cannot be reached",
   hint: "Check host and port of `state`, and that the database server is running and can be reached from here.",
 };
 
-const denied: Meaning = {
+const denied: FailureMeaning = {
   code: "ledger-access-denied",
   says: "refuses this user or its password",
   hint: "Give the password in DRAFTSYNC_STATE, in PGPASSWORD or in the password file (PGPASSFILE or ~/.pgpass), and check the user.",
 };
 
-const tls: Meaning = {
+const tls: FailureMeaning = {
   code: "ledger-tls",
   says: "cannot be reached over TLS as it must be",
   hint: "Trust the server's certificate by ?sslrootcert=FILE or NODE_EXTRA_CA_CERTS. ?sslmode=disable turns TLS off, ?sslmode=require on.",
 };
 
-const busy: Meaning = {
+const busy: FailureMeaning = {
   code: "ledger-busy",
   says: "is locked by another process",
   hint: "Wait until the other draftsync (or any program that works in the schema) has ended, then run again.",
 };
 
-const damaged: Meaning = {
+const damaged: FailureMeaning = {
   code: "ledger-corrupt",
   says: "is damaged",
   hint: "Keep a copy of the database, then restore the ledger from a backup.",
 };
 
-const invalid: Meaning = { code: "ledger-invalid-value", says: "cannot hold one of the values" };
+const invalid: FailureMeaning = { code: "ledger-invalid-value", says: "cannot hold one of the values" };
 
-const conflict: Meaning = {
+const conflict: FailureMeaning = {
   code: "ledger-conflict",
   says: "already holds something that this change contradicts",
 };
 
-const slow: Meaning = {
+const slow: FailureMeaning = {
   ...unreachable,
   says: "did not answer in time",
   hint: "Look at the load of the database server, then run again.",
 };
 
 /** By SQLSTATE or its class, the longest first (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
-const meanings: readonly (readonly [prefix: string, meaning: Meaning])[] = [
+const meanings: readonly (readonly [prefix: string, meaning: FailureMeaning])[] = [
   ["28", denied],
   [
     "3D000",
@@ -117,11 +110,7 @@ const meanings: readonly (readonly [prefix: string, meaning: Meaning])[] = [
 /** Says what a failure of PostgreSQL, `pg` or the network means for the ledger at `location`. */
 export function explainFailure(thrown: unknown, location: string, mode?: TransactionMode): LedgerError {
   if (thrown instanceof LedgerError) return thrown;
-  const { code, says, hint } = meaningOf(thrown, mode) ?? { code: "ledger-failed", says: "failed" };
-  return new LedgerError(code, `The ledger ${location} ${says} (${messageOf(thrown)}).`, {
-    cause: thrown,
-    ...(hint === undefined ? {} : { hint }),
-  });
+  return failedLedger(location, meaningOf(thrown, mode), thrown);
 }
 
 /** Whether others were in the way, or the server is just starting: trying again may help. */
@@ -145,7 +134,7 @@ export function isRefusal(thrown: unknown): boolean {
   return /^(23|40(?!003))/.test(stateOf(thrown) ?? "");
 }
 
-function meaningOf(thrown: unknown, mode: TransactionMode | undefined): Meaning | undefined {
+function meaningOf(thrown: unknown, mode: TransactionMode | undefined): FailureMeaning | undefined {
   const state = stateOf(thrown);
   if (state === undefined) return withoutState(thrown);
   // The one refusal that a client can lift by itself; it has no code of its own.
@@ -160,7 +149,7 @@ function meaningOf(thrown: unknown, mode: TransactionMode | undefined): Meaning 
   return meanings.find(([prefix]) => state.startsWith(prefix))?.[1];
 }
 
-function withoutState(thrown: unknown): Meaning | undefined {
+function withoutState(thrown: unknown): FailureMeaning | undefined {
   const message = messageOf(thrown);
   if (/does not support SSL|SSL connection/i.test(message)) return tls;
   if (/^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(systemCodeOf(thrown) ?? ""))

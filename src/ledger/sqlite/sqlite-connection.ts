@@ -8,7 +8,6 @@ import {
   isWritable,
   type StillFile,
 } from "./ledger-file.ts";
-import { applyPragmas, busyTimeout } from "./pragmas.ts";
 import { isForbidden } from "./sqlite-failure.ts";
 
 /** A connection that only reads. */
@@ -103,4 +102,37 @@ function refuseForeign(database: Database.Database, location: string): void {
   throw new LedgerError("ledger-unreadable", `The ledger ${location} is the database of another program.`, {
     hint: "Set `state` in draftsync.yaml (or DRAFTSYNC_STATE) to another path.",
   });
+}
+
+/** How long SQLite itself waits for a lock, milliseconds. Short: the whole process stands still meanwhile. */
+const busyTimeout = 50;
+
+/**
+ * Settings that are made and read back, with the values that SQLite reports. WAL with `synchronous=FULL` syncs every
+ * commit (https://www.sqlite.org/pragma.html#pragma_synchronous); `fullfsync` makes that reach the disk on macOS.
+ */
+const pragmas: readonly (readonly [name: string, value: string, readBack: string | number])[] = [
+  ["busy_timeout", String(busyTimeout), busyTimeout],
+  ["journal_mode", "wal", "wal"],
+  ["synchronous", "full", 2],
+  ["fullfsync", "on", 1],
+  ["foreign_keys", "on", 1],
+  // KiB, negative by SQLite's convention: the default of 2 MiB is smaller than the indices of a big catalogue.
+  ["cache_size", "-32000", -32_000],
+];
+
+/** Makes the settings of a ledger's connection. Throws when SQLite did not take one of them. */
+export function applyPragmas(database: Database.Database, location: string): void {
+  for (const [name, value, readBack] of pragmas) {
+    database.exec(`pragma ${name} = ${value}`);
+    const [row] = database.prepare(`pragma ${name}`).raw().all();
+    const got: unknown = Array.isArray(row) ? row[0] : undefined;
+    if (got !== readBack) {
+      throw new LedgerError(
+        "ledger-unreadable",
+        `The ledger ${location} cannot be opened safely: SQLite's ${name} is ${String(got)} and must be ${readBack}.`,
+        { hint: "Put the ledger on a local disk: SQLite needs shared memory and file locks there." },
+      );
+    }
+  }
 }

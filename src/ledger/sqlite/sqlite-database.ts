@@ -1,7 +1,17 @@
-import { Kysely, sql } from "kysely";
+import {
+  type DatabaseConnection,
+  type Driver,
+  Kysely,
+  type SqliteDatabase,
+  SqliteDialect,
+  SqliteDriver,
+  type SqliteStatement,
+  sql,
+  type TransactionSettings,
+} from "kysely";
 import type Database from "libsql";
 import type { Clock } from "../../model/ports.ts";
-import { type LedgerDatabase, retryWhileBusy, type TransactionMode } from "../ledger-database.ts";
+import { type LedgerDatabase, retryWhileBusy, storable, type TransactionMode } from "../ledger-database.ts";
 import type { LedgerQueries, LedgerTables } from "../tables.ts";
 import {
   assertSameFile,
@@ -13,16 +23,14 @@ import {
   removeEmptyFile,
   type StillFile,
 } from "./ledger-file.ts";
-import { connect, connectToRead, disconnect, writeFirstPage } from "./sqlite-connection.ts";
-import { LedgerSqliteDialect } from "./sqlite-dialect.ts";
+import { connect, connectToRead, disconnect, rollBack, writeFirstPage } from "./sqlite-connection.ts";
 import { explainFailure, isBusy } from "./sqlite-failure.ts";
 
 /** How long a ledger that others keep locked is tried, milliseconds. */
 const busyTimeoutMs = 10_000;
 
-/** Rows that are handed over at once: as many as have about so many characters, of which a text of SQLite's may have a billion. */
-const scanRows = { first: 1_000, most: 8_000 };
-const scanCharacters = 2_000_000;
+/** Rows that one page of a scan holds. */
+const scanRows = 2_000;
 
 /** Opens the SQLite file at `location`, an absolute path; makes it when there is none. Rejects with a LedgerError. */
 export async function openSqlite(options: {
@@ -112,19 +120,17 @@ class SqliteLedgerDatabase implements LedgerDatabase {
     take: (rows: readonly (readonly unknown[])[]) => void,
   ): Promise<void> {
     const values = sql.join(columns.map((column) => sql.ref(column)));
-    const pageAfter = async (rowid: number, limit: number) => {
+    const pageAfter = async (rowid: number) => {
       // libsql hands over one long text several times faster than a thousand rows.
       const page = sql<{ last: number | null; rows: string }>`
         select max(rowid) as last, json_group_array(json_array(${values})) as rows
-        from (select rowid, * from ${sql.table(table)} where rowid > ${rowid} order by rowid limit ${limit})`;
+        from (select rowid, * from ${sql.table(table)} where rowid > ${rowid} order by rowid limit ${scanRows})`;
       return (await page.execute(queries)).rows[0];
     };
-    let limit = scanRows.first;
-    let page = await pageAfter(0, limit);
+    let page = await pageAfter(0);
     while (page !== undefined && page.last !== null) {
       take(JSON.parse(page.rows));
-      limit = Math.ceil(Math.min(scanRows.most, limit * (scanCharacters / page.rows.length)));
-      page = await pageAfter(page.last, limit);
+      page = await pageAfter(page.last);
     }
   }
 
@@ -169,5 +175,100 @@ class SqliteLedgerDatabase implements LedgerDatabase {
       case "exclusive":
         return builder.setIsolationLevel("serializable");
     }
+  }
+}
+
+/** Kysely's SQLite dialect over libsql, with the transactions of a ledger. The caller closes the connection. */
+class LedgerSqliteDialect extends SqliteDialect {
+  readonly #database: Database.Database;
+
+  constructor(database: Database.Database) {
+    super({ database });
+    this.#database = database;
+  }
+
+  override createDriver(): Driver {
+    return new LedgerSqliteDriver(this.#database);
+  }
+}
+
+/**
+ * Transactions begin and end through `exec`: a prepared statement that libsql failed with SQLITE_BUSY stays unfinished
+ * until it is collected as garbage, and keeps its connection at an old state of the file.
+ */
+class LedgerSqliteDriver extends SqliteDriver {
+  readonly #database: Database.Database;
+  #synchronous = "full";
+
+  constructor(database: Database.Database) {
+    super({ database: new PreparedStatements(database) });
+    this.#database = database;
+  }
+
+  /** A transaction takes its lock, or its snapshot, when it begins: there a busy file may be tried again. */
+  override async beginTransaction(
+    _connection: DatabaseConnection,
+    { accessMode, isolationLevel }: TransactionSettings = {},
+  ): Promise<void> {
+    this.#sync(isolationLevel === "read uncommitted" ? "normal" : "full");
+    if (accessMode !== "read only") {
+      // Taking the lock first: a transaction that reads before it writes could find its snapshot outdated, and fail.
+      this.#database.exec(isolationLevel === "serializable" ? "begin exclusive" : "begin immediate");
+      return;
+    }
+    this.#database.exec("begin deferred");
+    try {
+      this.#database.exec("select 1 from sqlite_schema limit 1");
+    } catch (error) {
+      this.#database.exec("rollback");
+      throw error;
+    }
+  }
+
+  override async commitTransaction(): Promise<void> {
+    this.#database.exec("commit");
+  }
+
+  override async rollbackTransaction(): Promise<void> {
+    rollBack(this.#database);
+  }
+
+  /** In WAL mode, a commit with `normal` survives the end of the process, and not always a power failure. */
+  #sync(level: "normal" | "full"): void {
+    if (level === this.#synchronous) return;
+    this.#database.exec(`pragma synchronous = ${level}`);
+    this.#synchronous = level;
+  }
+}
+
+/** More than the texts of all queries of the ledger. */
+const maxStatements = 200;
+
+/** What Kysely needs of libsql: each text is prepared once, and values that cannot be stored are refused. */
+class PreparedStatements implements SqliteDatabase {
+  readonly #database: Database.Database;
+  readonly #statements = new Map<string, SqliteStatement>();
+
+  constructor(database: Database.Database) {
+    this.#database = database;
+  }
+
+  prepare(text: string): SqliteStatement {
+    const known = this.#statements.get(text);
+    if (known !== undefined) return known;
+    const statement = this.#database.prepare(text);
+    const checked: SqliteStatement = {
+      reader: statement.reader,
+      all: (values) => statement.all(values.map(storable)),
+      run: (values) => statement.run(values.map(storable)),
+      iterate: (values) => statement.iterate(values.map(storable)),
+    };
+    if (this.#statements.size >= maxStatements) this.#statements.clear();
+    this.#statements.set(text, checked);
+    return checked;
+  }
+
+  close(): void {
+    this.#statements.clear();
   }
 }

@@ -2,29 +2,22 @@ import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
 import Database from "libsql";
 import { fileHint, messageOf, systemCodeOf } from "../../model/errors.ts";
-import { LedgerError, type LedgerErrorCode } from "../ledger-error.ts";
-
-interface Meaning {
-  readonly code: LedgerErrorCode;
-  /** Follows "The ledger LOCATION". */
-  readonly says: string;
-  readonly hint?: string;
-}
+import { type FailureMeaning, failedLedger, LedgerError } from "../ledger-error.ts";
 
 const unreadable = {
   code: "ledger-unreadable",
   says: "cannot be opened",
   hint: "The file and its folder must exist and be readable and writable for this user: SQLite keeps two files (-wal, -shm) beside it.",
-} as const satisfies Meaning;
+} as const satisfies FailureMeaning;
 
-const damaged: Meaning = {
+const damaged: FailureMeaning = {
   code: "ledger-corrupt",
   says: "is damaged",
   hint: "Keep a copy of the file with its -wal and -shm, then restore the ledger from a backup.",
 };
 
 /** By SQLite's primary result codes (https://www.sqlite.org/rescode.html); extended codes start with one of them. */
-const meanings: readonly (readonly [prefix: string, meaning: Meaning])[] = [
+const meanings: readonly (readonly [prefix: string, meaning: FailureMeaning])[] = [
   [
     "SQLITE_BUSY",
     {
@@ -97,13 +90,10 @@ export function explainFailure(thrown: unknown, location: string): LedgerError {
   if (thrown instanceof LedgerError) return thrown;
   const code = resultCode(thrown);
   const known = meanings.find(([prefix]) => code.startsWith(prefix));
-  const meaning = known?.[1] ?? { code: "ledger-failed", says: "failed" };
-  const { code: ledgerCode, says } = meaning;
-  const hint = meaning === unreadable ? fileHint(failureToOpen(), unreadable.hint) : meaning.hint;
-  return new LedgerError(ledgerCode, `The ledger ${location} ${says} (${messageOf(thrown)}).`, {
-    cause: thrown,
-    ...(hint === undefined ? {} : { hint }),
-  });
+  const meaning = known?.[1];
+  if (meaning !== unreadable) return failedLedger(location, meaning, thrown);
+  const hint = fileHint(failureToOpen(), unreadable.hint);
+  return failedLedger(location, { ...unreadable, hint }, thrown);
 }
 
 /** Why the process can open no file at all, if so: SQLite does not pass that on. */

@@ -16,7 +16,7 @@ import Database from "libsql";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openLedger } from "../../../src/ledger/open-ledger.ts";
 import { prepareFile } from "../../../src/ledger/sqlite/ledger-file.ts";
-import { applyPragmas } from "../../../src/ledger/sqlite/pragmas.ts";
+import { applyPragmas } from "../../../src/ledger/sqlite/sqlite-connection.ts";
 import { systemClock } from "../../../src/model/ports.ts";
 import { attached, hurriedClock } from "./ledger-values.ts";
 import { asOrdinaryUser } from "./ordinary-user.ts";

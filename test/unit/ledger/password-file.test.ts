@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { findPassword } from "../../../src/ledger/postgres/password-file.ts";
+import { findPassword } from "../../../src/ledger/postgres/postgres-connection.ts";
 
 const query = { host: "db.example.com", port: 5432, database: "shop", user: "team" };
 
