@@ -11,8 +11,8 @@ import { type FileProblem, FileProblems } from "./file-problems.ts";
 import { hashFile } from "./hash-file.ts";
 import type { FileRole } from "./parsed-manifest.ts";
 import { lastingVersionOf, RealPaths, versionOf } from "./paths.ts";
-import { quote } from "./quote.ts";
 import { readDescription } from "./read-description.ts";
+import { quote } from "./source-text.ts";
 
 /** Files that are read at the same time: enough to keep a disk busy, few enough for open-file limits. */
 const concurrency = 8;

@@ -20,8 +20,7 @@ import type {
   ParsedFileUse,
   ParsedManifest,
 } from "./parsed-manifest.ts";
-import { quote } from "./quote.ts";
-import type { SourceText, Span, YamlIssue } from "./source-text.ts";
+import { quote, type SourceText, type Span, type YamlIssue } from "./source-text.ts";
 
 /** An attachment whose local files `checkFiles` has not read yet. */
 export interface OpenAttachment extends DesiredAttachment {

@@ -5,9 +5,8 @@ import { explainType, noDuration } from "./explain-type.ts";
 import type { Located } from "./located.ts";
 import { nearest } from "./nearest.ts";
 import type { NodeValue } from "./node-values.ts";
-import { quote } from "./quote.ts";
 import { SchemaLookup } from "./schema-lookup.ts";
-import type { YamlIssue } from "./source-text.ts";
+import { quote, type YamlIssue } from "./source-text.ts";
 
 type Issue = z.core.$ZodIssue;
 

@@ -1,9 +1,8 @@
 import { durationAdvice } from "../model/duration.ts";
 import type { Located } from "./located.ts";
 import { nearest } from "./nearest.ts";
-import { quote, reveal } from "./quote.ts";
 import type { SchemaLookup } from "./schema-lookup.ts";
-import type { YamlIssue } from "./source-text.ts";
+import { quote, reveal, type YamlIssue } from "./source-text.ts";
 
 /** A value of a kind that its place does not allow. */
 export interface WrongType {

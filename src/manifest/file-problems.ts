@@ -1,7 +1,7 @@
 import type { Stats } from "node:fs";
 import { fileHint, messageOf, systemCodeOf } from "../model/errors.ts";
 import type { FileRole } from "./parsed-manifest.ts";
-import { quote } from "./quote.ts";
+import { quote } from "./source-text.ts";
 
 /** Why a local file that a manifest names cannot be used. */
 export interface FileProblem {

@@ -1,15 +1,17 @@
+import { isMap, isScalar, isSeq, type Pair, type ParsedNode, type YAMLMap } from "yaml";
 import type { Position } from "../model/source-location.ts";
 import { keyName, spanOf } from "./node-values.ts";
-import type { MapNode, PairNode, YamlNode } from "./nodes.ts";
-import { isNothing } from "./nodes.ts";
+import { isNothing } from "./parse-yaml.ts";
 import type { SourceText, Span } from "./source-text.ts";
 
 const fewKeys = 16;
 
+type ParsedPair = Pair<ParsedNode, ParsedNode | null>;
+
 /** The text and the aliases of a document, shared by all places in it. */
 export interface LocatedDocument {
   readonly source: SourceText;
-  readonly targets: ReadonlyMap<YamlNode, YamlNode>;
+  readonly targets: ReadonlyMap<ParsedNode, ParsedNode>;
 }
 
 /**
@@ -18,14 +20,14 @@ export interface LocatedDocument {
  */
 export class Located {
   readonly #document: LocatedDocument;
-  readonly #node: YamlNode | undefined;
-  #pairs: Map<string | undefined, PairNode> | undefined;
+  readonly #node: ParsedNode | undefined;
+  #pairs: Map<string | undefined, ParsedPair> | undefined;
   /** The stretch to show. For a value of nothing it is the key (`key:`) or the dash (`-`). */
   readonly span: Span;
   /** The key the value stands under, or the span itself for the root and for list entries. */
   readonly keySpan: Span;
 
-  constructor(document: LocatedDocument, node: YamlNode | undefined, key?: YamlNode) {
+  constructor(document: LocatedDocument, node: ParsedNode | undefined, key?: ParsedNode) {
     this.#document = document;
     this.#node = node;
     const shown = key ?? node;
@@ -42,18 +44,18 @@ export class Located {
   /** What the value was written as, when it is a scalar: the text between the quotes, if it has any. */
   get written(): { readonly text: string; readonly quoted: boolean } | undefined {
     const node = this.#target();
-    return node?.kind === "scalar" ? { text: node.source, quoted: node.style !== "plain" } : undefined;
+    return isScalar(node) ? { text: node.source, quoted: node.type !== "PLAIN" } : undefined;
   }
 
   /** The value under a key of a mapping or at an index (from 0) of a list, through aliases. */
   get(step: string | number): Located | undefined {
     const node = this.#target();
     if (typeof step === "number") {
-      const item = node?.kind === "list" ? node.items[step] : undefined;
+      const item = isSeq(node) ? node.items[step] : undefined;
       return item === undefined ? undefined : new Located(this.#document, item);
     }
-    const pair = node?.kind === "map" ? this.#pair(node, step) : undefined;
-    return pair?.key === undefined ? undefined : new Located(this.#document, pair.value, pair.key);
+    const pair = isMap(node) ? this.#pair(node, step) : undefined;
+    return pair && new Located(this.#document, pair.value ?? undefined, pair.key);
   }
 
   /** {@link get} for a value that the schema has accepted, so that nothing can be passed over. Throws when there is none. */
@@ -76,13 +78,13 @@ export class Located {
   }
 
   /** Of the mappings that manifests have, a scan is quickest; a large one gets an index. */
-  #pair({ pairs }: MapNode, name: string): PairNode | undefined {
-    if (pairs.length <= fewKeys) return pairs.find(({ key }) => keyName(key) === name);
-    this.#pairs ??= new Map(pairs.map((pair) => [keyName(pair.key), pair]));
+  #pair({ items }: YAMLMap.Parsed, name: string): ParsedPair | undefined {
+    if (items.length <= fewKeys) return items.find(({ key }) => keyName(key) === name);
+    this.#pairs ??= new Map(items.map((pair) => [keyName(pair.key), pair]));
     return this.#pairs.get(name);
   }
 
-  #target(): YamlNode | undefined {
+  #target(): ParsedNode | undefined {
     return this.#node && (this.#document.targets.get(this.#node) ?? this.#node);
   }
 }

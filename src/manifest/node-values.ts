@@ -1,7 +1,6 @@
+import { type Alias, isAlias, isMap, isScalar, type ParsedNode, type Scalar, type YAMLMap } from "yaml";
 import { nearest } from "./nearest.ts";
-import type { AliasNode, ListNode, MapNode, PairNode, ScalarNode, YamlNode } from "./nodes.ts";
-import { quote, reveal } from "./quote.ts";
-import type { Span, YamlIssue } from "./source-text.ts";
+import { quote, reveal, type Span, type YamlIssue } from "./source-text.ts";
 
 /** Aliases of one document may stand for this many values in all: far more than a manifest needs, few for a machine. */
 export const maxAliasedValues = 100_000;
@@ -16,7 +15,7 @@ export interface NodeValue {
   readonly value: unknown;
   readonly issues: readonly YamlIssue[];
   /** What each alias refers to. */
-  readonly targets: ReadonlyMap<YamlNode, YamlNode>;
+  readonly targets: ReadonlyMap<ParsedNode, ParsedNode>;
   /**
    * The symbols in place of values that could not be read, which every schema refuses, each with its error. All of
    * them are in `issues`, too.
@@ -26,9 +25,12 @@ export interface NodeValue {
   readonly incomplete: ReadonlyMap<unknown, YamlIssue>;
 }
 
-/** Makes the plain value of a document's nodes. Depth is bounded by the parser, size by {@link maxAliasedValues}. */
-export function makeValue(root: YamlNode): NodeValue {
-  const maker = new ValueMaker();
+/**
+ * Makes the plain value of a document's nodes; `text` is that of the file. Depth is bounded by the parser, size by
+ * {@link maxAliasedValues}.
+ */
+export function makeValue(root: ParsedNode, text: string): NodeValue {
+  const maker = new ValueMaker(text);
   return {
     value: maker.make(root),
     issues: maker.issues,
@@ -39,24 +41,24 @@ export function makeValue(root: YamlNode): NodeValue {
 }
 
 /** The text of a key in the file; `undefined` unless the key is text on one line. */
-export function keyName(key: YamlNode | undefined): string | undefined {
-  return key?.kind === "scalar" && key.source !== "" ? key.source : undefined;
+export function keyName(key: ParsedNode): string | undefined {
+  return isScalar(key) && key.source !== "" ? key.source : undefined;
 }
 
 /** The stretch of a node's own text, without its anchor. */
-export function spanOf({ start, end }: YamlNode): Span {
+export function spanOf({ range: [start, end] }: ParsedNode): Span {
   return [start, end];
 }
 
 interface Anchored {
-  readonly node: YamlNode;
+  readonly node: ParsedNode;
   /** Absent while the node is still being read: an alias to it would be a cycle. */
   made?: { readonly value: unknown; readonly size: number };
 }
 
 class ValueMaker {
   readonly issues: YamlIssue[] = [];
-  readonly targets = new Map<YamlNode, YamlNode>();
+  readonly targets = new Map<ParsedNode, ParsedNode>();
   readonly unreadable = new Map<unknown, YamlIssue>();
   readonly incomplete = new Map<unknown, YamlIssue>();
   readonly #anchors = new Map<string, Anchored>();
@@ -64,38 +66,38 @@ class ValueMaker {
   #aliased = 0;
   /** In place of each alias beyond {@link maxAliasedValues}. */
   #bomb: symbol | undefined;
+  readonly #text: string;
 
-  make(node: YamlNode): unknown {
-    if (node.kind === "alias") return this.#alias(node);
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  make(node: ParsedNode, isInFlow?: boolean): unknown {
+    if (isAlias(node)) return this.#alias(node);
     const { anchor } = node;
-    if (anchor === undefined) return this.#plain(node);
+    if (anchor === undefined) return this.#plain(node, isInFlow);
     const anchored: Anchored = { node };
     const before = this.#made;
     this.#anchors.set(anchor, anchored);
-    const value = this.#plain(node);
+    const value = this.#plain(node, isInFlow);
     anchored.made = { value, size: this.#made - before };
     return value;
   }
 
-  #plain(node: Exclude<YamlNode, AliasNode>): unknown {
+  #plain(node: Exclude<ParsedNode, Alias.Parsed>, isInFlow: boolean | undefined): unknown {
     this.#made += 1;
-    switch (node.kind) {
-      case "scalar":
-        return this.#scalar(node);
-      case "map":
-        return this.#map(node);
-      case "list":
-        return this.#list(node);
-    }
+    if (isScalar(node)) return this.#scalar(node, isInFlow);
+    if (isMap(node)) return this.#map(node);
+    return node.items.map((item) => this.make(item, node.flow));
   }
 
-  #alias(alias: AliasNode): unknown {
-    const anchored = this.#anchors.get(alias.name);
+  #alias(alias: Alias.Parsed): unknown {
+    const anchored = this.#anchors.get(alias.source);
     if (anchored === undefined) return this.#unknownAlias(alias);
     if (anchored.made === undefined) {
       return this.#unreadable(alias, {
         code: "cyclic-alias",
-        message: `The alias *${reveal(alias.name)} stands inside the value that it repeats`,
+        message: `The alias *${reveal(alias.source)} stands inside the value that it repeats`,
         hint: "A value cannot contain itself. Write out what is meant.",
         related: spanOf(anchored.node),
       });
@@ -110,11 +112,11 @@ class ValueMaker {
     return anchored.made.value;
   }
 
-  #unknownAlias(alias: AliasNode): unknown {
-    const similar = this.issues.length < 50 ? nearest(alias.name, [...this.#anchors.keys()]) : undefined;
+  #unknownAlias(alias: Alias.Parsed): unknown {
+    const similar = this.issues.length < 50 ? nearest(alias.source, [...this.#anchors.keys()]) : undefined;
     return this.#unreadable(alias, {
       code: "unknown-alias",
-      message: `The alias *${reveal(alias.name)} has no anchor &${reveal(alias.name)} before it in this document`,
+      message: `The alias *${reveal(alias.source)} has no anchor &${reveal(alias.source)} before it in this document`,
       hint:
         similar === undefined
           ? "Anchors do not reach past ---. To mean the text itself, put it in quotes."
@@ -122,7 +124,7 @@ class ValueMaker {
     });
   }
 
-  #tooManyAliased(alias: AliasNode): symbol {
+  #tooManyAliased(alias: Alias.Parsed): symbol {
     return this.#unreadable(alias, {
       code: "alias-bomb",
       message: `Written out, the aliases of this document stand for more than ${maxAliasedValues.toLocaleString("en")} values`,
@@ -130,16 +132,12 @@ class ValueMaker {
     });
   }
 
-  #list(list: ListNode): unknown {
-    return list.items.map((item) => this.make(item));
-  }
-
-  #map(map: MapNode): unknown {
+  #map(map: YAMLMap.Parsed): unknown {
     const values: Record<string, unknown> = {};
-    const seen = new Map<string, YamlNode>();
-    for (const pair of map.pairs) {
-      const key = this.#key(pair, seen);
-      const value = pair.value === undefined ? null : this.make(pair.value);
+    const seen = new Map<string, ParsedNode>();
+    for (const pair of map.items) {
+      const key = this.#key(pair.key, seen, map.flow);
+      const value = pair.value === null ? null : this.make(pair.value, map.flow);
       if (typeof key !== "string") {
         this.issues.push(key);
         if (!this.incomplete.has(values)) this.incomplete.set(values, key);
@@ -152,16 +150,19 @@ class ValueMaker {
   }
 
   /** The name of a pair's key, or why it cannot be used. */
-  #key(pair: PairNode, seen: Map<string, YamlNode>): string | YamlIssue {
-    const name = keyName(pair.key);
-    if (pair.key === undefined || name === undefined) return unusableKey(pair);
-    if (pair.key.anchor !== undefined) this.#anchors.set(pair.key.anchor, anchoredKey(pair.key, name));
-    if (name === "<<" && pair.key.kind === "scalar" && pair.key.style === "plain") return mergeKey(pair.key);
+  #key(key: ParsedNode, seen: Map<string, ParsedNode>, isInFlow: boolean | undefined): string | YamlIssue {
+    const name = keyName(key);
+    if (!isScalar(key) || name === undefined) return unusableKey(key);
+    const misread = misreadScalar(this.#text, key, isInFlow);
+    if (misread !== undefined) return misread;
+    if (key.anchor !== undefined)
+      this.#anchors.set(key.anchor, { node: key, made: { value: name, size: 1 } });
+    if (name === "<<" && key.type === "PLAIN") return mergeKey(key);
     // NFKC folds every form that Unicode holds to be the same text; most keys are ASCII and need no folding.
     const folded = /^[\x20-\x7e]*$/.test(name) ? name : name.normalize("NFKC");
     const earlier = seen.get(folded);
     if (earlier === undefined) {
-      seen.set(folded, pair.key);
+      seen.set(folded, key);
       return name;
     }
     const same = keyName(earlier) === name;
@@ -171,13 +172,15 @@ class ValueMaker {
         ? `The key ${quote(name)} is in this mapping twice`
         : `The keys ${quote(keyName(earlier) ?? "")} and ${quote(name)} differ only in how Unicode writes the same text`,
       hint: "Keep one of the two.",
-      span: spanOf(pair.key),
+      span: spanOf(key),
       related: spanOf(earlier),
     };
   }
 
-  #scalar(scalar: ScalarNode): unknown {
+  #scalar(scalar: Scalar.Parsed, isInFlow: boolean | undefined): unknown {
     const { value, source } = scalar;
+    const misread = misreadScalar(this.#text, scalar, isInFlow);
+    if (misread !== undefined) return this.#unreadable(scalar, misread);
     if (typeof value === "string") return this.#string(scalar, value);
     if (typeof value === "number") return plainNumber(value, source);
     if (typeof value === "boolean" || value === null) return value;
@@ -188,7 +191,7 @@ class ValueMaker {
     });
   }
 
-  #string(scalar: ScalarNode, value: string): unknown {
+  #string(scalar: Scalar.Parsed, value: string): unknown {
     const unusable = unusableCharacter(value);
     if (unusable === undefined) return value;
     return this.#unreadable(scalar, {
@@ -198,7 +201,7 @@ class ValueMaker {
     });
   }
 
-  #unreadable(node: YamlNode, wording: Omit<YamlIssue, "span">): symbol {
+  #unreadable(node: ParsedNode, wording: Omit<YamlIssue, "span">): symbol {
     const issue = { ...wording, span: spanOf(node) };
     const unreadable = Symbol(issue.code);
     this.issues.push(issue);
@@ -207,8 +210,8 @@ class ValueMaker {
   }
 }
 
-function unusableKey({ key }: PairNode): YamlIssue {
-  const [start, end] = key === undefined ? [0, 0] : spanOf(key);
+function unusableKey(key: ParsedNode): YamlIssue {
+  const [start, end] = spanOf(key);
   return {
     code: "bad-key",
     message: "A key must be a plain word, not a list, a mapping, an alias or nothing",
@@ -217,17 +220,13 @@ function unusableKey({ key }: PairNode): YamlIssue {
   };
 }
 
-function mergeKey(key: YamlNode): YamlIssue {
+function mergeKey(key: ParsedNode): YamlIssue {
   return {
     code: "merge-key",
     message: 'The merge key "<<" is not part of YAML 1.2',
     hint: "Write the keys out. An alias can stand for a whole value: description: *text.",
     span: spanOf(key),
   };
-}
-
-function anchoredKey(node: YamlNode, name: string): Anchored {
-  return { node, made: { value: name, size: 1 } };
 }
 
 /** The number, when it is written the one way that leaves no doubt; otherwise a symbol of its text. */
@@ -241,4 +240,54 @@ function plainNumber(value: number, source: string): number | symbol {
 function unusableCharacter(text: string): string | undefined {
   const found = /(?![\t\n\r\x7f-\x9f])[\p{Cc}\p{Cs}]|\r(?!\n)/u.exec(text)?.[0];
   return found?.codePointAt(0)?.toString(16).padStart(4, "0").toUpperCase();
+}
+
+/** The end of one entry and the start of the next, as in `{ file_id: 1 }, {`, or a line that starts with a bracket. */
+const entryInText = /(?:[}\]]\s*,|\n)\s*[{[]/;
+
+/** In double quotes, an escaped line break and an empty line after it: the library drops the empty line. */
+const lostLine = /(?<!\\)(?:\\\\)*\\\r?\n[ \t]*\r?\n/;
+
+/** A block scalar with an indentation of its own (`|2`) that holds blanks only. */
+const blockOfBlanks = /^[|>][-+]?[1-9][^\n]*\n[\r\n]* /;
+
+/**
+ * An error for a scalar whose text is probably not the one that was meant: in brackets, a quote that is closed in a later
+ * entry takes the entries in between into its text; and the library drops the text of {@link blockOfBlanks}, which
+ * YAML 1.2.2 §8.1.1.1 keeps.
+ */
+function misreadScalar(
+  text: string,
+  scalar: Scalar.Parsed,
+  isInFlow: boolean | undefined,
+): YamlIssue | undefined {
+  const { type, value } = scalar;
+  if (type === "PLAIN") return undefined;
+  const span = spanOf(scalar);
+  const written = text.slice(...span);
+  const isQuoted = type?.startsWith("QUOTE") === true;
+  if (isQuoted && isInFlow === true && entryInText.test(written)) {
+    return {
+      code: "yaml-syntax",
+      message: "This text in quotes contains what looks like an entry of its own",
+      hint: "Close the quote where the text ends. If it is meant, write the entry without brackets and the text as a block (|).",
+      span,
+    };
+  }
+  if (type === "QUOTE_DOUBLE" && lostLine.test(written)) {
+    return {
+      code: "yaml-syntax",
+      message: "The empty line after this escaped line break cannot be read",
+      hint: "Write \\n where the text has a line break, or write the text as a block (|).",
+      span,
+    };
+  }
+  const isBlank = typeof value === "string" && /^\n*$/.test(value);
+  if (isQuoted || !isBlank || !blockOfBlanks.test(written)) return undefined;
+  return {
+    code: "yaml-syntax",
+    message: "The blanks of this text cannot be read",
+    hint: 'Put them in quotes ("  "), or write "" for an empty text.',
+    span,
+  };
 }

@@ -21,10 +21,9 @@ import type {
   ParsedFileUse,
   ParsedManifest,
 } from "./parsed-manifest.ts";
-import { quote } from "./quote.ts";
 import { readManifest } from "./read-manifest.ts";
 import { readYaml } from "./read-yaml.ts";
-import type { SourceText, Span, YamlIssue } from "./source-text.ts";
+import { quote, type SourceText, type Span, type YamlIssue } from "./source-text.ts";
 
 type Entry = NonNullable<DraftDocument["product_files"] | DraftDocument["promotional_files"]>[number];
 

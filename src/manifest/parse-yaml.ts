@@ -1,18 +1,22 @@
-import type { CST, Document } from "yaml";
-import { Composer, isNode, Lexer, Parser, CST as Tokens } from "yaml";
+import {
+  Composer,
+  type CST,
+  type Document,
+  isScalar,
+  Lexer,
+  type ParsedNode,
+  Parser,
+  type Scalar,
+  CST as Tokens,
+} from "yaml";
 import type { NonEmpty } from "../model/non-empty.ts";
 import { nonEmpty } from "../model/non-empty.ts";
-import { isQuotedOnly, unprintableIssues, withoutControls } from "./control-characters.ts";
-import { misreadScalars } from "./misread-scalars.ts";
-import type { YamlNode } from "./nodes.ts";
-import { convertNode, isNothing } from "./nodes.ts";
-import { reveal } from "./quote.ts";
-import type { Span, YamlIssue } from "./source-text.ts";
+import { reveal, type Span, type YamlIssue } from "./source-text.ts";
 import { syntaxIssues, unclosedQuote } from "./syntax-findings.ts";
 
 /** One document of a stream: its nodes, or the errors that keep it from being read. */
 export type ParsedDocument =
-  | { readonly ok: true; readonly root: YamlNode }
+  | { readonly ok: true; readonly root: ParsedNode }
   | { readonly ok: false; readonly errors: NonEmpty<YamlIssue> };
 
 /** The documents of a stream that have content, and the errors of the text itself. */
@@ -36,40 +40,38 @@ const composerOptions = {
   logLevel: "silent",
 } as const;
 
+/** What YAML 1.2.2 §5.1 allows nowhere, and carriage returns that do not belong to a line end. */
+const forbidden = /(?![\t\n\r\x7f-\x9f])\p{Cc}|\r(?!\n)/u;
+
+/** What it allows in quoted scalars only (§5.1, `nb-json`). U+0085 is printable in YAML 1.2, and no line end. */
+const quotedOnly = /[\x7f-\x84\x86-\x9f\ufffe\uffff]/u;
+
 /**
  * Parses a YAML 1.2 stream with the core schema. Explicit tags, directives other than `%YAML 1.2`, nesting beyond
- * {@link maxDepth} and control characters are errors, as are syntax errors (one a line), also some that the library
- * accepts: a quote that is never closed, and what {@link misreadScalars} finds.
+ * {@link maxDepth} and control characters are errors, as are syntax errors (one a line), and a quote that is never closed
+ * even where the library accepts it.
  */
 export function parseYaml(text: string): ParsedStream {
-  const stream = new Stream(withoutControls(text));
+  // Some control characters would pass for those that the lexer puts between its lexemes.
+  const stream = new Stream(text.replace(new RegExp(forbidden, "gu"), "\ufffd"));
   const composed = stream.read();
   const { cut } = stream;
   const documents = composed.flatMap((document, index): ParsedDocument[] => {
     // The library's errors about the document that was cut off only say so.
     if (cut !== undefined && index === composed.length - 1) return [{ ok: false, errors: [cut] }];
-    const parsed = parseDocument(text, document);
-    return parsed.ok && isEmpty(parsed.root) ? [] : [parsed];
+    const { contents, errors, warnings } = document;
+    // The stream reports every tag; what is under it can still be checked.
+    const problems = nonEmpty([...errors, ...warnings].filter(({ code }) => code !== "TAG_RESOLVE_FAILED"));
+    if (problems !== undefined) return [{ ok: false, errors: syntaxIssues(text, document, problems) }];
+    const isEmpty = contents === null || (isNothing(contents) && contents.anchor === undefined);
+    return isEmpty ? [] : [{ ok: true, root: contents }];
   });
-  return { documents, issues: [...unprintableIssues(text, stream.quoted), ...stream.issues] };
+  return { documents, issues: [...controlIssues(text, stream.quoted), ...stream.issues] };
 }
 
-function parseDocument(text: string, document: Document): ParsedDocument {
-  const { contents, errors, warnings } = document;
-  // The stream reports every tag; what is under it can still be checked.
-  const problems = nonEmpty([...errors, ...warnings].filter(({ code }) => code !== "TAG_RESOLVE_FAILED"));
-  if (problems !== undefined) return { ok: false, errors: syntaxIssues(text, document, problems) };
-  if (!isNode(contents)) return { ok: true, root: nothing };
-  const root = convertNode(contents);
-  const misread = nonEmpty(misreadScalars(text, root));
-  return misread === undefined ? { ok: true, root } : { ok: false, errors: misread };
-}
-
-const nothing: YamlNode = { kind: "scalar", start: 0, end: 0, value: null, source: "", style: "plain" };
-
-/** Nothing between two `---`, or comments only. */
-function isEmpty(root: YamlNode): boolean {
-  return isNothing(root) && root.anchor === undefined;
+/** Whether a value was left out: `key:`, `-`, or a document of comments only. */
+export function isNothing(node: ParsedNode): node is Scalar.Parsed {
+  return isScalar(node) && node.source === "" && node.type === "PLAIN";
 }
 
 /** Drives the library's lexer, parser and composer one lexeme at a time, so that depth and tags are seen on the way. */
@@ -83,16 +85,16 @@ class Stream {
   readonly #hasQuotedOnly: boolean;
   readonly #parser = new Parser();
   readonly #composer = new Composer(composerOptions);
-  readonly #documents: Document[] = [];
+  readonly #documents: Document.Parsed[] = [];
   #directive: CST.Directive | undefined;
   #isUnclosed = false;
 
   constructor(text: string) {
     this.#text = text;
-    this.#hasQuotedOnly = isQuotedOnly(text);
+    this.#hasQuotedOnly = quotedOnly.test(text);
   }
 
-  read(): readonly Document[] {
+  read(): readonly Document.Parsed[] {
     let inScalar = false;
     for (const lexeme of new Lexer().lex(this.#text)) {
       if (!inScalar) this.#inspect(lexeme);
@@ -195,4 +197,39 @@ function isClosed(lexeme: string): boolean {
   let at = last - 1;
   while (at > 0 && lexeme.charAt(at) === mark) at -= 1;
   return (last - 1 - at) % 2 === 0;
+}
+
+/** An error for each line with a character that YAML does not allow there. `quoted`: the quoted scalars, in order. */
+function controlIssues(text: string, quoted: readonly Span[]): YamlIssue[] {
+  const issues: YamlIssue[] = [];
+  let next = 0;
+  const either = new RegExp(`${forbidden.source}|${quotedOnly.source}`, "gu");
+  for (let match = either.exec(text); match !== null; match = either.exec(text)) {
+    const { 0: found, index } = match;
+    while ((quoted[next]?.[1] ?? Number.POSITIVE_INFINITY) <= index) next += 1;
+    const isQuoted = (quoted[next]?.[0] ?? Number.POSITIVE_INFINITY) <= index;
+    if (isQuoted && quotedOnly.test(found)) continue;
+    issues.push({ ...describeControl(text.charCodeAt(index)), span: [index, index + 1] });
+    const lineEnd = text.indexOf("\n", index);
+    if (lineEnd < 0) break;
+    either.lastIndex = lineEnd;
+  }
+  return issues;
+}
+
+function describeControl(code: number): Omit<YamlIssue, "span"> {
+  if (code === 0x0d) {
+    return {
+      code: "control-character",
+      message: "This carriage return (U+000D) has no line feed after it",
+      hint: "Save the file with LF or CRLF line ends.",
+    };
+  }
+  const point = code.toString(16).padStart(4, "0").toUpperCase();
+  const isInQuotes = quotedOnly.test(String.fromCharCode(code));
+  return {
+    code: "control-character",
+    message: `The character U+${point} cannot be printed; YAML does not allow it ${isInQuotes ? "outside of quotes" : "anywhere"}`,
+    hint: isInQuotes ? "Remove it, or put the text in quotes." : "Remove it.",
+  };
 }

@@ -123,7 +123,7 @@ function readDocument<T>(
   { schema: choice, isLittle = false }: ReadYamlOptions<T>,
 ): ReadDocument<T> {
   if (!parsed.ok) return parsed;
-  const content = makeValue(parsed.root);
+  const content = makeValue(parsed.root, source.text);
   const root = new Located({ source, targets: content.targets }, parsed.root);
   const schema = typeof choice === "function" ? choice(content.value) : choice;
   if ("code" in schema) {

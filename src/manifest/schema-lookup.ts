@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { durationPattern } from "../model/duration.ts";
-import { joinWords, quote, quoteList } from "./quote.ts";
+import { joinWords, quote, quoteList } from "./source-text.ts";
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 

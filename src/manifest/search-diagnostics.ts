@@ -2,7 +2,7 @@ import type { Diagnostic } from "../model/diagnostic.ts";
 import { fileHint, messageOf, systemCodeOf } from "../model/errors.ts";
 import type { SourceLocation } from "../model/source-location.ts";
 import { allManifests } from "./glob-pattern.ts";
-import { quote } from "./quote.ts";
+import { quote } from "./source-text.ts";
 
 /** A pattern that names something outside of the workspace. */
 export function outsidePattern(pattern: string, place: SourceLocation | undefined): Diagnostic {

@@ -1,8 +1,7 @@
 import type { Document, Node, YAMLError } from "yaml";
 import { isCollection, isScalar, visit } from "yaml";
 import type { NonEmpty } from "../model/non-empty.ts";
-import { quote } from "./quote.ts";
-import type { Span, YamlIssue } from "./source-text.ts";
+import { quote, type Span, type YamlIssue } from "./source-text.ts";
 
 type DescribeIssue = Pick<YamlIssue, "message" | "hint"> & Partial<Pick<YamlIssue, "code" | "span">>;
 

