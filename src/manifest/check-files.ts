@@ -1,17 +1,18 @@
-import { lstatSync, readFileSync, realpathSync } from "node:fs";
+import { isUtf8 } from "node:buffer";
+import { closeSync, fstatSync, lstatSync, readFileSync, realpathSync, type Stats } from "node:fs";
 import { join, relative } from "node:path";
 import pLimit from "p-limit";
 import { formatAddress } from "../model/address.ts";
 import { append } from "../model/append.ts";
 import type { SourceContent } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
+import { fileHint, messageOf, systemCodeOf } from "../model/errors.ts";
 import { wait } from "../model/wait.ts";
 import type { FileUse, TextOf } from "./collect-desired.ts";
-import { type FileProblem, FileProblems } from "./file-problems.ts";
-import { hashFile } from "./hash-file.ts";
+import { hashFile, openRegular } from "./hash-file.ts";
 import type { FileRole } from "./parsed-manifest.ts";
 import { lastingVersionOf, RealPaths, versionOf } from "./paths.ts";
-import { readDescription } from "./read-description.ts";
+import { readAll } from "./read-manifest.ts";
 import { quote } from "./source-text.ts";
 
 /** Files that are read at the same time: enough to keep a disk busy, few enough for open-file limits. */
@@ -31,6 +32,13 @@ export interface CheckFilesOptions {
   readonly secretFiles?: readonly string[] | undefined;
   /** Ends the reading in the middle. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** Why a local file cannot be used; `says` follows its name. */
+interface FileProblem {
+  readonly code: string;
+  readonly says: string;
+  readonly hint: string;
 }
 
 /** Found on disk, with the content of a source when asked for and the text of a description; or the problem. */
@@ -80,7 +88,7 @@ export async function checkFiles(options: CheckFilesOptions): Promise<Diagnostic
   const changed = uses.flatMap((use) => {
     const version = use.role === "description_file" ? versions.get(use.path) : undefined;
     if (version === undefined || version === versionOf(join(root, use.path))) return [];
-    return settle(use, { problem: new FileProblems(use.role, use.path).changed() }, textOf);
+    return settle(use, { problem: changedWhileRead }, textOf);
   });
   return [...found, ...changed, ...equalContents(uses, textOf)];
 }
@@ -115,10 +123,13 @@ function equalContents(uses: readonly FileUse[], textOf: TextOf): Diagnostic[] {
   });
 }
 
-function settle({ attachment, file, span }: FileUse, result: CheckedFile, textOf: TextOf): Diagnostic[] {
+function settle(use: FileUse, result: CheckedFile, textOf: TextOf): Diagnostic[] {
+  const { attachment, file, path, role, span } = use;
   if ("problem" in result) {
+    const { code, says, hint } = result.problem;
+    const message = `The ${role === "source" ? "source" : "description file"} ${quote(path)} ${says}`;
     const address = attachment === undefined ? {} : { address: formatAddress(attachment.address) };
-    return [textOf(file).diagnose({ ...result.problem, ...address, span })];
+    return [textOf(file).diagnose({ code, message, hint, ...address, span })];
   }
   if (attachment === undefined) return [];
   if (result.content !== undefined) attachment.content = result.content;
@@ -150,20 +161,19 @@ async function check(
   path: string,
   { root, paths, hash, signal, secretFiles }: CheckTools,
 ): Promise<CheckedFile> {
-  const problems = new FileProblems(role, path);
   try {
     const real = paths.of(join(root, path));
-    if (!paths.contains(real)) return { problem: problems.outside() };
-    if (isSecret(role, real, { paths, secretFiles })) return { problem: problems.secret() };
+    if (!paths.contains(real)) return { problem: outside };
+    if (isSecret(role, real, { paths, secretFiles })) return { problem: secret };
     const stats = lstatSync(real);
-    if (!stats.isFile()) return { problem: problems.notAFile(stats) };
-    if (stats.size === 0) return { problem: problems.empty() };
-    if (stats.size < largestPointer && isPointer(real)) return { problem: problems.pointer() };
-    if (role === "description_file") return readDescription(real, problems);
+    if (!stats.isFile()) return { problem: notAFile(stats) };
+    if (stats.size === 0) return { problem: empty(role) };
+    if (stats.size < largestPointer && isPointer(real)) return { problem: pointer };
+    if (role === "description_file") return readDescription(real);
     return hash === undefined ? {} : { content: await hash(real) };
   } catch (error) {
     signal?.throwIfAborted();
-    return { problem: problems.unreadable(error) };
+    return { problem: unreadable(error) };
   }
 }
 
@@ -182,3 +192,126 @@ function isPointer(real: string): boolean {
 
 /** Bytes. */
 const largestPointer = 1024;
+
+/** A description may have this many bytes (1 MiB). */
+const maxBytes = 1024 * 1024;
+
+const decoder = new TextDecoder();
+
+/** What no YAML scalar can hold: control characters other than tabs and line feeds. */
+const control = /(?![\t\n\x7f-\x9f])\p{Cc}/u;
+
+/** The first and the last line of what git leaves in a file that it could not merge. */
+const conflict = { start: /^<{7} /m, end: /^>{7} /m };
+
+/**
+ * The text of a description file: UTF-8 without its byte order mark, with line feeds as line ends, as YAML reads a block.
+ * The path must have no links left in it. Throws as {@link openRegular} does.
+ */
+function readDescription(real: string): CheckedFile {
+  const descriptor = openRegular(real);
+  try {
+    const { size } = fstatSync(descriptor);
+    if (size > maxBytes) return { problem: tooLarge(size) };
+    const bytes = readAll(descriptor, size);
+    if (!isUtf8(bytes)) return { problem: notUtf8 };
+    const text = decoder.decode(bytes).replace(/\r\n?/g, "\n");
+    const lineOf = ({ index }: RegExpExecArray) => text.slice(0, index).split("\n").length;
+    const found = control.exec(text);
+    if (found !== null) return { problem: controlCharacter(found[0], lineOf(found)) };
+    const marker = conflict.end.test(text) ? conflict.start.exec(text) : null;
+    return marker === null ? { text } : { problem: mergeConflict(lineOf(marker)) };
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+const outside: FileProblem = {
+  code: "source-outside-workspace",
+  says: "is a link that leads out of the workspace",
+  hint: "Copy the file into the workspace; only files below the folder of draftsync.yaml are used.",
+};
+
+const secret: FileProblem = {
+  code: "source-is-secret",
+  says: "is a hidden file or one that the config names as a secret",
+  hint: "Name a file that holds the content alone. Manifests cannot use hidden files, nor the files of keys.",
+};
+
+const pointer: FileProblem = {
+  code: "source-is-lfs-pointer",
+  says: "is a Git LFS pointer, not the file itself",
+  hint: "Run `git lfs pull`. In a pipeline, check out with Git LFS, such as `lfs: true` of actions/checkout.",
+};
+
+const notUtf8: FileProblem = {
+  code: "not-utf8",
+  says: "is not written in UTF-8",
+  hint: "Save it again as UTF-8.",
+};
+
+const changedWhileRead: FileProblem = {
+  code: "source-changed",
+  says: "changed while it was read",
+  hint: "Run again when nothing writes to it.",
+};
+
+function notAFile(stats: Stats): FileProblem {
+  const kind = stats.isDirectory() ? "a folder" : stats.isFIFO() ? "a pipe" : "a device or socket";
+  return {
+    code: "source-not-a-file",
+    says: `is ${kind}, not a file`,
+    hint: "Name a regular file; each file has an entry of its own.",
+  };
+}
+
+function empty(role: FileRole): FileProblem {
+  const hint =
+    role === "source"
+      ? "Nothing of it could be sold; put its content in place, or remove the entry."
+      : 'Put the text in place. To clear the description, write description: "" instead.';
+  return { code: "source-empty", says: "is empty", hint };
+}
+
+function tooLarge(bytes: number): FileProblem {
+  const size = (bytes / 1024 / 1024).toFixed(1);
+  return {
+    code: "text-too-large",
+    says: `has ${size} MiB; 1 MiB is the limit`,
+    hint: "Name a file that holds the description alone.",
+  };
+}
+
+function controlCharacter(character: string, line: number): FileProblem {
+  const point = character.charCodeAt(0).toString(16).padStart(4, "0").toUpperCase();
+  return {
+    code: "control-character",
+    says: `has the control character U+${point} in line ${line}`,
+    hint: "Remove it: a description holds text, tabs and line ends.",
+  };
+}
+
+function mergeConflict(line: number): FileProblem {
+  return {
+    code: "merge-conflict",
+    says: `has the marker of a merge conflict in line ${line}`,
+    hint: "Resolve the conflict: keep one of the two texts, and remove the markers.",
+  };
+}
+
+function unreadable(error: unknown): FileProblem {
+  const code = systemCodeOf(error);
+  if (code === "ENOENT" || code === "ENOTDIR") {
+    return {
+      code: "source-missing",
+      says: "is not there",
+      hint: "The path is relative to the manifest's folder and case counts; here it is shown relative to the workspace.",
+    };
+  }
+  if (code === "source-changed") return changedWhileRead;
+  return {
+    code: "source-unreadable",
+    says: `cannot be read: ${messageOf(error)}`,
+    hint: fileHint(error, "Check its permissions and its links."),
+  };
+}

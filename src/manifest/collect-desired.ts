@@ -9,12 +9,12 @@ import type {
   SourceContent,
 } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
-import { type Attributes, pickAttributes } from "../model/resource.ts";
+import { type AttributeName, type Attributes, type FileKind, pickAttributes } from "../model/resource.ts";
 import type { SourceLocation } from "../model/source-location.ts";
 import { formatLocation, locationAt, positionAt } from "../model/source-location.ts";
-import { FolderDefaults } from "./folder-defaults.ts";
 import type {
   ParsedAttachment,
+  ParsedDefaults,
   ParsedDraft,
   ParsedDuplicate,
   ParsedFileUse,
@@ -100,9 +100,24 @@ export class DesiredCollector {
       return;
     }
     this.#draftLocations.set(draftId, locationAt(file, position));
-    const attachments = draft.attachments.map((parsed) =>
-      this.#attachment(parsed, { file, draftId, layouts }),
-    );
+    const folder = posix.dirname(file);
+    const attachments = draft.attachments.map((parsed) => {
+      const { kind, ref, layout } = parsed;
+      const defaults = parsed.optsOut ? undefined : this.#defaults.of(folder, kind);
+      const attachment: OpenAttachment = {
+        address: { type: "attachment", draftId, kind, ref },
+        attributes:
+          defaults === undefined
+            ? parsed.attributes
+            : pickAttributes(kind, { ...defaults.attributes, ...parsed.attributes }),
+        file,
+        position: parsed.position,
+        layout: layouts[layout] ?? {},
+        ...(defaults === undefined ? {} : { defaults: defaults.locations }),
+      };
+      this.#noteFiles(attachment, parsed);
+      return attachment;
+    });
     this.#drafts.push({
       draftId,
       ...(title === undefined ? {} : { title }),
@@ -115,29 +130,11 @@ export class DesiredCollector {
     });
   }
 
-  #attachment(
-    parsed: ParsedAttachment,
-    {
-      file,
-      draftId,
-      layouts,
-    }: { readonly file: string; readonly draftId: number; readonly layouts: readonly Layout[] },
-  ): DesiredAttachment {
-    const { kind, ref, refSpan: span, attributes, descriptionFile, position, layout } = parsed;
-    const defaults = parsed.optsOut ? undefined : this.#defaults.of(posix.dirname(file), kind);
-    const attachment: OpenAttachment = {
-      address: { type: "attachment", draftId, kind, ref },
-      attributes:
-        defaults === undefined ? attributes : pickAttributes(kind, { ...defaults.attributes, ...attributes }),
-      file,
-      position,
-      layout: layouts[layout] ?? {},
-      ...(defaults === undefined ? {} : { defaults: defaults.locations }),
-    };
+  #noteFiles(attachment: OpenAttachment, { ref, refSpan: span, descriptionFile }: ParsedAttachment): void {
+    const { file } = attachment;
     if (ref.by === "file_id") this.#noteFileId(ref.fileId, attachment, span);
     if (ref.by === "source") this.fileUses.push({ role: "source", file, path: ref.source, attachment, span });
     if (descriptionFile !== undefined) this.fileUses.push({ file, attachment, ...descriptionFile });
-    return attachment;
   }
 
   #noteFileId(fileId: number, attachment: DesiredAttachment, span: Span): void {
@@ -184,5 +181,53 @@ export class DesiredCollector {
 
   #report(file: string, issue: YamlIssue): void {
     this.diagnostics.push(this.#textOf(file).diagnose(issue));
+  }
+}
+
+/** The attributes that entries of one list get from `defaults` documents. */
+interface Defaults {
+  readonly attributes: Attributes;
+  readonly locations: Readonly<Partial<Record<AttributeName, SourceLocation>>>;
+}
+
+/** The `defaults` documents of a workspace, by folder. */
+class FolderDefaults {
+  readonly #byFolder = new Map<string, { readonly file: string; readonly parsed: ParsedDefaults }>();
+  readonly #files = new Set<string>();
+  readonly #merged = new Map<string, Defaults | undefined>();
+
+  /** The files of the documents, also of those that were not added. */
+  get files(): readonly string[] {
+    return [...this.#files];
+  }
+
+  /** Adds a document, before the first {@link of}. Returns the location of an earlier one of the same folder, which stays. */
+  add(file: string, parsed: ParsedDefaults): SourceLocation | undefined {
+    this.#files.add(file);
+    const folder = posix.dirname(file);
+    const first = this.#byFolder.get(folder);
+    if (first !== undefined) return locationAt(first.file, first.parsed.position);
+    this.#byFolder.set(folder, { file, parsed });
+    return undefined;
+  }
+
+  /** What applies to the entries of a list in a folder: of each attribute, the value of the nearest folder. */
+  of(folder: string, kind: FileKind): Defaults | undefined {
+    if (this.#byFolder.size === 0) return undefined;
+    const key = `${kind} ${folder}`;
+    if (!this.#merged.has(key)) this.#merged.set(key, this.#merge(folder, kind));
+    return this.#merged.get(key);
+  }
+
+  #merge(folder: string, kind: FileKind): Defaults | undefined {
+    const outer = folder === "." ? undefined : this.of(posix.dirname(folder), kind);
+    const own = this.#byFolder.get(folder);
+    if (own === undefined) return outer;
+    const { file, parsed } = own;
+    const values = parsed.values[kind];
+    const locations = { ...outer?.locations };
+    for (const name of Object.keys(values) as AttributeName[])
+      locations[name] = locationAt(file, parsed.positions[name] ?? parsed.position);
+    return { attributes: pickAttributes(kind, { ...outer?.attributes, ...values }), locations };
   }
 }

@@ -1,11 +1,10 @@
 import { z } from "zod";
 import type { NonEmpty } from "../model/non-empty.ts";
 import { nonEmpty } from "../model/non-empty.ts";
-import { explainType, noDuration } from "./explain-type.ts";
+import { explainType, noDuration, SchemaLookup } from "./explain-type.ts";
 import type { Located } from "./located.ts";
 import { nearest } from "./nearest.ts";
 import type { NodeValue } from "./node-values.ts";
-import { SchemaLookup } from "./schema-lookup.ts";
 import { quote, type YamlIssue } from "./source-text.ts";
 
 type Issue = z.core.$ZodIssue;

@@ -19,7 +19,7 @@ export async function listAddresses(options: ListAddressesOptions): Promise<read
   const { root, patterns, maxBytes } = options;
   const { files } = await findFiles(root, patterns);
   const manifests = await parseManifests({ root }, leadingFiles(root, files, maxBytes));
-  return manifests.flatMap(addressesOf);
+  return manifests.flatMap(({ parsed }) => addressesOf(parsed));
 }
 
 /** The first files, until their sizes add up to at least `maxBytes`. */

@@ -59,11 +59,11 @@ export async function loadManifests(options: LoadManifestsOptions): Promise<Load
   const { root, patterns, patternLocations, sources, signal } = options;
   const found = await findFiles(root, patterns, patternLocations);
   const { files } = found;
-  const versions = files.map((file) => versionOf(below(root, file)));
   const textOf = (file: string) => readText(root, file);
   const collector = new DesiredCollector(textOf);
   const diagnostics = [...found.diagnostics];
-  const manifests = await parseManifests(options, files);
+  const read = await parseManifests(options, files);
+  const manifests = read.map(({ parsed }) => parsed);
   for (const [index, manifest] of manifests.entries()) collector.addDefaults(files[index] ?? "", manifest);
   // Defaults apply in each folder that has them, also by a link.
   for (const [link, file] of found.links) {
@@ -83,7 +83,10 @@ export async function loadManifests(options: LoadManifestsOptions): Promise<Load
   })) {
     diagnostics.push(diagnostic);
   }
-  const changed = files.filter((file, index) => versionOf(below(root, file)) !== versions[index]);
+  const changed = files.filter((file, index) => {
+    const version = read[index]?.version;
+    return version !== undefined && version !== versionOf(below(root, file));
+  });
   for (const file of changed) diagnostics.push(changedManifest("file", file));
   // A manifest that is moved meanwhile may be missing under both names, and must not count as removed.
   const folders = changed.length > 0 ? [] : found.changedFolders();

@@ -1,7 +1,7 @@
 import { hash, randomUUID } from "node:crypto";
 import { mkdir, open, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { forEachYielding } from "./for-each-yielding.ts";
+import { setImmediate } from "node:timers/promises";
 import type { ParsedManifest } from "./parsed-manifest.ts";
 
 /** A file for the parsed manifests of one workspace. */
@@ -11,9 +11,10 @@ export interface ParseCacheOptions {
   readonly version: () => string;
 }
 
-/** A parsed file; `digest` identifies its path and content, and is absent when it cannot be read. */
+/** A parsed file. Its digest ({@link digestOf}) and its version when it was read are absent when it cannot be read. */
 export interface ParsedFile {
   readonly digest?: string;
+  readonly version?: string;
   readonly parsed: ParsedManifest;
 }
 
@@ -21,7 +22,7 @@ const filesPerTurn = 100;
 
 /** Identifies a manifest's path and content. The path counts: locations and diagnostics contain it. */
 export function digestOf(file: string, bytes: Uint8Array): string {
-  return sha256(`${file}\n${sha256(bytes)}`);
+  return `${sha256(bytes)} ${file}`;
 }
 
 /**
@@ -30,7 +31,7 @@ export function digestOf(file: string, bytes: Uint8Array): string {
  *
  * ```
  *   {"format":"draftsync parse cache","version":…,"sha256":<of all that follows>}
- *   [<digest of path and content>,<parsed manifest>]
+ *   ["<digest of the content> <path>",<parsed manifest>]
  *   …
  * ```
  */
@@ -96,4 +97,22 @@ function* linesOf(body: Buffer): Generator<string> {
 
 function sha256(data: Uint8Array | string): string {
   return hash("sha256", data, "base64url");
+}
+
+/**
+ * Calls `visit` with each item. After every `size` items the event loop runs, so that a signal or a progress line does
+ * not wait for the rest. Rejects with the signal's reason when it is aborted.
+ */
+export async function forEachYielding<T>(
+  items: Iterable<T>,
+  { size, signal }: { readonly size: number; readonly signal: AbortSignal | undefined },
+  visit: (item: T) => void,
+): Promise<void> {
+  let count = 0;
+  for (const item of items) {
+    count += 1;
+    if (count % size === 0) await setImmediate();
+    signal?.throwIfAborted();
+    visit(item);
+  }
 }

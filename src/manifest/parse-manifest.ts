@@ -7,10 +7,9 @@ import type { AttributeName, FileKind } from "../model/resource.ts";
 import { attributeNames, fileKinds, pickAttributes } from "../model/resource.ts";
 import type { Position } from "../model/source-location.ts";
 import { lineOf, offsetFrom } from "../model/source-location.ts";
-import { chooseDocument } from "./choose-document.ts";
 import type { Located } from "./located.ts";
 import type { DefaultsDocument, DraftDocument, DuplicatesDocument } from "./manifest-schema.ts";
-import { referenceNames } from "./manifest-schema.ts";
+import { chooseDocument, referenceNames } from "./manifest-schema.ts";
 import { digestOf, type ParsedFile } from "./parse-cache.ts";
 import type {
   FileRole,
@@ -33,8 +32,10 @@ const largestOfFew = 64 * 1024;
 /** Reads and parses one file, relative to `root`. A file that cannot be read gives a diagnostic. */
 export function parseFile(root: string, file: string, options?: ParseOptions): ParsedFile {
   const read = readManifest(root, file);
-  if (read.ok)
-    return { digest: digestOf(file, read.bytes), parsed: parseManifest(file, read.bytes, options) };
+  if (read.ok) {
+    const { bytes, version } = read;
+    return { digest: digestOf(file, bytes), version, parsed: parseManifest(file, bytes, options) };
+  }
   return {
     parsed: {
       drafts: [],

@@ -1,6 +1,6 @@
-import { forEachYielding } from "./for-each-yielding.ts";
 import {
   digestOf,
+  forEachYielding,
   type ParseCacheOptions,
   type ParsedFile,
   readParseCache,
@@ -8,7 +8,6 @@ import {
 } from "./parse-cache.ts";
 import { parseFile } from "./parse-manifest.ts";
 import type { ParseTask } from "./parse-worker.ts";
-import type { ParsedManifest } from "./parsed-manifest.ts";
 import { readManifest } from "./read-manifest.ts";
 
 /** What {@link parseManifests} needs. */
@@ -45,7 +44,7 @@ const youngMegabytes = 64;
 export async function parseManifests(
   options: ParseManifestsOptions,
   files: readonly string[],
-): Promise<readonly ParsedManifest[]> {
+): Promise<readonly ParsedFile[]> {
   const { root, signal } = options;
   const isOneOfFew = files.length < minCached;
   const cache = isOneOfFew ? undefined : options.cache;
@@ -53,9 +52,10 @@ export async function parseManifests(
   const results = new Map<string, ParsedFile>();
   await forEachYielding(cached?.size ? files : [], { size: filesPerTurn, signal }, (file) => {
     const read = readManifest(root, file);
-    const digest = read.ok ? digestOf(file, read.bytes) : "";
+    if (!read.ok) return;
+    const digest = digestOf(file, read.bytes);
     const parsed = cached?.get(digest);
-    if (parsed !== undefined) results.set(file, { digest, parsed });
+    if (parsed !== undefined) results.set(file, { digest, version: read.version, parsed });
   });
   const changed = files.filter((file) => !results.has(file));
   await parseOnWorkers(options, changed, results);
@@ -67,7 +67,7 @@ export async function parseManifests(
   if (cache !== undefined && (changed.length > 0 || cached?.size !== files.length)) {
     await writeParseCache(cache, sorted, signal);
   }
-  return sorted.map(({ parsed }) => parsed);
+  return sorted;
 }
 
 /** Adds results of many files. When the pool fails, for want of memory or threads, the caller parses the rest. */

@@ -8,26 +8,29 @@ export const below: (folder: string, path: string) => string =
 /** Some file systems store times in steps of 2 s. */
 const timeStepMs = 2_000;
 
-/** Differs between two versions of a file, or of a folder's list of entries; `""` when there is nothing to look at. */
+/** Differs between two versions of a file, or of a folder's list of entries. */
+export function describeVersion({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
+  return `${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}`;
+}
+
+/** {@link describeVersion} of a path; `""` when there is nothing to look at. */
 export function versionOf(path: string): string {
-  return describeVersion(path, () => true);
+  const stats = statsOf(path);
+  return stats === undefined ? "" : describeVersion(stats);
 }
 
 /** {@link versionOf}, but `""` for a path that changed so recently that its next change may leave the same times. */
 export function lastingVersionOf(path: string): string {
-  return describeVersion(
-    path,
-    ({ mtimeMs, ctimeMs }) => Date.now() - Math.max(mtimeMs, ctimeMs) > timeStepMs,
-  );
+  const stats = statsOf(path);
+  if (stats === undefined || Date.now() - Math.max(stats.mtimeMs, stats.ctimeMs) <= timeStepMs) return "";
+  return describeVersion(stats);
 }
 
-function describeVersion(path: string, isUsed: (stats: Stats) => boolean): string {
+function statsOf(path: string): Stats | undefined {
   try {
-    const stats = statSync(path);
-    const { dev, ino, size, mtimeMs, ctimeMs } = stats;
-    return isUsed(stats) ? `${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}` : "";
+    return statSync(path);
   } catch {
-    return "";
+    return undefined;
   }
 }
 

@@ -2,15 +2,15 @@ import { isUtf8 } from "node:buffer";
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { fileHint, messageOf } from "../model/errors.ts";
-import { below } from "./paths.ts";
+import { below, describeVersion } from "./paths.ts";
 import { SourceText } from "./source-text.ts";
 
 /** A manifest may have this many bytes (16 MiB): a hundred thousand attachments fit. */
 export const maxManifestBytes = 16 * 1024 * 1024;
 
-/** The bytes of a file, or why there are none. */
+/** The bytes of a file and its version ({@link describeVersion}), or why there are none. */
 export type ManifestBytes =
-  | { readonly ok: true; readonly bytes: Uint8Array }
+  | { readonly ok: true; readonly bytes: Uint8Array; readonly version: string }
   | { readonly ok: false; readonly diagnostic: Diagnostic };
 
 /**
@@ -33,7 +33,7 @@ export function readManifest(root: string, file: string): ManifestBytes {
         "Split it into several files.",
       );
     }
-    return { ok: true, bytes: readAll(descriptor, stats.size) };
+    return { ok: true, bytes: readAll(descriptor, stats.size), version: describeVersion(stats) };
   } catch (error) {
     return refused(
       file,

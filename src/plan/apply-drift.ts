@@ -1,7 +1,12 @@
-import type { Drift } from "../model/drift.ts";
+import { parseAddress } from "../model/address.ts";
+import type { AdoptChange, Change } from "../model/change.ts";
+import type { Diagnostic } from "../model/diagnostic.ts";
+import type { Drift, FoundDrift } from "../model/drift.ts";
 import { recordOfDrift, targetOfDrift } from "../model/drift.ts";
+import type { Observed } from "../model/observed.ts";
 import type { Recorded, RecordedAttachment } from "../model/recorded.ts";
 import { fileResource } from "../model/resource.ts";
+import type { Differences } from "./differences.ts";
 
 /**
  * The records with the drift applied: what the ledger will hold once a run of the plan has recorded the drift. A record
@@ -36,4 +41,75 @@ export function applyDrift(recorded: Recorded, drift: readonly Drift[]): Recorde
     if (!maybePublished.has(draftId)) maybePublished.set(draftId, provenance.at);
   }
   return { ...recorded, attachments: [...others, ...found.values()], maybePublished };
+}
+
+/**
+ * Says of changes that follow from drift that they do, and makes an adoption of a file that was found as it is desired:
+ * it enters the ledger.
+ */
+export function markDrift(all: Differences, drift: readonly Drift[]): Differences {
+  if (drift.length === 0) return all;
+  const byAddress = new Map(drift.map((item) => [item.address, item]));
+  const found = new Map(drift.filter(isFound).map((item) => [item.address, item]));
+  const adopted = all.unchanged.flatMap((address) => {
+    const item = found.get(address);
+    return item === undefined ? [] : [adoption(item)];
+  });
+  return {
+    ...all,
+    changes: [...all.changes.map((change) => named(change, byAddress.get(change.address))), ...adopted],
+    unchanged: all.unchanged.filter((address) => !found.has(address)),
+  };
+}
+
+function isFound(drift: Drift): drift is FoundDrift {
+  return drift.type === "found";
+}
+
+function adoption({ address, after }: FoundDrift): AdoptChange {
+  return { address, action: "adopt", reason: "found", before: after, after, attributes: [] };
+}
+
+function named(change: Change, drift: Drift | undefined): Change {
+  if (drift?.type === "gone" && change.action === "create") return { ...change, reason: "gone" };
+  if (drift?.type !== "changed" || change.action !== "update") return change;
+  const drifted = change.attributes.some((name) => drift.attributes.includes(name));
+  return drifted ? { ...change, reason: "drifted" } : change;
+}
+
+/** Reports resources that could not be read, and products that are gone. */
+export function addObservations(all: Differences, observed: Observed | undefined): Differences {
+  if (observed === undefined) return all;
+  const products = observed.drift.flatMap((item) =>
+    item.type === "product_gone" ? [productGone(item.address, item.before.product_id)] : [],
+  );
+  return { ...all, diagnostics: [...all.diagnostics, ...products, ...unreadable(observed)] };
+}
+
+function productGone(address: string, productId: number): Diagnostic {
+  return {
+    severity: "warning",
+    code: "product-gone",
+    message: `${address}: product ${productId} is not at the service any more`,
+    hint:
+      parseAddress(address)?.type === "duplicate"
+        ? `It is never made again by itself. To duplicate once more: draftsync state rm ${address}, then plan again.`
+        : "It is never made again by itself. To publish once more, raise the draft's `publish: { revision: … }`.",
+    address,
+  };
+}
+
+/** One sentence for all of them: a service that does not answer fails for hundreds in the same way. */
+function unreadable({ unreadable: items }: Observed): Diagnostic[] {
+  const [first] = items;
+  if (first === undefined) return [];
+  const others = items.length === 1 ? "" : ` (and ${items.length - 1} more)`;
+  return [
+    {
+      severity: "warning",
+      code: "not-readable",
+      message: `${first.address}${others} could not be read; the plan uses the ledger instead: ${first.failure.message}`,
+      ...(first.failure.hint === undefined ? {} : { hint: first.failure.hint }),
+    },
+  ];
 }

@@ -1,27 +1,23 @@
-import { type Action, actions } from "../model/action.ts";
 import { compareText } from "../model/address.ts";
-import type { Change, ProtectChange } from "../model/change.ts";
+import type { ProtectChange } from "../model/change.ts";
 import type { Desired } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Observed } from "../model/observed.ts";
-import type { Plan, Summary } from "../model/plan.ts";
+import type { Plan } from "../model/plan.ts";
 import { planFormatVersion } from "../model/plan.ts";
 import type { Recorded } from "../model/recorded.ts";
-import { applyDrift } from "./apply-drift.ts";
-import { digestOf } from "./canonical-json.ts";
+import { addObservations, applyDrift, markDrift } from "./apply-drift.ts";
 import { countByList, removedDrafts } from "./declared.ts";
 import { diffAttachments } from "./diff-attachments.ts";
 import { diffDuplicates } from "./diff-duplicates.ts";
 import { diffPublications } from "./diff-publications.ts";
 import type { Differences } from "./differences.ts";
-import { mergeDifferences } from "./differences.ts";
+import { mergeDifferences, sortDiagnostics, summarize } from "./differences.ts";
 import type { CallProfile, Rate } from "./estimate.ts";
 import { estimateCost, uploadsPerRead } from "./estimate.ts";
-import { addObservations, markDrift } from "./mark-drift.ts";
-import { maybePublishedWarnings } from "./maybe-published.ts";
 import { makeNameFinder, nameDrafts } from "./names.ts";
-import { isNewLedger } from "./new-ledger.ts";
-import { basesOf } from "./recorded-digest.ts";
+import { isNewLedger, maybePublishedWarnings } from "./new-ledger.ts";
+import { basesOf, digestOf } from "./recorded-digest.ts";
 import { excludeUnprotected, excludeUnsettled } from "./safety.ts";
 import { selectDrift, selectTargets } from "./targets.ts";
 
@@ -91,32 +87,6 @@ export function buildPlan(input: PlanInput): Plan {
   } as const;
   const { format_version, ...others } = rest;
   return { format_version, plan_id: digestOf(rest), ...others };
-}
-
-/** How many changes of each action there are, beside `unchanged` things that are as desired. */
-export function summarize(changes: readonly Change[], unchanged: number): Summary {
-  const counts = new Map<Action, number>();
-  for (const change of changes) counts.set(change.action, (counts.get(change.action) ?? 0) + 1);
-  if (unchanged > 0) counts.set("noop", unchanged);
-  return Object.fromEntries(actions.flatMap((action) => entry(action, counts.get(action))));
-}
-
-function entry(action: Action, count: number | undefined): [Action, number][] {
-  return count === undefined ? [] : [[action, count]];
-}
-
-/** In the order of a plan: by weight, then by place and address. */
-export function sortDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic[] {
-  const keyed = diagnostics.map((diagnostic) => ({ diagnostic, key: sortKey(diagnostic) }));
-  return keyed.sort((a, b) => compareText(a.key, b.key)).map(({ diagnostic }) => diagnostic);
-}
-
-function sortKey({ severity, address, place, code, message }: Diagnostic): string {
-  const pad = (n: number | undefined) => String(n ?? 0).padStart(9, "0");
-  const rank = { error: 0, warning: 1, info: 2 }[severity];
-  return [rank, place?.file ?? "", pad(place?.line), pad(place?.column), address ?? "", code, message].join(
-    "\0",
-  );
 }
 
 /**

@@ -9,9 +9,12 @@ import type { Recorded, RecordedAttachment, RecordedOperation } from "../model/r
 import { confirmedState } from "../model/recorded.ts";
 import { attributeNames, changedAttributes, fileResource, hasAttributes } from "../model/resource.ts";
 import {
+  type Addressed,
   desiredState,
+  FilesOfList,
   fileIdOf,
   recordedState,
+  sameFileTwice,
   settleableState,
   undeclaredState,
 } from "./attachment-states.ts";
@@ -20,7 +23,6 @@ import type { Differences } from "./differences.ts";
 import { blockingDoubts, inDoubtChange } from "./doubts.ts";
 import type { RecordedIndex } from "./recorded-index.ts";
 import { indexRecorded } from "./recorded-index.ts";
-import { type Addressed, FilesOfList, sameFileTwice } from "./same-file.ts";
 
 /** Product and promotional files: desired against recorded. */
 export function diffAttachments(desired: Desired, recorded: Recorded): Differences {

@@ -1,9 +1,9 @@
-import type { Change } from "../model/change.ts";
+import { publicationAddress } from "../model/address.ts";
+import { type Change, draftOf } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan } from "../model/plan.ts";
 import type { Recorded } from "../model/recorded.ts";
 import { applyDrift } from "./apply-drift.ts";
-import { isMaybePublished, maybePublishedWarnings } from "./maybe-published.ts";
 import { countActions, excludeDependents, type NarrowedPlan, narrowPlan } from "./policy.ts";
 
 /** The origin of the embedded sandbox, which has no earlier life: its data is next to the ledger. */
@@ -53,4 +53,34 @@ function newLedgerWarning(excluded: readonly Change[]): Diagnostic {
     message: `the ledger is new: ${excluded.length === 1 ? "1 change that cannot be undone is" : `${excluded.length} changes that cannot be undone are`} left out`,
     hint: `If nothing was published before: draftsync apply --new-ledger. If something was: draftsync resolve ${first?.address} --product-id ID, or set \`state\` to the ledger that recorded it.`,
   };
+}
+
+/** A warning for each publish that is left out because its draft was in use before the ledger. */
+export function maybePublishedWarnings(
+  changes: readonly Change[],
+  recorded: Pick<Recorded, "maybePublished">,
+): readonly Diagnostic[] {
+  return changes
+    .filter((change) => isMaybePublished(change, recorded))
+    .map((change) => describeMaybePublished(draftOf(change)));
+}
+
+/** The warning for one draft: what was found, and the two commands that settle it. */
+export function describeMaybePublished(draftId: number): Diagnostic {
+  const address = publicationAddress(draftId);
+  return {
+    severity: "warning",
+    code: "maybe-published",
+    message: `${address} is left out: files of draft ${draftId} were attached by calls that this ledger does not have as done, so it may be published as well`,
+    hint: `If it is published: draftsync resolve ${address} --product-id ID. If it is not: draftsync resolve ${address} --not-done`,
+    address,
+  };
+}
+
+/** Whether a change publishes a draft that was in use before the ledger, which holds no publication of it. */
+export function isMaybePublished(
+  change: Change,
+  { maybePublished }: Pick<Recorded, "maybePublished">,
+): boolean {
+  return change.action === "publish" && change.before === null && maybePublished.has(draftOf(change));
 }

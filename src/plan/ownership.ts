@@ -1,6 +1,11 @@
+import { DraftsyncError } from "../model/errors.ts";
 import type { LedgerOwner } from "../model/ports.ts";
 import { belongsTo, type RecordedOwner } from "../model/recorded.ts";
-import { PlanError } from "./plan-error.ts";
+
+/** A ledger of another owner, or a saved plan that cannot be used: unreadable, altered, of another version, or stale. */
+export class PlanError extends DraftsyncError {
+  override readonly name = "PlanError";
+}
 
 /**
  * Refuses to plan with, or to open a client next to, the ledger of a different service or workspace: its records would be

@@ -3,10 +3,10 @@ import type { Change } from "../model/change.ts";
 import { draftOf, isDeletion, isProtectChange, stagesOf } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan } from "../model/plan.ts";
-import { sortDiagnostics, summarize } from "./build-plan.ts";
-import { digestOf } from "./canonical-json.ts";
 import { stillRemoved } from "./declared.ts";
+import { sortDiagnostics, summarize } from "./differences.ts";
 import { basisOf, estimateCost } from "./estimate.ts";
+import { digestOf } from "./recorded-digest.ts";
 import { describeRemoved } from "./safety.ts";
 
 /** The actions a policy can allow, in the order of the report. */
@@ -79,15 +79,22 @@ export function excludeRemovedDrafts(plan: Plan): NarrowedPlan {
 /** The plan reduced to these changes, with further diagnostics. */
 export function narrowPlan(plan: Plan, changes: readonly Change[], further: readonly Diagnostic[]): Plan {
   const { plan_id: _of, ...rest } = {
+    ...withChanges(plan, changes),
+    diagnostics: sortDiagnostics([...plan.diagnostics, ...further]),
+  };
+  const { format_version, ...others } = rest;
+  return { format_version, plan_id: digestOf(rest), ...others };
+}
+
+/** The plan with only some of its changes, under the same `plan_id`; summary, estimate and removed drafts cover these. */
+export function withChanges(plan: Plan, changes: readonly Change[]): Plan {
+  return {
     ...plan,
     summary: summarize(changes, plan.summary.noop ?? 0),
     estimate: estimateCost(changes, basisOf(plan.estimate)),
     removed_drafts: stillRemoved(changes, plan),
     changes,
-    diagnostics: sortDiagnostics([...plan.diagnostics, ...further]),
   };
-  const { format_version, ...others } = rest;
-  return { format_version, plan_id: digestOf(rest), ...others };
 }
 
 /** The action a policy has to allow for this change; `undefined` if it is always allowed. */

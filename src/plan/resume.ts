@@ -5,12 +5,19 @@ import type { AttachmentState, Change, DeleteChange, ReplaceChange } from "../mo
 import type { Plan, PlanBasis } from "../model/plan.ts";
 import type { Recorded } from "../model/recorded.ts";
 import { publicationsInForce } from "../model/recorded.ts";
-import { summarize } from "./build-plan.ts";
-import { stillRemoved } from "./declared.ts";
 import { inDoubtChange, isCopyOf } from "./doubts.ts";
-import { basisOf, estimateCost } from "./estimate.ts";
 import { namesOfPlan } from "./names.ts";
-import { fileOf, makeProgressFinder, type PlanHistory } from "./plan-progress.ts";
+import {
+  areAsLeft,
+  fileOf,
+  isInEffect,
+  isWrittenByOthers,
+  makeProgressFinder,
+  type PlanHistory,
+  type Tracked,
+  takeBack,
+} from "./plan-progress.ts";
+import { withChanges } from "./policy.ts";
 import {
   basisAddress,
   type DraftState,
@@ -19,7 +26,6 @@ import {
   makeOtherDigest,
 } from "./recorded-digest.ts";
 import { makeKnownUploads } from "./recorded-index.ts";
-import { areAsLeft, isInEffect, isWrittenByOthers, type Tracked, takeBack } from "./take-back.ts";
 
 /** What is left of a plan, or what of it is stale. */
 export type Resumption =
@@ -80,8 +86,11 @@ export function resumePlan(plan: Plan, recorded: Recorded, history: PlanHistory)
   const known = makeKnownUploads(recorded);
   const nameOf = namesOfPlan(plan);
   const named = (change: Change): Change => ({ ...change, ...nameOf(change.address) });
-  const changes = rest.map((change) => named(withKnownUpload(change, known))).sort(byAddress);
-  return { type: "fresh", plan: partOf(plan, changes, withoutDrift), done };
+  const changes = rest
+    .map((change) => named(withKnownUpload(change, known)))
+    .sort((a, b) => compareText(a.address, b.address));
+  const drift = plan.drift?.filter((each) => !withoutDrift.has(basisAddress(each)));
+  return { type: "fresh", plan: { ...withChanges(plan, changes), ...(drift && { drift }) }, done };
 }
 
 interface Context {
@@ -202,20 +211,4 @@ function withSource(change: Change, { plan, recorded }: Context): Change | "stal
 function withKnownUpload(change: Change, known: (after: AttachmentState) => AttachmentState): Change {
   if (change.action !== "create" && change.action !== "replace") return change;
   return { ...change, after: orderState(known(change.after)) };
-}
-
-function partOf(plan: Plan, changes: readonly Change[], withoutDrift: ReadonlySet<string>): Plan {
-  const { drift, estimate } = plan;
-  return {
-    ...plan,
-    summary: summarize(changes, plan.summary.noop ?? 0),
-    estimate: estimateCost(changes, basisOf(estimate)),
-    ...(drift === undefined ? {} : { drift: drift.filter((each) => !withoutDrift.has(basisAddress(each))) }),
-    removed_drafts: stillRemoved(changes, plan),
-    changes,
-  };
-}
-
-function byAddress(a: Change, b: Change): number {
-  return compareText(a.address, b.address);
 }

@@ -6,8 +6,7 @@ import type { LedgerEffect } from "../model/ports.ts";
 import type { Recorded } from "../model/recorded.ts";
 import { publicationsInForce } from "../model/recorded.ts";
 import { fileResource } from "../model/resource.ts";
-import { type FileIndex, indexFiles } from "./file-index.ts";
-import { mergeAttributes } from "./merge-attributes.ts";
+import { type FileIndex, indexFiles, mergeAttributes } from "./file-index.ts";
 
 /** A resource to adopt if the service has it. */
 export type AdoptionTarget = Extract<RefreshTarget, { type: "attachment" | "product" }>;

@@ -12,8 +12,7 @@ import type { Attributes } from "../model/resource.ts";
 import { attributeNames, fileResource, isSameValue, productResource } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
 import { neverMade } from "./fetch-targets.ts";
-import { type FileIndex, indexFiles } from "./file-index.ts";
-import { mergeAttributes } from "./merge-attributes.ts";
+import { type FileIndex, indexFiles, mergeAttributes } from "./file-index.ts";
 
 /** Input of {@link detectDrift}. */
 export interface DetectDriftInput {

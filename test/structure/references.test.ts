@@ -2,8 +2,12 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { configJsonSchema, configSchema } from "../../src/cli/config-schema.ts";
 import { fleetJsonSchema, fleetSchema } from "../../src/cli/fleet/fleet-config.ts";
-import { manifestJsonSchema } from "../../src/manifest/json-schema.ts";
-import { defaultsDocument, draftDocument, duplicatesDocument } from "../../src/manifest/manifest-schema.ts";
+import {
+  defaultsDocument,
+  draftDocument,
+  duplicatesDocument,
+  manifestJsonSchema,
+} from "../../src/manifest/manifest-schema.ts";
 import { eventJsonSchema } from "../../src/model/event-schema.ts";
 import { planJsonSchema } from "../../src/plan/plan-schema.ts";
 import { commandReference } from "../support/command-reference.ts";

@@ -3,7 +3,7 @@ import type { DefineCommand } from "../cli.ts";
 import { examples } from "../cli.ts";
 
 const subjects = {
-  manifest: async () => (await import("../../manifest/json-schema.ts")).manifestJsonSchema(),
+  manifest: async () => (await import("../../manifest/manifest-schema.ts")).manifestJsonSchema(),
   config: async () => (await import("../config-schema.ts")).configJsonSchema(),
   events: async () => (await import("../../model/event-schema.ts")).eventJsonSchema(),
   fleet: async () => (await import("../fleet/fleet-config.ts")).fleetJsonSchema(),

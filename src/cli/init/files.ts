@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { manifestJsonSchema } from "../../manifest/json-schema.ts";
+import { manifestJsonSchema } from "../../manifest/manifest-schema.ts";
 import { messageOf, systemCodeOf } from "../../model/errors.ts";
 import { configJsonSchema } from "../config-schema.ts";
 import { CliError } from "../runtime/cli-error.ts";

@@ -6,7 +6,7 @@ import type { StoredRun } from "../../model/history.ts";
 import type { Plan } from "../../model/plan.ts";
 import type { Recorded } from "../../model/recorded.ts";
 import { isoTime, minuteText } from "../../model/time.ts";
-import { PlanError } from "../../plan/plan-error.ts";
+import { PlanError } from "../../plan/ownership.ts";
 import type { PlanHistory } from "../../plan/plan-progress.ts";
 import type { FreshPlan } from "../../plan/saved-plan.ts";
 import { sourcesOf } from "../../plan/saved-plan.ts";

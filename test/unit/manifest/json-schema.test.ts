@@ -1,7 +1,7 @@
 import { Ajv } from "ajv";
 import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { manifestJsonSchema } from "../../../src/manifest/json-schema.ts";
+import { manifestJsonSchema } from "../../../src/manifest/manifest-schema.ts";
 import { read } from "./support.ts";
 
 // Alternatives of `required` in an entry speak of properties that are declared beside them.

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
-import { chooseDocument } from "../../../src/manifest/choose-document.ts";
 import { loadManifests } from "../../../src/manifest/load-manifests.ts";
+import { chooseDocument } from "../../../src/manifest/manifest-schema.ts";
 import { readYaml } from "../../../src/manifest/read-yaml.ts";
 import type { Diagnostic } from "../../../src/model/diagnostic.ts";
 
