@@ -39,12 +39,9 @@ export interface Misfit {
 export function explainIssues(misfit: Misfit): YamlIssue[] {
   const issues = withoutUnions(misfit.issues);
   const unknownKeys = issues.flatMap((issue) => explainUnknownKeys(misfit, issue));
-  const misspelled = new Map<string, Map<string, YamlIssue>>();
-  for (const { path, meant, finding } of unknownKeys) {
-    const known = misspelled.get(path) ?? new Map<string, YamlIssue>();
-    misspelled.set(path, known);
-    if (meant !== undefined) known.set(meant, finding);
-  }
+  const misspelled = new Map(
+    unknownKeys.flatMap(({ meant, finding }) => (meant === undefined ? [] : [[meant, finding] as const])),
+  );
   const others = issues.filter(({ code }) => code !== "unrecognized_keys");
   return [
     ...unknownKeys.map(({ finding }) => finding),
@@ -57,11 +54,10 @@ export function withoutUnions(issues: readonly Issue[]): readonly Issue[] {
   return issues.flatMap((issue) => relevantBranch(issue));
 }
 
-/** By path of a mapping, the keys that its unknown keys were probably meant to be, with the finding about each. */
-type Misspelled = ReadonlyMap<string, ReadonlyMap<string, YamlIssue>>;
+/** The finding about each unknown key, by the path ({@link pathId}) of the key that was probably meant. */
+type Misspelled = ReadonlyMap<string, YamlIssue>;
 
 interface UnknownKey {
-  readonly path: string;
   readonly meant?: string;
   readonly finding: YamlIssue;
 }
@@ -79,7 +75,7 @@ function explainUnknownKeys({ schema, root }: Misfit, issue: Issue): UnknownKey[
       span: place.get(key)?.keySpan ?? place.span,
     };
     const isMeant = similar !== undefined && place.get(similar) === undefined;
-    return { path: pathId(issue.path), finding, ...(isMeant ? { meant: similar } : {}) };
+    return { finding, ...(isMeant ? { meant: pathId([...issue.path, similar]) } : {}) };
   });
 }
 
@@ -125,8 +121,7 @@ function explainMissing(misfit: Misfit, issue: Issue, misspelled: Misspelled): Y
   const path = issue.path.slice(0, -1);
   const name = String(issue.path.at(-1));
   const known =
-    misfit.content.incomplete.get(valueAt(misfit.content, path).of) ??
-    misspelled.get(pathId(path))?.get(name);
+    misfit.content.incomplete.get(valueAt(misfit.content, path).of) ?? misspelled.get(pathId(issue.path));
   if (known !== undefined) return known;
   const lookup = SchemaLookup.at(misfit.schema, issue.path);
   const about = lookup.description ?? `It must be ${lookup.expectation}.`;
@@ -139,32 +134,30 @@ function explainMissing(misfit: Misfit, issue: Issue, misspelled: Misspelled): Y
   };
 }
 
-function explainSize(issue: Issue, value: unknown, label: string) {
-  if (issue.code === "too_big" && typeof value === "number") {
+function explainSize(
+  issue: z.core.$ZodIssueTooBig | z.core.$ZodIssueTooSmall,
+  value: unknown,
+  label: string,
+) {
+  if (typeof value === "number") {
+    const bound =
+      issue.code === "too_big" ? `${issue.maximum} is the largest` : `${issue.minimum} is the smallest`;
     return {
       code: "number-out-of-range",
-      message: `${label} is ${value}, and ${issue.maximum} is the largest allowed`,
+      message: `${label} is ${value}, and ${bound} allowed`,
       hint: "Check the number.",
     };
   }
-  if (issue.code === "too_small" && typeof value === "number") {
+  if (issue.code === "too_big")
     return {
-      code: "number-out-of-range",
-      message: `${label} is ${value}, and ${issue.minimum} is the smallest allowed`,
-      hint: "Check the number.",
+      code: "too-long",
+      message: `${label} is longer than ${issue.maximum}`,
+      hint: "Make it shorter.",
     };
-  }
-  const list = Array.isArray(value);
-  const large = issue.code === "too_big";
-  return {
-    code: large ? "too-long" : list ? "empty-list" : "empty-text",
-    message: large ? `${label} is longer than ${issue.maximum}` : `${label} is empty`,
-    hint: large
-      ? "Make it shorter."
-      : list
-        ? "Add an entry, or remove the key."
-        : "Write the text, or remove the key.",
-  };
+  const message = `${label} is empty`;
+  return Array.isArray(value)
+    ? { code: "empty-list", message, hint: "Add an entry, or remove the key." }
+    : { code: "empty-text", message, hint: "Write the text, or remove the key." };
 }
 
 interface Misplaced {
@@ -200,24 +193,14 @@ function explainRule(misfit: Misfit, issue: Issue & { code: "custom" }, misspell
     ? issue.message.replace("{label}", labelOf(issue.path))
     : `${labelOf(issue.path)}: ${issue.message}`;
   if (!params.success) return { code: "invalid-value", message, hint: "Check the value.", span: place.span };
-  const { code, hint, key, oneOf } = params.data;
-  const known = oneOf === undefined ? undefined : knownReason(misfit, { issue, oneOf, misspelled });
+  const { code, hint, key, oneOf = [] } = params.data;
+  // An unreadable or misspelled key is probably the one that is missing.
+  const incomplete =
+    oneOf.length > 0 ? misfit.content.incomplete.get(valueAt(misfit.content, issue.path).of) : undefined;
+  const meant = oneOf.map((name) => misspelled.get(pathId([...issue.path, name])));
+  const known = incomplete ?? meant.find((finding) => finding !== undefined);
   const span = key === undefined ? place.span : (place.get(key)?.keySpan ?? place.span);
   return known ?? { code, message, hint, span };
-}
-
-/** The finding about a key that is probably the one that is missing. */
-function knownReason(
-  { content }: Misfit,
-  {
-    issue,
-    oneOf,
-    misspelled,
-  }: { readonly issue: Issue; readonly oneOf: readonly string[]; readonly misspelled: Misspelled },
-): YamlIssue | undefined {
-  const incomplete = content.incomplete.get(valueAt(content, issue.path).of);
-  const meant = misspelled.get(pathId(issue.path));
-  return incomplete ?? oneOf.map((name) => meant?.get(name)).find((finding) => finding !== undefined);
 }
 
 /** `"format_version"`, `entry 3 of "product_files"` or `the document`. */

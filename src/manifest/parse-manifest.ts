@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import type { AttachmentAddress, FileRef } from "../model/address.ts";
+import type { FileRef } from "../model/address.ts";
 import { formatAddress, formatFileRef } from "../model/address.ts";
 import type { Layout, ProductRef } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
@@ -103,7 +103,14 @@ class ManifestBuilder {
     const draftId = document.draft;
     const { position, span } = root.closest(["draft"]);
     const attachments: ParsedAttachment[] = [];
-    for (const kind of fileKinds) this.#addFiles({ kind, draftId, document, root }, attachments);
+    for (const kind of fileKinds) {
+      const list = { kind, draftId, seen: new Map<string, Span>() };
+      const places = root.closest([kind]);
+      for (const [index, entry] of (document[kind] ?? []).entries()) {
+        const attachment = this.#attachment(list, entry, places.at(index));
+        if (attachment !== undefined) attachments.push(attachment);
+      }
+    }
     const revision = revisionOf(document.publish);
     this.#drafts.push({
       draftId,
@@ -154,22 +161,22 @@ class ManifestBuilder {
     if (root.get("defaults") !== undefined) this.addDefaults({ defaults: {} }, root);
     for (const kind of fileKinds) {
       const entries = root.get(kind);
-      const seen = new Map<string, Span>();
+      const list = { kind, seen: new Map<string, Span>() };
       let index = 0;
       for (let entry = entries?.get(index); entry !== undefined; entry = entries?.get(index)) {
-        this.#addPart(kind, entry, seen);
+        this.#addPart(list, entry);
         index += 1;
       }
     }
   }
 
-  #addPart(kind: FileKind, entry: Located, seen: Map<string, Span>): void {
+  #addPart(list: FileList, entry: Located): void {
     for (const name of referenceNames) {
       const place = entry.get(name);
       const text = place?.written?.text ?? "";
       if (place === undefined || text === "") continue;
       const id = name === "file_id" ? text : `${name}:${text}`;
-      if (this.#isTwice(kind, { id, seen, span: place.span })) continue;
+      if (this.#isTwice(list, { id, span: place.span })) continue;
       if (name === "source") this.#addFileUse(name, text, place.span);
     }
     const description = entry.get("description_file");
@@ -192,48 +199,43 @@ class ManifestBuilder {
     return undefined;
   }
 
-  #addFiles(list: FileList, attachments: ParsedAttachment[]): void {
-    const entries: readonly Entry[] = list.document[list.kind] ?? [];
-    if (entries.length === 0) return;
-    const places = list.root.at(list.kind);
-    const seen = new Map<string, Span>();
-    for (const [index, entry] of entries.entries())
-      this.#addFile(list, entry, { place: places.at(index), seen, attachments });
-  }
-
-  #addFile({ kind, draftId }: FileList, entry: Entry, { place, seen, attachments }: AddedFile): void {
-    const { file } = this.#text;
-    const named = refOf(entry, file);
-    const refPlace = place.closest([named.key]);
-    if (named.ref === undefined) {
-      this.#report({ ...outsideSource, span: refPlace.span });
-      return;
+  /** An entry of a valid document; `undefined`, and reported, when it cannot be used. */
+  #attachment(
+    list: FileList & { readonly draftId: number },
+    entry: Entry,
+    place: Located,
+  ): ParsedAttachment | undefined {
+    const { kind, draftId } = list;
+    const { key, ref } = refOf(entry, this.#text.file);
+    const { span } = place.closest([key]);
+    if (ref === undefined) {
+      this.#report({ ...outsideSource, span });
+      return undefined;
     }
-    const address: AttachmentAddress = { type: "attachment", draftId, kind, ref: named.ref };
-    const id = formatFileRef(named.ref);
-    if (this.#isTwice(kind, { id, seen, span: refPlace.span, address: formatAddress(address) })) return;
-    const attributes = pickAttributes(kind, entry);
+    const address = formatAddress({ type: "attachment", draftId, kind, ref });
+    if (this.#isTwice(list, { id: formatFileRef(ref), span, address })) return undefined;
     const text = "description_file" in entry ? entry.description_file : undefined;
     const descriptionFile =
       text === undefined
         ? undefined
         : this.#fileUse("description_file", text, place.at("description_file").span);
-    const { position } = place;
-    const layout = this.#layoutOf(kind, entry, { position, place, ref: refPlace });
-    attachments.push({
+    return {
       kind,
-      ref: named.ref,
-      refSpan: refPlace.span,
-      attributes,
+      ref,
+      refSpan: span,
+      attributes: pickAttributes(kind, entry),
       ...(descriptionFile === undefined ? {} : { descriptionFile }),
       ...(entry.defaults === false ? { optsOut: true } : {}),
-      position,
-      layout,
-    });
+      position: place.position,
+      layout: this.#layoutOf(kind, entry, place),
+    };
   }
 
-  /** Reports a file that is already in the list; adds any other one to `seen`. */
-  #isTwice(kind: FileKind, { id, seen, span, address }: Listed): boolean {
+  /** Reports a file that is already in the list; notes any other one. */
+  #isTwice(
+    { kind, seen }: FileList,
+    { id, span, address }: { readonly id: string; readonly span: Span; readonly address?: string },
+  ): boolean {
     const first = seen.get(id);
     if (first === undefined) {
       seen.set(id, span);
@@ -250,16 +252,17 @@ class ManifestBuilder {
     return true;
   }
 
-  #layoutOf(kind: FileKind, entry: Entry, { position, place, ref }: EntryLocation): number {
-    const layout: Partial<Record<AttributeName | "ref", number>> = {
-      ref: offsetFrom(position, ref.position),
-    };
-    let id = `${kind} ${layout.ref}`;
-    for (const name of attributeNames[kind]) {
-      const key = name === "description" && "description_file" in entry ? "description_file" : name;
+  #layoutOf(kind: FileKind, entry: Entry, place: Located): number {
+    const { position } = place;
+    const layout: Partial<Record<AttributeName | "ref", number>> = {};
+    let id: string = kind;
+    const note = (name: AttributeName | "ref", key: string) => {
       if (Object.hasOwn(entry, key)) layout[name] = offsetFrom(position, place.closest([key]).position);
       id += ` ${layout[name]}`;
-    }
+    };
+    for (const key of referenceNames) note("ref", key);
+    for (const name of attributeNames[kind])
+      note(name, name === "description" && "description_file" in entry ? "description_file" : name);
     const index = this.#layoutIndexes.get(id) ?? this.#layouts.push(layout) - 1;
     this.#layoutIndexes.set(id, index);
     return index;
@@ -270,33 +273,10 @@ class ManifestBuilder {
   }
 }
 
-interface AddedFile {
-  readonly place: Located;
-  /** The files of the same list so far, by name. */
-  readonly seen: Map<string, Span>;
-  readonly attachments: ParsedAttachment[];
-}
-
-/** An entry that names a file. `seen`: the files of the same list so far, by name. */
-interface Listed {
-  readonly id: string;
-  readonly seen: Map<string, Span>;
-  readonly span: Span;
-  readonly address?: string;
-}
-
-/** The locations of an entry and of its parts. */
-interface EntryLocation {
-  readonly position: Position;
-  readonly place: Located;
-  readonly ref: Located;
-}
-
+/** A list of files, and the files in it so far, by name. */
 interface FileList {
   readonly kind: FileKind;
-  readonly draftId: number;
-  readonly document: DraftDocument;
-  readonly root: Located;
+  readonly seen: Map<string, Span>;
 }
 
 const outsideSource = {

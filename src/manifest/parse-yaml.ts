@@ -61,8 +61,9 @@ export function parseYaml(text: string): ParsedStream {
     if (cut !== undefined && index === composed.length - 1) return [{ ok: false, errors: [cut] }];
     const { contents, errors, warnings } = document;
     // The stream reports every tag; what is under it can still be checked.
-    const problems = nonEmpty([...errors, ...warnings].filter(({ code }) => code !== "TAG_RESOLVE_FAILED"));
-    if (problems !== undefined) return [{ ok: false, errors: syntaxIssues(text, document, problems) }];
+    const problems = [...errors, ...warnings].filter(({ code }) => code !== "TAG_RESOLVE_FAILED");
+    const found = nonEmpty(syntaxIssues(text, document, problems));
+    if (found !== undefined) return [{ ok: false, errors: found }];
     const isEmpty = contents === null || (isNothing(contents) && contents.anchor === undefined);
     return isEmpty ? [] : [{ ok: true, root: contents }];
   });

@@ -1,6 +1,5 @@
 import type { Document, Node, YAMLError } from "yaml";
 import { isCollection, isScalar, visit } from "yaml";
-import type { NonEmpty } from "../model/non-empty.ts";
 import { quote, type Span, type YamlIssue } from "./source-text.ts";
 
 type DescribeIssue = Pick<YamlIssue, "message" | "hint"> & Partial<Pick<YamlIssue, "code" | "span">>;
@@ -12,34 +11,19 @@ const maxLines = 20;
  * The parser's errors of a document in the words of a user, one a line and at most twenty: what follows the first
  * error is mostly its consequence.
  */
-export function syntaxIssues(
-  text: string,
-  document: Document,
-  errors: NonEmpty<YAMLError>,
-): NonEmpty<YamlIssue> {
-  const [first, ...others] = [...errors].sort((a, b) => a.pos[0] - b.pos[0]);
-  const start = issueOf(text, document, first ?? errors[0]);
-  const issues = new Map([[lineStart(text, start.span), start]]);
-  let lineEnd = lineEndOf(text, (first ?? errors[0]).pos);
-  for (const error of others) {
-    if (error.pos[0] < lineEnd) continue;
+export function syntaxIssues(text: string, document: Document, errors: readonly YAMLError[]): YamlIssue[] {
+  const issues = new Map<number, YamlIssue>();
+  let lineEnd = 0;
+  for (const error of [...errors].sort((a, b) => a.pos[0] - b.pos[0])) {
+    if (issues.size > 0 && error.pos[0] < lineEnd) continue;
     if (issues.size === maxLines) break;
     lineEnd = lineEndOf(text, error.pos);
-    const issue = issueOf(text, document, error);
+    const described = describeIssue(text, document, error);
+    const issue = { code: "yaml-syntax", span: trim(text, error.pos), ...described };
     const line = lineStart(text, issue.span);
     if (!issues.has(line)) issues.set(line, issue);
   }
-  const [, ...rest] = issues.values();
-  return [start, ...rest];
-}
-
-function issueOf(text: string, document: Document, error: YAMLError): YamlIssue {
-  const {
-    code = "yaml-syntax",
-    span = trim(text, error.pos),
-    ...rest
-  } = describeIssue(text, document, error);
-  return { code, span, ...rest };
+  return [...issues.values()];
 }
 
 function lineStart(text: string, span: Span): number {
@@ -220,13 +204,9 @@ function unclosedCollection(text: string, document: Document, error: YAMLError):
 }
 
 function isClosed(text: string, node: Node): boolean {
-  const last = node.range ? text.charAt(node.range[1] - 1) : "";
-  return (
-    node.range !== undefined &&
-    node.range !== null &&
-    (last === "]" || last === "}") &&
-    node.range[1] - node.range[0] > 1
-  );
+  if (!node.range) return false;
+  const [start, end] = node.range;
+  return /[\]}]/.test(text.charAt(end - 1)) && end - start > 1;
 }
 
 /** Start of the innermost matching node that reaches up to an offset. */

@@ -6,7 +6,7 @@ import type { Diagnostic } from "../model/diagnostic.ts";
 import type { RecordedAttachment, RecordedOperation } from "../model/recorded.ts";
 import { changedAttributes, pickAttributes } from "../model/resource.ts";
 import { locationAt } from "../model/source-location.ts";
-import type { UnmanagedTest } from "./declared.ts";
+import type { UnmanagedTest } from "./differences.ts";
 import type { RecordedIndex } from "./recorded-index.ts";
 
 /** The file id of a desired attachment, as far as it is known before anything is uploaded. */

@@ -18,8 +18,8 @@ import {
   settleableState,
   undeclaredState,
 } from "./attachment-states.ts";
-import { makeUnmanagedTest, type UnmanagedTest } from "./declared.ts";
 import type { Differences } from "./differences.ts";
+import { makeUnmanagedTest, type UnmanagedTest } from "./differences.ts";
 import { blockingDoubts, inDoubtChange } from "./doubts.ts";
 import type { RecordedIndex } from "./recorded-index.ts";
 import { indexRecorded } from "./recorded-index.ts";

@@ -44,7 +44,13 @@ type Part = Partial<DetectedDrift>;
  * value is recorded at once.
  */
 export function detectDrift(input: DetectDriftInput): DetectedDrift {
-  const index = indexInput(input);
+  const { desired, recorded, settleDelayMs } = input;
+  const index = {
+    ...indexFiles(recorded),
+    desired: attachmentsByAddress(desired),
+    recorded,
+    settleDelayMs,
+  };
   const parts = input.observations.map((observation) => driftOf(observation, index));
   return {
     drift: parts.flatMap(({ drift = [] }) => drift).sort(inOrder),
@@ -68,15 +74,6 @@ interface Index extends FileIndex {
   readonly desired: ReadonlyMap<string, DesiredAttachment>;
   readonly recorded: Recorded;
   readonly settleDelayMs: number;
-}
-
-function indexInput({ desired, recorded, settleDelayMs }: DetectDriftInput): Index {
-  return {
-    ...indexFiles(recorded),
-    desired: attachmentsByAddress(desired),
-    recorded,
-    settleDelayMs,
-  };
 }
 
 function driftOf(observation: Observation, index: Index): Part {
