@@ -1,11 +1,7 @@
-import type { Behavior } from "./behavior.ts";
 import { productFileFields, promotionalFileFields } from "./body-schemas.ts";
-import { FIRST_ATTACHMENT_ID } from "./id-ranges.ts";
 import { JSON_API } from "./media-types.ts";
-import type { Attachment } from "./store/attachments.ts";
-import type { Product } from "./store/products.ts";
-import type { StorageSession } from "./store/sessions.ts";
-import type { UploadView } from "./upload-status.ts";
+import type { Behavior } from "./options.ts";
+import type { Attachment, Product, StorageSession, Upload } from "./store.ts";
 
 /** A resource object (JSON:API 1.1). Ids are strings in documents. */
 export interface Resource {
@@ -20,6 +16,9 @@ const FIELDS = {
   promotional_file: Object.keys(promotionalFileFields),
 };
 
+/** Ids of attachments with `dataId: other`, beyond every file id. */
+const FIRST_ATTACHMENT_ID = 8_000_000_000_000_000;
+
 /** An attachment: its file id and every field, `null` where it was never set. */
 export function attachmentResource(attachment: Attachment, behavior: Behavior): Resource {
   const fields = FIELDS[attachment.kind].map((name) => [name, attachment.attributes[name] ?? null]);
@@ -29,6 +28,15 @@ export function attachmentResource(attachment: Attachment, behavior: Behavior): 
     id: String(id),
     attributes: { file_id: attachment.fileId, ...Object.fromEntries(fields) },
   };
+}
+
+/** An upload at a time. */
+export interface UploadView extends Pick<Upload, "id" | "uploadKey"> {
+  readonly status: "queued" | "processing" | "success" | "failed";
+  /** The id of its file, once `success`. */
+  readonly fileId: number | null;
+  /** Why it failed, once `failed`. */
+  readonly message: string | null;
 }
 
 /** An upload; `file_id` once it succeeded, `message` once it failed. */
@@ -45,7 +53,7 @@ export function uploadResource(upload: UploadView): Resource {
   };
 }
 
-/** Storage credentials. The endpoint is the sandbox itself, path style. */
+/** Storage credentials. */
 export function credentialResource(
   session: StorageSession,
   storage: { endpoint: string; bucket: string; region: string },
@@ -66,7 +74,7 @@ export function credentialResource(
   };
 }
 
-/** A product, with the draft it came from where there is one. */
+/** A product, with its draft if it has one. */
 export function productResource(product: Product, { relationships }: Behavior): Resource {
   const draft = product.draftId === null ? null : { type: "draft", id: String(product.draftId) };
   return {
@@ -80,7 +88,7 @@ export function productResource(product: Product, { relationships }: Behavior): 
   };
 }
 
-/** A draft, for `include=draft`. The document shows no fields of it; these say what is attached now. */
+/** A draft, for `include=draft`. The document lists no fields of it; these are its current files. */
 export function draftResource(draftId: number, attachments: readonly Attachment[]): Resource {
   const ids = (kind: Attachment["kind"]) =>
     attachments.filter((attachment) => attachment.kind === kind).map((attachment) => attachment.fileId);
@@ -94,8 +102,8 @@ export function draftResource(draftId: number, attachments: readonly Attachment[
   };
 }
 
-/** An answer with a document; 204 has none. */
-export function answer(status: number, document: object, headers: Record<string, string> = {}): Response {
+/** A response with a document; 204 has none. */
+export function respond(status: number, document: object, headers: Record<string, string> = {}): Response {
   if (status === 204) return new Response(null, { status, headers });
   return new Response(JSON.stringify(document), {
     status,

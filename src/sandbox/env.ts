@@ -1,18 +1,18 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
-import type { Sending } from "./faults/gate.ts";
+import type { Sending } from "./faults/catalogue.ts";
 import type { Settings } from "./options.ts";
 import type { RequestLogEntry } from "./request-log.ts";
 import type { Blobs } from "./storage/blobs.ts";
-import type { Store } from "./store/store.ts";
+import type { Store } from "./store.ts";
 
-/** What the routes have at hand: Node's own request, and the log line being made. */
+/** What handlers can use: Node's own request, and the log entry. */
 export interface Env {
   Bindings: HttpBindings;
   Variables: {
-    /** Filled in on the way; written before the answer leaves. */
+    /** Filled in by handlers; written before the response is sent. */
     entry: RequestLogEntry;
-    /** What a fault sends in place of the answer. */
+    /** What a fault sends instead of the response. */
     sending?: Sending;
   };
 }
@@ -20,11 +20,11 @@ export interface Env {
 /** The context of one request. */
 export type RequestContext = Context<Env>;
 
-/** Everything the routes work on. */
+/** One account of a running sandbox. */
 export interface SandboxContext {
   readonly settings: Settings;
   readonly store: Store;
   readonly blobs: Blobs;
-  /** Aborted when the server ends: nothing is waited for any longer. */
+  /** Aborted when the server closes: it ends every wait. */
   readonly closing: AbortSignal;
 }

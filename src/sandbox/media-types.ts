@@ -1,9 +1,5 @@
 /** The media type of every document of the interface. */
 export const JSON_API = "application/vnd.api+json";
-/** The parameter of `Accept` that selects the version. */
-export const VERSION_PARAMETER = "com.service.api.version";
-/** The one version there is. */
-export const VERSION = "1";
 
 /** A media type or media range with its parameters; names in lower case (RFC 9110 §8.3.1). */
 export interface MediaType {
@@ -13,7 +9,7 @@ export interface MediaType {
 
 const PARAMETER = /;[ \t]*([^\s;=",]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;",]*))/g;
 
-/** Reads one media type, or `undefined` when it has no `type/subtype`. */
+/** Reads one media type, or `undefined` without `type/subtype`. */
 export function parseMediaType(text: string): MediaType | undefined {
   const name = /^[ \t]*([^\s;,"/]+\/[^\s;,"/]+)[ \t]*(?=;|$)/.exec(text)?.[1];
   if (name === undefined) return undefined;
@@ -24,7 +20,7 @@ export function parseMediaType(text: string): MediaType | undefined {
   return { name: name.toLowerCase(), parameters };
 }
 
-/** Reads an `Accept` header (RFC 9110 §12.5.1); members that are no media range are left out. */
+/** Reads an `Accept` header (RFC 9110 §12.5.1); other members are ignored. */
 export function parseAccept(header: string): MediaType[] {
   const members = header.match(/(?:"(?:[^"\\]|\\.)*"|[^,"])+/g) ?? [];
   return members.flatMap((member) => parseMediaType(member) ?? []);

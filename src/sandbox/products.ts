@@ -1,19 +1,13 @@
 import type { Hono } from "hono";
-import { type ApiError, apiError } from "./api-error.ts";
-import { ProductCreate } from "./body-schemas.ts";
-import { answer, draftResource, productResource } from "./documents.ts";
+import { checkDocument, ProductCreate } from "./body-schemas.ts";
+import { draftResource, productResource, respond } from "./documents.ts";
 import { draftExists } from "./drafts.ts";
 import type { Env, RequestContext, SandboxContext } from "./env.ts";
-import { existedBefore } from "./id-ranges.ts";
-import { readPathId } from "./path-ids.ts";
-import { readDocument, readUnusedBody } from "./request-body.ts";
-import { addPath } from "./routing.ts";
-import type { Product } from "./store/products.ts";
-import { checkDocument } from "./violations.ts";
+import { apiError } from "./errors.ts";
+import { addPath, readDocument, readPathId, receiveBody } from "./requests.ts";
+import { existedBefore, type Product } from "./store.ts";
 
-const RELATIONS: ReadonlySet<string> = new Set(["draft"]);
-
-/** Puts the three method-and-path pairs of products in place (document, 4.4). */
+/** Adds the three method-and-path pairs of products (document, 4.4). */
 export function addProductPaths(app: Hono<Env>, sandbox: SandboxContext): void {
   addPath(app, "/api/products", { POST: (c) => publish(c, sandbox) });
   addPath(app, "/api/products/:id", { GET: (c) => getProduct(c, sandbox) });
@@ -33,29 +27,28 @@ async function publish(c: RequestContext, sandbox: SandboxContext): Promise<Resp
       source: { pointer: "/data/relationships/draft/data/id" },
     });
   }
-  const product = store.products.add({
-    draftId,
-    duplicateOf: null,
-    publishedAt: Math.trunc(settings.now()),
-    files: store.attachments
-      .list(draftId)
-      .map(({ kind, fileId, attributes }) => ({ kind, fileId, attributes })),
-  });
-  return respondWithNew(sandbox, product);
+  const attached = store.attachments.list(draftId);
+  const files = attached.map(({ kind, fileId, attributes }) => ({ kind, fileId, attributes }));
+  return addProduct(sandbox, { draftId, duplicateOf: null, files });
 }
 
 async function duplicate(c: RequestContext, sandbox: SandboxContext): Promise<Response> {
-  const { settings, store } = sandbox;
   const id = readPathId(c, "id");
-  await readUnusedBody(c, settings);
-  const original = findProduct(sandbox, id);
-  const product = store.products.add({
-    draftId: original.draftId,
-    duplicateOf: original.id,
-    publishedAt: Math.trunc(settings.now()),
-    files: original.files,
-  });
-  return respondWithNew(sandbox, product);
+  await receiveBody(c, sandbox.settings);
+  const { draftId, files } = findProduct(sandbox, id);
+  return addProduct(sandbox, { draftId, duplicateOf: id, files });
+}
+
+function addProduct(
+  { settings, store }: SandboxContext,
+  made: Pick<Product, "draftId" | "duplicateOf" | "files">,
+): Response {
+  const product = store.products.add({ ...made, publishedAt: Math.trunc(settings.now()) });
+  return respond(
+    settings.behavior.productStatus,
+    { data: productResource(product, settings.behavior) },
+    { location: `/api/products/${product.id}` },
+  );
 }
 
 function getProduct(c: RequestContext, sandbox: SandboxContext): Response {
@@ -63,41 +56,20 @@ function getProduct(c: RequestContext, sandbox: SandboxContext): Response {
   const include = readInclude(c);
   const product = findProduct(sandbox, id);
   const document = { data: productResource(product, sandbox.settings.behavior) };
-  if (include === undefined) return answer(200, document);
+  if (include === undefined) return respond(200, document);
   const { draftId } = product;
   const included =
-    draftId === null || !include.has("draft")
+    draftId === null || !include.includes("draft")
       ? []
       : [draftResource(draftId, sandbox.store.attachments.list(draftId))];
-  return answer(200, { ...document, included });
-}
-
-function respondWithNew(sandbox: SandboxContext, product: Product): Response {
-  return answer(
-    sandbox.settings.behavior.productStatus,
-    { data: productResource(product, sandbox.settings.behavior) },
-    { location: `/api/products/${product.id}` },
-  );
+  return respond(200, { ...document, included });
 }
 
 /** @throws ApiError 404. */
 function findProduct(sandbox: SandboxContext, id: number): Product {
   const product = readProduct(sandbox, id);
   if (product !== undefined) return product;
-  throw notFound(id);
-}
-
-/** A product that was made here, or one that existed before; not one that was taken away. */
-export function readProduct(sandbox: SandboxContext, id: number): Product | undefined {
-  const { settings, store } = sandbox;
-  if (store.products.isRemoved(id)) return undefined;
-  const made = store.products.find(id);
-  if (made !== undefined || !existedBefore(id, settings.products)) return made;
-  return { id, draftId: null, duplicateOf: null, publishedAt: null, files: [] };
-}
-
-function notFound(id: number): ApiError {
-  return apiError({
+  throw apiError({
     status: 404,
     code: "no-such-product",
     detail: `There is no product ${id}.`,
@@ -105,22 +77,29 @@ function notFound(id: number): ApiError {
   });
 }
 
+/** A product that was made here or existed before; not one that was removed. */
+export function readProduct({ settings, store }: SandboxContext, id: number): Product | undefined {
+  if (store.products.isRemoved(id)) return undefined;
+  const made = store.products.find(id);
+  if (made !== undefined || !existedBefore(id, settings.products)) return made;
+  return { id, draftId: null, duplicateOf: null, publishedAt: null, files: [] };
+}
+
 /**
- * The relations asked for: `undefined` without the parameter; an empty one asks for none (JSON:API 1.1, "Inclusion of
- * Related Resources").
+ * The relations to include: `undefined` without the parameter; an empty parameter asks for none (JSON:API 1.1, "Inclusion
+ * of Related Resources").
  */
-function readInclude(c: RequestContext): ReadonlySet<string> | undefined {
-  const lists = c.req.queries("include");
-  if (lists === undefined) return undefined;
-  const names = lists.flatMap((list) => list.split(",")).filter((name) => name !== "");
-  const unknown = names.filter((name) => !RELATIONS.has(name));
-  if (unknown.length > 0) {
-    throw apiError({
-      status: 400,
-      code: "unknown-relation",
-      detail: `A product has no relation ${unknown.map((name) => JSON.stringify(name)).join(", ")}; it has: draft.`,
-      source: { parameter: "include" },
-    });
-  }
-  return new Set(names);
+function readInclude(c: RequestContext): readonly string[] | undefined {
+  const names = c.req
+    .queries("include")
+    ?.flatMap((list) => list.split(","))
+    .filter((name) => name !== "");
+  const unknown = names?.filter((name) => name !== "draft") ?? [];
+  if (unknown.length === 0) return names;
+  throw apiError({
+    status: 400,
+    code: "unknown-relation",
+    detail: `A product has no relation ${unknown.map((name) => JSON.stringify(name)).join(", ")}; it has: draft.`,
+    source: { parameter: "include" },
+  });
 }

@@ -1,20 +1,22 @@
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { dirname } from "node:path";
+import { performance } from "node:perf_hooks";
+import { SandboxError } from "./errors.ts";
 import type { Effect, FaultName } from "./faults/catalogue.ts";
-import { SandboxError } from "./sandbox-error.ts";
+import { splitTarget } from "./requests.ts";
 
-/** One request as the sandbox saw it, written before the first byte of its answer. */
+/** One request as the sandbox received it, written before the first byte of its response. */
 export interface RequestLogEntry {
-  /** Counts the arrivals of this process from 1, in the order in which they came. */
+  /** Counts the arrivals of this process from 1, in their order. */
   sequence: number;
   /** When its head was read: epoch milliseconds. */
   time: number;
-  /** The same moment on the clock of this process that never goes back, in milliseconds. */
+  /** The same time on the monotonic clock of this process, in milliseconds. */
   monotonic: number;
-  /** Of several accounts, the number of the one whose key the request has; 1 when it has none. */
+  /** With several accounts, the number of the one whose key the request has; 1 when it has none. */
   account?: number;
-  /** Storage requests are apart: the rate bound does not know them. */
+  /** Storage requests are separate: the rate limit does not apply to them. */
   side: "service" | "storage";
   method: string;
   /** As sent, without the query. */
@@ -23,36 +25,36 @@ export interface RequestLogEntry {
   query: Record<string, string | string[]>;
   /** Names in lower case. Credentials are redacted: `Token ***`. */
   headers: Record<string, string | string[]>;
-  /** Parsed JSON, or the text when it is none; `null` without a body and for storage. */
+  /** Parsed JSON, or the text when it is not JSON; `null` without a body and for storage. */
   body: unknown;
-  /** The status answered; `null` when the request broke off before it was whole. */
+  /** The status of the response; `null` when the request broke off. */
   status: number | null;
   /** Milliseconds from arrival to response. */
   duration: number;
-  /** The fault it got; absent when it got none. */
+  /** Its fault; absent without one. */
   fault?: LoggedFault;
 }
 
 /** A fault, for the log. */
 export interface LoggedFault {
-  /** The rule that asked for it, counted from 1. */
+  /** The number of its rule, from 1. */
   rule: number;
   name: FaultName;
-  /** Whether the request was carried out: not, before the fault, or after it. */
+  /** Whether the request was processed: not, before the fault, or after it. */
   effect: Effect;
-  /** The status that the service had answered without the fault; `null` when it was not carried out before. */
+  /** The status without the fault; `null` when the request was not processed before. */
   answered: number | null;
 }
 
-/** Takes arrivals in the order of their answers. */
+/** Records requests in the order of their responses. */
 export interface RequestLog {
   write(entry: RequestLogEntry): void;
   close(): void;
 }
 
 /**
- * Opens a log. A file gets one line per request with a single appending write, so that a kill loses nothing that was
- * answered and two processes may share it.
+ * Opens a log. A file gets one line a request with a single appending write: a kill loses nothing that was answered, and
+ * two processes may share it.
  *
  * @throws SandboxError `log-unusable`.
  */
@@ -61,12 +63,8 @@ export function openRequestLog(target: string | ((entry: RequestLogEntry) => voi
   if (typeof target === "function") return { write: target, close() {} };
   const file = openAppending(target);
   return {
-    write(entry) {
-      writeSync(file, `${JSON.stringify(entry)}\n`);
-    },
-    close() {
-      closeSync(file);
-    },
+    write: (entry) => void writeSync(file, `${JSON.stringify(entry)}\n`),
+    close: () => closeSync(file),
   };
 }
 
@@ -84,10 +82,30 @@ function openAppending(target: string): number {
   }
 }
 
+/** The entry of a request that has just arrived. */
+export function startEntry(
+  incoming: IncomingMessage,
+  known: Pick<RequestLogEntry, "sequence" | "account" | "side">,
+): RequestLogEntry {
+  const { path, search } = splitTarget(incoming);
+  return {
+    ...known,
+    time: Date.now(),
+    monotonic: performance.now(),
+    method: incoming.method ?? "",
+    path,
+    query: readQuery(search),
+    headers: redactHeaders(incoming.headers),
+    body: null,
+    status: null,
+    duration: 0,
+  };
+}
+
 const SECRET_HEADERS = new Set(["x-amz-security-token", "cookie", "proxy-authorization"]);
 
-/** Headers for the log, with what is secret in them replaced by `***`. The scheme of `Authorization` stays. */
-export function redactHeaders(headers: IncomingHttpHeaders): Record<string, string | string[]> {
+/** Headers with secrets replaced by `***`. The scheme of `Authorization` stays. */
+function redactHeaders(headers: IncomingHttpHeaders): Record<string, string | string[]> {
   const redacted: Record<string, string | string[]> = {};
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined) continue;
@@ -101,12 +119,9 @@ export function redactHeaders(headers: IncomingHttpHeaders): Record<string, stri
   return redacted;
 }
 
-/** The query of a request target, decoded. */
-export function readQuery(target: string): Record<string, string | string[]> {
+function readQuery(search: string): Record<string, string | string[]> {
   const query: Record<string, string | string[]> = {};
-  const start = target.indexOf("?");
-  if (start < 0) return query;
-  for (const [name, value] of new URLSearchParams(target.slice(start))) {
+  for (const [name, value] of new URLSearchParams(search)) {
     const known = query[name];
     query[name] = known === undefined ? value : [known, value].flat();
   }

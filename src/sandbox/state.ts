@@ -1,33 +1,33 @@
+import type { UploadView } from "./documents.ts";
 import type { SandboxContext } from "./env.ts";
+import { SandboxError } from "./errors.ts";
 import { readProduct } from "./products.ts";
-import { SandboxError } from "./sandbox-error.ts";
-import type { Attachment, AttachmentAttributes, AttachmentKey } from "./store/attachments.ts";
-import type { Product } from "./store/products.ts";
-import { type UploadView, viewUpload } from "./upload-status.ts";
+import type { Attachment, AttachmentAttributes, AttachmentKey, Product, StoredObject } from "./store.ts";
+import { viewUpload } from "./uploads.ts";
 
-/** Everything a sandbox holds, each list in the order of making. */
+/** All data of a sandbox, each list in the order of creation. */
 export interface SandboxState {
   readonly attachments: readonly Attachment[];
   /** Those made here. */
   readonly products: readonly Product[];
   readonly uploads: readonly UploadView[];
-  readonly objects: readonly { key: string; size: number; etag: string }[];
+  readonly objects: readonly Pick<StoredObject, "key" | "size" | "etag">[];
 }
 
-/** Looks into a sandbox, and changes it behind a client's back: no call, no log line, no rate. */
+/** Reads a sandbox, and changes it without a call, a log line or the rate limit. */
 export interface SandboxControl {
   state(): SandboxState;
   /** @throws SandboxError `already-attached`. */
-  attach(place: AttachmentKey, attributes?: AttachmentAttributes): void;
+  attach(key: AttachmentKey, attributes?: AttachmentAttributes): void;
   /** Sets the named attributes. @throws SandboxError `not-attached`. */
-  edit(place: AttachmentKey, attributes: AttachmentAttributes): void;
+  edit(key: AttachmentKey, attributes: AttachmentAttributes): void;
   /** @throws SandboxError `not-attached`. */
-  detach(place: AttachmentKey): void;
+  detach(key: AttachmentKey): void;
   /** @throws SandboxError `no-such-product`. */
   removeProduct(id: number): void;
 }
 
-/** The control surface of a running sandbox. */
+/** The control of a running sandbox. */
 export function makeControl(sandbox: SandboxContext): SandboxControl {
   const { settings, store } = sandbox;
   return {
@@ -37,16 +37,15 @@ export function makeControl(sandbox: SandboxContext): SandboxControl {
       uploads: store.uploads.list().map((upload) => viewUpload(upload, settings)),
       objects: store.objects.list().map(({ key, size, etag }) => ({ key, size, etag })),
     }),
-    attach(place, attributes = {}) {
-      if (store.attachments.add(place, attributes) === undefined) {
-        throw failed("already-attached", `${named(place)} is attached already.`, "Use edit() to change it.");
-      }
+    attach(key, attributes = {}) {
+      if (store.attachments.add(key, attributes) !== undefined) return;
+      throw failed("already-attached", `${nameOf(key)} is attached already.`, "Use edit() to change it.");
     },
-    edit(place, attributes) {
-      if (store.attachments.change(place, attributes) === undefined) throw notAttached(place);
+    edit(key, attributes) {
+      if (store.attachments.change(key, attributes) === undefined) throw notAttached(key);
     },
-    detach(place) {
-      if (!store.attachments.remove(place)) throw notAttached(place);
+    detach(key) {
+      if (!store.attachments.remove(key)) throw notAttached(key);
     },
     removeProduct(id) {
       if (readProduct(sandbox, id) === undefined) {
@@ -57,12 +56,12 @@ export function makeControl(sandbox: SandboxContext): SandboxControl {
   };
 }
 
-function named(place: AttachmentKey): string {
-  return `The ${place.kind} ${place.fileId} of draft ${place.draftId}`;
+function nameOf({ draftId, kind, fileId }: AttachmentKey): string {
+  return `The ${kind} ${fileId} of draft ${draftId}`;
 }
 
-function notAttached(place: AttachmentKey): SandboxError {
-  return failed("not-attached", `${named(place)} is not attached.`, "See state().attachments.");
+function notAttached(key: AttachmentKey): SandboxError {
+  return failed("not-attached", `${nameOf(key)} is not attached.`, "See state().attachments.");
 }
 
 function failed(code: string, message: string, hint: string): SandboxError {

@@ -1,19 +1,20 @@
 import type { Hono } from "hono";
-import { apiError } from "./api-error.ts";
-import { UploadCreate } from "./body-schemas.ts";
-import { answer, credentialResource, uploadResource } from "./documents.ts";
+import { checkDocument, UploadCreate } from "./body-schemas.ts";
+import { credentialResource, respond, type UploadView, uploadResource } from "./documents.ts";
 import type { Env, RequestContext, SandboxContext } from "./env.ts";
-import { PRELOADED_PREFIX } from "./id-ranges.ts";
-import { readDocument, readUnusedBody } from "./request-body.ts";
-import { addPath } from "./routing.ts";
-import { BUCKET, REGION } from "./storage/place.ts";
-import { viewUpload } from "./upload-status.ts";
-import { checkDocument } from "./violations.ts";
+import { apiError } from "./errors.ts";
+import type { Settings } from "./options.ts";
+import { addPath, readDocument, receiveBody } from "./requests.ts";
+import { BUCKET } from "./storage/responses.ts";
+import type { Upload } from "./store.ts";
 
-/** The most ids one call may ask for. */
+/** The maximum number of ids in one call. */
 const PAGE = 50;
 
-/** Puts the four method-and-path pairs of uploads in place (document, 4.3). */
+/** Keys with this prefix count as already in object storage, although no bytes are kept for them. */
+const PRELOADED_PREFIX = "incoming/";
+
+/** Adds the four method-and-path pairs of uploads (document, 4.3). */
 export function addUploadPaths(app: Hono<Env>, sandbox: SandboxContext): void {
   addPath(app, "/api/uploads/credentials", { POST: (c) => createCredentials(c, sandbox) });
   addPath(app, "/api/uploads", {
@@ -23,13 +24,12 @@ export function addUploadPaths(app: Hono<Env>, sandbox: SandboxContext): void {
   addPath(app, "/api/uploads/:id", { GET: (c) => getUpload(c, sandbox) });
 }
 
-async function createCredentials(c: RequestContext, sandbox: SandboxContext): Promise<Response> {
-  const { settings, store } = sandbox;
-  await readUnusedBody(c, settings);
+async function createCredentials(c: RequestContext, { settings, store }: SandboxContext): Promise<Response> {
+  await receiveBody(c, settings);
   const session = store.sessions.open(settings.now() + settings.credentialsLifetimeMs);
   const endpoint = `http://${c.env.incoming.headers.host}`;
-  return answer(settings.behavior.uploadStatus, {
-    data: credentialResource(session, { endpoint, bucket: BUCKET, region: REGION }),
+  return respond(settings.behavior.uploadStatus, {
+    data: credentialResource(session, { endpoint, bucket: BUCKET, region: "us-east-1" }),
   });
 }
 
@@ -42,24 +42,39 @@ async function createUpload(c: RequestContext, sandbox: SandboxContext): Promise
     failure: failureOf(sandbox, uploadKey),
     createdAt: Math.trunc(settings.now()),
   });
-  return answer(
+  return respond(
     settings.behavior.uploadStatus,
     { data: uploadResource(viewUpload(upload, settings)) },
     { location: `/api/uploads/${upload.id}` },
   );
 }
 
-/** Why an upload of that key will fail, or `null`. The document lets the key be left out; nothing comes of it then. */
+/** Why an upload will fail, or `null`. The document makes the key optional; an upload without one fails. */
 function failureOf(sandbox: SandboxContext, uploadKey: string | null): string | null {
   if (uploadKey === null) return "The upload names no upload_key.";
-  const preloaded = uploadKey.startsWith(PRELOADED_PREFIX) && uploadKey.length > PRELOADED_PREFIX.length;
+  const preloaded = uploadKey.startsWith(PRELOADED_PREFIX) && uploadKey !== PRELOADED_PREFIX;
   if (preloaded || sandbox.store.objects.find(uploadKey) !== undefined) return null;
   return `There is no object ${JSON.stringify(uploadKey)} in storage.`;
 }
 
-function getUpload(c: RequestContext, sandbox: SandboxContext): Response {
+/**
+ * The status of an upload, computed when it is read:
+ *
+ *     created ──── queued ──── half the time ──── processing ──── the time is over ──┬── success, file_id
+ *                                                                                    └── failed, message
+ */
+export function viewUpload(upload: Upload, settings: Settings): UploadView {
+  const elapsed = settings.now() - upload.createdAt;
+  const base = { id: upload.id, uploadKey: upload.uploadKey, fileId: null, message: null };
+  if (elapsed < settings.uploadProcessingMs / 2) return { ...base, status: "queued" };
+  if (elapsed < settings.uploadProcessingMs) return { ...base, status: "processing" };
+  if (upload.failure !== null) return { ...base, status: "failed", message: upload.failure };
+  return { ...base, status: "success", fileId: upload.fileId };
+}
+
+function getUpload(c: RequestContext, { settings, store }: SandboxContext): Response {
   const id = c.req.param("id") ?? "";
-  const upload = sandbox.store.uploads.find(id);
+  const upload = store.uploads.find(id);
   if (upload === undefined) {
     throw apiError({
       status: 404,
@@ -68,15 +83,14 @@ function getUpload(c: RequestContext, sandbox: SandboxContext): Response {
       source: { parameter: "id" },
     });
   }
-  return answer(200, { data: uploadResource(viewUpload(upload, sandbox.settings)) });
+  return respond(200, { data: uploadResource(viewUpload(upload, settings)) });
 }
 
-/** The uploads asked for that exist, each once, in the order asked for. */
-function getUploads(c: RequestContext, sandbox: SandboxContext): Response {
-  const { settings, store } = sandbox;
+/** The requested uploads that exist, each once, in the requested order. */
+function getUploads(c: RequestContext, { settings, store }: SandboxContext): Response {
   const ids = readIds(c, settings.behavior.uploadsQuery);
   const found = ids.flatMap((id) => store.uploads.find(id) ?? []);
-  return answer(200, { data: found.map((upload) => uploadResource(viewUpload(upload, settings))) });
+  return respond(200, { data: found.map((upload) => uploadResource(viewUpload(upload, settings))) });
 }
 
 function readIds(c: RequestContext, parameter: string): string[] {

@@ -1,9 +1,11 @@
+import { createHash } from "node:crypto";
 import { z } from "zod";
-import { FAULTS, type FaultName, isFaultName, type Parameter } from "./catalogue.ts";
+import type { RequestLogEntry } from "../request-log.ts";
+import { type Effect, FAULTS, type FaultName, type FaultSettings } from "./catalogue.ts";
 
 const DURATION = /^(\d+(?:\.\d+)?)(ms|s|m)$/;
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
-const LONGEST_MS = 3_600_000;
+const MAX_MS = 3_600_000;
 
 function readDuration(text: string): number {
   const [, count, unit = ""] = DURATION.exec(text) ?? [];
@@ -14,10 +16,12 @@ function readDuration(text: string): number {
 const duration = z
   .string()
   .regex(DURATION, "not a duration: write a number and a unit, such as 500ms, 2s or 1m")
-  .refine((text) => !DURATION.test(text) || readDuration(text) <= LONGEST_MS, "longer than 60m")
+  .refine((text) => !DURATION.test(text) || readDuration(text) <= MAX_MS, "longer than 60m")
   .transform(readDuration);
 
-const faultName = z.enum(Object.keys(FAULTS).filter(isFaultName));
+function isFaultName(name: string): name is FaultName {
+  return Object.hasOwn(FAULTS, name);
+}
 
 const whenSchema = z
   .strictObject({
@@ -36,7 +40,9 @@ const whenSchema = z
 
 const ruleSchema = z
   .strictObject({
-    fault: faultName.describe("What happens; docs/reference/sandbox.md lists the faults"),
+    fault: z
+      .enum(Object.keys(FAULTS).filter(isFaultName))
+      .describe("What happens; docs/reference/sandbox.md lists the faults"),
     effect: z
       .enum(["none", "before", "after"])
       .optional()
@@ -57,16 +63,35 @@ const ruleSchema = z
       .describe("A URL"),
   })
   .superRefine((rule, context) => {
-    for (const misuse of misusesOf(rule)) {
-      const { message, hint, key } = misuse;
+    const refuse = (key: string, message: string, hint: string) =>
       context.addIssue({ code: "custom", message, params: { code: "bad-fault-rule", hint, key } });
+    const { effects, takes, storage } = FAULTS[rule.fault];
+    const effect = rule.effect ?? effects[0];
+    for (const key of settingNames) {
+      if (rule[key] === undefined || takes.includes(key)) continue;
+      const others = takes.length === 0 ? "" : `; this fault takes ${takes.join(", ")}`;
+      refuse(key, `"${key}" says nothing about the fault ${rule.fault}`, `Leave it out${others}.`);
+    }
+    if (!effects.includes(effect)) {
+      const hint = `Possible here: ${effects.join(", ")}.`;
+      refuse("effect", `the fault ${rule.fault} cannot have \`effect: ${effect}\``, hint);
+    }
+    if (rule.late !== undefined && takes.includes("late") && effect !== "after") {
+      refuse("late", '"late" needs `effect: after`', "Leave it out, or write `effect: after`.");
+    }
+    if (rule.fault === "status" && rule.status === undefined) {
+      refuse("fault", "the fault status needs a status", "Write one, such as `status: 503`.");
+    }
+    if (rule.when.side === "storage" && (!storage || (effect === "after" && rule.fault !== "delay"))) {
+      const name = storage ? `${rule.fault} with \`effect: after\`` : rule.fault;
+      const hint = "Leave `side: storage` out, or take another fault.";
+      refuse("when", `object storage has no fault ${name}`, hint);
     }
   });
 
-/**
- * What the sandbox is to do wrong: `draftsync sandbox --faults FILE` reads it from YAML. A call gets the fault of the
- * first rule that has one for it.
- */
+const settingNames: readonly (keyof FaultSettings)[] = ["for", "late", "as", "status", "pointer", "to"];
+
+/** The faults to inject: `draftsync sandbox --faults FILE` reads them from YAML. The first rule with a fault for a call decides. */
 export const FaultRulesSchema = z
   .strictObject({
     seed: z
@@ -81,49 +106,54 @@ export const FaultRulesSchema = z
 /** Parsed rules; times in milliseconds. */
 export type FaultRules = z.output<typeof FaultRulesSchema>;
 
-/** One of {@link FaultRules}. */
-export type FaultRule = FaultRules["rules"][number];
-
-interface Misuse {
-  readonly message: string;
-  readonly hint: string;
-  readonly key: string;
+/** The fault of a call. */
+export interface ChosenFault {
+  readonly rule: FaultRules["rules"][number];
+  /** Of the rule in its list, from 1. */
+  readonly number: number;
+  readonly effect: Effect;
 }
 
-const PARAMETERS: readonly Parameter[] = ["for", "late", "as", "status", "pointer", "to"];
+/** Chooses the fault of a call, or none. Called once for each call, in the order of arrival. */
+type FaultChooser = (call: Pick<RequestLogEntry, "side" | "method" | "path">) => ChosenFault | undefined;
 
-/** A setting that the fault of a rule does not have. */
-function misusesOf(rule: {
-  readonly fault: FaultName;
-  readonly effect?: FaultRule["effect"];
-  readonly when: { readonly side: "service" | "storage" };
-  readonly [parameter: string]: unknown;
-}): Misuse[] {
-  const { effects, takes, storage } = FAULTS[rule.fault];
-  const effect = rule.effect ?? effects[0];
-  const misuses: Misuse[] = PARAMETERS.filter(
-    (parameter) => rule[parameter] !== undefined && !takes.includes(parameter),
-  ).map((key) => ({
-    key,
-    message: `"${key}" says nothing about the fault ${rule.fault}`,
-    hint: takes.length === 0 ? "Leave it out." : `Leave it out; this fault takes ${takes.join(", ")}.`,
+/**
+ * Makes a chooser. Every rule counts all calls that match it, whatever other rules do with them, and draws its own number
+ * for each: only the seed and the order of its own calls decide what a rule does.
+ */
+export function makeFaultChooser({ seed, rules }: FaultRules): FaultChooser {
+  const counted = rules.map((rule, index) => ({
+    rule,
+    number: index + 1,
+    effect: rule.effect ?? FAULTS[rule.fault].effects[0],
+    path: compilePath(rule.when.path ?? "/**"),
+    seen: 0,
+    left: rule.times === "always" ? Number.POSITIVE_INFINITY : rule.times,
   }));
-  if (!effects.includes(effect)) {
-    const message = `the fault ${rule.fault} cannot have \`effect: ${effect}\``;
-    misuses.push({ key: "effect", message, hint: `Possible here: ${effects.join(", ")}.` });
-  }
-  if (rule.late !== undefined && takes.includes("late") && effect !== "after") {
-    const hint = "Leave it out, or write `effect: after`.";
-    misuses.push({ key: "late", message: '"late" needs `effect: after`', hint });
-  }
-  if (rule.fault === "status" && rule.status === undefined) {
-    const hint = "Write one, such as `status: 503`.";
-    misuses.push({ key: "fault", message: "the fault status needs a status", hint });
-  }
-  if (rule.when.side === "storage" && (!storage || (effect === "after" && rule.fault !== "delay"))) {
-    const what = storage ? `${rule.fault} with \`effect: after\`` : rule.fault;
-    const hint = "Leave `side: storage` out, or take another fault.";
-    misuses.push({ key: "when", message: `object storage has no fault ${what}`, hint });
-  }
-  return misuses;
+  return (call) => {
+    let chosen: (typeof counted)[number] | undefined;
+    for (const each of counted) {
+      const { side, method, nth, probability } = each.rule.when;
+      if (side !== call.side || (method ?? call.method) !== call.method || !each.path.test(call.path))
+        continue;
+      each.seen += 1;
+      const strikes = each.seen >= nth && draw(seed, each.number, each.seen) < probability;
+      if (strikes && each.left > 0) chosen ??= each;
+    }
+    if (chosen !== undefined) chosen.left -= 1;
+    return chosen;
+  };
+}
+
+/** A number in [0, 1) that only its arguments decide. */
+function draw(...from: readonly number[]): number {
+  return createHash("sha256").update(from.join(":")).digest().readUInt32BE(0) / 2 ** 32;
+}
+
+function compilePath(pattern: string): RegExp {
+  const parts = pattern.split(/(\*\*|\*)/).map((part) => {
+    if (part === "**") return ".*";
+    return part === "*" ? "[^/]*" : part.replace(/[.+?^${}()|[\]\\]/g, "\\$&");
+  });
+  return new RegExp(`^${parts.join("")}$`);
 }

@@ -1,41 +1,40 @@
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { mkdir, open, rm } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
 
-/** Bytes under names of our own making. */
+/** Bytes under generated names. */
 export interface Blobs {
-  /** Keeps all bytes of a source and answers their name; keeps nothing when the source fails. */
+  /** Stores all bytes of a source and returns their name; stores nothing when the source fails. */
   write(source: AsyncIterable<Uint8Array>): Promise<string>;
   read(name: string): AsyncIterable<Uint8Array>;
-  /** Names that are gone already are fine. */
+  /** Names that are missing are ignored. */
   remove(names: readonly string[]): Promise<void>;
 }
 
-/** Blobs in the folder beside a database file, streamed; in memory without one. */
+/** Blobs in the folder next to a database file; in memory without a file. */
 export function openBlobs(databaseFile: string | undefined): Blobs {
   return databaseFile === undefined ? openMemoryBlobs() : openDiskBlobs(`${databaseFile}.objects`);
 }
 
 function openDiskBlobs(folder: string): Blobs {
+  const remove = (name: string) => rm(join(folder, name), { force: true });
   return {
     async write(source) {
       const name = randomUUID();
       await mkdir(folder, { recursive: true });
-      const file = await open(join(folder, name), "wx");
       try {
-        for await (const chunk of source) await file.writeFile(chunk);
+        await writeFile(join(folder, name), source, { flag: "wx" });
       } catch (error) {
-        await file.close();
-        await rm(join(folder, name), { force: true });
+        await remove(name);
         throw error;
       }
-      await file.close();
       return name;
     },
     read: (name) => createReadStream(join(folder, name)),
     async remove(names) {
-      for (const name of names) await rm(join(folder, name), { force: true });
+      for (const name of names) await remove(name);
     },
   };
 }
@@ -45,9 +44,7 @@ function openMemoryBlobs(): Blobs {
   return {
     async write(source) {
       const name = randomUUID();
-      const chunks: Uint8Array[] = [];
-      for await (const chunk of source) chunks.push(chunk);
-      blobs.set(name, Buffer.concat(chunks));
+      blobs.set(name, await buffer(source));
       return name;
     },
     async *read(name) {

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import type { RequestContext, SandboxContext } from "../env.ts";
-import { chunksOf } from "../request-body.ts";
-import { StorageError } from "./storage-error.ts";
+import { chunksOf } from "../requests.ts";
+import type { StoredObject } from "../store.ts";
+import { StorageError } from "./responses.ts";
 
-/** PutObject: keeps the bytes, then replaces the object in one step. */
+/** PutObject: stores the bytes, then replaces the object in one step. */
 export async function putObject(c: RequestContext, sandbox: SandboxContext, key: string): Promise<Response> {
   const { headers } = c.env.incoming;
   if (headers["x-amz-copy-source"] !== undefined) {
@@ -74,12 +75,7 @@ export function getObject(c: RequestContext, sandbox: SandboxContext, key: strin
   };
   const status = range === undefined ? 200 : 206;
   if (method === "HEAD") return new Response(null, { status, headers });
-  const bytes = bytesWithin(allBytes(sandbox, object.blobs), { first, last });
-  return new Response(ReadableStream.from(bytes), { status, headers });
-}
-
-async function* allBytes(sandbox: SandboxContext, blobs: readonly string[]): AsyncGenerator<Uint8Array> {
-  for (const blob of blobs) yield* sandbox.blobs.read(blob);
+  return new Response(ReadableStream.from(readBytes(sandbox, object, { first, last })), { status, headers });
 }
 
 /** The first and the last byte of a range, both included. */
@@ -101,16 +97,19 @@ function readRange(header: string, size: number): ByteRange | "unsatisfiable" | 
   return first < size ? { first, last } : "unsatisfiable";
 }
 
-/** The bytes of a range out of all bytes. */
-async function* bytesWithin(
-  source: AsyncIterable<Uint8Array>,
+/** The bytes of a range of an object. */
+async function* readBytes(
+  sandbox: SandboxContext,
+  object: StoredObject,
   { first, last }: ByteRange,
 ): AsyncGenerator<Uint8Array> {
   let start = 0;
-  for await (const chunk of source) {
-    const part = chunk.subarray(Math.max(first - start, 0), Math.max(last + 1 - start, 0));
-    if (part.length > 0) yield part;
-    start += chunk.length;
-    if (start > last) return;
+  for (const blob of object.blobs) {
+    for await (const chunk of sandbox.blobs.read(blob)) {
+      const part = chunk.subarray(Math.max(first - start, 0), Math.max(last + 1 - start, 0));
+      if (part.length > 0) yield part;
+      start += chunk.length;
+      if (start > last) return;
+    }
   }
 }

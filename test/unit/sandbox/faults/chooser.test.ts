@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { makeFaultChooser } from "../../../../src/sandbox/faults/gate.ts";
+import { makeFaultChooser } from "../../../../src/sandbox/faults/rules.ts";
 import { FaultRulesSchema } from "../../../../src/sandbox/server.ts";
 
 const post = { side: "service", method: "POST", path: "/api/products" } as const;

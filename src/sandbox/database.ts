@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "libsql";
 import { z } from "zod";
-import { SandboxError } from "../sandbox-error.ts";
+import { SandboxError } from "./errors.ts";
 
 /** One open SQLite database. */
 export type SqliteDatabase = Database.Database;
@@ -67,19 +67,19 @@ const SCHEMA = `
 
 /**
  * Opens the sandbox's database, or one in memory. WAL with a busy timeout, so that two processes may have it open.
- * `synchronous=NORMAL`: a killed process loses nothing, and a sandbox need not outlive a power cut.
+ * `synchronous=NORMAL`: a killed process loses nothing, and a sandbox need not survive a power cut.
  *
- * @throws SandboxError `store-unusable` when the file is no database, was made by another version, or cannot be opened.
+ * @throws SandboxError `store-unusable` when the file is not a database, was made by a newer version, or cannot be opened.
  */
 export function openDatabase(file: string | undefined): SqliteDatabase {
   try {
     if (file !== undefined) mkdirSync(dirname(file), { recursive: true });
     const database = new Database(file ?? ":memory:", { timeout: 10_000 });
     database.exec("PRAGMA busy_timeout = 10000");
-    const version = prepareRow(database, "PRAGMA user_version", z.object({ user_version: z.number() }))();
-    if (version !== undefined && version.user_version > SCHEMA_VERSION) {
+    const [found] = prepare(database, "PRAGMA user_version", z.object({ user_version: z.number() }))();
+    if (found !== undefined && found.user_version > SCHEMA_VERSION) {
       database.close();
-      throw new Error(`it has schema ${version.user_version}, this version knows ${SCHEMA_VERSION}`);
+      throw new Error(`it has schema ${found.user_version}, this version knows ${SCHEMA_VERSION}`);
     }
     database.exec("PRAGMA journal_mode = WAL");
     database.exec("PRAGMA synchronous = NORMAL");
@@ -96,34 +96,13 @@ export function openDatabase(file: string | undefined): SqliteDatabase {
   }
 }
 
-/** Runs a step alone among all writers, wholly or not at all. */
+/** Runs a step as the only writer, as a whole or not at all. */
 export function inTransaction<Result>(database: SqliteDatabase, step: () => Result): Result {
-  database.exec("BEGIN IMMEDIATE");
-  try {
-    const result = step();
-    database.exec("COMMIT");
-    return result;
-  } catch (error) {
-    database.exec("ROLLBACK");
-    throw error;
-  }
+  return database.transaction(step).immediate();
 }
 
-/** A statement that is prepared once and answers at most one row, parsed. */
-export function prepareRow<Row extends z.ZodType>(
-  database: SqliteDatabase,
-  sql: string,
-  row: Row,
-): (...parameters: unknown[]) => z.output<Row> | undefined {
-  const statement = database.prepare(sql);
-  return (...parameters) => {
-    const found = statement.get(...parameters);
-    return found === undefined ? undefined : row.parse(found);
-  };
-}
-
-/** A statement that is prepared once and answers any number of rows, parsed. */
-export function prepareRows<Row extends z.ZodType>(
+/** Prepares a statement once; each call returns its rows, parsed. */
+export function prepare<Row extends z.ZodType>(
   database: SqliteDatabase,
   sql: string,
   row: Row,
