@@ -1,13 +1,64 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { z } from "zod";
 import { messageOf } from "../model/errors.ts";
 import { eventSchema } from "../model/event-schema.ts";
 import { onAbort } from "../model/on-abort.ts";
+import type { RateBound } from "../model/rate.ts";
+import { FleetError } from "./fleet-database.ts";
 import type { EndedRun, RunError } from "./fleet-store.ts";
 
-/** A run of one workspace in a process of its own. */
+/** An API key that several workspaces share. */
+export interface FleetKey {
+  readonly file: string;
+  readonly rate: RateBound | undefined;
+}
+
+/** Variables of the worker that a run receives: programs, files, proxies and certificates. */
+const passed =
+  /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_\w+|TZ|TMPDIR|TEMP|TMP|SYSTEMROOT|XDG_CACHE_HOME|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|(HTTPS?|NO|ALL)_PROXY|DRAFTSYNC_RECOVERY|PG\w+)$/i;
+
+/**
+ * The environment of a run, without the secrets of other workspaces. A key of the fleet is one that several workspaces share;
+ * they share its rate reservations, too. Throws {@link FleetError}.
+ */
+export async function environmentOf(
+  keyName: string | null,
+  { keys, rates, env }: { keys: ReadonlyMap<string, FleetKey>; rates: string; env: NodeJS.ProcessEnv },
+): Promise<NodeJS.ProcessEnv> {
+  const own = Object.fromEntries(Object.entries(env).filter(([name]) => passed.test(name)));
+  if (keyName === null) return own;
+  const key = keys.get(keyName);
+  if (key === undefined) {
+    throw new FleetError(`fleet.yaml of this worker has no key ${keyName}`, {
+      code: "unknown-key-name",
+      hint: `Add ${keyName} to \`keys\`, or run \`draftsync fleet apply\` if it was removed.`,
+    });
+  }
+  const { file, rate } = key;
+  const text = await readFile(file, "utf8").catch((error: unknown) => {
+    throw new FleetError(`the API key file ${file} cannot be read: ${messageOf(error)}`, {
+      code: "api-key-file",
+      hint: `Check keys.${keyName}.api_key_file in fleet.yaml.`,
+    });
+  });
+  if (text.trim() === "") {
+    throw new FleetError(`no API key: ${file} is empty`, {
+      code: "api-key-missing",
+      hint: `Write the key into the file of keys.${keyName}.`,
+    });
+  }
+  return {
+    ...own,
+    DRAFTSYNC_API_KEY: text.trim(),
+    DRAFTSYNC_RATE_SHARED: rates,
+    ...(rate === undefined ? {} : { DRAFTSYNC_RATE: `${rate.limit}/${rate.windowMs}ms` }),
+  };
+}
+
+/** A run of one workspace in its own process. */
 export interface ChildRun {
   /** The program's main file. */
   readonly main: string;
@@ -18,53 +69,56 @@ export interface ChildRun {
   /** Megabytes. */
   readonly memoryMb: number;
   readonly deadlineMs: number;
-  /** Ends the run as an interrupt ends an apply. */
+  /** Interrupts the run. */
   readonly signal: AbortSignal;
 }
 
-/** A process that was asked to end and has not is killed after so long, milliseconds. */
+type RunEnd = Omit<EndedRun, "commit">;
+
+/** When a process that does not end after SIGTERM is killed, milliseconds. */
 const graceMs = 10_000;
 
-const logLine = z.object({
-  level: z.enum(["debug", "info", "warning", "error"]),
-  code: z.string().default(""),
-  message: z.string(),
-  hint: z.string().optional(),
-  place: z.string().optional(),
-});
-
 /**
- * Runs `draftsync reconcile` once. Outcomes that an earlier run could not record, as when the database of its ledger was away, are
- * replayed first. Never throws: what went wrong is in the result.
+ * Runs `draftsync reconcile` once. Outcomes that an earlier run could not record, such as when the database of its ledger was
+ * unreachable, are replayed first. Never throws: an error is in the result.
  */
-export async function runChild(run: ChildRun): Promise<Omit<EndedRun, "commit">> {
-  const ended = await reconcile(run);
-  if (ended.error?.code !== "recovery-pending") return ended;
-  const { child, ended: end } = startChild(["state", "recover"], run);
+export async function runChild(run: ChildRun): Promise<RunEnd> {
+  const first = await reconcile(run);
+  if (first.error?.code !== "recovery-pending") return first;
+  const { child, ended } = startChild(["state", "recover"], run);
   child.stdout.resume();
   child.stderr.resume();
-  const { exitCode } = await end;
-  return exitCode === 0 ? reconcile(run) : ended;
+  const { exitCode } = await ended;
+  return exitCode === 0 ? reconcile(run) : first;
 }
 
-async function reconcile(run: ChildRun): Promise<Omit<EndedRun, "commit">> {
-  const { child, ended: end, isLate } = startChild(["reconcile", "--json"], run);
-  const [{ result, failure }, error, ended] = await Promise.all([
-    lastResult(child.stdout),
-    lastError(child.stderr),
-    end,
+async function reconcile(run: ChildRun): Promise<RunEnd> {
+  const { child, ended, isLate } = startChild(["reconcile", "--json"], run);
+  const [{ result, failure }, logged, { exitCode, how }] = await Promise.all([
+    readEvents(child.stdout),
+    readLog(child.stderr),
+    ended,
   ]);
-  if (isLate()) return crashed(ended.exitCode, { code: "run-too-long", message: tooLong(run.deadlineMs) });
-  // It may have been asked to end before it could listen.
-  if (result === null && run.signal.aborted)
-    return { status: "interrupted", exit_code: ended.exitCode, result, error: null };
-  if (result === null) {
-    return crashed(ended.exitCode, error ?? { code: "run-crashed", message: `the run ended ${ended.how}` });
+  if (isLate()) {
+    const seconds = Math.round(run.deadlineMs / 1000);
+    const message = `the run was ended after ${seconds} s, the deadline of fleet.yaml`;
+    return failed(exitCode, { code: "run-too-long", message });
   }
-  return { status: result.status, exit_code: ended.exitCode, result, error: error ?? failure };
+  if (result !== null) {
+    return { status: result.status, exit_code: exitCode, result, error: logged ?? failure };
+  }
+  // The signal may have arrived before the process handled signals.
+  if (run.signal.aborted) return { status: "interrupted", exit_code: exitCode, result, error: null };
+  return failed(exitCode, logged ?? { code: "run-crashed", message: `the run ended ${how}` });
 }
 
-/** Starts a command of the program in the workspace; it is ended at the deadline, and by the signal. */
+/** The end of a run without a result: an error in its config is a failure, anything else a crash. */
+export function failed(exitCode: number | null, error: RunError): RunEnd {
+  const isCrash = ["run-crashed", "run-too-long", "defect"].includes(error.code);
+  return { status: isCrash ? "crashed" : "failing", exit_code: exitCode, result: null, error };
+}
+
+/** Starts a command of the program in the workspace; the deadline and the signal end it. */
 function startChild(
   command: readonly string[],
   { main, config, env, memoryMb, deadlineMs, signal }: ChildRun,
@@ -73,12 +127,12 @@ function startChild(
   const child = spawn(process.execPath, [`--max-old-space-size=${memoryMb}`, main, ...command, ...flags], {
     env,
     stdio: ["ignore", "pipe", "pipe"],
-    // An interrupt from the terminal goes to the worker alone, which passes it on.
+    // An interrupt from the terminal reaches the worker only, which passes it on.
     detached: true,
   });
   let isLate = false;
   const leave = onAbort(signal, () => endChild(child));
-  // It may have come since the run was claimed.
+  // The signal may have been aborted since the run was claimed.
   if (signal.aborted) endChild(child);
   const deadline = setTimeout(() => {
     isLate = true;
@@ -91,16 +145,6 @@ function startChild(
   return { child, ended, isLate: () => isLate };
 }
 
-function tooLong(deadlineMs: number): string {
-  return `the run was ended after ${Math.round(deadlineMs / 1000)} s, the deadline of fleet.yaml`;
-}
-
-/** A mistake in the config is a failure as any other; a run that says nothing of its end has crashed. */
-export function crashed(exitCode: number | null, error: RunError): Omit<EndedRun, "commit"> {
-  const isSilent = error.code === "run-crashed" || error.code === "run-too-long" || error.code === "defect";
-  return { status: isSilent ? "crashed" : "failing", exit_code: exitCode, result: null, error };
-}
-
 function endChild(child: ChildProcess): void {
   child.kill("SIGTERM");
   const kill = setTimeout(() => child.kill("SIGKILL"), graceMs);
@@ -110,62 +154,50 @@ function endChild(child: ChildProcess): void {
 function exitOf(child: ChildProcess): Promise<{ readonly exitCode: number | null; readonly how: string }> {
   return new Promise((done) => {
     child.once("error", (error) => done({ exitCode: null, how: `before it began: ${messageOf(error)}` }));
-    child.once("close", (code, signal) =>
-      done({
-        exitCode: code,
-        how: signal === null ? `with exit code ${code} and no result` : `by ${signal}`,
-      }),
-    );
+    child.once("close", (exitCode, signal) => {
+      const how = signal === null ? `with exit code ${exitCode} and no result` : `by ${signal}`;
+      done({ exitCode, how });
+    });
   });
 }
 
-/** The event that a reconcile ends with, and the first failure among its changes. */
-async function lastResult(output: Readable): Promise<Result> {
-  let result: Result["result"] = null;
+/** The last event of a reconcile, and the first failure among its changes. */
+async function readEvents(output: Readable) {
+  let result: Extract<z.output<typeof eventSchema>, { type: "reconcile_finished" }> | null = null;
   let failure: RunError | null = null;
   for await (const line of createInterface({ input: output })) {
     if (!/^\{"type":"(reconcile_finished|change_finished)"/.test(line)) continue;
     const event = eventSchema.safeParse(parseJson(line)).data;
     if (event?.type === "reconcile_finished") result = event;
     if (event?.type === "change_finished" && event.failure !== undefined && failure === null) {
-      failure = runErrorOf(event.failure);
+      const { code, message, hint } = event.failure;
+      failure = { code, message, hint };
     }
   }
   return { result, failure };
 }
 
-/** What a run wrote to standard output. */
-interface Result {
-  readonly result: Extract<z.output<typeof eventSchema>, { type: "reconcile_finished" }> | null;
-  readonly failure: RunError | null;
-}
+const logLine = z.object({
+  level: z.enum(["debug", "info", "warning", "error"]),
+  code: z.string().default(""),
+  message: z.string(),
+  hint: z.string().optional(),
+  place: z.string().optional(),
+});
 
-/** The first error that it logged, or the last line of what is no log. */
-async function lastError(output: Readable): Promise<RunError | null> {
+/** The first logged error, or the last line that is not a log entry. */
+async function readLog(output: Readable): Promise<RunError | null> {
   let error: RunError | null = null;
   let other: RunError | null = null;
   for await (const line of createInterface({ input: output })) {
-    const entry = logLine.safeParse(parseJson(line));
-    if (!entry.success) other = { code: "run-crashed", message: line.slice(0, 500) };
-    else if (entry.data.level === "error" && error === null) {
-      const { code, message, hint, place } = entry.data;
-      error = runErrorOf({ code, message: place === undefined ? message : `${place}: ${message}`, hint });
+    const entry = logLine.safeParse(parseJson(line)).data;
+    if (entry === undefined) other = { code: "run-crashed", message: line.slice(0, 500) };
+    else if (entry.level === "error" && error === null) {
+      const { code, message, hint, place } = entry;
+      error = { code, message: place === undefined ? message : `${place}: ${message}`, hint };
     }
   }
   return error ?? other;
-}
-
-/** What is kept of a failure, or of an entry of the log. */
-export function runErrorOf({
-  code,
-  message,
-  hint,
-}: {
-  readonly code: string;
-  readonly message: string;
-  readonly hint?: string | undefined;
-}): RunError {
-  return { code, message, ...(hint === undefined ? {} : { hint }) };
 }
 
 function parseJson(line: string): unknown {

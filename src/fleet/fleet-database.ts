@@ -2,12 +2,16 @@ import type { Socket } from "node:net";
 import { openPool, type Pool, trackSocket } from "../ledger/postgres/postgres-connection.ts";
 import { isBusy, isLost } from "../ledger/postgres/postgres-failure.ts";
 import { parsePostgresLocation } from "../ledger/postgres/postgres-location.ts";
-import { messageOf } from "../model/errors.ts";
+import { DraftsyncError, messageOf } from "../model/errors.ts";
 import { systemClock } from "../model/ports.ts";
 import { wait } from "../model/wait.ts";
-import { FleetError } from "./fleet-error.ts";
 
-/** The tables of this version. A later one adds columns with defaults, so that both can work side by side. */
+/** An error of a fleet: its database, its queue, or an unknown name. */
+export class FleetError extends DraftsyncError {
+  override readonly name = "FleetError";
+}
+
+/** The version of the tables. A later version adds columns with defaults, so that both versions can run side by side. */
 const version = 1;
 
 const tables = `
@@ -54,11 +58,11 @@ create table if not exists fleet_workers (
 create index if not exists fleet_runs_by_workspace on fleet_runs (workspace, started_at desc);
 `;
 
-/** How long the database is waited for. */
+/** How long to wait for a database that does not answer. */
 export interface RetrySettings {
-  /** Milliseconds; 0: an error at once. */
+  /** Milliseconds; 0: fail immediately. */
   readonly ms: number;
-  /** Called once when it does not answer, and once when it answers again. */
+  /** Called when the database stops answering, and when it answers again. */
   readonly onAway?: (isAway: boolean) => void;
   readonly signal?: AbortSignal;
 }
@@ -83,7 +87,7 @@ export class FleetDatabase {
     this.#pool = this.pool(parsed.schema, 4);
   }
 
-  /** More connections, whose tables are looked up in `schema`. The caller ends it. */
+  /** Opens another pool, with `schema` as search path. The caller closes it. */
   pool(schema: string, max: number): Pool {
     return openPool(parsePostgresLocation(this.#location), {
       options: `-c search_path=${schema}`,
@@ -94,7 +98,7 @@ export class FleetDatabase {
     });
   }
 
-  /** Makes the tables where they are missing. Any number of processes may do so at once. */
+  /** Creates missing tables. Several processes may call it at the same time. */
   async migrate(): Promise<void> {
     const found = await this.#version();
     if (found !== undefined && found >= version) return;
@@ -123,7 +127,7 @@ export class FleetDatabase {
     return Number(meta?.version);
   }
 
-  /** Rows of one statement; a lost connection is tried again for as long as the settings say. Throws {@link FleetError}. */
+  /** Returns the rows of one statement; retries a lost connection within the retry settings. Throws {@link FleetError}. */
   async query(text: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]> {
     const { ms, onAway, signal } = this.#retry;
     const since = systemClock.monotonic();
@@ -142,7 +146,7 @@ export class FleetDatabase {
           throw this.#explain(error);
         if (!isAway) onAway?.(true);
         isAway = true;
-        await wait(1_000, ...(signal === undefined ? [] : [signal]));
+        await (signal === undefined ? wait(1_000) : wait(1_000, signal));
       }
     }
   }

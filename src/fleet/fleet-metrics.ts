@@ -1,27 +1,16 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { wait } from "../model/wait.ts";
-import { fleetStatuses, type RunStatus } from "./fleet-status.ts";
 import type { FleetStore } from "./fleet-store.ts";
-import { viewFleet } from "./fleet-view.ts";
+import { fleetStatuses, type RunStatus, viewFleet } from "./fleet-view.ts";
 
-/** Metrics of a worker for Prometheus. No label names a workspace: `fleet status` does. */
-export interface FleetMetrics {
-  /** A run began so many milliseconds after it was due. */
-  began(lagMs: number): void;
-  ended(status: RunStatus, ms: number): void;
-  /** The tables were read and the queue filled up. */
-  swept(): void;
-  /** Epoch milliseconds; absent before the first. */
-  readonly sweptAt: number | undefined;
-  /** In the text format of Prometheus. */
-  text(): Promise<string>;
-}
-
-/** How long the database is waited for, milliseconds. */
+/** How long to wait for the database, milliseconds. */
 const readMs = 5_000;
 
-/** Makes the metrics; the figures of the whole fleet are read when they are asked for. */
-export function makeFleetMetrics(store: FleetStore): FleetMetrics {
+/** Metrics of a worker for Prometheus. */
+export type FleetMetrics = ReturnType<typeof makeFleetMetrics>;
+
+/** Makes the metrics. No label names a workspace, for that there is `fleet status`; the fleet is read for each request. */
+export function makeFleetMetrics(store: FleetStore) {
   const registry = new Registry();
   const registers = [registry];
   const ofFleet = new Registry();
@@ -56,20 +45,20 @@ export function makeFleetMetrics(store: FleetStore): FleetMetrics {
   });
   let sweptAt: number | undefined;
   return {
-    began: (lagMs) => lag.observe(lagMs / 1000),
-    ended: (status, ms) => {
+    started: (lagMs: number) => lag.observe(lagMs / 1000),
+    ended: (status: RunStatus, ms: number) => {
       runs.inc({ status });
       took.observe(ms / 1000);
     },
+    /** Records that the tables were read and the queue was filled. */
     swept: () => {
       sweptAt = Date.now();
     },
-    get sweptAt() {
-      return sweptAt;
-    },
+    /** Epoch milliseconds; `undefined` before the first sweep. */
+    sweptAt: () => sweptAt,
+    /** The text format of Prometheus. Unknown figures are absent, not 0. */
     text: async () => {
       const read = await Promise.race([store.list().catch(() => undefined), wait(readMs)]);
-      // What is not known is absent, not 0.
       if (typeof read !== "object") return registry.metrics();
       const { workspaces: rows, counts } = viewFleet(read, new Map());
       for (const status of fleetStatuses) workspaces.set({ status }, counts[status] ?? 0);

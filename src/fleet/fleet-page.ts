@@ -4,11 +4,10 @@ import { formatControls } from "../report/html/item-list.ts";
 import type { Markup } from "../report/html/markup.ts";
 import { html } from "../report/html/markup.ts";
 import { formatSeconds, plural } from "../report/quantities.ts";
-import { fleetStatuses } from "./fleet-status.ts";
-import { statusWords, summaryWithEnd } from "./fleet-text.ts";
-import type { FleetView, WorkspaceView } from "./fleet-view.ts";
+import { statusWords, summaryWithStatus } from "./fleet-text.ts";
+import { type FleetView, fleetStatuses, type WorkspaceView } from "./fleet-view.ts";
 
-/** The look of each status is that of a change or an outcome. */
+/** Each status looks like a change or an outcome. */
 const looks = {
   in_doubt: "in_doubt",
   failing: "rejected",
@@ -27,7 +26,7 @@ export function formatFleetPage(
   const now = Date.parse(at);
   const options = fleetStatuses.flatMap((status) => {
     const count = counts[status] ?? 0;
-    return count === 0 ? [] : [{ id: looks[status], label: statusWords[status], count }];
+    return count === 0 ? [] : [{ id: looks[status], label: statusWords(status), count }];
   });
   const columns = ["Status", "Workspace", "Last run", "Ended", "Last success", "Failures", "Next"];
   const head = columns.map((name) => html`<th scope="col"><button type="button">${name}</button></th>`);
@@ -68,7 +67,7 @@ function formatRow(
   const said =
     run === undefined
       ? html``
-      : html`${summaryWithEnd(run)}${run.error !== undefined && html`<span class="note">${run.error.message}</span>`}${run.error?.hint !== undefined && html`<span class="note">Hint: ${run.error.hint}</span>`}${in_doubt > 0 && html`<span class="note">${in_doubt} in doubt</span>`}`;
+      : html`${summaryWithStatus(run)}${run.error !== undefined && html`<span class="note">${run.error.message}</span>`}${run.error?.hint !== undefined && html`<span class="note">Hint: ${run.error.hint}</span>`}${in_doubt > 0 && html`<span class="note">${in_doubt} in doubt</span>`}`;
   const dueMs = due_at === undefined ? undefined : Date.parse(due_at) - now;
   const next =
     running_on !== undefined
@@ -78,6 +77,6 @@ function formatRow(
         : dueMs > 0
           ? `in ${formatSeconds(dueMs / 1000)}`
           : `due for ${formatSeconds(-dueMs / 1000)}`;
-  return html`<tr class="item" data-facet="${look}" data-draft="${name}">${cell(fleetStatuses.indexOf(status), html`<span class="badge f-${look}">${statusWords[status]}</span>`)}<th scope="row" data-sort="${name}">${link}</th>${cell(run?.summary ?? "", said)}${since(run?.ended_at)}${since(last_success_at)}${cell(failures, String(failures))}${cell(dueMs ?? "", next)}</tr>
+  return html`<tr class="item" data-facet="${look}" data-draft="${name}">${cell(fleetStatuses.indexOf(status), html`<span class="badge f-${look}">${statusWords(status)}</span>`)}<th scope="row" data-sort="${name}">${link}</th>${cell(run?.summary ?? "", said)}${since(run?.ended_at)}${since(last_success_at)}${cell(failures, String(failures))}${cell(dueMs ?? "", next)}</tr>
 `;
 }

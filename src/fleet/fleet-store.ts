@@ -1,11 +1,9 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { z } from "zod";
 import { eventSchema } from "../model/event-schema.ts";
 import { reconcileStatuses } from "../model/reconcile-result.ts";
 import type { FleetDatabase } from "./fleet-database.ts";
-import type { DeclaredWorkspace } from "./fleet-settings.ts";
-import { isBad, type RunStatus } from "./fleet-status.ts";
-import { nextSlot } from "./phase.ts";
+import { isBad, isDone } from "./fleet-view.ts";
 
 const time = z.date().transform((date) => date.getTime());
 const count = z.coerce.number();
@@ -39,10 +37,10 @@ export type FleetWorkspace = z.output<typeof workspaceSchema>;
 
 const workerSchema = z.object({ name: z.string(), slots: z.number() }).readonly();
 
-/** A worker, which makes up to `slots` runs at a time. */
+/** A worker with `slots` runs at a time. */
 export type FleetWorker = z.output<typeof workerSchema>;
 
-/** What a status is made of. `now` is epoch milliseconds. */
+/** The table. `now` is the time of the database server, epoch milliseconds. */
 export interface FleetRows {
   readonly now: number;
   readonly workspaces: readonly FleetWorkspace[];
@@ -51,7 +49,7 @@ export interface FleetRows {
 
 const errorSchema = z.object({ code: z.string(), message: z.string(), hint: z.string().optional() });
 
-/** What a run said before it ended badly. */
+/** Why a run failed. */
 export type RunError = z.output<typeof errorSchema>;
 
 const runSchema = z
@@ -75,40 +73,44 @@ export type FleetRun = z.output<typeof runSchema>;
 /** How a run ended. */
 export type EndedRun = Pick<FleetRun, "status" | "exit_code" | "result" | "error" | "commit">;
 
-/** A run that has begun. */
+/** A run that has started. */
 export interface Claim {
   readonly runId: string;
   readonly workspace: FleetWorkspace;
-  /** How long after it was due it began, milliseconds. */
+  /** How long after it was due it started, milliseconds. */
   readonly lagMs: number;
 }
 
-/** What `fleet apply` changes. */
-export interface FleetDifference {
-  readonly added: readonly DeclaredWorkspace[];
-  readonly changed: readonly { readonly from: FleetWorkspace; readonly to: DeclaredWorkspace }[];
-  readonly retired: readonly FleetWorkspace[];
-  readonly unchanged: number;
+/** A workspace as `fleet.yaml` declares it. */
+export interface DeclaredWorkspace {
+  readonly name: string;
+  /** Its `draftsync.yaml`, relative to the folder of `fleet.yaml`. */
+  readonly config: string;
+  readonly everyMs: number;
+  /** The name of a key in `fleet.yaml`; `undefined`: its own config has one. */
+  readonly key: string | undefined;
+  /** `undefined`: as `fleet pause` and `fleet resume` set it. */
+  readonly paused: boolean | undefined;
 }
 
-/** A locked workspace comes again after so long: its lock is held for a run of someone else. */
+/** When a workspace whose lock another process holds is tried again. */
 const lockedRetryMs = 15_000;
-/** A worker that was not seen for so long has ended, and its runs were lost, seconds. */
+/** A worker that was silent for this long has ended, and its runs are lost, seconds. */
 const lostS = 10;
-/** The history keeps so many runs of a workspace. */
+/** The number of runs of a workspace that the history keeps. */
 const keptRuns = 100;
 
 const isWanted = "(wanted_at is not null and (started_at is null or wanted_at > started_at))";
 
 /**
  * When a workspace is due. While it runs, that is when its run would count as lost: the queue may give the entry of a run to a
- * second worker, as where a clock is wrong.
+ * second worker, for example when a clock is wrong.
  */
 const dueAt = `case when started_at is not null and (ended_at is null or ended_at < started_at)
   then greatest(started_at, seen_at) + interval '${lostS} s'
   else least(due_at, case when ${isWanted} then wanted_at end) end`;
 
-/** The tables of a fleet: what shall run, when, and how it went. All times are those of the database server. */
+/** The tables of a fleet: its workspaces, runs and workers. All times are those of the database server. */
 export class FleetStore {
   readonly #database: FleetDatabase;
 
@@ -116,7 +118,7 @@ export class FleetStore {
     this.#database = database;
   }
 
-  /** Workspaces by name, without those that were retired, the workers that were seen lately, and the server's time. */
+  /** Workspaces by name, without retired ones, and the running workers. */
   async list(): Promise<FleetRows> {
     const rows = await this.#database.query(
       `select *, (select clock_timestamp()) as now from fleet_workspaces where retired_at is null order by name collate "C"`,
@@ -132,7 +134,7 @@ export class FleetStore {
     };
   }
 
-  /** A worker is there, and these runs of it go on; it says so every few seconds. */
+  /** Records that a worker and its runs are alive. Called every few seconds. */
   async see(worker: FleetWorker, runIds: readonly string[]): Promise<void> {
     await this.#database.query(
       `with gone as (delete from fleet_workers where seen_at < clock_timestamp() - interval '1 day'),
@@ -143,7 +145,7 @@ export class FleetStore {
     );
   }
 
-  /** A worker has ended. */
+  /** Records that a worker has ended. */
   async leave(worker: string): Promise<void> {
     await this.#database.query("delete from fleet_workers where name = $1", [worker]);
   }
@@ -166,51 +168,27 @@ export class FleetStore {
     return new Map(rows.map((row) => [String(row.workspace), runSchema.parse(row)]));
   }
 
-  /** What would have to change for the table to hold these. */
-  async compare(declared: readonly DeclaredWorkspace[]): Promise<FleetDifference> {
-    const { workspaces } = await this.list();
-    const known = new Map(workspaces.map((each) => [each.name, each]));
-    const changed = declared.flatMap((to) => {
-      const from = known.get(to.name);
-      if (from === undefined) return [];
-      const isSame =
-        from.config === to.config &&
-        from.every_ms === to.everyMs &&
-        (from.key ?? undefined) === to.key &&
-        from.paused === (to.paused ?? from.paused);
-      return isSame ? [] : [{ from, to }];
-    });
-    const added = declared.filter(({ name }) => !known.has(name));
-    const names = new Set(declared.map(({ name }) => name));
-    return {
-      added,
-      changed,
-      retired: workspaces.filter(({ name }) => !names.has(name)),
-      unchanged: declared.length - added.length - changed.length,
-    };
-  }
-
-  /** Puts a difference into the table. A retired workspace keeps its history. */
-  async apply({ added, changed, retired }: FleetDifference): Promise<void> {
+  /** Adds and changes workspaces, and retires those of these names, which keep their history. */
+  async declare(declared: readonly DeclaredWorkspace[], retired: readonly string[]): Promise<void> {
     const now = await this.#now();
-    for (const each of [...added, ...changed.map(({ to }) => to)]) {
-      const due = new Date(nextSlot(each.name, { after: now, everyMs: each.everyMs }));
+    for (const { name, config, everyMs, key, paused } of declared) {
+      const due = new Date(nextSlot(name, { after: now, everyMs }));
       await this.#database.query(
         `insert into fleet_workspaces (name, config, every_ms, key, paused, due_at)
          values ($1, $2, $3, $4, coalesce($5, false), $6)
          on conflict (name) do update set config = $2, every_ms = $3, key = $4, paused = coalesce($5, fleet_workspaces.paused),
            due_at = $6, retired_at = null,
            since = case when fleet_workspaces.retired_at is null then fleet_workspaces.since else clock_timestamp() end`,
-        [each.name, each.config, each.everyMs, each.key ?? null, each.paused ?? null, due],
+        [name, config, everyMs, key ?? null, paused ?? null, due],
       );
     }
     await this.#database.query(
       "update fleet_workspaces set retired_at = clock_timestamp() where name = any($1)",
-      [retired.map(({ name }) => name)],
+      [retired],
     );
   }
 
-  /** Has workspaces run now; one that is running runs once more. */
+  /** Makes workspaces due now; one that is running runs once more. */
   async want(names: readonly string[]): Promise<void> {
     await this.#database.query(
       "update fleet_workspaces set wanted_at = clock_timestamp() where name = any($1) and retired_at is null",
@@ -229,8 +207,8 @@ export class FleetStore {
   }
 
   /**
-   * Begins a run of a workspace that is due; else how long it is not due yet, milliseconds, or `undefined` when it is not to run
-   * at all.
+   * Starts a run of a workspace that is due. Otherwise returns the milliseconds until it is due, or `undefined` for a paused or
+   * retired workspace.
    */
   async claim(name: string, worker: string): Promise<Claim | number | undefined> {
     const runId = randomUUID();
@@ -247,16 +225,13 @@ export class FleetStore {
     return (await this.due(name)).get(name);
   }
 
-  /** Records how a run ended; how long until the workspace is due again, or `undefined` when it is not to run any more. */
+  /** Records the end of a run. Returns the milliseconds until the workspace is due again, `undefined` if it was paused or retired. */
   async finish({ runId, workspace }: Claim, ended: EndedRun): Promise<number | undefined> {
     const { name, every_ms: everyMs } = workspace;
     const now = await this.#now();
-    const due =
-      ended.status === "locked"
-        ? now + lockedRetryMs
-        : ended.status === "interrupted"
-          ? now
-          : nextSlot(name, { after: now, everyMs });
+    let due = nextSlot(name, { after: now, everyMs });
+    if (ended.status === "locked") due = now + lockedRetryMs;
+    if (ended.status === "interrupted") due = now;
     await this.#recordRun(runId, workspace, ended);
     const [row] = await this.#database.query(
       `update fleet_workspaces set ended_at = clock_timestamp(), due_at = $3,
@@ -281,7 +256,7 @@ export class FleetStore {
     return row?.wanted === true ? 0 : Math.max(0, due - now);
   }
 
-  /** When workspaces are due, in milliseconds from now, for those that may run: all of them, or the one of this name. */
+  /** Milliseconds until workspaces are due, by name, without paused ones: all of them, or the one with this name. */
   async due(name?: string): Promise<ReadonlyMap<string, number>> {
     const rows = await this.#database.query(
       `select name, extract(epoch from ${dueAt} - clock_timestamp()) * 1000 as ms
@@ -291,7 +266,7 @@ export class FleetStore {
     return new Map(rows.map(({ name, ms }) => [String(name), Math.max(0, Number(ms))]));
   }
 
-  /** Stores the status that notifications tell; returns the former one where it was another. Only one process gets it. */
+  /** Stores the status of the last notification; returns the previous one if it differs. Only one process receives it. */
   async exchangeNotice(
     name: string,
     notice: string,
@@ -337,6 +312,12 @@ export class FleetStore {
   }
 }
 
-function isDone(status: RunStatus): boolean {
-  return !isBad(status) && status !== "locked" && status !== "interrupted";
+/**
+ * The first time after `after` at which the workspace is due; epoch milliseconds. Each workspace has its own offset in the
+ * interval, so that not all runs start at the same time.
+ */
+function nextSlot(name: string, { after, everyMs }: { after: number; everyMs: number }): number {
+  const share = createHash("sha256").update(name).digest().readUInt32BE() / 2 ** 32;
+  const offsetMs = Math.floor(share * everyMs);
+  return (Math.floor((after - offsetMs) / everyMs) + 1) * everyMs + offsetMs;
 }

@@ -1,19 +1,22 @@
 import type { LogEntry } from "../model/log.ts";
 import type { Palette, Tone } from "../report/palette.ts";
 import { formatMilliseconds, formatSeconds, plural } from "../report/quantities.ts";
-import { type FleetStatus, fleetStatuses, isBad, type RunStatus } from "./fleet-status.ts";
 import type { EndedRun } from "./fleet-store.ts";
-import { type FleetView, type RunView, summaryOf, type WorkspaceView } from "./fleet-view.ts";
+import {
+  type FleetStatus,
+  type FleetView,
+  fleetStatuses,
+  isBad,
+  type RunStatus,
+  type RunView,
+  summaryOf,
+  type WorkspaceView,
+} from "./fleet-view.ts";
 
-/** A status in words. */
-export const statusWords: Readonly<Record<FleetStatus, string>> = {
-  in_doubt: "in doubt",
-  failing: "failing",
-  behind: "behind",
-  never_run: "never run",
-  ok: "ok",
-  paused: "paused",
-};
+/** The status of a workspace or a run in words: `new ledger`. */
+export function statusWords(status: FleetStatus | RunStatus): string {
+  return status.replaceAll("_", " ");
+}
 
 const tones: Readonly<Record<FleetStatus, Tone>> = {
   in_doubt: "error",
@@ -24,51 +27,40 @@ const tones: Readonly<Record<FleetStatus, Tone>> = {
   paused: "muted",
 };
 
-/** How a run ended, in words: `new ledger`. */
-export function runWord(status: RunStatus): string {
-  return status.replaceAll("_", " ");
-}
+/** Statuses of a run that the status of its workspace does not show. */
+const hiddenStatuses: readonly RunStatus[] = ["new_ledger", "refused", "interrupted", "locked", "stalled"];
 
-/** Ends of a run that the status of its workspace does not show. */
-const hiddenEnds: ReadonlySet<RunStatus> = new Set([
-  "new_ledger",
-  "refused",
-  "interrupted",
-  "locked",
-  "stalled",
-]);
-
-/** What a run did, where its status does not stand beside it: `new ledger: 1 excluded`. */
-export function summaryWithEnd({ status, summary }: RunView): string {
-  return hiddenEnds.has(status) ? `${runWord(status)}: ${summary}` : summary;
+/** What a run did, with its status if the workspace does not show it: `new ledger: 1 excluded`. */
+export function summaryWithStatus({ status, summary }: RunView): string {
+  return hiddenStatuses.includes(status) ? `${statusWords(status)}: ${summary}` : summary;
 }
 
 /** `12 workspaces: 1 failing, 11 ok; 2 workers`. */
-export function formatCounts({ counts, workspaces, workers }: FleetView): string {
+function formatCounts({ counts, workspaces, workers }: FleetView): string {
   const parts = fleetStatuses.flatMap((status) => {
     const count = counts[status] ?? 0;
-    return count === 0 ? [] : [`${count} ${statusWords[status]}`];
+    return count === 0 ? [] : [`${count} ${statusWords(status)}`];
   });
   const total = plural(workspaces.length, "workspace");
   const said = workers.length === 0 ? "no worker is running" : plural(workers.length, "worker");
   return `${parts.length === 0 ? total : `${total}: ${parts.join(", ")}`}; ${said}`;
 }
 
-/** The counts, and a line for each workspace that is to be shown. */
+/** The counts, and a line for each workspace in `shown`. */
 export function formatFleet(view: FleetView, shown: readonly WorkspaceView[], paint: Palette): string {
   const width = shown.reduce((most, { name }) => Math.max(most, name.length), 0);
   const lines = shown.map((each) => {
-    const word = paint(tones[each.status], statusWords[each.status].padEnd(9));
+    const word = paint(tones[each.status], statusWords(each.status).padEnd(9));
     return `${word}  ${each.name.padEnd(width)}  ${describe(each, Date.parse(view.at))}\n`;
   });
   return `${formatCounts(view)}\n${lines.length > 0 ? "\n" : ""}${lines.join("")}`;
 }
 
-/** What there is to know of a workspace beside its status. */
-export function describe(view: WorkspaceView, now: number): string {
+/** The rest of the line of a workspace. */
+function describe(view: WorkspaceView, now: number): string {
   const { last_run: run, running_on, due_at, late_ms, failures, last_success_at } = view;
   const parts = [
-    run === undefined ? undefined : `${summaryWithEnd(run)}, ${ago(run.ended_at, now)}`,
+    run === undefined ? undefined : `${summaryWithStatus(run)}, ${ago(run.ended_at, now)}`,
     run?.error === undefined || run.summary === run.error.message ? undefined : run.error.message,
     failures > 1 ? `${failures} failures in a row` : undefined,
     failures > 0 && last_success_at !== undefined ? `last success ${ago(last_success_at, now)}` : undefined,
@@ -97,7 +89,7 @@ export function formatWorkspace(
     ...(key === undefined ? [] : [`key ${key}`]),
     describe(view, now),
   ];
-  const head = `${paint("strong", name)}  ${paint(tones[status], statusWords[status])}\n${facts
+  const head = `${paint("strong", name)}  ${paint(tones[status], statusWords(status))}\n${facts
     .filter((fact) => fact !== "")
     .map((fact) => `  ${fact}\n`)
     .join("")}`;
@@ -105,7 +97,7 @@ export function formatWorkspace(
   const hint = advice === undefined ? "" : `  ${paint("info", "hint:")} ${advice}\n`;
   const lines = runs.map(
     ({ started_at, ended_at, status: how, summary, worker, run_id }) =>
-      `${started_at.slice(0, 19).replace("T", " ")} UTC  ${runWord(how).padEnd(11)}  ${summary}, in ${formatMilliseconds(Date.parse(ended_at) - Date.parse(started_at))}, on ${worker}${run_id === undefined ? "" : `  ${run_id.slice(0, 8)}`}\n`,
+      `${started_at.slice(0, 19).replace("T", " ")} UTC  ${statusWords(how).padEnd(11)}  ${summary}, in ${formatMilliseconds(Date.parse(ended_at) - Date.parse(started_at))}, on ${worker}${run_id === undefined ? "" : `  ${run_id.slice(0, 8)}`}\n`,
   );
   const more = runs.find(({ run_id }) => run_id !== undefined);
   const command =
@@ -115,7 +107,7 @@ export function formatWorkspace(
   return `${head}${hint}${lines.length > 0 ? "\n" : ""}${lines.join("")}${command}`;
 }
 
-/** What a person does about a run that ended without an error and waits for one. */
+/** What an operator does about a run that ended without an error and waits for one. */
 function adviceOf(status: RunStatus | undefined, config: string): string | undefined {
   if (status === "new_ledger")
     return `The ledger is new: draftsync apply --config ${config} asks whether to publish.`;
@@ -133,7 +125,7 @@ export function describeRun(
   const { status, error } = ended;
   const next = inMs === undefined ? "" : `; next in ${formatSeconds(inMs / 1000)}`;
   const why = error === null ? "" : `: ${error.message}`;
-  const text = `${name}: ${runWord(status)}, ${summaryOf(ended)}, in ${formatMilliseconds(ms)}${next}${why}\n`;
+  const text = `${name}: ${statusWords(status)}, ${summaryOf(ended)}, in ${formatMilliseconds(ms)}${next}${why}\n`;
   const level = status === "in_doubt" ? "warning" : isBad(status) ? "error" : "info";
   return { level, text, code: error?.code ?? "fleet-run", facts: { workspace: name, status, ms } };
 }

@@ -308,6 +308,8 @@ export function openStore(file: string | undefined) {
     products: openProducts(database),
     sessions: openSessions(database),
     objects: openObjects(database),
-    close: () => database.close(),
+    close(): void {
+      database.close();
+    },
   };
 }

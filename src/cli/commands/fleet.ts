@@ -102,23 +102,19 @@ function defineRun(fleet: Command, cli: Cli): void {
 }
 
 function definePause(fleet: Command, cli: Cli): void {
-  withFleet(fleet.command("pause"))
-    .summary("run workspaces no more until they are resumed")
-    .description("A run under way goes on to its end.")
-    .argument("<name...>", "names of workspaces")
-    .addHelpText("after", examples("draftsync fleet pause harbor"))
-    .action(async (names: readonly string[], flags: FleetFlags) => {
-      const { pause } = await import("../fleet/manage.ts");
-      await pause(cli, names, { ...flags, paused: true });
-    });
-  withFleet(fleet.command("resume"))
-    .summary("run paused workspaces again")
-    .argument("<name...>", "names of workspaces")
-    .addHelpText("after", examples("draftsync fleet resume harbor"))
-    .action(async (names: readonly string[], flags: FleetFlags) => {
-      const { pause } = await import("../fleet/manage.ts");
-      await pause(cli, names, { ...flags, paused: false });
-    });
+  const define = (name: string, summary: string, paused: boolean) =>
+    withFleet(fleet.command(name))
+      .summary(summary)
+      .argument("<name...>", "names of workspaces")
+      .addHelpText("after", examples(`draftsync fleet ${name} harbor`))
+      .action(async (names: readonly string[], flags: FleetFlags) => {
+        const { pause } = await import("../fleet/manage.ts");
+        await pause(cli, names, { ...flags, paused });
+      });
+  define("pause", "run workspaces no more until they are resumed", true).description(
+    "A run under way goes on to its end.",
+  );
+  define("resume", "run paused workspaces again", false);
 }
 
 function defineStatus(fleet: Command, cli: Cli): void {

@@ -1,7 +1,8 @@
 import { basename, dirname, relative, resolve } from "node:path";
 import { glob } from "tinyglobby";
 import { z } from "zod";
-import type { DeclaredWorkspace, FleetKey, FleetSettings } from "../../fleet/fleet-settings.ts";
+import type { DeclaredWorkspace } from "../../fleet/fleet-store.ts";
+import type { WorkerSettings } from "../../fleet/fleet-worker.ts";
 import { isPostgresLocation, parsePostgresLocation } from "../../ledger/postgres/postgres-location.ts";
 import { nearest } from "../../manifest/nearest.ts";
 import { compareText } from "../../model/address.ts";
@@ -81,13 +82,18 @@ export function fleetJsonSchema(): object {
   return { ...z.toJSONSchema(fleetSchema, { io: "input", target: "draft-7" }), title: "draftsync fleet" };
 }
 
-/** `fleet.yaml` after the environment overrides it. */
-export interface FleetConfig extends FleetSettings {
+/** `fleet.yaml` after the environment overrides it; times in milliseconds, paths absolute. */
+export interface FleetConfig extends WorkerSettings {
   readonly file: string;
+  /** `postgres://…`; may hold a password. */
+  readonly database: string;
+  readonly everyMs: number;
+  /** Runs at a time of one worker. */
+  readonly slots: number;
+  /** The file with the URL of the webhook. */
+  readonly notifyUrlFile: string | undefined;
   /** Finds the workspaces. Throws {@link DiagnosticsError} for patterns and overrides that match nothing. */
   declared(): Promise<readonly DeclaredWorkspace[]>;
-  /** The file with the address of the webhook. */
-  readonly notifyUrlFile: string | undefined;
 }
 
 /** Where a fleet command was called. */
@@ -117,12 +123,9 @@ function compile(parsed: Parsed, { file, env }: { file: string; env: NodeJS.Proc
   const { value, root: places, source } = parsed;
   const root = dirname(file);
   const keys = new Map(
-    Object.entries(value.keys).map(([name, { api_key_file, rate }]): [string, FleetKey] => [
+    Object.entries(value.keys).map(([name, { api_key_file, rate }]) => [
       name,
-      {
-        file: resolve(root, api_key_file),
-        rate: rate === undefined ? undefined : { limit: rate.limit, windowMs: rate.window },
-      },
+      { file: resolve(root, api_key_file), rate: rate && { limit: rate.limit, windowMs: rate.window } },
     ]),
   );
   const faults = Object.entries(value.overrides).flatMap(([name, { key }]): Diagnostic[] => {
@@ -130,9 +133,8 @@ function compile(parsed: Parsed, { file, env }: { file: string; env: NodeJS.Proc
     const similar = nearest(key, [...keys.keys()]);
     const hint = similar === undefined ? `Add ${key} to \`keys\`.` : `Did you mean ${similar}?`;
     const span = places.closest(["overrides", name, "key"]).span;
-    return [
-      source.diagnose({ code: "unknown-key-name", message: `${key} is not one of the keys`, hint, span }),
-    ];
+    const message = `${key} is not one of the keys`;
+    return [source.diagnose({ code: "unknown-key-name", message, hint, span })];
   });
   if (faults.length > 0) throw new DiagnosticsError(faults);
   return {
@@ -155,14 +157,14 @@ function locationsOf(
   env: NodeJS.ProcessEnv,
 ): Pick<FleetConfig, "database" | "rates"> {
   const location = env.DRAFTSYNC_FLEET_DATABASE || written;
-  const hint = "Write database: postgres://user@host/database there, or set DRAFTSYNC_FLEET_DATABASE.";
-  if (location === undefined) {
-    throw new CliError("fleet.yaml names no database", { code: "fleet-database-missing", hint });
-  }
-  if (!isPostgresLocation(location)) {
-    throw new CliError("the database of a fleet must be a PostgreSQL database", {
+  if (location === undefined || !isPostgresLocation(location)) {
+    const message =
+      location === undefined
+        ? "fleet.yaml names no database"
+        : "the database of a fleet must be a PostgreSQL database";
+    throw new CliError(message, {
       code: "fleet-database-missing",
-      hint,
+      hint: "Write database: postgres://user@host/database there, or set DRAFTSYNC_FLEET_DATABASE.",
     });
   }
   const parsed = parsePostgresLocation(location);
@@ -207,23 +209,21 @@ async function findWorkspaces({ value, root: places, source }: Parsed, root: str
       found.set(name, config);
     }
   }
-  for (const name of Object.keys(value.overrides)) {
+  const overrides = new Map(Object.entries(value.overrides));
+  for (const name of overrides.keys()) {
     if (found.has(name)) continue;
     const similar = nearest(name, [...found.keys()]);
+    const message = `there is no workspace ${name}`;
     const hint = similar === undefined ? "Names are those of the folders." : `Did you mean ${similar}?`;
     const span = places.closest(["overrides", name]).keySpan;
-    faults.push(
-      source.diagnose({ code: "unknown-workspace", message: `there is no workspace ${name}`, hint, span }),
-    );
+    faults.push(source.diagnose({ code: "unknown-workspace", message, hint, span }));
   }
   if (faults.length > 0) throw new DiagnosticsError(faults);
   return [...found]
     .sort(([a], [b]) => compareText(a, b))
     .map(([name, config]): DeclaredWorkspace => {
-      const { every, key, paused } = Object.hasOwn(value.overrides, name)
-        ? (value.overrides[name] ?? {})
-        : {};
-      return { name, config, everyMs: every ?? value.every, key, paused };
+      const { every = value.every, key, paused } = overrides.get(name) ?? {};
+      return { name, config, everyMs: every, key, paused };
     });
 }
 

@@ -1,34 +1,38 @@
-import type { DeclaredWorkspace } from "../../fleet/fleet-settings.ts";
-import type { FleetDifference, FleetWorkspace } from "../../fleet/fleet-store.ts";
+import { resolve } from "node:path";
+import type { DeclaredWorkspace, FleetWorkspace } from "../../fleet/fleet-store.ts";
+import { ledgerAt } from "../../ledger/postgres/postgres-location.ts";
 import type { Palette } from "../../report/palette.ts";
 import { formatSeconds, plural } from "../../report/quantities.ts";
 import type { Cli } from "../cli.ts";
 import type { ApplyFleetFlags, FleetFlags } from "../commands/fleet.ts";
+import { loadConfig } from "../config.ts";
 import { CliError } from "../runtime/cli-error.ts";
-import { inFleet, type OpenFleet, pick } from "./open-fleet.ts";
-import { refuseSharedLedgers } from "./shared-ledgers.ts";
+import { inFleet, pick } from "./open-fleet.ts";
 
 /** `draftsync fleet apply` */
 export async function applyFleet(
-  cli: Cli,
+  { cwd, env, terminal }: Cli,
   { fleet: file, dryRun, retireMost }: ApplyFleetFlags,
 ): Promise<void> {
-  await inFleet(cli, { file, migrates: true }, async ({ config, store, queue }) => {
+  await inFleet({ cwd, env }, { file, migrates: true }, async ({ config, store, queue }) => {
     const declared = await config.declared();
     await refuseSharedLedgers(declared, config.root);
-    const difference = await store.compare(declared);
-    const { terminal } = cli;
+    const { workspaces } = await store.list();
+    const difference = compare(workspaces, declared);
     terminal.show(formatDifference(difference, terminal.paintOut));
-    const { added, changed, retired, unchanged } = difference;
-    const kept = changed.length + unchanged;
+    const { added, changed, retired } = difference;
+    const kept = declared.length - added.length;
     if (retireMost !== true && retired.length > 1 && retired.length > kept) {
-      throw new CliError(`${retired.length} of ${retired.length + kept} workspaces would run no more`, {
+      throw new CliError(`${retired.length} of ${workspaces.length} workspaces would run no more`, {
         code: "most-retired",
         hint: "Check the patterns of `workspaces` in fleet.yaml. If this is meant: draftsync fleet apply --retire-most",
       });
     }
     if (dryRun === true || added.length + changed.length + retired.length === 0) return;
-    await store.apply(difference);
+    await store.declare(
+      [...added, ...changed.map(({ to }) => to)],
+      retired.map(({ name }) => name),
+    );
     const entries = await queue();
     for (const { name } of retired) await entries.remove(name);
     for (const [name, inMs] of await store.due()) await entries.add(name, inMs);
@@ -36,10 +40,77 @@ export async function applyFleet(
   });
 }
 
-function formatDifference({ added, changed, retired, unchanged }: FleetDifference, paint: Palette): string {
+/**
+ * Refuses two workspaces with one ledger, such as those of a copied folder: each would delete the files of the other. The run of
+ * a workspace reports a config that cannot be read. Throws {@link CliError} `ledger-shared`.
+ */
+async function refuseSharedLedgers(declared: readonly DeclaredWorkspace[], root: string): Promise<void> {
+  const configs = new Map<string, string>();
+  for (const { config } of declared) {
+    const ledger = await ledgerOf(resolve(root, config));
+    if (ledger === undefined) continue;
+    const other = configs.get(ledger);
+    if (other !== undefined) {
+      throw new CliError(`${other} and ${config} have the same ledger`, {
+        code: "ledger-shared",
+        hint: "Give each workspace a `state` of its own, such as another ?schema=NAME.",
+      });
+    }
+    configs.set(ledger, config);
+  }
+}
+
+async function ledgerOf(config: string): Promise<string | undefined> {
+  try {
+    return ledgerAt((await loadConfig({ cwd: "/", env: {}, flags: { config } })).stateLocation);
+  } catch {
+    return undefined;
+  }
+}
+
+interface Difference {
+  readonly added: readonly DeclaredWorkspace[];
+  readonly changed: readonly { readonly to: DeclaredWorkspace; readonly changes: string }[];
+  readonly retired: readonly FleetWorkspace[];
+  readonly unchanged: number;
+}
+
+function compare(workspaces: readonly FleetWorkspace[], declared: readonly DeclaredWorkspace[]): Difference {
+  const known = new Map(workspaces.map((each) => [each.name, each]));
+  const names = new Set(declared.map(({ name }) => name));
+  const added = declared.filter(({ name }) => !known.has(name));
+  const changed = declared.flatMap((to) => {
+    const from = known.get(to.name);
+    const changes = from === undefined ? "" : changesOf(from, to);
+    return changes === "" ? [] : [{ to, changes }];
+  });
+  return {
+    added,
+    changed,
+    retired: workspaces.filter(({ name }) => !names.has(name)),
+    unchanged: declared.length - added.length - changed.length,
+  };
+}
+
+function changesOf(from: FleetWorkspace, to: DeclaredWorkspace): string {
+  const every = (ms: number) => formatSeconds(ms / 1000);
+  const pausedText = (paused: boolean) => (paused ? "yes" : "no");
+  const settings = [
+    { name: "config", before: from.config, after: to.config },
+    { name: "every", before: every(from.every_ms), after: every(to.everyMs) },
+    { name: "key", before: from.key ?? "of its config", after: to.key ?? "of its config" },
+    { name: "paused", before: pausedText(from.paused), after: pausedText(to.paused ?? from.paused) },
+  ];
+  return settings
+    .filter(({ before, after }) => before !== after)
+    .map(({ name, before, after }) => `${name} ${before} → ${after}`)
+    .join(", ");
+}
+
+function formatDifference({ added, changed, retired, unchanged }: Difference, paint: Palette): string {
   const lines = [
     ...added.map((each) => `${paint("added", "+")} ${each.name}  ${settingsOf(each)}\n`),
-    ...changed.map(({ from, to }) => `${paint("changed", "~")} ${to.name}  ${changesOf(from, to)}\n`),
+    ...changed.map(({ to, changes }) => `${paint("changed", "~")} ${to.name}  ${changes}\n`),
     ...retired.map(({ name, config }) => `${paint("removed", "-")} ${name}  ${config}: runs no more\n`),
   ];
   const counts = [
@@ -49,7 +120,8 @@ function formatDifference({ added, changed, retired, unchanged }: FleetDifferenc
     [unchanged, "unchanged"],
   ] as const;
   const parts = counts.flatMap(([count, word]) => (count > 0 ? [`${count} ${word}`] : []));
-  return `${lines.join("")}${lines.length > 0 ? "\n" : ""}${plural(added.length + changed.length + unchanged, "workspace")}: ${parts.join(", ")}\n`;
+  const total = plural(added.length + changed.length + unchanged, "workspace");
+  return `${lines.join("")}${lines.length > 0 ? "\n" : ""}${total}: ${parts.join(", ")}\n`;
 }
 
 function settingsOf({ config, everyMs, key, paused }: DeclaredWorkspace): string {
@@ -62,24 +134,11 @@ function settingsOf({ config, everyMs, key, paused }: DeclaredWorkspace): string
   return facts.join(", ");
 }
 
-function changesOf(from: FleetWorkspace, to: DeclaredWorkspace): string {
-  const pairs: readonly (readonly [name: string, before: string, after: string])[] = [
-    ["config", from.config, to.config],
-    ["every", formatSeconds(from.every_ms / 1000), formatSeconds(to.everyMs / 1000)],
-    ["key", from.key ?? "of its config", to.key ?? "of its config"],
-    ["paused", from.paused ? "yes" : "no", (to.paused ?? from.paused) ? "yes" : "no"],
-  ];
-  return pairs
-    .filter(([, before, after]) => before !== after)
-    .map(([name, before, after]) => `${name} ${before} → ${after}`)
-    .join(", ");
-}
-
 const unpauseHint = "Change `paused` in the `overrides` of fleet.yaml, then run `draftsync fleet apply`.";
 
 /** `draftsync fleet run` */
 export async function runNow(
-  cli: Cli,
+  { cwd, env, terminal }: Cli,
   names: readonly string[],
   { fleet: file, all }: FleetFlags & { readonly all?: boolean },
 ): Promise<void> {
@@ -89,46 +148,38 @@ export async function runNow(
       hint: "Use `draftsync fleet run lantern`, or `draftsync fleet run --all`.",
     });
   }
-  await inFleet(cli, { file }, async (fleet) => {
-    const { workspaces, workers } = await fleet.store.list();
+  await inFleet({ cwd, env }, { file }, async ({ config, store, queue }) => {
+    const { workspaces, workers } = await store.list();
     const chosen = all === true ? workspaces : pick(names, workspaces);
-    const paused = chosen.filter((each) => each.paused);
+    const paused = chosen.filter((each) => each.paused).map(({ name }) => name);
     if (all !== true && paused.length > 0) {
-      const names = paused.map(({ name }) => name);
-      const declared = await fleet.config.declared();
-      const isDeclared = declared.some((each) => each.paused === true && names.includes(each.name));
-      throw new CliError(`${names.join(", ")} ${names.length === 1 ? "is" : "are"} paused`, {
+      const declared = await config.declared();
+      const isDeclared = declared.some((each) => each.paused === true && paused.includes(each.name));
+      throw new CliError(`${paused.join(", ")} ${paused.length === 1 ? "is" : "are"} paused`, {
         code: "workspace-paused",
-        hint: isDeclared ? unpauseHint : `Resume it first: draftsync fleet resume ${names.join(" ")}`,
+        hint: isDeclared ? unpauseHint : `Resume it first: draftsync fleet resume ${paused.join(" ")}`,
       });
     }
     const running = chosen.filter((each) => !each.paused).map(({ name }) => name);
-    await fleet.store.want(running);
-    await comeUp(fleet, running);
+    await store.want(running);
+    const entries = await queue();
+    for (const name of running) await entries.add(name, 0);
     const how =
       workers.length > 0
         ? "now; `draftsync fleet status` shows how it goes"
         : "when a worker does: start one with `draftsync fleet worker`";
-    cli.terminal.err(`${plural(running.length, "workspace")} will run ${how}.\n`);
-    if (paused.length > 0) cli.terminal.err(`${paused.length} paused: they do not run.\n`);
+    terminal.err(`${plural(running.length, "workspace")} will run ${how}.\n`);
+    if (paused.length > 0) terminal.err(`${paused.length} paused: they do not run.\n`);
   });
-}
-
-async function comeUp({ queue }: OpenFleet, names: readonly string[]): Promise<void> {
-  const entries = await queue();
-  for (const name of names) {
-    await entries.add(name, 0);
-    await entries.hurry(name);
-  }
 }
 
 /** `draftsync fleet pause` and `draftsync fleet resume` */
 export async function pause(
-  cli: Cli,
+  { cwd, env, terminal }: Cli,
   names: readonly string[],
   { fleet: file, paused }: FleetFlags & { readonly paused: boolean },
 ): Promise<void> {
-  await inFleet(cli, { file }, async ({ config, store, queue }) => {
+  await inFleet({ cwd, env }, { file }, async ({ config, store, queue }) => {
     const chosen = pick(names, (await store.list()).workspaces).map(({ name }) => name);
     const declared = new Map((await config.declared()).map((each) => [each.name, each.paused]));
     const fixed = chosen.filter((name) => (declared.get(name) ?? paused) !== paused);
@@ -145,10 +196,7 @@ export async function pause(
       if (paused) await entries.remove(name).catch(() => {});
       else await entries.add(name, due.get(name) ?? 0);
     }
-    cli.terminal.err(
-      paused
-        ? `${plural(chosen.length, "workspace")} paused; a run under way goes on to its end.\n`
-        : `${plural(chosen.length, "workspace")} resumed.\n`,
-    );
+    const done = paused ? "paused; a run under way goes on to its end" : "resumed";
+    terminal.err(`${plural(chosen.length, "workspace")} ${done}.\n`);
   });
 }

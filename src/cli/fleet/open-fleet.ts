@@ -1,23 +1,22 @@
-import { FleetDatabase, type RetrySettings } from "../../fleet/fleet-database.ts";
-import { FleetError } from "../../fleet/fleet-error.ts";
+import { FleetDatabase, FleetError, type RetrySettings } from "../../fleet/fleet-database.ts";
 import type { FleetQueue } from "../../fleet/fleet-queue.ts";
 import { FleetStore, type FleetWorkspace } from "../../fleet/fleet-store.ts";
 import { nearest } from "../../manifest/nearest.ts";
 import type { Cli } from "../cli.ts";
 import { type FleetConfig, loadFleet } from "./fleet-config.ts";
 
-/** A fleet that a command works with. */
+/** An open fleet. */
 export interface OpenFleet {
   readonly config: FleetConfig;
   readonly store: FleetStore;
-  /** Opened when it is first asked for. */
+  /** Opened by the first call. */
   queue(): Promise<FleetQueue>;
 }
 
 /** How a fleet is opened. */
 export interface FleetOpening {
   readonly file: string | undefined;
-  /** Whether its tables are made where they are missing; else it is an error that they are. */
+  /** Whether to create missing tables; otherwise they are an error. */
   readonly migrates?: boolean;
   readonly retry?: RetrySettings;
 }
@@ -38,7 +37,7 @@ export async function inFleet<T>(
       store: new FleetStore(database),
       queue: async () => {
         if (queue === undefined) {
-          const { openQueue } = await import("../../fleet/bullmq-queue.ts");
+          const { openQueue } = await import("../../fleet/fleet-queue.ts");
           queue = await openQueue(database, { migrates });
         }
         return queue;

@@ -1,8 +1,10 @@
 import { execFile } from "node:child_process";
-import { createServer, type ServerResponse } from "node:http";
+import { createServer } from "node:http";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { getRequestListener } from "@hono/node-server";
+import { Hono } from "hono";
 import { formatFleetPage } from "../../fleet/fleet-page.ts";
 import { viewFleet, viewRun } from "../../fleet/fleet-view.ts";
 import { messageOf } from "../../model/errors.ts";
@@ -14,79 +16,53 @@ import { listen, parseListenAddress } from "../reconcile/health-server.ts";
 import { loadPageAssets } from "../terminal/page-assets.ts";
 import { inFleet, type OpenFleet } from "./open-fleet.ts";
 
-/** Of a run's page: it is made by a process of its own. */
+/** For the page of a run, which another process makes. */
 const pageTimeoutMs = 30_000;
 
 /** `draftsync fleet serve` */
 export async function serveFleet(
-  cli: Cli,
+  { cwd, env, terminal, signal }: Cli,
   { fleet: file, listen: address }: FleetFlags & { readonly listen: string },
 ): Promise<void> {
-  await inFleet(cli, { file, retry: { ms: 10_000 } }, async (fleet) => {
-    const server = createServer((request, response) => {
-      const { pathname } = new URL(request.url ?? "/", "http://fleet");
-      answer(cli, fleet, { method: request.method ?? "", pathname, response }).catch((error: unknown) =>
-        send(response, 500, `${messageOf(error)}\n`),
-      );
-    });
+  await inFleet({ cwd, env }, { file, retry: { ms: 10_000 } }, async (fleet) => {
+    const server = createServer(getRequestListener(makeApp(fleet, env).fetch));
     const url = await listen(server, parseListenAddress(address));
-    cli.terminal.err(`The status page is at ${url}; Ctrl-C stops it.\n`);
-    await untilAborted(cli.signal);
+    terminal.err(`The status page is at ${url}; Ctrl-C stops it.\n`);
+    await untilAborted(signal);
     server.close();
     server.closeAllConnections();
   });
 }
 
-interface Request {
-  readonly method: string;
-  readonly pathname: string;
-  readonly response: ServerResponse;
-}
-
-async function answer(cli: Cli, fleet: OpenFleet, { method, pathname, response }: Request): Promise<void> {
-  if (method !== "GET" && method !== "HEAD") return send(response, 405, "only GET and HEAD\n");
-  if (pathname === "/healthz") return send(response, 200, "ok\n");
-  if (pathname === "/") {
-    const view = viewFleet(await fleet.store.list(), await fleet.store.lastRuns());
-    const page = formatFleetPage(view, await loadPageAssets(), (name) => `runs/${encodeURIComponent(name)}`);
-    return send(response, 200, page, "text/html; charset=utf-8");
-  }
-  const [, encoded] = /^\/runs\/([^/]+)$/.exec(pathname) ?? [];
-  const name = encoded === undefined ? undefined : decode(encoded);
-  const found = (await fleet.store.list()).workspaces.find((each) => each.name === name);
-  if (found === undefined) return send(response, 404, "not found; the page is at /\n");
-  const [run] = await fleet.store.runs(found.name, 1);
-  const runId = run === undefined ? undefined : viewRun(run).run_id;
-  if (runId === undefined) return send(response, 404, "its last run recorded nothing; the page is at /\n");
-  const config = resolve(fleet.config.root, found.config);
-  const args = ["history", "--config", config, "--run", runId, "--html"];
-  const { stdout } = await promisify(execFile)(process.execPath, [fileURLToPath(mainFile), ...args], {
-    env: cli.env,
-    timeout: pageTimeoutMs,
-    maxBuffer: 256 * 1024 * 1024,
+function makeApp({ config, store }: OpenFleet, env: NodeJS.ProcessEnv): Hono {
+  const app = new Hono();
+  app.use(async (c, next) => {
+    await next();
+    c.header("cache-control", "no-store");
+    c.header("x-content-type-options", "nosniff");
   });
-  send(response, 200, stdout, "text/html; charset=utf-8");
-}
-
-function decode(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function send(
-  response: ServerResponse,
-  status: number,
-  text: string,
-  type = "text/plain; charset=utf-8",
-): void {
-  if (response.headersSent) return;
-  response.writeHead(status, {
-    "content-type": type,
-    "cache-control": "no-store",
-    "x-content-type-options": "nosniff",
+  app.get("/healthz", (c) => c.text("ok\n"));
+  app.get("/", async (c) => {
+    const view = viewFleet(await store.list(), await store.lastRuns());
+    const assets = await loadPageAssets();
+    return c.html(formatFleetPage(view, assets, (name) => `runs/${encodeURIComponent(name)}`));
   });
-  response.end(text);
+  app.get("/runs/:name", async (c) => {
+    const { workspaces } = await store.list();
+    const found = workspaces.find(({ name }) => name === c.req.param("name"));
+    if (found === undefined) return c.notFound();
+    const [run] = await store.runs(found.name, 1);
+    const runId = run === undefined ? undefined : viewRun(run).run_id;
+    if (runId === undefined) return c.text("its last run recorded nothing; the page is at /\n", 404);
+    const args = ["history", "--config", resolve(config.root, found.config), "--run", runId, "--html"];
+    const { stdout } = await promisify(execFile)(process.execPath, [fileURLToPath(mainFile), ...args], {
+      env,
+      timeout: pageTimeoutMs,
+      maxBuffer: 256 * 1024 * 1024,
+    });
+    return c.html(stdout);
+  });
+  app.notFound((c) => c.text("not found; the page is at /\n", 404));
+  app.onError((error, c) => c.text(`${messageOf(error)}\n`, 500));
+  return app;
 }
