@@ -2,10 +2,8 @@ import type { Attributes, FileTarget } from "../model/resource.ts";
 import { attributeNames } from "../model/resource.ts";
 import { plural } from "../report/quantities.ts";
 import { fileTypeNames } from "../service/documents.ts";
-import type { Check, CheckResult, Problem } from "./check.ts";
-import { fromProblem, listChecks } from "./check.ts";
-import type { Probe, ProbedFile, ProbeMethod, ResponseSample } from "./samples.ts";
-import { isResponse } from "./samples.ts";
+import type { Check, CheckResult, Probe, ProbedFile, ProbeMethod, Problem, ResponseSample } from "./check.ts";
+import { failed, failedBy, isResponse, listChecks, ok, unknown, warning } from "./check.ts";
 
 /** The probed file, and what is known about it. */
 export interface ProbeTarget {
@@ -81,84 +79,74 @@ function checkProbe(probes: readonly Probe[], about: ProbeTarget): CheckResult |
   const [first, second] = probes.filter((probe) => !isMethodRefused(probe));
   if (first === undefined) {
     const [refused] = probes;
-    return refused === undefined ? undefined : probeFailed(problemOf(refused));
+    return refused === undefined ? undefined : failedBy("probe-failed", problemOf(refused));
   }
-  if (!isResponse(first.sample)) return probeFailed(first.sample.problem);
+  if (!isResponse(first.sample)) return failedBy("probe-failed", first.sample.problem);
   const { file } = first;
   if (file === undefined) return checkResponseWithoutFile(first.sample, problemOf(first));
   if (about.recorded !== undefined && hasLost(about.recorded, file.attributes)) {
     const change = { before: about.recorded, after: file.attributes };
     const message = `the file differs from its record: ${formatChange(change)}`;
-    return { status: "failed", code: "probe-record-differs", message, ...changed(change, about) };
+    return failed("probe-record-differs", message, changed(change, about));
   }
   if (!hasValue(file.attributes)) {
-    const details = { kind: about.target.kind };
-    return { status: "failed", code: "probe-no-attributes", message: "the file has no attributes", details };
+    return failed("probe-no-attributes", "the file has no attributes", {
+      details: { kind: about.target.kind },
+    });
   }
   if (second === undefined) return undefined;
-  if (second.file === undefined) return probeFailed(problemOf(second));
+  if (second.file === undefined) return failedBy("probe-failed", problemOf(second));
   const { attributes } = file;
   if (!isUnchanged(second.file, file)) {
     const change = { before: attributes, after: second.file.attributes };
     const message = `an update without attributes changed the file: ${formatChange(change)}`;
-    return { status: "failed", code: "probe-harmful", message, ...changed(change, about) };
+    return failed("probe-harmful", message, changed(change, about));
   }
   const untested = attributeNames[about.target.kind].filter(
     (name) => !hasValue({ [name]: attributes[name] ?? "" }),
   );
   const limit = untested.length === 0 ? "" : `; not tested: ${untested.join(", ")}`;
   const message = `two updates without attributes left ${formatAttributes(attributes)} unchanged${limit}`;
-  return { status: "ok", code: "probe-harmless", message, details: { attributes, untested } };
-}
-
-function probeFailed(problem: Problem): CheckResult {
-  return { status: "failed", code: "probe-failed", ...fromProblem(problem) };
+  return ok("probe-harmless", message, { details: { attributes, untested } });
 }
 
 function checkResponseWithoutFile({ status }: ResponseSample, problem: Problem): CheckResult {
   const { message } = problem;
+  const details = { problem };
   switch (status) {
     case 204:
-      return {
-        status: "unknown",
-        code: "probe-unknown",
-        message: "the probe returned 204 without the file",
-        details: { status },
-      };
+      return unknown("probe-unknown", "the probe returned 204 without the file", { details: { status } });
     case 202:
-      return {
-        status: "warning",
-        code: "probe-accepted",
-        message: "the probe returned 202: accepted, but not completed",
+      return warning("probe-accepted", "the probe returned 202: accepted, but not completed", {
         details: { status },
-      };
+      });
     case 404:
     case 410:
-      return { status: "unknown", code: "probe-not-attached", message, details: { problem } };
+      return unknown("probe-not-attached", message, { details });
     case 400:
     case 409:
     case 415:
     case 422:
-      return { status: "warning", code: "probe-refused", message, details: { problem } };
+      return warning("probe-refused", message, { details });
     default:
-      return probeFailed(problem);
+      return failedBy("probe-failed", problem);
   }
 }
 
 function checkType({ type }: ProbedFile, { target, type: configured }: ProbeTarget): CheckResult {
   const details = { type, configured };
-  if (type === configured) return { status: "ok", code: "data-type-as-set", message: `"${type}"`, details };
+  if (type === configured) return ok("data-type-as-set", `"${type}"`, { details });
   const message = `"${type}", but "${configured}" is configured`;
   const setting = { path: ["profile", "types", fileTypeNames[target.kind]], value: type };
-  return { status: "warning", code: "data-type-other", message, details, setting };
+  return warning("data-type-other", message, { details, setting });
 }
 
 function checkId({ id }: ProbedFile, { fileId }: FileTarget): CheckResult {
-  if (id === undefined) return { status: "ok", code: "data-id-absent", message: "the response has none" };
+  if (id === undefined) return ok("data-id-absent", "the response has none");
   const details = { id, file_id: fileId };
   return id === String(fileId)
-    ? { status: "ok", code: "data-id-is-file", message: `${id}, the file id`, details }
-    : { status: "ok", code: "data-id-is-other", message: `"${id}", not the file id ${fileId}`, details };
+    ? ok("data-id-is-file", `${id}, the file id`, { details })
+    : ok("data-id-is-other", `"${id}", not the file id ${fileId}`, { details });
 }
 
 function checkMethod(
@@ -175,13 +163,7 @@ function checkMethod(
     if (status === undefined || status >= 300) return undefined;
     const problem = problemOf(first);
     const setting = { path, value: "PUT" };
-    return {
-      status: "warning",
-      code: "method-patch-refused",
-      message: problem.message,
-      details: { problem },
-      setting,
-    };
+    return warning("method-patch-refused", problem.message, { details: { problem }, setting });
   }
   const setting = { path, value: "PATCH" };
   const later = probes.slice(probes.indexOf(put)).map((probe) => probe.file);
@@ -189,33 +171,25 @@ function checkMethod(
   if (file !== undefined && other !== undefined) {
     const change = { before: file.attributes, after: other.attributes };
     const message = `a PUT without attributes changed the file: ${formatChange(change)}`;
-    return { status: "failed", code: "method-put-changes", message, ...changed(change, about), setting };
+    return failed("method-put-changes", message, { ...changed(change, about), setting });
   }
   if (status !== undefined && status >= 400 && status < 500) {
     const problem = problemOf(put);
-    return {
-      status: "warning",
-      code: "method-put-refused",
-      message: problem.message,
-      details: { problem },
-      setting,
-    };
+    return warning("method-put-refused", problem.message, { details: { problem }, setting });
   }
   if (later.length === 2 && later.every((each) => each !== undefined)) {
-    return { status: "ok", code: "method-same", message: "a PUT without attributes changes nothing either" };
+    return ok("method-same", "a PUT without attributes changes nothing either");
   }
-  const message = put.sample.problem?.message ?? "the response to PUT is not conclusive";
-  return { status: "unknown", code: "method-put-unknown", message };
+  return unknown(
+    "method-put-unknown",
+    put.sample.problem?.message ?? "the response to PUT is not conclusive",
+  );
 }
 
 function problemOf({ sample, method }: Probe): Problem {
   const status = isResponse(sample) ? ` returned ${sample.status}` : "";
-  return (
-    sample.problem ?? {
-      code: "no-file",
-      message: `${method}${status}: the response does not contain the file`,
-    }
-  );
+  const message = `${method}${status}: the response does not contain the file`;
+  return sample.problem ?? { code: "no-file", message };
 }
 
 interface Change {

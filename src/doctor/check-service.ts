@@ -1,11 +1,27 @@
 import { isLoopback } from "../service/connections.ts";
 import { countListed } from "../service/documents.ts";
 import { readErrors } from "../service/response-body.ts";
-import type { Check, CheckNameIn, CheckResult, RateLimit, Results, SkipReason } from "./check.ts";
-import { fromProblem, listChecks } from "./check.ts";
+import type {
+  Check,
+  CheckNameIn,
+  CheckResult,
+  RateLimit,
+  ResponseSample,
+  Results,
+  Samples,
+} from "./check.ts";
+import {
+  failed,
+  failedBy,
+  isConclusive,
+  isResponse,
+  isTransient,
+  listChecks,
+  ok,
+  unknown,
+  warning,
+} from "./check.ts";
 import { checkClock, checkLatency, checkRate, checkTls } from "./check-connection.ts";
-import type { ResponseSample, Samples } from "./samples.ts";
-import { isConclusive, isResponse, isTransient } from "./samples.ts";
 
 /** The settings that the samples are compared with. */
 export interface ServiceSettings {
@@ -59,33 +75,25 @@ export function checkService(samples: Samples, settings: ServiceSettings): reado
       reached || !needAddress.has(name) ? check(input) : undefined,
     ]),
   );
-  const reason: SkipReason = results.key_accepted?.status === "failed" ? "key_accepted" : "address";
-  return listChecks("service", results, reason);
+  return listChecks(
+    "service",
+    results,
+    results.key_accepted?.status === "failed" ? "key_accepted" : "address",
+  );
 }
 
 function checkAddress({ samples: { product, uploads }, reads, baseUrl }: ServiceInput): CheckResult {
-  if (product.type === "failed") {
-    return { status: "failed", code: "address-unreachable", ...fromProblem(product.problem) };
-  }
+  if (product.type === "failed") return failedBy("address-unreachable", product.problem);
   const response = reads.find((read) => !isTransient(read));
   if (response === undefined) {
     const { status } = product;
-    return {
-      status: "failed",
-      code: "address-fails",
-      message: `the service returned ${status}`,
-      details: { status },
-    };
+    return failed("address-fails", `the service returned ${status}`, { details: { status } });
   }
   if (uploads === undefined || !reads.every(({ status }) => status === 404)) {
     return checkResponse(response, baseUrl);
   }
-  return {
-    status: "warning",
-    code: "address-api-missing",
-    message: `${reads.length} paths of the API returned 404`,
-    details: { requests: reads.map(({ request }) => request) },
-  };
+  const details = { requests: reads.map(({ request }) => request) };
+  return warning("address-api-missing", `${reads.length} paths of the API returned 404`, { details });
 }
 
 /** Checks the address by one response. Pure. */
@@ -93,22 +101,18 @@ export function checkResponse(response: ResponseSample, baseUrl: string): CheckR
   const { status, body, header, request } = response;
   if (status >= 300 && status < 400) return checkRedirect(response, baseUrl);
   if (body.type === "text" && body.html) {
-    const message = `a web page was returned (${status}): ${body.excerpt}`;
-    return {
-      status: "failed",
-      code: "address-web-page",
-      message,
-      details: { status, excerpt: body.excerpt },
-    };
+    const { excerpt } = body;
+    const message = `a web page was returned (${status}): ${excerpt}`;
+    return failed("address-web-page", message, { details: { status, excerpt } });
   }
   const excerpt = describeForeignBody(response);
   if (excerpt !== undefined) {
     const message = `the response (${status}) is not a JSON:API document: ${excerpt}`;
-    return { status: "failed", code: "address-not-api", message, details: { status, excerpt } };
+    return failed("address-not-api", message, { details: { status, excerpt } });
   }
   const media_type = header("content-type") ?? "no content type";
   const message = `${request} returned ${status} as ${media_type}`;
-  return { status: "ok", code: "address-reachable", message, details: { request, status, media_type } };
+  return ok("address-reachable", message, { details: { request, status, media_type } });
 }
 
 /** What the body contains instead of a JSON:API document; `undefined` if it is one, or an error without a body. */
@@ -126,12 +130,8 @@ function describeForeignBody({ status, body }: ResponseSample): string | undefin
 /** Suggests a setting only on the same host: the operator decides whether another host may get the key. */
 function checkRedirect({ status, header }: ResponseSample, baseUrl: string): CheckResult {
   const to = header("location") ?? "";
-  const result = {
-    status: "failed",
-    code: "address-redirects",
-    message: `redirected (${status}) to ${to === "" ? "no address" : to}`,
-    details: { status, to },
-  } as const;
+  const message = `redirected (${status}) to ${to === "" ? "no address" : to}`;
+  const result = failed("address-redirects", message, { details: { status, to } });
   if (!URL.canParse(to, baseUrl)) return result;
   const { origin, hostname, protocol, pathname } = new URL(to, baseUrl);
   const moved = /^(.*)\/api\/products\/1\/?$/.exec(pathname)?.[1];
@@ -145,12 +145,12 @@ function checkKey({ samples, reads }: ServiceInput): CheckResult | undefined {
   const refused = reads.find(({ status }) => status === 401);
   if (refused !== undefined && isResponse(product)) {
     const problem = refused.problem ?? { code: "unauthorized", message: `${refused.request} returned 401` };
-    return { status: "failed", code: "key-refused", ...fromProblem(problem) };
+    return failedBy("key-refused", problem);
   }
   if (product.type === "failed" || uploads === undefined) return undefined;
   const problem = reads.find(({ status }) => status === 403)?.problem;
   if (problem !== undefined && reads.every(({ status }) => status === 403)) {
-    return { status: "failed", code: "key-forbidden", message: problem.message, details: { problem } };
+    return failed("key-forbidden", problem.message, { details: { problem } });
   }
   const conclusive = [product, uploads, upload].filter(isConclusive).filter(({ status }) => status !== 403);
   const accepted = conclusive.find(({ status }) => status < 400) ?? conclusive[0];
@@ -160,16 +160,10 @@ function checkKey({ samples, reads }: ServiceInput): CheckResult | undefined {
     const statuses = reads.map(({ status }) => status);
     const reason = unchecked ? "; an invalid key gets a response too" : "";
     const message = `the responses (${statuses.join(", ")}) do not depend on the key${reason}`;
-    return {
-      status: "unknown",
-      code: "key-unknown",
-      message,
-      details: { statuses, key_is_checked: !unchecked },
-    };
+    return unknown("key-unknown", message, { details: { statuses, key_is_checked: !unchecked } });
   }
   const { request, status } = accepted;
-  const message = `${request} returned ${status}`;
-  return { status: "ok", code: "key-accepted", message, details: { request, status } };
+  return ok("key-accepted", `${request} returned ${status}`, { details: { request, status } });
 }
 
 function isKeyRefused({ status }: ResponseSample): boolean {
@@ -178,82 +172,67 @@ function isKeyRefused({ status }: ResponseSample): boolean {
 
 function checkWrongKey({ samples: { wrongKey } }: ServiceInput): CheckResult | undefined {
   if (wrongKey === undefined) return undefined;
-  if (!isConclusive(wrongKey)) {
-    return { status: "unknown", code: "wrong-key-unknown", message: "no conclusive response" };
-  }
+  if (!isConclusive(wrongKey)) return unknown("wrong-key-unknown", "no conclusive response");
   const { status } = wrongKey;
   const details = { status };
   return isKeyRefused(wrongKey)
-    ? { status: "ok", code: "wrong-key-refused", message: `an invalid key is refused (${status})`, details }
-    : { status: "warning", code: "wrong-key-accepted", message: `an invalid key gets ${status}`, details };
+    ? ok("wrong-key-refused", `an invalid key is refused (${status})`, { details })
+    : warning("wrong-key-accepted", `an invalid key gets ${status}`, { details });
 }
 
 function checkVersion({ samples: { product, otherVersion } }: ServiceInput): CheckResult | undefined {
   if (isResponse(product) && product.status === 406) {
     const missing = { code: "version-not-accepted", message: `${product.request} returned 406` };
-    return { status: "failed", code: "version-refused", ...fromProblem(product.problem ?? missing) };
+    return failedBy("version-refused", product.problem ?? missing);
   }
   if (otherVersion === undefined) return undefined;
-  if (!isConclusive(otherVersion)) {
-    return { status: "unknown", code: "version-unknown", message: "no conclusive response" };
-  }
+  if (!isConclusive(otherVersion)) return unknown("version-unknown", "no conclusive response");
   const { status } = otherVersion;
-  if (status !== 406 && status !== 400 && status !== 415) {
-    const message = `an unknown version gets ${status}`;
-    return { status: "warning", code: "version-unchecked", message, details: { status } };
-  }
-  const message = `version 1 is accepted; an unknown version is refused (${status})`;
-  return { status: "ok", code: "version-checked", message, details: { status } };
+  const details = { status };
+  return status === 406 || status === 400 || status === 415
+    ? ok("version-checked", `version 1 is accepted; an unknown version is refused (${status})`, { details })
+    : warning("version-unchecked", `an unknown version gets ${status}`, { details });
 }
 
 function checkMediaTypes({ samples: { moreAccept }, contentType }: ServiceInput): CheckResult | undefined {
   if (moreAccept === undefined) return undefined;
-  if (!isConclusive(moreAccept)) {
-    return { status: "unknown", code: "media-types-unknown", message: "no conclusive response" };
-  }
+  if (!isConclusive(moreAccept)) return unknown("media-types-unknown", "no conclusive response");
   const { status } = moreAccept;
   const details = { status };
   if (status !== 406 && status !== 415) {
-    const message = `an additional parameter in Accept is accepted (${status})`;
-    return { status: "ok", code: "media-types-lenient", message, details };
+    return ok("media-types-lenient", `an additional parameter in Accept is accepted (${status})`, {
+      details,
+    });
   }
   const [plain = "", ...parameters] = contentType.split(";");
   if (parameters.length === 0) {
     const message = `an additional parameter in Accept is refused (${status}), as JSON:API requires`;
-    return { status: "ok", code: "media-types-strict", message, details };
+    return ok("media-types-strict", message, { details });
   }
-  return {
-    status: "warning",
-    code: "media-types-conflict",
-    message: `parameters of media types are refused (${status}), but content_type is ${contentType}`,
+  const message = `parameters of media types are refused (${status}), but content_type is ${contentType}`;
+  return warning("media-types-conflict", message, {
     details: { status, content_type: contentType },
     setting: { path: ["profile", "content_type"], value: plain },
-  };
+  });
 }
 
 function checkErrors({ responses }: ServiceInput): CheckResult | undefined {
   if (responses.length === 0) return undefined;
   const errors = responses.filter(({ status, body }) => status >= 400 && body.type !== "empty");
   const error = errors.find((each) => !isTransient(each)) ?? errors[0];
-  if (error === undefined) {
-    return {
-      status: "unknown",
-      code: "errors-unknown",
-      message: "no response contained an error with a body",
-    };
-  }
+  if (error === undefined) return unknown("errors-unknown", "no response contained an error with a body");
   const { status, body, header } = error;
   const document = body.type === "json" ? body.document : undefined;
   const details = { status };
   if (readErrors(document).length === 0) {
     const message = `neither JSON:API errors nor problem details (${status})`;
-    return { status: "warning", code: "errors-other", message, details };
+    return warning("errors-other", message, { details });
   }
   const isList =
     typeof document === "object" && document !== null && Array.isArray(Reflect.get(document, "errors"));
   return isList && !/problem\+json/.test(header("content-type") ?? "")
-    ? { status: "ok", code: "errors-jsonapi", message: `JSON:API errors (${status})`, details }
-    : { status: "ok", code: "errors-problem", message: `problem details, RFC 9457 (${status})`, details };
+    ? ok("errors-jsonapi", `JSON:API errors (${status})`, { details })
+    : ok("errors-problem", `problem details, RFC 9457 (${status})`, { details });
 }
 
 function checkUploadsQuery({ samples: { uploads, parameter } }: ServiceInput): CheckResult | undefined {
@@ -263,21 +242,19 @@ function checkUploadsQuery({ samples: { uploads, parameter } }: ServiceInput): C
   const succeeded = isResponse(uploads) && uploads.status < 300;
   const count = succeeded && uploads.body.type === "json" ? countListed(uploads.body.document) : undefined;
   if (count === 0) {
-    const message = `${parameter} filters the list`;
     const setting = { path, value: parameter };
-    return { status: "ok", code: "uploads-query-works", message, details: { parameter }, setting };
+    return ok("uploads-query-works", `${parameter} filters the list`, { details: { parameter }, setting });
   }
   const setting = { path, value: null };
   if (count !== undefined) {
     const message = `${parameter} is ignored: the list of an unknown upload has ${count}`;
-    const details = { parameter, count };
-    return { status: "warning", code: "uploads-query-ignored", message, details, setting };
+    return warning("uploads-query-ignored", message, { details: { parameter, count }, setting });
   }
-  const details = { parameter, ...(status === undefined ? {} : { status }) };
+  const details = { parameter, status };
   if (succeeded || status === 400 || status === 405 || status === 422) {
     const message = `a list of uploads by ${parameter} returned ${status}${succeeded ? " without a list" : ""}`;
-    return { status: "warning", code: "uploads-query-refused", message, details, setting };
+    return warning("uploads-query-refused", message, { details, setting });
   }
   const message = `a list of uploads by ${parameter} returned ${status ?? "no response"}`;
-  return { status: "unknown", code: "uploads-query-unknown", message, details };
+  return unknown("uploads-query-unknown", message, { details });
 }

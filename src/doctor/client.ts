@@ -16,9 +16,9 @@ import type { ServiceOptions } from "../service/options.ts";
 import { serviceProfileSchema } from "../service/profile.ts";
 import { readResponseBody } from "../service/response-body.ts";
 import { acceptedVersion } from "../service/transport.ts";
+import type { Probe, ProbedFile, ProbeMethod, Sample, Samples, TlsSample } from "./check.ts";
+import { isResponse, isTransient } from "./check.ts";
 import { checkResponse } from "./check-service.ts";
-import type { Probe, ProbedFile, ProbeMethod, Sample, Samples, TlsSample } from "./samples.ts";
-import { isResponse, isTransient } from "./samples.ts";
 
 /** Collects samples of a service, one call after another, within the rate limit. */
 export interface DoctorClient {

@@ -1,4 +1,4 @@
-import type { DoctorView } from "../../src/doctor/view.ts";
+import type { DoctorView } from "../../src/doctor/report.ts";
 import type { RunOptions } from "./cli.ts";
 import { draftsync } from "./cli.ts";
 

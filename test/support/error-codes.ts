@@ -16,6 +16,9 @@ const passedOn =
 const takers =
   /\b(?:new [A-Za-z]*Error|refused|super)\(\s*(?:file,\s*)?"([a-z0-9]+(?:-[a-z0-9]+)+|[a-z]+)",/g;
 
+/** Functions of doctor that make a result. */
+const results = /\b(?:ok|warning|failed|failedBy|unknown)\(\s*"([a-z0-9]+(?:-[a-z0-9]+)+)",/g;
+
 /**
  * Every code that draftsync can print: values of a member `code`, first arguments of errors that take one there, and
  * members of types named `…Code`. Of the sandbox, only the errors that stop it: its responses belong to the service. A
@@ -28,7 +31,7 @@ export function codesInSources(): readonly CodeUse[] {
     const members = inSandbox
       ? text.matchAll(/(?:SandboxError\(\{|params: \{)\s*code: ([^,;}]+)/g)
       : text.matchAll(/(?<![.\w])code: ?\s*([^,;})]+(?:\[[^\]]*\])?)/g);
-    const given = inSandbox ? [] : [...text.matchAll(takers)];
+    const given = inSandbox ? [] : [...text.matchAll(takers), ...text.matchAll(results)];
     return [
       ...[...members].flatMap(([whole, value = ""]) => codesOf(value.trim(), `${path}: ${whole.trim()}`)),
       ...given.map(([whole, code = ""]) => ({ code, where: `${path}: ${whole}` })),

@@ -1,11 +1,10 @@
-import type { Check } from "../../doctor/check.ts";
-import { fromProblem, listChecks } from "../../doctor/check.ts";
+import type { Check, Probe } from "../../doctor/check.ts";
+import { failedBy, listChecks } from "../../doctor/check.ts";
 import { checkFile, nextProbe } from "../../doctor/check-file.ts";
 import { problemOf } from "../../doctor/check-machine.ts";
 import type { DoctorClient } from "../../doctor/client.ts";
 import { withoutEmpty } from "../../doctor/client.ts";
-import type { Probe } from "../../doctor/samples.ts";
-import { formatFirstProbe, formatProbeNotice } from "../../doctor/text.ts";
+import { formatFirstProbe, formatProbeNotice } from "../../doctor/report.ts";
 import { formatAddress } from "../../model/address.ts";
 import type { CallResult } from "../../model/outcome.ts";
 import type { LedgerEffect } from "../../model/ports.ts";
@@ -49,7 +48,7 @@ export async function probeFile(cli: Cli, request: ProbeRequest): Promise<Probed
   try {
     return await withLock(cli, { workspace, command: "doctor", waitMs }, () => probeLocked(cli, request));
   } catch (error) {
-    const probe = { status: "failed", code: "probe-failed", ...fromProblem(problemOf(error)) } as const;
+    const probe = failedBy("probe-failed", problemOf(error));
     return { checks: listChecks("draft", { probe }, "lock"), exit: exitCodeOf(error) };
   }
 }

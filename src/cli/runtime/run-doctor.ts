@@ -1,5 +1,5 @@
 import type { Check, CheckResult, Problem, Results, SkipReason } from "../../doctor/check.ts";
-import { fromProblem, listChecks } from "../../doctor/check.ts";
+import { failedBy, listChecks, ok } from "../../doctor/check.ts";
 import {
   checkApiKey,
   checkAuthorities,
@@ -10,8 +10,7 @@ import {
 } from "../../doctor/check-machine.ts";
 import { checkService } from "../../doctor/check-service.ts";
 import type { DoctorClient } from "../../doctor/client.ts";
-import { formatDoctor, formatSampleNotice } from "../../doctor/text.ts";
-import { viewDoctor } from "../../doctor/view.ts";
+import { formatDoctor, formatSampleNotice, viewDoctor } from "../../doctor/report.ts";
 import type { EventSink } from "../../model/event.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { FileTarget } from "../../model/resource.ts";
@@ -85,23 +84,17 @@ async function findConfig(cli: Cli, flags: DoctorFlags): Promise<FoundConfig> {
   try {
     const config = await loadConfig(environment);
     const { file, workspace } = config;
-    const message = `${file}, workspace ${workspace}`;
-    const details = { file, workspace };
-    return { config, isAssumed: false, result: { status: "ok", code: "config-read", message, details } };
+    const result = ok("config-read", `${file}, workspace ${workspace}`, { details: { file, workspace } });
+    return { config, isAssumed: false, result };
   } catch (error) {
     // Without --json, each error in the file is printed with its line, as every command does.
     if (error instanceof DiagnosticsError && flags.json !== true) throw error;
     const problem = error instanceof DiagnosticsError ? firstProblem(error) : problemOf(error);
     const isAbsent = problem.code === "config-missing" && flags.config === undefined;
     const config = isAbsent ? assumeConfig(environment) : undefined;
-    if (config === undefined) {
-      return {
-        isAssumed: true,
-        result: { status: "failed", code: "config-unusable", ...fromProblem(problem) },
-      };
-    }
+    if (config === undefined) return { isAssumed: true, result: failedBy("config-unusable", problem) };
     const message = "none; default settings with the given address. `draftsync init` creates one";
-    return { config, isAssumed: true, result: { status: "ok", code: "config-absent", message } };
+    return { config, isAssumed: true, result: ok("config-absent", message) };
   }
 }
 
@@ -144,8 +137,8 @@ async function checkAll(cli: Cli, options: CheckOptions): Promise<Checked> {
   const ca_file = await checkAuthorities(here);
   const proxy = await checkProxy(here);
   const isReady = key.status !== "failed" && ca_file.status !== "failed";
-  const ledger: CheckResult = withoutLedger
-    ? { status: "ok", code: "ledger-none", message: "none: there is no workspace" }
+  const ledger = withoutLedger
+    ? ok("ledger-none", "none: there is no workspace")
     : await checkLedger(() => openLedger(workspace, isReady ? "write" : "read"));
   const machine = { ...options.machine, key, ca_file, proxy, ledger };
   const stop = (reason: SkipReason, results: Results<"machine"> = machine): Checked => ({
@@ -163,7 +156,7 @@ async function checkAll(cli: Cli, options: CheckOptions): Promise<Checked> {
     client = await openClient(cli, workspace, withoutLedger);
   } catch (error) {
     const problem = problemOf(error);
-    const failed = { status: "failed", code: "options-unusable", ...fromProblem(problem) } as const;
+    const failed = failedBy("options-unusable", problem);
     if (problem.code === "api-key-invalid") return stop("options", { ...machine, key: failed });
     if (problem.code === "proxy-invalid") return stop("options", { ...machine, proxy: failed });
     const { checks, calls } = stop("options");

@@ -1,8 +1,7 @@
-import type { Check } from "../../../src/doctor/check.ts";
+import type { Check, Probe } from "../../../src/doctor/check.ts";
 import { checkFile, nextProbe } from "../../../src/doctor/check-file.ts";
 import { checkService } from "../../../src/doctor/check-service.ts";
 import { openDoctorClient } from "../../../src/doctor/client.ts";
-import type { Probe } from "../../../src/doctor/samples.ts";
 import type { Attributes } from "../../../src/model/resource.ts";
 import type { ServiceOptions } from "../../../src/service/options.ts";
 import { closeAfterTest, noSignal, optionsFor, target, write } from "../service/support/harness.ts";

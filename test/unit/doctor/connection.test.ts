@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import type { FailedSample, Samples } from "../../../src/doctor/check.ts";
 import { checkTls } from "../../../src/doctor/check-connection.ts";
-import type { FailedSample, Samples } from "../../../src/doctor/samples.ts";
 
 const now = Date.parse("2026-11-21T12:00:00Z");
 const day = 86_400_000;

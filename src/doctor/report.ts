@@ -1,14 +1,109 @@
-import { stringify } from "yaml";
+import { Document, stringify } from "yaml";
 import type { Attributes, FileTarget } from "../model/resource.ts";
 import { fileResource } from "../model/resource.ts";
 import type { Palette, Tone } from "../report/palette.ts";
 import { formatRate, plural } from "../report/quantities.ts";
 import { sanitizeLine, sanitizeText } from "../report/sanitize-text.ts";
-import type { CheckStatus, RateLimit } from "./check.ts";
-import { checkStatuses, checkTitles } from "./check.ts";
+import type { ServiceProfile } from "../service/profile.ts";
+import { serviceProfileSchema } from "../service/profile.ts";
+import type { Check, CheckGroup, CheckStatus, Problem, RateLimit } from "./check.ts";
+import { checkStatuses, checkTitles, maxSamples } from "./check.ts";
 import { formatAttributes } from "./check-file.ts";
-import { maxSamples } from "./samples.ts";
-import type { CheckView, DoctorView } from "./view.ts";
+
+/** The report of `draftsync doctor`, for scripts and for the terminal. Texts may come from the service. */
+export interface DoctorView {
+  readonly format_version: 1;
+  /** The address of the service, or `sandbox`; absent if unknown. */
+  readonly service: string | undefined;
+  /** Calls that were sent. */
+  readonly calls: number;
+  readonly summary: Readonly<Record<CheckStatus, number>>;
+  readonly checks: readonly CheckView[];
+  /** Settings to write below `service:` in the config, nested; empty if the current settings fit. */
+  readonly settings: object;
+  /** A manifest with the attributes that a probe changed. */
+  readonly restore: object | undefined;
+}
+
+/** One check of a {@link DoctorView}. */
+export interface CheckView {
+  readonly group: CheckGroup;
+  readonly name: string;
+  readonly status: CheckStatus;
+  /** Stable, kebab-case. */
+  readonly code: string;
+  readonly message: string;
+  /** The consequence, from `docs/errors.md`. */
+  readonly meaning: string | undefined;
+  /** What to do. */
+  readonly hint: string | undefined;
+  readonly problem: Problem | undefined;
+  readonly details: object;
+}
+
+/** The section of a code in `docs/errors.md`. */
+export interface Explanation {
+  readonly meaning: string;
+  readonly cure: readonly string[];
+}
+
+/** The input of {@link viewDoctor}. */
+export interface DoctorReport {
+  readonly service: string | undefined;
+  readonly calls: number;
+  readonly checks: readonly Check[];
+  /** The current settings; absent without a config. */
+  readonly profile: ServiceProfile | undefined;
+  /** The probed file. */
+  readonly target: FileTarget | undefined;
+  explain(code: string): Explanation | undefined;
+}
+
+/** Makes the view. */
+export function viewDoctor(report: DoctorReport): DoctorView {
+  const { service, calls, checks, profile, target, explain } = report;
+  const restore = checks.find((check) => check.restore !== undefined)?.restore;
+  return {
+    format_version: 1,
+    service,
+    calls,
+    summary: countStatuses(checks),
+    checks: checks.map((check) => viewCheck(check, explain)),
+    settings: profile === undefined ? {} : neededSettings(checks, profile),
+    restore:
+      target === undefined || restore === undefined
+        ? undefined
+        : { draft: target.draftId, [target.kind]: [{ file_id: target.fileId, ...restore }] },
+  };
+}
+
+function countStatuses(checks: readonly Check[]): Record<CheckStatus, number> {
+  const counts = { ok: 0, warning: 0, failed: 0, unknown: 0, skipped: 0 };
+  for (const { status } of checks) counts[status] += 1;
+  return counts;
+}
+
+/** A problem brings its own hint; a result without a consequence needs no explanation. */
+function viewCheck(check: Check, explain: DoctorReport["explain"]): CheckView {
+  const { group, name, status, code, message, problem, details = {} } = check;
+  const isExplained = problem === undefined && status !== "ok" && status !== "skipped";
+  const { meaning, cure = [] } = (isExplained ? explain(code) : undefined) ?? {};
+  const hint = problem?.hint ?? check.hint ?? cure.join(" ");
+  return { group, name, status, code, message, meaning, hint: hint || undefined, problem, details };
+}
+
+/** The suggested settings that differ from the defaults, or from the current settings. */
+function neededSettings(checks: readonly Check[], profile: ServiceProfile): object {
+  const defaults = new Document({ profile: serviceProfileSchema.parse({}) });
+  const current = new Document({ profile });
+  const needed = new Document({});
+  for (const { setting } of checks) {
+    if (setting === undefined) continue;
+    const { path, value } = setting;
+    if (defaults.getIn(path) !== value || current.getIn(path) !== value) needed.setIn(path, value);
+  }
+  return needed.toJS();
+}
 
 const tones: Readonly<Record<CheckStatus, Tone>> = {
   ok: "added",
