@@ -1,5 +1,4 @@
-import { formatStamp } from "../report/html/blocks.ts";
-import { formatPage, type PageAssets } from "../report/html/document.ts";
+import { formatPage, formatStamp, type PageAssets } from "../report/html/document.ts";
 import { formatControls } from "../report/html/item-list.ts";
 import type { Markup } from "../report/html/markup.ts";
 import { html } from "../report/html/markup.ts";

@@ -4,8 +4,7 @@ import type { AttachmentState, Change, Reason, ReplaceChange } from "../model/ch
 import { isBlocked, isProtectChange } from "../model/change.ts";
 import type { AttributeName } from "../model/resource.ts";
 import { attributeNames } from "../model/resource.ts";
-import { describeConfirmed } from "./provenance-text.ts";
-import { formatBytes } from "./quantities.ts";
+import { describeConfirmed, formatBytes } from "./quantities.ts";
 import { headOf } from "./sanitize-markdown.ts";
 import type { Segment } from "./word-diff.ts";
 import { diffWords } from "./word-diff.ts";

@@ -1,7 +1,8 @@
 import type { Drift } from "../model/drift.ts";
+import type { RefreshSummary } from "../model/observed.ts";
 import type { ValueView } from "./change-view.ts";
 import { attributeValues } from "./change-view.ts";
-import { describeAgo, describeConfirmed } from "./provenance-text.ts";
+import { describeAge, describeAgo, describeConfirmed, formatCount, plural } from "./quantities.ts";
 
 /** One difference between what is recorded and what was observed. Text from outside is not yet made inert. */
 export interface DriftView {
@@ -51,4 +52,34 @@ export function viewDrift(drift: Drift, now: number): DriftView {
         values: [],
       };
   }
+}
+
+/** What a refresh checked, in sentences without a full stop. */
+export interface RefreshView {
+  /** `Checked 500 resources (503 API calls)`. */
+  readonly checked: string;
+  /** How many recorded resources were not checked, and why; empty when all were. */
+  readonly notChecked: readonly string[];
+}
+
+/** How a refresh is shown at `now`, epoch milliseconds. Pure. */
+export function viewRefresh(refresh: RefreshSummary, now: number): RefreshView {
+  const { checked, unreadable, calls, not_checked, oldest_unconfirmed } = refresh;
+  const shown = `Checked ${plural(checked, "resource")} (${plural(calls, "API call")})`;
+  const oldest = oldest_unconfirmed === null ? "" : `, oldest ${describeAge(oldest_unconfirmed, now)}`;
+  const reasons = reasonsOf(refresh).join("; ");
+  const isReported = not_checked > 0 && (reasons !== "" || not_checked > unreadable);
+  const count = isReported ? `${formatCount(not_checked)} not checked${oldest}` : "";
+  return {
+    checked: unreadable === 0 ? shown : `${shown}; ${formatCount(unreadable)} could not be read`,
+    notChecked: [[count, reasons].filter((part) => part !== "").join(": ")].filter((line) => line !== ""),
+  };
+}
+
+function reasonsOf({ max_calls, deferred, attachments }: RefreshSummary): string[] {
+  const budget = max_calls === null ? "interrupted" : `over the budget of ${plural(max_calls, "call")}`;
+  return [
+    ...(deferred > 0 ? [`${budget}; ${formatCount(deferred)} left`] : []),
+    ...(attachments === "none" ? ["files are only checked by probe (refresh.attachments: none)"] : []),
+  ];
 }

@@ -13,14 +13,14 @@ export interface HistoryRun {
   readonly run_id: string;
   readonly command: string;
   /** Absent for single calls (`uploads`, `products`), which have no plan. */
-  readonly plan_id?: string;
+  readonly plan_id?: string | undefined;
   readonly started_at: string;
   /** Absent when it was cut off, or is under way. */
-  readonly finished_at?: string;
-  readonly status?: string;
-  readonly totals?: unknown;
+  readonly finished_at?: string | undefined;
+  readonly status?: string | undefined;
+  readonly totals?: unknown | undefined;
   /** Absent when it is known from a recovery log only. */
-  readonly started_by?: RunStarter;
+  readonly started_by?: RunStarter | undefined;
   readonly operations: readonly HistoryOperation[];
 }
 
@@ -29,9 +29,9 @@ export interface RunStarter {
   readonly user: string;
   readonly host: string;
   /** The page of the CI job. */
-  readonly ci_job?: string;
+  readonly ci_job?: string | undefined;
   /** Ends with `-dirty` when files differed from it. */
-  readonly commit?: string;
+  readonly commit?: string | undefined;
 }
 
 /** A writing call and its outcome. */
@@ -39,28 +39,30 @@ export interface HistoryOperation {
   readonly operation_id: string;
   readonly address: string;
   /** Of its draft, as it is recorded now. */
-  readonly title?: string;
+  readonly title?: string | undefined;
   readonly kind: string;
   readonly method: string;
   readonly path: string;
   readonly started_at: string;
-  readonly finished_at?: string;
+  readonly finished_at?: string | undefined;
   /** `unknown` also between intent and outcome. */
   readonly outcome: string;
-  readonly status?: number;
-  readonly attempts?: number;
+  readonly status?: number | undefined;
+  readonly attempts?: number | undefined;
   /** The attributes that it sent. */
-  readonly attributes?: Attributes;
+  readonly attributes?: Attributes | undefined;
   /** The product that it made, as it is recorded now. */
-  readonly product_id?: number;
-  readonly failure?: { readonly code: string; readonly message: string };
+  readonly product_id?: number | undefined;
+  readonly failure?: { readonly code: string; readonly message: string } | undefined;
   /** How its doubt ended, when, and by which operation, or by which person, known by the run of `resolve`. */
-  readonly settled?: {
-    readonly as: string;
-    readonly at: string;
-    readonly by?: string;
-    readonly person?: RunStarter;
-  };
+  readonly settled?:
+    | {
+        readonly as: string;
+        readonly at: string;
+        readonly by?: string | undefined;
+        readonly person?: RunStarter | undefined;
+      }
+    | undefined;
 }
 
 /** What is shown of the history. All conditions must hold; of a run, only the operations that fit are shown. */
@@ -91,20 +93,11 @@ export function viewHistory(
 ): readonly HistoryRun[] {
   const byRun = new Map<string, HistoryOperation[]>();
   const productOf = indexProducts(recorded, operations);
-  const resolves = runs.filter(({ command }) => command === "resolve");
-  const personOf = ({ settled }: StoredOperation) => {
-    if (settled === undefined || settled.by !== undefined) return undefined;
-    const run = resolves.find(
-      ({ startedAt, finishedAt = startedAt }) => startedAt <= settled.at && settled.at <= finishedAt,
-    );
-    return run?.startedBy === undefined ? undefined : viewStarter(run.startedBy);
-  };
   for (const operation of [...operations].sort(byStart)) {
-    const view = viewOperation(operation, recorded);
-    const person = personOf(operation);
-    const settled =
-      view.settled === undefined || person === undefined ? {} : { settled: { ...view.settled, person } };
-    const shown = { ...view, ...settled, ...productOf(operation) };
+    const shown = {
+      ...viewOperation(operation, recorded, findPerson(operation, runs)),
+      product_id: productOf(operation),
+    };
     if (scopes?.some((scope) => isInScope(shown.address, scope)) === false) continue;
     if (outcome !== undefined && shown.outcome !== outcome) continue;
     append(byRun, operation.runId, shown);
@@ -118,6 +111,16 @@ export function viewHistory(
     .map((each) => ({ ...viewRun(each), operations: byRun.get(each.id) ?? [] }));
 }
 
+/** The person who settled a doubt: the run of `resolve` at that time knows. */
+function findPerson({ settled }: StoredOperation, runs: readonly StoredRun[]): RunStarter | undefined {
+  if (settled === undefined || settled.by !== undefined) return undefined;
+  const resolve = runs.find(
+    ({ command, startedAt, finishedAt = startedAt }) =>
+      command === "resolve" && startedAt <= settled.at && settled.at <= finishedAt,
+  );
+  return viewStarter(resolve?.startedBy);
+}
+
 /**
  * Finds the product that a publish or duplicate made, if the ledger has it. Of two calls that made one each, as after a wrong
  * `resolve --not-done`, the ledger has one product only and does not say whose.
@@ -125,7 +128,7 @@ export function viewHistory(
 function indexProducts(
   { publications, duplicates }: RecordedNames,
   operations: readonly StoredOperation[],
-): (operation: StoredOperation) => { readonly product_id?: number } {
+): (operation: StoredOperation) => number | undefined {
   const products = new Map<string, number>([
     ...publications.map(
       ({ draftId, revision, productId }) => [`drafts/${draftId} ${revision}`, productId] as const,
@@ -139,8 +142,7 @@ function indexProducts(
   }
   return (operation) => {
     const key = productKeyOf(operation);
-    const productId = key === undefined || makers.get(key) !== 1 ? undefined : products.get(key);
-    return productId === undefined ? {} : { product_id: productId };
+    return key === undefined || makers.get(key) !== 1 ? undefined : products.get(key);
   };
 }
 
@@ -161,55 +163,48 @@ function viewRun({ id, command, planId, startedAt, finishedAt, status, totals, s
   return {
     run_id: id,
     command,
-    ...(planId === "" ? {} : { plan_id: planId }),
+    plan_id: planId || undefined,
     started_at: isoTime(startedAt),
-    ...(finishedAt === undefined ? {} : { finished_at: isoTime(finishedAt) }),
-    ...(status === undefined ? {} : { status }),
-    ...(totals === undefined ? {} : { totals }),
-    ...(startedBy === undefined ? {} : { started_by: viewStarter(startedBy) }),
+    finished_at: timeOf(finishedAt),
+    status,
+    totals,
+    started_by: viewStarter(startedBy),
   };
 }
 
-function viewStarter({ user, host, url, commit }: LockHolder): RunStarter {
-  return {
-    user,
-    host,
-    ...(url === undefined ? {} : { ci_job: url }),
-    ...(commit === undefined ? {} : { commit }),
-  };
+function timeOf(at: number | undefined): string | undefined {
+  return at === undefined ? undefined : isoTime(at);
 }
 
-/** One operation as scripts see it. */
+function viewStarter(holder: LockHolder | undefined): RunStarter | undefined {
+  if (holder === undefined) return undefined;
+  const { user, host, url, commit } = holder;
+  return { user, host, ci_job: url, commit };
+}
+
+/** One operation as scripts see it; `person` settled it. */
 export function viewOperation(
   operation: StoredOperation,
   { titles }: Pick<Recorded, "titles">,
+  person?: RunStarter,
 ): HistoryOperation {
   const { id, address, kind, method, path, startedAt, finishedAt } = operation;
   const { outcome = "unknown", status, attempts, failure, settled } = operation;
   const { attributes = {} } = operation.intent;
-  const title = titles.get(draftIdOf(address) ?? 0);
   return {
     operation_id: id,
     address,
-    ...(title === undefined ? {} : { title }),
+    title: titles.get(draftIdOf(address) ?? 0),
     kind,
     method,
     path,
     started_at: isoTime(startedAt),
-    ...(finishedAt === undefined ? {} : { finished_at: isoTime(finishedAt) }),
+    finished_at: timeOf(finishedAt),
     outcome,
-    ...(status === undefined ? {} : { status }),
-    ...(attempts === undefined ? {} : { attempts }),
-    ...(Object.keys(attributes).length === 0 ? {} : { attributes }),
-    ...(failure === undefined ? {} : { failure: { code: failure.code, message: failure.message } }),
-    ...(settled === undefined
-      ? {}
-      : {
-          settled: {
-            as: settled.as,
-            at: isoTime(settled.at),
-            ...(settled.by === undefined ? {} : { by: settled.by }),
-          },
-        }),
+    status,
+    attempts,
+    attributes: Object.keys(attributes).length === 0 ? undefined : attributes,
+    failure: failure && { code: failure.code, message: failure.message },
+    settled: settled && { as: settled.as, at: isoTime(settled.at), by: settled.by, person },
   };
 }

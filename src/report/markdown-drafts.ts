@@ -1,9 +1,7 @@
 import { type Action, actionTable } from "../model/action.ts";
 import type { ChangeView } from "./change-view.ts";
-import type { MarkdownBudget } from "./markdown-budget.ts";
-import { moreItems } from "./markdown-budget.ts";
-import type { TextDetail } from "./markdown-values.ts";
-import { formatInline, formatName, formatValues, fullText, shortText } from "./markdown-values.ts";
+import type { MarkdownBudget, TextDetail } from "./markdown.ts";
+import { formatInline, formatName, formatValues, fullText, moreItems, shortText } from "./markdown.ts";
 import type { CountView, GroupView } from "./plan-view.ts";
 import { countActions } from "./plan-view.ts";
 import { codeSpan, htmlCode, plainWords } from "./sanitize-markdown.ts";

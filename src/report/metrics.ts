@@ -3,7 +3,7 @@ import { append } from "../model/append.ts";
 import type { Event } from "../model/event.ts";
 import type { ReconcileResult } from "../model/reconcile-result.ts";
 import { isSuccess, noticeOf, reconcileStatuses } from "../model/reconcile-result.ts";
-import { routeOf } from "./route.ts";
+import { routeOf } from "./log-line.ts";
 
 /** What a run was planned with. */
 export interface ReconcileBasis {

@@ -1,9 +1,16 @@
 import type { Diagnostic, Severity } from "../model/diagnostic.ts";
 import { formatDiagnostics } from "./diagnostic-text.ts";
 import type { DriftView } from "./drift-view.ts";
-import { formatLeftOut, MarkdownBudget, moreItems } from "./markdown-budget.ts";
+import {
+  formatLeftOut,
+  formatName,
+  formatShortValue,
+  formatValues,
+  MarkdownBudget,
+  moreItems,
+  shortText,
+} from "./markdown.ts";
 import { formatDrafts, listCounts } from "./markdown-drafts.ts";
-import { formatName, formatShortValue, formatValues, shortText } from "./markdown-values.ts";
 import { makePalette } from "./palette.ts";
 import { whyNoChanges } from "./plan-text.ts";
 import type { PlanView } from "./plan-view.ts";

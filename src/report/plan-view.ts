@@ -1,17 +1,15 @@
 import { type Action, actions, actionTable } from "../model/action.ts";
 import { parseAddress } from "../model/address.ts";
+import { append } from "../model/append.ts";
 import type { Change, ResourceName } from "../model/change.ts";
 import { isBlocked } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan, Summary } from "../model/plan.ts";
-import type { ChangeView } from "./change-view.ts";
+import type { ChangeView, ValueView } from "./change-view.ts";
 import { viewChange } from "./change-view.ts";
-import type { DriftView } from "./drift-view.ts";
-import { viewDrift } from "./drift-view.ts";
+import type { DriftView, RefreshView } from "./drift-view.ts";
+import { viewDrift, viewRefresh } from "./drift-view.ts";
 import { formatCount, formatRate, formatSeconds, plural } from "./quantities.ts";
-import type { RefreshView } from "./refresh-view.ts";
-import { viewRefresh } from "./refresh-view.ts";
-import { type CommonValues, commonValues } from "./repeated-values.ts";
 
 /** A plan as people see it; every format renders this and nothing else. Text from outside is not yet made inert. */
 export interface PlanView {
@@ -264,4 +262,59 @@ function groupOf(address: string): string {
   const parsed = parseAddress(address);
   if (parsed !== undefined && "draftId" in parsed) return `drafts/${parsed.draftId}`;
   return address.slice(0, Math.max(0, address.indexOf("/")));
+}
+
+type ShortValue = Extract<ValueView, { kind: "value" }>;
+
+/** An attribute that changes in the same way in many files, as after a change of `defaults`. */
+export interface RepeatedView {
+  readonly value: ShortValue;
+  /** `300 files of 120 drafts` */
+  readonly files: string;
+}
+
+/** An attribute of one file that changes in a way of its own. */
+export interface OtherView {
+  readonly address: string;
+  readonly title?: string;
+  readonly value: ShortValue;
+}
+
+/** What repeats, and what hides among it: empty where it does not. */
+export interface CommonValues {
+  readonly repeated: readonly RepeatedView[];
+  /** At most {@link maxOthers}; more are not exceptions. */
+  readonly others: readonly OtherView[];
+}
+
+/** Fewer are seen in the list. */
+const minFiles = 10;
+const maxRepeated = 5;
+const maxOthers = 20;
+
+/** The changes of short values that repeat, the most frequent first, and the exceptions. Pure. */
+export function commonValues(groups: readonly GroupView[]): CommonValues {
+  const found = new Map<string, OtherView[]>();
+  for (const { address: draft, title, changes } of groups) {
+    for (const { action, label, values } of changes) {
+      for (const value of action === "update" ? values : []) {
+        if (value.kind !== "value") continue;
+        const key = JSON.stringify([value.name, value.before ?? null, value.after ?? null]);
+        const named = { address: `${draft}/${label}`, ...(title === undefined ? {} : { title }) };
+        append(found, key, { ...named, value });
+      }
+    }
+  }
+  const sorted = [...found.values()].sort((one, other) => other.length - one.length);
+  const repeated = sorted.filter(({ length }) => length >= minFiles).slice(0, maxRepeated);
+  const others = sorted.slice(repeated.length).flat();
+  return {
+    repeated: repeated.flatMap((same) => {
+      const [first] = same;
+      const drafts = new Set(same.map(({ address }) => address.split("/", 2).join("/")));
+      const files = `${plural(same.length, "file")} of ${plural(drafts.size, "draft")}`;
+      return first === undefined ? [] : [{ value: first.value, files }];
+    }),
+    others: repeated.length === 0 || others.length > maxOthers ? [] : others,
+  };
 }

@@ -6,7 +6,7 @@ import { formatDiagnostics } from "../../src/report/diagnostic-text.ts";
 import { makePalette } from "../../src/report/palette.ts";
 import { formatPlanPage } from "../../src/report/html/plan-page.ts";
 import { formatPlanMarkdown } from "../../src/report/plan-markdown.ts";
-import { markdownChars } from "../../src/report/markdown-budget.ts";
+import { markdownChars } from "../../src/report/markdown.ts";
 import { formatPlanText } from "../../src/report/plan-text.ts";
 import { viewPlan } from "../../src/report/plan-view.ts";
 import { planScenario, scenarios, shownAt } from "../support/scenarios.ts";

@@ -4,8 +4,8 @@ import type { RefreshMode } from "../../model/observed.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { RecordedOperation } from "../../model/recorded.ts";
 import type { DriftReport } from "../../report/drift-report.ts";
-import { formatDriftText } from "../../report/drift-text.ts";
-import { markdownChars } from "../../report/markdown-budget.ts";
+import { formatDriftMarkdown, formatDriftText } from "../../report/drift-report.ts";
+import { markdownChars } from "../../report/markdown.ts";
 import type { Palette } from "../../report/palette.ts";
 import { plural } from "../../report/quantities.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
@@ -31,10 +31,8 @@ type FormatDrift = (
 const formats = {
   text: async (report, { paint }) => formatDriftText(report, systemClock.now(), paint),
   json: async (report) => formatJson(report),
-  markdown: async (report, { maxChars = markdownChars }) => {
-    const { formatDriftMarkdown } = await import("../../report/drift-markdown.ts");
-    return formatDriftMarkdown(report, { now: systemClock.now(), maxChars });
-  },
+  markdown: async (report, { maxChars = markdownChars }) =>
+    formatDriftMarkdown(report, { now: systemClock.now(), maxChars }),
   html: async (report) => {
     const { formatDriftPage } = await import("../../report/html/drift-page.ts");
     const { loadPageAssets } = await import("../terminal/page-assets.ts");

@@ -8,7 +8,7 @@ import type { EventSink } from "../../model/event.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { RateStore } from "../../model/rate.ts";
 import { assertOwner } from "../../plan/ownership.ts";
-import { formatCall } from "../../report/call-line.ts";
+import { formatCall } from "../../report/log-line.ts";
 import type { Service } from "../../service/open-service.ts";
 import type { ServiceOptions } from "../../service/options.ts";
 import type { Cli, WorkspaceFlags } from "../cli.ts";

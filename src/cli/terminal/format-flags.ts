@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { Option } from "commander";
-import { markdownChars, minMarkdownChars } from "../../report/markdown-budget.ts";
+import { markdownChars, minMarkdownChars } from "../../report/markdown.ts";
 import type { Cli } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
 

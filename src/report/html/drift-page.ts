@@ -1,11 +1,9 @@
 import { append } from "../../model/append.ts";
 import type { DriftEntry, DriftReport } from "../drift-report.ts";
-import { describeLastCall } from "../drift-text.ts";
-import { type DriftView, viewDrift } from "../drift-view.ts";
+import { describeLastCall } from "../drift-report.ts";
+import { type DriftView, viewDrift, viewRefresh } from "../drift-view.ts";
 import { plural } from "../quantities.ts";
-import { viewRefresh } from "../refresh-view.ts";
-import { formatStamp } from "./blocks.ts";
-import { formatPage, type PageAssets } from "./document.ts";
+import { formatPage, formatStamp, type PageAssets } from "./document.ts";
 import { draftOf, formatItemList, type Item } from "./item-list.ts";
 import { html } from "./markup.ts";
 import { formatValues } from "./value-markup.ts";

@@ -1,16 +1,15 @@
 import { callFacts, describeSettled, describeStarter, endOfRun, outcomeWord } from "../history-text.ts";
 import type { HistoryOperation, HistoryRun } from "../history-view.ts";
-import { formatCount } from "../quantities.ts";
-import { formatStamp } from "./blocks.ts";
+import { causeOf, type FailureGroup, FailureGroups } from "../progress-text.ts";
+import { formatCount, plural } from "../quantities.ts";
 import type { PageAssets } from "./document.ts";
-import { formatPage } from "./document.ts";
+import { formatPage, formatStamp } from "./document.ts";
 import type { RateBound, RunSpan } from "./history-plots.ts";
 import { plotChanges, plotDrift, plotLatency, plotOperations, plotRate } from "./history-plots.ts";
 import type { Item } from "./item-list.ts";
 import { draftOf, formatItemList } from "./item-list.ts";
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
-import { callOutcomes, countOutcomes, formatRunEnding, formatRunEndings } from "./run-ending.ts";
 import { countRuns } from "./run-figures.ts";
 
 /** What a page of the history is made of. */
@@ -120,4 +119,142 @@ function itemOf(operation: HistoryOperation): Item {
 
 function formatEnd({ failure, settled }: HistoryOperation): Markup {
   return html`${failure !== undefined && html`<p>${failure.message} <span class="note">[${failure.code}]</span></p>`}${settled !== undefined && html`<p>${describeSettled(settled)}, ${formatStamp(Date.parse(settled.at))}</p>`}`;
+}
+
+/** The outcomes of the calls of a run, from the ledger. */
+export const callOutcomes = ["done", "rejected", "not_sent", "unknown"] as const;
+
+/** A number of things that ended alike; `id` chooses the colour. */
+export interface Ending {
+  readonly id: string;
+  readonly label: string;
+  readonly count: number;
+}
+
+/** How many calls ended in which way; ways in which none did are left out. */
+export function countOutcomes(operations: readonly HistoryOperation[]): readonly Ending[] {
+  return callOutcomes.flatMap((id) => {
+    const count = operations.filter(({ outcome }) => outcome === id).length;
+    return count === 0 ? [] : [{ id, label: id.replaceAll("_", " "), count }];
+  });
+}
+
+/**
+ * The result of one run: its changes, what a reader has to know when it is not the whole plan, and its calls. A change may
+ * take several calls, and one that never began has none, so both are counted.
+ */
+export function formatRunEnding(run: HistoryRun): Markup {
+  const changes = changeEndings.flatMap(({ name, id, label }) => {
+    const count = totalOf(run, name);
+    return count === 0 ? [] : [{ id, label, count }];
+  });
+  const calls = countOutcomes(run.operations);
+  const warning = warningOf(run);
+  return html`${formatTiles(changes.length > 0 ? changes : calls)}${changes.length > 0 && formatCallCounts(calls)}${warning !== undefined && html`<p class="callout warning"><strong>${warning.what}</strong> ${warning.advice}</p>`}${formatCauses(run.operations)}`;
+}
+
+/** Causes that are listed. */
+const maxCauses = 10;
+
+/** Why calls did not succeed: each cause once, with the number of its calls. */
+function formatCauses(operations: readonly HistoryOperation[]): Markup | undefined {
+  const failures = new FailureGroups();
+  for (const { address, outcome, failure, method, path } of operations) {
+    if (failure !== undefined)
+      failures.add({ address, outcome, failure: { ...failure, subject: `${method} ${path}` } });
+  }
+  const groups = failures.take();
+  if (groups.length === 0) return undefined;
+  const others = groups.length - maxCauses;
+  return html`<h3>Causes</h3><ul class="causes">${groups.slice(0, maxCauses).map(formatCause)}${others > 0 && html`<li>${`and ${plural(others, "other cause")}`}</li>`}</ul>`;
+}
+
+function formatCause({ isDoubt, failure, count, addresses }: FailureGroup): Markup {
+  const more = count - addresses.length;
+  const named = addresses.map((address, at) => html`${at > 0 && ", "}<code>${address}</code>`);
+  const what = `${plural(count, "call")} ${isDoubt ? "without a certain outcome" : "failed"}`;
+  return html`<li><strong>${causeOf(failure)}</strong> <span class="note">[${failure.code}]</span> ${what}: ${named}${more > 0 && ` and ${formatCount(more)} more`}</li>`;
+}
+
+/** The results of several runs, and of all their calls. */
+export function formatRunEndings(runs: readonly HistoryRun[]): Markup {
+  const words = runs.map(({ status, finished_at }) =>
+    finished_at === undefined ? "cut off" : (status ?? "ended"),
+  );
+  const endings = [...new Set(words)].map((word) => ({
+    id: word.replaceAll(" ", "_"),
+    label: word.replaceAll("_", " "),
+    count: words.filter((each) => each === word).length,
+  }));
+  const calls = countOutcomes(runs.flatMap(({ operations }) => operations));
+  const tiles = endings.map((each) => ({
+    ...each,
+    label: `${each.count === 1 ? "run" : "runs"} ${each.label}`,
+  }));
+  return html`${formatTiles(tiles)}${formatCallCounts(calls)}`;
+}
+
+/** What a run reports of its changes, worst last. */
+const changeEndings = [
+  { name: "done", id: "done", label: "done" },
+  { name: "failed", id: "rejected", label: "failed" },
+  { name: "in_doubt", id: "unknown", label: "in doubt" },
+  { name: "skipped", id: "skipped", label: "skipped" },
+  { name: "deferred", id: "deferred", label: "left for the next run" },
+] as const;
+
+function totalOf({ totals }: HistoryRun, name: string): number {
+  if (typeof totals !== "object" || totals === null) return 0;
+  const count: unknown = Object.entries(totals).find(([key]) => key === name)?.[1];
+  return typeof count === "number" ? count : 0;
+}
+
+const rest = "The next plan shows the changes that did not start.";
+const warnings: ReadonlyMap<string, { readonly what: string; readonly advice: string }> = new Map([
+  ["interrupted", { what: "It was interrupted.", advice: rest }],
+  ["stopped", { what: "A failure stopped it.", advice: `The calls below say which. ${rest}` }],
+  [
+    "failed",
+    {
+      what: "Something failed.",
+      advice: "The calls below show the cause. The next plan shows what is left.",
+    },
+  ],
+  [
+    "unchecked",
+    { what: "Most of what was to be checked could not be read.", advice: "The next run tries again." },
+  ],
+  ["deferred", { what: "It stopped at its limit of calls or time.", advice: "The next run goes on." }],
+  [
+    "in_doubt",
+    {
+      what: "Something is in doubt.",
+      advice: "The next plan shows it with a ?, and says who can settle it.",
+    },
+  ],
+]);
+
+function warningOf({ finished_at, status = "", operations }: HistoryRun) {
+  const lost = operations.filter(({ outcome }) => outcome === "unknown");
+  if (status === "in_doubt" && lost.length > 0 && lost.every(({ settled }) => settled !== undefined))
+    return { what: "Something was in doubt.", advice: "It is settled since: the calls below show how." };
+  if (finished_at !== undefined) return warnings.get(status);
+  return {
+    what: "It was cut off, or is under way.",
+    advice: "A call without an outcome is in doubt until another run has settled it.",
+  };
+}
+
+function formatTiles(endings: readonly Ending[]): Markup {
+  const tiles = endings.map(
+    ({ id, label, count }) => html`<li class="tile f-${id}"><b>${formatCount(count)}</b> ${label}</li>`,
+  );
+  return html`<ul class="tiles">${tiles.length === 0 ? html`<li class="tile">No writing calls.</li>` : tiles}</ul>`;
+}
+
+function formatCallCounts(calls: readonly Ending[]): Markup | undefined {
+  if (calls.length === 0) return undefined;
+  const all = calls.reduce((sum, { count }) => sum + count, 0);
+  const parts = calls.map(({ label, count }) => `${formatCount(count)} ${label}`).join(", ");
+  return html`<p class="note">${`${plural(all, "writing call")}: ${parts}.`}</p>`;
 }

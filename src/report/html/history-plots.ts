@@ -2,7 +2,8 @@ import { operationKinds } from "../../model/recorded.ts";
 import { outcomeWord } from "../history-text.ts";
 import type { HistoryOperation } from "../history-view.ts";
 import { formatCount, formatMilliseconds, formatRate, plural } from "../quantities.ts";
-import { formatStamp } from "./blocks.ts";
+import { formatStamp } from "./document.ts";
+import { callOutcomes } from "./history-page.ts";
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
 import {
@@ -18,7 +19,6 @@ import {
   plotSize,
   ticksOf,
 } from "./plot.ts";
-import { callOutcomes } from "./run-ending.ts";
 import type { RunChanges } from "./run-figures.ts";
 import { findLanes, findLatencies, findPeaks, quantile } from "./run-figures.ts";
 

@@ -2,7 +2,7 @@ import { compareText } from "../../model/address.ts";
 import { append } from "../../model/append.ts";
 import { operationKinds } from "../../model/recorded.ts";
 import type { HistoryOperation, HistoryRun } from "../history-view.ts";
-import { routeOf } from "../route.ts";
+import { routeOf } from "../log-line.ts";
 
 /** The most calls that were begun within any window that ends in a stretch of a run. */
 export interface WindowPeak {

@@ -1,7 +1,7 @@
 import type { ValueView } from "../change-view.ts";
 import { formatCount } from "../quantities.ts";
-import { markWhitespace } from "../shorten-text.ts";
 import type { Segment } from "../word-diff.ts";
+import { markWhitespace } from "../word-diff.ts";
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { formatDriftMarkdown } from "../../../src/report/drift-markdown.ts";
 import type { DriftReport } from "../../../src/report/drift-report.ts";
-import { minMarkdownChars } from "../../../src/report/markdown-budget.ts";
+import { formatDriftMarkdown } from "../../../src/report/drift-report.ts";
+import { minMarkdownChars } from "../../../src/report/markdown.ts";
 import { hostileText } from "../../support/hostile-plans.ts";
 import { render } from "../../support/rendered.ts";
 import { runs } from "../../support/runs.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Event } from "../../../src/model/event.ts";
 import type { CallFailure } from "../../../src/model/outcome.ts";
-import { causeOf, FailureGroups } from "../../../src/report/failure-groups.ts";
+import { causeOf, FailureGroups } from "../../../src/report/progress-text.ts";
 import { follow, started, totals } from "./progress-support.ts";
 
 const failureOf = (draft: number, changes: Partial<CallFailure> = {}): CallFailure => ({

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { LogLevel } from "../../../src/model/log.ts";
-import { formatCall } from "../../../src/report/call-line.ts";
-import { formatLogLine, isShown } from "../../../src/report/log-line.ts";
+import { formatCall, formatLogLine, isShown } from "../../../src/report/log-line.ts";
 
 const at = Date.UTC(2026, 10, 21, 9, 15);
 

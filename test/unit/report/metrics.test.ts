@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { Event } from "../../../src/model/event.ts";
 import type { ReconcileResult, ReconcileStatus } from "../../../src/model/reconcile-result.ts";
+import { routeOf } from "../../../src/report/log-line.ts";
 import {
   makeProcessMetrics,
   makeReconcileMetrics,
   type ReconcileMetrics,
 } from "../../../src/report/metrics.ts";
-import { routeOf } from "../../../src/report/route.ts";
 
 const basis = { workspace: "studio-a", rate: { limit: 10, windowMs: 1_000 } };
 const totals = { done: 1, failed: 0, in_doubt: 0, skipped: 0, deferred: 0, calls: 4 };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { minMarkdownChars } from "../../../src/report/markdown-budget.ts";
+import { minMarkdownChars } from "../../../src/report/markdown.ts";
 import { formatPlanMarkdown } from "../../../src/report/plan-markdown.ts";
 import { viewPlan } from "../../../src/report/plan-view.ts";
 import { commentMarker } from "../../../src/report/sanitize-markdown.ts";

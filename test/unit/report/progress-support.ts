@@ -1,10 +1,9 @@
 import type { Event } from "../../../src/model/event.ts";
 import type { LogEntry } from "../../../src/model/log.ts";
-import { FinishedDrafts } from "../../../src/report/finished-drafts.ts";
 import type { LiveLines } from "../../../src/report/live-lines.ts";
 import { isShown } from "../../../src/report/log-line.ts";
 import { makePalette } from "../../../src/report/palette.ts";
-import { makeProgress } from "../../../src/report/progress.ts";
+import { FinishedDrafts, makeProgress } from "../../../src/report/progress.ts";
 
 export const totals = { done: 1, failed: 1, in_doubt: 1, deferred: 0, skipped: 1, calls: 7 };
 const failure = {

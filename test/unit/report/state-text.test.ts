@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { makePalette } from "../../../src/report/palette.ts";
-import { formatEntryList } from "../../../src/report/state-text.ts";
-import { listEntries } from "../../../src/report/state-view.ts";
+import { formatEntryList, listEntries } from "../../../src/report/state-text.ts";
 import { recordedFile, recordedWith } from "../../support/planning.ts";
 
 const at = Date.parse("2026-11-23T08:19:55.696Z");

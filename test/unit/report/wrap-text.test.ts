@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { wrapText } from "../../../src/report/wrap-text.ts";
+import { wrapText } from "../../../src/report/log-line.ts";
 
 const line = "  hint: Check manifests/brass-diving-helmet.yaml:4:14, and what it declares there.";
 

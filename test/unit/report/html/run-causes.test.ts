@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { HistoryOperation } from "../../../../src/report/history-view.ts";
-import { formatRunEnding } from "../../../../src/report/html/run-ending.ts";
+import { formatRunEnding } from "../../../../src/report/html/history-page.ts";
 
 const rejected = (draft: number): HistoryOperation => ({
   operation_id: `o${draft}`,
