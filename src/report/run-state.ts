@@ -123,10 +123,6 @@ export class RunState {
       case "upload_finished":
         this.#uploads.delete(event.source);
         return;
-      case "planned":
-      case "change_started":
-      case "storage_call_finished":
-        return;
     }
   }
 

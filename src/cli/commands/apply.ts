@@ -4,7 +4,7 @@ import type { Plan } from "../../model/plan.ts";
 import type { Recorded } from "../../model/recorded.ts";
 import { isNewLedger } from "../../plan/new-ledger.ts";
 import { checkSafety } from "../../plan/safety.ts";
-import type { LocationFinder } from "../../report/progress-text.ts";
+import type { LocationFinder } from "../../report/failures.ts";
 import type { Cli, DefineCommand, WriterFlags } from "../cli.ts";
 import { concurrencyOption, examples, targetOption, withFormat, withWriterFlags } from "../cli.ts";
 import { approve } from "../runtime/approval.ts";

@@ -4,9 +4,9 @@ import type { Plan } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
 import { sanitizeJson } from "../../model/sanitize-json.ts";
 import { namesOfPlan } from "../../plan/names.ts";
+import type { LocationFinder } from "../../report/failures.ts";
 import type { Progress } from "../../report/progress.ts";
-import { FinishedDrafts, makeProgress } from "../../report/progress.ts";
-import type { LocationFinder } from "../../report/progress-text.ts";
+import { makeProgress } from "../../report/progress.ts";
 import type { Cli } from "../cli.ts";
 import type { Config } from "../config.ts";
 
@@ -37,7 +37,7 @@ export async function openReporter(
     nameOf,
     locationOf,
     live: terminal.live,
-    drafts: isShort ? new FinishedDrafts(addressesIn(plan), terminal.paintErr) : undefined,
+    addresses: isShort ? addressesIn(plan) : undefined,
     bound: config.service.rate,
     now: () => systemClock.monotonic(),
     every: repeat,

@@ -1,6 +1,6 @@
+import { causeOf, type FailureGroup, groupFailures, maxCauses, maxNamedAddresses } from "../failures.ts";
 import { callFacts, describeSettled, describeStarter, endOfRun, outcomeWord } from "../history-text.ts";
 import type { HistoryOperation, HistoryRun } from "../history-view.ts";
-import { causeOf, type FailureGroup, FailureGroups } from "../progress-text.ts";
 import { formatCount, plural } from "../quantities.ts";
 import type { PageAssets } from "./document.ts";
 import { formatPage, formatStamp } from "./document.ts";
@@ -153,26 +153,25 @@ export function formatRunEnding(run: HistoryRun): Markup {
   return html`${formatTiles(changes.length > 0 ? changes : calls)}${changes.length > 0 && formatCallCounts(calls)}${warning !== undefined && html`<p class="callout warning"><strong>${warning.what}</strong> ${warning.advice}</p>`}${formatCauses(run.operations)}`;
 }
 
-/** Causes that are listed. */
-const maxCauses = 10;
-
 /** Why calls did not succeed: each cause once, with the number of its calls. */
 function formatCauses(operations: readonly HistoryOperation[]): Markup | undefined {
-  const failures = new FailureGroups();
-  for (const { address, outcome, failure, method, path } of operations) {
-    if (failure !== undefined)
-      failures.add({ address, outcome, failure: { ...failure, subject: `${method} ${path}` } });
-  }
-  const groups = failures.take();
+  const failed = operations.flatMap(({ address, outcome, failure, method, path }) =>
+    failure === undefined
+      ? []
+      : [{ address, outcome, failure: { ...failure, subject: `${method} ${path}` } }],
+  );
+  const groups = groupFailures(failed);
   if (groups.length === 0) return undefined;
   const others = groups.length - maxCauses;
   return html`<h3>Causes</h3><ul class="causes">${groups.slice(0, maxCauses).map(formatCause)}${others > 0 && html`<li>${`and ${plural(others, "other cause")}`}</li>`}</ul>`;
 }
 
-function formatCause({ isDoubt, failure, count, addresses }: FailureGroup): Markup {
-  const more = count - addresses.length;
-  const named = addresses.map((address, at) => html`${at > 0 && ", "}<code>${address}</code>`);
-  const what = `${plural(count, "call")} ${isDoubt ? "without a certain outcome" : "failed"}`;
+function formatCause({ isDoubt, failure, addresses }: FailureGroup): Markup {
+  const more = addresses.length - maxNamedAddresses;
+  const named = addresses
+    .slice(0, maxNamedAddresses)
+    .map((address, at) => html`${at > 0 && ", "}<code>${address}</code>`);
+  const what = `${plural(addresses.length, "call")} ${isDoubt ? "without a certain outcome" : "failed"}`;
   return html`<li><strong>${causeOf(failure)}</strong> <span class="note">[${failure.code}]</span> ${what}: ${named}${more > 0 && ` and ${formatCount(more)} more`}</li>`;
 }
 

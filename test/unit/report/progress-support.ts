@@ -3,7 +3,7 @@ import type { LogEntry } from "../../../src/model/log.ts";
 import type { LiveLines } from "../../../src/report/live-lines.ts";
 import { isShown } from "../../../src/report/log-line.ts";
 import { makePalette } from "../../../src/report/palette.ts";
-import { FinishedDrafts, makeProgress } from "../../../src/report/progress.ts";
+import { makeProgress } from "../../../src/report/progress.ts";
 
 export const totals = { done: 1, failed: 1, in_doubt: 1, deferred: 0, skipped: 1, calls: 7 };
 const failure = {
@@ -126,7 +126,7 @@ export function follow({
           },
         }
       : undefined,
-    drafts: isLive ? new FinishedDrafts(addresses, makePalette(false)) : undefined,
+    addresses: isLive ? addresses : undefined,
     bound: { limit, windowMs },
     now: () => now,
     every: (every, work) => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Event } from "../../../src/model/event.ts";
 import type { CallFailure } from "../../../src/model/outcome.ts";
-import { causeOf, FailureGroups } from "../../../src/report/progress-text.ts";
+import { causeOf } from "../../../src/report/failures.ts";
 import { follow, started, totals } from "./progress-support.ts";
 
 const failureOf = (draft: number, changes: Partial<CallFailure> = {}): CallFailure => ({
@@ -132,8 +132,4 @@ test.each([
   ["a subject that the message does not begin with", { code: "x", message: "a: b", subject: "c" }, "a: b"],
 ])("finds the cause of a failure with %s", (_name, failure, cause) => {
   expect(causeOf(failure)).toBe(cause);
-  const groups = new FailureGroups();
-  groups.add({ address: "a", outcome: "rejected", failure });
-  expect(groups.take()).toMatchObject([{ count: 1, isDoubt: false }]);
-  expect(groups.take()).toEqual([]);
 });

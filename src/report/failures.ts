@@ -1,0 +1,175 @@
+import type { ResourceName } from "../model/change.ts";
+import type { LogEntry } from "../model/log.ts";
+import type { ApiError, CallFailure } from "../model/outcome.ts";
+import { formatLocation, type SourceLocation } from "../model/source-location.ts";
+import type { Palette } from "./palette.ts";
+import { withTitle } from "./plan-text.ts";
+import { formatCount, plural } from "./quantities.ts";
+import { sanitizeLine } from "./sanitize-text.ts";
+
+/** A failure of a call of this run, or one in the history, which has fewer members. */
+export type Failure = Pick<CallFailure, "code" | "message"> & Partial<CallFailure>;
+
+/** Something that did not end well. */
+export interface FailedItem {
+  readonly address: string;
+  /** `unknown` is in doubt; anything else failed. */
+  readonly outcome: string;
+  readonly failure: Failure;
+}
+
+/** Everything that failed, or is in doubt, for one cause. */
+export interface FailureGroup {
+  readonly isDoubt: boolean;
+  /** That of the first, or of one that stopped the run. */
+  readonly failure: Failure;
+  readonly addresses: readonly string[];
+}
+
+/** Groups failures by their cause (the same outcome, code, sentence, hint and errors), in the order of the first of each. */
+export function groupFailures(items: readonly FailedItem[]): readonly FailureGroup[] {
+  const groups = new Map<string, { isDoubt: boolean; failure: Failure; addresses: string[] }>();
+  for (const { address, outcome, failure } of items) {
+    const isDoubt = outcome === "unknown";
+    const { code, hint, errors = [] } = failure;
+    // Other members, such as `id`, belong to one response.
+    const causes = errors.map(({ status, code, title, detail, source }) => [
+      ...[status, code, title, detail],
+      ...[source?.pointer, source?.parameter, source?.header],
+    ]);
+    const key = JSON.stringify([isDoubt, code, causeOf(failure), hint, causes]);
+    const group = groups.get(key) ?? { isDoubt, failure, addresses: [] };
+    if (failure.stops === "run") group.failure = failure;
+    group.addresses.push(address);
+    groups.set(key, group);
+  }
+  return [...groups.values()];
+}
+
+/** The sentence of a failure without the request or the file that it begins with. */
+export function causeOf({ message, subject }: Failure): string {
+  const lead = `${subject}: `;
+  return subject !== undefined && message.startsWith(lead) ? message.slice(lead.length) : message;
+}
+
+/** Addresses that a group names. */
+export const maxNamedAddresses = 5;
+
+/** Causes that are shown in full. */
+export const maxCauses = 10;
+
+/** Finds the manifest line that an address, or one of its attributes, comes from. */
+export type LocationFinder = (address: string, attribute?: string) => SourceLocation | undefined;
+
+/** How failures are shown. */
+export interface FailureOptions {
+  readonly paint: Palette;
+  readonly nameOf: (address: string) => ResourceName;
+  readonly locationOf: LocationFinder;
+}
+
+/** Log entries for the failures of a run: one a cause, and one for all causes beyond the first ten. */
+export function describeFailures(items: readonly FailedItem[], options: FailureOptions): readonly LogEntry[] {
+  const groups = groupFailures(items);
+  const others = groups.slice(maxCauses);
+  return [
+    ...groups.slice(0, maxCauses).map((group) => describeGroup(group, options)),
+    ...(others.length === 0 ? [] : [describeOthers(others, options.paint)]),
+  ];
+}
+
+function describeGroup(group: FailureGroup, options: FailureOptions): LogEntry {
+  const { isDoubt, addresses, failure } = group;
+  const { code, hint, errors = [] } = failure;
+  return {
+    level: "error",
+    text: `${formatGroup(group, options)}\n`,
+    message: causeOf(failure),
+    code,
+    facts: {
+      outcome: isDoubt ? "in_doubt" : "failed",
+      changes: addresses.length,
+      addresses: addresses.slice(0, maxNamedAddresses),
+      hint,
+      errors,
+    },
+  };
+}
+
+function describeOthers(groups: readonly FailureGroup[], paint: Palette): LogEntry {
+  const changes = groups.reduce((sum, { addresses }) => sum + addresses.length, 0);
+  const message = `${plural(changes, "change")} did not succeed for ${plural(groups.length, "other cause")}`;
+  const hint = "`draftsync history` lists every call with its cause.";
+  return {
+    level: "error",
+    text: `${paint("error", "error:")} ${message}\n  ${paint("info", "hint:")} ${hint}\n`,
+    message,
+    code: "more-failures",
+    facts: { changes, hint },
+  };
+}
+
+/**
+ * What failed, or is in doubt, for one cause:
+ *
+ * ```
+ * error: the service rejected the request as invalid (422)  [invalid]
+ *   service: Not valid: no such renderer (/data/attributes/renderer)
+ *   12 changes failed:
+ *     drafts/48213/product_files/9900011 · Dragon (manifests/dragon.yaml:5:17)
+ *     and 11 more; --verbose lists them
+ *   hint: Correct the values that the errors name.
+ * ```
+ */
+function formatGroup({ isDoubt, failure, addresses }: FailureGroup, options: FailureOptions): string {
+  const { paint } = options;
+  const { code, hint, errors = [], stops } = failure;
+  const label = isDoubt ? paint("warning", "in doubt:") : paint("error", "error:");
+  const lines = [`${label} ${sanitizeLine(withoutDetail(failure))}  ${paint("muted", `[${code}]`)}`];
+  for (const error of errors) lines.push(`  ${paint("muted", "service:")} ${formatApiError(error)}`);
+  const what = `  ${plural(addresses.length, "change")}${isDoubt ? "" : " failed"}${stops === "run" ? ", and the run stopped" : ""}`;
+  // A failure that stops the run is not about the changes that met it first; a doubt is.
+  if (stops === "run" && !isDoubt) lines.push(`${what}.`);
+  else {
+    const named = addresses.slice(0, maxNamedAddresses);
+    const more = addresses.length - named.length;
+    lines.push(`${what}:`, ...named.map((address) => `    ${formatWhere(address, errors, options)}`));
+    if (more > 0) lines.push(`    and ${formatCount(more)} more; --verbose lists them`);
+  }
+  // A command to copy, if it can be about one address only.
+  const [only = "ADDRESS"] = addresses.length === 1 ? addresses : [];
+  if (hint !== undefined) {
+    lines.push(`  ${paint("info", "hint:")} ${sanitizeLine(hint.replace("ADDRESS", () => only))}`);
+  }
+  return lines.join("\n");
+}
+
+/** The cause without the text of the service's errors, which have lines of their own. */
+function withoutDetail(failure: Failure): string {
+  const cause = causeOf(failure);
+  const details = (failure.errors ?? []).map(({ detail, title }) => detail ?? title ?? "");
+  const detail = details.filter((text) => text !== "").join("; ");
+  return detail !== "" && cause.endsWith(`: ${detail}`) ? cause.slice(0, -detail.length - 2) : cause;
+}
+
+/** An address and the line of the manifest that holds it, or the value that the service's pointer names. */
+function formatWhere(
+  address: string,
+  errors: readonly ApiError[],
+  { nameOf, locationOf }: FailureOptions,
+): string {
+  const pointers = errors.map(({ source }) => /^\/data\/attributes\/([^/]+)$/.exec(source?.pointer ?? ""));
+  const attribute = pointers.find((match) => match !== null)?.[1];
+  const { title, declared_at } = nameOf(address);
+  const location = locationOf(address, attribute);
+  const place = location === undefined ? declared_at : formatLocation(location);
+  const name = sanitizeLine(withTitle({ address, title }));
+  return place === undefined ? name : `${name} (${sanitizeLine(place)})`;
+}
+
+/** A JSON:API error object. */
+function formatApiError({ title, detail, source }: ApiError): string {
+  const text = [title, detail].filter((part) => part !== undefined && part !== "").join(": ");
+  const pointer = source?.pointer;
+  return sanitizeLine(pointer === undefined ? text : `${text} (${pointer})`);
+}
