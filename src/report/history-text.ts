@@ -41,18 +41,26 @@ export function endOfRun(run: HistoryRun): string {
 
 /** `9 done, 1 failed, 21 calls, `: what the run reported of itself. */
 function countsOf(totals: unknown): string {
-  if (typeof totals !== "object" || totals === null) return "";
-  const counts = Object.entries(totals).flatMap(([name, count]: [string, unknown]) =>
-    typeof count === "number" && count > 0 ? [[name, count] as const] : [],
-  );
+  const counts = entriesOf(totals).filter(([, count]) => count > 0);
   return counts
     .map(([name, count]) =>
       name === "calls"
-        ? plural(count, "call")
-        : `${formatCount(count)} ${sanitizeLine(name.replaceAll("_", " "))}`,
+        ? `${plural(count, "call")}, `
+        : `${formatCount(count)} ${sanitizeLine(name.replaceAll("_", " "))}, `,
     )
-    .map((part) => `${part}, `)
     .join("");
+}
+
+function entriesOf(totals: unknown): readonly (readonly [string, number])[] {
+  if (typeof totals !== "object" || totals === null) return [];
+  return Object.entries(totals).flatMap(([name, count]: [string, unknown]) =>
+    typeof count === "number" ? [[name, count] as const] : [],
+  );
+}
+
+/** One of the counts that a run reported of itself. */
+export function totalOf({ totals }: HistoryRun, name: string): number | undefined {
+  return new Map(entriesOf(totals)).get(name);
 }
 
 /**

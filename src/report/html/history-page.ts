@@ -1,16 +1,30 @@
 import { causeOf, type FailureGroup, groupFailures, maxCauses, maxNamedAddresses } from "../failures.ts";
-import { callFacts, describeSettled, describeStarter, endOfRun, outcomeWord } from "../history-text.ts";
+import {
+  callFacts,
+  describeSettled,
+  describeStarter,
+  endOfRun,
+  outcomeWord,
+  totalOf,
+} from "../history-text.ts";
 import type { HistoryOperation, HistoryRun } from "../history-view.ts";
 import { formatCount, plural } from "../quantities.ts";
 import type { PageAssets } from "./document.ts";
 import { formatPage, formatStamp } from "./document.ts";
 import type { RateBound, RunSpan } from "./history-plots.ts";
-import { plotChanges, plotDrift, plotLatency, plotOperations, plotRate } from "./history-plots.ts";
+import {
+  callOutcomes,
+  knownOutcome,
+  plotChanges,
+  plotDrift,
+  plotLatency,
+  plotOperations,
+  plotRate,
+} from "./history-plots.ts";
 import type { Item } from "./item-list.ts";
 import { draftOf, formatItemList } from "./item-list.ts";
 import type { Markup } from "./markup.ts";
 import { html } from "./markup.ts";
-import { countRuns } from "./run-figures.ts";
 
 /** What a page of the history is made of. */
 export interface HistoryPageInput {
@@ -72,8 +86,7 @@ function plotsOfRun(run: HistoryRun, bound: RateBound): readonly (Markup | undef
 
 function plotsOfRuns(runs: readonly HistoryRun[]): readonly (Markup | undefined)[] {
   if (runs.length === 0) return [];
-  const counts = countRuns(runs);
-  return [plotChanges(counts), plotDrift(counts), plotLatency(runs.flatMap(({ operations }) => operations))];
+  return [plotChanges(runs), plotDrift(runs), plotLatency(runs.flatMap(({ operations }) => operations))];
 }
 
 /** What a reader might look for and cannot find. */
@@ -106,9 +119,9 @@ function formatCalls(runs: readonly HistoryRun[]): Markup {
 }
 
 function itemOf(operation: HistoryOperation): Item {
-  const { address, title, kind, method, path, outcome, started_at } = operation;
+  const { address, title, kind, method, path, started_at } = operation;
   const facts = [started_at.slice(11, 19), ...callFacts(operation)].join(", ");
-  const facet = callOutcomes.find((known) => known === outcome) ?? "unknown";
+  const facet = knownOutcome(operation);
   return {
     facet,
     draft: draftOf(address),
@@ -120,9 +133,6 @@ function itemOf(operation: HistoryOperation): Item {
 function formatEnd({ failure, settled }: HistoryOperation): Markup {
   return html`${failure !== undefined && html`<p>${failure.message} <span class="note">[${failure.code}]</span></p>`}${settled !== undefined && html`<p>${describeSettled(settled)}, ${formatStamp(Date.parse(settled.at))}</p>`}`;
 }
-
-/** The outcomes of the calls of a run, from the ledger. */
-export const callOutcomes = ["done", "rejected", "not_sent", "unknown"] as const;
 
 /** A number of things that ended alike; `id` chooses the colour. */
 export interface Ending {
@@ -145,7 +155,7 @@ export function countOutcomes(operations: readonly HistoryOperation[]): readonly
  */
 export function formatRunEnding(run: HistoryRun): Markup {
   const changes = changeEndings.flatMap(({ name, id, label }) => {
-    const count = totalOf(run, name);
+    const count = totalOf(run, name) ?? 0;
     return count === 0 ? [] : [{ id, label, count }];
   });
   const calls = countOutcomes(run.operations);
@@ -201,12 +211,6 @@ const changeEndings = [
   { name: "skipped", id: "skipped", label: "skipped" },
   { name: "deferred", id: "deferred", label: "left for the next run" },
 ] as const;
-
-function totalOf({ totals }: HistoryRun, name: string): number {
-  if (typeof totals !== "object" || totals === null) return 0;
-  const count: unknown = Object.entries(totals).find(([key]) => key === name)?.[1];
-  return typeof count === "number" ? count : 0;
-}
 
 const rest = "The next plan shows the changes that did not start.";
 const warnings: ReadonlyMap<string, { readonly what: string; readonly advice: string }> = new Map([

@@ -101,26 +101,19 @@ export function innerSize(height: number = plotSize.height) {
   return { x: [left, width - right], y: [height - bottom, top] } as const;
 }
 
-/** A label on an axis. */
-export interface Tick {
-  readonly at: number;
-  readonly text: string;
+/** An axis; its label names the unit. */
+export interface Axis {
+  readonly label: string;
+  readonly ticks: readonly { readonly at: number; readonly text: string }[];
 }
 
-/** Two axes with their ticks and labels. Labels name the unit. */
-export interface Axes {
-  readonly x: { readonly label: string; readonly ticks: readonly Tick[] };
-  readonly y: { readonly label: string; readonly ticks: readonly Tick[] };
-  readonly height?: number;
-}
-
-/** The ticks of a scale as labels. */
-export function ticksOf({ at, ticks }: Scale, format: (value: number) => string): readonly Tick[] {
-  return ticks.map((value) => ({ at: at(value), text: format(value) }));
+/** The axis of a scale. */
+export function axisOf({ at, ticks }: Scale, label: string, format: (value: number) => string): Axis {
+  return { label, ticks: ticks.map((value) => ({ at: at(value), text: format(value) })) };
 }
 
 /** The axes, to draw before the marks. */
-export function formatAxes({ x, y, height = plotSize.height }: Axes): Markup {
+export function formatAxes(x: Axis, y: Axis, height: number = plotSize.height): Markup {
   const inner = innerSize(height);
   const [[left, right], [base, top]] = [inner.x, inner.y];
   return html`<g aria-hidden="true">${y.ticks.map(({ at, text }) => html`<line class="grid" x1="${left}" x2="${right}" y1="${n(at)}" y2="${n(at)}"></line><text x="${left - 8}" y="${n(at + 4)}" text-anchor="end">${text}</text>`)}
@@ -130,14 +123,8 @@ ${x.ticks.map(({ at, text }) => html`<line class="axis" x1="${n(at)}" x2="${n(at
 <text class="name" transform="translate(14 ${(top + base) / 2}) rotate(-90)" text-anchor="middle">${y.label}</text></g>`;
 }
 
-/** A rectangle: left and right, top and base. */
-export interface Area {
-  readonly x: readonly [number, number];
-  readonly y: readonly [number, number];
-}
-
-/** The attributes of a rectangle. */
-export function placeArea({ x: [left, right], y: [top, base] }: Area): Markup {
+/** The attributes of a rectangle, from its left, right, top and base. */
+export function placeArea(left: number, right: number, top: number, base: number): Markup {
   return html`x="${n(left)}" y="${n(top)}" width="${n(right - left)}" height="${n(base - top)}"`;
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { isoTime } from "../../../../src/model/time.ts";
-import { findPeaks, quantile } from "../../../../src/report/html/run-figures.ts";
+import { findPeaks, quantile } from "../../../../src/report/html/history-plots.ts";
 
 const callAt = (at: number) => ({
   operation_id: String(at),
@@ -13,11 +13,11 @@ const callAt = (at: number) => ({
 });
 
 test.each([
-  { name: "a burst within one stretch", begins: [50, 51, 52], windowMs: 10, peaks: [3, 0] },
-  { name: "calls a window apart", begins: [10, 20, 30], windowMs: 10, peaks: [1, 0] },
+  { name: "a burst within one stretch", begins: [50, 51, 52], windowMs: 10, peaks: [3] },
+  { name: "calls a window apart", begins: [10, 20, 30], windowMs: 10, peaks: [1] },
   { name: "what was begun shortly before a stretch", begins: [95, 99], windowMs: 50, peaks: [2, 2] },
 ])("the peak counts $name", ({ begins, windowMs, peaks }) => {
-  const found = findPeaks(begins.map(callAt), { start: 0, ms: 200, windowMs, stretches: 2 });
+  const found = findPeaks({ operations: begins.map(callAt), start: 0, end: 200 }, windowMs, 2);
   expect(found.map(({ calls }) => calls)).toEqual(peaks);
 });
 
