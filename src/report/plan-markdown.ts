@@ -1,21 +1,26 @@
+import { type Action, actionTable } from "../model/action.ts";
 import type { Diagnostic, Severity } from "../model/diagnostic.ts";
+import type { ChangeView } from "./change-view.ts";
 import { formatDiagnostics } from "./diagnostic-text.ts";
 import type { DriftView } from "./drift-view.ts";
+import type { TextDetail } from "./markdown.ts";
 import {
+  formatInline,
   formatLeftOut,
   formatName,
   formatShortValue,
   formatValues,
+  fullText,
   MarkdownBudget,
   moreItems,
   shortText,
 } from "./markdown.ts";
-import { formatDrafts, listCounts } from "./markdown-drafts.ts";
 import { makePalette } from "./palette.ts";
 import { whyNoChanges } from "./plan-text.ts";
-import type { PlanView } from "./plan-view.ts";
+import type { CountView, GroupView, PlanView } from "./plan-view.ts";
+import { countActions } from "./plan-view.ts";
 import { formatCount, plural } from "./quantities.ts";
-import { codeSpan, commentMarker, cutText, htmlText, plainWords } from "./sanitize-markdown.ts";
+import { codeSpan, commentMarker, cutText, htmlCode, htmlText, plainWords } from "./sanitize-markdown.ts";
 
 /** How a plan is written as Markdown. */
 export interface PlanMarkdownOptions {
@@ -31,7 +36,7 @@ const leftOutChars = 1_000;
 /** Longer diagnostics are cut. */
 const maxDiagnosticLength = 2_000;
 
-/** Space for the tags, blank lines and the last item of a section. */
+/** Space for the tags, blank lines and the last item of a section or a draft. */
 const frameChars = 80;
 
 /**
@@ -42,33 +47,32 @@ const frameChars = 80;
 export function formatPlanMarkdown(view: PlanView, { maxChars, refusals = [] }: PlanMarkdownOptions): string {
   const [head, foot] = [formatHead(view), formatFoot(view)];
   const budget = new MarkdownBudget(maxChars - head.length - foot.length - leftOutChars);
-  const withSeverity = (severity: Severity) => view.diagnostics.filter((each) => each.severity === severity);
+  const { irreversible, doubts } = view;
+  const section = (each: Section) => formatSection(each, budget);
+  const withSeverity = (title: string, severity: Severity) =>
+    section(
+      diagnostics(
+        title,
+        view.diagnostics.filter((each) => each.severity === severity),
+      ),
+    );
+  const whole = "`draftsync plan --no-summary`, or `draftsync show` with the saved plan";
   const parts = [
     head,
-    formatSection(removedDrafts(view), budget),
-    formatSection(
-      {
-        heading: "#### Cannot be undone",
-        items: view.irreversible.map(formatIrreversible),
-        what: "that cannot be undone",
-      },
-      budget,
-    ),
-    formatSection(
-      { heading: "#### In doubt", items: view.doubts.map(formatDoubt), what: "in doubt" },
-      budget,
-    ),
-    formatSection(diagnostics("Apply will refuse this plan", refusals), budget),
-    formatSection(diagnostics("Errors", withSeverity("error")), budget),
-    formatSection(diagnostics("Warnings", withSeverity("warning")), budget),
-    formatSection(drift(view.drift), budget),
+    section(removedDrafts(view)),
+    section({
+      heading: "#### Cannot be undone",
+      items: irreversible.map(formatIrreversible),
+      what: "that cannot be undone",
+    }),
+    section({ heading: "#### In doubt", items: doubts.map(formatDoubt), what: "in doubt" }),
+    section(diagnostics("Apply will refuse this plan", refusals)),
+    withSeverity("Errors", "error"),
+    withSeverity("Warnings", "warning"),
+    section(drift(view.drift)),
     formatDrafts(view.groups, budget),
-    formatSection(diagnostics("Notes", withSeverity("info")), budget),
-    formatLeftOut(
-      budget.leftOut,
-      maxChars,
-      "`draftsync plan --no-summary`, or `draftsync show` with the saved plan",
-    ),
+    withSeverity("Notes", "info"),
+    formatLeftOut(budget.leftOut, maxChars, whole),
     foot,
   ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
@@ -109,32 +113,27 @@ function formatSection(section: Section, budget: MarkdownBudget): string {
 }
 
 function formatHead(view: PlanView): string {
-  const lines = [
+  const { unchanged, unmanaged, common, refresh } = view;
+  const counted = unchanged === 0 ? "" : ` ${formatCount(unchanged)} unchanged.`;
+  const same = common.repeated.map(({ value, files }) => `- ${formatShortValue(value)} in ${files}`);
+  const others = common.others.map(
+    ({ value, ...named }) => `- ${formatName(named)}: ${formatShortValue(value)}`,
+  );
+  return [
     commentMarker("plan", view.workspace),
     ...formatNewLedger(view),
     `### ${headline(view)}`,
     "",
-  ];
-  const unchanged = view.unchanged === 0 ? "" : ` ${formatCount(view.unchanged)} unchanged.`;
-  lines.push(`${costOf(view)}${unchanged}`.trim());
-  if (view.unmanaged !== undefined) {
-    const { files, list, rest } = view.unmanaged;
-    lines.push("", `Not managed: ${files} in ${codeSpan(list)}${rest}.`);
-  }
-  const { repeated, others } = view.common;
-  if (repeated.length > 0) {
-    const items = repeated.map(({ value, files }) => `- ${formatShortValue(value)} in ${files}`);
-    lines.push("", "The same change in many files:", ...items);
-  }
-  if (others.length > 0) {
-    const items = others.map(({ value, ...named }) => `- ${formatName(named)}: ${formatShortValue(value)}`);
-    lines.push("", "Other changes of such values:", ...items);
-  }
-  if (view.refresh !== undefined) {
-    const { checked, notChecked } = view.refresh;
-    lines.push("", `${[checked, ...notChecked].join(". ")}.`);
-  }
-  return lines.join("\n").trimEnd();
+    `${costOf(view)}${counted}`.trim(),
+    ...(unmanaged === undefined
+      ? []
+      : ["", `Not managed: ${unmanaged.files} in ${codeSpan(unmanaged.list)}${unmanaged.rest}.`]),
+    ...(same.length === 0 ? [] : ["", "The same change in many files:", ...same]),
+    ...(others.length === 0 ? [] : ["", "Other changes of such values:", ...others]),
+    ...(refresh === undefined ? [] : ["", `${[refresh.checked, ...refresh.notChecked].join(". ")}.`]),
+  ]
+    .join("\n")
+    .trimEnd();
 }
 
 /** Comes first, because it limits what the reviewer approves. */
@@ -211,4 +210,130 @@ function formatDriftItem({ symbol, note, evidence, values, ...named }: DriftView
 
 function formatFoot({ planId, serviceOrigin }: PlanView): string {
   return `<sub>Plan ${codeSpan(planId)} for ${codeSpan(serviceOrigin, 100)}</sub>`;
+}
+
+/** The section of a draft while it is filled. */
+interface Draft {
+  readonly group: GroupView;
+  /** Its first line: in HTML if it can be closed, in Markdown for a heading. */
+  readonly head: string;
+  /** The same as an item of a list. */
+  readonly item: string;
+  /** The changes, the most important first. */
+  readonly byWeight: readonly ChangeView[];
+  /** The changes that are shown. */
+  readonly shown: Map<ChangeView, { readonly line: string; values: string; isCut: boolean }>;
+}
+
+/** A plan of up to so many changes is open; of a longer one, each draft is closed, and its line has the first values. */
+const maxOpen = 40;
+
+/**
+ * A section for each draft, in the order of the plan. Space goes to a line for each draft, then a line for each change, then
+ * short values, then long ones, each time to the drafts with the most important changes first. A draft without space for its
+ * changes is an item of a list at the end.
+ */
+function formatDrafts(groups: readonly GroupView[], budget: MarkdownBudget): string {
+  if (groups.length === 0) return "";
+  const fits = budget.take(2 * frameChars);
+  const isOpen = sum(groups.map(({ changes }) => changes.length)) <= maxOpen;
+  const drafts = groups.map((group) => makeDraft(group, isOpen));
+  const byWeight = drafts.toSorted((one, other) => weightOf(other.byWeight[0]) - weightOf(one.byWeight[0]));
+  const some = byWeight.findIndex(({ item }) => !fits || !budget.take(item.length + 1));
+  const listed = some === -1 ? byWeight : byWeight.slice(0, some);
+  for (const draft of listed) showChanges(draft, budget);
+  for (const detail of [shortText, fullText]) {
+    for (const draft of listed) showValues(draft, detail, budget);
+  }
+  const shown = listed.flatMap((draft) => [...draft.shown.values()]);
+  budget.leaveOut(drafts.length - listed.length, "of the drafts");
+  budget.leaveOut(sum(listed.map((draft) => draft.byWeight.length)) - shown.length, "of the changes");
+  budget.leaveOut(shown.filter(({ isCut }) => isCut).length, "with values or texts that were shortened");
+  if (!fits) return "";
+  const open = drafts.filter((draft) => draft.shown.size > 0).map((draft) => writeDraft(draft, isOpen));
+  const known = new Set(listed);
+  const items = [
+    ...drafts.filter((draft) => known.has(draft) && draft.shown.size === 0).map(({ item }) => item),
+    ...moreItems(drafts.length - listed.length),
+  ];
+  return [...open, ...(items.length === 0 ? [] : ["Without details:", items.join("\n")])].join("\n\n");
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
+}
+
+function weightOf(change: ChangeView | undefined): number {
+  return change === undefined ? 0 : actionTable[change.action].weight;
+}
+
+/** `1 to create, 2 to update`. */
+function listCounts(counts: readonly CountView[]): string {
+  return counts.map(({ text }) => text).join(", ");
+}
+
+function makeDraft(group: GroupView, isOpen: boolean): Draft {
+  const { address, title, declaredAt, changes } = group;
+  const summary: Partial<Record<Action, number>> = {};
+  for (const { action } of changes) summary[action] = (summary[action] ?? 0) + 1;
+  const counts = listCounts(countActions(summary));
+  const byWeight = changes.toSorted((one, other) => weightOf(other) - weightOf(one));
+  const place = (format: (text: string, longest: number) => string) =>
+    declaredAt === undefined ? "" : ` ${format(declaredAt, 200)}`;
+  const name = title === undefined ? "" : `<b>${htmlCode(title, 100)}</b> `;
+  const head = isOpen
+    ? `#### ${formatName(group)}: ${counts}${place(codeSpan)}`
+    : `${name}${htmlCode(address)}: ${counts}${place(htmlCode)}${firstValues(byWeight)}`;
+  const item = `- ${title === undefined ? "" : `${codeSpan(title, 100)} `}${codeSpan(address)}: ${counts}`;
+  return { group, head, item, byWeight, shown: new Map() };
+}
+
+/** The first short value, and the names of the other attributes that change, in HTML. */
+function firstValues(changes: readonly ChangeView[]): string {
+  const all = changes.flatMap(({ values }) => values);
+  const first = all.find((value) => value.kind === "value");
+  const names = new Set(all.map(({ name }) => name).filter((name) => name !== first?.name));
+  const others = names.size === 0 ? "" : htmlCode([...names].join(", "), 100);
+  if (first === undefined) return others === "" ? "" : ` · ${others}`;
+  const of = changes.find(({ values }) => values.includes(first));
+  const text = [...new Set([first.before, first.after])].filter((each) => each !== undefined).join(" → ");
+  const shown = ` · ${htmlCode(`${of?.symbol} ${of?.label}`, 80)} ${htmlCode(`${first.name} ${text}`, 100)}`;
+  return others === "" ? shown : `${shown} · also ${others}`;
+}
+
+function showChanges({ byWeight, shown, head, item }: Draft, budget: MarkdownBudget): void {
+  const cost = frameChars + head.length - item.length;
+  if (!budget.take(cost)) return;
+  for (const change of byWeight) {
+    const line = formatChange(change);
+    if (!budget.take(line.length + 1)) break;
+    shown.set(change, { line, values: "", isCut: false });
+  }
+  if (shown.size === 0) budget.take(-cost);
+}
+
+function formatChange({ symbol, label, note }: ChangeView): string {
+  const name = label === "" ? "protection" : codeSpan(label, 300);
+  return `- \`${symbol}\` ${name}${note === "" ? "" : ` (${plainWords(note)})`}`;
+}
+
+function showValues({ shown }: Draft, detail: TextDetail, budget: MarkdownBudget): void {
+  for (const [{ action, values }, item] of shown) {
+    if (values.length === 0) continue;
+    const inline = formatInline(values, action === "delete");
+    const text = inline === undefined ? `\n${formatValues(values, detail)}` : `: ${inline}`;
+    item.isCut = !budget.take(text.length - item.values.length);
+    if (!item.isCut) item.values = text;
+  }
+}
+
+function writeDraft({ head, group: { changes }, shown }: Draft, isOpen: boolean): string {
+  const items = changes.flatMap((change) => {
+    const item = shown.get(change);
+    return item === undefined ? [] : [`${item.line}${item.values}`.trimEnd()];
+  });
+  const lines = ["", ...items, ...moreItems(changes.length - shown.size)];
+  return isOpen
+    ? [head, ...lines].join("\n")
+    : [`<details><summary>${head}</summary>`, ...lines, "", "</details>"].join("\n");
 }

@@ -53,20 +53,9 @@ export function describeReconcile(end: ReconcileResult, next: { readonly nextAt?
   const text = `${formatReconcile(end, next)}\n`;
   const level =
     isSuccess(end) || status === "interrupted" ? "info" : status === "failing" ? "error" : "warning";
-  const facts = {
-    ...totals,
-    excluded,
-    in_doubt: inDoubt ?? totals?.in_doubt,
-    drift,
-    refresh_calls: refreshCalls,
-  };
-  const given = Object.entries(facts).filter(([, value]) => value !== undefined);
-  return {
-    level,
-    text,
-    code: code ?? "reconcile-run",
-    facts: { workspace, run_id: runId, status, ...Object.fromEntries(given), ms },
-  };
+  const found = { excluded, in_doubt: inDoubt ?? totals?.in_doubt, drift, refresh_calls: refreshCalls };
+  const facts = { workspace, run_id: runId, status, ...totals, ...found, ms };
+  return { level, text, code: code ?? "reconcile-run", facts };
 }
 
 /** The body of a notification: `text` for chat systems, the rest for programs. */
@@ -76,18 +65,18 @@ export interface Notification {
   readonly workspace: string;
   readonly status: ReconcileStatus;
   /** The reason of a failure: an error code, or `unreachable` for any outage. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
   /** The status of the previous notification; absent the first time. */
-  readonly former_status?: ReconcileStatus;
-  readonly former_reason?: string;
+  readonly former_status?: ReconcileStatus | undefined;
+  readonly former_reason?: string | undefined;
   /** End of the run, ISO 8601, UTC. */
   readonly at: string;
-  readonly totals?: Readonly<Record<string, number>>;
-  readonly excluded?: Readonly<Record<string, number>>;
-  readonly in_doubt?: number;
+  readonly totals?: Readonly<Record<string, number>> | undefined;
+  readonly excluded?: Readonly<Record<string, number>> | undefined;
+  readonly in_doubt?: number | undefined;
   /** Resources that changed outside draftsync. */
-  readonly drift?: number;
-  readonly code?: string;
+  readonly drift?: number | undefined;
+  readonly code?: string | undefined;
 }
 
 /**
@@ -105,15 +94,15 @@ export function makeNotification(end: ReconcileResult, notice: Notice, former?: 
     format_version: 1,
     workspace,
     status,
-    ...(reason === undefined ? {} : { reason }),
-    ...(former === undefined ? {} : { former_status: former.status }),
-    ...(former?.reason === undefined ? {} : { former_reason: former.reason }),
+    reason,
+    former_status: former?.status,
+    former_reason: former?.reason,
     at: isoTime(end.startedAt + end.ms),
-    ...(totals === undefined ? {} : { totals: { ...totals } }),
-    ...(excluded === undefined ? {} : { excluded }),
-    ...(inDoubt === undefined ? {} : { in_doubt: inDoubt }),
-    ...(drift === undefined ? {} : { drift }),
-    ...(code === undefined ? {} : { code }),
+    totals: totals && { ...totals },
+    excluded,
+    in_doubt: inDoubt,
+    drift,
+    code,
   };
 }
 

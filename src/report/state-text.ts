@@ -37,8 +37,9 @@ export function formatEntryList(entries: readonly StateEntry[], paint: Palette, 
 
 /** Everything that is recorded of an entry, a line each; no final line feed. */
 export function formatEntry(entry: StateEntry, paint: Palette): string {
-  const width = Math.max(...Object.keys(entry.details).map((name) => name.length));
-  const values = Object.entries(entry.details).map(([name, value]) => {
+  const known = Object.entries(entry.details).filter(([, value]) => value !== undefined);
+  const width = Math.max(...known.map(([name]) => name.length));
+  const values = known.map(([name, value]) => {
     const text = typeof value === "string" ? JSON.stringify(value) : String(value);
     return `  ${name.padEnd(width)}  ${sanitizeLine(text)}`;
   });
@@ -65,14 +66,14 @@ function provenance({ confirmed_by, at: time }: StateEntry): string {
 export interface StateEntry {
   readonly address: string;
   /** Of its draft. */
-  readonly title?: string;
+  readonly title?: string | undefined;
   readonly type: "attachment" | "publication" | "duplicate" | "upload" | "draft" | "operation";
   /** In a few words: `file 9900011`, `product 771200, revision 2`. */
   readonly is: string;
   /** What confirmed it, and when. */
   readonly confirmed_by: ConfirmedState["by"] | "manifest" | "service" | "storage" | "nobody";
   readonly at: string;
-  readonly details: Readonly<Record<string, string | number | boolean>>;
+  readonly details: Readonly<Record<string, string | number | boolean | undefined>>;
 }
 
 /** Everything that is recorded, sorted by address. Pure. */
@@ -87,10 +88,7 @@ export function listEntries(recorded: Recorded): readonly StateEntry[] {
     ...storedObjects(recorded),
     ...operations(recorded),
   ].sort((a, b) => compareText(a.address, b.address));
-  return entries.map((entry) => {
-    const title = recorded.titles.get(draftIdOf(entry.address) ?? 0);
-    return title === undefined ? entry : { ...entry, title };
-  });
+  return entries.map((entry) => ({ ...entry, title: recorded.titles.get(draftIdOf(entry.address) ?? 0) }));
 }
 
 function confirmed({ by, at }: Provenance) {
@@ -125,7 +123,7 @@ function attachments(recorded: Recorded): StateEntry[] {
     type: "attachment",
     is: `file ${fileId}`,
     ...confirmed(provenance),
-    details: { file_id: fileId, ...attributes, ...(sha256 === undefined ? {} : { sha256 }) },
+    details: { file_id: fileId, ...attributes, sha256 },
   }));
 }
 
@@ -157,11 +155,11 @@ function uploads(recorded: Recorded): StateEntry[] {
     ...confirmed({ by: uploadKey === undefined ? "get" : "post", at }),
     details: {
       upload_id: uploadId,
-      ...(uploadKey === undefined ? {} : { upload_key: uploadKey }),
+      upload_key: uploadKey,
       status,
-      ...(fileId === undefined ? {} : { file_id: fileId }),
-      ...(sha256 === undefined ? {} : { sha256 }),
-      ...(size === undefined ? {} : { size }),
+      file_id: fileId,
+      sha256,
+      size,
     },
   }));
 }
@@ -195,6 +193,6 @@ function operations(recorded: Recorded): StateEntry[] {
     is: `${kind} in doubt`,
     confirmed_by: "nobody",
     at: isoTime(startedAt),
-    details: { operation_id: id, method, path, ...(detail === undefined ? {} : { detail }) },
+    details: { operation_id: id, method, path, detail },
   }));
 }

@@ -101,7 +101,7 @@ describe("a notification", () => {
       reason: "ledger-unreadable",
     });
     expect(notification.text).toMatch(/^draftsync: workspace studio-a is failing: ledger-unreadable\. /);
-    expect(notification).not.toHaveProperty("former_status");
+    expect(notification.former_status).toBeUndefined();
   });
 
   test("of a different reason names both", () => {
