@@ -24,7 +24,12 @@ export interface ChangeView {
 
 /** A value before and after (the same, where it stays): short ones in a line, texts word by word. */
 export type ValueView =
-  | { readonly kind: "value"; readonly name: string; readonly before?: string; readonly after?: string }
+  | {
+      readonly kind: "value";
+      readonly name: string;
+      readonly before?: string | undefined;
+      readonly after?: string | undefined;
+    }
   | {
       readonly kind: "text";
       readonly name: string;
@@ -107,14 +112,8 @@ function uploadNote({ file_id, upload_id, upload_key, size }: AttachmentState): 
 
 function valuesOf(change: Change): ValueView[] {
   if (isProtectChange(change)) {
-    return [
-      {
-        kind: "value",
-        name: "protect",
-        before: String(change.before.protect),
-        after: String(change.after.protect),
-      },
-    ];
+    const { before, after } = change;
+    return [shortValue("protect", String(before.protect), String(after.protect))];
   }
   switch (change.action) {
     case "create":
@@ -128,7 +127,7 @@ function valuesOf(change: Change): ValueView[] {
         ...keptValues(change),
       ];
     case "publish":
-      return [revisionValue(change.before?.revision, change.after.revision)];
+      return [shortValue("revision", change.before?.revision.toString(), change.after.revision.toString())];
     case "delete":
       return order.flatMap((name) => deletedValue(name, change.before[name]));
     case "adopt":
@@ -144,7 +143,7 @@ function deletedValue(name: AttributeName, value: Value): ValueView[] {
   if (value === undefined) return [];
   const text = JSON.stringify(value);
   const before = text.length > maxDeletedLength ? `${headOf(text, maxDeletedLength)}…"` : text;
-  return [{ kind: "value", name, before }];
+  return [shortValue(name, before, undefined)];
 }
 
 /** What the new file has in common with the recorded one: also attributes that are not managed keep their values. */
@@ -156,28 +155,18 @@ function keptValues({ after, attributes }: ReplaceChange): ValueView[] {
     return [shown.length > 60 ? name : `${name} ${shown}`];
   });
   const value = kept.join(", ");
-  return kept.length === 0 ? [] : [{ kind: "value", name: "kept", before: value, after: value }];
+  return kept.length === 0 ? [] : [shortValue("kept", value, value)];
 }
 
-function revisionValue(before: number | undefined, after: number): ValueView {
-  return {
-    kind: "value",
-    name: "revision",
-    ...(before === undefined ? {} : { before: String(before) }),
-    after: String(after),
-  };
+function shortValue(name: string, before: string | undefined, after: string | undefined): ValueView {
+  return { kind: "value", name, before, after };
 }
 
 function contentValue(before: AttachmentState, after: AttachmentState): ValueView {
   const short = (state: AttachmentState) =>
     state.sha256 === undefined ? "unknown" : `sha256 ${state.sha256.slice(0, 12)}`;
   const size = after.size === undefined ? "" : `, ${formatBytes(after.size)}`;
-  return {
-    kind: "value",
-    name: "content",
-    before: `${short(before)}, file ${before.file_id}`,
-    after: `${short(after)}${size}`,
-  };
+  return shortValue("content", `${short(before)}, file ${before.file_id}`, `${short(after)}${size}`);
 }
 
 const order: readonly AttributeName[] = [
@@ -201,24 +190,13 @@ type Value = string | boolean | undefined;
 function valueView(name: AttributeName, before: Value, after: Value): ValueView {
   const isLong = typeof before === "string" && before.length > 60;
   if (name === "description" && typeof after === "string" && (after !== "" || isLong)) {
-    return textView({ name, before: typeof before === "string" ? before : undefined, after });
+    return textView(name, typeof before === "string" ? before : undefined, after);
   }
-  return {
-    kind: "value",
-    name,
-    ...(before === undefined ? {} : { before: JSON.stringify(before) }),
-    ...(after === undefined ? {} : { after: JSON.stringify(after) }),
-  };
-}
-
-interface Text {
-  readonly name: string;
-  readonly before: string | undefined;
-  readonly after: string;
+  return shortValue(name, JSON.stringify(before), JSON.stringify(after));
 }
 
 /** Compared when it is first read: of 20,000 texts a shortened comment shows a few. */
-function textView({ name, before, after }: Text): ValueView {
+function textView(name: string, before: string | undefined, after: string): ValueView {
   let compared: readonly Segment[] | undefined;
   return {
     kind: "text",

@@ -10,9 +10,9 @@ export interface DriftView {
   /** `~` another value, `-` gone, `+` there and not recorded. */
   readonly symbol: string;
   readonly address: string;
-  readonly title?: string;
+  readonly title?: string | undefined;
   /** `manifests/sea-serpent.yaml:7` */
-  readonly declaredAt?: string;
+  readonly declaredAt?: string | undefined;
   /** What happened, in a few words. */
   readonly note: string;
   /** How the record was known, and when the difference was observed. */
@@ -25,13 +25,7 @@ export function viewDrift(drift: Drift, now: number): DriftView {
   const { type, address, title, declared_at: declaredAt, confirmed, observed_at, attributes } = drift;
   const known = confirmed === null ? "not recorded" : `last ${describeConfirmed(confirmed, now)}`;
   const evidence = `${known}; checked ${describeAgo(observed_at, now)}`;
-  const shared = {
-    type,
-    address,
-    ...(title === undefined ? {} : { title }),
-    ...(declaredAt === undefined ? {} : { declaredAt }),
-    evidence,
-  };
+  const shared = { type, address, title, declaredAt, evidence, values: [] };
   switch (drift.type) {
     case "changed":
       return {
@@ -41,16 +35,11 @@ export function viewDrift(drift: Drift, now: number): DriftView {
         values: attributeValues(drift.before, drift.after, attributes),
       };
     case "gone":
-      return { ...shared, symbol: "-", note: "not attached any more", values: [] };
+      return { ...shared, symbol: "-", note: "not attached any more" };
     case "found":
-      return { ...shared, symbol: "+", note: `attached already, as file ${drift.after.file_id}`, values: [] };
+      return { ...shared, symbol: "+", note: `attached already, as file ${drift.after.file_id}` };
     case "product_gone":
-      return {
-        ...shared,
-        symbol: "-",
-        note: `product ${drift.before.product_id} is not there any more`,
-        values: [],
-      };
+      return { ...shared, symbol: "-", note: `product ${drift.before.product_id} is not there any more` };
   }
 }
 

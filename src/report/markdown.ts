@@ -92,7 +92,7 @@ export function formatName({
   title,
 }: {
   readonly address: string;
-  readonly title?: string;
+  readonly title?: string | undefined;
 }): string {
   return title === undefined ? codeSpan(address) : `**${codeSpan(title, 100)}** ${codeSpan(address)}`;
 }

@@ -1,7 +1,7 @@
 import { type Action, actions, actionTable } from "../model/action.ts";
 import { parseAddress } from "../model/address.ts";
 import { append } from "../model/append.ts";
-import type { Change, ResourceName } from "../model/change.ts";
+import type { Change } from "../model/change.ts";
 import { isBlocked } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { Plan, Summary } from "../model/plan.ts";
@@ -36,7 +36,7 @@ export interface PlanView {
   readonly irreversible: readonly {
     readonly symbol: string;
     readonly address: string;
-    readonly title?: string;
+    readonly title?: string | undefined;
     readonly does: string;
   }[];
   /** What is in doubt, and how that ends. */
@@ -48,7 +48,11 @@ export interface PlanView {
 export interface RemovedView {
   /** `2 drafts are no longer declared` */
   readonly headline: string;
-  readonly drafts: readonly { readonly address: string; readonly title?: string; readonly files: string }[];
+  readonly drafts: readonly {
+    readonly address: string;
+    readonly title?: string | undefined;
+    readonly files: string;
+  }[];
   /** What applying the plan does, in a sentence. */
   readonly effect: string;
   /** The command that keeps the files. */
@@ -74,11 +78,11 @@ export interface NewLedgerView {
 /** Something in doubt. */
 export interface DoubtView {
   readonly address: string;
-  readonly title?: string;
+  readonly title?: string | undefined;
   /** How it ends, in one sentence. */
   readonly ending: string;
   /** The command that the sentence names, to stand by itself; absent when apply finds out. */
-  readonly command?: string;
+  readonly command?: string | undefined;
 }
 
 /** The changes of one draft, or all duplicates. */
@@ -86,9 +90,9 @@ export interface GroupView {
   /** `drafts/48213` or `duplicates` */
   readonly address: string;
   /** `Sea Serpent`; absent for duplicates, and for a draft without a title. */
-  readonly title?: string;
+  readonly title?: string | undefined;
   /** `manifests/sea-serpent.yaml:1` */
-  readonly declaredAt?: string;
+  readonly declaredAt?: string | undefined;
   readonly changes: readonly ChangeView[];
 }
 
@@ -160,7 +164,7 @@ function viewRemoved({ removed_drafts: removed, drafts }: Plan): RemovedView | u
     headline: `${plural(removed.length, "draft")} ${removed.length === 1 ? "is" : "are"} no longer declared`,
     drafts: removed.map(({ address, deletes }) => ({
       address,
-      ...titleOf(known.get(address)),
+      title: known.get(address)?.title,
       files: plural(deletes, "file"),
     })),
     effect: `Applying this plan deletes ${files === 1 ? "its file" : `${formatCount(files)} files`}; apply asks first, or needs --remove-drafts`,
@@ -190,43 +194,29 @@ export function countActions(summary: Summary): CountView[] {
   });
 }
 
-function titleOf(named: ResourceName = {}): { readonly title?: string } {
-  return named.title === undefined ? {} : { title: named.title };
-}
-
-function irreversible(change: Change) {
-  const { action, address } = change;
+function irreversible(change: Change): PlanView["irreversible"] {
+  const { action, address, title } = change;
+  if (action !== "publish" && action !== "duplicate") return [];
+  const symbol = actionTable[action].sign;
   if (action === "publish") {
     const draft = address.split("/")[1] ?? "";
     const again =
       change.before === null ? "" : ` once more (it is product ${change.before.product_id} already)`;
-    return [
-      {
-        symbol: actionTable[action].sign,
-        address,
-        ...titleOf(change),
-        does: `publishes a product from draft ${draft}${again}`,
-      },
-    ];
+    return [{ symbol, address, title, does: `publishes a product from draft ${draft}${again}` }];
   }
-  if (action !== "duplicate") return [];
   const { product_id, draft_id } = change.after;
-  const does =
-    product_id === undefined
-      ? `duplicates the product of draft ${draft_id}`
-      : `duplicates product ${product_id}`;
-  return [{ symbol: actionTable[action].sign, address, does }];
+  const product = product_id === undefined ? `the product of draft ${draft_id}` : `product ${product_id}`;
+  return [{ symbol, address, does: `duplicates ${product}` }];
 }
 
 function doubtOf(change: Change): DoubtView[] {
   if (change.action !== "in_doubt") return [];
-  const { address } = change;
-  const title = titleOf(change);
-  if (!isBlocked(change)) return [{ address, ...title, ending: "apply checks whether it took effect" }];
+  const { address, title } = change;
+  if (!isBlocked(change)) return [{ address, title, ending: "apply checks whether it took effect" }];
   const product = change.before.kind === "publish" || change.before.kind === "duplicate";
   const flag = product ? "--product-id ID" : "--done";
   const command = `draftsync resolve ${quoteArgument(address)} ${flag} | --not-done`;
-  return [{ address, ...title, ending: `check the service, then: ${command}`, command }];
+  return [{ address, title, ending: `check the service, then: ${command}`, command }];
 }
 
 /** An address as an argument on a command line: quoted when it holds more than plain characters. */
@@ -252,9 +242,8 @@ function groupChanges({ changes, drafts }: Plan, now: number): GroupView[] {
   }
   const known = new Map(drafts.map((draft) => [draft.address, draft]));
   return [...groups].map(([address, views]) => {
-    const declaredAt = known.get(address)?.declared_at;
-    const place = declaredAt === undefined ? {} : { declaredAt };
-    return { address, ...titleOf(known.get(address)), ...place, changes: views };
+    const { title, declared_at: declaredAt } = known.get(address) ?? {};
+    return { address, title, declaredAt, changes: views };
   });
 }
 
@@ -276,7 +265,7 @@ export interface RepeatedView {
 /** An attribute of one file that changes in a way of its own. */
 export interface OtherView {
   readonly address: string;
-  readonly title?: string;
+  readonly title?: string | undefined;
   readonly value: ShortValue;
 }
 
@@ -300,8 +289,7 @@ export function commonValues(groups: readonly GroupView[]): CommonValues {
       for (const value of action === "update" ? values : []) {
         if (value.kind !== "value") continue;
         const key = JSON.stringify([value.name, value.before ?? null, value.after ?? null]);
-        const named = { address: `${draft}/${label}`, ...(title === undefined ? {} : { title }) };
-        append(found, key, { ...named, value });
+        append(found, key, { address: `${draft}/${label}`, title, value });
       }
     }
   }

@@ -47,12 +47,7 @@ function groupsOf(drift: readonly DriftEntry[], now: number) {
   for (const entry of drift) append(byDraft, draftOf(entry.address), entry);
   return [...byDraft].map(([heading, entries]) => {
     const title = entries.find((entry) => entry.title !== undefined)?.title;
-    return {
-      heading,
-      ...(title === undefined ? {} : { title }),
-      note: "",
-      items: entries.map((entry) => itemOf(entry, now)),
-    };
+    return { heading, title, note: "", items: entries.map((entry) => itemOf(entry, now)) };
   });
 }
 

@@ -23,7 +23,7 @@ export interface FacetFilter {
 export interface ItemGroup {
   readonly heading: string;
   /** What people call the draft that the heading names. */
-  readonly title?: string;
+  readonly title?: string | undefined;
   /** Beside the heading. */
   readonly note: string | Markup;
   readonly items: readonly Item[];
@@ -37,7 +37,7 @@ export interface Item {
   readonly draft: string;
   readonly head: Markup;
   /** Shown when the entry is opened; an entry without one cannot be. */
-  readonly body?: Markup;
+  readonly body?: Markup | undefined;
 }
 
 /** Lists up to this long are open from the start. */

@@ -91,7 +91,13 @@ function formatCommon({ repeated, others }: PlanView["common"]): Markup | undefi
 }
 
 /** The title of a draft, and the address. */
-function formatName({ address, title }: { readonly address: string; readonly title?: string }): Markup {
+function formatName({
+  address,
+  title,
+}: {
+  readonly address: string;
+  readonly title?: string | undefined;
+}): Markup {
   return html`${title !== undefined && html`<b>${title}</b> `}<code>${address}</code>`;
 }
 
@@ -138,11 +144,11 @@ function groupOf(group: GroupView, { thumbnails, sourceUrl }: Sources): ItemGrou
       facet: change.action,
       draft,
       head: headOf(change, { address, inline }),
-      ...(body === undefined ? {} : { body }),
+      body,
     };
   });
   const note = html`${declaredAt !== undefined && html`${linkTo(declaredAt, sourceUrl)} · `}${plural(changes.length, "change")}`;
-  return { heading: draft, ...(title === undefined ? {} : { title }), note, items };
+  return { heading: draft, title, note, items };
 }
 
 /** A line of a manifest, such as `manifests/dragon.yaml:5`. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { LogLevel } from "../../../src/model/log.ts";
-import { formatCall, formatLogLine, isShown } from "../../../src/report/log-line.ts";
+import { formatCall, formatLogLine, isShown, wrapText } from "../../../src/report/log-line.ts";
 
 const at = Date.UTC(2026, 10, 21, 9, 15);
 
@@ -75,4 +75,26 @@ describe("a call", () => {
   test("is all that is reported", () => {
     expect(formatCall({ type: "waiting", at, reason: "backoff", ms: 1 })).toBeUndefined();
   });
+});
+
+const line = "  hint: Check manifests/brass-diving-helmet.yaml:4:14, and what it declares there.";
+
+test("a long line breaks between words, and goes on below its beginning", () => {
+  expect(wrapText(`short\n${line}\n`, 50)).toBe(
+    "short\n  hint: Check\n    manifests/brass-diving-helmet.yaml:4:14, and\n    what it declares there.\n",
+  );
+});
+
+test("colors take no room, and a path that is longer than the terminal stays whole", () => {
+  const path = "x".repeat(60);
+  expect(wrapText(`\u001b[31merror:\u001b[39m ${path} end`, 50)).toBe(
+    `\u001b[31merror:\u001b[39m\n  ${path}\n  end`,
+  );
+  expect(wrapText(`\u001b[31m${"y".repeat(45)}\u001b[39m end`, 50)).toBe(
+    `\u001b[31m${"y".repeat(45)}\u001b[39m end`,
+  );
+});
+
+test.each([undefined, 20])("nothing is wrapped where the width is %s", (columns) => {
+  expect(wrapText(line, columns)).toBe(line);
 });
