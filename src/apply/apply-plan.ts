@@ -1,28 +1,23 @@
 import { posix } from "node:path";
 import pLimit, { type LimitFunction } from "p-limit";
 import { draftIdOf, parseAddress, publicationAddress } from "../model/address.ts";
-import { append } from "../model/append.ts";
 import type { Change, DuplicateChange } from "../model/change.ts";
-import type { Drift } from "../model/drift.ts";
-import { recordOfDrift, targetOfDrift } from "../model/drift.ts";
-import type { RunTotals } from "../model/event.ts";
+import { type Drift, recordOfDrift, targetOfDrift } from "../model/drift.ts";
+import type { RunLimit, RunTotals } from "../model/event.ts";
 import { lazily } from "../model/lazily.ts";
+import { append } from "../model/lists.ts";
 import type { CallFailure } from "../model/outcome.ts";
 import { type Plan, type PlanDraft, readTooLittle } from "../model/plan.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import { addressesOfProducts, keysOfUploads } from "../model/recorded.ts";
-import type { RunLimit } from "../model/run-limits.ts";
-import type { ApplyContext, ApplyOptions } from "./context.ts";
-import { bindOnce, newRunId } from "./context.ts";
-import type { DraftEnd, DraftWork } from "./draft-run.ts";
-import { runDraft } from "./draft-run.ts";
+import { type ApplyContext, type ApplyOptions, bindOnce, newRunId } from "./context.ts";
+import { type DraftEnd, type DraftWork, runDraft } from "./draft-run.ts";
 import { readEarlierWrites } from "./earlier-writes.ts";
 import { allEnded } from "./operation.ts";
 import { duplicateProduct } from "./product-change.ts";
 import { type CallShortfall, isLimited, RunBudget } from "./run-budget.ts";
 import { makeRecordedFiles } from "./same-file.ts";
-import type { ChangeTracker } from "./tracker.ts";
-import { makeTracker } from "./tracker.ts";
+import { type ChangeTracker, makeTracker } from "./tracker.ts";
 import { makeUploads } from "./uploads.ts";
 
 /** How a run ended. */

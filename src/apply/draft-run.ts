@@ -1,8 +1,15 @@
 import { type Stage, stages } from "../model/action.ts";
 import { parseAddress } from "../model/address.ts";
-import type { Change, CreateChange, DeleteChange, ReplaceChange } from "../model/change.ts";
-import { isBlocked, isProtectChange, stagesOf } from "../model/change.ts";
-import { onAbort } from "../model/on-abort.ts";
+import {
+  type Change,
+  type CreateChange,
+  type DeleteChange,
+  isBlocked,
+  isProtectChange,
+  type ReplaceChange,
+  stagesOf,
+} from "../model/change.ts";
+import { onAbort } from "../model/wait.ts";
 import { adoptFile, attachFile, detachFile, settleDoubt, updateFile } from "./attachment-change.ts";
 import { type ApplyContext, type ChangeEnd, isHeld } from "./context.ts";
 import { allEnded } from "./operation.ts";

@@ -1,9 +1,8 @@
-import { append } from "../model/append.ts";
 import type { StoredOperation } from "../model/history.ts";
+import { append } from "../model/lists.ts";
 import type { Clock, Ledger } from "../model/ports.ts";
 import { type OperationIntent, type OperationKind, targetOf } from "../model/recorded.ts";
-import type { Attributes } from "../model/resource.ts";
-import { fileResource, hasAttributes } from "../model/resource.ts";
+import { type Attributes, fileResource, hasAttributes } from "../model/resource.ts";
 
 /** A call of an earlier run that may still arrive at the service, and when it was lost, by the monotonic clock. */
 interface EarlierWrite {

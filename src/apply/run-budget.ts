@@ -1,5 +1,5 @@
+import type { RunLimit } from "../model/event.ts";
 import type { CallBudget } from "../model/ports.ts";
-import type { RunLimit } from "../model/run-limits.ts";
 
 /** How far a run may go. */
 export interface RunLimits {

@@ -1,8 +1,7 @@
 import type { Change } from "../model/change.ts";
-import type { EventSink, RunTotals } from "../model/event.ts";
+import type { EventSink, RunLimit, RunTotals } from "../model/event.ts";
 import type { CallFailure } from "../model/outcome.ts";
 import type { Clock } from "../model/ports.ts";
-import type { RunLimit } from "../model/run-limits.ts";
 import { type ChangeEnd, isHeld } from "./context.ts";
 import type { RunBudget } from "./run-budget.ts";
 

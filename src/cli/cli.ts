@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { durationAdvice, parseDuration } from "../model/duration.ts";
+import { durationAdvice, parseDuration } from "../model/time.ts";
 import { CliError } from "./runtime/cli-error.ts";
 import type { ExitCode } from "./runtime/exit-code.ts";
 import type { ProcessInterrupts } from "./runtime/interrupts.ts";

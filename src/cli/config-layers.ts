@@ -7,7 +7,7 @@ import type { YamlDocument } from "../manifest/read-yaml.ts";
 import { distinctIssues, type SourceText, type YamlIssue } from "../manifest/source-text.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { fileHint, messageOf, systemCodeOf } from "../model/errors.ts";
-import { nonEmpty } from "../model/non-empty.ts";
+import { nonEmpty } from "../model/lists.ts";
 import { configSchema } from "./config-schema.ts";
 import { CliError, DiagnosticsError } from "./runtime/cli-error.ts";
 import { parseSettings } from "./runtime/parse-settings.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { durationSchema, positiveDurationSchema } from "../model/duration.ts";
+import { durationSchema, positiveDurationSchema } from "../model/time.ts";
 import { policyActions } from "../plan/policy.ts";
 import { serviceProfileSchema } from "../service/profile.ts";
 import { maxConcurrency } from "./cli.ts";

@@ -2,16 +2,20 @@ import { stat } from "node:fs/promises";
 import { basename, dirname, join, parse, relative, resolve } from "node:path";
 import { isPostgresLocation, parsePostgresLocation } from "../ledger/postgres/postgres-location.ts";
 import type { Located } from "../manifest/located.ts";
-import type { RateBound } from "../model/rate.ts";
-import { parseRate } from "../model/rate-text.ts";
+import { parseRate, type RateBound } from "../model/rate.ts";
 import { locationAt, type SourceLocation } from "../model/source-location.ts";
 import type { PolicyAction } from "../plan/policy.ts";
 import type { SafetyLimits } from "../plan/safety.ts";
 import type { ServiceProfile } from "../service/profile.ts";
 import type { WorkspaceFlags } from "./cli.ts";
 import { readConfigLayers } from "./config-layers.ts";
-import type { ConfigFile, RemoteService } from "./config-schema.ts";
-import { configSchema, defaultRefresh, defaultRemote } from "./config-schema.ts";
+import {
+  type ConfigFile,
+  configSchema,
+  defaultRefresh,
+  defaultRemote,
+  type RemoteService,
+} from "./config-schema.ts";
 import { withMaskedSecrets } from "./mask-secrets.ts";
 import { CliError } from "./runtime/cli-error.ts";
 

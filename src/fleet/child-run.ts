@@ -5,8 +5,8 @@ import type { Readable } from "node:stream";
 import { z } from "zod";
 import { messageOf } from "../model/errors.ts";
 import { eventSchema } from "../model/event-schema.ts";
-import { onAbort } from "../model/on-abort.ts";
 import type { RateBound } from "../model/rate.ts";
+import { onAbort } from "../model/wait.ts";
 import { FleetError } from "./fleet-database.ts";
 import type { EndedRun, RunError } from "./fleet-store.ts";
 

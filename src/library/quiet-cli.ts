@@ -1,6 +1,6 @@
 import type { Cli } from "../cli/cli.ts";
 import type { LogEntry } from "../model/log.ts";
-import { onAbort } from "../model/on-abort.ts";
+import { onAbort } from "../model/wait.ts";
 import { makePalette } from "../report/palette.ts";
 
 /** Arguments of {@link makeQuietCli}. */

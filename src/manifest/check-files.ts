@@ -3,10 +3,10 @@ import { closeSync, fstatSync, lstatSync, readFileSync, realpathSync, type Stats
 import { join, relative } from "node:path";
 import pLimit from "p-limit";
 import { formatAddress } from "../model/address.ts";
-import { append } from "../model/append.ts";
 import type { SourceContent } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { fileHint, messageOf, systemCodeOf } from "../model/errors.ts";
+import { append } from "../model/lists.ts";
 import { wait } from "../model/wait.ts";
 import type { FileUse, TextOf } from "./collect-desired.ts";
 import { hashFile, openRegular } from "./hash-file.ts";

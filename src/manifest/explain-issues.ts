@@ -1,6 +1,5 @@
 import { z } from "zod";
-import type { NonEmpty } from "../model/non-empty.ts";
-import { nonEmpty } from "../model/non-empty.ts";
+import { type NonEmpty, nonEmpty } from "../model/lists.ts";
 import { explainType, noDuration, SchemaLookup } from "./explain-type.ts";
 import type { Located } from "./located.ts";
 import { nearest } from "./nearest.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { durationAdvice, durationPattern } from "../model/duration.ts";
+import { durationAdvice, durationPattern } from "../model/time.ts";
 import type { Located } from "./located.ts";
 import { nearest } from "./nearest.ts";
 import { joinWords, quote, quoteList, reveal, type YamlIssue } from "./source-text.ts";

@@ -1,9 +1,7 @@
 import { compareText } from "../model/address.ts";
 import type { Desired } from "../model/desired.ts";
-import type { Diagnostic } from "../model/diagnostic.ts";
-import { hasErrors } from "../model/diagnostic.ts";
-import type { NonEmpty } from "../model/non-empty.ts";
-import { nonEmpty } from "../model/non-empty.ts";
+import { type Diagnostic, hasErrors } from "../model/diagnostic.ts";
+import { type NonEmpty, nonEmpty } from "../model/lists.ts";
 import type { SourceLocation } from "../model/source-location.ts";
 import { checkFiles } from "./check-files.ts";
 import { DesiredCollector } from "./collect-desired.ts";

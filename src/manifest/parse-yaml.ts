@@ -9,8 +9,7 @@ import {
   type Scalar,
   CST as Tokens,
 } from "yaml";
-import type { NonEmpty } from "../model/non-empty.ts";
-import { nonEmpty } from "../model/non-empty.ts";
+import { type NonEmpty, nonEmpty } from "../model/lists.ts";
 import { reveal, type Span, type YamlIssue } from "./source-text.ts";
 import { syntaxIssues, unclosedQuote } from "./syntax-findings.ts";
 

@@ -1,12 +1,10 @@
 import type { z } from "zod";
 import type { Diagnostic } from "../model/diagnostic.ts";
-import type { NonEmpty } from "../model/non-empty.ts";
-import { nonEmpty } from "../model/non-empty.ts";
+import { type NonEmpty, nonEmpty } from "../model/lists.ts";
 import { explainIssues } from "./explain-issues.ts";
 import { Located } from "./located.ts";
 import { makeValue, type NodeValue, spanOf } from "./node-values.ts";
-import type { ParsedDocument, ParsedStream } from "./parse-yaml.ts";
-import { parseYaml } from "./parse-yaml.ts";
+import { type ParsedDocument, type ParsedStream, parseYaml } from "./parse-yaml.ts";
 import { decodeText } from "./read-manifest.ts";
 import { distinctIssues, SourceText, type YamlIssue } from "./source-text.ts";
 

@@ -1,7 +1,7 @@
 import { type Action, actionTable, type Stage } from "./action.ts";
 import { draftIdOf } from "./address.ts";
 import type { ConfirmedState } from "./recorded.ts";
-import type { Attributes } from "./resource.ts";
+import { type Attributes, attributeNames } from "./resource.ts";
 
 /**
  * Why a change is there. For people only: no code branches on it.
@@ -173,4 +173,23 @@ export function stagesOf(change: Change): readonly Stage[] {
 /** The id of the draft a change belongs to; 0, which is no draft's id, when it belongs to none. */
 export function draftOf({ address }: Pick<Change, "address">): number {
   return draftIdOf(address) ?? 0;
+}
+
+const stateMembers = [
+  "file_id",
+  "source",
+  "sha256",
+  "size",
+  "upload_id",
+  "upload_key",
+  "address",
+  ...attributeNames.product_files,
+  ...attributeNames.promotional_files,
+] as const satisfies readonly (keyof AttachmentState)[];
+
+/** The same state with its members in the order of plans, so that a plan that is read back has the same bytes again. */
+export function orderState(state: AttachmentState): AttachmentState {
+  return Object.fromEntries(
+    stateMembers.filter((name) => state[name] !== undefined).map((name) => [name, state[name]]),
+  );
 }

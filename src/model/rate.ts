@@ -1,3 +1,6 @@
+import { parseId } from "./address.ts";
+import { parseDuration } from "./time.ts";
+
 /** The bound: at most `limit` calls at the service in any window of `windowMs`. */
 export interface RateBound {
   readonly limit: number;
@@ -36,4 +39,13 @@ export interface ReservationResult {
 export interface RateStore {
   /** One transaction. Resolves once it is durable. */
   reserve(request: ReservationRequest): Promise<ReservationResult>;
+}
+
+/** Reads `10/1s`, `600/1m` or `10/s`; `undefined` for anything else. */
+export function parseRate(text: string): RateBound | undefined {
+  const [count = "", window = "", ...rest] = text.split("/");
+  const windowMs = parseDuration(/^\d/.test(window) ? window : `1${window}`);
+  const limit = parseId(count);
+  if (limit === undefined || windowMs === undefined || windowMs === 0 || rest.length > 0) return undefined;
+  return { limit, windowMs };
 }

@@ -1,5 +1,3 @@
-import { onAbort } from "./on-abort.ts";
-
 /**
  * True after `ms` milliseconds; false as soon as one of the signals is aborted. However many wait for one signal, it has
  * one listener.
@@ -15,4 +13,48 @@ export function wait(ms: number, ...signals: readonly AbortSignal[]): Promise<bo
     const timer = setTimeout(end, ms, true);
     const leaves = signals.map((signal) => onAbort(signal, () => end(false)));
   });
+}
+
+interface Listening {
+  readonly waiting: Set<() => void>;
+  readonly stop: () => void;
+}
+
+const listening = new WeakMap<AbortSignal, Listening>();
+
+/**
+ * Calls back when a signal is aborted, once; returns how to take that back. However many wait for one signal, as the
+ * calls of a run do, it has one listener, and leaving takes no longer with many than with few. Without a signal, nothing
+ * is ever called.
+ */
+export function onAbort(signal: AbortSignal | undefined, callback: () => void): () => void {
+  if (signal === undefined) return () => {};
+  const known = listening.get(signal) ?? listen(signal);
+  known.waiting.add(callback);
+  return () => {
+    known.waiting.delete(callback);
+    if (known.waiting.size === 0) known.stop();
+  };
+}
+
+/** A signal made of others is kept alive by its listeners, so the listener goes with the last that waits. */
+function listen(signal: AbortSignal): Listening {
+  const waiting = new Set<() => void>();
+  const callAll = () => {
+    for (const call of [...waiting]) call();
+    waiting.clear();
+  };
+  const stop = () => {
+    signal.removeEventListener("abort", callAll);
+    if (listening.get(signal) === known) listening.delete(signal);
+  };
+  const known = { waiting, stop };
+  signal.addEventListener("abort", callAll, { once: true });
+  listening.set(signal, known);
+  return known;
+}
+
+/** Resolves once the signal is aborted; at once when it is already. */
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await new Promise<void>((done) => void onAbort(signal, done));
 }

@@ -1,6 +1,5 @@
 import { parseAddress } from "../model/address.ts";
-import { orderState } from "../model/attachment-state.ts";
-import type { AttachmentState, Undeclared } from "../model/change.ts";
+import { type AttachmentState, orderState, type Undeclared } from "../model/change.ts";
 import type { DesiredAttachment } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { RecordedAttachment, RecordedOperation } from "../model/recorded.ts";

@@ -1,12 +1,21 @@
 import { compareText, formatAddress, parseAddress } from "../model/address.ts";
-import { append } from "../model/append.ts";
-import { orderState } from "../model/attachment-state.ts";
-import type { AttachmentChange, Change, InDoubtChange, Reason } from "../model/change.ts";
+import {
+  type AttachmentChange,
+  type Change,
+  type InDoubtChange,
+  orderState,
+  type Reason,
+} from "../model/change.ts";
 import type { Desired, DesiredAttachment } from "../model/desired.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import { lazily } from "../model/lazily.ts";
-import type { Recorded, RecordedAttachment, RecordedOperation } from "../model/recorded.ts";
-import { confirmedState } from "../model/recorded.ts";
+import { append } from "../model/lists.ts";
+import {
+  confirmedState,
+  type Recorded,
+  type RecordedAttachment,
+  type RecordedOperation,
+} from "../model/recorded.ts";
 import { attributeNames, changedAttributes, fileResource, hasAttributes } from "../model/resource.ts";
 import {
   type Addressed,
@@ -18,11 +27,9 @@ import {
   settleableState,
   undeclaredState,
 } from "./attachment-states.ts";
-import type { Differences } from "./differences.ts";
-import { makeUnmanagedTest, type UnmanagedTest } from "./differences.ts";
+import { type Differences, makeUnmanagedTest, type UnmanagedTest } from "./differences.ts";
 import { blockingDoubts, inDoubtChange } from "./doubts.ts";
-import type { RecordedIndex } from "./recorded-index.ts";
-import { indexRecorded } from "./recorded-index.ts";
+import { indexRecorded, type RecordedIndex } from "./recorded-index.ts";
 
 /** Product and promotional files: desired against recorded. */
 export function diffAttachments(desired: Desired, recorded: Recorded): Differences {

@@ -1,6 +1,6 @@
 import { parseAddress } from "../model/address.ts";
-import { append } from "../model/append.ts";
 import type { AttachmentState, DuplicateState, InDoubtChange, Undeclared } from "../model/change.ts";
+import { append } from "../model/lists.ts";
 import type { Recorded, RecordedOperation } from "../model/recorded.ts";
 import { fileResource } from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";

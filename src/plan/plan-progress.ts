@@ -1,10 +1,13 @@
 import { parseAddress } from "../model/address.ts";
-import { append } from "../model/append.ts";
-import type { AttachmentState, Change } from "../model/change.ts";
-import { isProtectChange } from "../model/change.ts";
+import { type AttachmentState, type Change, isProtectChange } from "../model/change.ts";
 import type { StoredOperation } from "../model/history.ts";
-import type { Recorded, RecordedAttachment, RecordedOperation } from "../model/recorded.ts";
-import { targetOf } from "../model/recorded.ts";
+import { append } from "../model/lists.ts";
+import {
+  type Recorded,
+  type RecordedAttachment,
+  type RecordedOperation,
+  targetOf,
+} from "../model/recorded.ts";
 import { fileResource, hasAttributes, pickAttributes } from "../model/resource.ts";
 import { basisAddress, type DraftState } from "./recorded-digest.ts";
 

@@ -1,7 +1,7 @@
 import { compareText } from "../model/address.ts";
-import { append } from "../model/append.ts";
 import type { AttachmentState } from "../model/change.ts";
 import type { DesiredAttachment } from "../model/desired.ts";
+import { append } from "../model/lists.ts";
 import type {
   Recorded,
   RecordedAttachment,
@@ -9,8 +9,7 @@ import type {
   RecordedOperation,
   RecordedUpload,
 } from "../model/recorded.ts";
-import type { AttributeName, Attributes } from "../model/resource.ts";
-import { attributeNames, fileResource } from "../model/resource.ts";
+import { type AttributeName, type Attributes, attributeNames, fileResource } from "../model/resource.ts";
 import { repeatableDoubts } from "./doubts.ts";
 
 /** The recorded attachments and uploads, found in one step by each name they go by. */

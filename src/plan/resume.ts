@@ -1,10 +1,14 @@
 import { compareText, draftIdOf, publicationAddress } from "../model/address.ts";
-import { append } from "../model/append.ts";
-import { orderState } from "../model/attachment-state.ts";
-import type { AttachmentState, Change, DeleteChange, ReplaceChange } from "../model/change.ts";
+import {
+  type AttachmentState,
+  type Change,
+  type DeleteChange,
+  orderState,
+  type ReplaceChange,
+} from "../model/change.ts";
+import { append } from "../model/lists.ts";
 import type { Plan, PlanBasis } from "../model/plan.ts";
-import type { Recorded } from "../model/recorded.ts";
-import { publicationsInForce } from "../model/recorded.ts";
+import { publicationsInForce, type Recorded } from "../model/recorded.ts";
 import { inDoubtChange, isCopyOf } from "./doubts.ts";
 import { namesOfPlan } from "./names.ts";
 import {

@@ -1,7 +1,6 @@
-import { append } from "../model/append.ts";
-import type { Change } from "../model/change.ts";
-import { draftOf, isDeletion, isProtectChange } from "../model/change.ts";
+import { type Change, draftOf, isDeletion, isProtectChange } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
+import { append } from "../model/lists.ts";
 import type { Plan, RemovedDraft } from "../model/plan.ts";
 import type { Recorded } from "../model/recorded.ts";
 import { applyDrift } from "./apply-drift.ts";

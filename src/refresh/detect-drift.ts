@@ -1,15 +1,23 @@
 import { compareText } from "../model/address.ts";
-import { orderState } from "../model/attachment-state.ts";
-import type { AttachmentState } from "../model/change.ts";
-import type { Desired, DesiredAttachment } from "../model/desired.ts";
-import { attachmentsByAddress } from "../model/desired.ts";
+import { type AttachmentState, orderState } from "../model/change.ts";
+import { attachmentsByAddress, type Desired, type DesiredAttachment } from "../model/desired.ts";
 import type { Drift } from "../model/drift.ts";
 import type { Observation, Observed } from "../model/observed.ts";
 import type { LedgerEffect } from "../model/ports.ts";
-import type { Provenance, Recorded, RecordedAttachment, RecordedOperation } from "../model/recorded.ts";
-import { confirmedState } from "../model/recorded.ts";
-import type { Attributes } from "../model/resource.ts";
-import { attributeNames, fileResource, isSameValue, productResource } from "../model/resource.ts";
+import {
+  confirmedState,
+  type Provenance,
+  type Recorded,
+  type RecordedAttachment,
+  type RecordedOperation,
+} from "../model/recorded.ts";
+import {
+  type Attributes,
+  attributeNames,
+  fileResource,
+  isSameValue,
+  productResource,
+} from "../model/resource.ts";
 import { isoTime } from "../model/time.ts";
 import { neverMade } from "./fetch-targets.ts";
 import { type FileIndex, indexFiles, mergeAttributes } from "./file-index.ts";

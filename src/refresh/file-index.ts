@@ -1,8 +1,17 @@
-import { append } from "../model/append.ts";
-import type { Recorded, RecordedAttachment, RecordedOperation } from "../model/recorded.ts";
-import { targetOf } from "../model/recorded.ts";
-import type { Attributes, FileKind } from "../model/resource.ts";
-import { fileResource, isSameValue, pickAttributes } from "../model/resource.ts";
+import { append } from "../model/lists.ts";
+import {
+  type Recorded,
+  type RecordedAttachment,
+  type RecordedOperation,
+  targetOf,
+} from "../model/recorded.ts";
+import {
+  type Attributes,
+  type FileKind,
+  fileResource,
+  isSameValue,
+  pickAttributes,
+} from "../model/resource.ts";
 
 /** Recorded files by their paths at the service. */
 export interface FileIndex {

@@ -1,11 +1,10 @@
 import { compareText, draftIdOf } from "../model/address.ts";
-import { append } from "../model/append.ts";
 import type { StoredOperation, StoredRun } from "../model/history.ts";
+import { append } from "../model/lists.ts";
 import type { LockHolder } from "../model/lock.ts";
 import type { Recorded, RecordedNames } from "../model/recorded.ts";
 import type { Attributes } from "../model/resource.ts";
-import type { AddressScope } from "../model/scope.ts";
-import { isInScope } from "../model/scope.ts";
+import { type AddressScope, isInScope } from "../model/scope.ts";
 import { isoTime } from "../model/time.ts";
 
 /** A run and what it sent, for scripts. Times are ISO 8601, UTC. */

@@ -1,8 +1,7 @@
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import { append } from "../model/append.ts";
 import type { Event } from "../model/event.ts";
-import type { ReconcileResult } from "../model/reconcile-result.ts";
-import { isSuccess, noticeOf, reconcileStatuses } from "../model/reconcile-result.ts";
+import { append } from "../model/lists.ts";
+import { isSuccess, noticeOf, type ReconcileResult, reconcileStatuses } from "../model/reconcile-result.ts";
 import { routeOf } from "./log-line.ts";
 
 /** What a run was planned with. */

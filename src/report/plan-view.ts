@@ -1,14 +1,11 @@
 import { type Action, actions, actionTable } from "../model/action.ts";
 import { parseAddress } from "../model/address.ts";
-import { append } from "../model/append.ts";
-import type { Change } from "../model/change.ts";
-import { isBlocked } from "../model/change.ts";
+import { type Change, isBlocked } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
+import { append } from "../model/lists.ts";
 import type { Plan, Summary } from "../model/plan.ts";
-import type { ChangeView, ValueView } from "./change-view.ts";
-import { viewChange } from "./change-view.ts";
-import type { DriftView, RefreshView } from "./drift-view.ts";
-import { viewDrift, viewRefresh } from "./drift-view.ts";
+import { type ChangeView, type ValueView, viewChange } from "./change-view.ts";
+import { type DriftView, type RefreshView, viewDrift, viewRefresh } from "./drift-view.ts";
 import { formatCount, formatRate, formatSeconds, plural } from "./quantities.ts";
 
 /** A plan as people see it; every format renders this and nothing else. Text from outside is not yet made inert. */

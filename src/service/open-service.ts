@@ -1,4 +1,3 @@
-import { onAbort } from "../model/on-abort.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
 import type {
   DraftService,
@@ -12,6 +11,7 @@ import type {
   WriteOptions,
 } from "../model/ports.ts";
 import { type Attributes, isSameValue } from "../model/resource.ts";
+import { onAbort } from "../model/wait.ts";
 import { type Call, type Calls, makeCalls } from "./calls.ts";
 import type { ProductDetails, UploadCredentials } from "./documents.ts";
 import { type Circumstances, Executor } from "./executor.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { durationSchema, positiveDurationSchema } from "../model/duration.ts";
+import { durationSchema, positiveDurationSchema } from "../model/time.ts";
 
 const typesSchema = z
   .strictObject({

@@ -1,6 +1,6 @@
-import { onAbort } from "../model/on-abort.ts";
 import type { Clock } from "../model/ports.ts";
 import type { RateBound } from "../model/rate.ts";
+import { onAbort } from "../model/wait.ts";
 import { RateWindow } from "./rate-window.ts";
 import { type Reservation, Reservations, type ReservationsOptions, type Reserving } from "./reservations.ts";
 import type { Pause, SlowStart } from "./slow-start.ts";

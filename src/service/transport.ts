@@ -1,10 +1,9 @@
 import { createRequire } from "node:module";
 import { z } from "zod";
-import { onAbort } from "../model/on-abort.ts";
+import { onAbort } from "../model/wait.ts";
 import type { Call } from "./calls.ts";
 import { findProxy, loadDispatcher } from "./connections.ts";
-import type { Exchange } from "./exchange-handler.ts";
-import { ExchangeHandler } from "./exchange-handler.ts";
+import { type Exchange, ExchangeHandler } from "./exchange-handler.ts";
 import type { ServiceOptions } from "./options.ts";
 
 /** What is sent of a call. The base address's own path goes before `path`. */

@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { onAbort } from "../model/on-abort.ts";
 import type { CallFailure, CallResult } from "../model/outcome.ts";
 import type { CallBudget, ReadOptions, UploadList, UploadStatus } from "../model/ports.ts";
-import { wait } from "../model/wait.ts";
+import { onAbort, wait } from "../model/wait.ts";
 import type { Calls } from "./calls.ts";
 import type { Executor } from "./executor.ts";
 import { continuesWaiting, describeFailure } from "./failures.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { durationPattern } from "../../src/model/duration.ts";
+import { durationPattern } from "../../src/model/time.ts";
 
 /** As much of JSON Schema as zod writes of the config and the manifests. */
 const schemaNode = z.object({

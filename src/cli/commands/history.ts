@@ -1,9 +1,15 @@
 import { Option } from "commander";
-import { parseDuration } from "../../model/duration.ts";
 import { systemClock } from "../../model/ports.ts";
+import { parseDuration } from "../../model/time.ts";
 import type { HistoryFilter } from "../../report/history-view.ts";
-import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
-import { examples, withFormat, withWorkspaceFlags } from "../cli.ts";
+import {
+  type Cli,
+  type DefineCommand,
+  examples,
+  type WorkspaceFlags,
+  withFormat,
+  withWorkspaceFlags,
+} from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { readLedger } from "../runtime/read-ledger.ts";
 import { readScopes } from "../runtime/read-scope.ts";

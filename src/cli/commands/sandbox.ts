@@ -1,12 +1,11 @@
 import { resolve } from "node:path";
 import { InvalidArgumentError } from "commander";
 import { parseId } from "../../model/address.ts";
-import { untilAborted } from "../../model/on-abort.ts";
-import { parseRate } from "../../model/rate-text.ts";
+import { parseRate } from "../../model/rate.ts";
+import { untilAborted } from "../../model/wait.ts";
 import { plural } from "../../report/quantities.ts";
 import type { FaultRules, SandboxOptions } from "../../sandbox/server.ts";
-import type { Cli, DefineCommand } from "../cli.ts";
-import { collect, examples, parseDurationFlag } from "../cli.ts";
+import { type Cli, collect, type DefineCommand, examples, parseDurationFlag } from "../cli.ts";
 import { sandboxKey } from "../runtime/api-key.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { parseSettings } from "../runtime/parse-settings.ts";

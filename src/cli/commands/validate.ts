@@ -1,11 +1,10 @@
 import { posix } from "node:path";
 import type { LoadedManifests } from "../../manifest/load-manifests.ts";
 import { hasErrors } from "../../model/diagnostic.ts";
-import { nonEmpty } from "../../model/non-empty.ts";
+import { nonEmpty } from "../../model/lists.ts";
 import { resolveTargets } from "../../plan/target-names.ts";
 import { plural } from "../../report/quantities.ts";
-import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
-import { examples, withWorkspaceFlags } from "../cli.ts";
+import { type Cli, type DefineCommand, examples, type WorkspaceFlags, withWorkspaceFlags } from "../cli.ts";
 import { type Config, loadConfig } from "../config.ts";
 import { CliError, DiagnosticsError } from "../runtime/cli-error.ts";
 import { pathInWorkspace } from "../runtime/path-in-workspace.ts";

@@ -7,7 +7,7 @@ import { isPostgresLocation, parsePostgresLocation } from "../../ledger/postgres
 import { nearest } from "../../manifest/nearest.ts";
 import { compareText } from "../../model/address.ts";
 import type { Diagnostic } from "../../model/diagnostic.ts";
-import { positiveDurationSchema } from "../../model/duration.ts";
+import { positiveDurationSchema } from "../../model/time.ts";
 import { readConfig } from "../config-layers.ts";
 import { withMaskedSecrets } from "../mask-secrets.ts";
 import { CliError, DiagnosticsError } from "../runtime/cli-error.ts";

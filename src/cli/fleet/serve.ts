@@ -8,7 +8,7 @@ import { Hono } from "hono";
 import { formatFleetPage } from "../../fleet/fleet-page.ts";
 import { viewFleet, viewRun } from "../../fleet/fleet-view.ts";
 import { messageOf } from "../../model/errors.ts";
-import { untilAborted } from "../../model/on-abort.ts";
+import { untilAborted } from "../../model/wait.ts";
 import type { Cli } from "../cli.ts";
 import type { FleetFlags } from "../commands/fleet.ts";
 import { mainFile } from "../package-files.ts";

@@ -1,6 +1,6 @@
-import { parseDuration } from "../../model/duration.ts";
 import type { RefreshMode } from "../../model/observed.ts";
 import { systemClock } from "../../model/ports.ts";
+import { parseDuration } from "../../model/time.ts";
 import type { WriterFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { type LimitFlags, parseUntil } from "../runtime/run-limits.ts";

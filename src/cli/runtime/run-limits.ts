@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import type { ApplyResult } from "../../apply/apply-plan.ts";
 import type { RunLimits } from "../../apply/run-budget.ts";
-import { parseDuration } from "../../model/duration.ts";
 import { systemClock } from "../../model/ports.ts";
+import { parseDuration } from "../../model/time.ts";
 import type { Cli } from "../cli.ts";
 import { CliError } from "./cli-error.ts";
 

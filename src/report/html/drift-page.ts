@@ -1,6 +1,5 @@
-import { append } from "../../model/append.ts";
-import type { DriftEntry, DriftReport } from "../drift-report.ts";
-import { describeLastCall } from "../drift-report.ts";
+import { append } from "../../model/lists.ts";
+import { type DriftEntry, type DriftReport, describeLastCall } from "../drift-report.ts";
 import { type DriftView, viewDrift, viewRefresh } from "../drift-view.ts";
 import { plural } from "../quantities.ts";
 import { formatPage, formatStamp, type PageAssets } from "./document.ts";

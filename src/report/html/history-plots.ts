@@ -1,13 +1,12 @@
 import { compareText } from "../../model/address.ts";
-import { append } from "../../model/append.ts";
+import { append } from "../../model/lists.ts";
 import { operationKinds } from "../../model/recorded.ts";
 import { outcomeWord, totalOf } from "../history-text.ts";
 import type { HistoryOperation, HistoryRun } from "../history-view.ts";
 import { routeOf } from "../log-line.ts";
 import { formatCount, formatMilliseconds, formatRate, plural } from "../quantities.ts";
 import { formatStamp } from "./document.ts";
-import type { Markup } from "./markup.ts";
-import { html } from "./markup.ts";
+import { html, type Markup } from "./markup.ts";
 import {
   axisOf,
   formatAxes,

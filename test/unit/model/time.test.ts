@@ -5,7 +5,7 @@ import {
   formatDuration,
   parseDuration,
   positiveDurationSchema,
-} from "../../../src/model/duration.ts";
+} from "../../../src/model/time.ts";
 
 describe("parseDuration", () => {
   it.each([
