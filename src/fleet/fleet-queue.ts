@@ -27,7 +27,7 @@ export interface FleetQueue {
 }
 
 /** Arguments of {@link FleetQueue.work}. */
-export interface QueueWork {
+interface QueueWork {
   readonly slots: number;
   /** Returns the milliseconds until the workspace comes up again; `undefined`: never. */
   run(name: string): Promise<number | undefined>;

@@ -26,7 +26,7 @@ export interface WorkerSettings {
 }
 
 /** Arguments of {@link runWorker}. */
-export interface WorkerParts {
+interface WorkerParts {
   readonly store: FleetStore;
   readonly queue: FleetQueue;
   /** Machine and process, for the table. */

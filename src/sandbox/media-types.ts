@@ -2,7 +2,7 @@
 export const JSON_API = "application/vnd.api+json";
 
 /** A media type or media range with its parameters; names in lower case (RFC 9110 §8.3.1). */
-export interface MediaType {
+interface MediaType {
   readonly name: string;
   readonly parameters: ReadonlyMap<string, string>;
 }

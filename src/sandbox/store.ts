@@ -3,7 +3,7 @@ import { z } from "zod";
 import { inTransaction, openDatabase, prepare, type SqliteDatabase } from "./database.ts";
 
 /** Files and products with smaller ids existed before the sandbox; it makes the ids above, by uploads and publications. */
-export const FIRST_OWN_ID = 9_000_000_000;
+const FIRST_OWN_ID = 9_000_000_000;
 
 /** Whether a file or a product existed before the sandbox started. */
 export function existedBefore(id: number, known: ReadonlySet<number> | "any"): boolean {

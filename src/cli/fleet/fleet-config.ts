@@ -97,7 +97,7 @@ export interface FleetConfig extends WorkerSettings {
 }
 
 /** Where a fleet command was called. */
-export interface FleetPlace {
+interface FleetPlace {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
   readonly file: string | undefined;

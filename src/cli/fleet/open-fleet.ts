@@ -14,7 +14,7 @@ export interface OpenFleet {
 }
 
 /** How a fleet is opened. */
-export interface FleetOpening {
+interface FleetOpening {
   readonly file: string | undefined;
   /** Whether to create missing tables; otherwise they are an error. */
   readonly migrates?: boolean;
