@@ -7,7 +7,7 @@ import type { Migration } from "./migrate.ts";
  */
 const initialSchema: Migration = {
   version: 1,
-  name: "schema-2",
+  name: "schema-3",
   async up(queries) {
     for (const statement of statements) await sql.raw(statement).execute(queries);
   },

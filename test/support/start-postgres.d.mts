@@ -1,4 +1,4 @@
-/** A PostgreSQL server of its own; see start-postgres.mjs. */
+/** A PostgreSQL server of its own, with `changed` settings (`fsync=on`); see start-postgres.mjs. */
 export interface PostgresServer {
   /** Of its database, with the password of a user who may do anything in it. */
   readonly url: string;
@@ -8,4 +8,4 @@ export interface PostgresServer {
   restart(ms: number): Promise<void>;
 }
 
-export function startPostgres(): Promise<PostgresServer>;
+export function startPostgres(changed?: readonly string[]): Promise<PostgresServer>;

@@ -10,8 +10,8 @@ import { promisify } from "node:util";
 /** A user without rights of its own, whom every Unix has. */
 const nobody = 65_534;
 
-/** Starts a server with its data in a folder of its own. */
-export async function startPostgres() {
+/** Starts a server with its data in a folder of its own. Later `settings`, as `fsync=on`, replace earlier ones. */
+export async function startPostgres(changed = []) {
   const folder = await mkdtemp(join(tmpdir(), "draftsync-postgres-"));
   const port = await unusedPort();
   const { initdb, postgres, ids } = await placePrograms(folder);
@@ -27,6 +27,7 @@ export async function startPostgres() {
     "unix_socket_directories=",
     "fsync=off",
     "max_connections=200",
+    ...changed,
   ];
   const flags = settings.flatMap((setting) => ["-c", setting]);
   const start = async () => {

@@ -8,14 +8,14 @@ import { LedgerError } from "../ledger-error.ts";
 import type { LedgerQueries, LedgerTables } from "../tables.ts";
 import { AwakeClock, busyTimeoutMs, inDoubtTimeoutMs, Outage } from "./outage.ts";
 import { openPool, trackSocket } from "./postgres-connection.ts";
-import { CommitInDoubt, LedgerPostgresDialect } from "./postgres-dialect.ts";
+import { CommitInDoubt, createCommits, LedgerPostgresDialect } from "./postgres-dialect.ts";
 import { explainFailure, isBusy, isLost } from "./postgres-failure.ts";
 import { type PostgresLocation, parsePostgresLocation } from "./postgres-location.ts";
 
 /** Milliseconds; longer than the server's own bound on a statement. */
 const queryTimeoutMs = 45_000;
 
-/** The first version with `pg_current_xact_id`. */
+/** PostgreSQL 13. */
 const oldestVersion = 130_000;
 
 /** OID of `int8` (pg_type.dat). Whole numbers beyond 2^53 - 1 were never stored, and are found when they are read. */
@@ -140,6 +140,7 @@ class PostgresLedgerDatabase implements LedgerDatabase {
     const found = await sql`select 1 from pg_namespace where nspname = ${this.#schema}`.execute(queries);
     // Asked first: `if not exists` needs the right to create one even where there is one.
     if (found.rows.length === 0) await queries.schema.createSchema(this.#schema).execute();
+    await sql.raw(createCommits).execute(queries);
   }
 
   async close(): Promise<void> {
@@ -167,35 +168,32 @@ class PostgresLedgerDatabase implements LedgerDatabase {
   }
 
   /**
-   * Asks the server for the outcome of a commit. Under the writer's lock: its previous holder has ended, so the
+   * Whether a commit without a response is stored. Asked under the writer's lock, so the transaction has ended and the
    * answer is final.
    */
   async #tookPlace(doubt: CommitInDoubt): Promise<boolean> {
-    const asked = sql<{ status: string | null }>`select pg_xact_status(${doubt.xid}::text::xid8) as status`;
+    const { connection, number } = doubt.mark;
+    const asked = sql`select 1 from commits where connection = ${connection} and number = ${number}`;
     const passes = (error: unknown) => isBusy(error) || isLost(error) || error instanceof CommitInDoubt;
-    let cause: unknown = doubt;
     try {
       const since = () => this.#outage.since;
-      const status = await retryWhileBusy(
+      return await retryWhileBusy(
         { clock: this.#clock, busyTimeoutMs: inDoubtTimeoutMs, passes, since },
         () =>
           this.#outage.watch(true, () =>
-            this.#begin("write").execute(async (queries) => (await asked.execute(queries)).rows[0]?.status),
+            this.#begin("write").execute(async (queries) => (await asked.execute(queries)).rows.length > 0),
           ),
       );
-      if (status === "committed") return true;
-      if (status === "aborted") return false;
-    } catch (error) {
-      cause = error;
+    } catch (cause) {
+      throw new LedgerError(
+        "ledger-outcome-unknown",
+        `The connection to the ledger ${this.location} was lost while a change was being committed; whether it is stored could not be found out (${messageOf(cause)}).`,
+        {
+          hint: "Make the database reachable and run again: the next run reads what the ledger holds and goes on from there.",
+          cause,
+        },
+      );
     }
-    throw new LedgerError(
-      "ledger-outcome-unknown",
-      `The connection to the ledger ${this.location} was lost while a change was being committed; whether it is stored could not be found out (${messageOf(cause)}).`,
-      {
-        hint: "Make the database reachable and run again: the next run reads what the ledger holds and goes on from there.",
-        cause,
-      },
-    );
   }
 
   #begin(mode: TransactionMode) {

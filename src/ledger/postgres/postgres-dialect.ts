@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -19,9 +20,9 @@ interface DialectOptions {
 }
 
 /**
- * Kysely's PostgreSQL dialect over `pg`, with the differences that a ledger needs: a transaction makes its settings,
- * takes its lock and notes its number when it begins, a commit without a response is distinguished from one that failed, and
- * values that cannot be stored are refused.
+ * Kysely's PostgreSQL dialect over `pg`, with the differences that a ledger needs: a transaction makes its settings and
+ * takes its lock when it begins, leaves a mark when it commits, a commit without a response is distinguished from one that
+ * failed, and values that cannot be stored are refused.
  *
  * Nothing outlives a transaction: no setting, no lock, no named statement. So a pooler may give each transaction
  * another session.
@@ -39,14 +40,29 @@ export class LedgerPostgresDialect extends PostgresDialect {
   }
 }
 
-/** Thrown when a transaction was to be committed and no answer came. `xid` is its number at the server. */
+/**
+ * What a writing transaction leaves in the table `commits`: one row a connection, with the number of its last commit. The
+ * server's own transaction ids cannot show that a commit is stored: after a crash they are given out again.
+ */
+export interface CommitMark {
+  /** A UUID that draftsync makes. */
+  readonly connection: string;
+  /** From 1. */
+  readonly number: number;
+}
+
+/** Makes the table of {@link CommitMark}s. */
+export const createCommits =
+  "create table commits (connection text primary key, number bigint not null, at timestamptz not null)";
+
+/** Thrown when a transaction was to be committed and no response came. It is stored if `mark` is in the table `commits`. */
 export class CommitInDoubt extends Error {
   override readonly name = "CommitInDoubt";
-  readonly xid: string;
+  readonly mark: CommitMark;
 
-  constructor(xid: string, cause: unknown) {
+  constructor(mark: CommitMark, cause: unknown) {
     super("the connection was lost while a transaction was being committed", { cause });
-    this.xid = xid;
+    this.mark = mark;
   }
 }
 
@@ -87,7 +103,7 @@ class LedgerPostgresDriver implements Driver {
     own.answerTimeout = writes ? answerTimeout : undefined;
     try {
       const results = await own.script(writes ? this.#beginWriting() : this.#beginReading());
-      own.xid = writes ? textOf(results.at(-1), "xid") : undefined;
+      own.writes = writes;
       if (writes) refuseUnsynced(textOf(results.at(-1), "synchronous_commit"));
     } catch (error) {
       await this.rollbackTransaction(connection);
@@ -97,14 +113,15 @@ class LedgerPostgresDriver implements Driver {
 
   async commitTransaction(connection: DatabaseConnection): Promise<void> {
     const own = ownOf(connection);
+    if (!own.writes) return void (await own.script("commit"));
+    const mark = { connection: own.id, number: own.commits + 1 };
+    own.commits = mark.number;
     try {
-      const [result] = await own.script("commit");
-      // PostgreSQL answers so to the commit of a transaction in which a statement had failed.
-      if (result?.command !== "COMMIT") throw new LedgerError("ledger-failed", "The change was rolled back.");
+      await own.script(`${leaveMark(mark)}; commit`);
     } catch (error) {
-      if (own.xid === undefined || error instanceof LedgerError || isRefusal(error)) throw error;
+      if (isRefusal(error)) throw error;
       own.lost = true;
-      throw new CommitInDoubt(own.xid, error);
+      throw new CommitInDoubt(mark, error);
     }
   }
 
@@ -142,7 +159,7 @@ class LedgerPostgresDriver implements Driver {
       select set_config('synchronous_commit', 'on', true)
       where current_setting('synchronous_commit') not in ('on', 'remote_apply');
       select pg_advisory_xact_lock(hashtextextended('draftsync ledger ${this.#schema}', 0));
-      select pg_current_xact_id()::text as xid, current_setting('synchronous_commit') as synchronous_commit`;
+      select current_setting('synchronous_commit') as synchronous_commit`;
   }
 
   #settings(mode: "read" | "write"): string {
@@ -154,8 +171,12 @@ class LedgerPostgresDriver implements Driver {
 }
 
 class LedgerPostgresConnection implements DatabaseConnection {
-  /** Of the transaction under way, when it may write. */
-  xid: string | undefined;
+  /** Of its {@link CommitMark}s. */
+  readonly id = randomUUID();
+  /** How many writing transactions were to be committed. */
+  commits = 0;
+  /** Whether the transaction under way may write. */
+  writes = false;
   /** How long an answer is waited for, milliseconds; `undefined`: as long as the pool allows. */
   answerTimeout: number | undefined;
   /** Whether the connection is of no more use. */
@@ -208,6 +229,13 @@ class LedgerPostgresConnection implements DatabaseConnection {
       throw error;
     }
   }
+}
+
+/** The first mark of a connection removes those of connections that are long gone. */
+function leaveMark({ connection, number }: CommitMark): string {
+  const old = "delete from commits where at < clock_timestamp() - interval '7 days'; ";
+  return `${number === 1 ? old : ""}insert into commits values ('${connection}', ${number}, clock_timestamp())
+    on conflict (connection) do update set number = excluded.number, at = excluded.at`;
 }
 
 /** Rejects when no connection is there in time; one that comes later goes back to the pool. */
