@@ -5,7 +5,7 @@ import type { ExitCode } from "./runtime/exit-code.ts";
 import type { ProcessInterrupts } from "./runtime/interrupts.ts";
 import type { AdjustableTerminal } from "./terminal/terminal.ts";
 
-/** What every command works with. */
+/** The process, as every command sees it. */
 export interface Cli {
   readonly env: NodeJS.ProcessEnv;
   /** Absolute. */
@@ -13,9 +13,9 @@ export interface Cli {
   readonly terminal: AdjustableTerminal;
   /** Aborted by the first interrupt. */
   readonly signal: AbortSignal;
-  /** What the calls of the service are to know of interrupts; `drain` is {@link signal}. */
+  /** Interrupts for calls of the service; `drain` is {@link signal}. */
   readonly interrupts: ProcessInterrupts;
-  /** Sets what the process ends with. */
+  /** Sets the exit code. */
   end(code: ExitCode): void;
 }
 
@@ -106,14 +106,24 @@ export const maxConcurrency = 256;
 /** The `--concurrency` flag of the commands that call the service. */
 export function concurrencyOption(): Option {
   const about = "maximum number of calls in flight (overrides the config)";
-  return new Option("--concurrency <n>", about).argParser((text) => {
-    const count = /^\d{1,3}$/.test(text) ? Number(text) : 0;
-    if (count >= 1 && count <= maxConcurrency) return count;
-    throw new CliError(`--concurrency must be an integer from 1 to ${maxConcurrency}, not "${text}"`, {
+  const range = { min: 1, max: maxConcurrency, wanted: `an integer from 1 to ${maxConcurrency}` };
+  return new Option("--concurrency <n>", about).argParser(parseIntegerFlag("--concurrency", "4", range));
+}
+
+/** A commander option parser for an integer in a range; by default a positive one. The message shows `example`. */
+export function parseIntegerFlag(
+  flag: string,
+  example: string,
+  { min = 1, max = Number.MAX_SAFE_INTEGER, wanted = "a positive integer" } = {},
+) {
+  return (text: string): number => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    throw new CliError(`${flag} must be ${wanted}, not "${text}"`, {
       code: "invalid-flag",
-      hint: "Use --concurrency 4.",
+      hint: `Use ${flag} ${example}.`,
     });
-  });
+  };
 }
 
 /** The `--target` flag of the commands that plan. */

@@ -10,7 +10,7 @@ import { fileHint, messageOf, systemCodeOf } from "../model/errors.ts";
 import { nonEmpty } from "../model/lists.ts";
 import { configSchema } from "./config-schema.ts";
 import { CliError, DiagnosticsError } from "./runtime/cli-error.ts";
-import { parseSettings } from "./runtime/parse-settings.ts";
+import { parseSettings } from "./runtime/input-files.ts";
 
 /** A config, or a file that one extends. */
 interface Layer extends YamlDocument<unknown> {
@@ -180,4 +180,33 @@ function explain(issues: readonly z.core.$ZodIssue[], layers: readonly Layer[]):
     const found = explainIssues({ schema: configSchema, issues: about, content, root });
     return distinctIssues(found).map((each) => source.diagnose(each));
   });
+}
+
+/** An address of the service has no secret, unless it has a password. */
+const harmless = /^\s*["']?base_url["']?:[^@]*$/;
+
+/** What may be secret: an address from its host on, and the value of a key that is named like a secret. */
+const secrets = [
+  /(?<=:\/\/)[^\s'",\]}]+/g,
+  /(?<=(?:api_?key|token|passw|secret)\w*(?<!_file)["']?:\s*)[^\s].*/gi,
+];
+
+/**
+ * Errors of a config without the secrets in the lines that they show: a webhook address, a password in a database location, a key
+ * that was pasted by mistake. Logs of pipelines have these errors.
+ */
+export function withMaskedSecrets(error: unknown): unknown {
+  return error instanceof DiagnosticsError ? new DiagnosticsError(error.diagnostics.map(masked)) : error;
+}
+
+function masked(diagnostic: Diagnostic): Diagnostic {
+  const { excerpt } = diagnostic;
+  if (excerpt === undefined) return diagnostic;
+  return { ...diagnostic, excerpt: excerpt.map((line) => ({ ...line, text: maskLine(line.text) })) };
+}
+
+/** As long as the line, so that marks stay in place. */
+function maskLine(text: string): string {
+  if (harmless.test(text)) return text;
+  return secrets.reduce((line, secret) => line.replace(secret, (found) => "*".repeat(found.length)), text);
 }

@@ -158,9 +158,6 @@ export const configSchema = z
 /** The parsed file, durations in milliseconds. */
 export type ConfigFile = z.output<typeof configSchema>;
 
-/** The service's settings, where it is not the sandbox. */
-export type RemoteService = z.output<typeof remoteSchema>;
-
 /** To compile a schema takes longer than to use it once. */
 const once = { jitless: true } as const;
 
@@ -170,7 +167,7 @@ export function defaultRefresh(): z.output<typeof refreshSchema> {
 }
 
 /** A service of which only the address is known. */
-export function defaultRemote(baseUrl: string): RemoteService {
+export function defaultRemote(baseUrl: string): z.output<typeof remoteSchema> {
   return remoteSchema.parse({ base_url: baseUrl }, once);
 }
 

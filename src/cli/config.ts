@@ -1,22 +1,14 @@
 import { stat } from "node:fs/promises";
 import { basename, dirname, join, parse, relative, resolve } from "node:path";
 import { isPostgresLocation, parsePostgresLocation } from "../ledger/postgres/postgres-location.ts";
-import type { Located } from "../manifest/located.ts";
 import { parseRate, type RateBound } from "../model/rate.ts";
 import { locationAt, type SourceLocation } from "../model/source-location.ts";
 import type { PolicyAction } from "../plan/policy.ts";
 import type { SafetyLimits } from "../plan/safety.ts";
 import type { ServiceProfile } from "../service/profile.ts";
 import type { WorkspaceFlags } from "./cli.ts";
-import { readConfigLayers } from "./config-layers.ts";
-import {
-  type ConfigFile,
-  configSchema,
-  defaultRefresh,
-  defaultRemote,
-  type RemoteService,
-} from "./config-schema.ts";
-import { withMaskedSecrets } from "./mask-secrets.ts";
+import { readConfigLayers, withMaskedSecrets } from "./config-layers.ts";
+import { type ConfigFile, configSchema, defaultRefresh, defaultRemote } from "./config-schema.ts";
 import { CliError } from "./runtime/cli-error.ts";
 
 /** The name that is looked for. */
@@ -96,12 +88,11 @@ export async function loadConfig(environment: ConfigEnvironment): Promise<Config
     },
   );
   const patterns = root.get("manifests");
-  const manifestLocations = value.manifests.map((_pattern, at) => locationOf(patterns?.get(at), file));
+  const manifestLocations = value.manifests.map((_pattern, at) => {
+    const located = patterns?.get(at);
+    return located === undefined ? undefined : locationAt(basename(file), located.position);
+  });
   return Object.freeze({ ...compileConfig(value, file, environment), manifestLocations });
-}
-
-function locationOf(located: Located | undefined, file: string): SourceLocation | undefined {
-  return located === undefined ? undefined : locationAt(basename(file), located.position);
 }
 
 /**
@@ -121,6 +112,7 @@ function compileConfig(content: ConfigFile, file: string, { cwd, env, flags }: C
   const baseUrl = flags.baseUrl ?? (env.DRAFTSYNC_BASE_URL || undefined);
   const state = flags.state ?? (env.DRAFTSYNC_STATE || undefined);
   const { max_deletes: maxDeletes, removed_drafts: removedDrafts } = content.safety;
+  const { attachments, max_calls: maxCalls, max_age: maxAgeMs } = content.refresh ?? defaultRefresh();
   return Object.freeze({
     root,
     file,
@@ -133,23 +125,19 @@ function compileConfig(content: ConfigFile, file: string, { cwd, env, flags }: C
         ? recordedLocation(content.state, root, stateSetting)
         : locate(state, cwd, stateSetting),
     ...(env.DRAFTSYNC_RECOVERY ? { recoveryFolder: resolve(cwd, env.DRAFTSYNC_RECOVERY) } : {}),
-    refresh: compileRefresh(content.refresh),
+    refresh: Object.freeze({ byDefault: content.refresh !== undefined, attachments, maxCalls, maxAgeMs }),
     safety: { maxDeletes, removedDrafts },
     reconcile: { allow: new Set(content.reconcile.allow), lockWaitMs: content.reconcile.lock_wait },
     notify: compileNotify(content.notify, root),
   });
 }
 
-function compileRefresh(section: ConfigFile["refresh"]): RefreshConfig {
-  const { attachments, max_calls: maxCalls, max_age: maxAgeMs } = section ?? defaultRefresh();
-  return Object.freeze({ byDefault: section !== undefined, attachments, maxCalls, maxAgeMs });
-}
-
 /** The folder of the config that is at or above `cwd`, both absolute; `undefined` when there is none. */
 export async function findRoot(cwd: string): Promise<string | undefined> {
   const top = parse(cwd).root;
   for (let folder = cwd; ; folder = dirname(folder)) {
-    if (await isFile(join(folder, configName))) return folder;
+    const found = await stat(join(folder, configName)).catch(() => undefined);
+    if (found?.isFile()) return folder;
     if (folder === top) return undefined;
   }
 }
@@ -161,14 +149,6 @@ async function findConfig(cwd: string): Promise<string> {
     code: "config-missing",
     hint: "Run `draftsync init` to write one, or name one with --config FILE.",
   });
-}
-
-async function isFile(path: string): Promise<boolean> {
-  try {
-    return (await stat(path)).isFile();
-  } catch {
-    return false;
-  }
 }
 
 function compileService(
@@ -187,9 +167,12 @@ function compileService(
     ...(remote.api_key_file === undefined ? {} : { apiKeyFile: resolve(root, remote.api_key_file) }),
     ...(remote.ca_file === undefined ? {} : { caFile: resolve(root, remote.ca_file) }),
     allowHttp: remote.allow_http,
-    ...limitsOf(remote),
-    ...(env.DRAFTSYNC_RATE ? { rate: rateOf(env.DRAFTSYNC_RATE) } : {}),
-    ...(flags.concurrency === undefined ? {} : { concurrency: flags.concurrency }),
+    rate: env.DRAFTSYNC_RATE
+      ? rateOf(env.DRAFTSYNC_RATE)
+      : { limit: remote.rate.limit, windowMs: remote.rate.window },
+    concurrency: flags.concurrency ?? remote.concurrency,
+    timeoutMs: remote.timeout,
+    profile: remote.profile,
   });
 }
 
@@ -214,10 +197,6 @@ function compileNotify({ url, url_file }: ConfigFile["notify"], root: string): N
     ...(url === undefined ? {} : { url }),
     ...(url_file === undefined ? {} : { urlFile: resolve(root, url_file) }),
   };
-}
-
-function limitsOf({ rate, concurrency, timeout, profile }: RemoteService) {
-  return { rate: { limit: rate.limit, windowMs: rate.window }, concurrency, timeoutMs: timeout, profile };
 }
 
 /** The address in its normal form, without a slash at the end. */

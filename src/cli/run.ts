@@ -11,7 +11,7 @@ export async function run(args: readonly string[], version: string): Promise<voi
   // The AWS SDK warns that its versions of next year need a newer Node; the one in the lockfile does not.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= "true";
   const terminal = makeTerminal(process.env);
-  speakForNode(terminal);
+  logForNode(terminal);
   const interrupts = listenForInterrupts({
     signals: process,
     say: (text) => terminal.log({ level: "warning", text, code: "interrupted" }),
@@ -33,7 +33,7 @@ export async function run(args: readonly string[], version: string): Promise<voi
     if (interrupts.drain.aborted && process.exitCode === undefined) process.exitCode = exitCode.interrupted;
   } catch (error) {
     const code = reportError(error, terminal);
-    // What the command said before it failed is more exact: that something is in doubt.
+    // An exit code that the command set before it failed is more exact: something is in doubt.
     if (interrupts.drain.aborted) process.exitCode ??= exitCode.interrupted;
     if (!process.exitCode) process.exitCode = code;
   } finally {
@@ -41,11 +41,8 @@ export async function run(args: readonly string[], version: string): Promise<voi
   }
 }
 
-/**
- * What Node would write itself goes the way of everything else: its warnings, and the defect that nobody caught, after
- * which the process ends as it would have.
- */
-function speakForNode(terminal: Terminal): void {
+/** Logs warnings of Node and uncaught errors like everything else; after an uncaught error the process ends. */
+function logForNode(terminal: Terminal): void {
   process.removeAllListeners("warning");
   process.on("warning", ({ name, message }) =>
     terminal.log({ level: "warning", text: `warning: ${message}\n`, code: name }),
@@ -66,11 +63,10 @@ function currentFolder(): string {
 }
 
 /**
- * Ends the process now, whatever it is in the middle of. On exit Node waits for file operations and names that are being
- * looked up, which is for ever when one hangs (a pipe nobody writes to, a file server that is gone). So an interrupted process
- * ends by SIGINT, which shells report as exit code 130, once all that listens for its exit has run. Where the signal cannot
- * end it (the first process of a container, Windows), and with another code, it exits with `code`; the next signal ends it
- * then.
+ * Ends the process now. On exit Node waits for file operations and name lookups, which may hang for ever (a pipe without a
+ * writer, a lost file server). So an interrupted process ends by SIGINT, which shells report as exit code 130, after its exit
+ * listeners. Where the signal cannot end it (the first process of a container, Windows), and with another code, it exits with
+ * `code`; the next signal ends it.
  */
 function endProcess(code: number): never {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.removeAllListeners(signal);

@@ -14,8 +14,6 @@ export type { StateStore };
 export interface ReaderOptions {
   readonly location: string;
   readonly clock: Clock;
-  /** `refuse`: a ledger that an older draftsync wrote is not migrated; it is refused with `ledger-too-old`. */
-  readonly older?: "migrate" | "refuse";
   /** Of the schema; those of this version when absent. */
   readonly migrations?: readonly Migration[];
 }
@@ -34,10 +32,9 @@ export interface OpenOptions extends ReaderOptions {
  * open it at once. Rejects with a `LedgerError` that says what is wrong, without the password of the location.
  */
 export async function openLedger(options: OpenOptions): Promise<StateStore> {
-  const { older, migrations = known, clock, processes } = options;
+  const { migrations = known, clock, processes } = options;
   const database = await openDatabase(options);
   try {
-    if (older === "refuse" && (await schemaState(database, migrations)) === "due") throw tooOld(database);
     const isNew = await migrate(database, { migrations, clock });
     return new StateStore(database, { clock, processes, isNew });
   } catch (error) {
@@ -48,7 +45,7 @@ export async function openLedger(options: OpenOptions): Promise<StateStore> {
 
 /**
  * Opens the ledger at `location` to read it. Creates nothing, and needs no write access to the file, its folder or the
- * database unless an older draftsync wrote the ledger: then its schema is migrated first, or the ledger is refused.
+ * database. Rejects with `ledger-too-old` when an older draftsync wrote the ledger: reading must not lock that version out.
  */
 export async function openLedgerReader(options: ReaderOptions): Promise<LedgerReader> {
   const database = await openDatabaseToRead(options);
@@ -56,9 +53,9 @@ export async function openLedgerReader(options: ReaderOptions): Promise<LedgerRe
   try {
     const state = await schemaState(database, options.migrations ?? known);
     if (state === "current") return new StateStore(database, options);
-    if (state === "due" && options.older === "refuse") throw tooOld(database);
+    if (state === "due") throw tooOld(database);
     await database.close();
-    return state === "missing" ? missingLedger(database.location) : openLedger(options);
+    return missingLedger(database.location);
   } catch (error) {
     await database.close();
     throw error;

@@ -1,26 +1,22 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import type { Cli } from "../cli/cli.ts";
-import { type Config, loadConfig } from "../cli/config.ts";
+import { loadConfig } from "../cli/config.ts";
 import { type ExitCode, exitCode } from "../cli/runtime/exit-code.ts";
-import { assertSourcesUnchanged, checkPlan } from "../cli/runtime/fresh-plan.ts";
-import { confirmLedger, consentToPublish, watchEvidence } from "../cli/runtime/new-ledger.ts";
-import { makePlan } from "../cli/runtime/planning.ts";
-import { refreshModeOf } from "../cli/runtime/refresh.ts";
+import { makePlan, refreshModeOf } from "../cli/runtime/planning.ts";
 import { assertCompared, compareWithService } from "../cli/runtime/run-drift.ts";
-import { limitsOf } from "../cli/runtime/run-limits.ts";
-import { exitCodeOfRun, runPlan } from "../cli/runtime/run-plan.ts";
+import { applyConsented, consentToPublish, safetyRefusals } from "../cli/runtime/run-plan.ts";
+import { checkSavedPlan } from "../cli/runtime/saved-plan.ts";
 import { withLock } from "../cli/runtime/with-lock.ts";
 import { inWorkspaceOf, type Workspace as OpenedWorkspace } from "../cli/runtime/workspace.ts";
-import { isBlocked } from "../model/change.ts";
 import type { Diagnostic } from "../model/diagnostic.ts";
 import type { EventSink, RunTotals } from "../model/event.ts";
 import type { LogEntry } from "../model/log.ts";
 import type { Plan } from "../model/plan.ts";
-import { checkSafety } from "../plan/safety.ts";
+import { onAbort } from "../model/wait.ts";
 import { formatPlanFile, parsePlanFile } from "../plan/saved-plan.ts";
 import type { DriftReport } from "../report/drift-report.ts";
-import { makeQuietCli } from "./quiet-cli.ts";
+import { makePalette } from "../report/palette.ts";
 
 /** Arguments of {@link openWorkspace}. */
 export interface WorkspaceOptions {
@@ -120,18 +116,16 @@ export async function openWorkspace(options: WorkspaceOptions = {}): Promise<Wor
   const config = await loadConfig({ cwd, env, flags: file === undefined ? {} : { config: file } });
   const closing = new AbortController();
   const underWay = new Set<Promise<unknown>>();
-  const run = <T>(
+  const run = async <T>(
     given: WorkOptions,
-    work: (cli: Cli, workspace: OpenedWorkspace, emit: EventSink) => Promise<T>,
-    use?: { readonly onlyReads: boolean },
+    work: (workspace: OpenedWorkspace, emit: EventSink) => Promise<T>,
   ): Promise<T> => {
     if (closing.signal.aborted) throw new TypeError("the workspace is closed");
     checkOptions(given);
-    const { signal } = given;
     const handler = guard(given.onEvent);
-    const signals = signal === undefined ? [closing.signal] : [closing.signal, signal];
+    const signals = given.signal === undefined ? [closing.signal] : [closing.signal, given.signal];
     const cli = makeQuietCli({ cwd, env, signal: AbortSignal.any(signals), onNote });
-    const running = inWorkspaceOf(cli, config, (workspace) => work(cli, workspace, handler.emit), use);
+    const running = inWorkspaceOf(cli, config, (workspace) => work(workspace, handler.emit));
     underWay.add(running);
     return running.finally(() => {
       underWay.delete(running);
@@ -140,15 +134,25 @@ export async function openWorkspace(options: WorkspaceOptions = {}): Promise<Wor
   };
   return {
     plan: async (given = {}) =>
-      run(given, (cli, workspace, emit) => plan(cli, workspace, { ...given, emit }), { onlyReads: true }),
-    apply: async (chosen, given = {}) =>
-      run(given, (cli, workspace, emit) =>
-        withLock(cli, { workspace, command: "apply", waitMs: given.lockTimeout }, () =>
-          apply(cli, workspace, { chosen, given: { ...given, emit } }),
+      run(given, async (workspace, emit) => {
+        const { targets = [] } = given;
+        const request = { targets, refresh: refreshModeOf(given, config), emit };
+        return (await makePlan(workspace, request)).plan;
+      }),
+    apply: async (plan, given = {}) =>
+      run(given, (workspace, emit) =>
+        withLock(workspace, { command: "apply", waitMs: given.lockTimeout }, () =>
+          apply(workspace, { plan, given, emit }),
         ),
       ),
     drift: async (given = {}) =>
-      run(given, (cli, workspace, emit) => drift(cli, workspace, { ...given, emit }), { onlyReads: true }),
+      run(given, async (workspace, emit) => {
+        const { targets = [], refresh = "budget", probe } = given;
+        const attachments = probe ? "probe" : undefined;
+        const compared = await compareWithService(workspace, { targets, refresh, attachments, emit });
+        assertCompared(compared);
+        return compared.report;
+      }),
     close: async () => {
       closing.abort();
       await Promise.allSettled(underWay);
@@ -192,63 +196,26 @@ function guard(onEvent: EventSink = () => {}): { readonly emit: EventSink; reado
   };
 }
 
-interface Emitting {
+interface Applying {
+  readonly plan: Plan;
+  readonly given: ApplyPlanOptions;
   readonly emit: EventSink;
 }
 
-async function plan(cli: Cli, workspace: OpenedWorkspace, options: PlanOptions & Emitting): Promise<Plan> {
-  const { targets = [], emit } = options;
-  const mode = refreshModeOf(options, workspace.config);
-  const request = { targets, emit, ...(mode === undefined ? {} : { refresh: mode }) };
-  return (await makePlan(cli, workspace, request)).plan;
-}
-
-async function drift(
-  cli: Cli,
-  workspace: OpenedWorkspace,
-  { targets = [], refresh = "budget", probe, emit }: DriftOptions & Emitting,
-): Promise<DriftReport> {
-  const request = { targets, refresh, emit, ...(probe ? { attachments: "probe" as const } : {}) };
-  const compared = await compareWithService(cli, workspace, request);
-  assertCompared(compared);
-  return compared.report;
-}
-
-async function apply(
-  cli: Cli,
-  workspace: OpenedWorkspace,
-  { chosen, given }: { readonly chosen: Plan; readonly given: ApplyPlanOptions & Emitting },
-): Promise<ApplyReport> {
-  // A program may have changed it; then it is refused.
-  const whole = parsePlanFile(formatPlanFile(chosen), "the plan");
-  const { plan: left, recorded } = await checkPlan(workspace, whole);
-  await assertSourcesUnchanged(whole, workspace.config.root);
-  const refusals = checkSafety(left, recorded, limitsOfSafety(workspace.config, given));
+async function apply(workspace: OpenedWorkspace, { plan, given, emit }: Applying): Promise<ApplyReport> {
+  // A program may have changed the plan; then it is refused.
+  const whole = parsePlanFile(formatPlanFile(plan), "the plan");
+  const checked = await checkSavedPlan(workspace, whole);
+  const refusals = safetyRefusals(workspace.config, checked, given);
   if (refusals.length > 0) return { status: "refused", diagnostics: refusals };
-  const consent = await consentToPublish(cli, { plan: left, recorded }, { ...given, autoApprove: true });
-  const evidence = watchEvidence(left, consent.warnings);
-  if (consent.plan.changes.every(isBlocked) && (consent.plan.drift ?? []).length === 0) {
-    if (consent.confirms) await confirmLedger(workspace);
-    const code = consent.plan.changes.length > 0 ? exitCode.inDoubt : exitCode.done;
-    return reportOf(code, consent.warnings);
-  }
-  const emit: EventSink = (event) => {
-    evidence.emit(event);
-    given.emit(event);
-  };
-  const service = await workspace.connect(emit);
-  if (consent.confirms) await confirmLedger(workspace);
-  const options = { plan: consent.plan, limits: limitsOf(given), service, emit, command: "apply" };
-  const result = await runPlan(cli, workspace, options);
-  const code = exitCodeOfRun(result, consent.plan);
-  const report = reportOf(code, [...consent.warnings, ...(await evidence.warnings())]);
-  return { ...report, totals: result.totals };
-}
-
-function limitsOfSafety({ safety }: Config, { maxDeletes, removeDrafts }: ApplyPlanOptions) {
+  const consent = await consentToPublish(workspace.cli, checked, { ...given, autoApprove: true });
+  const ended = await applyConsented(workspace, { reviewed: checked.plan, consent, limits: given, emit });
+  const { exit, warnings, result } = ended;
+  const status = statuses.get(exit) ?? "failed";
   return {
-    maxDeletes: { ...safety.maxDeletes, percent: maxDeletes ?? safety.maxDeletes.percent },
-    removedDrafts: removeDrafts ? ("delete" as const) : safety.removedDrafts,
+    status: status === "done" && warnings.length > 0 ? "refused" : status,
+    diagnostics: warnings,
+    ...(result === undefined ? {} : { totals: result.totals }),
   };
 }
 
@@ -260,7 +227,45 @@ const statuses: ReadonlyMap<ExitCode, ApplyReport["status"]> = new Map([
   [exitCode.interrupted, "interrupted"],
 ]);
 
-function reportOf(code: ExitCode, diagnostics: readonly Diagnostic[]): ApplyReport {
-  const status = statuses.get(code) ?? "failed";
-  return { status: status === "done" && diagnostics.length > 0 ? "refused" : status, diagnostics };
+interface QuietCliOptions extends Pick<Cli, "cwd" | "env" | "signal"> {
+  readonly onNote: (note: LogEntry) => void;
+}
+
+/** How long calls in flight may go on after an interrupt, milliseconds. As in the command line. */
+const drainMs = 5_000;
+
+/** What commands work with, for a program that has no terminal: nothing is printed, and nobody is asked. */
+function makeQuietCli({ cwd, env, signal, onNote }: QuietCliOptions): Cli {
+  const plain = makePalette(false);
+  const abortInFlight = new AbortController();
+  onAbort(signal, () => void setTimeout(() => abortInFlight.abort(), drainMs).unref());
+  const log = (entry: LogEntry) => {
+    onNote(entry);
+    return true;
+  };
+  return {
+    cwd,
+    env,
+    signal,
+    interrupts: {
+      drain: signal,
+      abortInFlight: abortInFlight.signal,
+      spareHangup: () => {},
+      allowMore: () => {},
+    },
+    end: () => {},
+    terminal: {
+      out: () => {},
+      show: () => {},
+      log,
+      err: (text) => log({ level: "info", text }),
+      isVerbose: false,
+      paintOut: plain,
+      paintErr: plain,
+      interactive: false,
+      readAll: async () => "",
+      ask: async () => undefined,
+      adjust: () => {},
+    },
+  };
 }

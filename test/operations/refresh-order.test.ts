@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import type { Cli } from "../../src/cli/cli.ts";
-import { reconcileOnce } from "../../src/cli/reconcile/once.ts";
+import { reconcileOnce } from "../../src/cli/reconcile/serve.ts";
 import { noInterrupts } from "../../src/cli/runtime/interrupts.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { systemClock } from "../../src/model/ports.ts";

@@ -3,34 +3,37 @@ import type { EventSink } from "../../model/event.ts";
 import type { Plan } from "../../model/plan.ts";
 import type { Recorded } from "../../model/recorded.ts";
 import { isNewLedger } from "../../plan/new-ledger.ts";
-import { checkSafety } from "../../plan/safety.ts";
 import type { LocationFinder } from "../../report/failures.ts";
-import type { Cli, DefineCommand, WriterFlags } from "../cli.ts";
+import { plural } from "../../report/quantities.ts";
+import type { DefineCommand, WriterFlags } from "../cli.ts";
 import { concurrencyOption, examples, targetOption, withFormat, withWriterFlags } from "../cli.ts";
 import { approve } from "../runtime/approval.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { exitCode, exitCodeOf } from "../runtime/exit-code.ts";
-import { assertSourcesUnchanged, checkPlan, describeProgress } from "../runtime/fresh-plan.ts";
-import { confirmLedger, consentToPublish, endWithConsent, watchEvidence } from "../runtime/new-ledger.ts";
-import { makeLocationFinder, makePlan } from "../runtime/planning.ts";
-import { type RefreshFlags, refreshModeOf, refreshOption } from "../runtime/refresh.ts";
-import { type LimitFlags, limitsOf, reportTooFewCalls, withLimitFlags } from "../runtime/run-limits.ts";
-import { announce, exitCodeOfRun, reportWaiting, runPlan } from "../runtime/run-plan.ts";
-import { withLock } from "../runtime/with-lock.ts";
+import { makeLocationFinder } from "../runtime/manifests.ts";
+import { makePlan, type RefreshFlags, refreshModeOf, refreshOption } from "../runtime/planning.ts";
+import { type LimitFlags, limitsOf, withLimitFlags } from "../runtime/run-limits.ts";
+import type { SafetyFlags } from "../runtime/run-plan.ts";
+import {
+  announce,
+  applyConsented,
+  consentToPublish,
+  isNothing,
+  reportTooFewCalls,
+  reportWaiting,
+  safetyRefusals,
+} from "../runtime/run-plan.ts";
+import { checkPlan, checkSavedPlan, describeProgress, loadSavedPlan } from "../runtime/saved-plan.ts";
+import { inLockedWorkspace } from "../runtime/with-lock.ts";
 import type { Workspace } from "../runtime/workspace.ts";
-import { inWorkspace } from "../runtime/workspace.ts";
-import { showPlan } from "../terminal/plan-format.ts";
+import { showPlan, showPlanSummary } from "../terminal/formats.ts";
 import { printDiagnostics } from "../terminal/report-error.ts";
 import { openReporter } from "../terminal/reporter.ts";
-import { showPlanSummary } from "./plan.ts";
-import { loadSavedPlan } from "./show.ts";
 
-interface ApplyFlags extends WriterFlags, LimitFlags, RefreshFlags {
+interface ApplyFlags extends WriterFlags, LimitFlags, RefreshFlags, SafetyFlags {
   readonly autoApprove?: boolean;
   readonly json?: boolean;
   readonly target?: readonly string[];
-  readonly maxDeletes?: number;
-  readonly removeDrafts?: boolean;
   readonly newLedger?: boolean;
 }
 
@@ -69,7 +72,10 @@ export const defineApply: DefineCommand = (program, cli) => {
         "draftsync apply --auto-approve --until 6:00 stop at 6:00; the next run continues",
       ),
     )
-    .action((file: string | undefined, flags: ApplyFlags) => runApply(cli, file, flags));
+    .action((file: string | undefined, flags: ApplyFlags) =>
+      // Locked before the ledger is read: no other process may change it after the plan is made or checked.
+      inLockedWorkspace(cli, { flags, command: "apply" }, (workspace) => applyLocked(workspace, file, flags)),
+    );
 };
 
 function parsePercent(text: string): number {
@@ -81,74 +87,60 @@ function parsePercent(text: string): number {
   });
 }
 
-async function runApply(cli: Cli, file: string | undefined, flags: ApplyFlags): Promise<void> {
-  await inWorkspace(cli, flags, (workspace) =>
-    // Before the ledger is read: nobody may change what the plan is made from, or checked against.
-    withLock(cli, { workspace, command: "apply", waitMs: flags.lockTimeout }, () =>
-      applyLocked(cli, workspace, { file, flags }),
-    ),
-  );
-}
-
-async function applyLocked(
-  cli: Cli,
-  workspace: Workspace,
-  { file, flags }: { file: string | undefined; flags: ApplyFlags },
-): Promise<void> {
-  const prepared =
-    file === undefined
-      ? await prepare(cli, workspace, flags)
-      : await prepareSaved(cli, workspace, { file, flags });
-  const { whole, locationOf } = prepared;
+async function applyLocked(workspace: Workspace, file: string | undefined, flags: ApplyFlags): Promise<void> {
+  const { cli, config } = workspace;
+  const { terminal } = cli;
+  const prepared = await (file === undefined
+    ? prepare(workspace, flags)
+    : prepareSaved(workspace, file, flags));
+  const { plan: reviewed, locationOf } = prepared;
   // What keeps the service from being called, such as a missing key, is reported before a plan that nobody can apply.
-  if (!prepared.plan.changes.every(isBlocked)) await workspace.connect(() => {});
-  const isReviewed = file !== undefined && (flags.autoApprove === true || !cli.terminal.interactive);
-  await present(cli, prepared, { isReviewed, flags });
-  if (await refuse(cli, workspace, { ...prepared, flags, removedDrafts: consentTo(cli, file, flags) }))
+  if (!reviewed.changes.every(isBlocked)) await workspace.connect(() => {});
+  const isAsked = terminal.interactive && !flags.autoApprove;
+  await present(workspace, prepared, { isSummary: file !== undefined && !isAsked, flags });
+  // A saved plan contains the deletes, and the question names them.
+  const removeDrafts = file !== undefined || isAsked || flags.removeDrafts === true;
+  const refusals = safetyRefusals(config, prepared, { ...flags, removeDrafts });
+  if (refusals.length > 0) {
+    printDiagnostics(terminal, "Refused; nothing was changed.", refusals);
     return cli.end(exitCode.refused);
+  }
   const consent = await consentToPublish(cli, prepared, flags);
   const { plan } = consent;
-  const isNothing = plan.changes.every(isBlocked);
-  // Drift is recorded without a question: it describes the service and changes nothing there.
-  if (isNothing && (plan.drift ?? []).length === 0) {
-    if (consent.confirms) await confirmLedger(workspace);
-    return endWithConsent(cli, consent, plan.changes.length > 0 ? exitCode.inDoubt : exitCode.done);
-  }
-  const progress = await openReporter(cli, {
-    config: workspace.config,
-    json: flags.json,
-    plan: prepared.plan,
-    locationOf,
-  });
-  let anyDone = false;
-  const evidence = watchEvidence(prepared.plan, consent.warnings);
-  const emit: EventSink = (event) => {
-    evidence.emit(event);
-    anyDone ||= event.type === "change_finished" && event.outcome === "done";
-    progress.emit(event);
-  };
-  try {
-    const service = await workspace.connect(emit);
+  if (!isNothing(plan)) {
     const approved = await approve(cli, {
-      given: isNothing || flags.autoApprove,
+      given: plan.changes.every(isBlocked) || flags.autoApprove,
       question: questionFor(plan),
       to: "to apply",
       declined: "Not applied; nothing was changed.",
     });
     if (cli.signal.aborted) return cli.end(exitCode.interrupted);
     if (!approved) return cli.end(exitCode.error);
-    const limits = limitsOf(flags, service.callCount());
     // The question may have been open for hours.
-    await checkPlan(workspace, whole);
-    if (consent.confirms) await confirmLedger(workspace);
-    cli.terminal.err("\n");
-    const result = await runPlan(cli, workspace, { plan, limits, service, emit, command: "apply" });
-    reportTooFewCalls(cli, result, flags);
-    reportWaiting(cli, plan);
-    const warnings = [...consent.warnings, ...(await evidence.warnings())];
-    endWithConsent(cli, { warnings }, exitCodeOfRun(result, plan));
+    await checkPlan(workspace, prepared.whole);
+    terminal.err("\n");
+  }
+  const progress = await openReporter(workspace, { json: flags.json, plan: reviewed, locationOf });
+  let anyDone = false;
+  const emit: EventSink = (event) => {
+    anyDone ||= event.type === "change_finished" && event.outcome === "done";
+    progress.emit(event);
+  };
+  try {
+    const { exit, warnings, result } = await applyConsented(workspace, {
+      reviewed,
+      consent,
+      limits: flags,
+      emit,
+    });
+    if (result !== undefined) {
+      reportTooFewCalls(cli, result, flags);
+      reportWaiting(cli, plan);
+    }
+    if (warnings.length > 0) printDiagnostics(terminal, "", warnings);
+    cli.end(warnings.length > 0 && exit === exitCode.done ? exitCode.refused : exit);
   } catch (error) {
-    // A ledger that fails half way: what was done before is recorded, so it is not that nothing was changed.
+    // The ledger failed during the run: what was done before is recorded, so something was changed.
     if (anyDone && exitCodeOf(error) === exitCode.error) cli.end(exitCode.failed);
     throw error;
   } finally {
@@ -158,17 +150,16 @@ async function applyLocked(
 
 /** Shows what is going to be applied: the changes before a question, the totals of a saved plan without one. */
 async function present(
-  cli: Cli,
+  { cli }: Workspace,
   { plan: left, recorded, progress }: Prepared,
-  { isReviewed, flags }: { readonly isReviewed: boolean; readonly flags: ApplyFlags },
+  { isSummary, flags: { json, newLedger } }: { readonly isSummary: boolean; readonly flags: ApplyFlags },
 ): Promise<void> {
-  const { json, newLedger } = flags;
   const plan = { ...left, new_ledger: !newLedger && isNewLedger(recorded, left.service_origin) };
   if (json) announce(cli, plan);
   if (progress !== undefined)
     cli.terminal.log({ level: "info", text: `${progress}\n`, isResult: json !== true });
   if (json || (progress !== undefined && plan.changes.length === 0)) return;
-  await (isReviewed ? showPlanSummary(cli, plan) : showPlan(cli, plan, { format: "text" }));
+  await (isSummary ? showPlanSummary(cli, plan) : showPlan(cli, plan, { format: "text" }));
 }
 
 interface Prepared {
@@ -177,17 +168,16 @@ interface Prepared {
   /** The unchanged plan, which is checked again before the first call. */
   readonly whole: Plan;
   /** What earlier runs of a saved plan did. */
-  readonly progress?: string;
+  readonly progress?: string | undefined;
   readonly recorded: Recorded;
   readonly locationOf: LocationFinder;
 }
 
-async function prepare(cli: Cli, workspace: Workspace, flags: ApplyFlags): Promise<Prepared> {
-  const refresh = refreshModeOf(flags, workspace.config);
-  const progress = await openReporter(cli, { config: workspace.config, json: flags.json });
-  const { plan, recorded, desired } = await makePlan(cli, workspace, {
+async function prepare(workspace: Workspace, flags: ApplyFlags): Promise<Prepared> {
+  const progress = await openReporter(workspace, { json: flags.json });
+  const { plan, recorded, desired } = await makePlan(workspace, {
     targets: flags.target ?? [],
-    ...(refresh === undefined ? {} : { refresh }),
+    refresh: refreshModeOf(flags, workspace.config),
     underLock: true,
     limits: limitsOf(flags),
     emit: progress.emit,
@@ -195,12 +185,8 @@ async function prepare(cli: Cli, workspace: Workspace, flags: ApplyFlags): Promi
   return { plan, whole: plan, recorded, locationOf: makeLocationFinder(desired) };
 }
 
-/** Applies a saved plan exactly, or refuses: only earlier runs of the plan may have changed what it is about. */
-async function prepareSaved(
-  cli: Cli,
-  workspace: Workspace,
-  { file, flags }: { file: string; flags: ApplyFlags },
-): Promise<Prepared> {
+/** Only earlier runs of a saved plan may have changed what it is about. */
+async function prepareSaved(workspace: Workspace, file: string, flags: ApplyFlags): Promise<Prepared> {
   const unfit =
     flags.target !== undefined ? "--target" : flags.refresh !== undefined ? "--refresh" : undefined;
   if (unfit !== undefined) {
@@ -209,58 +195,13 @@ async function prepareSaved(
       hint: `Pass ${unfit} to \`draftsync plan --out FILE\` instead.`,
     });
   }
-  const whole = await loadSavedPlan(cli, file);
-  const checked = await checkPlan(workspace, whole);
-  await assertSourcesUnchanged(whole, workspace.config.root);
-  const progress = describeProgress(checked);
+  const whole = await loadSavedPlan(workspace.cli, file);
+  const checked = await checkSavedPlan(workspace, whole);
   const { plan, recorded } = checked;
-  return {
-    plan,
-    whole,
-    recorded,
-    locationOf: () => undefined,
-    ...(progress === undefined ? {} : { progress }),
-  };
-}
-
-/**
- * Whether a person consents to deleting the files of drafts that are no longer declared: by a saved plan, which contains the
- * deletes, by a flag, or by answering the question that names them.
- */
-function consentTo(
-  { terminal }: Cli,
-  file: string | undefined,
-  { removeDrafts, autoApprove }: ApplyFlags,
-): "delete" | undefined {
-  const isAsked = terminal.interactive && !autoApprove;
-  return file !== undefined || removeDrafts || isAsked ? "delete" : undefined;
+  return { plan, whole, recorded, locationOf: () => undefined, progress: describeProgress(checked) };
 }
 
 function questionFor({ removed_drafts: removed }: Plan): string {
   if (removed.length === 0) return "\nApply these changes?";
-  const drafts = removed.length === 1 ? "1 draft" : `${removed.length} drafts`;
-  return `\nApply these changes, and delete the files of ${drafts} that are no longer declared?`;
-}
-
-interface Refusing {
-  readonly plan: Plan;
-  readonly recorded: Recorded;
-  readonly flags: ApplyFlags;
-  /** Absent: as the config says. */
-  readonly removedDrafts: "delete" | undefined;
-}
-
-async function refuse(
-  { terminal }: Cli,
-  { config }: Workspace,
-  { plan, recorded, flags, removedDrafts }: Refusing,
-): Promise<boolean> {
-  const { maxDeletes } = config.safety;
-  const refusals = checkSafety(plan, recorded, {
-    maxDeletes: { ...maxDeletes, percent: flags.maxDeletes ?? maxDeletes.percent },
-    removedDrafts: removedDrafts ?? config.safety.removedDrafts,
-  });
-  if (refusals.length === 0) return false;
-  printDiagnostics(terminal, "Refused; nothing was changed.", refusals);
-  return true;
+  return `\nApply these changes, and delete the files of ${plural(removed.length, "draft")} that are no longer declared?`;
 }

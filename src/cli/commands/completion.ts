@@ -1,6 +1,5 @@
 import { Argument } from "commander";
-import type { DefineCommand } from "../cli.ts";
-import { examples } from "../cli.ts";
+import { type DefineCommand, examples } from "../cli.ts";
 
 /**
  * The script of each shell. It passes the line to `draftsync __complete` and shows the candidates, so it stays the same when

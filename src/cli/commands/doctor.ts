@@ -1,7 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { parseId } from "../../model/address.ts";
-import type { FileKind } from "../../model/resource.ts";
-import { isFileKind } from "../../model/resource.ts";
+import { type FileKind, isFileKind } from "../../model/resource.ts";
 import type { DefineCommand, WriterFlags } from "../cli.ts";
 import { concurrencyOption, examples, withFormat, withWriterFlags } from "../cli.ts";
 

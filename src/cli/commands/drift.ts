@@ -13,12 +13,7 @@ import { concurrencyOption, examples, targetOption, withWorkspaceFlags } from ".
 import { exitCode } from "../runtime/exit-code.ts";
 import { assertCompared, compareWithService } from "../runtime/run-drift.ts";
 import { inWorkspace } from "../runtime/workspace.ts";
-import {
-  checkFormatFlags,
-  type FormatFlags,
-  printFormat,
-  withFormatFlags,
-} from "../terminal/format-flags.ts";
+import { checkFormatFlags, type FormatFlags, printFormat, withFormatFlags } from "../terminal/formats.ts";
 import { formatJson } from "../terminal/print-json.ts";
 import { printDiagnostics } from "../terminal/report-error.ts";
 import { openReporter } from "../terminal/reporter.ts";
@@ -78,31 +73,26 @@ export const defineDrift: DefineCommand = (program, cli) => {
 
 async function runDrift(cli: Cli, flags: DriftFlags): Promise<void> {
   checkFormatFlags(flags);
-  await inWorkspace(
-    cli,
-    flags,
-    async (workspace) => {
-      const progress = await openReporter(cli, { config: workspace.config });
-      const compared = await compareWithService(cli, workspace, {
-        targets: flags.target ?? [],
-        refresh: flags.refresh,
-        ...(flags.probe ? { attachments: "probe" } : {}),
-        emit: progress.emit,
-      }).finally(progress.stop);
-      const { report, recorded, unreadable } = compared;
-      if (unreadable.length > 0) printDiagnostics(cli.terminal, "", unreadable);
-      assertCompared(compared);
-      const text = await formats[flags.format](report, { ...flags, paint: cli.terminal.paintOut });
-      printFormat(cli, flags.format, text);
-      const open = recorded.inDoubt.filter(({ kind }) => kind !== "upload");
-      if (open.length > 0) printDiagnostics(cli.terminal, "", [inDoubtWarning(open)]);
-      if (report.drift.length > 0) cli.end(exitCode.changes);
-      else if (open.length > 0) cli.end(exitCode.inDoubt);
-      // What could not be read is not known to match.
-      else if (report.refresh.unreadable > 0) cli.end(exitCode.error);
-    },
-    { onlyReads: true },
-  );
+  await inWorkspace(cli, flags, async (workspace) => {
+    const progress = await openReporter(workspace);
+    const compared = await compareWithService(workspace, {
+      targets: flags.target ?? [],
+      refresh: flags.refresh,
+      attachments: flags.probe ? "probe" : undefined,
+      emit: progress.emit,
+    }).finally(progress.stop);
+    const { report, recorded, unreadable } = compared;
+    if (unreadable.length > 0) printDiagnostics(cli.terminal, "", unreadable);
+    assertCompared(compared);
+    const text = await formats[flags.format](report, { ...flags, paint: cli.terminal.paintOut });
+    printFormat(cli, flags.format, text);
+    const open = recorded.inDoubt.filter(({ kind }) => kind !== "upload");
+    if (open.length > 0) printDiagnostics(cli.terminal, "", [inDoubtWarning(open)]);
+    if (report.drift.length > 0) cli.end(exitCode.changes);
+    else if (open.length > 0) cli.end(exitCode.inDoubt);
+    // What could not be read is not known to match.
+    else if (report.refresh.unreadable > 0) cli.end(exitCode.error);
+  });
 }
 
 /** The ledger does not know what the service should hold for these, so they are not compared. */

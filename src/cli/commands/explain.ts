@@ -1,7 +1,6 @@
 import { nearest } from "../../manifest/nearest.ts";
 import type { Palette } from "../../report/palette.ts";
-import type { Cli, DefineCommand } from "../cli.ts";
-import { examples, withFormat } from "../cli.ts";
+import { type Cli, type DefineCommand, examples, withFormat } from "../cli.ts";
 import type { Ending, ErrorDoc } from "../error-docs.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { printJson } from "../terminal/print-json.ts";

@@ -1,6 +1,5 @@
 import type { Command } from "commander";
-import type { Cli, DefineCommand } from "../cli.ts";
-import { examples, withFormat } from "../cli.ts";
+import { type Cli, type DefineCommand, examples, withFormat } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
 
 /** The flag of every fleet command. */

@@ -6,13 +6,13 @@ import {
   type Cli,
   type DefineCommand,
   examples,
+  parseIntegerFlag,
   type WorkspaceFlags,
   withFormat,
   withWorkspaceFlags,
 } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
-import { readLedger } from "../runtime/read-ledger.ts";
-import { readScopes } from "../runtime/read-scope.ts";
+import { readLedger, readScopes } from "../runtime/ledger-access.ts";
 import { printJson } from "../terminal/print-json.ts";
 
 interface HistoryFlags extends WorkspaceFlags {
@@ -45,7 +45,7 @@ export const defineHistory: DefineCommand = (program, cli) => {
         "unknown",
       ]),
     )
-    .option("--limit <n>", "number of runs to show, the latest ones", parseLimit, 20)
+    .option("--limit <n>", "number of runs to show, the latest ones", parseIntegerFlag("--limit", "50"), 20)
     .addHelpText(
       "after",
       examples(
@@ -85,14 +85,6 @@ async function runHistory(cli: Cli, address: string | undefined, flags: HistoryF
   if (runs.length > 0) return;
   const isNarrow = [flags.run, flags.since, flags.outcome, address].some((each) => each !== undefined);
   cli.terminal.err(isNarrow ? "No matching runs.\n" : "No runs yet.\n");
-}
-
-function parseLimit(text: string): number {
-  if (/^\d{1,9}$/.test(text) && Number(text) > 0) return Number(text);
-  throw new CliError(`--limit must be a positive integer, not "${text}"`, {
-    code: "invalid-flag",
-    hint: "Use --limit 50.",
-  });
 }
 
 function parseSince(text: string, now: number): number {

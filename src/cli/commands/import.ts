@@ -1,5 +1,4 @@
-import type { DefineCommand } from "../cli.ts";
-import { concurrencyOption, examples, withFormat, withWriterFlags } from "../cli.ts";
+import { concurrencyOption, type DefineCommand, examples, withFormat, withWriterFlags } from "../cli.ts";
 import type { ImportFlags } from "../runtime/run-import.ts";
 
 /** `draftsync import` */

@@ -3,12 +3,10 @@ import { lstat, readFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { Option } from "commander";
 import { quoteArgument } from "../../report/plan-view.ts";
-import type { Cli, DefineCommand } from "../cli.ts";
-import { examples } from "../cli.ts";
+import { type Cli, type DefineCommand, examples } from "../cli.ts";
 import { loadConfig } from "../config.ts";
-import type { InitAnswers } from "../init/answers.ts";
-import { type Pipeline, pipelines } from "../init/pipeline.ts";
-import type { FileContent } from "../init/write.ts";
+import { askForAnswers, askForPackage, type InitAnswers, type Pipeline, pipelines } from "../init/answers.ts";
+import type { FileContent } from "../init/files.ts";
 import { CliError } from "../runtime/cli-error.ts";
 
 interface InitFlags {
@@ -56,10 +54,7 @@ export const defineInit: DefineCommand = (program, cli) => {
 };
 
 async function runInit(cli: Cli, folder: string, flags: InitFlags): Promise<void> {
-  const { askForAnswers, askForPackage } = await import("../init/answers.ts");
-  const { ignoredIn, workspaceFiles } = await import("../init/files.ts");
-  const { pipelineFile } = await import("../init/pipeline.ts");
-  const { writeAll } = await import("../init/write.ts");
+  const { ignoredIn, pipelineFile, workspaceFiles, writeAll } = await import("../init/files.ts");
   const root = resolve(cli.cwd, folder);
   const name = safeName(basename(root));
   const given = { workspace: flags.workspace, service: flags.baseUrl, draft: flags.draft };

@@ -5,7 +5,7 @@ import { examples, withFormat, withWorkspaceFlags } from "../cli.ts";
 import { approve } from "../runtime/approval.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
-import { readLedger } from "../runtime/read-ledger.ts";
+import { readLedger } from "../runtime/ledger-access.ts";
 import { inWorkspace } from "../runtime/workspace.ts";
 import { printJson } from "../terminal/print-json.ts";
 

@@ -1,23 +1,15 @@
-import { writeFile } from "node:fs/promises";
-import { resolve } from "node:path";
-import { messageOf } from "../../model/errors.ts";
-import type { Plan } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
-import { readFormer } from "../../model/replace-file.ts";
 import { untilText } from "../../model/time.ts";
 import { checkSafety } from "../../plan/safety.ts";
-import { formatPlanSummary } from "../../report/plan-text.ts";
-import { viewPlan } from "../../report/plan-view.ts";
 import type { Cli, DefineCommand, WorkspaceFlags } from "../cli.ts";
 import { concurrencyOption, examples, targetOption, withWorkspaceFlags } from "../cli.ts";
-import { CliError } from "../runtime/cli-error.ts";
+import { findRoot } from "../config.ts";
 import { exitCode } from "../runtime/exit-code.ts";
-import { makePlan } from "../runtime/planning.ts";
-import { type RefreshFlags, refreshModeOf, refreshOption } from "../runtime/refresh.ts";
-import type { Workspace } from "../runtime/workspace.ts";
-import { inWorkspace } from "../runtime/workspace.ts";
-import { checkFormatFlags } from "../terminal/format-flags.ts";
-import { type PlanFormatFlags, showPlan, withPlanFormatFlags } from "../terminal/plan-format.ts";
+import { makePlan, type RefreshFlags, refreshModeOf, refreshOption } from "../runtime/planning.ts";
+import { loadSavedPlan, savePlan } from "../runtime/saved-plan.ts";
+import { inWorkspace, type Workspace } from "../runtime/workspace.ts";
+import type { PlanFormatFlags } from "../terminal/formats.ts";
+import { checkFormatFlags, showPlan, withPlanFormatFlags } from "../terminal/formats.ts";
 import { printDiagnostics } from "../terminal/report-error.ts";
 import { openReporter } from "../terminal/reporter.ts";
 
@@ -57,71 +49,57 @@ export const definePlan: DefineCommand = (program, cli) => {
 
 async function runPlan(cli: Cli, flags: PlanFlags): Promise<void> {
   checkFormatFlags(flags);
-  await inWorkspace(
-    cli,
-    flags,
-    async (workspace) => {
-      const refresh = refreshModeOf(flags, workspace.config);
-      const progress = await openReporter(cli, { config: workspace.config });
-      const { plan, recorded } = await makePlan(cli, workspace, {
-        targets: flags.target ?? [],
-        ...(refresh === undefined ? {} : { refresh }),
-        emit: progress.emit,
-      }).finally(progress.stop);
-      // A saved plan is consent to the deletes it shows, so they are no reason to refuse it.
-      const refusals = checkSafety(plan, recorded, { ...workspace.config.safety, removedDrafts: "delete" });
-      await showPlan(cli, plan, { ...flags, refusals, root: workspace.config.root });
-      await notePause(cli, workspace);
-      if (flags.out !== undefined) await savePlan(cli, plan, flags.out);
-      if (refusals.length > 0) printDiagnostics(cli.terminal, "Apply will refuse this plan:", refusals);
-      if (flags.detailedExitcode && plan.changes.length > 0) cli.end(exitCode.changes);
-    },
-    { onlyReads: true },
-  );
-}
-
-/** Writes what a plan comes to; for one whose changes were reviewed before. */
-export async function showPlanSummary({ terminal }: Cli, plan: Plan): Promise<void> {
-  terminal.show(formatPlanSummary(viewPlan(plan, systemClock.now()), terminal.paintOut));
+  await inWorkspace(cli, flags, async (workspace) => {
+    const progress = await openReporter(workspace);
+    const { plan, recorded } = await makePlan(workspace, {
+      targets: flags.target ?? [],
+      refresh: refreshModeOf(flags, workspace.config),
+      emit: progress.emit,
+    }).finally(progress.stop);
+    // A saved plan is consent to the deletes it shows, so they are no reason to refuse it.
+    const refusals = checkSafety(plan, recorded, { ...workspace.config.safety, removedDrafts: "delete" });
+    await showPlan(cli, plan, { ...flags, refusals, root: workspace.config.root });
+    await notePause(workspace);
+    if (flags.out !== undefined) await savePlan(cli, plan, flags.out);
+    if (refusals.length > 0) printDiagnostics(cli.terminal, "Apply will refuse this plan:", refusals);
+    if (flags.detailedExitcode && plan.changes.length > 0) cli.end(exitCode.changes);
+  });
 }
 
 /** A shorter pause is over before a person has read the plan. */
 const longPauseMs = 5_000;
 
 /** Says until when the service has asked for no calls: an apply waits or stops until then. */
-async function notePause({ terminal }: Cli, workspace: Workspace): Promise<void> {
-  const pausedMs = await (await workspace.reader()).pausedMs();
+async function notePause({ cli, config, reader }: Workspace): Promise<void> {
+  const pausedMs = await (await reader()).pausedMs();
   if (pausedMs < longPauseMs) return;
   const until = untilText(systemClock.now() + pausedMs);
-  const isTooLong = pausedMs > workspace.config.service.profile.max_wait;
+  const isTooLong = pausedMs > config.service.profile.max_wait;
   const then = isTooLong ? "run apply after that" : "apply waits for it";
   const text = `note: the service asks for no calls ${until}; ${then}\n`;
-  terminal.log({ level: "info", text, code: "calls-paused" });
+  cli.terminal.log({ level: "info", text, code: "calls-paused" });
 }
 
-async function savePlan({ terminal, cwd }: Cli, plan: Plan, out: string): Promise<void> {
-  const { formatPlanFile } = await import("../../plan/saved-plan.ts");
-  const file = resolve(cwd, out);
-  if (await isOtherFile(file)) {
-    throw new CliError(`${out} is there already, and is no saved plan; it was left as it is`, {
-      code: "plan-not-saved",
-      hint: "Name another file, or remove this one.",
+/** `draftsync show` */
+export const defineShow: DefineCommand = (program, cli) => {
+  withPlanFormatFlags(program.command("show"))
+    .summary("show a saved plan")
+    .description(
+      "Shows a saved plan. Needs no config, ledger or network. With --format html, it includes pictures that have not changed since.",
+    )
+    .argument("<plan>", "file that `draftsync plan --out` wrote")
+    .addHelpText(
+      "after",
+      examples(
+        "draftsync show plan.json",
+        "draftsync show plan.json --format json | jq .estimate",
+        "draftsync show plan.json --format markdown | gh pr comment --body-file -",
+        "draftsync show plan.json --format html > plan.html",
+      ),
+    )
+    .action(async (file: string, flags: PlanFormatFlags) => {
+      checkFormatFlags(flags);
+      const root = await findRoot(cli.cwd);
+      await showPlan(cli, await loadSavedPlan(cli, file), { ...flags, root });
     });
-  }
-  try {
-    await writeFile(file, formatPlanFile(plan), { mode: 0o600 });
-  } catch (error) {
-    throw new CliError(`the plan cannot be saved: ${messageOf(error)}`, {
-      code: "plan-not-saved",
-      hint: "Name a file in a writable folder.",
-      cause: error,
-    });
-  }
-  terminal.err(`Saved. To apply exactly this plan: draftsync apply ${out}\n`);
-}
-
-/** Whether it is a file, such as a manifest, that does not begin as a saved plan does. One that cannot be read is none. */
-async function isOtherFile(file: string): Promise<boolean> {
-  const text = await readFormer(file);
-  return text !== "" && !/^\{\s*"format_version":/.test(text);
-}
+};

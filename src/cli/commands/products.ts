@@ -5,7 +5,8 @@ import { examples, withWorkspaceFlags, withWriterFlags } from "../cli.ts";
 import { approve } from "../runtime/approval.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
-import { parseProductId } from "../runtime/product-id.ts";
+import { parseProductId } from "../runtime/ledger-access.ts";
+import { expectDone, singleCall, singleWrite } from "../runtime/single-call.ts";
 import { printJson } from "../terminal/print-json.ts";
 
 interface GetFlags extends WorkspaceFlags {
@@ -45,7 +46,6 @@ export const defineProducts: DefineCommand = (program, cli) => {
 };
 
 async function runGet(cli: Cli, id: number, flags: GetFlags): Promise<void> {
-  const { singleCall, expectDone } = await import("../runtime/single-call.ts");
   await singleCall(cli, flags, async ({ workspace, service }) => {
     const include = flags.include?.split(",").map((name) => name.trim());
     const relations = include ?? workspace.config.service.profile.product_include;
@@ -55,7 +55,6 @@ async function runGet(cli: Cli, id: number, flags: GetFlags): Promise<void> {
 }
 
 async function runDuplicate(cli: Cli, id: number, flags: DuplicateFlags): Promise<void> {
-  const { singleWrite } = await import("../runtime/single-call.ts");
   await singleWrite(cli, { flags, command: "products duplicate" }, async ({ workspace, service, write }) => {
     const address = `products/${id}/duplicate`;
     const recorded = await (await workspace.ledger()).load();

@@ -1,8 +1,8 @@
 import type { Cli, DefineCommand } from "../cli.ts";
 import { concurrencyOption, examples, parseDurationFlag, withFormat, withWriterFlags } from "../cli.ts";
-import { limitFlagsOf, type ReconcileFlags } from "../reconcile/flags.ts";
+import type { ReconcileFlags } from "../reconcile/serve.ts";
 import { CliError } from "../runtime/cli-error.ts";
-import { refreshOption } from "../runtime/refresh.ts";
+import { refreshOption } from "../runtime/planning.ts";
 import { parseMaxCalls } from "../runtime/run-limits.ts";
 
 const parseInterval = parseDurationFlag("--interval", "15m", { ms: 1000, text: "a second" });
@@ -41,17 +41,14 @@ export const defineReconcile: DefineCommand = (program, cli) => {
 };
 
 async function runReconcile(cli: Cli, flags: ReconcileFlags): Promise<void> {
+  const { limitFlagsOf, reconcileOnce, serve } = await import("../reconcile/serve.ts");
   limitFlagsOf(flags);
-  if (flags.interval !== undefined) {
-    const { serve } = await import("../reconcile/serve.ts");
-    return serve(cli, { ...flags, interval: flags.interval });
-  }
+  if (flags.interval !== undefined) return serve(cli, flags, flags.interval);
   if (flags.listen !== undefined) {
     throw new CliError("--listen needs --interval", {
       code: "invalid-flag",
       hint: "Add --interval 15m, or write metrics to a file with --metrics-file.",
     });
   }
-  const { reconcileOnce } = await import("../reconcile/once.ts");
   await reconcileOnce(cli, flags);
 }

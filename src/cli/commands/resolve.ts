@@ -1,24 +1,19 @@
-import type { Resolution } from "../../apply/resolution.ts";
-import { earlierProductEffect, resolutionEffects } from "../../apply/resolution.ts";
+import { earlierProductEffect, type Resolution, resolutionEffects } from "../../apply/resolution.ts";
 import { draftIdOf, normalAddress, parseAddress, parseId } from "../../model/address.ts";
 import { systemClock } from "../../model/ports.ts";
-import type { Recorded, RecordedOperation } from "../../model/recorded.ts";
-import { addressOfProduct, targetOf } from "../../model/recorded.ts";
+import { addressOfProduct, type Recorded, type RecordedOperation, targetOf } from "../../model/recorded.ts";
 import { fileResource } from "../../model/resource.ts";
 import { isoTime, minuteText } from "../../model/time.ts";
 import { resolveTargets } from "../../plan/target-names.ts";
 import { formatSeconds } from "../../report/quantities.ts";
 import { sanitizeLine } from "../../report/sanitize-text.ts";
-import type { Cli, DefineCommand, WriterFlags } from "../cli.ts";
-import { examples, withWriterFlags } from "../cli.ts";
+import { type Cli, type DefineCommand, examples, type WriterFlags, withWriterFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
-import { warnOfCopies } from "../runtime/earlier-copies.ts";
-import { loadDesired } from "../runtime/planning.ts";
-import { parseProductId } from "../runtime/product-id.ts";
-import { recordEdit } from "../runtime/record-edit.ts";
-import { withLock } from "../runtime/with-lock.ts";
+import { parseProductId, recordEdit, warnOfCopies } from "../runtime/ledger-access.ts";
+import { loadDesired } from "../runtime/manifests.ts";
+import { expectDone } from "../runtime/single-call.ts";
+import { inLockedWorkspace } from "../runtime/with-lock.ts";
 import type { Workspace } from "../runtime/workspace.ts";
-import { inWorkspace } from "../runtime/workspace.ts";
 
 interface ResolveFlags extends WriterFlags {
   readonly productId?: number;
@@ -52,34 +47,33 @@ export const defineResolve: DefineCommand = (program, cli) => {
         "draftsync resolve drafts/48213/product_files/9900011 --done",
       ),
     )
-    .action((address: string, flags: ResolveFlags) => runResolve(cli, address, flags));
+    .action((address: string, flags: ResolveFlags) =>
+      inLockedWorkspace(cli, { flags, command }, (workspace) => resolveLocked(workspace, address, flags)),
+    );
 };
 
-async function runResolve(cli: Cli, given: string, flags: ResolveFlags): Promise<void> {
-  const settle = async (workspace: Workspace) => {
-    const ledger = await workspace.ledger();
-    const recorded = await ledger.load();
-    const address = addressIn(given, recorded);
-    const operations = recorded.inDoubt.filter((operation) => operation.address === address);
-    const [operation] = operations;
-    if (operation === undefined) return recordEarlier(cli, workspace, { address, flags, recorded });
-    const resolution = flagged(flags) ?? (await ask(cli, operation));
-    if (resolution.type === "not_done") await assertSettled(operations, workspace);
-    // All effects are computed, and the product is read, before the first effect is recorded.
-    const effects = operations.flatMap((each) => resolutionEffects(each, resolution, systemClock.now()));
-    let isUnproven = false;
-    if (resolution.type === "product") {
-      assertUnrecorded(resolution.productId, recorded, operation);
-      const draftId = operation.kind === "publish" ? operation.intent.draftId : undefined;
-      isUnproven = !(await checkProduct(cli, workspace, { draftId, productId: resolution.productId }));
-    }
-    await recordEdit(ledger, { command, effects, done: 1 });
-    cli.terminal.err(`${address} is settled: ${describe(resolution)}.\n`);
-    if (isUnproven && resolution.type === "product") warnOfDraft(cli, resolution.productId);
-  };
-  await inWorkspace(cli, flags, (workspace) =>
-    withLock(cli, { workspace, command, waitMs: flags.lockTimeout }, () => settle(workspace)),
-  );
+async function resolveLocked(workspace: Workspace, given: string, flags: ResolveFlags): Promise<void> {
+  const { cli } = workspace;
+  const ledger = await workspace.ledger();
+  const recorded = await ledger.load();
+  const address = addressIn(given, recorded);
+  const operations = recorded.inDoubt.filter((operation) => operation.address === address);
+  const [operation] = operations;
+  const flagged = readFlags(flags);
+  if (operation === undefined) return recordEarlier(workspace, { address, resolution: flagged, recorded });
+  const resolution = flagged ?? (await ask(cli, operation));
+  if (resolution.type === "not_done") await assertSettled(operations, workspace);
+  // All effects are computed, and the product is read, before the first effect is recorded.
+  const effects = operations.flatMap((each) => resolutionEffects(each, resolution, systemClock.now()));
+  let isUnproven = false;
+  if (resolution.type === "product") {
+    assertUnrecorded(resolution.productId, recorded, operation);
+    const draftId = operation.kind === "publish" ? operation.intent.draftId : undefined;
+    isUnproven = !(await checkProduct(workspace, resolution.productId, draftId));
+  }
+  await recordEdit(ledger, command, effects);
+  cli.terminal.err(`${address} is settled: ${describe(resolution)}.\n`);
+  if (isUnproven && resolution.type === "product") warnOfDraft(cli, resolution.productId);
 }
 
 /** An address, or what is in doubt of the draft that is named. Throws {@link CliError} when that is more than one address. */
@@ -93,7 +87,10 @@ function addressIn(given: string, recorded: Recorded): string {
     drafts.includes(`drafts/${draftIdOf(operation.address)}`),
   );
   // The plan shows an attachment in doubt at the entry that names its file by now.
-  const ofFile = recorded.inDoubt.filter((operation) => pathOf(operation) === address);
+  const ofFile = recorded.inDoubt.filter((operation) => {
+    const target = targetOf(operation);
+    return target !== undefined && fileResource(target) === address;
+  });
   const found = ofFile.length > 0 ? ofFile : ofDraft;
   const [first, ...others] = new Set(found.map((operation) => operation.address));
   if (others.length === 0) return first ?? address;
@@ -101,12 +98,6 @@ function addressIn(given: string, recorded: Recorded): string {
     `${given} has ${others.length + 1} addresses in doubt: ${[first, ...others].slice(0, 5).join(", ")}`,
     { code: "resolution-needed", hint: "Settle one at a time, by its address." },
   );
-}
-
-/** The file of an attachment, as an address. */
-function pathOf(operation: RecordedOperation): string | undefined {
-  const target = targetOf(operation);
-  return target === undefined ? undefined : fileResource(target);
 }
 
 /** A call that was lost a moment ago may still arrive at the service, after a person has looked there. */
@@ -130,25 +121,23 @@ async function assertSettled(
   );
 }
 
-interface EarlierFlags {
+interface EarlierProduct {
   readonly address: string;
-  readonly flags: ResolveFlags;
+  readonly resolution: Resolution | undefined;
   readonly recorded: Recorded;
 }
 
 /** Records what a person found out about the time before this ledger: no operation at the address is in doubt. */
 async function recordEarlier(
-  cli: Cli,
   workspace: Workspace,
-  { address, flags, recorded }: EarlierFlags,
+  { address, resolution, recorded }: EarlierProduct,
 ): Promise<void> {
-  const resolution = flagged(flags);
+  const { cli, config } = workspace;
   const parsed = parseAddress(address);
   const isMarked = parsed?.type === "publication" && recorded.maybePublished.has(parsed.draftId);
   if (isMarked && resolution?.type === "not_done") {
     const { draftId } = parsed;
-    const effects = [{ type: "maybe_published_settled", draftId }] as const;
-    await recordEdit(await workspace.ledger(), { command, effects, done: 1 });
+    await recordEdit(await workspace.ledger(), command, [{ type: "maybe_published_settled", draftId }]);
     cli.terminal.err(
       `${address} is settled: draft ${draftId} is not published; the next apply publishes it.\n`,
     );
@@ -163,24 +152,28 @@ async function recordEarlier(
       },
     );
   }
-  if (resolution?.type !== "product") throw nothingInDoubt(address);
+  if (resolution?.type !== "product") {
+    throw new CliError(`nothing is in doubt at ${address}`, {
+      code: "nothing-in-doubt",
+      hint: "`draftsync plan` marks operations in doubt with `?`. To record a product made before this ledger: --product-id ID.",
+    });
+  }
   const { productId } = resolution;
   if (addressOfProduct(productId, recorded) === address && !isMarked) {
     cli.terminal.err(`${address} is recorded as product ${productId} already.\n`);
     return;
   }
-  const ledger = await workspace.ledger();
-  const { desired } = await loadDesired(cli, workspace.config, "stat");
+  const { desired } = await loadDesired(cli, config, "stat");
   assertUnrecorded(productId, recorded);
   const provenance = { by: "operator", at: systemClock.now() } as const;
   const effect = earlierProductEffect({ address, productId, desired, recorded, provenance });
   const draftId = effect.type === "published" ? effect.draftId : undefined;
-  const isProven = await checkProduct(cli, workspace, { draftId, productId });
-  await recordEdit(ledger, { command, effects: [effect], done: 1 });
+  const isProven = await checkProduct(workspace, productId, draftId);
+  await recordEdit(await workspace.ledger(), command, [effect]);
   const revision = effect.type === "published" ? ` at revision ${effect.revision}` : "";
   cli.terminal.err(`${address} is recorded as product ${productId}${revision}, made before this ledger.\n`);
   if (!isProven) warnOfDraft(cli, productId);
-  warnOfCopies(cli, { effects: [effect], desired, recorded });
+  warnOfCopies(cli, [effect], { desired, recorded });
 }
 
 function warnOfDraft({ terminal }: Cli, productId: number): void {
@@ -193,15 +186,8 @@ function warnOfDraft({ terminal }: Cli, productId: number): void {
   });
 }
 
-function nothingInDoubt(address: string): CliError {
-  return new CliError(`nothing is in doubt at ${address}`, {
-    code: "nothing-in-doubt",
-    hint: "`draftsync plan` marks operations in doubt with `?`. To record a product made before this ledger: --product-id ID.",
-  });
-}
-
 /** What the flags say; `undefined` when they say nothing. */
-function flagged({ productId, done, notDone }: ResolveFlags): Resolution | undefined {
+function readFlags({ productId, done, notDone }: ResolveFlags): Resolution | undefined {
   const said = [productId !== undefined, done === true, notDone === true].filter(Boolean).length;
   if (said > 1) {
     throw new CliError("--product-id, --done and --not-done exclude each other", {
@@ -258,20 +244,19 @@ function assertUnrecorded(productId: number, recorded: Recorded, operation?: Rec
  * does, or no draft is asked for.
  */
 async function checkProduct(
-  cli: Cli,
   workspace: Workspace,
-  { draftId, productId }: { draftId: number | undefined; productId: number },
+  productId: number,
+  draftId: number | undefined,
 ): Promise<boolean> {
-  const { expectDone } = await import("../runtime/single-call.ts");
   const { draftNamedBy } = await import("../../service/documents.ts");
   const service = await workspace.connect(() => {});
-  const read = await service.getProduct(productId, undefined, cli.signal);
+  const read = await service.getProduct(productId, undefined, workspace.cli.signal);
   const hint = "Look up the product id at the service again.";
-  const isGone = read.outcome !== "done" && read.failure.code === "gone";
-  const draft = draftNamedBy(expectDone(isGone ? { ...read, failure: { ...read.failure, hint } } : read));
+  const draft = draftNamedBy(
+    expectDone(read, (failure) => (failure.code === "gone" ? { ...failure, hint } : failure)),
+  );
   if (draftId === undefined || draft === "" || draft === String(draftId)) {
-    const { service: settings, workspace: name } = workspace.config;
-    await (await workspace.ledger()).bind({ origin: settings.origin, workspace: name });
+    await (await workspace.ledger()).bind(workspace.owner);
     return draftId === undefined || draft !== "";
   }
   throw new CliError(

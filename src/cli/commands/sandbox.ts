@@ -6,10 +6,8 @@ import { untilAborted } from "../../model/wait.ts";
 import { plural } from "../../report/quantities.ts";
 import type { FaultRules, SandboxOptions } from "../../sandbox/server.ts";
 import { type Cli, collect, type DefineCommand, examples, parseDurationFlag } from "../cli.ts";
-import { sandboxKey } from "../runtime/api-key.ts";
 import { CliError } from "../runtime/cli-error.ts";
-import { parseSettings } from "../runtime/parse-settings.ts";
-import { readGiven } from "../runtime/read-input-file.ts";
+import { parseSettings, readGiven, sandboxKey } from "../runtime/input-files.ts";
 
 interface SandboxFlags {
   readonly port: number;

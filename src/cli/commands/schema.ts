@@ -1,6 +1,5 @@
 import { Argument } from "commander";
-import type { DefineCommand } from "../cli.ts";
-import { examples } from "../cli.ts";
+import { type DefineCommand, examples } from "../cli.ts";
 
 const subjects = {
   manifest: async () => (await import("../../manifest/manifest-schema.ts")).manifestJsonSchema(),

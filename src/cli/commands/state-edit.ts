@@ -4,14 +4,13 @@ import { formatAddress, normalAddress, parseAddress, publicationAddress } from "
 import type { LedgerEffect } from "../../model/ports.ts";
 import type { Recorded, RecordedOperation } from "../../model/recorded.ts";
 import { isInScope } from "../../model/scope.ts";
-import type { Cli, WriterFlags } from "../cli.ts";
-import { examples, withWriterFlags } from "../cli.ts";
+import { assertOwner } from "../../plan/ownership.ts";
+import { type Cli, examples, type WriterFlags, withWriterFlags } from "../cli.ts";
 import { approve } from "../runtime/approval.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
-import { recordEdit } from "../runtime/record-edit.ts";
-import { withLock } from "../runtime/with-lock.ts";
-import { inWorkspace } from "../runtime/workspace.ts";
+import { recordEdit } from "../runtime/ledger-access.ts";
+import { inLockedWorkspace } from "../runtime/with-lock.ts";
 
 interface EditFlags extends WriterFlags {
   readonly autoApprove?: boolean;
@@ -51,7 +50,7 @@ export function defineEdits(state: Command, cli: Cli): void {
 }
 
 async function runRemove(cli: Cli, addresses: readonly string[], flags: EditFlags): Promise<void> {
-  await edit(cli, flags, "state rm", async (recorded) => {
+  await edit(cli, { flags, command: "state rm" }, async (recorded) => {
     const effects = addresses.flatMap((address) => removalOf(address, recorded));
     const approved = await approve(cli, {
       given: flags.autoApprove,
@@ -59,9 +58,9 @@ async function runRemove(cli: Cli, addresses: readonly string[], flags: EditFlag
       to: "to remove records",
       declined: "Nothing was removed.",
     });
-    const said = `Removed from the ledger: ${addresses.join(", ")}. Nothing changed at the service.`;
+    const removed = `Removed from the ledger: ${addresses.join(", ")}. Nothing changed at the service.`;
     const published = addresses.flatMap((address) => describeProducts(address, recorded));
-    if (approved) return { effects, said: [said, ...published].join("\n") };
+    if (approved) return { effects, summary: [removed, ...published].join("\n") };
     cli.end(cli.signal.aborted ? exitCode.interrupted : exitCode.error);
     return undefined;
   });
@@ -128,7 +127,7 @@ async function runMove(
   cli: Cli,
   { from, to, flags }: { readonly from: string; readonly to: string; readonly flags: EditFlags },
 ): Promise<void> {
-  await edit(cli, flags, "state mv", async (recorded) => {
+  await edit(cli, { flags, command: "state mv" }, async (recorded) => {
     const { attachments, inDoubt } = recorded;
     const attachment = attachments.find(({ address }) => address === from);
     if (attachment === undefined) throw unmovable(from, recorded);
@@ -137,7 +136,7 @@ async function runMove(
     }
     return {
       effects: [{ type: "readdressed", target: attachment, address: to }],
-      said: `Moved ${from} to ${to} in the ledger.`,
+      summary: `Moved ${from} to ${to} in the ledger.`,
     };
   });
 }
@@ -157,26 +156,24 @@ function unmovable(from: string, { duplicates, publications }: Recorded): CliErr
 
 interface Edit {
   readonly effects: readonly LedgerEffect[];
-  readonly said: string;
+  /** What is printed once it is recorded. */
+  readonly summary: string;
 }
 
 /** Under the lock, and in the history as a run without calls. */
 async function edit(
   cli: Cli,
-  flags: EditFlags,
-  command: string,
+  options: { readonly flags: EditFlags; readonly command: string },
   decide: (recorded: Recorded) => Promise<Edit | undefined>,
 ): Promise<void> {
-  await inWorkspace(cli, flags, (workspace) =>
-    withLock(cli, { workspace, command, waitMs: flags.lockTimeout }, async () => {
-      const ledger = await workspace.ledger();
-      const decided = await decide(await ledger.load());
-      if (decided === undefined) return;
-      const { effects } = decided;
-      await recordEdit(ledger, { command, effects, done: effects.length });
-      cli.terminal.err(`${decided.said}\n`);
-    }),
-  );
+  await inLockedWorkspace(cli, options, async (workspace) => {
+    const ledger = await workspace.ledger();
+    const decided = await decide(await ledger.load());
+    if (decided === undefined) return;
+    const { effects, summary } = decided;
+    await recordEdit(ledger, options.command, effects, effects.length);
+    cli.terminal.err(`${summary}\n`);
+  });
 }
 
 function settleFirst({ address, kind }: RecordedOperation): string {
@@ -192,5 +189,48 @@ function unknown(address: string): CliError {
   return new CliError(`the ledger has no resource at ${address}`, {
     code: "address-unknown",
     hint: "`draftsync state list` lists all addresses.",
+  });
+}
+
+/** `draftsync state rebind` */
+export function defineRebind(state: Command, cli: Cli): void {
+  withWriterFlags(state.command("rebind"))
+    .summary("move the ledger to a new address of the same service")
+    .description(
+      "Binds the ledger to the address in the config or --base-url. Only for a service whose address changed: its drafts, " +
+        "files and products keep their ids. Sends nothing. Saved plans become stale.",
+    )
+    .option("--auto-approve", "do not ask for approval; required without a terminal")
+    .addHelpText("after", examples("draftsync state rebind --base-url https://api.new.example.com"))
+    .action((flags: EditFlags) => runRebind(cli, flags));
+}
+
+async function runRebind(cli: Cli, flags: EditFlags): Promise<void> {
+  const command = "state rebind";
+  await inLockedWorkspace(cli, { flags, command }, async ({ config, owner, ledger: open }) => {
+    const ledger = await open();
+    const { serviceOrigin: from, ...bound } = await ledger.owner();
+    if (from === undefined) throw notRebindable("the ledger is not bound to a service yet");
+    assertOwner(bound, owner);
+    if (from === owner.origin) return cli.terminal.err(`The ledger is bound to ${from} already.\n`);
+    if (config.service.baseUrl === undefined || from === "sandbox")
+      throw notRebindable(`the ledger of ${from} cannot be moved to ${owner.origin}`);
+    const approved = await approve(cli, {
+      given: flags.autoApprove,
+      question: `Move the ledger from ${from} to ${owner.origin}? Both must be the same service.`,
+      to: "to move the ledger",
+      declined: "Not moved.",
+    });
+    if (!approved) return cli.end(cli.signal.aborted ? exitCode.interrupted : exitCode.error);
+    await ledger.rebind(owner);
+    await recordEdit(ledger, command, [], 0);
+    cli.terminal.err(`The ledger is bound to ${owner.origin} now.\n`);
+  });
+}
+
+function notRebindable(message: string): CliError {
+  return new CliError(`${message}; nothing was changed`, {
+    code: "not-rebindable",
+    hint: "The first response accepted from a service binds the ledger; only the address of that service may change.",
   });
 }

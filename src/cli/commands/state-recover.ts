@@ -1,23 +1,15 @@
 import { resolve } from "node:path";
-import type { Command } from "commander";
-import { Option } from "commander";
-import { parseRecoveryRecords, type RecoveryLog } from "../../ledger/recovery-log.ts";
-import {
-  type ConflictChoice,
-  conflictChoices,
-  type RecoveryRecord,
-  type ReplayResult,
-} from "../../model/recovery.ts";
+import { type Command, Option } from "commander";
+import { parseRecoveryRecords, RecoveryLog } from "../../ledger/recovery-log.ts";
+import type { ConflictChoice, RecoveryRecord, ReplayResult } from "../../model/recovery.ts";
+import { conflictChoices } from "../../model/recovery.ts";
 import { sanitizeLine } from "../../report/sanitize-text.ts";
-import type { Cli, WriterFlags } from "../cli.ts";
-import { examples, withFormat, withWriterFlags } from "../cli.ts";
+import { type Cli, examples, type WriterFlags, withFormat, withWriterFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
-import { readGiven } from "../runtime/read-input-file.ts";
-import { recoveryLogOf } from "../runtime/recovery.ts";
+import { readGiven } from "../runtime/input-files.ts";
 import { withLock } from "../runtime/with-lock.ts";
-import type { Workspace } from "../runtime/workspace.ts";
-import { inWorkspace } from "../runtime/workspace.ts";
+import { inWorkspace, type Workspace } from "../runtime/workspace.ts";
 import { printJson } from "../terminal/print-json.ts";
 
 interface RecoverFlags extends WriterFlags {
@@ -58,11 +50,10 @@ interface Replayed {
 
 async function runRecover(cli: Cli, file: string | undefined, flags: RecoverFlags): Promise<void> {
   await inWorkspace(cli, flags, async (workspace) => {
-    const log = recoveryLogOf(workspace.config);
+    const log = new RecoveryLog(workspace.config);
     const found = file === undefined ? log.read() : await readFile(cli, file);
     await assertOwned(found, workspace);
     const lock = {
-      workspace,
       command: "state recover",
       recovers: true,
       takeOver: found.flatMap(({ lockId = [] }) => lockId),
@@ -72,7 +63,7 @@ async function runRecover(cli: Cli, file: string | undefined, flags: RecoverFlag
       if (!flags.ignoreLineage) assertLineage(found, await (await workspace.ledger()).lineage());
       return file === undefined ? replayLog(log, workspace, flags) : replayAll(found, workspace, flags);
     };
-    const replayed = found.length === 0 ? [] : await withLock(cli, lock, replay);
+    const replayed = found.length === 0 ? [] : await withLock(workspace, lock, replay);
     show(cli, replayed, flags);
     if (replayed.some(({ result }) => result.type === "conflict")) cli.end(exitCode.inDoubt);
   });
@@ -89,18 +80,18 @@ async function readFile(cli: Cli, file: string): Promise<readonly RecoveryRecord
 }
 
 /** A record of the service's earlier address belongs to the ledger when that was moved to the new one (`state rebind`). */
-async function assertOwned(records: readonly RecoveryRecord[], { config, reader }: Workspace): Promise<void> {
-  const { service, workspace } = config;
-  const others = records.filter(
-    ({ owner }) => owner.origin !== service.origin || owner.workspace !== workspace,
-  );
+async function assertOwned(
+  records: readonly RecoveryRecord[],
+  { owner: { origin, workspace }, reader }: Workspace,
+): Promise<void> {
+  const others = records.filter(({ owner }) => owner.origin !== origin || owner.workspace !== workspace);
   if (others.length === 0) return;
   const { lineage } = await (await reader()).load();
   const other = others.find((record) => record.lineage !== lineage || record.owner.workspace !== workspace);
   if (other === undefined) return;
   const { owner, operation } = other;
   throw new CliError(
-    `the outcome of ${operation.address} belongs to workspace ${owner.workspace} at ${owner.origin}, not to ${workspace} at ${service.origin}; nothing was changed`,
+    `the outcome of ${operation.address} belongs to workspace ${owner.workspace} at ${owner.origin}, not to ${workspace} at ${origin}; nothing was changed`,
     {
       code: "recovery-of-another",
       hint: "Use the config (and the --base-url, if any) of the command that failed.",
@@ -145,9 +136,8 @@ async function replayAll(
   { onConflict }: RecoverFlags,
   replayed: Replayed[] = [],
 ): Promise<readonly Replayed[]> {
+  const { owner } = workspace;
   const ledger = await workspace.ledger();
-  const { service, workspace: name } = workspace.config;
-  const owner = { origin: service.origin, workspace: name };
   await ledger.assertOwner(owner);
   if (records.some(({ result }) => result.outcome === "done")) await ledger.bind(owner);
   for (const record of [...records].sort((one, other) => one.savedAt - other.savedAt)) {

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { RecoveryLog } from "../../ledger/recovery-log.ts";
 import { exportDocument, parseExport } from "../../ledger/transfer.ts";
 import { isInScope } from "../../model/scope.ts";
 import { plural } from "../../report/quantities.ts";
@@ -6,14 +7,12 @@ import { formatEntry, formatEntryList, listEntries } from "../../report/state-te
 import type { Cli, DefineCommand, WorkspaceFlags, WriterFlags } from "../cli.ts";
 import { examples, withFormat, withWorkspaceFlags, withWriterFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
-import { readGiven } from "../runtime/read-input-file.ts";
-import { readLedger } from "../runtime/read-ledger.ts";
-import { readScopes } from "../runtime/read-scope.ts";
+import { readGiven } from "../runtime/input-files.ts";
+import { readLedger, readScopes } from "../runtime/ledger-access.ts";
 import { withLock } from "../runtime/with-lock.ts";
 import { inWorkspace } from "../runtime/workspace.ts";
 import { printJson } from "../terminal/print-json.ts";
-import { defineEdits } from "./state-edit.ts";
-import { defineRebind } from "./state-rebind.ts";
+import { defineEdits, defineRebind } from "./state-edit.ts";
 import { defineRecover } from "./state-recover.ts";
 
 interface StateFlags extends WorkspaceFlags {
@@ -110,15 +109,13 @@ async function runExport(cli: Cli, flags: StateFlags): Promise<void> {
 }
 
 async function runImport(cli: Cli, file: string, flags: WriterFlags): Promise<void> {
-  const { recoveryLogOf } = await import("../runtime/recovery.ts");
   const exported = parseExport(await readExport(cli, file), file === "-" ? "standard input" : file);
   await inWorkspace(cli, flags, async (workspace) => {
     // Recovery records of the imported ledger are replayed after the import; those of a different ledger prevent it.
-    const recovers = recoveryLogOf(workspace.config)
-      .read()
-      .every(({ lineage }) => lineage === exported.lineage);
-    const options = { workspace, command: "state import", recovers, waitMs: flags.lockTimeout };
-    await withLock(cli, options, async () => (await workspace.ledger()).import(exported));
+    const pending = new RecoveryLog(workspace.config).read();
+    const recovers = pending.every(({ lineage }) => lineage === exported.lineage);
+    const lock = { command: "state import", recovers, waitMs: flags.lockTimeout };
+    await withLock(workspace, lock, async () => (await workspace.ledger()).import(exported));
     const { attachments, publications, operations } = exported;
     cli.terminal.err(
       `Imported: ${plural(attachments.length, "attachment")}, ${plural(publications.length, "publication")}, ` +

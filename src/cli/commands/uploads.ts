@@ -14,6 +14,7 @@ import type { Cli, DefineCommand, WorkspaceFlags, WriterFlags } from "../cli.ts"
 import { examples, withFormat, withWorkspaceFlags, withWriterFlags } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
+import { expectDone, singleCall, singleWrite } from "../runtime/single-call.ts";
 import type { Workspace } from "../runtime/workspace.ts";
 import { printJson } from "../terminal/print-json.ts";
 import { reportError } from "../terminal/report-error.ts";
@@ -89,7 +90,6 @@ function credentialsJson(credentials: UploadCredentials, showsSecrets: boolean) 
 }
 
 async function runCredentials(cli: Cli, flags: WorkspaceFlags & { showSecrets?: boolean }): Promise<void> {
-  const { singleCall, expectDone } = await import("../runtime/single-call.ts");
   await singleCall(cli, flags, async ({ service }) => {
     const credentials = expectDone(await service.credentials(cli.signal));
     printJson(cli, credentialsJson(credentials, flags.showSecrets ?? false));
@@ -103,7 +103,6 @@ async function runCreate(cli: Cli, file: string | undefined, flags: CreateFlags)
       hint: "`draftsync uploads create --help` has examples of both.",
     });
   }
-  const { expectDone, singleWrite } = await import("../runtime/single-call.ts");
   await singleWrite(cli, { flags, command: "uploads create" }, async ({ workspace, service, write }) => {
     const local = file === undefined ? undefined : await localFile(cli, workspace.config.root, file);
     const key =
@@ -123,9 +122,7 @@ async function runCreate(cli: Cli, file: string | undefined, flags: CreateFlags)
     if (!flags.wait) return printJson(cli, uploadJson(upload));
     const awaited = await service.awaitUpload(upload.uploadId, cli.signal);
     const hint = `It is registered: \`draftsync uploads get ${upload.uploadId}\` shows how it goes on. This command would register it again.`;
-    const ended = expectDone(
-      awaited.outcome === "done" ? awaited : { ...awaited, failure: { ...awaited.failure, hint } },
-    );
+    const ended = expectDone(awaited, ({ message }) => ({ message, hint }));
     await (await workspace.ledger()).record(uploadEndEffects(ended));
     printJson(cli, uploadJson(ended));
     if (ended.status === "failed") cli.end(exitCode.failed);
@@ -149,14 +146,12 @@ async function localFile(cli: Cli, root: string, file: string) {
 }
 
 async function runGet(cli: Cli, id: string, flags: WorkspaceFlags): Promise<void> {
-  const { singleCall, expectDone } = await import("../runtime/single-call.ts");
   await singleCall(cli, flags, async ({ service }) =>
     printJson(cli, uploadJson(expectDone(await service.getUpload(id, cli.signal)))),
   );
 }
 
 async function runList(cli: Cli, ids: readonly string[], flags: ListFlags): Promise<void> {
-  const { singleCall, expectDone } = await import("../runtime/single-call.ts");
   await singleCall(cli, flags, async ({ workspace, service }) => {
     const known = ids.length > 0 ? ids : await recordedIds(workspace);
     if (known.length === 0) {

@@ -7,8 +7,8 @@ import { plural } from "../../report/quantities.ts";
 import { type Cli, type DefineCommand, examples, type WorkspaceFlags, withWorkspaceFlags } from "../cli.ts";
 import { type Config, loadConfig } from "../config.ts";
 import { CliError, DiagnosticsError } from "../runtime/cli-error.ts";
-import { pathInWorkspace } from "../runtime/path-in-workspace.ts";
-import { readManifests } from "../runtime/planning.ts";
+import { readManifests } from "../runtime/manifests.ts";
+import { pathInWorkspace } from "../runtime/workspace.ts";
 import { printDiagnostics } from "../terminal/report-error.ts";
 
 interface ValidateFlags extends WorkspaceFlags {

@@ -1,10 +1,34 @@
-import type { Command } from "commander";
+import type { Command, Option } from "commander";
 import { fileKinds } from "../../model/resource.ts";
 import { sanitizeLine } from "../../report/sanitize-text.ts";
-import { type ParsedLine, parseLine } from "./command-words.ts";
+
+/** What is expected at the cursor. */
+type Slot =
+  | { readonly type: "command"; readonly of: Command }
+  | { readonly type: "option"; readonly of: Command }
+  | {
+      readonly type: "value";
+      /** Its name in the help, such as `address` or `file`. */
+      readonly name: string;
+      readonly choices: readonly string[];
+      /** The part of the word before the value: `--format=`. */
+      readonly before: string;
+    }
+  | { readonly type: "nothing" };
+
+/** A command line up to the cursor. */
+export interface ParsedLine {
+  readonly slot: Slot;
+  /** The typed part of the word at the cursor, without {@link Slot} `before`. */
+  readonly typed: string;
+  /** Values of options before the cursor, by their name in commander: `config`, `baseUrl`. */
+  readonly given: ReadonlyMap<string, string>;
+  /** The command and its subcommand, such as `state show`. */
+  readonly path: readonly string[];
+}
 
 /** A word to complete with. */
-export interface Candidate {
+interface Candidate {
   /** The whole word. */
   readonly value: string;
   /** A description of one line, or empty. */
@@ -21,15 +45,13 @@ export interface Completion {
 }
 
 /** Candidates that are read when needed. */
-export interface CompletionSources {
+interface CompletionSources {
   /** Addresses for a command. */
   addresses(line: ParsedLine): Promise<readonly string[]>;
   codes(): Promise<readonly Candidate[]>;
   /** The workspaces of the fleet. */
   workspaces(line: ParsedLine): Promise<readonly string[]>;
 }
-
-const nothing: Completion = { kind: "words", candidates: [] };
 
 /** More addresses are completed step by step, up to the next slash. */
 const maxAddresses = 100;
@@ -42,28 +64,11 @@ export async function complete(
 ): Promise<Completion> {
   const line = parseLine(program, words);
   const { slot, typed } = line;
-  switch (slot.type) {
-    case "nothing":
-      return nothing;
-    case "command":
-      return fitting(visibleCommands(slot.of), typed);
-    case "option":
-      return fitting(visibleOptions(slot.of), typed);
-    case "value": {
-      if (slot.choices.length > 0) return fitting(plain(slot.choices), typed, slot.before);
-      return completeValue(program, slot.name, line, sources);
-    }
-  }
-}
-
-async function completeValue(
-  program: Command,
-  name: string,
-  line: ParsedLine,
-  sources: CompletionSources,
-): Promise<Completion> {
-  const { slot, typed } = line;
-  const before = slot.type === "value" ? slot.before : "";
+  if (slot.type === "nothing") return { kind: "words", candidates: [] };
+  if (slot.type === "command") return fitting(visibleCommands(slot.of), typed);
+  if (slot.type === "option") return fitting(visibleOptions(slot.of), typed);
+  const { name, choices, before } = slot;
+  if (choices.length > 0) return fitting(plain(choices), typed, before);
   switch (name) {
     case "file":
     case "plan":
@@ -84,24 +89,91 @@ async function completeValue(
     case "to":
       return stepwise(await sources.addresses(line), typed, before);
     default:
-      return nothing;
+      return { kind: "words", candidates: [] };
   }
 }
 
+/** Parses the words after the program's name; the last one is at the cursor, and may be empty. */
+function parseLine(program: Command, words: readonly string[]): ParsedLine {
+  const { command, position, awaiting, onlyArguments, ...before } = readWords(program, words.slice(0, -1));
+  const word = words.at(-1) ?? "";
+  const line = (slot: Slot, typed = word) => ({ ...before, slot, typed });
+  if (awaiting !== undefined) return line(valueSlot(awaiting, ""));
+  if (onlyArguments || !word.startsWith("-")) return line(argumentSlot(command, position));
+  const { flag, value } = splitFlag(word);
+  if (value === undefined) return line({ type: "option", of: command });
+  const option = findOption(command, flag);
+  return line(option === undefined ? { type: "nothing" } : valueSlot(option, `${flag}=`), value);
+}
+
+/** Reads the words before the cursor. `awaiting` is the option whose value comes next. */
+function readWords(program: Command, words: readonly string[]) {
+  const given = new Map<string, string>();
+  const path: string[] = [];
+  let command = program;
+  let position = 0;
+  let awaiting: Option | undefined;
+  let onlyArguments = false;
+  for (const word of words) {
+    if (awaiting !== undefined) {
+      given.set(awaiting.attributeName(), word);
+      awaiting = undefined;
+    } else if (!onlyArguments && word === "--") {
+      onlyArguments = true;
+    } else if (!onlyArguments && word.startsWith("-") && word !== "-") {
+      awaiting = readFlag(command, word, given);
+    } else {
+      const child = position === 0 ? command.commands.find((each) => each.name() === word) : undefined;
+      command = child ?? command;
+      if (child === undefined) position += 1;
+      else path.push(child.name());
+    }
+  }
+  return { given, path, command, position, awaiting, onlyArguments };
+}
+
+/** Stores the value of a flag such as `--format=json`; returns the option when its value is the next word. */
+function readFlag(command: Command, word: string, given: Map<string, string>): Option | undefined {
+  const { flag, value } = splitFlag(word);
+  const option = findOption(command, flag);
+  if (option === undefined || value === undefined) return option?.required ? option : undefined;
+  given.set(option.attributeName(), value);
+  return undefined;
+}
+
+function findOption({ options }: Command, flag: string): Option | undefined {
+  return options.find(({ long, short }) => long === flag || short === flag);
+}
+
+function splitFlag(word: string): { readonly flag: string; readonly value?: string } {
+  const equals = word.indexOf("=");
+  return equals < 0 ? { flag: word } : { flag: word.slice(0, equals), value: word.slice(equals + 1) };
+}
+
+function valueSlot({ flags, argChoices = [] }: Option, before: string): Slot {
+  const name = /[<[]([^>\].]+)/.exec(flags)?.[1] ?? "";
+  return { type: "value", name, choices: argChoices, before };
+}
+
+function argumentSlot(of: Command, position: number): Slot {
+  if (of.commands.length > 0 && position === 0) return { type: "command", of };
+  const declared = of.registeredArguments;
+  const last = declared.at(-1);
+  const argument = declared[position] ?? (last?.variadic === true ? last : undefined);
+  if (argument === undefined) return { type: "option", of };
+  return { type: "value", name: argument.name(), choices: argument.argChoices ?? [], before: "" };
+}
+
 function visibleCommands(command: Command): readonly Candidate[] {
-  return command
-    .createHelp()
-    .visibleCommands(command)
-    .map((each) => ({ value: each.name(), about: each.summary() || each.description() }));
+  const visible = command.createHelp().visibleCommands(command);
+  return visible.map((each) => ({ value: each.name(), about: each.summary() || each.description() }));
 }
 
 function visibleOptions(command: Command): readonly Candidate[] {
-  return command
-    .createHelp()
-    .visibleOptions(command)
-    .flatMap(({ long, description }) =>
-      typeof long === "string" ? [{ value: long, about: description }] : [],
-    );
+  const visible = command.createHelp().visibleOptions(command);
+  return visible.flatMap(({ long, description }) =>
+    typeof long === "string" ? [{ value: long, about: description }] : [],
+  );
 }
 
 function plain(values: readonly string[]): readonly Candidate[] {
@@ -117,31 +189,25 @@ function fitting(candidates: readonly Candidate[], typed: string, before = ""): 
 }
 
 /** A name with control characters is not a candidate; the user can still type it. */
-function isPlain(value: string): boolean {
-  return sanitizeLine(value) === value;
-}
-
 function stepwise(addresses: readonly string[], typed: string, before: string): Completion {
   const fit = [...new Set(addresses)]
-    .filter((address) => address.startsWith(typed) && isPlain(address))
+    .filter((address) => address.startsWith(typed) && sanitizeLine(address) === address)
     .sort();
   if (fit.length <= maxAddresses)
     return { kind: "words", candidates: plain(fit.map((each) => before + each)) };
-  const steps = new Set(fit.map((address) => stepOf(address, common(fit))));
+  const shared = commonPrefix(fit[0] ?? "", fit.at(-1) ?? "").length;
+  const steps = new Set(
+    fit.map((address) => {
+      const slash = address.indexOf("/", shared);
+      return slash < 0 ? address : address.slice(0, slash + 1);
+    }),
+  );
   const kind = [...steps].some((step) => step.endsWith("/")) ? "nospace" : "words";
   return { kind, candidates: plain([...steps].map((each) => before + each)) };
 }
 
-/** An address up to the next slash after the common prefix. */
-function stepOf(address: string, shared: string): string {
-  const slash = address.indexOf("/", shared.length);
-  return slash < 0 ? address : address.slice(0, slash + 1);
-}
-
-/** The common prefix of sorted texts: that of the first and the last. */
-function common(sorted: readonly string[]): string {
-  const first = sorted[0] ?? "";
-  const last = sorted.at(-1) ?? "";
+/** Of the first and the last of sorted texts: that of all of them. */
+function commonPrefix(first: string, last: string): string {
   let length = 0;
   while (length < first.length && first[length] === last[length]) length += 1;
   return first.slice(0, length);

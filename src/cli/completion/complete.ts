@@ -6,8 +6,7 @@ import type { Config } from "../config.ts";
 import { makeProgram } from "../program.ts";
 import { noInterrupts } from "../runtime/interrupts.ts";
 import { makeTerminal } from "../terminal/terminal.ts";
-import { complete } from "./candidates.ts";
-import type { ParsedLine } from "./command-words.ts";
+import { complete, type ParsedLine } from "./candidates.ts";
 
 /**
  * Runs `draftsync __complete SHELL -- WORDS…` for the completion scripts: prints a `Completion.kind`, then a line for each
@@ -90,7 +89,7 @@ async function readRecorded(
 ): Promise<readonly string[]> {
   if (isPostgresLocation(location)) return [];
   const { openLedgerReader } = await import("../../ledger/open-ledger.ts");
-  const reader = await openLedgerReader({ location, clock: systemClock, older: "refuse" });
+  const reader = await openLedgerReader({ location, clock: systemClock });
   try {
     const recorded = await reader.load();
     const inDoubt = recorded.inDoubt.map(({ address }) => address);

@@ -8,10 +8,9 @@ import { nearest } from "../../manifest/nearest.ts";
 import { compareText } from "../../model/address.ts";
 import type { Diagnostic } from "../../model/diagnostic.ts";
 import { positiveDurationSchema } from "../../model/time.ts";
-import { readConfig } from "../config-layers.ts";
-import { withMaskedSecrets } from "../mask-secrets.ts";
+import { readConfig, withMaskedSecrets } from "../config-layers.ts";
 import { CliError, DiagnosticsError } from "../runtime/cli-error.ts";
-import { parseSettings } from "../runtime/parse-settings.ts";
+import { parseSettings } from "../runtime/input-files.ts";
 
 const keyName = z
   .string()

@@ -10,7 +10,7 @@ import type { Cli } from "../cli.ts";
 import type { FleetFlags } from "../commands/fleet.ts";
 import { mainFile } from "../package-files.ts";
 import { parseListenAddress, startHealthServer } from "../reconcile/health-server.ts";
-import { loadWebhookOf, postToWebhook } from "../reconcile/webhook.ts";
+import { loadWebhook, postToWebhook } from "../reconcile/webhook.ts";
 import { exitCode } from "../runtime/exit-code.ts";
 import { reportError } from "../terminal/report-error.ts";
 import { type FleetConfig, loadFleet } from "./fleet-config.ts";
@@ -94,7 +94,7 @@ async function notifyOfFleet(
   { notifyUrlFile: urlFile }: FleetConfig,
   store: FleetStore,
 ): Promise<void> {
-  const url = await loadWebhookOf(urlFile === undefined ? {} : { urlFile }, env);
+  const url = await loadWebhook(urlFile === undefined ? {} : { urlFile }, env);
   if (url === undefined) return;
   const { workspaces } = viewFleet(await store.list(), await store.lastRuns());
   const changed = [];

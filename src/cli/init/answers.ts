@@ -4,9 +4,14 @@ import { configSchema } from "../config-schema.ts";
 import { CliError } from "../runtime/cli-error.ts";
 import { reportError } from "../terminal/report-error.ts";
 import { packageHint, refusePackage } from "./package.ts";
-import { type Pipeline, pipelines } from "./pipeline.ts";
 
-/** What `init` writes its files from. */
+/** The systems a pipeline can be written for. */
+export const pipelines = ["none", "github", "gitlab"] as const;
+
+/** One of {@link pipelines}. */
+export type Pipeline = (typeof pipelines)[number];
+
+/** Input of the files that `init` writes. */
 export interface InitAnswers {
   readonly workspace: string;
   /** An address, or `sandbox`. */
@@ -15,24 +20,22 @@ export interface InitAnswers {
   readonly pipeline: Pipeline;
 }
 
-type Asked = Exclude<keyof InitAnswers, "pipeline">;
-
 interface Question {
   readonly text: string;
-  /** The answer where none is given, and where no terminal can ask; absent: there is none to offer. */
-  readonly otherwise?: string;
-  /** Why the answer will not do. */
+  /** The answer where none is given, and where no terminal can ask; empty: there is none to offer. */
+  readonly byDefault: string;
+  /** Why the answer is not valid. */
   readonly refuse: (answer: string) => CliError | undefined;
 }
 
 /**
- * What was given, and the answers to what was not. Everything that was given is checked before the first question, and
- * each answer before the next one: an answer that will not do is asked for again. Throws {@link CliError} for what
- * was given and will not do, and `stopped` when the answers end.
+ * The given answers, and those of the terminal to the rest. All given answers are checked before the first question; an
+ * invalid answer on the terminal is asked for again. Throws {@link CliError} for an invalid given answer, and `stopped`
+ * when the input ends.
  */
 export async function askForAnswers(
   cli: Cli,
-  given: Readonly<Record<Asked, string | undefined>> & { readonly pipeline: Pipeline | undefined },
+  given: Readonly<Record<keyof InitAnswers, string | undefined>>,
   name: string,
 ): Promise<InitAnswers> {
   const questions = questionsFor(name);
@@ -45,7 +48,7 @@ export async function askForAnswers(
     workspace: given.workspace ?? (await ask(cli, questions.workspace)),
     service: given.service ?? (await ask(cli, questions.service)),
     draft: given.draft ?? (await ask(cli, questions.draft)),
-    pipeline: given.pipeline ?? (await askForPipeline(cli)),
+    pipeline: findPipeline(given.pipeline ?? (await ask(cli, questions.pipeline))) ?? "none",
   };
 }
 
@@ -63,75 +66,68 @@ export async function askForPackage(cli: Cli, given: string | undefined): Promis
       hint: packageHint,
     });
   }
-  return ask(cli, { text: "draftsync package to install (.tgz file or git commit)", refuse: refusePackage });
+  const text = "draftsync package to install (.tgz file or git commit)";
+  return ask(cli, { text, byDefault: "", refuse: refusePackage });
 }
 
-async function askForPipeline(cli: Cli): Promise<Pipeline> {
-  const find = (answer: string) => pipelines.find((system) => system === answer.toLowerCase());
-  const answer = await ask(cli, {
-    text: "Pipeline to write: github, gitlab or none",
-    otherwise: "none",
-    refuse: (said) =>
-      find(said) === undefined
-        ? new CliError(`"${said}" is not supported`, {
-            code: "invalid-flag",
-            hint: "Choose github, gitlab or none.",
-          })
-        : undefined,
-  });
-  return find(answer) ?? "none";
-}
-
-async function ask({ terminal, signal }: Cli, question: Question): Promise<string> {
-  const { text, otherwise = "", refuse } = question;
-  if (!terminal.interactive) return otherwise;
+async function ask({ terminal, signal }: Cli, { text, byDefault, refuse }: Question): Promise<string> {
+  if (!terminal.interactive) return byDefault;
   for (;;) {
-    const offer = otherwise === "" ? "" : ` [${otherwise}]`;
-    const said = await terminal.ask(`${text}${offer}: `, signal);
-    if (said === undefined) throw new CliError("canceled; nothing was written", { code: "stopped" });
-    const answer = said.trim() || otherwise;
+    const offer = byDefault === "" ? "" : ` [${byDefault}]`;
+    const line = await terminal.ask(`${text}${offer}: `, signal);
+    if (line === undefined) throw new CliError("canceled; nothing was written", { code: "stopped" });
+    const answer = line.trim() || byDefault;
     const refused = refuse(answer);
     if (refused === undefined) return answer;
     reportError(refused, terminal);
   }
 }
 
-function questionsFor(name: string): Readonly<Record<Asked, Question>> {
+function questionsFor(name: string): Readonly<Record<keyof InitAnswers, Question>> {
+  const refuseUnless = (isValid: boolean, message: string, options: { code?: string; hint: string }) =>
+    isValid ? undefined : new CliError(message, { code: "invalid-flag", ...options });
   return {
     workspace: {
       text: "Workspace name",
-      otherwise: name,
+      byDefault: name,
       refuse: (answer) =>
-        configSchema.shape.workspace.safeParse(answer).success
-          ? undefined
-          : new CliError(`"${answer}" is not a valid workspace name`, {
-              code: "invalid-flag",
-              hint: "Use up to 63 lower-case letters, digits, dots, dashes and underscores.",
-            }),
+        refuseUnless(
+          configSchema.shape.workspace.safeParse(answer).success,
+          `"${answer}" is not a valid workspace name`,
+          { hint: "Use up to 63 lower-case letters, digits, dots, dashes and underscores." },
+        ),
     },
     service: {
       text: "Service address, or `sandbox` for a service on this machine",
-      otherwise: "sandbox",
+      byDefault: "sandbox",
       refuse: (answer) =>
-        answer === "sandbox" || isPlainUrl(answer)
-          ? undefined
-          : new CliError(`"${answer}" is not a plain http or https URL`, {
-              code: "base-url-invalid",
-              hint: "Use a URL such as https://api.example.com, or `sandbox`.",
-            }),
+        refuseUnless(
+          answer === "sandbox" || isPlainUrl(answer),
+          `"${answer}" is not a plain http or https URL`,
+          { code: "base-url-invalid", hint: "Use a URL such as https://api.example.com, or `sandbox`." },
+        ),
     },
     draft: {
       text: "Id of the first draft",
-      otherwise: "1",
+      byDefault: "1",
       refuse: (answer) =>
-        parseId(answer) === undefined
-          ? new CliError(`"${answer}" is not a valid draft id`, {
-              code: "invalid-flag",
-              hint: "A draft id is a number, such as 48213.",
-            })
-          : undefined,
+        refuseUnless(parseId(answer) !== undefined, `"${answer}" is not a valid draft id`, {
+          hint: "A draft id is a number, such as 48213.",
+        }),
+    },
+    pipeline: {
+      text: "Pipeline to write: github, gitlab or none",
+      byDefault: "none",
+      refuse: (answer) =>
+        refuseUnless(findPipeline(answer) !== undefined, `"${answer}" is not supported`, {
+          hint: "Choose github, gitlab or none.",
+        }),
     },
   };
+}
+
+function findPipeline(answer: string): Pipeline | undefined {
+  return pipelines.find((system) => system === answer.toLowerCase());
 }
 
 /** As the config wants it: without a user, a password, a query and a fragment, which would be written into a file. */

@@ -1,11 +1,13 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readFile, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { stringify } from "yaml";
 import { manifestJsonSchema } from "../../manifest/manifest-schema.ts";
 import { messageOf, systemCodeOf } from "../../model/errors.ts";
+import { readIfThere, replaceFile } from "../../model/replace-file.ts";
 import { configJsonSchema } from "../config-schema.ts";
+import { packageFolder } from "../package-files.ts";
 import { CliError } from "../runtime/cli-error.ts";
-import type { InitAnswers } from "./answers.ts";
+import type { InitAnswers, Pipeline } from "./answers.ts";
 
 /** The files of a workspace by their names in it; not `.gitignore`, which may be there. */
 export function workspaceFiles(answers: InitAnswers): Readonly<Record<string, string>> {
@@ -84,4 +86,58 @@ promotional_files:
 
 function jsonText(value: object): string {
   return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+/** The path of the pipeline in a repository. */
+const paths = { github: ".github/workflows/draftsync.yml", gitlab: ".gitlab-ci.yml" } as const;
+
+/** The file of a pipeline: those of `examples/`, which come with the package, for the main branch of the repository in `root`. */
+export async function pipelineFile(
+  system: Pipeline,
+  root: string,
+): Promise<Readonly<Record<string, string>>> {
+  if (system === "none") return {};
+  const { readFile } = await import("node:fs/promises");
+  const path = paths[system];
+  const text = await readFile(new URL(`examples/${system}/${path}`, packageFolder), "utf8");
+  const head = await readFile(join(root, ".git/HEAD"), "utf8").catch(() => "");
+  // Any other branch is more likely one for this change than the one that is applied.
+  if (head.trim() !== "ref: refs/heads/master") return { [path]: text };
+  return { [path]: text.replaceAll("refs/heads/main", "refs/heads/master").replace("[main]", "[master]") };
+}
+
+/** The content of a file that `init` writes. */
+export type FileContent = string | Uint8Array;
+
+/**
+ * Writes files below a folder, all of them or none: when one cannot be written, those before it stay unchanged, and
+ * folders that were made for them are gone. Returns a function that undoes it. Throws {@link CliError} `not-written`.
+ */
+export async function writeAll(
+  root: string,
+  files: Readonly<Record<string, FileContent>>,
+): Promise<() => Promise<void>> {
+  const steps: (() => Promise<void>)[] = [];
+  const undo = async () => {
+    for (const step of steps) await step().catch(() => {});
+  };
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(root, name);
+    try {
+      const before = await readIfThere(path);
+      const made = await mkdir(dirname(path), { recursive: true });
+      if (made !== undefined) steps.unshift(() => rm(made, { recursive: true, force: true }));
+      steps.unshift(() => (before === undefined ? rm(path, { force: true }) : replaceFile(path, before)));
+      await replaceFile(path, text);
+    } catch (error) {
+      // The original error is enough: it says which file could not be written.
+      await undo();
+      throw new CliError(`${path} cannot be written: ${messageOf(error)}`, {
+        code: "not-written",
+        hint: "Choose a writable folder.",
+        cause: error,
+      });
+    }
+  }
+  return undo;
 }

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { messageOf, systemCodeOf } from "../../model/errors.ts";
 import type { Cli } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
-import type { FileContent } from "./write.ts";
+import type { FileContent } from "./files.ts";
 
 /** The folder of a repository that holds the packed draftsync. */
 const folder = "vendor";

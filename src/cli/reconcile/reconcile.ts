@@ -7,10 +7,8 @@ import type { RefreshMode } from "../../model/observed.ts";
 import { type Plan, readTooLittle } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { ReconcileResult, ReconcileStatus } from "../../model/reconcile-result.ts";
-import type { Recorded } from "../../model/recorded.ts";
 import { excludeIrreversible, isNewLedger } from "../../plan/new-ledger.ts";
 import { excludeByPolicy, excludeRemovedDrafts } from "../../plan/policy.ts";
-import { checkSafety } from "../../plan/safety.ts";
 import { formatDiagnostics } from "../../report/diagnostic-text.ts";
 import type { ReconcileMetrics } from "../../report/metrics.ts";
 import { formatPlanText } from "../../report/plan-text.ts";
@@ -18,44 +16,60 @@ import { viewPlan } from "../../report/plan-view.ts";
 import type { Cli } from "../cli.ts";
 import type { Config } from "../config.ts";
 import { type ExitCode, exitCode, exitCodeOf } from "../runtime/exit-code.ts";
-import { makeLocationFinder, makePlan, type PlannedState } from "../runtime/planning.ts";
-import { isTooFewCalls, type LimitFlags, limitsOf, reportTooFewCalls } from "../runtime/run-limits.ts";
-import { announce, exitCodeOfRun, runPlan } from "../runtime/run-plan.ts";
+import { makeLocationFinder } from "../runtime/manifests.ts";
+import { makePlan, type PlannedState } from "../runtime/planning.ts";
+import { type LimitFlags, limitsOf } from "../runtime/run-limits.ts";
+import {
+  announce,
+  exitCodeOfRun,
+  isTooFewCalls,
+  reportTooFewCalls,
+  runPlan,
+  safetyRefusals,
+} from "../runtime/run-plan.ts";
 import { withLock } from "../runtime/with-lock.ts";
 import { inWorkspaceOf, type Workspace } from "../runtime/workspace.ts";
 import { printDiagnostics } from "../terminal/report-error.ts";
 import { openReporter } from "../terminal/reporter.ts";
-import type { ChangeFilter } from "./change-filter.ts";
 import { ledgerAgeOf, ReconcileTally, tooLittleRead } from "./tally.ts";
 
-/** What a run is carried out with. */
+/** Input of {@link reconcile}. */
 export interface ReconcileRequest {
   readonly config: Config;
   readonly limits: LimitFlags;
   /** How long it waits for the lock, milliseconds; absent: as the config says. */
-  readonly lockTimeout: number | undefined;
+  readonly lockTimeout?: number | undefined;
   /** How much of the service is checked first; absent: nothing. */
-  readonly refresh: RefreshMode | undefined;
+  readonly refresh?: RefreshMode | undefined;
   /** Events to standard output, one JSON object a line. */
-  readonly json: boolean | undefined;
+  readonly json?: boolean | undefined;
   readonly metrics: ReconcileMetrics;
   /** Of a service: what has not changed since its last run is not shown again. */
-  readonly news?: ChangeFilter;
-  /** Of a service that may be one of several: absent when it is to run whatever the others did. */
-  readonly replicas?: Replicas;
+  readonly news?: ChangeFilter | undefined;
+  /** Of a service that may be one of several; absent when the run must not rely on those of the others. */
+  readonly replicas?: Replicas | undefined;
 }
 
-/** How a replica knows what the others did. */
+/** How a replica recognizes the runs of the others. */
 export interface Replicas {
   readonly intervalMs: number;
   /** Ids of the runs of this process. */
   readonly ownRuns: ReadonlySet<string>;
 }
 
-/** Another replica's run counts for so much of an interval: a little less, since runs wait for locks. */
-const standbyShare = 0.9;
+/** Filters texts that were shown last of their kind. */
+export class ChangeFilter {
+  readonly #last = new Map<string, string>();
 
-/** A run that has ended, and what a command ends with after it. */
+  /** Whether a text is worth showing again; an empty one means that there is none of the kind any more. */
+  isNew(kind: string, text: string): boolean {
+    const known = this.#last.get(kind) ?? "";
+    this.#last.set(kind, text);
+    return text !== "" && text !== known;
+  }
+}
+
+/** A run that has ended, and the exit code of a command after it. */
 export interface EndedReconcile {
   readonly end: ReconcileResult;
   readonly exitCode: ExitCode;
@@ -66,8 +80,11 @@ export interface EndedReconcile {
 /** The name of the command in the ledger, in its lock and its history. */
 const command = "reconcile";
 
-/** The code of the error that says that the ledger belongs to another workspace, or another service. */
+/** The error code of a ledger that belongs to another workspace or service. */
 export const ofAnother = "ledger-owner-mismatch";
+
+/** Another replica's run counts for so much of an interval: a little less, since runs wait for locks. */
+const standbyShare = 0.9;
 
 /** Runs that had nothing to send are forgotten after a week, milliseconds: a run a minute is half a million a year. */
 const keepQuietMs = 7 * 86_400_000;
@@ -82,72 +99,66 @@ export async function reconcile(cli: Cli, request: ReconcileRequest): Promise<En
   const since = systemClock.monotonic();
   const tally = new ReconcileTally();
   metrics.begin({ workspace: config.workspace, rate: config.service.rate });
-  const ended = (run: LockedResult, error?: unknown): EndedReconcile => {
-    const { exitCode: code, ...rest } = run;
+  const ended = ({ exitCode: code, ...rest }: RunEnd): EndedReconcile => {
     const ms = Math.round(systemClock.monotonic() - since);
     const end = { ...rest, workspace: config.workspace, startedAt, ms };
     metrics.end(end);
-    return { end, exitCode: code, ...(error === undefined ? {} : { error }) };
+    return { end, exitCode: code };
   };
+  const lock = { command, waitMs: request.lockTimeout ?? config.reconcile.lockWaitMs };
   try {
-    return ended(
-      await inWorkspaceOf(cli, config, (workspace) =>
-        withLock(
-          cli,
-          { workspace, command, waitMs: request.lockTimeout ?? config.reconcile.lockWaitMs },
-          () => reconcileLocked(cli, workspace, { request, tally }),
-        ),
-      ),
+    const end = await inWorkspaceOf(cli, config, (workspace) =>
+      withLock(workspace, lock, () => reconcileLocked({ workspace, request, tally })),
     );
+    return ended(end);
   } catch (error) {
-    return ended(resultOfError(error, tally), error);
+    return { ...ended(endOfError(error, tally)), error };
   }
 }
 
-type LockedResult = Omit<ReconcileResult, "workspace" | "startedAt" | "ms"> & { readonly exitCode: ExitCode };
+type RunEnd = Omit<ReconcileResult, "workspace" | "startedAt" | "ms"> & { readonly exitCode: ExitCode };
 
-interface Tools {
+/** A run under the lock. */
+interface Run {
+  readonly workspace: Workspace;
   readonly request: ReconcileRequest;
   readonly tally: ReconcileTally;
 }
 
-async function reconcileLocked(
-  cli: Cli,
-  workspace: Workspace,
-  { request, tally }: Tools,
-): Promise<LockedResult> {
-  const { config, metrics } = request;
+async function reconcileLocked(run: Run): Promise<RunEnd> {
+  const { workspace, request, tally } = run;
+  const { cli, config } = workspace;
   const ledger = await workspace.ledger();
-  if (await isStandby(cli, workspace, { request, tally }))
-    return { status: "standby", exitCode: exitCode.done, ...tally.details() };
-  const planned = await recordingFailure(ledger, "", () => planLocked(cli, workspace, { request, tally }));
-  metrics.reportConfidence(ledgerAgeOf(planned));
+  if (await isStandby(run)) return { status: "standby", exitCode: exitCode.done, ...tally.details() };
+  const planned = await recordingFailure(ledger, "", () => planLocked(run, request.refresh));
+  request.metrics.reportConfidence(ledgerAgeOf(planned));
+  const { recorded } = planned;
   const { plan, excluded, waits } = narrow(planned, config);
   tally.plan(plan);
   // What keeps the service from being called, such as a missing key, is reported before a plan that nobody can apply.
   await recordingFailure(ledger, plan.plan_id, () => workspace.connect(() => {}));
   showPlan(cli, plan, request);
-  const { recorded } = planned;
-  if (refuse(cli, { plan, recorded, request })) {
-    tally.runId = await note(ledger, { planId: plan.plan_id, status: "refused" });
+  // What the policy does not allow is left out already.
+  const refusals = safetyRefusals(config, { plan, recorded }, { removeDrafts: true });
+  const { news } = request;
+  const refusalText = formatDiagnostics(refusals, cli.terminal.paintErr);
+  const isNew = news === undefined || news.isNew("refusals", refusalText);
+  if (refusals.length > 0) {
+    if (isNew) printDiagnostics(cli.terminal, "Refused; nothing was changed.", refusals);
+    tally.runId = await note(ledger, plan.plan_id, "refused");
     return { status: "refused", exitCode: exitCode.refused, excluded, ...tally.details() };
   }
-  const run = await applyWithin(cli, workspace, {
-    request,
-    tally,
-    planned: { ...planned, plan },
-    excluded,
-  });
+  const end = await applyLocked(run, { ...planned, plan }, excluded);
   await ledger.forgetQuietRuns({ command, before: systemClock.now() - keepQuietMs });
-  return waits !== undefined && run.exitCode === exitCode.done
-    ? { ...run, status: waits, exitCode: exitCode.refused }
-    : run;
+  return waits !== undefined && end.exitCode === exitCode.done
+    ? { ...end, status: waits, exitCode: exitCode.refused }
+    : end;
 }
 
 /** Changes that a run leaves out, by what would have to be allowed: an action of the policy, or `removed_drafts`. */
 type Exclusions = Readonly<Record<string, number>>;
 
-interface NarrowedPlanAndStatus {
+interface Narrowed {
   readonly plan: Plan;
   readonly excluded: Exclusions;
   /** The status of a run that left out publishes or duplicates because they may exist already; absent when it did not. */
@@ -155,10 +166,7 @@ interface NarrowedPlanAndStatus {
 }
 
 /** No person is asked here: what needs one is excluded, then what the policy does not allow. */
-function narrow(
-  { plan: whole, recorded }: PlannedState,
-  { safety, reconcile, service }: Config,
-): NarrowedPlanAndStatus {
+function narrow({ plan: whole, recorded }: PlannedState, { safety, reconcile, service }: Config): Narrowed {
   const consented =
     safety.removedDrafts === "delete" ? { plan: whole, excluded: {} } : excludeRemovedDrafts(whole);
   const allowed = excludeByPolicy(consented.plan, reconcile.allow);
@@ -180,7 +188,7 @@ function narrow(
  * Whether another replica has reconciled the workspace within the interval, and nothing is left to do by its ledger and these
  * manifests: then the service need not be read again. The lock is held, so no other run is under way.
  */
-async function isStandby(cli: Cli, workspace: Workspace, { request, tally }: Tools): Promise<boolean> {
+async function isStandby({ workspace, request, tally }: Run): Promise<boolean> {
   const { replicas, config } = request;
   if (replicas === undefined) return false;
   const [now, shareMs] = [systemClock.now(), standbyShare * replicas.intervalMs];
@@ -188,75 +196,66 @@ async function isStandby(cli: Cli, workspace: Workspace, { request, tally }: Too
   // Where a clock is wrong, runs of the future are recorded.
   const others = recent.filter(({ id, startedAt }) => startedAt < now + shareMs && !replicas.ownRuns.has(id));
   if (!others.some(({ status }) => status === "done")) return false;
-  const unrefreshed = { request: { ...request, refresh: undefined }, tally: new ReconcileTally() };
-  const { plan } = narrow(await planLocked(cli, workspace, unrefreshed), config);
+  const trial = { workspace, request, tally: new ReconcileTally() };
+  const { plan } = narrow(await planLocked(trial, undefined), config);
   if (plan.changes.length > 0) return false;
   tally.plan(plan);
   return true;
 }
 
-/** Looks at the service, as far as the budget goes, and plans; what was confirmed is in the ledger then. */
-async function planLocked(
-  cli: Cli,
-  workspace: Workspace,
-  { request: { json, metrics, refresh, limits }, tally }: Tools,
-): Promise<PlannedState> {
-  const reporter = await openReporter(cli, { config: workspace.config, json });
-  const emit: EventSink = (event) => {
-    tally.event(event);
-    metrics.count(event);
-    reporter.emit(event);
-  };
-  return makePlan(cli, workspace, {
+/** Checks the service within its budget, and plans; confirmations are in the ledger then. */
+async function planLocked(run: Run, refresh: RefreshMode | undefined): Promise<PlannedState> {
+  const { workspace, request } = run;
+  const reporter = await openReporter(workspace, { json: request.json });
+  return makePlan(workspace, {
     targets: [],
-    ...(refresh === undefined ? {} : { refresh }),
+    refresh,
     underLock: true,
-    limits: limitsOf(limits),
-    emit,
+    limits: limitsOf(request.limits),
+    emit: counting(run, reporter.emit),
   }).finally(reporter.stop);
 }
 
-interface Applying extends Tools {
-  readonly planned: PlannedState;
-  readonly excluded: Exclusions;
-}
-
-async function applyWithin(
-  cli: Cli,
-  workspace: Workspace,
-  { request, tally, planned, excluded }: Applying,
-): Promise<LockedResult> {
-  const { plan, desired } = planned;
-  const { json, metrics, news } = request;
-  const reporter = await openReporter(cli, {
-    config: workspace.config,
-    json,
-    plan,
-    locationOf: makeLocationFinder(desired),
-  });
-  // The line of a service's run says the same, and of nothing there is nothing to say.
-  const isSilent = !json && (news !== undefined || plan.changes.every(isBlocked));
-  const emit: EventSink = (event) => {
+function counting({ tally, request: { metrics } }: Run, emit: EventSink): EventSink {
+  return (event) => {
     tally.event(event);
     metrics.count(event);
-    if (!isSilent || event.type !== "run_finished") reporter.emit(event);
+    emit(event);
   };
+}
+
+async function applyLocked(run: Run, { plan, desired }: PlannedState, excluded: Exclusions): Promise<RunEnd> {
+  const { workspace, request, tally } = run;
+  const { cli } = workspace;
+  const { json, news } = request;
+  const locationOf = makeLocationFinder(desired);
+  const reporter = await openReporter(workspace, { json, plan, locationOf });
+  // The line of a service's run says the same, and of nothing there is nothing to say.
+  const isSilent = !json && (news !== undefined || plan.changes.every(isBlocked));
+  const emit = counting(run, (event) => {
+    if (!isSilent || event.type !== "run_finished") reporter.emit(event);
+  });
   try {
     const ledger = await workspace.ledger();
     const service = await recordingFailure(ledger, plan.plan_id, () => workspace.connect(emit));
     const limits = limitsOf(request.limits, service.callCount());
-    const result = await runPlan(cli, workspace, { plan, limits, service, emit, command });
+    const result = await runPlan(workspace, { plan, limits, service, emit, command });
     reportTooFewCalls(cli, result, request.limits);
-    const { totals } = result;
+    const { totals, stopped } = result;
     const isBlind = readTooLittle(plan, totals);
     if (isBlind) printDiagnostics(cli.terminal, undefined, [tooLittleRead]);
     const code = isBlind ? exitCode.error : exitCodeOfRun(result, plan);
     const ends = statusOf(code, excluded);
     const isStalled = isTooFewCalls(result) || (ends === "deferred" && !tally.progressed);
-    const status = isStalled ? "stalled" : ends;
-    const blind = isBlind ? { code: "nothing-checked" } : {};
-    const failed = typeof result.stopped === "object" ? { code: result.stopped.code } : blind;
-    return { status, exitCode: code, totals, excluded, ...tally.details(), ...failed };
+    return {
+      status: isStalled ? "stalled" : ends,
+      exitCode: code,
+      totals,
+      excluded,
+      ...tally.details(),
+      ...(isBlind ? { code: tooLittleRead.code } : {}),
+      ...(typeof stopped === "object" ? { code: stopped.code } : {}),
+    };
   } finally {
     reporter.stop();
   }
@@ -280,7 +279,7 @@ function statusOf(code: ExitCode, excluded: Exclusions): ReconcileStatus {
 }
 
 /** Of a run that an error ended. */
-function resultOfError(error: unknown, tally: ReconcileTally): LockedResult {
+function endOfError(error: unknown, tally: ReconcileTally): RunEnd {
   const code = error instanceof DraftsyncError ? error.code : "defect";
   const ends = exitCodeOf(error);
   // What was done before is recorded, so it is not that nothing was changed.
@@ -309,23 +308,6 @@ function substanceOf({ changes, diagnostics, drift = [] }: Plan): string {
   return JSON.stringify(what);
 }
 
-function refuse(
-  { terminal }: Cli,
-  {
-    plan,
-    recorded,
-    request,
-  }: { readonly plan: Plan; readonly recorded: Recorded; readonly request: ReconcileRequest },
-): boolean {
-  const { config, news } = request;
-  // What the policy does not allow is left out already.
-  const refusals = checkSafety(plan, recorded, { ...config.safety, removedDrafts: "delete" });
-  const text = formatDiagnostics(refusals, terminal.paintErr);
-  const isNew = news === undefined || news.isNew("refusals", text);
-  if (refusals.length > 0 && isNew) printDiagnostics(terminal, "Refused; nothing was changed.", refusals);
-  return refusals.length > 0;
-}
-
 /** Work before the run begins: that it failed is recorded, too. */
 async function recordingFailure<T>(ledger: StateStore, planId: string, work: () => Promise<T>): Promise<T> {
   try {
@@ -333,16 +315,13 @@ async function recordingFailure<T>(ledger: StateStore, planId: string, work: () 
   } catch (error) {
     // A failing ledger cannot record it either, and that of a different workspace must not.
     const code = error instanceof DraftsyncError ? error.code : undefined;
-    if (code !== ofAnother) await note(ledger, { planId, status: "error" }).catch(() => {});
+    if (code !== ofAnother) await note(ledger, planId, "error").catch(() => {});
     throw error;
   }
 }
 
 /** Records a reconcile that ended before it ran a plan; the id of its record. */
-async function note(
-  ledger: StateStore,
-  { planId, status }: { readonly planId: string; readonly status: string },
-): Promise<string> {
+async function note(ledger: StateStore, planId: string, status: string): Promise<string> {
   const id = newRunId();
   await ledger.startRun({ id, command, planId, startedAt: systemClock.now() });
   await ledger.finishRun(id, { totals: {}, status });

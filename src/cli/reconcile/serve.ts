@@ -1,32 +1,77 @@
 import { resolve } from "node:path";
+import { messageOf } from "../../model/errors.ts";
 import type { LogEntry } from "../../model/log.ts";
+import type { RefreshMode } from "../../model/observed.ts";
 import { systemClock } from "../../model/ports.ts";
 import { isSuccess, type ReconcileResult, reconcileFinished } from "../../model/reconcile-result.ts";
-import { readFormer } from "../../model/replace-file.ts";
+import { readFormer, replaceFile } from "../../model/replace-file.ts";
 import { sanitizeJson } from "../../model/sanitize-json.ts";
+import { parseDuration } from "../../model/time.ts";
 import { wait } from "../../model/wait.ts";
 import { makeProcessMetrics, makeReconcileMetrics, type ReconcileMetrics } from "../../report/metrics.ts";
 import { describeReconcile } from "../../report/reconcile-text.ts";
 import { packageVersion } from "../../service/transport.ts";
-import type { Cli } from "../cli.ts";
+import type { Cli, WriterFlags } from "../cli.ts";
 import { type Config, loadConfig } from "../config.ts";
+import { CliError } from "../runtime/cli-error.ts";
 import { exitCode } from "../runtime/exit-code.ts";
+import { type LimitFlags, parseUntil } from "../runtime/run-limits.ts";
 import { reportError } from "../terminal/report-error.ts";
-import { ChangeFilter } from "./change-filter.ts";
-import { limitFlagsOf, type ReconcileFlags, refreshOf } from "./flags.ts";
-import { type HealthServer, parseListenAddress, startHealthServer } from "./health-server.ts";
-import { writeMetricsFile } from "./metrics-file.ts";
-import { notifyOfChange } from "./notify.ts";
-import { reconcile } from "./reconcile.ts";
-import { loadWebhook } from "./webhook.ts";
+import {
+  type HealthServer,
+  type ListenAddress,
+  parseListenAddress,
+  startHealthServer,
+} from "./health-server.ts";
+import { ChangeFilter, type EndedReconcile, type ReconcileRequest, reconcile } from "./reconcile.ts";
+import { loadWebhook, notifyOfChange } from "./webhook.ts";
 
-/** The flags of a process that stays. */
-export type ServeFlags = ReconcileFlags & { readonly interval: number };
+/** The flags of `draftsync reconcile`. */
+export interface ReconcileFlags extends WriterFlags {
+  /** Milliseconds. */
+  readonly interval?: number;
+  readonly listen?: string;
+  readonly metricsFile?: string;
+  readonly maxCalls?: number;
+  /** The text of the flag: each run counts from its own start. */
+  readonly until?: string;
+  readonly json?: boolean;
+  readonly refresh: "none" | RefreshMode;
+}
 
-/** What may change while the process stays. */
+/** How far a run that begins now may go. Throws {@link CliError} `invalid-flag`. */
+export function limitFlagsOf({ maxCalls, until, interval }: ReconcileFlags): LimitFlags {
+  if (until !== undefined && interval !== undefined && parseDuration(until) === undefined) {
+    throw new CliError(`with --interval, --until must be a duration, not "${until}"`, {
+      code: "invalid-flag",
+      hint: "Each run starts operations for that long: --until 10m.",
+    });
+  }
+  return {
+    ...(maxCalls === undefined ? {} : { maxCalls }),
+    ...(until === undefined ? {} : { until: parseUntil(until, systemClock.now()) }),
+  };
+}
+
+/** What may change between the runs of a process. */
 interface Settings {
   readonly config: Config;
   readonly webhook: URL | undefined;
+}
+
+async function loadSettings(cli: Cli, flags: ReconcileFlags): Promise<Settings> {
+  const config = await loadConfig({ cwd: cli.cwd, env: cli.env, flags });
+  return { config, webhook: await loadWebhook(config.notify, cli.env) };
+}
+
+/** One run, with the exit code that an apply would have. */
+export async function reconcileOnce(cli: Cli, flags: ReconcileFlags): Promise<void> {
+  const settings = await loadSettings(cli, flags);
+  const runner = await openRunner(cli, flags);
+  const { end, exitCode, error } = await runner.run(settings.config, {});
+  cli.end(exitCode);
+  await runner.publish(settings, end);
+  if (error !== undefined) throw error;
 }
 
 /**
@@ -34,44 +79,30 @@ interface Settings {
  * immediately. An interrupt ends the current run as it ends an apply; the process then exits with 0, as supervisors expect
  * of a service that they stop, or with 130 if calls were aborted.
  */
-export async function serve(cli: Cli, flags: ServeFlags): Promise<void> {
-  const { terminal, signal, cwd, interrupts } = cli;
+export async function serve(cli: Cli, flags: ReconcileFlags, intervalMs: number): Promise<void> {
+  const { terminal, signal, interrupts } = cli;
   const listen = flags.listen === undefined ? undefined : parseListenAddress(flags.listen);
   let settings = await loadSettings(cli, flags);
-  const file = flags.metricsFile === undefined ? undefined : resolve(cwd, flags.metricsFile);
-  const former = file === undefined ? "" : await readFormer(file);
-  const metrics = makeReconcileMetrics({ version: packageVersion(), former });
-  const rhythm = new Rhythm(flags.interval);
+  const runner = await openRunner(cli, flags);
+  const rhythm = new Rhythm(intervalMs);
   const news = new ChangeFilter();
   const ownRuns = new Set<string>();
-  const server = listen === undefined ? undefined : await startHealth(listen, { metrics, rhythm });
+  const server = listen === undefined ? undefined : await startHealth(listen, runner.metrics, rhythm);
   if (server !== undefined) terminal.err(`listening on ${server.url}\n`);
   interrupts.spareHangup();
   const reloads = listenForReloads();
   try {
     while (!signal.aborted) {
       const isAsked = reloads.take();
-      if (isAsked) settings = await reload(cli, { flags, settings });
-      const { config, webhook } = settings;
-      const limits = limitFlagsOf(flags);
-      const { end, error } = await reconcile(cli, {
-        config,
-        limits,
-        lockTimeout: flags.lockTimeout,
-        refresh: refreshOf(flags),
-        json: flags.json,
-        metrics,
-        news,
-        // A person who sends SIGHUP wants a run now.
-        ...(isAsked ? {} : { replicas: { intervalMs: flags.interval, ownRuns } }),
-      });
+      if (isAsked) settings = await reload(cli, flags, settings);
+      // A person who sends SIGHUP wants a run now.
+      const replicas = isAsked ? undefined : { intervalMs, ownRuns };
+      const { end, error } = await runner.run(settings.config, { news, replicas });
       if (end.runId !== undefined) ownRuns.add(end.runId);
-      if (flags.json) terminal.out(`${sanitizeJson(reconcileFinished(end))}\n`);
       const waitMs = rhythm.ended(end);
       if (error !== undefined) showError(cli, news, error);
       else news.isNew("error", "");
-      if (file !== undefined) await writeFile(cli, { file, metrics, news });
-      await notifyOfChange(cli, { config, webhook, end });
+      await runner.publish(settings, end);
       const next = signal.aborted ? {} : { nextAt: systemClock.now() + waitMs };
       terminal.log(describeReconcile(end, next));
       await reloads.wait(waitMs, signal);
@@ -81,6 +112,58 @@ export async function serve(cli: Cli, flags: ServeFlags): Promise<void> {
     await server?.close();
   }
   cli.end(interrupts.abortInFlight.aborted ? exitCode.interrupted : exitCode.done);
+}
+
+/** What the runs of a process share. */
+interface Runner {
+  readonly metrics: ReconcileMetrics;
+  run(config: Config, how: Pick<ReconcileRequest, "news" | "replicas">): Promise<EndedReconcile>;
+  /** Writes the metrics file and notifies the webhook; a failure is a warning. */
+  publish(settings: Settings, end: ReconcileResult): Promise<void>;
+}
+
+async function openRunner(cli: Cli, flags: ReconcileFlags): Promise<Runner> {
+  const { cwd, terminal } = cli;
+  const file = flags.metricsFile === undefined ? undefined : resolve(cwd, flags.metricsFile);
+  const former = file === undefined ? "" : await readFormer(file);
+  const metrics = makeReconcileMetrics({ version: packageVersion(), former });
+  const warnings = new ChangeFilter();
+  return {
+    metrics,
+    run: async (config, how) => {
+      const { json, lockTimeout } = flags;
+      const refresh = flags.refresh === "none" ? undefined : flags.refresh;
+      const limits = limitFlagsOf(flags);
+      const ended = await reconcile(cli, { config, limits, lockTimeout, refresh, json, metrics, ...how });
+      if (json) terminal.out(`${sanitizeJson(reconcileFinished(ended.end))}\n`);
+      return ended;
+    },
+    publish: async ({ config, webhook }, end) => {
+      const failure = file === undefined ? undefined : await writeMetricsFile(file, await metrics.text());
+      if (warnings.isNew("metrics file", failure ?? "")) {
+        const text = `warning: ${failure}\n`;
+        terminal.log({ level: "warning", text, code: "metrics-file-not-written" });
+      }
+      await notifyOfChange(cli, { config, webhook, end });
+    },
+  };
+}
+
+/**
+ * Writes a file for a textfile collector: whole or not at all, and for every user to read, since the collector is another
+ * one. Replaces nothing but metrics. Returns what went wrong, if anything did.
+ */
+export async function writeMetricsFile(path: string, text: string): Promise<string | undefined> {
+  const former = await readFormer(path);
+  if (former !== "" && !/^# (HELP|TYPE) /.test(former)) {
+    return `the metrics file cannot be written: ${path} is there already, and holds no metrics`;
+  }
+  try {
+    await replaceFile(path, text, 0o644);
+    return undefined;
+  } catch (error) {
+    return `the metrics file cannot be written: ${messageOf(error)}`;
+  }
 }
 
 /** How runs follow each other. */
@@ -114,16 +197,8 @@ class Rhythm {
   }
 }
 
-async function loadSettings(cli: Cli, flags: ServeFlags): Promise<Settings> {
-  const config = await loadConfig({ cwd: cli.cwd, env: cli.env, flags });
-  return { config, webhook: await loadWebhook(config, cli.env) };
-}
-
 /** Reports a config with mistakes, and keeps the previous one. */
-async function reload(
-  cli: Cli,
-  { flags, settings }: { readonly flags: ServeFlags; readonly settings: Settings },
-): Promise<Settings> {
+async function reload(cli: Cli, flags: ReconcileFlags, settings: Settings): Promise<Settings> {
   try {
     const next = await loadSettings(cli, flags);
     cli.terminal.err(`reloaded the config: ${next.config.file}\n`);
@@ -137,8 +212,9 @@ async function reload(
 }
 
 async function startHealth(
-  listen: { readonly host: string; readonly port: number },
-  { metrics, rhythm }: { readonly metrics: ReconcileMetrics; readonly rhythm: Rhythm },
+  listen: ListenAddress,
+  metrics: ReconcileMetrics,
+  rhythm: Rhythm,
 ): Promise<HealthServer> {
   const processMetrics = makeProcessMetrics();
   return startHealthServer(listen, {
@@ -153,20 +229,6 @@ function showError({ terminal }: Cli, news: ChangeFilter, error: unknown): void 
   const { paintErr } = terminal;
   reportError(error, { log: (entry) => entries.push(entry) > 0, paintErr });
   if (news.isNew("error", entries.map(({ text }) => text).join(""))) entries.forEach(terminal.log);
-}
-
-async function writeFile(
-  { terminal }: Cli,
-  {
-    file,
-    metrics,
-    news,
-  }: { readonly file: string; readonly metrics: ReconcileMetrics; readonly news: ChangeFilter },
-): Promise<void> {
-  const failure = (await writeMetricsFile(file, await metrics.text())) ?? "";
-  if (news.isNew("metrics file", failure)) {
-    terminal.log({ level: "warning", text: `warning: ${failure}\n`, code: "metrics-file-not-written" });
-  }
 }
 
 /** The longest wait that a timer takes, milliseconds. */

@@ -8,7 +8,7 @@ import type { LedgerAge } from "../../report/metrics.ts";
 import { isWriting } from "../../report/run-state.ts";
 import type { PlannedState } from "../runtime/planning.ts";
 
-/** What the events of a run say of it beside what its result does. */
+/** Counts events of a run that its result lacks. */
 export class ReconcileTally {
   anyDone = false;
   /** Whether a change ended well, or a call of one that has not ended yet. */
@@ -16,7 +16,7 @@ export class ReconcileTally {
   runId: string | undefined;
   #inDoubt = 0;
   #drift: number | undefined;
-  #lookCalls: number | undefined;
+  #refreshCalls: number | undefined;
 
   plan({ summary }: Plan): void {
     this.#inDoubt = summary.in_doubt ?? 0;
@@ -25,7 +25,7 @@ export class ReconcileTally {
   event(event: Event): void {
     if (event.type === "refresh_finished") {
       this.#drift = event.drift;
-      this.#lookCalls = event.calls;
+      this.#refreshCalls = event.calls;
     }
     if (event.type === "run_started") this.runId = event.run_id;
     if (event.type === "call_finished") this.progressed ||= event.outcome === "done" && isWriting(event);
@@ -46,7 +46,7 @@ export class ReconcileTally {
       ...this.run(),
       inDoubt: this.#inDoubt,
       ...(this.#drift === undefined ? {} : { drift: this.#drift }),
-      ...(this.#lookCalls === undefined ? {} : { refreshCalls: this.#lookCalls }),
+      ...(this.#refreshCalls === undefined ? {} : { refreshCalls: this.#refreshCalls }),
     };
   }
 }
@@ -69,7 +69,7 @@ function oldestRecord({ attachments }: Recorded): number {
   );
 }
 
-/** What a run ends with that `readTooLittle`. */
+/** The error of a run for which `readTooLittle` holds. */
 export const tooLittleRead: Diagnostic = {
   severity: "error",
   code: "nothing-checked",

@@ -1,24 +1,20 @@
 import type { Cli } from "../cli.ts";
 import { CliError } from "./cli-error.ts";
 
-/** What a person is asked to approve. */
+/** A question that a person must approve. */
 export interface ApprovalRequest {
   /** `--auto-approve` was given. */
   readonly given: boolean | undefined;
-  /** A question with all that the answer rests on. */
   readonly question: string;
-  /** What goes on without being asked: "to apply", for the hint. */
+  /** The purpose of `--auto-approve`, for the hint: "to apply". */
   readonly to: string;
-  /** What is said when the answer is not yes. */
+  /** Printed when the answer is not yes. */
   readonly declined: string;
   /** Shown before the question. */
   readonly before?: string;
 }
 
-/**
- * Whether a person, or a flag, approves. Throws {@link CliError} `approval-needed` where nobody can be asked; only the
- * word "yes" is taken as yes.
- */
+/** Whether a person, by the word "yes", or a flag approves. Throws {@link CliError} `approval-needed` without a terminal. */
 export async function approve(cli: Cli, request: ApprovalRequest): Promise<boolean> {
   const { terminal, signal } = cli;
   assertApprovable(cli, request);
@@ -30,7 +26,7 @@ export async function approve(cli: Cli, request: ApprovalRequest): Promise<boole
   return false;
 }
 
-/** Throws {@link CliError} `approval-needed` where nobody can be asked, for what is not to begin before it is asked for. */
+/** Throws {@link CliError} `approval-needed` without a flag and a terminal: for work that precedes the question. */
 export function assertApprovable(
   { terminal }: Cli,
   { given, to }: Pick<ApprovalRequest, "given" | "to">,

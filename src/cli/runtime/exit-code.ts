@@ -1,6 +1,6 @@
 import { DraftsyncError } from "../../model/errors.ts";
 
-/** What the process ends with. */
+/** Exit codes of the process. */
 export const exitCode = {
   /** Done; also `plan` without `--detailed-exitcode`. */
   done: 0,
@@ -16,7 +16,7 @@ export const exitCode = {
   refused: 5,
   /** The plan is stale, or another process holds the lock. */
   stale: 6,
-  /** Stopped at its limit of calls or time; the next run goes on. */
+  /** Stopped at its limit of calls or time; the next run continues. */
   deferred: 7,
   /** Interrupted; everything that was sent is accounted for. */
   interrupted: 130,

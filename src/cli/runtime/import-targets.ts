@@ -1,11 +1,7 @@
-import type { Address } from "../../model/address.ts";
-import { formatAddress, parseAddress, parseId } from "../../model/address.ts";
-import type { Desired, DesiredAttachment } from "../../model/desired.ts";
-import { attachmentsByAddress } from "../../model/desired.ts";
-import type { Recorded } from "../../model/recorded.ts";
-import { addressOfProduct, publicationsInForce } from "../../model/recorded.ts";
-import type { AdoptionTarget } from "../../refresh/adopt.ts";
-import { sourceOf } from "../../refresh/adopt.ts";
+import { type Address, formatAddress, parseAddress, parseId } from "../../model/address.ts";
+import { attachmentsByAddress, type Desired, type DesiredAttachment } from "../../model/desired.ts";
+import { addressOfProduct, publicationsInForce, type Recorded } from "../../model/recorded.ts";
+import { type AdoptionTarget, sourceOf } from "../../refresh/adopt.ts";
 import { CliError } from "./cli-error.ts";
 
 /** What the words on the command line are read with. */

@@ -9,33 +9,33 @@ const drainMs = 5_000;
 const maxAfterFirstMs = 6_500;
 const maxAfterSecondMs = 2_000;
 
-/** What {@link listenForInterrupts} works with; the process, outside tests. */
+/** Input of {@link listenForInterrupts}; tests replace the process. */
 export interface InterruptParts {
   readonly signals: Pick<EventEmitter, "on" | "off">;
   readonly say: (text: string) => void;
-  /** Ends the process, whatever hangs. */
+  /** Ends the process at once. */
   readonly exit: (code: number) => void;
-  /** Ends the process, whose command has ended, and which something still keeps. */
+  /** Ends the process after its command has ended. */
   readonly leave: () => void;
 }
 
 /** Interrupts of a process that is one command. */
 export interface ProcessInterrupts extends Interrupts {
-  /** The process may take so much longer to end, milliseconds: for a command that waits for processes of its own. */
+  /** Extends the time within which the process ends, milliseconds: for a command that waits for child processes. */
   allowMore(ms: number): void;
-  /** SIGHUP interrupts no more: for a command that has a meaning of its own for it. */
+  /** SIGHUP is no interrupt any more: for a command that handles it. */
   spareHangup(): void;
 }
 
-/** Of something that nobody interrupts. */
+/** Interrupts that never come. */
 export function noInterrupts(): ProcessInterrupts {
   const { signal } = new AbortController();
   return { drain: signal, abortInFlight: signal, spareHangup: () => {}, allowMore: () => {} };
 }
 
 /**
- * Turns SIGINT, SIGTERM and SIGHUP into {@link Interrupts}. A terminal that is closed sends SIGHUP twice, once itself and
- * once by its shell, and nobody is there any more to be impatient: it counts as the first interrupt or not at all.
+ * Turns SIGINT, SIGTERM and SIGHUP into {@link Interrupts}. A terminal that is closed sends SIGHUP twice, itself and by its
+ * shell: it counts as the first interrupt or not at all.
  *
  * ```
  *   first ──► drain ── 5 s, or the second ──► cut off ── what was sent is recorded as unknown ──► the command ends
@@ -43,11 +43,9 @@ export function noInterrupts(): ProcessInterrupts {
  *     └── 6.5 s ──► the process ends ◄── 2 s ────┘ (or the third)
  * ```
  *
- * A process that is ended so, because its ledger or disk hangs, loses nothing either: the intent of every call that was
- * sent is in the ledger, and without an outcome it is in doubt.
- *
- * A process whose command has ended may still be kept, by the reader of its output who takes nothing more or by a file that
- * can never be read. The time within which it ends goes on, and one more interrupt ends it at once.
+ * A process that ends while its ledger or disk hangs loses nothing: the ledger has the intent of every call that was sent, and
+ * without an outcome the call is in doubt. After the command has ended, a slow reader of the output or a hanging file may
+ * still keep the process: the deadlines stay, and one more interrupt ends it at once.
  */
 export function listenForInterrupts({
   signals,

@@ -1,23 +1,17 @@
-import type { Check, Probe } from "../../doctor/check.ts";
-import { failedBy, listChecks } from "../../doctor/check.ts";
+import { type Check, failedBy, listChecks, type Probe } from "../../doctor/check.ts";
 import { checkFile, nextProbe } from "../../doctor/check-file.ts";
 import { problemOf } from "../../doctor/check-machine.ts";
-import type { DoctorClient } from "../../doctor/client.ts";
-import { withoutEmpty } from "../../doctor/client.ts";
+import { type DoctorClient, withoutEmpty } from "../../doctor/client.ts";
 import { formatFirstProbe, formatProbeNotice } from "../../doctor/report.ts";
 import { formatAddress } from "../../model/address.ts";
 import type { CallResult } from "../../model/outcome.ts";
-import type { LedgerEffect } from "../../model/ports.ts";
-import { systemClock } from "../../model/ports.ts";
+import { type LedgerEffect, systemClock } from "../../model/ports.ts";
 import type { RecordedAttachment } from "../../model/recorded.ts";
 import type { Attributes, FileTarget } from "../../model/resource.ts";
 import { typeOfFile } from "../../service/documents.ts";
-import type { Cli } from "../cli.ts";
 import { approve } from "./approval.ts";
-import type { ExitCode } from "./exit-code.ts";
-import { exitCode, exitCodeOf } from "./exit-code.ts";
-import type { Operate } from "./single-call.ts";
-import { inRun } from "./single-call.ts";
+import { type ExitCode, exitCode, exitCodeOf } from "./exit-code.ts";
+import { inRun, type Operate } from "./single-call.ts";
 import { withLock } from "./with-lock.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -43,18 +37,19 @@ export interface ProbedChecks {
  * every writing call: under the lock, its intent recorded before the first byte and its outcome after. If the file is
  * recorded, so are its new attributes; nothing is adopted.
  */
-export async function probeFile(cli: Cli, request: ProbeRequest): Promise<ProbedChecks> {
+export async function probeFile(request: ProbeRequest): Promise<ProbedChecks> {
   const { workspace, lockTimeout: waitMs } = request;
   try {
-    return await withLock(cli, { workspace, command: "doctor", waitMs }, () => probeLocked(cli, request));
+    return await withLock(workspace, { command: "doctor", waitMs }, () => probeLocked(request));
   } catch (error) {
     const probe = failedBy("probe-failed", problemOf(error));
     return { checks: listChecks("draft", { probe }, "lock"), exit: exitCodeOf(error) };
   }
 }
 
-async function probeLocked(cli: Cli, request: ProbeRequest): Promise<ProbedChecks> {
+async function probeLocked(request: ProbeRequest): Promise<ProbedChecks> {
   const { workspace, client, target, approved } = request;
+  const { cli, config } = workspace;
   const { draftId, kind, fileId } = target;
   const { attachments } = await (await workspace.ledger()).load();
   const record = attachments.find(
@@ -71,21 +66,19 @@ async function probeLocked(cli: Cli, request: ProbeRequest): Promise<ProbedCheck
   if (!isApproved) {
     return { checks: listChecks("draft", {}, cli.signal.aborted ? "interrupted" : "declined") };
   }
-  const tools = { workspace, service: client, command: "doctor" };
-  const { probes, inDoubt } = await inRun(cli, tools, (operate) =>
-    sendProbes(cli, request, { record, operate }),
+  const { probes, inDoubt } = await inRun(workspace, { service: client, command: "doctor" }, (operate) =>
+    sendProbes(request, record, operate),
   );
-  const type = typeOfFile(kind, workspace.config.service.profile.types);
+  const type = typeOfFile(kind, config.service.profile.types);
   const checks = checkFile(probes, { target, recorded, type });
   return { checks, ...(inDoubt ? { exit: exitCode.inDoubt } : {}) };
 }
 
-interface Sending {
-  readonly record: RecordedAttachment | undefined;
-  readonly operate: Operate;
-}
-
-async function sendProbes({ terminal }: Cli, { client, target }: ProbeRequest, { record, operate }: Sending) {
+async function sendProbes(
+  { workspace, client, target }: ProbeRequest,
+  record: RecordedAttachment | undefined,
+  operate: Operate,
+) {
   const { draftId, kind, fileId } = target;
   const own = { type: "attachment", draftId, kind, ref: { by: "file_id", fileId } } as const;
   const probes: Probe[] = [];
@@ -106,7 +99,8 @@ async function sendProbes({ terminal }: Cli, { client, target }: ProbeRequest, {
     });
     inDoubt ||= outcome === "unknown";
     const files = probes.flatMap(({ file }) => file ?? []);
-    if (files.length === 1 && files[0] !== undefined) terminal.err(formatFirstProbe(files[0].attributes));
+    if (files.length === 1 && files[0] !== undefined)
+      workspace.cli.terminal.err(formatFirstProbe(files[0].attributes));
   }
 }
 

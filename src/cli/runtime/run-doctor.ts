@@ -19,20 +19,16 @@ import { assertOwner } from "../../plan/ownership.ts";
 import { formatWaiting } from "../../report/progress-text.ts";
 import type { Cli } from "../cli.ts";
 import type { DoctorFlags } from "../commands/doctor.ts";
-import type { Config } from "../config.ts";
-import { assumeConfig, loadConfig } from "../config.ts";
+import { assumeConfig, type Config, loadConfig } from "../config.ts";
 import { readErrorDocs } from "../error-docs.ts";
 import { printJson } from "../terminal/print-json.ts";
-import { loadApiKey } from "./api-key.ts";
 import { assertApprovable } from "./approval.ts";
-import { loadAuthorities } from "./authorities.ts";
 import { CliError, DiagnosticsError } from "./cli-error.ts";
-import type { ExitCode } from "./exit-code.ts";
-import { exitCode } from "./exit-code.ts";
+import { type ExitCode, exitCode } from "./exit-code.ts";
+import { loadApiKey, loadAuthorities } from "./input-files.ts";
 import { probeFile } from "./probe-file.ts";
 import { warnWhileRecoveryPending } from "./recovery.ts";
-import type { Workspace } from "./workspace.ts";
-import { inWorkspaceOf } from "./workspace.ts";
+import { inWorkspaceOf, type Workspace } from "./workspace.ts";
 
 /** Checks this machine and the service that the flags name, and prints the report. The exit code is 1 if a check failed. */
 export async function runDoctor(cli: Cli, flags: DoctorFlags): Promise<void> {
@@ -51,16 +47,11 @@ export async function runDoctor(cli: Cli, flags: DoctorFlags): Promise<void> {
     });
   }
   if (!isAssumed) warnWhileRecoveryPending(cli, config);
-  await inWorkspaceOf(
-    cli,
-    config,
-    async (workspace) => {
-      const withoutLedger = isAssumed && flags.state === undefined && !cli.env.DRAFTSYNC_STATE;
-      const ended = await checkAll(cli, { workspace, flags, target, machine, withoutLedger });
-      await report(cli, { flags, config, target, ...ended });
-    },
-    { onlyReads: true },
-  );
+  await inWorkspaceOf(cli, config, async (workspace) => {
+    const withoutLedger = isAssumed && flags.state === undefined && !cli.env.DRAFTSYNC_STATE;
+    const ended = await checkAll({ workspace, flags, target, machine, withoutLedger });
+    await report(cli, { flags, config, target, ...ended });
+  });
 }
 
 function targetOf({ draft, file, kind }: DoctorFlags): FileTarget | undefined {
@@ -120,11 +111,11 @@ interface Checked {
   readonly exit?: ExitCode | undefined;
 }
 
-async function checkAll(cli: Cli, options: CheckOptions): Promise<Checked> {
+async function checkAll(options: CheckOptions): Promise<Checked> {
   const { workspace, target, withoutLedger } = options;
   const { service } = workspace.config;
   const { baseUrl, apiKeyFile, caFile } = service;
-  const { env } = cli;
+  const { env } = workspace.cli;
   const here = {
     env,
     baseUrl,
@@ -137,7 +128,7 @@ async function checkAll(cli: Cli, options: CheckOptions): Promise<Checked> {
   const ca_file = await checkAuthorities(here);
   const proxy = await checkProxy(here);
   const isReady = key.status !== "failed" && ca_file.status !== "failed";
-  const ledger = withoutLedger
+  const ledger: CheckResult = withoutLedger
     ? ok("ledger-none", "none: there is no workspace")
     : await checkLedger(() => openLedger(workspace, isReady ? "write" : "read"));
   const machine = { ...options.machine, key, ca_file, proxy, ledger };
@@ -153,7 +144,7 @@ async function checkAll(cli: Cli, options: CheckOptions): Promise<Checked> {
   if (ledger.status === "failed") return stop("ledger");
   let client: DoctorClient;
   try {
-    client = await openClient(cli, workspace, withoutLedger);
+    client = await openClient(workspace, withoutLedger);
   } catch (error) {
     const problem = problemOf(error);
     const failed = failedBy("options-unusable", problem);
@@ -165,34 +156,26 @@ async function checkAll(cli: Cli, options: CheckOptions): Promise<Checked> {
       calls,
     };
   }
-  const checks = [
-    ...listChecks("machine", machine, "config"),
-    ...(await sampleService(cli, workspace, client)),
-  ];
-  const probed = await probeIfRequested(cli, { ...options, client, checks });
+  const checks = [...listChecks("machine", machine, "config"), ...(await sampleService(workspace, client))];
+  const probed = await probeIfRequested({ ...options, client, checks });
   return { checks: [...checks, ...probed.checks], calls: client.callCount(), exit: probed.exit };
 }
 
 /** Opened to write, a missing ledger is created, as by every command that makes calls: it keeps the rate limit. */
 async function openLedger(workspace: Workspace, access: "read" | "write") {
   const ledger = access === "write" ? await workspace.ledger() : await workspace.reader();
-  const { service, workspace: name } = workspace.config;
-  assertOwner(await ledger.owner(), { origin: service.origin, workspace: name });
+  assertOwner(await ledger.owner(), workspace.owner);
   return ledger;
 }
 
-function openClient(cli: Cli, workspace: Workspace, withoutLedger: boolean): Promise<DoctorClient> {
+function openClient(workspace: Workspace, withoutLedger: boolean): Promise<DoctorClient> {
   const emit: EventSink = (event) => {
-    if (event.type === "waiting") cli.terminal.err(`${formatWaiting(event)}\n`);
+    if (event.type === "waiting") workspace.cli.terminal.err(`${formatWaiting(event)}\n`);
   };
   return workspace.connectDoctor(emit, { withoutLedger });
 }
 
-async function sampleService(
-  cli: Cli,
-  { config }: Workspace,
-  client: DoctorClient,
-): Promise<readonly Check[]> {
+async function sampleService({ cli, config }: Workspace, client: DoctorClient): Promise<readonly Check[]> {
   const { rate, concurrency, profile, origin, baseUrl = "http://localhost" } = config.service;
   cli.terminal.err(formatSampleNotice(origin, rate));
   const samples = await client.sample(cli.signal);
@@ -209,17 +192,20 @@ interface ProbeOptions extends CheckOptions {
   readonly checks: readonly Check[];
 }
 
-async function probeIfRequested(
-  cli: Cli,
-  { target, flags, workspace, client, checks }: ProbeOptions,
-): Promise<Pick<Checked, "checks" | "exit">> {
+async function probeIfRequested({
+  target,
+  flags,
+  workspace,
+  client,
+  checks,
+}: ProbeOptions): Promise<Pick<Checked, "checks" | "exit">> {
   if (target === undefined) return { checks: [] };
-  if (cli.signal.aborted) return { checks: listChecks("draft", {}, "interrupted") };
+  if (workspace.cli.signal.aborted) return { checks: listChecks("draft", {}, "interrupted") };
   if (checks.some(({ name, status }) => required.has(name) && status === "failed")) {
     return { checks: listChecks("draft", {}, "address") };
   }
   const { autoApprove: approved, lockTimeout } = flags;
-  return probeFile(cli, { workspace, client, target, approved, lockTimeout });
+  return probeFile({ workspace, client, target, approved, lockTimeout });
 }
 
 interface Report extends Checked {

@@ -5,7 +5,6 @@ import type { RefreshMode, RefreshSummary } from "../../model/observed.ts";
 import type { Recorded } from "../../model/recorded.ts";
 import { type DriftReport, makeDriftReport } from "../../report/drift-report.ts";
 import { plural } from "../../report/quantities.ts";
-import type { Cli } from "../cli.ts";
 import { CliError } from "./cli-error.ts";
 import { makePlan, type PlanRequest } from "./planning.ts";
 import type { Workspace } from "./workspace.ts";
@@ -25,11 +24,10 @@ export interface ComparedState {
 
 /** Reads the service and compares it with the ledger. Changes neither. Throws what `makePlan` throws. */
 export async function compareWithService(
-  cli: Pick<Cli, "cwd" | "env" | "signal">,
   workspace: Workspace,
   request: DriftRequest,
 ): Promise<ComparedState> {
-  const { plan, recorded } = await makePlan(cli, workspace, request);
+  const { plan, recorded } = await makePlan(workspace, request);
   const { workspace: name, service_origin, refresh, drift = [], diagnostics } = plan;
   if (refresh === undefined) throw new TypeError("a refreshed plan has a summary of the refresh");
   const own = await ownCalls(await workspace.reader(), drift);

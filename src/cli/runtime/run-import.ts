@@ -2,26 +2,23 @@ import { resolve } from "node:path";
 import { newRunId } from "../../apply/context.ts";
 import { formatAddress } from "../../model/address.ts";
 import { attachmentsByAddress } from "../../model/desired.ts";
-import type { Observation } from "../../model/observed.ts";
 import { systemClock } from "../../model/ports.ts";
 import { assertOwner } from "../../plan/ownership.ts";
 import { makeFileIdFinder } from "../../plan/recorded-index.ts";
 import { adoptionEffects } from "../../refresh/adopt.ts";
-import { fetchTargets } from "../../refresh/fetch-targets.ts";
+import { type FetchTargetsResult, fetchTargets } from "../../refresh/fetch-targets.ts";
 import { formatAdoptions, viewAdoptions } from "../../report/adoption-text.ts";
 import type { Cli, WriterFlags } from "../cli.ts";
 import { printJson } from "../terminal/print-json.ts";
 import { openReporter } from "../terminal/reporter.ts";
 import { CliError } from "./cli-error.ts";
-import { warnOfCopies } from "./earlier-copies.ts";
 import { exitCode } from "./exit-code.ts";
-import type { ImportEnvironment, ImportTargets } from "./import-targets.ts";
-import { allTargets, namedTargets } from "./import-targets.ts";
-import { loadDesired } from "./planning.ts";
-import { readGiven } from "./read-input-file.ts";
-import { withLock } from "./with-lock.ts";
+import { allTargets, type ImportEnvironment, type ImportTargets, namedTargets } from "./import-targets.ts";
+import { readGiven } from "./input-files.ts";
+import { warnOfCopies } from "./ledger-access.ts";
+import { loadDesired } from "./manifests.ts";
+import { inLockedWorkspace } from "./with-lock.ts";
 import type { Workspace } from "./workspace.ts";
-import { inWorkspace } from "./workspace.ts";
 import {
   assertNotDeclared,
   assertWritable,
@@ -49,10 +46,8 @@ export async function runImport(cli: Cli, words: readonly string[], flags: Impor
       { code: "invalid-flag", hint: "Name addresses, a --file of them, or --all." },
     );
   }
-  await inWorkspace(cli, flags, (workspace) =>
-    withLock(cli, { workspace, command: "import", waitMs: flags.lockTimeout }, () =>
-      importLocked(cli, workspace, { named, flags }),
-    ),
+  await inLockedWorkspace(cli, { flags, command: "import" }, (workspace) =>
+    importLocked(workspace, named, flags),
   );
 }
 
@@ -72,11 +67,12 @@ async function readWords(cli: Cli, file: string): Promise<string[]> {
 }
 
 async function importLocked(
-  cli: Cli,
   workspace: Workspace,
-  { named, flags }: { readonly named: readonly string[]; readonly flags: ImportFlags },
+  named: readonly string[],
+  flags: ImportFlags,
 ): Promise<void> {
-  const { config } = workspace;
+  const { cli, config, owner } = workspace;
+  const { terminal } = cli;
   const { desired: declared, files } =
     flags.write === undefined ? await loadDesired(cli, config, "hash") : await loadDeclared(cli, config);
   const manifest =
@@ -84,7 +80,6 @@ async function importLocked(
   const desired = manifest === undefined ? declared : withPublications(declared, named);
   const ledger = await workspace.ledger();
   const recorded = await ledger.load();
-  const owner = { origin: config.service.origin, workspace: config.workspace };
   assertOwner(recorded, owner);
   const environment: ImportEnvironment = { desired, recorded, fileIdOf: makeFileIdFinder(recorded) };
   const targets = flags.all ? allTargets(environment) : namedTargets(named, environment);
@@ -92,7 +87,7 @@ async function importLocked(
     assertWritable(manifest, targets, declared);
     assertNotDeclared(targets, environment);
   }
-  const { observations, calls, stopped } = await fetchAll(cli, workspace, targets);
+  const { observations, calls, stopped } = await fetchAll(workspace, targets);
   const effects = adoptionEffects({ observations, desired, recorded });
   const drafts = manifest === undefined ? [] : importedDrafts({ effects, recorded, declared }, manifest);
   const written = drafts.flatMap(({ attachments }) =>
@@ -103,62 +98,44 @@ async function importLocked(
     observations,
     declared: new Set([...attachmentsByAddress(desired).keys(), ...written]),
   });
-  const { adopted, absent, unreadable, left } = view;
-  const failed = absent.length + unreadable.length;
+  const done = view.adopted.length;
+  const failed = view.absent.length + view.unreadable.length;
+  const deferred = view.left.length;
   const record = async () => {
-    const runId = newRunId();
-    if (adopted.length > 0) await ledger.bind(owner);
-    await ledger.startRun({ id: runId, command: "import", planId: "", startedAt: systemClock.now() });
+    const id = newRunId();
+    if (done > 0) await ledger.bind(owner);
+    await ledger.startRun({ id, command: "import", planId: "", startedAt: systemClock.now() });
     await ledger.record(effects);
-    const totals = {
-      done: adopted.length,
-      failed,
-      in_doubt: 0,
-      skipped: view.skipped.length,
-      deferred: left.length,
-      calls,
-    };
-    await ledger.finishRun(runId, { totals, status: failed + left.length > 0 ? "failed" : "done" });
+    const totals = { done, failed, in_doubt: 0, skipped: view.skipped.length, deferred, calls };
+    await ledger.finishRun(id, { totals, status: failed + deferred > 0 ? "failed" : "done" });
   };
   if (manifest === undefined || drafts.length === 0) await record();
   else await writeImported(cli, config, { file: manifest, drafts, record });
   if (flags.json) printJson(cli, { format_version: 1, calls, ...view });
-  else cli.terminal.out(formatAdoptions(view, calls, cli.terminal.paintOut));
-  if (drafts.length > 0 && !flags.json) cli.terminal.err(`Wrote ${manifest}.\n`);
-  warnOfCopies(cli, { effects, desired, recorded });
+  else terminal.out(formatAdoptions(view, calls, terminal.paintOut));
+  if (drafts.length > 0 && !flags.json) terminal.err(`Wrote ${manifest}.\n`);
+  warnOfCopies(cli, effects, { desired, recorded });
   if (stopped !== undefined) {
-    throw new CliError(stopped.message, {
-      code: stopped.code,
-      ...(stopped.hint === undefined ? {} : { hint: stopped.hint }),
-    });
+    const { message, code, hint } = stopped;
+    throw new CliError(message, { code, ...(hint === undefined ? {} : { hint }) });
   }
   if (cli.signal.aborted) cli.end(exitCode.interrupted);
-  else if (failed > 0) cli.end(adopted.length > 0 ? exitCode.failed : exitCode.error);
+  else if (failed > 0) cli.end(done > 0 ? exitCode.failed : exitCode.error);
 }
 
-interface FetchedResources {
-  readonly observations: readonly Observation[];
-  readonly calls: number;
-  readonly stopped?: { readonly code: string; readonly message: string; readonly hint?: string };
-}
-
-async function fetchAll(
-  cli: Cli,
-  workspace: Workspace,
-  { targets }: ImportTargets,
-): Promise<FetchedResources> {
-  const progress = await openReporter(cli, { config: workspace.config });
+async function fetchAll(workspace: Workspace, { targets }: ImportTargets): Promise<FetchTargetsResult> {
+  const progress = await openReporter(workspace);
   try {
-    const service = await workspace.connect(progress.emit);
+    const reader = await workspace.connect(progress.emit);
     const at = systemClock.now();
     progress.emit({ type: "refresh_started", format_version: 1, at, calls: targets.length });
     return await fetchTargets({
       targets,
-      reader: service,
+      reader,
       maxCalls: Number.POSITIVE_INFINITY,
       concurrency: workspace.config.service.concurrency,
       clock: systemClock,
-      signal: cli.signal,
+      signal: workspace.cli.signal,
     });
   } finally {
     progress.stop();

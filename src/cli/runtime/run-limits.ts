@@ -1,9 +1,8 @@
 import type { Command } from "commander";
-import type { ApplyResult } from "../../apply/apply-plan.ts";
 import type { RunLimits } from "../../apply/run-budget.ts";
 import { systemClock } from "../../model/ports.ts";
 import { parseDuration } from "../../model/time.ts";
-import type { Cli } from "../cli.ts";
+import { parseIntegerFlag } from "../cli.ts";
 import { CliError } from "./cli-error.ts";
 
 /** Flags that say how far a run may go. `until` is in epoch milliseconds. */
@@ -35,35 +34,8 @@ export function limitsOf({ maxCalls, until }: LimitFlags, spent = 0): RunLimits 
   };
 }
 
-/** Whether the limit was too low for any operation: runs with the same limit would never end. */
-export function isTooFewCalls({ shortfall, totals }: ApplyResult): boolean {
-  return shortfall !== undefined && totals.calls === 0 && totals.done === 0;
-}
-
-/** Reports a limit for which {@link isTooFewCalls} holds. */
-export function reportTooFewCalls(
-  { terminal }: Cli,
-  result: ApplyResult,
-  { maxCalls = 0 }: LimitFlags,
-): void {
-  if (result.shortfall === undefined || !isTooFewCalls(result)) return;
-  const { needed, left } = result.shortfall;
-  const used = maxCalls - left;
-  const spent = used > 0 ? `the refresh used ${used}, ` : "";
-  const text =
-    `error: --max-calls ${maxCalls} is too small: ${spent}${left} left, and the next operation takes ${needed}.\n` +
-    `  Use --max-calls ${used > 0 ? 2 * needed : needed} or more.\n`;
-  terminal.log({ level: "error", text, code: "max-calls-too-few" });
-}
-
 /** Reads `--max-calls`. Throws {@link CliError} `invalid-flag`. */
-export function parseMaxCalls(text: string): number {
-  if (/^\d{1,15}$/.test(text) && Number(text) > 0) return Number(text);
-  throw new CliError(`--max-calls must be a positive integer, not "${text}"`, {
-    code: "invalid-flag",
-    hint: "Use --max-calls 500.",
-  });
-}
+export const parseMaxCalls = parseIntegerFlag("--max-calls", "500");
 
 /**
  * A point in time, epoch milliseconds: of the day (`18:30` in local time, tomorrow's when today's has passed), of

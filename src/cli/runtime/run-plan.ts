@@ -1,70 +1,197 @@
 import type { ApplyResult } from "../../apply/apply-plan.ts";
 import type { RunLimits } from "../../apply/run-budget.ts";
-import type { Event, EventSink } from "../../model/event.ts";
-import { eventFormatVersion } from "../../model/event.ts";
+import { draftOf, isBlocked } from "../../model/change.ts";
+import type { Diagnostic } from "../../model/diagnostic.ts";
+import { type Event, type EventSink, eventFormatVersion } from "../../model/event.ts";
 import type { Plan } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
+import type { Recorded } from "../../model/recorded.ts";
 import { sanitizeJson } from "../../model/sanitize-json.ts";
-import { countWaiting } from "../../plan/safety.ts";
+import { excludeIrreversible, isNewLedger, maybePublishedWarnings } from "../../plan/new-ledger.ts";
+import { checkSafety, countWaiting } from "../../plan/safety.ts";
 import { plural } from "../../report/quantities.ts";
 import type { Service } from "../../service/open-service.ts";
 import type { Cli } from "../cli.ts";
+import type { Config } from "../config.ts";
 import { type ExitCode, exitCode } from "./exit-code.ts";
-import { isTooFewCalls } from "./run-limits.ts";
+import { openTracker } from "./recovery.ts";
+import { type LimitFlags, limitsOf } from "./run-limits.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** Writes the first event of a run, also when there is nothing to do. */
-export function announce({ terminal }: Cli, { plan_id, workspace, summary, estimate }: Plan): void {
-  const event: Event = {
-    type: "planned",
-    format_version: eventFormatVersion,
-    at: systemClock.now(),
-    plan_id,
-    workspace,
-    summary,
-    estimate,
-  };
+export function announce(cli: Cli, { plan_id, workspace, summary, estimate }: Plan): void {
+  const at = systemClock.now();
+  const format_version = eventFormatVersion;
+  writeEvent(cli, { type: "planned", format_version, at, plan_id, workspace, summary, estimate });
+}
+
+function writeEvent({ terminal }: Cli, event: Event): void {
   terminal.out(`${sanitizeJson(event)}\n`);
 }
 
-/** What {@link runPlan} needs. The plan must have passed its safety checks. */
+/** What a person allows beyond the config. */
+export interface SafetyFlags {
+  /** Percentage of the recorded files. */
+  readonly maxDeletes?: number;
+  readonly removeDrafts?: boolean;
+}
+
+/** Why the plan may not be applied; empty when it may. */
+export function safetyRefusals(
+  { safety }: Config,
+  { plan, recorded }: { readonly plan: Plan; readonly recorded: Recorded },
+  { maxDeletes, removeDrafts }: SafetyFlags,
+): readonly Diagnostic[] {
+  return checkSafety(plan, recorded, {
+    maxDeletes: { ...safety.maxDeletes, percent: maxDeletes ?? safety.maxDeletes.percent },
+    removedDrafts: removeDrafts ? "delete" : safety.removedDrafts,
+  });
+}
+
+/** The part of a plan that is applied, and whether a person confirms the ledger with it. */
+export interface Consent {
+  readonly plan: Plan;
+  /** What is left out, and how to include it. */
+  readonly warnings: readonly Diagnostic[];
+  /** The ledger records the confirmation when the plan is applied. */
+  readonly confirms: boolean;
+}
+
+const newLedgerQuestion =
+  "\nThis ledger is new: it does not know of products published or duplicated before it.\n" +
+  'If there are none, type "yes" to publish; anything else leaves publishes and duplicates out: ';
+
+/**
+ * Leaves publishes and duplicates out of a plan while the ledger is new, unless a person confirms it by a flag or on the
+ * terminal. The publish of a draft that was in use before the ledger is left out in any case. With `json`, writes an event
+ * for each change that is left out.
+ */
+export async function consentToPublish(
+  cli: Cli,
+  { plan, recorded }: { readonly plan: Plan; readonly recorded: Recorded },
+  flags: { readonly newLedger?: boolean; readonly autoApprove?: boolean; readonly json?: boolean },
+): Promise<Consent> {
+  const isNew = isNewLedger(recorded, plan.service_origin);
+  const left = excludeIrreversible(plan, recorded, { isNew });
+  let confirms = isNew && flags.newLedger === true;
+  if (isNew && !confirms && left.warnings.length > 0 && cli.terminal.interactive && !flags.autoApprove) {
+    const answer = await cli.terminal.ask(newLedgerQuestion, cli.signal);
+    confirms = answer?.trim() === "yes";
+  }
+  const { plan: narrowed, warnings } = confirms
+    ? excludeIrreversible(plan, recorded, { isNew: false })
+    : left;
+  if (flags.json) announceExcluded(cli, { plan, kept: new Set(narrowed.changes), warnings });
+  // It is a part of the plan that was shown or reviewed.
+  return { plan: { ...narrowed, plan_id: plan.plan_id }, warnings, confirms };
+}
+
+function announceExcluded(
+  cli: Cli,
+  { plan, kept, warnings }: Pick<Consent, "plan" | "warnings"> & { readonly kept: ReadonlySet<unknown> },
+): void {
+  const [warning] = warnings;
+  if (warning === undefined) return;
+  for (const change of plan.changes) {
+    if (kept.has(change)) continue;
+    const { address, title, declared_at, action } = change;
+    writeEvent(cli, {
+      type: "change_excluded",
+      at: systemClock.now(),
+      address,
+      ...(title === undefined ? {} : { title }),
+      ...(declared_at === undefined ? {} : { declared_at }),
+      action,
+      code: warning.code,
+    });
+  }
+}
+
+/** Whether there is nothing to run. Drift is recorded by a run, too, without a question. */
+export function isNothing({ changes, drift = [] }: Plan): boolean {
+  return changes.every(isBlocked) && drift.length === 0;
+}
+
+/** Input of {@link applyConsented}. */
+export interface ConsentedPlan {
+  /** The plan before anything was left out. */
+  readonly reviewed: Plan;
+  readonly consent: Consent;
+  readonly limits: LimitFlags;
+  readonly emit: EventSink;
+}
+
+/** How an apply ended; without a `result`, there was nothing to run. */
+export interface EndedApply {
+  readonly exit: ExitCode;
+  /** What was left out, and drafts that turned out to be in use before the ledger. */
+  readonly warnings: readonly Diagnostic[];
+  readonly result?: ApplyResult;
+}
+
+/** Runs the part of a plan that a person consented to. The plan must have passed its safety checks. */
+export async function applyConsented(
+  workspace: Workspace,
+  { reviewed, consent, limits, emit }: ConsentedPlan,
+): Promise<EndedApply> {
+  const { plan, confirms } = consent;
+  const confirm = async () => {
+    if (confirms) await (await workspace.ledger()).confirm(systemClock.now());
+  };
+  if (isNothing(plan)) {
+    await confirm();
+    return {
+      exit: plan.changes.length > 0 ? exitCode.inDoubt : exitCode.done,
+      warnings: consent.warnings,
+    };
+  }
+  // A file that was attached before is evidence about the publish of its draft.
+  const maybePublished = new Map<number, number>();
+  const reported = new Set(consent.warnings.map(({ address }) => address));
+  const watched: EventSink = (event) => {
+    if (event.type === "change_finished") {
+      if (event.was_attached) maybePublished.set(draftOf(event), event.at);
+      if (event.failure?.code === "maybe-published") reported.add(event.address);
+    }
+    emit(event);
+  };
+  const service = await workspace.connect(watched);
+  await confirm();
+  const left = limitsOf(limits, service.callCount());
+  const options = { plan, limits: left, service, emit: watched, command: "apply" };
+  const result = await runPlan(workspace, options);
+  const unreported = reviewed.changes.filter(({ address }) => !reported.has(address));
+  const warnings = [...consent.warnings, ...maybePublishedWarnings(unreported, { maybePublished })];
+  return { exit: exitCodeOfRun(result, plan), warnings, result };
+}
+
+/** Input of {@link runPlan}. */
 export interface RunPlanOptions {
   readonly plan: Plan;
-  readonly limits: RunLimits | undefined;
+  readonly limits: RunLimits;
   readonly service: Service;
   readonly emit: EventSink;
   /** As it is typed, for the ledger's history. */
   readonly command: string;
 }
 
-/** Carries a plan out in its workspace, until it is through, interrupted, or at its limits. */
-export async function runPlan(
-  cli: Cli,
-  workspace: Workspace,
-  { plan, limits, service, emit, command }: RunPlanOptions,
-): Promise<ApplyResult> {
+/** Runs a plan until it is complete, interrupted, or at its limits. */
+export async function runPlan(workspace: Workspace, options: RunPlanOptions): Promise<ApplyResult> {
   const { applyPlan } = await import("../../apply/apply-plan.ts");
-  const { openTracker } = await import("./recovery.ts");
-  const { config } = workspace;
-  const ledger = await workspace.ledger();
-  const outcomes = await openTracker(cli, { workspace, command });
+  const { service: settings } = workspace.config;
   return applyPlan({
-    plan,
-    ledger,
-    outcomes,
-    service,
-    storage: service.storage,
+    ...options,
+    ledger: await workspace.ledger(),
+    outcomes: await openTracker(workspace, options.command),
+    storage: options.service.storage,
     clock: systemClock,
-    emit,
-    signal: cli.signal,
-    settleDelayMs: config.service.profile.settle_delay,
-    concurrency: config.service.concurrency,
-    command,
-    ...(limits === undefined ? {} : { limits }),
+    signal: workspace.cli.signal,
+    settleDelayMs: settings.profile.settle_delay,
+    concurrency: settings.concurrency,
   });
 }
 
-/** Says that a run left changes to the next one, which its plan could not know of yet. */
+/** Notes that a run left changes to the next one, which its plan could not know of yet. */
 export function reportWaiting({ terminal }: Cli, plan: Plan): void {
   const drafts = countWaiting(plan);
   if (drafts === 0) return;
@@ -72,7 +199,28 @@ export function reportWaiting({ terminal }: Cli, plan: Plan): void {
   terminal.log({ level: "info", text, code: "waits-for-doubt" });
 }
 
-/** What a command ends with after a run of the plan. */
+/** Whether the limit was too low for any operation: runs with the same limit would never end. */
+export function isTooFewCalls({ shortfall, totals }: ApplyResult): boolean {
+  return shortfall !== undefined && totals.calls === 0 && totals.done === 0;
+}
+
+/** Reports a limit for which {@link isTooFewCalls} holds. */
+export function reportTooFewCalls(
+  { terminal }: Cli,
+  result: ApplyResult,
+  { maxCalls = 0 }: LimitFlags,
+): void {
+  if (result.shortfall === undefined || !isTooFewCalls(result)) return;
+  const { needed, left } = result.shortfall;
+  const used = maxCalls - left;
+  const spent = used > 0 ? `the refresh used ${used}, ` : "";
+  const text =
+    `error: --max-calls ${maxCalls} is too small: ${spent}${left} left, and the next operation takes ${needed}.\n` +
+    `  Use --max-calls ${used > 0 ? 2 * needed : needed} or more.\n`;
+  terminal.log({ level: "error", text, code: "max-calls-too-few" });
+}
+
+/** The exit code of a command that ran the plan. */
 export function exitCodeOfRun(result: ApplyResult, plan: Plan): ExitCode {
   const { totals, stopped, refused = 0 } = result;
   if (stopped === "interrupted") return exitCode.interrupted;

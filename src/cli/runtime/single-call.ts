@@ -1,7 +1,6 @@
 import { bindOnce, newRunId } from "../../apply/context.ts";
-import type { OperationRequest } from "../../apply/operation.ts";
-import { runOperation } from "../../apply/operation.ts";
-import type { CallResult, Outcome } from "../../model/outcome.ts";
+import { type OperationRequest, runOperation } from "../../apply/operation.ts";
+import type { CallFailure, CallResult, Outcome } from "../../model/outcome.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { Service } from "../../service/open-service.ts";
 import type { Cli, WorkspaceFlags, WriterFlags } from "../cli.ts";
@@ -9,9 +8,8 @@ import { openReporter } from "../terminal/reporter.ts";
 import { CliError } from "./cli-error.ts";
 import { exitCode } from "./exit-code.ts";
 import { openTracker, warnWhileRecoveryPending } from "./recovery.ts";
-import { withLock } from "./with-lock.ts";
-import type { Workspace } from "./workspace.ts";
-import { inWorkspace } from "./workspace.ts";
+import { inLockedWorkspace } from "./with-lock.ts";
+import { inWorkspace, type Workspace } from "./workspace.ts";
 
 /** The workspace that the flags name, and its service. */
 export interface SingleCall {
@@ -21,7 +19,7 @@ export interface SingleCall {
 
 /** {@link SingleCall} for a command that writes. */
 export interface SingleWrite extends SingleCall {
-  /** Sends a writing call with its intent and outcome in the ledger, as apply does. */
+  /** Sends a writing call with its intent and outcome in the ledger, as apply does. Throws what {@link expectDone} throws. */
   write<T>(request: OperationRequest<T>): Promise<T>;
 }
 
@@ -33,36 +31,37 @@ export async function singleCall(
 ): Promise<void> {
   await inWorkspace(cli, flags, async (workspace) => {
     warnWhileRecoveryPending(cli, workspace.config);
-    await work({ workspace, service: await connect(cli, workspace) });
+    await work({ workspace, service: await connect(workspace) });
   });
 }
 
 /** {@link singleCall} for a command that writes: it holds the lock of the workspace. */
 export async function singleWrite(
   cli: Cli,
-  { flags, command }: { readonly flags: WriterFlags; readonly command: string },
+  options: { readonly flags: WriterFlags; readonly command: string },
   work: (tools: SingleWrite) => Promise<void>,
 ): Promise<void> {
-  await inWorkspace(cli, flags, (workspace) =>
-    withLock(cli, { workspace, command, waitMs: flags.lockTimeout }, async () => {
-      const service = await connect(cli, workspace);
-      const tools = { workspace, service, command };
-      await work({ workspace, service, write: (request) => write(cli, tools, request) });
-    }),
-  );
+  await inLockedWorkspace(cli, options, async (workspace) => {
+    const service = await connect(workspace);
+    const run = { service, command: options.command };
+    await work({
+      workspace,
+      service,
+      write: async (request) => {
+        const result = await inRun(workspace, run, (operate) => operate(request));
+        return expectDone(result, (failure) => ({
+          message: `${result.outcome === "unknown" ? "in doubt, it may have taken effect: " : ""}${failure.message}`,
+          hint: failure.hint?.replace("ADDRESS", request.address),
+        }));
+      },
+    });
+  });
 }
 
-async function connect(cli: Cli, workspace: Workspace): Promise<Service> {
-  const reporter = await openReporter(cli, { config: workspace.config });
+async function connect(workspace: Workspace): Promise<Service> {
+  const reporter = await openReporter(workspace);
   workspace.keep({ close: async () => reporter.stop() });
   return workspace.connect(reporter.emit);
-}
-
-/** What {@link inRun} writes with. */
-export interface RunTools {
-  readonly workspace: Workspace;
-  readonly service: Pick<Service, "callCount">;
-  readonly command: string;
 }
 
 /** Sends one writing call, with its intent and outcome in the ledger. */
@@ -70,24 +69,21 @@ export type Operate = <T>(request: OperationRequest<T>) => Promise<CallResult<T>
 
 /** Writing calls as one run of the ledger. The caller holds the lock. A call in doubt decides the exit code. */
 export async function inRun<T>(
-  cli: Cli,
-  { workspace, service, command }: RunTools,
+  workspace: Workspace,
+  { service, command }: { readonly service: Pick<Service, "callCount">; readonly command: string },
   work: (operate: Operate) => Promise<T>,
 ): Promise<T> {
+  const { cli, owner } = workspace;
   const ledger = await workspace.ledger();
-  const tracker = await openTracker(cli, { workspace, command });
+  const tracker = await openTracker(workspace, command);
   const runId = newRunId();
-  const { service: settings, workspace: name } = workspace.config;
-  const owner = { origin: settings.origin, workspace: name };
   await ledger.assertOwner(owner);
   const bind = bindOnce(ledger, owner);
   await ledger.startRun({ id: runId, command, planId: "", startedAt: systemClock.now() });
   const outcomes: Outcome[] = [];
+  const journal = { ledger, bind, outcomes: tracker, runId, signal: cli.signal };
   const value = await work(async (request) => {
-    const result = await runOperation(
-      { ledger, bind, outcomes: tracker, runId, signal: cli.signal },
-      request,
-    );
+    const result = await runOperation(journal, request);
     outcomes.push(result.outcome);
     return result;
   });
@@ -99,33 +95,18 @@ export async function inRun<T>(
   return value;
 }
 
-async function write<T>(cli: Cli, tools: RunTools, request: OperationRequest<T>): Promise<T> {
-  const result = await inRun(cli, tools, (operate) => operate(request));
+/** The value of a call that succeeded. Throws {@link CliError} with the failure's code otherwise; `explain` may change its text. */
+export function expectDone<T>(
+  result: CallResult<T>,
+  explain: (failure: CallFailure) => { readonly message: string; readonly hint?: string | undefined } = (
+    failure,
+  ) => failure,
+): T {
   if (result.outcome === "done") return result.value;
-  const { message, hint } = result.failure;
-  const doubt = result.outcome === "unknown" ? "in doubt, it may have taken effect: " : "";
-  return expectDone({
-    ...result,
-    failure: {
-      ...result.failure,
-      message: `${doubt}${message}`,
-      ...(hint === undefined ? {} : { hint: hint.replace("ADDRESS", request.address) }),
-    },
-  });
-}
-
-/** The value of a call that ended well. Throws {@link CliError} with the failure's code otherwise. */
-export function expectDone<T>(result: CallResult<T>): T {
-  if (result.outcome === "done") return result.value;
-  const { code, message, hint, errors } = result.failure;
-  const said = errors
-    .map(({ title, detail }) => [title, detail].filter(Boolean).join(": "))
-    .filter(
-      (words) =>
-        words !== "" && !errors.some(({ detail }) => detail !== undefined && message.includes(detail)),
-    );
-  throw new CliError([message, ...said].join("; "), {
-    code,
-    ...(hint === undefined ? {} : { hint }),
-  });
+  const { code, errors } = result.failure;
+  const { message, hint } = explain(result.failure);
+  const isIncluded = errors.some(({ detail }) => detail !== undefined && message.includes(detail));
+  const details = errors.map(({ title, detail }) => [title, detail].filter(Boolean).join(": "));
+  const added = isIncluded ? [] : details.filter((text) => text !== "");
+  throw new CliError([message, ...added].join("; "), { code, ...(hint === undefined ? {} : { hint }) });
 }

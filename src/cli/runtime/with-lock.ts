@@ -1,56 +1,71 @@
 import { LedgerError, LockHeldError } from "../../ledger/ledger-error.ts";
 import type { StateStore } from "../../ledger/open-ledger.ts";
 import { messageOf } from "../../model/errors.ts";
-import type { Lease } from "../../model/lock.ts";
+import type { HeldLock, Lease } from "../../model/lock.ts";
 import { systemClock } from "../../model/ports.ts";
 import { wait } from "../../model/wait.ts";
 import { makeLiveLine } from "../../report/live-lines.ts";
 import { describeAge, describeHolder, describeJob, describeState } from "../../report/lock-text.ts";
 import { formatMilliseconds, formatSeconds } from "../../report/quantities.ts";
-import type { Cli } from "../cli.ts";
+import type { Cli, WriterFlags } from "../cli.ts";
 import { CliError, interruptedWhile } from "./cli-error.ts";
 import { refuseWhileRecoveryPending } from "./recovery.ts";
 import { describeThisProcess } from "./this-process.ts";
-import type { Workspace } from "./workspace.ts";
+import { inWorkspace, type Workspace } from "./workspace.ts";
 
-/** What holds the lock, and for which command. */
+/** How the lock is taken. */
 export interface LockOptions {
-  readonly workspace: Workspace;
   /** As it is typed, without arguments. */
   readonly command: string;
-  /** Kept outcomes are in nobody's way: `state recover`, and an import of the ledger that they belong to. */
+  /** Pending recovery records do not matter: `state recover`, and an import of the ledger that they belong to. */
   readonly recovers?: boolean;
   /** Locks of runs that have failed: model/ports.ts, `LockRequest`. */
   readonly takeOver?: readonly string[];
-  /** How long to wait for another holder, milliseconds; not at all when absent. */
+  /** How long to wait for another holder, milliseconds; absent: not at all. */
   readonly waitMs?: number | undefined;
 }
 
 /** How often to try for a lock that another process holds, milliseconds. */
-const askEveryMs = 500;
+const retryEveryMs = 500;
+
+/** Opens the workspace of a writing command and runs `work` under its lock. Throws what {@link withLock} throws. */
+export async function inLockedWorkspace(
+  cli: Cli,
+  { flags, command }: { readonly flags: WriterFlags; readonly command: string },
+  work: (workspace: Workspace) => Promise<void>,
+): Promise<void> {
+  await inWorkspace(cli, flags, (workspace) =>
+    withLock(workspace, { command, waitMs: flags.lockTimeout }, () => work(workspace)),
+  );
+}
 
 /**
- * Runs `work` as the only writer of the workspace, and gives the lock back however it ends. Throws {@link CliError}
- * `lock-held` when another process holds it, `recovery-pending` while outcomes wait in the recovery log, and
- * `aborted` when it is interrupted while it waits.
+ * Runs `work` as the only writer of the workspace, and releases the lock however it ends. Throws {@link CliError}
+ * `lock-held` when another process holds it, `recovery-pending` while the recovery log has outcomes, and `aborted` after an
+ * interrupt while waiting.
  */
 export async function withLock<T>(
-  cli: Cli,
-  { workspace, command, recovers = false, takeOver = [], waitMs = 0 }: LockOptions,
+  workspace: Workspace,
+  { command, recovers = false, takeOver = [], waitMs = 0 }: LockOptions,
   work: () => Promise<T>,
 ): Promise<T> {
+  const { cli, config } = workspace;
   // Before a missing ledger is created, and again when the previous holder has ended.
-  if (!recovers) refuseWhileRecoveryPending(workspace.config);
+  if (!recovers) refuseWhileRecoveryPending(config);
   const [store, holder] = await Promise.all([
     workspace.ledger(),
-    describeThisProcess(cli, { command, root: workspace.config.root }),
+    describeThisProcess(cli, { command, root: config.root }),
   ]);
-  const ask = () => store.acquireLock({ holder, takeOver }).catch((error) => nameWriter(store, error));
-  const asking = acquire(cli, { ask, waitMs });
-  const lease = await asking.finally(() => cli.terminal.live?.hide());
-  reportTakeover(cli, lease);
+  const tryOnce = () => store.acquireLock({ holder, takeOver }).catch((error) => nameWriter(store, error));
+  const lease = await acquire(cli, tryOnce, waitMs).finally(() => cli.terminal.live?.hide());
+  const { tookOver } = lease;
+  if (tookOver !== undefined) {
+    cli.terminal.err(
+      `note: took over the lock of ${describeWithJob(tookOver)}: ${describeState(tookOver)}\n`,
+    );
+  }
   try {
-    if (!recovers) refuseWhileRecoveryPending(workspace.config);
+    if (!recovers) refuseWhileRecoveryPending(config);
     return await work();
   } finally {
     await lease.release().catch((error: unknown) => {
@@ -60,7 +75,7 @@ export async function withLock<T>(
   }
 }
 
-/** A holder that was stopped within a commit keeps the whole ledger locked: then it is named, as for its lock. */
+/** A process that is stopped within a commit keeps the ledger busy: the error names it as the holder of the lock. */
 async function nameWriter(store: StateStore, error: unknown): Promise<never> {
   if (!(error instanceof LedgerError) || error.code !== "ledger-busy") throw error;
   const lock = await store.heldLock();
@@ -69,30 +84,30 @@ async function nameWriter(store: StateStore, error: unknown): Promise<never> {
 
 async function acquire(
   { signal, terminal }: Cli,
-  { ask, waitMs }: { readonly ask: () => Promise<Lease>; readonly waitMs: number },
+  tryOnce: () => Promise<Lease>,
+  waitMs: number,
 ): Promise<Lease> {
   let until: number | undefined;
   let shown: string | undefined;
   for (;;) {
     try {
-      return await ask();
+      return await tryOnce();
     } catch (error) {
       if (!(error instanceof LockHeldError)) throw error;
       const now = systemClock.monotonic();
       until ??= now + waitMs;
       const leftMs = until - now;
       if (leftMs <= 0) throw explainHeld(error, waitMs);
-      const who = describeHolder(error.lock);
-      if (who !== shown && terminal.live === undefined) {
-        const job = describeJob(error.lock);
-        terminal.err(
-          `waiting up to ${formatMilliseconds(leftMs)} for the lock of ${who}${job === undefined ? "" : `, ${job}`}\n`,
-        );
+      const holder = describeHolder(error.lock);
+      if (holder !== shown && terminal.live === undefined) {
+        const who = describeWithJob(error.lock);
+        terminal.err(`waiting up to ${formatMilliseconds(leftMs)} for the lock of ${who}\n`);
       }
-      shown = who;
-      const waiting = `waiting for the lock of ${who}, ${formatSeconds(leftMs / 1000)} at most`;
-      terminal.live?.show((columns) => [makeLiveLine({ text: waiting, columns, paint: terminal.paintErr })]);
-      if (!(await wait(Math.min(leftMs, askEveryMs), signal))) throw interruptedWhile("waiting for the lock");
+      shown = holder;
+      const text = `waiting for the lock of ${holder}, ${formatSeconds(leftMs / 1000)} at most`;
+      terminal.live?.show((columns) => [makeLiveLine({ text, columns, paint: terminal.paintErr })]);
+      if (!(await wait(Math.min(leftMs, retryEveryMs), signal)))
+        throw interruptedWhile("waiting for the lock");
     }
   }
 }
@@ -100,20 +115,17 @@ async function acquire(
 function explainHeld(error: LockHeldError, waitMs: number): CliError {
   const { lock, code } = error;
   const job = describeJob(lock);
-  const who = `${describeHolder(lock)}, ${describeAge(lock)}`;
   const what = waitMs > 0 ? "timed out waiting for the lock of" : "the workspace is locked by";
-  const wait = `wait for it with --lock-timeout 10m (${describeState(lock)})`;
-  const hint = job === undefined ? wait.replace("w", "W") : `See ${job} , or ${wait}`;
-  return new CliError(`${what} ${who}; nothing was changed`, {
+  const advice = `for it with --lock-timeout 10m (${describeState(lock)})`;
+  const hint = job === undefined ? `Wait ${advice}` : `See ${job} , or wait ${advice}`;
+  return new CliError(`${what} ${describeHolder(lock)}, ${describeAge(lock)}; nothing was changed`, {
     code,
     hint: `${hint}. If it is permanently gone: draftsync lock release ${lock.id}`,
     cause: error,
   });
 }
 
-function reportTakeover({ terminal }: Cli, { tookOver }: Lease): void {
-  if (tookOver === undefined) return;
-  const job = describeJob(tookOver);
-  const who = `${describeHolder(tookOver)}${job === undefined ? "" : `, ${job}`}`;
-  terminal.err(`note: took over the lock of ${who}: ${describeState(tookOver)}\n`);
+function describeWithJob(lock: HeldLock): string {
+  const job = describeJob(lock);
+  return `${describeHolder(lock)}${job === undefined ? "" : `, ${job}`}`;
 }

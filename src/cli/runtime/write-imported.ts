@@ -1,23 +1,19 @@
 import { readFile, realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import { draftIdOf, formatAddress, parseAddress } from "../../model/address.ts";
-import {
-  attachmentsByAddress,
-  type Desired,
-  type DesiredAttachment,
-  type DesiredDraft,
-} from "../../model/desired.ts";
+import type { Desired, DesiredAttachment, DesiredDraft } from "../../model/desired.ts";
+import { attachmentsByAddress } from "../../model/desired.ts";
 import type { LedgerEffect } from "../../model/ports.ts";
 import type { Recorded, RecordedAttachment, RecordedOperation } from "../../model/recorded.ts";
 import { readIfThere } from "../../model/replace-file.ts";
 import { fileKinds, fileResource } from "../../model/resource.ts";
 import type { Cli } from "../cli.ts";
 import type { Config } from "../config.ts";
-import { writeAll } from "../init/write.ts";
+import { writeAll } from "../init/files.ts";
 import { CliError, DiagnosticsError } from "./cli-error.ts";
 import type { ImportEnvironment, ImportTargets } from "./import-targets.ts";
-import { pathInWorkspace } from "./path-in-workspace.ts";
-import { loadDesired, readManifests } from "./planning.ts";
+import { loadDesired, readManifests } from "./manifests.ts";
+import { pathInWorkspace } from "./workspace.ts";
 
 /** What the manifests declare: nothing before the first of them is written. */
 export interface Declared {

@@ -5,14 +5,11 @@ import { systemClock } from "../../model/ports.ts";
 import { sanitizeJson } from "../../model/sanitize-json.ts";
 import { namesOfPlan } from "../../plan/names.ts";
 import type { LocationFinder } from "../../report/failures.ts";
-import type { Progress } from "../../report/progress.ts";
-import { makeProgress } from "../../report/progress.ts";
-import type { Cli } from "../cli.ts";
-import type { Config } from "../config.ts";
+import { makeProgress, type Progress } from "../../report/progress.ts";
+import type { Workspace } from "../runtime/workspace.ts";
 
 /** How a command's calls are followed: as JSON on standard output, or in words on standard error. */
 export interface ReporterOptions {
-  readonly config: Config;
   readonly json?: boolean | undefined;
   /** Gives the names of the drafts that events are about. */
   readonly plan?: Plan;
@@ -21,8 +18,8 @@ export interface ReporterOptions {
 
 /** Opens what shows the events of a command. `stop` is to be called on every way out. */
 export async function openReporter(
-  { terminal }: Cli,
-  { config, json, plan, locationOf = () => undefined }: ReporterOptions,
+  { cli: { terminal }, config }: Workspace,
+  { json, plan, locationOf = () => undefined }: ReporterOptions = {},
 ): Promise<Progress> {
   const nameOf = plan === undefined ? () => ({}) : namesOfPlan(plan);
   const named = (event: Event): Event =>

@@ -5,8 +5,7 @@ import type { LogEntry } from "../../model/log.ts";
 import { systemClock } from "../../model/ports.ts";
 import type { LiveDisplay } from "../../report/live-lines.ts";
 import { formatLogLine, isShown, type LogContext, type Verbosity, wrapText } from "../../report/log-line.ts";
-import type { Palette } from "../../report/palette.ts";
-import { makePalette } from "../../report/palette.ts";
+import { makePalette, type Palette } from "../../report/palette.ts";
 import { exitCodeWithoutOutput } from "../runtime/exit-code.ts";
 import { LiveArea, type LiveStream } from "./live-area.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ciJobUrl, ciSourceUrl } from "../../../src/cli/runtime/ci-variables.ts";
+import { ciJobUrl, ciSourceUrl } from "../../../src/cli/runtime/this-process.ts";
 
 const github = {
   GITHUB_SERVER_URL: "https://github.example",

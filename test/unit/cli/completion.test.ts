@@ -1,7 +1,6 @@
 import { Argument, Command, Option } from "commander";
 import { describe, expect, test } from "vitest";
-import { complete } from "../../../src/cli/completion/candidates.ts";
-import type { ParsedLine } from "../../../src/cli/completion/command-words.ts";
+import { complete, type ParsedLine } from "../../../src/cli/completion/candidates.ts";
 
 const program = new Command("tool");
 program

@@ -1,11 +1,10 @@
 import { readdir, symlink } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { pipelineFile } from "../../../src/cli/init/pipeline.ts";
+import { pipelineFile } from "../../../src/cli/init/files.ts";
 import { makeProgram } from "../../../src/cli/program.ts";
 import { noInterrupts } from "../../../src/cli/runtime/interrupts.ts";
-import type { Folder } from "../../support/cli.ts";
-import { makeFolder } from "../../support/cli.ts";
+import { type Folder, makeFolder } from "../../support/cli.ts";
 
 let folder: Folder;
 

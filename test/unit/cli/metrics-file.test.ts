@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { lstatSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { writeMetricsFile } from "../../../src/cli/reconcile/metrics-file.ts";
+import { writeMetricsFile } from "../../../src/cli/reconcile/serve.ts";
 import { readFormer } from "../../../src/model/replace-file.ts";
 import { makeFolder } from "../../support/cli.ts";
 

@@ -116,13 +116,12 @@ test.each(databases)(
       message: expect.stringContaining("An older version of draftsync"),
       hint: expect.stringContaining("draftsync apply"),
     };
-    await expect(openLedgerReader({ ...newer, older: "refuse" })).rejects.toMatchObject(refusal);
-    await expect(openLedger({ ...newer, older: "refuse" })).rejects.toMatchObject(refusal);
-    const older = await openLedgerReader({ location, clock: systemClock, older: "refuse" });
+    await expect(openLedgerReader(newer)).rejects.toMatchObject(refusal);
+    const older = await openLedgerReader({ location, clock: systemClock });
     expect(older.isMissing).toBe(false);
     await older.close();
     await (await openLedger(newer)).close();
-    const reader = await openLedgerReader({ ...newer, older: "refuse" });
+    const reader = await openLedgerReader(newer);
     onTestFinished(() => reader.close());
     expect((await reader.load()).serial).toBe(0);
   },

@@ -1,7 +1,7 @@
 import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { makeLocationFinder } from "../../../src/cli/runtime/planning.ts";
+import { makeLocationFinder } from "../../../src/cli/runtime/manifests.ts";
 import { addDrafts, formatDraft } from "../../../src/manifest/format-draft.ts";
 import { loadManifests } from "../../../src/manifest/load-manifests.ts";
 import { formatAddress } from "../../../src/model/address.ts";

@@ -1,15 +1,62 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { Diagnostic } from "../../model/diagnostic.ts";
 import type { Plan } from "../../model/plan.ts";
 import { systemClock } from "../../model/ports.ts";
-import { markdownChars } from "../../report/markdown.ts";
+import { markdownChars, minMarkdownChars } from "../../report/markdown.ts";
 import type { Palette } from "../../report/palette.ts";
-import { formatPlanText, maxListedChanges } from "../../report/plan-text.ts";
+import { formatPlanSummary, formatPlanText, maxListedChanges } from "../../report/plan-text.ts";
 import { viewPlan } from "../../report/plan-view.ts";
-import type { Cli } from "../cli.ts";
-import { ciSourceUrl } from "../runtime/ci-variables.ts";
+import { type Cli, parseIntegerFlag } from "../cli.ts";
 import { CliError } from "../runtime/cli-error.ts";
-import { type FormatFlags, printFormat, withFormatFlags } from "./format-flags.ts";
+import { ciSourceUrl } from "../runtime/this-process.ts";
+
+/** `--format` and `--max-chars`. */
+export interface FormatFlags<Format extends string> {
+  readonly format: Format;
+  /** For Markdown. */
+  readonly maxChars?: number;
+}
+
+/** Adds `--format` with these choices, and `--max-chars`. */
+export function withFormatFlags(command: Command, formats: readonly string[]): Command {
+  return command
+    .addOption(new Option("--format <format>", "output format").choices(formats).default("text"))
+    .addOption(new Option("--json", "short for --format json").implies({ format: "json" }))
+    .option(
+      "--max-chars <n>",
+      `with --format markdown: shorten to this many characters (default: ${markdownChars})`,
+      parseIntegerFlag(
+        "--max-chars",
+        "65000. A comment has at most 65536 characters on GitHub and 1000000 on GitLab",
+        { min: minMarkdownChars, wanted: `an integer of at least ${minMarkdownChars}` },
+      ),
+    );
+}
+
+/** Refuses `--max-chars` and `--summary` where they would do nothing. Throws {@link CliError} `invalid-flag`. */
+export function checkFormatFlags({
+  format,
+  maxChars,
+  summary,
+}: FormatFlags<string> & { readonly summary?: boolean }): void {
+  if (summary !== undefined && format !== "text") {
+    throw new CliError(`--summary and --no-summary need --format text, not ${format}`, {
+      code: "invalid-flag",
+      hint: "Remove the flag.",
+    });
+  }
+  if (maxChars === undefined || format === "markdown") return;
+  throw new CliError(`--max-chars needs --format markdown, not ${format}`, {
+    code: "invalid-flag",
+    hint: "Remove --max-chars, or add --format markdown.",
+  });
+}
+
+/** Writes a result to standard output: on a terminal, long lines of text break between words. */
+export function printFormat({ terminal }: Pick<Cli, "terminal">, format: string, text: string): void {
+  if (format === "text") terminal.show(text);
+  else terminal.out(text);
+}
 
 /** How a plan is shown. */
 interface PlanOptions {
@@ -74,4 +121,9 @@ export async function showPlan(
   const sourceUrl = options.sourceUrl ?? (root === undefined ? undefined : ciSourceUrl(env, root));
   const text = await formats[format](plan, { ...options, sourceUrl, paint: terminal.paintOut });
   printFormat({ terminal }, format, text);
+}
+
+/** Writes the totals of a plan whose changes were reviewed before. */
+export async function showPlanSummary({ terminal }: Cli, plan: Plan): Promise<void> {
+  terminal.show(formatPlanSummary(viewPlan(plan, systemClock.now()), terminal.paintOut));
 }

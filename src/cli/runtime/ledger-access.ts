@@ -1,0 +1,82 @@
+import { InvalidArgumentError } from "commander";
+import { newRunId } from "../../apply/context.ts";
+import type { LedgerReader } from "../../ledger/ledger-reader.ts";
+import { parseId } from "../../model/address.ts";
+import type { Desired } from "../../model/desired.ts";
+import { type Ledger, type LedgerEffect, systemClock } from "../../model/ports.ts";
+import type { Recorded } from "../../model/recorded.ts";
+import { type AddressScope, parseScope } from "../../model/scope.ts";
+import { resolveTargets } from "../../plan/target-names.ts";
+import type { Cli, WorkspaceFlags } from "../cli.ts";
+import type { Config } from "../config.ts";
+import { CliError } from "./cli-error.ts";
+import { warnWhileRecoveryPending } from "./recovery.ts";
+import { inWorkspace } from "./workspace.ts";
+
+/** Opens the ledger for a command that only reads it; notes a recovery log that was not replayed. */
+export async function readLedger<T>(
+  cli: Cli,
+  flags: WorkspaceFlags,
+  read: (ledger: LedgerReader, config: Config) => Promise<T>,
+): Promise<T> {
+  return inWorkspace(cli, flags, async ({ config, reader }) => {
+    warnWhileRecoveryPending(cli, config);
+    return read(await reader(), config);
+  });
+}
+
+/**
+ * What an argument selects in the ledger: an address, or drafts by their id or recorded title. Throws {@link CliError}
+ * `address-unknown` when it is none.
+ */
+export function readScopes(text: string, { titles }: Pick<Recorded, "titles">): readonly AddressScope[] {
+  return resolveTargets([text], { drafts: [], duplicates: [] }, { titles }).map((target) => {
+    const scope = parseScope(target);
+    if (scope !== undefined) return scope;
+    throw new CliError(`${JSON.stringify(text)} is not an address, and not the id or title of a draft`, {
+      code: "address-unknown",
+      hint: "Use an address from `draftsync state list`, or a draft such as drafts/48213.",
+    });
+  });
+}
+
+/** A commander option parser for a product's id. */
+export function parseProductId(text: string): number {
+  const id = parseId(text);
+  if (id === undefined) throw new InvalidArgumentError("A product id is a plain number, such as 771200.");
+  return id;
+}
+
+/** Changes the ledger in a run without calls: the history shows who did it, and when. */
+export async function recordEdit(
+  ledger: Ledger,
+  command: string,
+  effects: readonly LedgerEffect[],
+  done = 1,
+): Promise<void> {
+  const id = newRunId();
+  const startedAt = systemClock.now();
+  // First: an edit that the ledger refuses is no run.
+  if (effects.length > 0) await ledger.record(effects);
+  await ledger.startRun({ id, command, planId: "", startedAt });
+  await ledger.finishRun(id, { totals: { done, calls: 0 }, status: "done" });
+}
+
+/** Warns of copies of a product that `effects` record as made before the ledger: the next apply would repeat them. */
+export function warnOfCopies(
+  { terminal }: Cli,
+  effects: readonly LedgerEffect[],
+  { desired, recorded }: { readonly desired: Desired; readonly recorded: Recorded },
+): void {
+  const published = new Set(effects.flatMap((each) => (each.type === "published" ? [each.draftId] : [])));
+  const known = new Set([
+    ...recorded.duplicates.map(({ name }) => name),
+    ...effects.flatMap((each) => (each.type === "duplicated" ? [each.name] : [])),
+  ]);
+  for (const { name, product } of desired.duplicates) {
+    if (product.by !== "draft" || !published.has(product.draftId) || known.has(name)) continue;
+    const warning = terminal.paintErr("warning", "warning:");
+    const text = `${warning} duplicates/${name} is not recorded, and the next apply copies draft ${product.draftId}; if the copy exists already, run \`draftsync import duplicates/${name}=ID\` first\n`;
+    terminal.log({ level: "warning", text, code: "copy-not-recorded" });
+  }
+}
