@@ -13,7 +13,7 @@ import type { CallResult } from "../model/outcome.ts";
 import type { LedgerEffect } from "../model/ports.ts";
 import type { Confirmation, RecordedAttachment } from "../model/recorded.ts";
 import type { Attributes, FileTarget } from "../model/resource.ts";
-import { fileResource, pickAttributes } from "../model/resource.ts";
+import { pickAttributes } from "../model/resource.ts";
 import type { ApplyContext, ChangeEnd } from "./context.ts";
 import type { SettleContext, UnsettledAttachment } from "./settle.ts";
 import {
@@ -28,15 +28,15 @@ import {
 export interface NewFile {
   readonly change: CreateChange | ReplaceChange;
   readonly fileId: number;
-  /** What the ledger records, by path; absent when nothing was uploaded. */
-  readonly recorded: ReadonlyMap<string, string> | undefined;
+  /** A call of this ledger that may have attached the file is in doubt. */
+  readonly isInDoubt: boolean;
   readonly signal: AbortSignal;
 }
 
 /** Attaches a file. For a replacement the recorded file stays until it is detached. */
 export async function attachFile(
   context: ApplyContext,
-  { change, fileId, recorded, signal }: NewFile,
+  { change, fileId, isInDoubt, signal }: NewFile,
 ): Promise<ChangeEnd> {
   const target = targetOf(change, fileId);
   const attributes = pickAttributes(target.kind, change.after);
@@ -63,7 +63,7 @@ export async function attachFile(
     ...digestOf(change.after),
     effect,
     first: result,
-    isRecorded: recorded?.has(fileResource(target)) ?? false,
+    isInDoubt,
     signal,
     budget,
   });
@@ -117,7 +117,7 @@ export async function settleDoubt(
     : settleUndeclared(context, doubt, change.undeclared);
 }
 
-/** Changes the attributes that differ, and no others. A file that is gone at the service leaves the ledger too. */
+/** Changes the attributes that differ, and no others. */
 export async function updateFile(
   context: ApplyContext,
   { change, signal }: { change: UpdateChange; signal: AbortSignal },
@@ -127,19 +127,79 @@ export async function updateFile(
   const all = pickAttributes(target.kind, change.after);
   const sent: Attributes = Object.fromEntries(Object.entries(all).filter(([name]) => changed.has(name)));
   const known = pickAttributes(target.kind, change.before);
+  return sendUpdate(context, {
+    address: change.address,
+    target,
+    sent,
+    all,
+    effect: (answered) => {
+      const attributes = { ...known, ...answered, ...all };
+      return {
+        type: "rerecorded",
+        attachment: recordOf(context, { change, target, by: "patch", attributes }),
+      };
+    },
+    signal,
+  });
+}
+
+/**
+ * Gives a recorded file, which an upload turned out to be, to another entry of its list: a file that the ledger has as
+ * attached is never attached again. Attributes are sent if any differs.
+ */
+export async function takeOverFile(
+  context: ApplyContext,
+  { change, attachment, signal }: Pick<NewFile, "change" | "signal"> & { attachment: RecordedAttachment },
+): Promise<ChangeEnd> {
+  const { fileId, provenance, attributes: known } = attachment;
+  const target = targetOf(change, fileId);
+  const all = pickAttributes(target.kind, change.after);
+  const effect = (attributes: Attributes, confirmed = provenance): LedgerEffect => ({
+    type: "attached",
+    attachment: {
+      ...recordOf(context, { change, target, by: "patch", attributes }),
+      provenance: confirmed,
+    },
+    ...(change.action === "replace" ? { replaces: requireFileId(change.before) } : {}),
+  });
+  const values = new Map<string, unknown>(Object.entries(known));
+  if (Object.entries(all).every(([name, value]) => values.get(name) === value)) {
+    await context.ledger.record([effect(known)]);
+    return { outcome: "done", fileId };
+  }
+  return sendUpdate(context, {
+    address: change.address,
+    target,
+    sent: all,
+    all,
+    effect: (answered) => effect({ ...known, ...answered, ...all }, { by: "patch", at: context.clock.now() }),
+    signal,
+  });
+}
+
+interface UpdateRequest {
+  readonly address: string;
+  readonly target: FileTarget;
+  readonly sent: Attributes;
+  /** Sent when the first call is in doubt. */
+  readonly all: Attributes;
+  readonly effect: (answered: Attributes) => LedgerEffect;
+  readonly signal: AbortSignal;
+}
+
+/** A file that is gone at the service leaves the ledger, too. */
+async function sendUpdate(
+  context: ApplyContext,
+  { address, target, sent, all, effect, signal }: UpdateRequest,
+): Promise<ChangeEnd> {
+  const budget = context.budget?.operation();
   const effects = (answer: CallResult<Attributes>): readonly LedgerEffect[] => {
-    if (answer.outcome === "done") {
-      const attributes = { ...known, ...answer.value, ...all };
-      return [
-        { type: "rerecorded", attachment: recordOf(context, { change, target, by: "patch", attributes }) },
-      ];
-    }
+    if (answer.outcome === "done") return [effect(answer.value)];
     return answer.failure.code === "not-attached" ? [{ type: "detached", target }] : [];
   };
-  const budget = context.budget?.operation();
   const send = (attributes: Attributes) =>
     runFileOperation(context, {
-      address: change.address,
+      address,
       kind: "update",
       intent: intentOf(target, attributes),
       signal,

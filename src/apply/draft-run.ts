@@ -9,12 +9,20 @@ import {
   type ReplaceChange,
   stagesOf,
 } from "../model/change.ts";
+import { fileResource } from "../model/resource.ts";
 import { onAbort } from "../model/wait.ts";
-import { adoptFile, attachFile, detachFile, settleDoubt, updateFile } from "./attachment-change.ts";
+import {
+  adoptFile,
+  attachFile,
+  detachFile,
+  settleDoubt,
+  takeOverFile,
+  updateFile,
+} from "./attachment-change.ts";
 import { type ApplyContext, type ChangeEnd, isHeld } from "./context.ts";
 import { allEnded } from "./operation.ts";
 import { publishDraft } from "./product-change.ts";
-import { holderOf, type RecordedFiles, sameFileFailure } from "./same-file.ts";
+import { holderOf, type KnownFile, type RecordedFiles, sameFileFailure } from "./same-file.ts";
 import type { ChangeTracker } from "./tracker.ts";
 import type { Uploads } from "./uploads.ts";
 
@@ -48,8 +56,8 @@ interface Item {
   fileId?: number;
   /** Its file turned out to be attached before. */
   wasAttached?: true;
-  /** Where files were recorded when its upload ended. */
-  recorded?: ReadonlyMap<string, string>;
+  /** The files that were known when its upload ended. */
+  recorded?: ReadonlyMap<string, KnownFile>;
 }
 
 /**
@@ -73,7 +81,7 @@ class DraftRun {
   readonly #items: readonly Item[];
   /** Ends what of the draft has not been sent. */
   readonly #halt: AbortController;
-  /** Files that this run has attached or confirmed: `product_files/9900011`. */
+  /** Files that this run has attached or confirmed, by their paths at the service. */
   readonly #attached = new Set<string>();
   #productId: number | undefined;
   /** The first change that did not succeed. */
@@ -177,7 +185,9 @@ class DraftRun {
       recorded === undefined ? undefined : holderOf({ address, fileId: known }, this.#items, recorded);
     if (holder !== undefined) return sameFileFailure(known, holder);
     const { signal } = this.#halt;
-    return attachFile(this.#tools.context, { change, fileId: known, recorded, signal });
+    const { attachment, isInDoubt = false } = recorded?.get(fileName(change, known)) ?? {};
+    if (attachment !== undefined) return takeOverFile(this.#tools.context, { change, attachment, signal });
+    return attachFile(this.#tools.context, { change, fileId: known, isInDoubt, signal });
   }
 
   /** Detaches a file, unless this run has just attached it for another entry. */
@@ -204,7 +214,8 @@ function publishedBefore({ address }: Change, file: string): ChangeEnd {
 
 function fileName({ address }: Change, fileId: number): string {
   const parsed = parseAddress(address);
-  return `${parsed?.type === "attachment" ? parsed.kind : ""}/${fileId}`;
+  if (parsed?.type !== "attachment") throw new TypeError(`${address} is not an attachment`);
+  return fileResource({ ...parsed, fileId });
 }
 
 async function protect(

@@ -3,12 +3,20 @@ import type { Change } from "../model/change.ts";
 import { isProtectChange } from "../model/change.ts";
 import { lazily } from "../model/lazily.ts";
 import type { Ledger } from "../model/ports.ts";
-import { targetOf } from "../model/recorded.ts";
+import { type RecordedAttachment, targetOf } from "../model/recorded.ts";
 import { fileResource } from "../model/resource.ts";
 import type { ChangeEnd } from "./context.ts";
 
-/** Where files are recorded or in doubt, by their paths at the service. Read once, when the first upload of a run has ended. */
-export type RecordedFiles = () => Promise<ReadonlyMap<string, string>>;
+/** A file that is recorded, or in doubt. */
+export interface KnownFile {
+  readonly address: string;
+  readonly attachment?: RecordedAttachment;
+  /** There is no record yet. */
+  readonly isInDoubt?: true;
+}
+
+/** Known files by their paths at the service. Read once, when the first upload of a run has ended. */
+export type RecordedFiles = () => Promise<ReadonlyMap<string, KnownFile>>;
 
 /** See {@link RecordedFiles}. */
 export function makeRecordedFiles(ledger: Pick<Ledger, "load">): RecordedFiles {
@@ -16,10 +24,15 @@ export function makeRecordedFiles(ledger: Pick<Ledger, "load">): RecordedFiles {
     const { attachments, inDoubt } = await ledger.load();
     const doubts = inDoubt.flatMap((operation) => {
       const target = operation.kind === "attach" ? targetOf(operation) : undefined;
-      return target === undefined ? [] : [[fileResource(target), operation.address] as const];
+      return target === undefined
+        ? []
+        : [[fileResource(target), { address: operation.address, isInDoubt: true }] as const];
     });
-    const recorded = attachments.map((attachment) => [fileResource(attachment), attachment.address] as const);
-    return new Map([...doubts, ...recorded]);
+    const recorded = attachments.map((attachment) => {
+      const known: KnownFile = { address: attachment.address, attachment };
+      return [fileResource(attachment), known] as const;
+    });
+    return new Map<string, KnownFile>([...doubts, ...recorded]);
   });
 }
 
@@ -36,7 +49,7 @@ export interface FileOfChange {
 export function holderOf(
   own: { readonly address: string; readonly fileId: number },
   others: readonly FileOfChange[],
-  recorded: ReadonlyMap<string, string>,
+  recorded: ReadonlyMap<string, KnownFile>,
 ): string | undefined {
   const { address, fileId } = own;
   const parsed = parseAddress(address);
@@ -51,7 +64,7 @@ export function holderOf(
       known === fileId && change.action !== "delete" && isBefore(change, address),
   );
   if (first !== undefined) return first.change.address;
-  const at = recorded.get(fileResource({ draftId, kind, fileId }));
+  const at = recorded.get(fileResource({ draftId, kind, fileId }))?.address;
   // A record that the plan removes, or moves to this entry, belongs to no other entry.
   const isFreed = sameList.some(
     ({ change: { action, before } }) =>

@@ -32,8 +32,8 @@ export interface UnsettledAttachment {
   readonly kind?: "attach" | "update" | "detach";
   /** The operation that did not end done. */
   readonly first: Failed;
-  /** The ledger has the file under another address: that it is attached is no evidence of an earlier ledger. */
-  readonly isRecorded?: boolean;
+  /** An earlier call of this ledger is in doubt, too: that the file is attached is no evidence of an earlier ledger. */
+  readonly isInDoubt?: boolean;
   /** When the lost call can last have been on its way, by the monotonic clock, milliseconds; absent: just now. */
   readonly lostAt?: number;
   readonly signal: AbortSignal;
@@ -84,7 +84,7 @@ export async function settleAttachment(
   if (!mayBeAttached(doubt.first)) return doubt.first;
   let open = doubt;
   // Only while no call of ours was lost: one that was may have attached the file.
-  let isOurs = doubt.isRecorded === true || (doubt.lostAt !== undefined && !isRefused(doubt.first));
+  let isOurs = doubt.isInDoubt === true || (doubt.lostAt !== undefined && !isRefused(doubt.first));
   for (let posts = 1; posts <= maxPosts; posts += 1) {
     const last = open.first;
     const wasAttached = !isOurs && isRefused(last);

@@ -138,6 +138,43 @@ describe("an upload that turns out to be the file of a different entry", () => {
   });
 });
 
+describe("a recorded file that the upload of a new entry turns out to be", () => {
+  const entry = (key: string, renderer: string) =>
+    `draft: 2\nproduct_files: [{ upload_key: in/${key}, renderer: ${renderer} }]\n`;
+
+  beforeEach(async () => {
+    world.proxy.choose = ({ method, path, body }) => {
+      if (method !== "POST" || path !== "/api/uploads") return undefined;
+      const attributes = { ...JSON.parse(body).data.attributes, status: "success", file_id: 10 };
+      const data = { id: attributes.upload_key, type: "upload", attributes };
+      const headers = { "content-type": "application/vnd.api+json" };
+      return { type: "answer", status: 201, headers, body: JSON.stringify({ data }) };
+    };
+    await world.write(entry("a", "arnold"));
+    await world.apply();
+    world.requests();
+  });
+
+  test.each([
+    { name: "is not attached again", renderer: "arnold", calls: [] },
+    {
+      name: "gets the attributes that differ",
+      renderer: "vray",
+      calls: ["PATCH /api/drafts/2/product_files/10"],
+    },
+  ])("$name", async ({ renderer, calls }) => {
+    await world.write(entry("b", renderer));
+    expect((await world.apply()).totals).toMatchObject({ done: 2, failed: 0 });
+    expect(world.requests().filter((request) => request.includes("/drafts/2/"))).toEqual(calls);
+    const [attachment] = (await world.ledger.load()).attachments.filter(({ draftId }) => draftId === 2);
+    expect(attachment).toMatchObject({
+      address: "drafts/2/product_files/upload_key:in/b",
+      attributes: { renderer },
+    });
+    expect((await world.plan()).changes).toEqual([]);
+  });
+});
+
 test("a file that this ledger attached is no evidence of an earlier one when it gets another name", async () => {
   await world.write("draft: 2\nproduct_files: [{ file_id: 10 }]\n");
   await world.apply();
