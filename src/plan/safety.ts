@@ -200,9 +200,9 @@ function waiting(count: number): string {
   return count === 1 ? "1 change waits" : `${count} changes wait`;
 }
 
-/** How many drafts of a plan may have changes that only the next plan can have. */
-export function countWaiting({ diagnostics }: Pick<Plan, "diagnostics">): number {
-  return diagnostics.filter(({ code }) => code === "waits-for-doubt").length;
+/** One for each draft that may have changes that only the next plan can have. */
+export function waitingDrafts({ diagnostics }: Pick<Plan, "diagnostics">): readonly Diagnostic[] {
+  return diagnostics.filter(({ code }) => code === "waits-for-doubt" || code === "deletes-excluded");
 }
 
 /** The draft whose doubts a change waits for; `publishes` are the drafts that are published. */

@@ -133,9 +133,14 @@ export function readDetached(document: unknown, target: FileTarget, types: Types
 /** An id as text; an invalid number, such as one beyond 2^53, still names a different resource. */
 const namedIdSchema = z.union([z.string(), z.number().transform(String)]).catch("");
 const linkedIdSchema = z.object({ id: namedIdSchema }).transform(({ id }) => id);
+const linkedIdsSchema = z
+  .array(linkedIdSchema)
+  .min(1)
+  .transform((ids) => ids.join(", "));
 const draftLinkSchema = z
   .object({
-    draft: z.object({ data: z.union([linkedIdSchema, z.tuple([linkedIdSchema]).transform(([id]) => id)]) }),
+    // Several drafts are never the one asked for.
+    draft: z.object({ data: z.union([linkedIdSchema, linkedIdsSchema]) }),
   })
   .transform(({ draft }) => draft.data)
   .catch("");

@@ -25,7 +25,7 @@ test("a file that is saved again while its attachment is in doubt is attached be
   await folder.write({ "a.glb": "second" });
   const settled = await apply();
   expect(settled).toMatchObject({ code: 7, stdout: expect.stringContaining("[waits-for-doubt]") });
-  expect(settled.stderr).toContain("note: 1 draft has changes that waited for a doubt; run apply again");
+  expect(settled.stderr).toContain("note: 1 draft has changes that wait for the next plan; run apply again");
   expect([attached(), products()]).toEqual([0, 0]);
   expect((await apply()).code).toBe(0);
   expect([attached(), products()]).toEqual([1, 1]);

@@ -113,7 +113,7 @@ async function assertSettled(
   const leftMs = Math.min(lostAt, now) + settleMs - now;
   if (leftMs <= 0) return;
   throw new CliError(
-    `the call may still take effect within ${formatSeconds(leftMs / 1000)}; nothing was settled`,
+    `the call may still take effect within ${formatSeconds(Math.ceil(leftMs / 1000))}; nothing was settled`,
     {
       code: "resolution-too-early",
       hint: `Check the service after that (service.profile.settle_delay), and then run it again.`,

@@ -8,7 +8,7 @@ import { systemClock } from "../../model/ports.ts";
 import type { Recorded } from "../../model/recorded.ts";
 import { sanitizeJson } from "../../model/sanitize-json.ts";
 import { excludeIrreversible, isNewLedger, maybePublishedWarnings } from "../../plan/new-ledger.ts";
-import { checkSafety, countWaiting } from "../../plan/safety.ts";
+import { checkSafety, waitingDrafts } from "../../plan/safety.ts";
 import { plural } from "../../report/quantities.ts";
 import type { Service } from "../../service/open-service.ts";
 import type { Cli } from "../cli.ts";
@@ -193,10 +193,12 @@ export async function runPlan(workspace: Workspace, options: RunPlanOptions): Pr
 
 /** Notes that a run left changes to the next one, which its plan could not know of yet. */
 export function reportWaiting({ terminal }: Cli, plan: Plan): void {
-  const drafts = countWaiting(plan);
-  if (drafts === 0) return;
-  const text = `note: ${plural(drafts, "draft")} ${drafts === 1 ? "has" : "have"} changes that waited for a doubt; run apply again\n`;
-  terminal.log({ level: "info", text, code: "waits-for-doubt" });
+  const waiting = waitingDrafts(plan);
+  const [first] = waiting;
+  if (first === undefined) return;
+  const drafts = `${plural(waiting.length, "draft")} ${waiting.length === 1 ? "has" : "have"}`;
+  const text = `note: ${drafts} changes that wait for the next plan; run apply again\n`;
+  terminal.log({ level: "info", text, code: first.code });
 }
 
 /** Whether the limit was too low for any operation: runs with the same limit would never end. */
@@ -228,6 +230,6 @@ export function exitCodeOfRun(result: ApplyResult, plan: Plan): ExitCode {
   if (totals.done === 0 && typeof stopped === "object") return exitCode.error;
   const isRefused = refused > 0 && totals.failed === refused && stopped === undefined;
   if (totals.failed + totals.skipped > 0) return isRefused ? exitCode.refused : exitCode.failed;
-  if (stopped === undefined) return countWaiting(plan) > 0 ? exitCode.deferred : exitCode.done;
+  if (stopped === undefined) return waitingDrafts(plan).length > 0 ? exitCode.deferred : exitCode.done;
   return isTooFewCalls(result) ? exitCode.error : exitCode.deferred;
 }

@@ -226,6 +226,16 @@ const rows: readonly Row[] = [
     toDraft("99"),
     toDraft(2 ** 60),
     { relationships: { draft: { data: [{ type: "draft", id: "99" }] } } },
+    {
+      relationships: {
+        draft: {
+          data: [
+            { type: "draft", id: "99" },
+            { type: "draft", id: "98" },
+          ],
+        },
+      },
+    },
   ].map((another) =>
     row(
       `200 that names another draft: ${JSON.stringify(another)}`,

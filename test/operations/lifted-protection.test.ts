@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { useWorkspace } from "../support/workspace.ts";
+
+const { sandbox, folder, apply } = useWorkspace({
+  files: {
+    "manifests/a.yaml": "draft: 1\nprotect: true\nproduct_files: [{ file_id: 10 }, { file_id: 11 }]\n",
+  },
+});
+
+test("an apply that lifts a protection ends with 7 while a delete and a publish wait for the next one", async () => {
+  await apply("--new-ledger");
+  await folder.write({ "manifests/a.yaml": "draft: 1\nproduct_files: [{ file_id: 10 }]\npublish: true\n" });
+  expect(await apply()).toMatchObject({
+    code: 7,
+    stdout: expect.stringContaining("[deletes-excluded]"),
+    stderr: expect.stringContaining("note: 1 draft has changes that wait for the next plan; run apply again"),
+  });
+  expect(sandbox.state().products).toEqual([]);
+  expect((await apply()).code).toBe(0);
+  expect(sandbox.state().products).toHaveLength(1);
+  expect(sandbox.state().attachments).toMatchObject([{ fileId: 10 }]);
+});
