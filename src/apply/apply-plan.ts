@@ -24,7 +24,7 @@ import { makeUploads } from "./uploads.ts";
 export interface ApplyResult {
   readonly runId: string;
   readonly totals: RunTotals;
-  /** Present when the run was stopped before its plan was through. */
+  /** Present when the run stopped before the end of its plan. */
   readonly stopped?: "interrupted" | RunLimit | CallFailure;
   /** How many of the failed changes were left out for safety; absent when none was. */
   readonly refused?: number;

@@ -48,7 +48,7 @@ interface DraftTools {
   readonly guarded: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/** A change on its way through the stages. */
+/** A change, and what its earlier stages found. */
 interface Item {
   readonly change: Change;
   readonly stages: readonly Stage[];

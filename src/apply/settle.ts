@@ -34,7 +34,7 @@ export interface UnsettledAttachment {
   readonly first: Failed;
   /** An earlier call of this ledger is in doubt, too: that the file is attached is no evidence of an earlier ledger. */
   readonly isInDoubt?: boolean;
-  /** When the lost call can last have been on its way, by the monotonic clock, milliseconds; absent: just now. */
+  /** The latest time at which the lost call was in flight, by the monotonic clock, milliseconds; absent: now. */
   readonly lostAt?: number;
   readonly signal: AbortSignal;
   /** Of the change; absent without limits. */

@@ -20,7 +20,7 @@ export interface ChangeTracker {
   /** A change that is in doubt since an earlier run. */
   block(change: Change): void;
   hasEnded(change: Change): boolean;
-  /** `interrupted` or the code of the failure that stopped the run; `undefined` while it goes on. */
+  /** `interrupted` or the code of the failure that stopped the run; `undefined` while it continues. */
   stoppedBy(): string | undefined;
   totals(): Omit<RunTotals, "calls">;
   /** How many of the failed changes were excluded for safety, and not sent. */

@@ -23,7 +23,7 @@ export interface Uploads {
  *   upload_id ───────────────────────────────────┴─► poll until it has ended ──► file id
  * ```
  *
- * Every step is recorded, so that a run that was stopped goes on where it was: a source whose bytes are stored has its
+ * Every step is recorded, so that a later run continues there: a source whose bytes are stored has its
  * key in the next plan. A kill before that was recorded puts the bytes under the same key again.
  */
 export function makeUploads(context: ApplyContext): Uploads {

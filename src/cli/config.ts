@@ -43,7 +43,7 @@ export interface NotifyConfig {
 
 /** What a refresh checks; times in milliseconds. */
 export interface RefreshConfig {
-  /** Whether a plan looks at the service when no flag says so: where the config has the section. */
+  /** Whether a plan checks the service without a flag: when the config has the section. */
   readonly byDefault: boolean;
   readonly attachments: "none" | "probe";
   readonly maxCalls: number;

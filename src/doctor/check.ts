@@ -238,7 +238,7 @@ export function isTransient({ status }: ResponseSample): boolean {
   return status === 425 || status === 429 || status >= 500;
 }
 
-/** Whether a call has a response that says something about the request. */
+/** Whether a call has a response that depends on the request. */
 export function isConclusive(sample: Sample | undefined): sample is ResponseSample {
   return isResponse(sample) && !isTransient(sample);
 }

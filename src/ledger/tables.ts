@@ -140,7 +140,7 @@ interface OwnTables {
   };
   /** Migrations that were applied. */
   schema_migrations: { version: number; name: string; applied_at: number };
-  /** One row: the lock of the workspace. `token` outlives every lease; the other columns are null while nobody holds it. */
+  /** One row: the lock of the workspace. `token` outlives every lease; the other columns are null while it is free. */
   leases: {
     id: number;
     token: number;

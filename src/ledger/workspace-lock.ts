@@ -93,7 +93,7 @@ export class WorkspaceLock {
       if (beating) return;
       beating = true;
       commitNothing()
-        // The next commit says so itself, and a ledger that is busy may not be at the next beat.
+        // The next commit reports a lost lock, and a busy ledger may be free at the next beat.
         .catch(() => {})
         .finally(() => {
           beating = false;

@@ -18,7 +18,7 @@ const maxGroup = 500;
 
 /**
  * Commits changes in the order in which they came, as many as are waiting in one transaction: a sync of the disk is
- * then shared by all calls that came in while the last one went on.
+ * then shared by all calls that arrived during the previous one.
  *
  * ```
  *  add ─┐

@@ -231,10 +231,10 @@ interface QuietCliOptions extends Pick<Cli, "cwd" | "env" | "signal"> {
   readonly onNote: (note: LogEntry) => void;
 }
 
-/** How long calls in flight may go on after an interrupt, milliseconds. As in the command line. */
+/** How long calls in flight may last after an interrupt, milliseconds; as in the command line. */
 const drainMs = 5_000;
 
-/** What commands work with, for a program that has no terminal: nothing is printed, and nobody is asked. */
+/** The `Cli` of commands in a program without a terminal: prints nothing and asks nothing. */
 function makeQuietCli({ cwd, env, signal, onNote }: QuietCliOptions): Cli {
   const plain = makePalette(false);
   const abortInFlight = new AbortController();

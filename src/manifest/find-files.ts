@@ -87,7 +87,7 @@ class FileSearch {
   readonly #exclusions: readonly string[];
   readonly #plain = new Set<string>();
   readonly #folders: SearchNotes["folders"] = new Map();
-  /** By what they say: a folder is met by each pattern. */
+  /** By code and message: several patterns read the same folder. */
   readonly #diagnostics = new Map<string, Diagnostic>();
 
   constructor(root: string, paths: RealPaths, exclusions: readonly string[]) {

@@ -102,7 +102,7 @@ function fileEntry<Shape extends z.core.$ZodLooseShape>(attributes: Shape, descr
     .strictObject({ ...references, ...attributes, defaults: z.optional(optOut) })
     .refine((entry) => namedBy(entry).length > 0, {
       ...always,
-      error: "{label} does not say which file it is about",
+      error: "{label} names no file",
       params: {
         code: "missing-file",
         hint: "Add one of file_id, upload_id, upload_key or source.",

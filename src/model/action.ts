@@ -1,5 +1,5 @@
 /**
- * The order in which the changes of one draft are carried out. A stage starts when every operation of the one
+ * The order in which the changes of one draft are applied. A stage starts when every operation of the one
  * before it is confirmed; a failure or a doubt stops the later stages of its own draft and nothing else.
  * Drafts do not wait for each other, but for one case: a duplicate of "the product of draft D" waits for D.
  *

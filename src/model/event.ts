@@ -22,5 +22,5 @@ export type WaitReason = Extract<Event, { type: "waiting" }>["reason"];
 /** Where events go. Must not throw and must not block. */
 export type EventSink = (event: Event) => void;
 
-/** The limit that a run has reached before its plan was through: of calls, or of time. */
+/** The limit at which a run stopped before the end of its plan: of calls, or of time. */
 export type RunLimit = "max_calls" | "until";

@@ -24,7 +24,7 @@ export type LockHolder = Readonly<z.output<typeof lockHolderSchema>>;
  * |---|---|---|
  * | running | its process runs in this boot and PID namespace | waits, whatever the clock says |
  * | ended | its process has ended | takes the lock over |
- * | leased | elsewhere, or unknown; its lease goes on | waits until the lease ends |
+ * | leased | elsewhere, or unknown; its lease has not ended | waits until the lease ends |
  * | expired | elsewhere, or unknown; its lease has ended | takes the lock over |
  */
 export type LockState = "running" | "ended" | "leased" | "expired";
@@ -47,7 +47,7 @@ export interface HeldLock {
   readonly readAt: number;
 }
 
-/** How long a lease goes on without being renewed, milliseconds. */
+/** How long a lease lasts without a renewal, milliseconds. */
 export const defaultLeaseMs = 60_000;
 
 /** How often its holder renews it, milliseconds. */

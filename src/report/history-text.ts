@@ -115,7 +115,7 @@ function notesOf({ failure, settled }: HistoryOperation, paint: Palette): readon
   return notes.map((note) => `            ${paint("muted", note)}`);
 }
 
-/** How a doubt ended: `settled by ada on laptop: it took effect`. A check that found nothing names nobody. */
+/** How a doubt ended: `settled by ada on laptop: it took effect`. A check that found nothing names no one. */
 export function describeSettled({ as, by, person }: NonNullable<HistoryOperation["settled"]>): string {
   const known = person === undefined ? "" : ` by ${person.user} on ${person.host}`;
   const who = by === undefined ? known : ` by operation ${by}`;

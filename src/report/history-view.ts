@@ -122,7 +122,7 @@ function findPerson({ settled }: StoredOperation, runs: readonly StoredRun[]): R
 
 /**
  * Finds the product that a publish or duplicate made, if the ledger has it. Of two calls that made one each, as after a wrong
- * `resolve --not-done`, the ledger has one product only and does not say whose.
+ * `resolve --not-done`, the ledger has one product only, of either call.
  */
 function indexProducts(
   { publications, duplicates }: RecordedNames,

@@ -15,7 +15,7 @@ export interface ReconcileBasis {
 export interface LedgerAge {
   /** How long ago the record was confirmed that was not confirmed for the longest, milliseconds. */
   readonly oldestUnconfirmedMs?: number;
-  /** Records of which the service says something else. */
+  /** Records that differ from what the service returned. */
   readonly drift?: number;
 }
 
@@ -143,7 +143,7 @@ export function makeReconcileMetrics({
         "How long ago the record was confirmed that was not confirmed for the longest.",
         oldestUnconfirmedMs === undefined ? undefined : oldestUnconfirmedMs / 1000,
       );
-      optional("draftsync_drift", "Records of which the service says something else.", drift);
+      optional("draftsync_drift", "Records that differ from what the service returned.", drift);
     },
     end(run) {
       const endedAt = (run.startedAt + run.ms) / 1000;
@@ -166,7 +166,7 @@ export function makeReconcileMetrics({
 
 const latencyName = "draftsync_call_duration_seconds";
 
-/** How long calls took, by method and route; goes on from the buckets that an earlier process wrote. */
+/** How long calls took, by method and route; continues from the buckets that an earlier process wrote. */
 function makeLatency() {
   const registry = new Registry();
   const help = "How long requests to the service took, from dispatch to the last byte or the failure.";

@@ -94,7 +94,7 @@ export class RunState {
       case "change_finished":
         if (event.outcome !== "skipped" && event.outcome !== "deferred") {
           this.ended += 1;
-          // The summary does not tell which calls in doubt a run can settle.
+          // The summary does not show which calls in doubt a run can settle.
           if (event.action === "in_doubt") this.changes += 1;
         }
         if (event.outcome === "unknown") this.inDoubt += 1;

@@ -131,7 +131,7 @@ export class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.#lose(isHttp ? "broken" : "not_http", error);
   }
 
-  /** Keeps a request from being sent, when it has not been yet; one that was goes on. */
+  /** Cancels a request that has not been sent; one that was sent continues. */
   drain(): void {
     if (this.#controller === undefined)
       this.#end({ type: "not_sent", reason: "interrupted", error: undefined });

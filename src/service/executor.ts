@@ -52,7 +52,7 @@ export interface ExecuteOptions extends ReadOptions {
 /** A call that did not succeed. */
 type Failed<T> = Extract<CallResult<T>, { failure: CallFailure }>;
 
-/** A call on its way through the executor. */
+/** The state of a call in the executor. */
 interface CallContext<T> {
   readonly call: Call<T>;
   readonly options: ExecuteOptions;

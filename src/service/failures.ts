@@ -92,7 +92,7 @@ const sentences = {
   "unproven-refusal": { what: "the refusal is not a JSON:API error" },
   "response-without-id": { what: "the response has no id" },
   "empty-response": { what: "the response is empty" },
-  accepted: { what: "the service accepted the call and has not carried it out yet" },
+  accepted: { what: "the service accepted the call and has not completed it yet" },
   "upload-timeout": {
     what: "the service has not processed the upload in time",
     hint: "Run the command again: it continues to wait. Or raise service.profile.upload_deadline.",

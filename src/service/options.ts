@@ -48,7 +48,7 @@ export function checkOptions(options: ServiceOptions): URL {
     return baseUrl;
   throw new ServiceOptionsError(`${baseUrl.origin} is not https: your API key would be sent unencrypted`, {
     code: "base-url-not-https",
-    hint: "Use https; or, in a network that nobody else can read, write service.allow_http: true.",
+    hint: "Use https; or, in a network that only you can read, write service.allow_http: true.",
   });
 }
 

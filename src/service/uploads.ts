@@ -106,7 +106,7 @@ export class UploadPoller {
   #expected = 0;
   /** Wakes the loop: someone may be due sooner than it thinks. */
   #nudge = new AbortController();
-  /** Ends the reads that nobody waits for any more. */
+  /** Ends the reads that no caller waits for. */
   #reading = new AbortController();
 
   constructor(reader: UploadReader, options: PollerOptions) {

@@ -76,7 +76,7 @@ describe("resolve", () => {
     await loseAnswers();
     const resolved = await run("resolve", "drafts/1/product", "--product-id", "777");
     expect(resolved.code).toBe(0);
-    expect(resolved.stderr).toContain("warning: product 777 does not say which draft it was published from");
+    expect(resolved.stderr).toContain("warning: product 777 names no draft from which it was published");
   });
 
   test("of a product made before the ledger warns of declared copies of its draft, which may exist, too", async () => {

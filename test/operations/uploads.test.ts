@@ -28,5 +28,5 @@ test("uploads create --wait that takes too long names the command that goes on",
   answerWith("queued");
   const { code, stderr } = await run("uploads", "create", "--key", "incoming/a.mp4", "--wait");
   expect(code).not.toBe(0);
-  expect(stderr).toMatch(/draftsync uploads get \S+` shows how it goes on/);
+  expect(stderr).toMatch(/draftsync uploads get \S+` shows its status/);
 });

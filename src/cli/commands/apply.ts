@@ -94,7 +94,7 @@ async function applyLocked(workspace: Workspace, file: string | undefined, flags
     ? prepare(workspace, flags)
     : prepareSaved(workspace, file, flags));
   const { plan: reviewed, locationOf } = prepared;
-  // What keeps the service from being called, such as a missing key, is reported before a plan that nobody can apply.
+  // A problem that prevents every call, such as a missing key, is reported before the plan.
   if (!reviewed.changes.every(isBlocked)) await workspace.connect(() => {});
   const isAsked = terminal.interactive && !flags.autoApprove;
   await present(workspace, prepared, { isSummary: file !== undefined && !isAsked, flags });

@@ -111,7 +111,7 @@ function definePause(fleet: Command, cli: Cli): void {
         await pause(cli, names, { ...flags, paused });
       });
   define("pause", "run workspaces no more until they are resumed", true).description(
-    "A run under way goes on to its end.",
+    "A run in progress is completed.",
   );
   define("resume", "run paused workspaces again", false);
 }

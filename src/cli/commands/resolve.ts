@@ -180,7 +180,7 @@ function warnOfDraft({ terminal }: Cli, productId: number): void {
   terminal.log({
     level: "warning",
     text:
-      `${terminal.paintErr("warning", "warning:")} product ${productId} does not say which draft it was published from; ` +
+      `${terminal.paintErr("warning", "warning:")} product ${productId} names no draft from which it was published; ` +
       "compare it with the draft at the service\n",
     code: "product-without-draft",
   });

@@ -121,7 +121,7 @@ async function runCreate(cli: Cli, file: string | undefined, flags: CreateFlags)
     });
     if (!flags.wait) return printJson(cli, uploadJson(upload));
     const awaited = await service.awaitUpload(upload.uploadId, cli.signal);
-    const hint = `It is registered: \`draftsync uploads get ${upload.uploadId}\` shows how it goes on. This command would register it again.`;
+    const hint = `It is registered: \`draftsync uploads get ${upload.uploadId}\` shows its status. This command would register it again.`;
     const ended = expectDone(awaited, ({ message }) => ({ message, hint }));
     await (await workspace.ledger()).record(uploadEndEffects(ended));
     printJson(cli, uploadJson(ended));

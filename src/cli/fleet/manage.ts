@@ -196,7 +196,7 @@ export async function pause(
       if (paused) await entries.remove(name).catch(() => {});
       else await entries.add(name, due.get(name) ?? 0);
     }
-    const done = paused ? "paused; a run under way goes on to its end" : "resumed";
+    const done = paused ? "paused; a run in progress is completed" : "resumed";
     terminal.err(`${plural(chosen.length, "workspace")} ${done}.\n`);
   });
 }

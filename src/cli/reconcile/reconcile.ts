@@ -135,7 +135,7 @@ async function reconcileLocked(run: Run): Promise<RunEnd> {
   const { recorded } = planned;
   const { plan, excluded, waits } = narrow(planned, config);
   tally.plan(plan);
-  // What keeps the service from being called, such as a missing key, is reported before a plan that nobody can apply.
+  // A problem that prevents every call, such as a missing key, is reported before the plan.
   await recordingFailure(ledger, plan.plan_id, () => workspace.connect(() => {}));
   showPlan(cli, plan, request);
   // What the policy does not allow is left out already.

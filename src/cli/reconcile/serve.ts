@@ -234,11 +234,11 @@ function showError({ terminal }: Cli, news: ChangeFilter, error: unknown): void 
 /** The longest wait that a timer takes, milliseconds. */
 const maxTimerMs = 2 ** 31 - 1;
 
-/** SIGHUP, as long as the process stays. */
+/** Reloads that SIGHUP requests. */
 interface Reloads {
-  /** Whether one came since this was last asked. */
+  /** Whether one arrived since the last call. */
   take(): boolean;
-  /** Waits so long, or until one comes or the signal is aborted, whichever is first. */
+  /** Waits for a SIGHUP, for the given time at most, and not after the signal is aborted. */
   wait(ms: number, signal: AbortSignal): Promise<void>;
   stop(): void;
 }

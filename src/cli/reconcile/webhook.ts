@@ -55,7 +55,7 @@ export async function postToWebhook(
   }: {
     readonly notification: object;
     readonly caFile?: string | undefined;
-    /** Gives it up. */
+    /** Aborts the exchange. */
     readonly signal: AbortSignal;
   },
 ): Promise<string | undefined> {

@@ -8,7 +8,7 @@ import { DiagnosticsError } from "../runtime/cli-error.ts";
 import { type ExitCode, exitCode, exitCodeOf } from "../runtime/exit-code.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Diagnostics that are shown; with more than these nobody reads on. */
+/** Diagnostics that are shown; the rest are counted. */
 const maxShown = 200;
 
 /** Where errors are printed. On a terminal each names `draftsync explain CODE`; logs stay shorter. */

@@ -26,7 +26,7 @@ export async function openReporter(
     "address" in event && event.address !== undefined ? { ...event, ...nameOf(event.address) } : event;
   // One JSON object a line.
   if (json) return { emit: (event) => terminal.out(`${sanitizeJson(named(event))}\n`), stop: () => {} };
-  // Nobody reads a thousand lines on a terminal; a log is searched.
+  // A thousand lines are too many for a terminal, but not for a log.
   const isShort = terminal.live !== undefined && !terminal.isVerbose;
   const progress = makeProgress({
     log: (entry) => terminal.log(entry),

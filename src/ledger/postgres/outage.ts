@@ -40,7 +40,7 @@ export class Outage {
     return Math.max(minConnectMs, this.#since + busyTimeoutMs - this.#clock.monotonic());
   }
 
-  /** Makes one attempt, and notes whether it lost the server. A slow change is reported while it goes on. */
+  /** Makes one attempt, and notes whether it lost the server. A slow change is reported while it lasts. */
   async watch<T>(isChange: boolean, attempt: () => Promise<T>): Promise<T> {
     const startedAt = this.#clock.monotonic();
     const slow = isChange ? setTimeout(() => this.#report(busyTimeoutMs - slowMs), slowMs) : undefined;
@@ -83,7 +83,7 @@ const beatMs = 500;
 const standstillMs = 2_000;
 
 /**
- * A clock that stops while the process stands still (SIGSTOP, a paused container, a suspended machine). Timeouts that
+ * A clock that stops while the process is suspended (SIGSTOP, a paused container, a suspended machine). Timeouts that
  * expired meanwhile say nothing about the server, so that time does not count as waiting for it.
  */
 export class AwakeClock implements Clock {

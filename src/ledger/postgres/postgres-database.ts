@@ -189,7 +189,7 @@ class PostgresLedgerDatabase implements LedgerDatabase {
         "ledger-outcome-unknown",
         `The connection to the ledger ${this.location} was lost while a change was being committed; whether it is stored could not be found out (${messageOf(cause)}).`,
         {
-          hint: "Make the database reachable and run again: the next run reads what the ledger holds and goes on from there.",
+          hint: "Make the database reachable and run again: the next run reads what the ledger holds and continues from there.",
           cause,
         },
       );

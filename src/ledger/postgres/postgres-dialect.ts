@@ -179,7 +179,7 @@ class LedgerPostgresConnection implements DatabaseConnection {
   writes = false;
   /** How long an answer is waited for, milliseconds; `undefined`: as long as the pool allows. */
   answerTimeout: number | undefined;
-  /** Whether the connection is of no more use. */
+  /** Whether the connection is unusable. */
   lost = false;
   readonly #client: pg.PoolClient;
   readonly #onError = () => {

@@ -124,7 +124,7 @@ export function isLost(thrown: unknown): boolean {
   return state === undefined ? isConnectionFailure(thrown) : /^(08|57P0[1-5]|25P0[34])/.test(state);
 }
 
-/** Whether the connection can be used on after a failure: the server answered, and goes on. */
+/** Whether the connection is usable after a failure: the server responded and keeps it open. */
 export function keepsConnection(thrown: unknown): boolean {
   return thrown instanceof LedgerError || (stateOf(thrown) !== undefined && !isLost(thrown));
 }

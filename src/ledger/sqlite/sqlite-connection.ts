@@ -67,7 +67,7 @@ export function connect(location: string): Database.Database {
 }
 
 /**
- * Writes the first page of a database without tables. Not in WAL mode: under another name, the file would go on with an index
+ * Writes the first page of a database without tables. Not in WAL mode: under another name, the file would continue with an index
  * (-shm) of its first name, which no other process finds.
  */
 export function writeFirstPage(path: string): void {
@@ -104,7 +104,7 @@ function refuseForeign(database: Database.Database, location: string): void {
   });
 }
 
-/** How long SQLite itself waits for a lock, milliseconds. Short: the whole process stands still meanwhile. */
+/** How long SQLite itself waits for a lock, milliseconds. Short, because it blocks the whole process. */
 const busyTimeout = 50;
 
 /**

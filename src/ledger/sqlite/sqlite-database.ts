@@ -153,7 +153,7 @@ class SqliteLedgerDatabase implements LedgerDatabase {
     if (this.#isNew) removeEmptyFile(this.location);
   }
 
-  /** A file that was unlinked still takes commits, and nobody ever reads them: checked last, just before the commit. */
+  /** A file that was unlinked still takes commits, which are lost: checked last, just before the commit. */
   #checked<T>(mode: TransactionMode, work: (queries: LedgerQueries) => Promise<T>) {
     if (mode === "read") return work;
     return async (queries: LedgerQueries): Promise<T> => {

@@ -227,7 +227,7 @@ const warnings: ReadonlyMap<string, { readonly what: string; readonly advice: st
     "unchecked",
     { what: "Most of what was to be checked could not be read.", advice: "The next run tries again." },
   ],
-  ["deferred", { what: "It stopped at its limit of calls or time.", advice: "The next run goes on." }],
+  ["deferred", { what: "It stopped at its limit of calls or time.", advice: "The next run continues." }],
   [
     "in_doubt",
     {

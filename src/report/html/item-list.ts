@@ -44,7 +44,7 @@ export interface Item {
 const maxOpen = 40;
 /**
  * Past this many items the bodies are kept as data, and the script puts them in when an entry is opened: to build the
- * elements of 20,000 entries that nobody looks at takes a browser seconds.
+ * elements of 20,000 folded entries takes a browser seconds.
  */
 const maxWhole = 1_000;
 

@@ -46,7 +46,7 @@ const ruleSchema = z
     effect: z
       .enum(["none", "before", "after"])
       .optional()
-      .describe("Whether the request is carried out: not, before the fault, or after it"),
+      .describe("Whether the request takes effect: never, before the fault, or after it"),
     when: whenSchema,
     times: z
       .union([z.int().min(1), z.literal("always")])
