@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-/** What is answered to the first call; what happens to it otherwise is that it is, or is not, carried out. */
+// Responses to the first call of an operation. With `carriedOut`, the call also takes effect.
 const errors = '{"errors":[{"title":"no"}]}';
 const html = { body: "<html>proxy</html>", headers: { "content-type": "text/html" } };
 
@@ -50,7 +50,7 @@ const faults = {
   },
 } as const satisfies Record<string, Fault>;
 
-/** Faults that keep the call from being carried out, and leave it in doubt when it is a publish or duplicate. */
+/** Faults under which the call has no effect; a publish or duplicate is in doubt after them. */
 const notCarriedOut: readonly string[] = [
   "408",
   "404 as HTML",
@@ -70,7 +70,7 @@ interface Kind {
   readonly documents: readonly string[];
   /** Finds the call: group `n` is the draft (or product) in `METHOD path body`. */
   readonly call: RegExp;
-  /** Where a few lost calls stop a run: what is applied by itself. */
+  /** Applies each target by itself, for kinds of which a few lost calls stop a run. */
   readonly target?: (number: number) => string;
 }
 
@@ -104,7 +104,7 @@ const kinds = {
   },
 } as const satisfies Record<string, Kind>;
 
-/** Applies, with the fault of its number at each first call. Gives the calls, and how each change ended, by number. */
+/** Applies, with one fault at each first call. Returns the number of calls and the outcome of each change. */
 async function applyOnce({ call, target }: Kind, faulty: boolean) {
   const ends = new Map<number, string>();
   const sent = numbers.map(() => 0);
@@ -124,10 +124,10 @@ async function applyOnce({ call, target }: Kind, faulty: boolean) {
   return { sent, ends };
 }
 
-/** The number that an address or a name of a thing ends with, or has first. */
+/** The first number in an address. */
 const numberIn = (address: string) => Number(/\d+/.exec(address)?.[0]);
 
-/** `outcome sent`, then what the next plan does about it, and how often the next apply sends the call. */
+/** `outcome calls`, then the action of the next plan and the calls of the next apply. */
 async function consequencesOf(kind: Kind): Promise<Record<string, string>> {
   if (kind.before !== undefined) {
     await world.write(kind.before.join("---\n"));
@@ -148,12 +148,12 @@ async function consequencesOf(kind: Kind): Promise<Record<string, string>> {
   );
 }
 
-/** The calls whose answer proves that nothing was done: what the next plan has for them is what this one had. */
+/** The response proves that nothing was done, so the next plan has the same action. */
 const refusedAs = (action: string) => `rejected 1, then ${action} 1`;
 
 const inDoubt = "unknown 1, then in_doubt 0";
 
-const non_idempotent = (action: string) => ({
+const nonIdempotent = (action: string) => ({
   ...Object.fromEntries(names.map((name) => [name, inDoubt])),
   "429, JSON:API": "done 2",
   "403, JSON:API": refusedAs(action),
@@ -173,7 +173,7 @@ const table: readonly (readonly [keyof typeof kinds, Readonly<Record<string, str
   [
     "attach",
     {
-      // Looked for by an update, and posted again only when it is not there.
+      // An update checks for the file; it is posted again only when it is not attached.
       "408": "done 2",
       "503, carried out": "done 1",
       "429, JSON:API": "done 2",
@@ -251,20 +251,17 @@ const table: readonly (readonly [keyof typeof kinds, Readonly<Record<string, str
       "of a different draft": "done 2",
     },
   ],
-  ["publish", non_idempotent("publish")],
-  ["duplicate", { ...non_idempotent("duplicate"), "of a different draft": "done 1" }],
+  ["publish", nonIdempotent("publish")],
+  ["duplicate", { ...nonIdempotent("duplicate"), "of a different draft": "done 1" }],
 ];
 
-test.each(table)(
-  "what each first answer to a call to %s means, now and to the next apply",
-  async (kind, cells) => {
-    expect(await consequencesOf(kinds[kind])).toEqual(cells);
-    const { attachments, products } = world.sandbox.state();
-    const attachedTo = attachments.map(({ draftId }) => draftId);
-    expect(attachedTo).toEqual([...new Set(attachedTo)]);
-    // All but those whose call was lost, and never carried out.
-    if (kind === "publish" || kind === "duplicate") {
-      expect(products).toHaveLength(names.length - notCarriedOut.length);
-    }
-  },
-);
+test.each(table)("ends and continues each %s call as its first response requires", async (kind, cells) => {
+  expect(await consequencesOf(kinds[kind])).toEqual(cells);
+  const { attachments, products } = world.sandbox.state();
+  const attachedTo = attachments.map(({ draftId }) => draftId);
+  expect(attachedTo).toEqual([...new Set(attachedTo)]);
+  // All except those whose call never took effect.
+  if (kind === "publish" || kind === "duplicate") {
+    expect(products).toHaveLength(names.length - notCarriedOut.length);
+  }
+});

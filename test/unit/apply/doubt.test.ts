@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-/** Makes these faults, in order, of the requests that match; none after them. */
+/** Injects these faults, in order, into the matching requests. */
 function faultsOf(line: string, faults: readonly (Fault | undefined)[]): void {
   const left = [...faults];
   world.proxy.choose = ({ method, path }) => (`${method} ${path}` === line ? left.shift() : undefined);
@@ -19,8 +19,8 @@ function faultsOf(line: string, faults: readonly (Fault | undefined)[]): void {
 const attach = "POST /api/drafts/1/product_files";
 const confirm = "PATCH /api/drafts/1/product_files/10";
 
-describe("a lost answer to an attachment", () => {
-  test("that took effect: confirmed by an update, never posted again", async () => {
+describe("attachment whose response is lost", () => {
+  test("confirms an attachment that took effect by an update, without a second POST", async () => {
     await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: arnold }]\npublish: true\n");
     faultsOf(attach, [{ type: "answer-lost" }]);
     const { totals } = await world.apply();
@@ -33,7 +33,7 @@ describe("a lost answer to an attachment", () => {
     expect((await world.plan()).changes).toEqual([]);
   });
 
-  test("that never arrived: looked for twice, then posted once more", async () => {
+  test("posts an attachment that never arrived again, after two checks", async () => {
     await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
     faultsOf(attach, [{ type: "lost" }]);
     expect((await world.apply()).totals).toMatchObject({ done: 1, in_doubt: 0 });
@@ -42,7 +42,7 @@ describe("a lost answer to an attachment", () => {
     expect((await world.plan()).changes).toEqual([]);
   });
 
-  test("to its second request, for a local file: found out by the next apply as well", async () => {
+  test("settles a local file in the next apply when its second POST is lost too", async () => {
     const manifest = "draft: 1\nproduct_files: [{ source: a.blend, renderer: vray }]\n";
     await world.write(manifest, { "manifests/a.blend": "content" });
     const lost: Fault[] = [{ type: "lost" }, { type: "answer-lost" }];
@@ -60,7 +60,7 @@ describe("a lost answer to an attachment", () => {
     expect((await world.plan()).changes).toEqual([]);
   });
 
-  test("that cannot be found out: in doubt, blocked, and the draft is not published", async () => {
+  test("does not publish a draft while one of its attachments cannot be settled", async () => {
     await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\npublish: true\n");
     const broken = { type: "answer", status: 500 } as const;
     world.proxy.choose = ({ method }) => (method === "GET" ? undefined : broken);
@@ -71,101 +71,103 @@ describe("a lost answer to an attachment", () => {
       "publish drafts/1/product",
       "in_doubt drafts/1/product_files/10",
     ]);
-    // As long as the service fails nothing is found out, and nothing is attached or published.
+    // While the service fails, nothing is settled, attached or published.
     expect((await world.apply()).totals).toMatchObject({ done: 0, in_doubt: 1, skipped: 1 });
     expect(world.requests()).not.toContain(attach);
   });
 
   test.each([
-    { name: "had taken effect", fault: { type: "answer-lost" }, posts: 0 },
-    { name: "had never arrived", fault: { type: "lost" }, posts: 1 },
-  ] as const)("that $name is found out by the next apply, before it publishes", async ({ fault, posts }) => {
-    await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: vray }]\npublish: true\n");
-    const broken = { type: "answer", status: 500 } as const;
-    world.proxy.choose = ({ method }) => (method === "POST" ? fault : broken);
-    await world.apply();
-    world.requests();
-    world.proxy.choose = () => undefined;
-    expect((await world.apply()).totals).toMatchObject({ done: 2, in_doubt: 0, skipped: 0 });
-    const requests = world.requests();
-    expect(requests.filter((request) => request === attach)).toHaveLength(posts);
-    expect(requests.at(-1)).toBe("POST /api/products");
-    expect(world.sandbox.state().attachments).toMatchObject([
-      { fileId: 10, attributes: { renderer: "vray" } },
-    ]);
-    expect((await world.ledger.load()).inDoubt).toEqual([]);
-    expect((await world.plan()).changes).toEqual([]);
-  });
-
-  describe.each(["never arrived", "took effect"])("that %s, of a file that is no longer desired", (how) => {
-    const isAttached = how === "took effect";
-
-    beforeEach(async () => {
-      await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
-      world.proxy.choose = () => ({ type: "answer", status: 500, carriedOut: isAttached });
+    { name: "took effect", fault: { type: "answer-lost" }, posts: 0 },
+    { name: "never arrived", fault: { type: "lost" }, posts: 1 },
+  ] as const)(
+    "settles an attachment that $name in the next apply, before it publishes",
+    async ({ fault, posts }) => {
+      await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: vray }]\npublish: true\n");
+      const broken = { type: "answer", status: 500 } as const;
+      world.proxy.choose = ({ method }) => (method === "POST" ? fault : broken);
       await world.apply();
       world.requests();
       world.proxy.choose = () => undefined;
-    });
-
-    test("is settled, and a publish waits until the file is deleted", async () => {
-      await world.write("draft: 1\nproduct_files: []\npublish: true\n");
-      const { totals } = await world.apply();
-      if (isAttached) {
-        expect(totals).toMatchObject({ done: 0, failed: 1, skipped: 1, in_doubt: 0 });
-        expect(world.requests()).toEqual([confirm]);
-        expect((await world.apply()).totals).toMatchObject({ done: 2 });
-        expect(world.requests().filter((line) => !line.startsWith("GET "))).toEqual([
-          `DELETE ${confirm.slice("PATCH ".length)}`,
-          "POST /api/products",
-        ]);
-      } else {
-        expect(totals).toMatchObject({ done: 2, in_doubt: 0 });
-        expect(world.requests()).toEqual([confirm, confirm, "POST /api/products"]);
-      }
-      expect(world.sandbox.state().attachments).toEqual([]);
-      expect((await world.plan()).changes).toEqual([]);
-    });
-
-    test("is settled with the calls that were to settle it and were lost", async () => {
-      world.proxy.choose = ({ method }) => (method === "PATCH" ? { type: "lost" } : undefined);
-      expect((await world.apply()).totals).toMatchObject({ done: 0, in_doubt: 1 });
-      world.proxy.choose = () => undefined;
-      await world.write("draft: 1\nproduct_files: []\n");
-      await world.apply();
+      expect((await world.apply()).totals).toMatchObject({ done: 2, in_doubt: 0, skipped: 0 });
+      const requests = world.requests();
+      expect(requests.filter((request) => request === attach)).toHaveLength(posts);
+      expect(requests.at(-1)).toBe("POST /api/products");
+      expect(world.sandbox.state().attachments).toMatchObject([
+        { fileId: 10, attributes: { renderer: "vray" } },
+      ]);
       expect((await world.ledger.load()).inDoubt).toEqual([]);
-    });
-
-    test("is settled where its list is left out, and the file stays as it is", async () => {
-      await world.write("draft: 1\npublish: true\n");
-      expect((await world.apply()).totals).toMatchObject({ done: 2, in_doubt: 0 });
-      expect(world.sandbox.state().attachments).toHaveLength(isAttached ? 1 : 0);
-      expect((await world.ledger.load()).attachments).toHaveLength(isAttached ? 1 : 0);
       expect((await world.plan()).changes).toEqual([]);
-    });
-  });
+    },
+  );
+
+  describe.each(["never arrived", "took effect"])(
+    "file that is no longer desired and whose attachment %s",
+    (how) => {
+      const isAttached = how === "took effect";
+
+      beforeEach(async () => {
+        await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
+        world.proxy.choose = () => ({ type: "answer", status: 500, carriedOut: isAttached });
+        await world.apply();
+        world.requests();
+        world.proxy.choose = () => undefined;
+      });
+
+      test("is settled, and deleted before a publish", async () => {
+        await world.write("draft: 1\nproduct_files: []\npublish: true\n");
+        const { totals } = await world.apply();
+        if (isAttached) {
+          expect(totals).toMatchObject({ done: 0, failed: 1, skipped: 1, in_doubt: 0 });
+          expect(world.requests()).toEqual([confirm]);
+          expect((await world.apply()).totals).toMatchObject({ done: 2 });
+          expect(world.requests().filter((line) => !line.startsWith("GET "))).toEqual([
+            `DELETE ${confirm.slice("PATCH ".length)}`,
+            "POST /api/products",
+          ]);
+        } else {
+          expect(totals).toMatchObject({ done: 2, in_doubt: 0 });
+          expect(world.requests()).toEqual([confirm, confirm, "POST /api/products"]);
+        }
+        expect(world.sandbox.state().attachments).toEqual([]);
+        expect((await world.plan()).changes).toEqual([]);
+      });
+
+      test("is settled after the settling calls of an earlier run were lost", async () => {
+        world.proxy.choose = ({ method }) => (method === "PATCH" ? { type: "lost" } : undefined);
+        expect((await world.apply()).totals).toMatchObject({ done: 0, in_doubt: 1 });
+        world.proxy.choose = () => undefined;
+        await world.write("draft: 1\nproduct_files: []\n");
+        await world.apply();
+        expect((await world.ledger.load()).inDoubt).toEqual([]);
+      });
+
+      test("is settled and stays unchanged when the manifest omits its list", async () => {
+        await world.write("draft: 1\npublish: true\n");
+        expect((await world.apply()).totals).toMatchObject({ done: 2, in_doubt: 0 });
+        expect(world.sandbox.state().attachments).toHaveLength(isAttached ? 1 : 0);
+        expect((await world.ledger.load()).attachments).toHaveLength(isAttached ? 1 : 0);
+        expect((await world.plan()).changes).toEqual([]);
+      });
+    },
+  );
 });
 
-describe("an attachment that is refused as a conflict", () => {
-  test("because the file is attached already: adopted with the desired attributes", async () => {
+describe("attachment refused as a conflict", () => {
+  test.each([
+    ["409", undefined],
+    ["422", { type: "answer", status: 422 }],
+  ] as const)("adopts a file that is already attached after a %s", async (_status, fault) => {
     world.sandbox.attach({ draftId: 1, kind: "product_file", fileId: 10 }, { renderer: "vray" });
     await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: arnold }]\n");
-    expect((await world.apply()).totals).toMatchObject({ done: 1 });
+    faultsOf(attach, [fault]);
+    expect((await world.apply()).totals).toMatchObject({ done: 1, failed: 0 });
     expect(world.requests()).toEqual([attach, confirm]);
     expect(world.sandbox.state().attachments).toMatchObject([{ attributes: { renderer: "arnold" } }]);
     expect((await world.plan()).changes).toEqual([]);
   });
 
-  test("by a service that says 422 where the file is attached already: adopted too", async () => {
-    world.sandbox.attach({ draftId: 1, kind: "product_file", fileId: 10 }, { renderer: "vray" });
-    await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: arnold }]\n");
-    faultsOf(attach, [{ type: "answer", status: 422 }]);
-    expect((await world.apply()).totals).toMatchObject({ done: 1, failed: 0 });
-    expect(world.sandbox.state().attachments).toMatchObject([{ attributes: { renderer: "arnold" } }]);
-  });
-
   test.each([409, 422])(
-    "(%i), and the PATCH that adopts the file is lost: it is in doubt, and settled next time",
+    "stays in doubt until the next run when the adopting PATCH after a %i is lost",
     async (status) => {
       world.sandbox.attach({ draftId: 1, kind: "product_file", fileId: 10 }, { renderer: "vray" });
       await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: arnold }]\n");
@@ -181,7 +183,7 @@ describe("an attachment that is refused as a conflict", () => {
     },
   );
 
-  test("that was carried out all the same, and a run that is stopped before it looks: the next one looks", async () => {
+  test("settles a conflict in the next run when the run stops before checking it", async () => {
     await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
     const stop = new AbortController();
     world.proxy.choose = ({ method }) => {
@@ -196,7 +198,7 @@ describe("an attachment that is refused as a conflict", () => {
     expect((await world.plan()).changes).toEqual([]);
   });
 
-  test.each([409, 422])("for another cause (%i): it fails, and nothing is in doubt", async (status) => {
+  test.each([409, 422])("fails without doubt when the file is not attached after a %i", async (status) => {
     await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
     faultsOf(attach, [{ type: "answer", status }]);
     expect((await world.apply()).totals).toMatchObject({ failed: 1, in_doubt: 0 });
@@ -204,17 +206,10 @@ describe("an attachment that is refused as a conflict", () => {
   });
 });
 
-describe("an attachment that is refused for the rate", () => {
+describe("rate-limited attachment", () => {
   const slowDown = { type: "answer", status: 429 } as const;
 
-  test("is looked for, then posted again", async () => {
-    await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
-    faultsOf(attach, [slowDown]);
-    expect((await world.apply()).totals).toMatchObject({ done: 1, failed: 0, in_doubt: 0 });
-    expect(world.requests()).toEqual([attach, confirm, attach]);
-  });
-
-  test("is posted three times at most, and fails without doubt", async () => {
+  test("fails without doubt after three POSTs", async () => {
     await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
     faultsOf(attach, [slowDown, slowDown, slowDown, slowDown]);
     expect((await world.apply()).totals).toMatchObject({ done: 0, failed: 1, in_doubt: 0 });
@@ -240,11 +235,10 @@ describe.each([
   },
 ])("$what", ({ manifest, address, line, read }) => {
   test.each<{ name: string; fault: Fault }>([
-    { name: "whose answer was lost", fault: { type: "answer-lost" } },
-    { name: "that was cut off", fault: { type: "lost" } },
-    { name: "that is answered 503", fault: { type: "answer", status: 503 } },
-    { name: "that is answered 200 without an id", fault: { type: "answer", status: 200, body: "{}" } },
-  ])("$name is in doubt and never sent again", async ({ fault }) => {
+    { name: "lost response", fault: { type: "answer-lost" } },
+    { name: "lost request", fault: { type: "lost" } },
+    { name: "200 without an id", fault: { type: "answer", status: 200, body: "{}" } },
+  ])("is in doubt and never sent again after a $name", async ({ fault }) => {
     await world.write(manifest);
     faultsOf(line, [fault]);
     expect((await world.apply()).totals).toMatchObject({ done: 0, in_doubt: 1 });
@@ -257,7 +251,7 @@ describe.each([
   });
 });
 
-test("a publication that was only accepted names the product that the service returned", async () => {
+test("names the product that a 202 to a publish returned", async () => {
   await world.write("draft: 1\npublish: true\n");
   const body = '{"data":{"type":"product","id":"771200"}}';
   faultsOf("POST /api/products", [{ type: "answer", status: 202, body }]);
@@ -270,40 +264,37 @@ test("a publication that was only accepted names the product that the service re
 test.each([
   ["update", "draft: 1\nproduct_files: [{ file_id: 10, renderer: b }]\n", "PATCH"],
   ["detachment", "draft: 1\nproduct_files: []\n", "DELETE"],
-])(
-  "an %s whose responses are all about another file stays in doubt, sent twice in a run",
-  async (_kind, manifest, method) => {
-    await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: a, file_format: fbx }]\n");
-    await world.apply();
-    world.requests();
-    await world.write(manifest.replace("renderer: b", "renderer: b, file_format: fbx"));
-    const bodies: string[] = [];
-    const body = '{"data":{"type":"product_file","id":"1","attributes":{"file_id":11}}}';
-    world.proxy.choose = (request) => {
-      if (request.method !== method) return undefined;
-      bodies.push(request.body);
-      return { type: "answer", status: 200, body };
-    };
-    expect((await world.apply()).totals).toMatchObject({ done: 0, in_doubt: 1 });
-    expect(bodies).toHaveLength(2);
-    if (method === "PATCH") {
-      expect(bodies.map((sent) => sent.includes("file_format"))).toEqual([false, true]);
-    }
-    world.proxy.choose = () => undefined;
-    expect((await world.apply()).totals).toMatchObject({ done: 1, in_doubt: 0 });
-    expect((await world.ledger.load()).inDoubt).toEqual([]);
-  },
-);
+])("sends an %s at most twice when every response is about another file", async (_kind, manifest, method) => {
+  await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: a, file_format: fbx }]\n");
+  await world.apply();
+  world.requests();
+  await world.write(manifest.replace("renderer: b", "renderer: b, file_format: fbx"));
+  const bodies: string[] = [];
+  const body = '{"data":{"type":"product_file","id":"1","attributes":{"file_id":11}}}';
+  world.proxy.choose = (request) => {
+    if (request.method !== method) return undefined;
+    bodies.push(request.body);
+    return { type: "answer", status: 200, body };
+  };
+  expect((await world.apply()).totals).toMatchObject({ done: 0, in_doubt: 1 });
+  expect(bodies).toHaveLength(2);
+  if (method === "PATCH") {
+    expect(bodies.map((sent) => sent.includes("file_format"))).toEqual([false, true]);
+  }
+  world.proxy.choose = () => undefined;
+  expect((await world.apply()).totals).toMatchObject({ done: 1, in_doubt: 0 });
+  expect((await world.ledger.load()).inDoubt).toEqual([]);
+});
 
-describe("what may be repeated", () => {
-  test("an update whose every answer is lost is sent again by the next apply, which settles it", async () => {
+describe("repeatable write", () => {
+  test("sends an update again in the next apply when every response was lost", async () => {
     await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: a }]\n");
     await world.apply();
     await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: b }]\n");
     world.proxy.choose = ({ method }) => (method === "PATCH" ? { type: "answer-lost" } : undefined);
     expect((await world.apply()).totals).toMatchObject({ in_doubt: 1 });
     world.proxy.choose = () => undefined;
-    // The manifest goes back; what the service holds is not known, so it is sent all the same.
+    // The manifest is reverted, but the state at the service is unknown, so the update is sent.
     await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: a }]\n");
     expect((await world.plan()).changes.map(({ action }) => action)).toEqual(["update"]);
     expect((await world.apply()).totals).toMatchObject({ done: 1, in_doubt: 0 });
@@ -312,7 +303,7 @@ describe("what may be repeated", () => {
     expect((await world.plan()).changes).toEqual([]);
   });
 
-  test("a detachment whose answer was lost is repeated at once, and 404 is as good as done", async () => {
+  test("repeats a detachment whose response is lost, and accepts 404 as done", async () => {
     await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
     await world.apply();
     await world.write("draft: 1\nproduct_files: []\n");
@@ -329,7 +320,7 @@ test.each([
   { what: "a publication", manifest: "draft: 2\npublish: true\n", address: "drafts/2/product" },
   { what: "a duplicate", manifest: "duplicates: [{ name: copy, product: 5 }]\n", address: "duplicates/copy" },
 ])(
-  "$what that is answered with a product recorded for a different address is in doubt",
+  "leaves $what in doubt when the response names the product of another address",
   async ({ manifest, address }) => {
     await world.write("draft: 1\npublish: true\n");
     await world.apply();
@@ -347,7 +338,7 @@ test.each([
   },
 );
 
-test("a registration that is answered with the upload of a different object attaches nothing", async () => {
+test("attaches nothing when the response to a registration is the upload of another object", async () => {
   const data = { type: "upload", id: "u1", attributes: { status: "success", file_id: 900 } };
   world.proxy.choose = ({ method, path }) =>
     method === "POST" && path === "/api/uploads"

@@ -5,7 +5,7 @@ import { startWorld } from "../../support/world.ts";
 
 let world: World | undefined;
 
-/** Uploads are pending when they are registered, and have ended when they are first read. */
+/** Uploads are pending when registered and have ended at the first read. */
 async function start({ profile, sandbox }: WorldSettings = {}): Promise<World> {
   world = await startWorld({
     profile: { upload_poll_min: "600ms", upload_poll_max: "600ms", ...profile },
@@ -14,7 +14,7 @@ async function start({ profile, sandbox }: WorldSettings = {}): Promise<World> {
   return world;
 }
 
-/** Calls of the interface: bytes go to the object storage. */
+/** Calls of the API, without those to object storage. */
 function callsOf({ requests }: World): number {
   return requests().filter((request) => request.includes("/api/")).length;
 }
@@ -28,7 +28,7 @@ const sources = (from: number, count: number) =>
   Array.from({ length: count }, (_none, at) => `{ source: ../${from + at}.glb }`).join(", ");
 const files = Object.fromEntries(Array.from({ length: 12 }, (_none, at) => [`${at}.glb`, `content ${at}`]));
 
-/** What is there before: files to update, to delete, and to replace, and a publication to publish once more. */
+/** The initial state: files to update, delete and replace, and a draft to publish again. */
 const before = `
 draft: 1
 product_files: [{ file_id: 10, renderer: a }, { file_id: 11 }, { source: ../0.glb }]
@@ -78,9 +78,9 @@ const rows = Object.entries(settings).flatMap(([name, each]) =>
   each.map((setting) => ({ name, setting, text: JSON.stringify(setting.profile) })),
 );
 
-describe("the calls of the estimate", () => {
+describe("estimated calls", () => {
   it.each([{ name: "no", setting: {}, text: "{}" }, ...rows])(
-    "are enough for apply --max-calls, and not many more than it takes: $name setting, $text",
+    "suffice for apply --max-calls and exceed it by at most three: $name setting, $text",
     async ({ setting }) => {
       const world = await start(setting);
       await world.write(before, files);
@@ -94,7 +94,7 @@ describe("the calls of the estimate", () => {
       expect(ended.totals).toMatchObject({ failed: 0, skipped: 0, in_doubt: 0, deferred: 0 });
       const made = callsOf(world);
       expect(made).toBeLessThanOrEqual(calls.min);
-      // Uploads of several drafts may share a read, and a document of one draft may spare another the first read.
+      // Uploads of several drafts may share a read, and one draft's response can replace the first read of another.
       expect(made).toBeGreaterThanOrEqual(calls.min - 3);
       expect((await world.plan()).changes).toEqual([]);
     },
@@ -106,24 +106,21 @@ describe("the calls of the estimate", () => {
     [2, 16],
     [4, 15],
     [50, 14],
-  ])(
-    "for six files of one draft count the reads of uploads: %s ids a call, %i calls",
-    async (perRead, min) => {
-      const profile = perRead === null ? { uploads_query: null } : { uploads_page: perRead };
-      const world = await start({ profile });
-      await world.write(`draft: 1\nproduct_files: [${sources(0, 6)}]\n`, files);
-      expect((await world.plan()).estimate.calls.min).toBe(min);
-      expect(await world.apply(undefined, { maxCalls: min })).not.toHaveProperty("stopped");
-      expect(callsOf(world)).toBe(min);
-    },
-  );
+  ])("include the upload reads for six files of one draft: %s ids a call, %i calls", async (perRead, min) => {
+    const profile = perRead === null ? { uploads_query: null } : { uploads_page: perRead };
+    const world = await start({ profile });
+    await world.write(`draft: 1\nproduct_files: [${sources(0, 6)}]\n`, files);
+    expect((await world.plan()).estimate.calls.min).toBe(min);
+    expect(await world.apply(undefined, { maxCalls: min })).not.toHaveProperty("stopped");
+    expect(callsOf(world)).toBe(min);
+  });
 
   it.each([
     ["a publish alone", "draft: 1\npublish: true\n", 2],
     ["a publish after an attachment", "draft: 1\nproduct_files: [{ file_id: 10 }]\npublish: true\n", 2],
     ["a duplicate alone", "duplicates: [{ name: copy, product: 5 }]\n", 2],
     [
-      "a duplicate of a draft that is published",
+      "a publish and its duplicate",
       "draft: 1\npublish: true\n---\nduplicates: [{ name: copy, product: { draft: 1 } }]\n",
       3,
     ],
@@ -135,7 +132,7 @@ describe("the calls of the estimate", () => {
     expect(callsOf(world)).toBe(min);
   });
 
-  it.each([1, 2])("defers a publish when only %i of its two calls fits", async (maxCalls) => {
+  it.each([1, 2])("defer a publish and its read unless both fit in %i calls", async (maxCalls) => {
     const world = await start();
     await world.write("draft: 1\npublish: true\n");
     const ended = await world.apply(undefined, { maxCalls });

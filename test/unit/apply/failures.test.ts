@@ -33,8 +33,8 @@ product_files: [{ file_id: 20 }]
 publish: true
 `;
 
-describe("a failure", () => {
-  test("stops the later stages of its own draft, and nothing else", async () => {
+describe("failed change", () => {
+  test("stops the later stages of its own draft only", async () => {
     await world.write(twoDrafts);
     const matches = isPost("/api/drafts/1/product_files", 10);
     world.proxy.choose = (request) => (matches(request) ? refused : undefined);
@@ -50,7 +50,7 @@ describe("a failure", () => {
     expect(stopped).toBeUndefined();
   });
 
-  test("in the middle of a replacement, and the former content again: it is not attached a second time", async () => {
+  test("does not attach restored content a second time after a failed replacement", async () => {
     const manifest = (renderer: string) => `
 draft: 1
 product_files: [{ source: a.glb }, { file_id: 10, renderer: ${renderer} }]
@@ -73,7 +73,7 @@ product_files: [{ source: a.glb }, { file_id: 10, renderer: ${renderer} }]
     expect((await world.plan()).changes).toEqual([]);
   });
 
-  test("keeps the service's error objects whole", async () => {
+  test("reports the service's error objects unchanged", async () => {
     await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: x }]\n");
     world.proxy.choose = () => refused;
     await world.apply();
@@ -83,7 +83,7 @@ product_files: [{ source: a.glb }, { file_id: 10, renderer: ${renderer} }]
     });
   });
 
-  test("of what was done is made good by the next apply, without doing the rest again", async () => {
+  test("is retried by the next apply, which repeats no completed call", async () => {
     await world.write(twoDrafts);
     const matches = isPost("/api/drafts/1/product_files", 10);
     world.proxy.choose = (request) => (matches(request) ? refused : undefined);
@@ -96,7 +96,7 @@ product_files: [{ source: a.glb }, { file_id: 10, renderer: ${renderer} }]
     expect((await world.plan()).changes).toEqual([]);
   });
 
-  test("of the key stops the run: what was not sent is skipped", async () => {
+  test("stops the run and skips the rest when the key is rejected", async () => {
     await world.write(twoDrafts);
     world.proxy.choose = () => ({ type: "answer", status: 401 });
     const { totals, stopped } = await world.apply();
@@ -106,7 +106,7 @@ product_files: [{ source: a.glb }, { file_id: 10, renderer: ${renderer} }]
     expect(world.requests().filter((request) => request === "POST /api/products")).toEqual([]);
   });
 
-  test("to attach the new file of a replacement leaves the recorded one attached", async () => {
+  test("leaves the old file attached when the new file of a replacement is refused", async () => {
     const manifest = "draft: 1\nproduct_files: [{ source: ../a.glb }]\n";
     await world.write(manifest, { "a.glb": "first" });
     await world.apply();
@@ -127,7 +127,7 @@ product_files: [{ source: a.glb }, { file_id: 10, renderer: ${renderer} }]
     expect(world.sandbox.state().attachments[0]?.fileId).not.toBe(before?.fileId);
   });
 
-  test("to detach the old file of a replacement leaves it to the next plan", async () => {
+  test("plans the delete again when the old file of a replacement cannot be detached", async () => {
     const manifest = "draft: 1\nproduct_files: [{ source: ../a.glb }]\npublish: true\n";
     await world.write(manifest, { "a.glb": "first" });
     await world.apply();
@@ -146,7 +146,7 @@ product_files: [{ source: a.glb }, { file_id: 10, renderer: ${renderer} }]
     ]);
   });
 
-  test("of an upload leaves nothing attached and nothing in doubt", async () => {
+  test("attaches nothing and leaves nothing in doubt when an upload fails", async () => {
     await world.write("draft: 1\nproduct_files: [{ upload_key: elsewhere/gone.mp4 }, { file_id: 10 }]\n");
     const { totals } = await world.apply();
     expect(totals).toMatchObject({ failed: 1, skipped: 1, in_doubt: 0 });
@@ -159,7 +159,7 @@ product_files: [{ source: a.glb }, { file_id: 10, renderer: ${renderer} }]
   });
 
   test.each([404, 410])(
-    "of an upload that the service forgot (%i): the next run registers it again",
+    "registers an upload again in the next run when the service returns %i for it",
     async (status) => {
       await world.write("draft: 1\nproduct_files: [{ source: a.glb }]\n", { "manifests/a.glb": "content" });
       const document = (code: number, body: unknown) => {
@@ -179,7 +179,7 @@ product_files: [{ source: a.glb }, { file_id: 10, renderer: ${renderer} }]
     },
   );
 
-  test("of a draft that does not exist sends nothing more to it", async () => {
+  test("sends nothing more to a draft that does not exist", async () => {
     await world.write(
       "draft: 1\nproduct_files: [{ file_id: 10 }]\npublish: true\n---\ndraft: 2\nproduct_files: [{ file_id: 20 }]\n",
     );
@@ -193,7 +193,7 @@ product_files: [{ source: a.glb }, { file_id: 10, renderer: ${renderer} }]
     ]);
   });
 
-  test("to publish skips the duplicate of that product", async () => {
+  test("skips the duplicate of a product whose publish failed", async () => {
     await world.write("draft: 1\npublish: true\n---\nduplicates: [{ name: copy, product: { draft: 1 } }]\n");
     world.proxy.choose = ({ path }) =>
       path === "/api/products" ? { type: "answer", status: 403, body: '{"errors":[{}]}' } : undefined;
@@ -201,7 +201,7 @@ product_files: [{ source: a.glb }, { file_id: 10, renderer: ${renderer} }]
     expect(world.ends()).toEqual(["drafts/1/product: rejected", "duplicates/copy: skipped"]);
   });
 
-  test("of an update whose file is gone: the ledger lets it go, and the next plan attaches it again", async () => {
+  test("plans to attach a file again when an update shows that it is gone", async () => {
     await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: a }]\n");
     await world.apply();
     world.sandbox.detach({ draftId: 1, kind: "product_file", fileId: 10 });
@@ -215,8 +215,8 @@ product_files: [{ source: a.glb }, { file_id: 10, renderer: ${renderer} }]
   });
 });
 
-describe("an interrupt", () => {
-  test("starts no new call, awaits those on their way, and the next run goes on", async () => {
+describe("interrupt", () => {
+  test("starts no new call, waits for those in flight, and lets the next run continue", async () => {
     await world.write(twoDrafts);
     const interrupt = new AbortController();
     world.proxy.choose = () => {

@@ -16,7 +16,7 @@ const hostile = [
   ["a megabyte", JSON.stringify("x".repeat(1_000_000))],
 ] as const;
 
-test.each([200, 2_000, 4_000, 8_000])("a refusal of %i levels is recorded like any other", async (levels) => {
+test.each([200, 2_000, 4_000, 8_000])("records a refusal nested %i levels deep", async (levels) => {
   await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
   const body = `{"errors":[{"title":"No","meta":${"[".repeat(levels)}${"]".repeat(levels)}}]}`;
   world.proxy.choose = () => ({ type: "answer", status: 403, body });
@@ -24,36 +24,30 @@ test.each([200, 2_000, 4_000, 8_000])("a refusal of %i levels is recorded like a
   expect((await world.ledger.load()).inDoubt).toEqual([]);
 });
 
-test.each(hostile)("a refusal that says %s is recorded like any other", async (_name, text) => {
+test.each(hostile)("records a refusal that contains %s", async (_name, text) => {
   await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
   const body = `{"errors":[{"title":${text},"code":${text},"source":{"pointer":${text}},${text}:${text}}]}`;
   world.proxy.choose = () => ({ type: "answer", status: 403, body });
   expect((await world.apply()).totals).toMatchObject({ failed: 1, in_doubt: 0 });
 });
 
-test.each(hostile)(
-  "a publication in doubt that says %s is recorded and planned like any other",
-  async (_name, text) => {
-    await world.write("draft: 1\npublish: true\n");
-    const body = `{"errors":[{"detail":${text}}]}`;
-    world.proxy.choose = () => ({ type: "answer", status: 500, body });
-    expect((await world.apply()).totals).toMatchObject({ failed: 0, in_doubt: 1 });
-    expect((await world.plan()).changes).toMatchObject([{ action: "in_doubt" }]);
-  },
-);
+test.each(hostile)("records and plans a publish in doubt whose response contains %s", async (_name, text) => {
+  await world.write("draft: 1\npublish: true\n");
+  const body = `{"errors":[{"detail":${text}}]}`;
+  world.proxy.choose = () => ({ type: "answer", status: 500, body });
+  expect((await world.apply()).totals).toMatchObject({ failed: 0, in_doubt: 1 });
+  expect((await world.plan()).changes).toMatchObject([{ action: "in_doubt" }]);
+});
 
-test.each(hostile)(
-  "an attachment that is answered with %s among its attributes is recorded",
-  async (_name, text) => {
-    await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
-    const body = `{"data":{"type":"product_file","id":"7","attributes":{"renderer":${text}}}}`;
-    world.proxy.choose = () => ({ type: "answer", status: 201, carriedOut: true, body });
-    expect((await world.apply()).totals).toMatchObject({ done: 1 });
-    expect((await world.plan()).changes).toEqual([]);
-  },
-);
+test.each(hostile)("records an attachment whose response has %s in an attribute", async (_name, text) => {
+  await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
+  const body = `{"data":{"type":"product_file","id":"7","attributes":{"renderer":${text}}}}`;
+  world.proxy.choose = () => ({ type: "answer", status: 201, carriedOut: true, body });
+  expect((await world.apply()).totals).toMatchObject({ done: 1 });
+  expect((await world.plan()).changes).toEqual([]);
+});
 
-test.each(hostile)("an upload whose id is %s is none, and nothing of it is recorded", async (_name, text) => {
+test.each(hostile)("rejects an upload whose id is %s, and records nothing of it", async (_name, text) => {
   await world.write("draft: 1\nproduct_files: [{ source: ../a.glb }]\n", { "a.glb": "content" });
   const body = `{"data":{"type":"upload","id":${text},"attributes":{"status":"success","file_id":10}}}`;
   world.proxy.choose = ({ method, path }) =>
@@ -64,20 +58,17 @@ test.each(hostile)("an upload whose id is %s is none, and nothing of it is recor
   expect((await world.apply()).totals).toMatchObject({ done: 1 });
 });
 
-test.each(hostile)(
-  "credentials whose key prefix is %s are none, and nothing is stored",
-  async (_name, text) => {
-    await world.write("draft: 1\nproduct_files: [{ source: ../a.glb }]\n", { "a.glb": "content" });
-    const attributes = `{"bucket":"b","access_key":"a","secret_key":"s","key_prefix":${text}}`;
-    const body = `{"data":{"type":"upload_credential","attributes":${attributes}}}`;
-    world.proxy.choose = ({ path }) =>
-      path === "/api/uploads/credentials" ? { type: "answer", status: 201, body } : undefined;
-    expect((await world.apply()).totals).toMatchObject({ failed: 1, in_doubt: 0 });
-    expect(new Set(world.requests())).toEqual(new Set(["POST /api/uploads/credentials"]));
-  },
-);
+test.each(hostile)("rejects credentials whose key prefix is %s, and stores nothing", async (_name, text) => {
+  await world.write("draft: 1\nproduct_files: [{ source: ../a.glb }]\n", { "a.glb": "content" });
+  const attributes = `{"bucket":"b","access_key":"a","secret_key":"s","key_prefix":${text}}`;
+  const body = `{"data":{"type":"upload_credential","attributes":${attributes}}}`;
+  world.proxy.choose = ({ path }) =>
+    path === "/api/uploads/credentials" ? { type: "answer", status: 201, body } : undefined;
+  expect((await world.apply()).totals).toMatchObject({ failed: 1, in_doubt: 0 });
+  expect(new Set(world.requests())).toEqual(new Set(["POST /api/uploads/credentials"]));
+});
 
-test.each(hostile)("an upload that failed with the status and message %s", async (_name, text) => {
+test.each(hostile)("reports a failed upload whose status and message are %s", async (_name, text) => {
   await world.write("draft: 1\nproduct_files: [{ source: ../a.glb }]\n", { "a.glb": "content" });
   const body = `{"data":{"type":"upload","id":"u1","attributes":{"status":${text},"message":${text}}}}`;
   world.proxy.choose = ({ method, path }) =>

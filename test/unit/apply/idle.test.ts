@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { startWorld } from "../../support/world.ts";
 
-test("a draft with calls in doubt comes after the others in the next run", async () => {
+test("starts a draft with calls in doubt after the others", async () => {
   const world = await startWorld();
   onTestFinished(() => world.close());
   const draft = (id: number, renderer: string) =>
@@ -22,7 +22,7 @@ test("a draft with calls in doubt comes after the others in the next run", async
   ]);
 });
 
-test("a draft that only waits to settle a call leaves its place to another one", async () => {
+test("gives the place of a draft that waits to settle a call to another draft", async () => {
   const world = await startWorld({ profile: { settle_delay: "3s" } });
   onTestFinished(() => world.close());
   const drafts = Array.from(
@@ -38,6 +38,6 @@ test("a draft that only waits to settle a call leaves its place to another one",
   };
   expect((await world.apply()).totals).toMatchObject({ done: 9, in_doubt: 0 });
   const methods = world.requests().map((request) => request.split(" ")[0]);
-  // With places for four at a time, each group of four would wait for the one before.
+  // With only four places, each group of four would wait for the previous one.
   expect(methods.slice(0, 9)).toEqual(Array.from({ length: 9 }, () => "POST"));
 });

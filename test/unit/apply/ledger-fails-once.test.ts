@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-test("a ledger that fails to record one outcome ends the run, also for drafts whose turn comes later and when it works again", async () => {
+test("ends the run for all drafts when the ledger fails to record one outcome", async () => {
   const drafts = [1, 2, 3, 4, 5, 6, 7, 8];
   await world.write(drafts.map((id) => `draft: ${id}\nproduct_files: [{ file_id: ${id}0 }]\n`).join("---\n"));
   vi.spyOn(world.ledger, "finish").mockRejectedValueOnce(new LedgerError("ledger-disk-full", "No room."));
@@ -17,12 +17,12 @@ test("a ledger that fails to record one outcome ends the run, also for drafts wh
     code: "outcome-not-recorded",
     cause: { code: "ledger-disk-full" },
   });
-  // Four drafts at a time: the others began after the failure.
+  // Four drafts run at a time; the other four would start after the failure.
   expect(world.requests().sort()).toEqual([1, 2, 3, 4].map((id) => `POST /api/drafts/${id}/product_files`));
   expect(await world.ledger.operations()).toHaveLength(4);
 });
 
-test("a change that a failing ledger keeps from being sent is skipped because of the stop, not because of itself", async () => {
+test("gives the stop as the reason when a failing ledger prevents a change", async () => {
   const files = Array.from({ length: 30 }, (_none, at) => `{ file_id: ${at + 1} }`).join(", ");
   await world.write(`draft: 1\nproduct_files: [${files}]\npublish: true\n`);
   vi.spyOn(world.ledger, "finish").mockRejectedValueOnce(new LedgerError("ledger-disk-full", "No room."));

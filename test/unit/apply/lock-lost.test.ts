@@ -13,13 +13,13 @@ afterEach(() => world.close());
 
 const holder = { user: "ann", host: "build-7", pid: 1, command: "apply" };
 
-/** Takes the lock, and has it released by force once `count` requests have arrived, before any of them is answered. */
+/** Acquires the lock, and releases it by force when `count` requests have arrived, before any response. */
 async function loseLockAfter(count: number): Promise<void> {
   const { lock } = await world.ledger.acquireLock({ holder });
   const { held, answer } = holdAnswers();
   let arrived = 0;
   world.proxy.choose = ({ method }) => {
-    // What is read before a publish.
+    // The read before a publish.
     if (method === "GET") return undefined;
     arrived += 1;
     if (arrived === count) void world.ledger.releaseLock(lock.id).then(answer);
@@ -33,8 +33,8 @@ const thrown = (work: Promise<unknown>) =>
     (error: unknown) => error,
   );
 
-describe("a lock that is lost in the middle of an apply", () => {
-  test("ends it with everything that was sent and could not be recorded; nothing more is sent", async () => {
+describe("lock lost during an apply", () => {
+  test("ends the run, sends nothing more, and returns every outcome that was not recorded", async () => {
     await world.write(`
 draft: 1
 product_files: [{ file_id: 10, renderer: arnold }, { file_id: 11 }]
@@ -67,20 +67,20 @@ product_files: [{ file_id: 30 }]
     ]);
     const [product] = world.sandbox.state().products;
     expect(error.message).toMatch(/ 4 outcomes could not be recorded\.$/);
-    // What cannot be undone comes first.
+    // Irreversible calls come first.
     expect(error.details).toEqual([
       `POST /api/products for drafts/2/product: done, product ${product?.id}`,
       ...Array(3).fill(expect.stringMatching(/^POST \/api\/drafts\/\d\/product_files for .*: done$/)),
       "saved in recovery.ndjson",
     ]);
     expect(world.requests().filter((request) => !request.startsWith("GET"))).toHaveLength(4);
-    // The intents are in the ledger: nobody will send these calls again unawares.
+    // The intents are in the ledger, so the next run does not send these calls again.
     const { inDoubt, attachments } = await world.ledger.load();
     expect(attachments).toEqual([]);
     expect(inDoubt.map(({ id }) => id).sort()).toEqual(lost.map(({ operation }) => operation.id).sort());
   });
 
-  test("before anything was sent is the ledger's own error", async () => {
+  test("is the ledger's own error before the first call", async () => {
     await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
     const { lock } = await world.ledger.acquireLock({ holder });
     await world.ledger.releaseLock(lock.id);
@@ -88,7 +88,7 @@ product_files: [{ file_id: 30 }]
     expect(world.requests()).toEqual([]);
   });
 
-  test("after the service refused: that is reported too", async () => {
+  test("reports a refusal by the service too", async () => {
     await world.write("draft: 1\nproduct_files: [{ file_id: 10 }]\n");
     const { lock } = await world.ledger.acquireLock({ holder });
     world.proxy.choose = () => {

@@ -15,7 +15,7 @@ import { attached, lostAnswer, sampleRun } from "../ledger/ledger-values.ts";
 import { freshFolder } from "../ledger/samples.ts";
 
 let ledger: StateStore;
-/** What the tracker received, in order. */
+/** The calls of the tracker, in order. */
 const reported: (UnrecordedOutcome | "released" | "kept")[] = [];
 const tracker = {
   track: (outcome: UnrecordedOutcome) => {
@@ -61,7 +61,7 @@ const run = <T>(result: CallResult<T>, sent: ((options: WriteOptions) => Promise
     },
   );
 
-test("a call that was not sent leaves no trace, and is not tracked", async () => {
+test("neither records nor tracks a call that was not sent", async () => {
   const result = {
     outcome: "not_sent",
     attempts: 1,
@@ -71,7 +71,7 @@ test("a call that was not sent leaves no trace, and is not tracked", async () =>
   expect([await ledger.operations(), reported]).toEqual([[], []]);
 });
 
-test("a refusal is recorded before the call is sent again, and then it is open from that time on", async () => {
+test("records a refusal before the call is sent again, and reopens the operation then", async () => {
   const result = { outcome: "done", status: 201, attempts: 2, value: { fileId: 1 } } as const;
   const failure = { ...lostAnswer, status: 429 };
   await run(result, async ({ beforeSend, onRefused }) => {
@@ -91,7 +91,7 @@ test("a refusal is recorded before the call is sent again, and then it is open f
   expect((await ledger.load()).inDoubt).toEqual([]);
 });
 
-test("the outcome is held while the ledger records it", async () => {
+test("tracks the outcome until the ledger has recorded it", async () => {
   await run({ outcome: "done", status: 201, attempts: 2, value: { fileId: 1 } });
   expect(await ledger.operations()).toMatchObject([
     { kind: "attach", outcome: "done", status: 201, attempts: 2 },
@@ -102,9 +102,9 @@ test("the outcome is held while the ledger records it", async () => {
 });
 
 test.each([
-  ["with its status", { ...lostAnswer, status: 504 }, 504],
-  ["without one", lostAnswer, undefined],
-])("a failure is recorded %s", async (_with, failure, status) => {
+  ["with a status", { ...lostAnswer, status: 504 }, 504],
+  ["without a status", lostAnswer, undefined],
+])("records a failure %s", async (_with, failure, status) => {
   await run({ outcome: "unknown", attempts: 1, failure });
   const [operation] = await ledger.operations();
   expect([operation?.outcome, operation?.status, operation?.failure]).toEqual(["unknown", status, failure]);
@@ -118,19 +118,22 @@ test.each([
   [{ fileId: 1 }, {}],
   [null, {}],
   [undefined, {}],
-])("of an answer %j that the ledger fails to record, the product is kept: %j", async (value, product) => {
-  const lost = run({ outcome: "done", status: 201, attempts: 1, value }, () => ledger.close());
-  const error = await lost.catch((cause: unknown) => cause);
-  expect(error).toBeInstanceOf(OutcomesNotRecordedError);
-  const { operation, result, effects, ...rest } = (error as OutcomesNotRecordedError).outcomes[0] ?? {};
-  expect([operation?.kind, result?.outcome, effects, rest]).toEqual([
-    "attach",
-    "done",
-    [attached(1)],
-    product,
-  ]);
-  expect(reported.slice(1)).toEqual(["kept"]);
-});
+])(
+  "saves an outcome with value %j that the ledger fails to record, with product %j",
+  async (value, product) => {
+    const lost = run({ outcome: "done", status: 201, attempts: 1, value }, () => ledger.close());
+    const error = await lost.catch((cause: unknown) => cause);
+    expect(error).toBeInstanceOf(OutcomesNotRecordedError);
+    const { operation, result, effects, ...rest } = (error as OutcomesNotRecordedError).outcomes[0] ?? {};
+    expect([operation?.kind, result?.outcome, effects, rest]).toEqual([
+      "attach",
+      "done",
+      [attached(1)],
+      product,
+    ]);
+    expect(reported.slice(1)).toEqual(["kept"]);
+  },
+);
 
 const lost = (draft: number, kind: "attach" | "publish") => ({
   operation: {
@@ -148,7 +151,7 @@ const lost = (draft: number, kind: "attach" | "publish") => ({
   ...(kind === "publish" ? { productId: 900 + draft } : {}),
 });
 
-test("lists a handful of many outcomes, what cannot be undone first, and where all of them are", () => {
+test("lists a few unrecorded outcomes, irreversible ones first, and names their file", () => {
   const outcomes = Array.from({ length: 22 }, (_none, at) => lost(at + 1, at === 20 ? "publish" : "attach"));
   const cause = new DraftsyncError("The disk of the ledger is full.", { code: "ledger-disk-full" });
   const text = formatError(new OutcomesNotRecordedError(outcomes, cause), makePalette(false));
@@ -165,7 +168,7 @@ test("lists a handful of many outcomes, what cannot be undone first, and where a
   expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThanOrEqual(130);
 });
 
-test("ids of operations are UUIDs of version 7, none of them twice, and begin with the time", () => {
+test("makes unique operation ids: UUIDs of version 7 that begin with the time", () => {
   const before = Date.now();
   const ids = Array.from({ length: 1000 }, newOperationId);
   expect(new Set(ids).size).toBe(1000);

@@ -4,7 +4,7 @@ import { RunBudget } from "../../../src/apply/run-budget.ts";
 
 afterEach(() => void vi.useRealTimers());
 
-test("starts what fits exactly, and a smaller operation after one that does not fit", () => {
+test("starts operations that fit exactly, also after one that does not fit", () => {
   const budget = new RunBudget({ limits: { maxCalls: 10 }, spent: () => 0, now: () => 0 });
   expect([4, 7, 5, 1, 1].map((calls) => budget.operation(() => calls).take())).toEqual([
     true,
@@ -20,7 +20,7 @@ test("starts what fits exactly, and a smaller operation after one that does not 
   });
 });
 
-test("counts every further call of an operation, and never refuses one", () => {
+test("counts every further call of an operation without refusing one", () => {
   const budget = new RunBudget({ limits: { maxCalls: 3 }, spent: () => 0, now: () => 0 });
   const operation = budget.operation();
   expect([operation.take(), operation.take(), operation.take(), operation.take()]).toEqual([
@@ -32,7 +32,7 @@ test("counts every further call of an operation, and never refuses one", () => {
   expect([budget.take(), budget.reached]).toEqual([false, "max_calls"]);
 });
 
-test("counts calls that nobody asked it for", () => {
+test("counts calls made outside the budget", () => {
   let spent = 0;
   const budget = new RunBudget({ limits: { maxCalls: 10 }, spent: () => spent, now: () => 0 });
   budget.take();
@@ -40,7 +40,7 @@ test("counts calls that nobody asked it for", () => {
   expect([budget.operation(() => 5).take(), budget.operation(() => 4).take()]).toEqual([false, true]);
 });
 
-test("starts nothing when the time is up, and settles what is unknown", () => {
+test("starts nothing when the time is up, but settles unknown outcomes", () => {
   vi.useFakeTimers({ now: 0 });
   const budget = new RunBudget({ limits: { until: 100 }, spent: () => 0, now: () => Date.now() });
   const [unknown, waiting] = [budget.operation(), budget.operation()];
@@ -51,7 +51,7 @@ test("starts nothing when the time is up, and settles what is unknown", () => {
   expect([budget.take(), budget.reached, budget.isSpent]).toEqual([false, "until", true]);
 });
 
-test("gives a run the time that the clock shows, when it was set back", () => {
+test("ends at the time that the clock shows, also when it is set back", () => {
   vi.useFakeTimers({ now: 0 });
   const budget = new RunBudget({ limits: { until: 100 }, spent: () => 0, now: () => Date.now() });
   vi.advanceTimersByTime(50);
@@ -62,7 +62,7 @@ test("gives a run the time that the clock shows, when it was set back", () => {
   expect(budget.signal.aborted).toBe(true);
 });
 
-test("never promises more than the limit, and never refuses what fits", () => {
+test("starts an operation exactly when it fits in the limit", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 60 }),

@@ -18,7 +18,7 @@ function attachedFile(): number {
   return world.sandbox.state().attachments[0]?.fileId ?? 0;
 }
 
-test("a file that is named by its id instead of its source, and back again, stays attached without a call", async () => {
+test("makes no call when a manifest names a file by its id instead of its source, and back", async () => {
   const fileId = attachedFile();
   await world.write(byId(fileId));
   expect((await world.plan()).changes.map(({ action }) => action)).toEqual(["adopt"]);
@@ -31,7 +31,7 @@ test("a file that is named by its id instead of its source, and back again, stay
   expect(world.sandbox.state().attachments).toHaveLength(1);
 });
 
-test("a file whose upload turns out to be the one that is attached is never detached", async () => {
+test("does not detach a file that an upload of the same plan turns out to be", async () => {
   const fileId = attachedFile();
   const [upload] = (await world.ledger.load()).uploads;
   // The ledger knows the file by its id alone, and the upload only as registered.
@@ -64,7 +64,7 @@ test("a file whose upload turns out to be the one that is attached is never deta
   expect((await world.plan()).changes).toEqual([]);
 });
 
-describe("an upload that turns out to be the file of a different entry", () => {
+describe("upload that turns out to be the file of a different entry", () => {
   const list = (...entries: string[]) => `draft: 2\nproduct_files: [${entries.join(", ")}]\npublish: true\n`;
   const byId = "{ file_id: 10, renderer: vray }";
   const byKey = "{ upload_key: in/a, renderer: arnold }";
@@ -94,7 +94,7 @@ describe("an upload that turns out to be the file of a different entry", () => {
         : undefined;
   });
 
-  /** Until one of the entries is removed, the draft is not published: the attributes of one would be lost. */
+  /** The draft is published only when one of the entries is removed; otherwise the attributes of one would be lost. */
   async function expectNextRunsToWork(): Promise<void> {
     const plan = await world.plan();
     expect(plan.diagnostics).toMatchObject([{ code: "same-file-twice", severity: "error" }]);
@@ -109,7 +109,7 @@ describe("an upload that turns out to be the file of a different entry", () => {
     expect(products.filter(({ draftId }) => draftId === 2)).toHaveLength(1);
   }
 
-  test("fails when the other entry is attached already, whose attributes stay", async () => {
+  test("fails when the other entry is already attached, and keeps its attributes", async () => {
     await world.write(list(byId).replace("publish: true\n", ""));
     await world.apply();
     await world.write(list(byId, byKey));
@@ -119,7 +119,7 @@ describe("an upload that turns out to be the file of a different entry", () => {
     await expectNextRunsToWork();
   });
 
-  test("fails when both are new", async () => {
+  test("fails when both entries are new", async () => {
     await world.write(list(byId, byKey));
     await world.apply();
     expect(end(key)).toMatchObject({ outcome: "rejected", failure });
@@ -127,7 +127,7 @@ describe("an upload that turns out to be the file of a different entry", () => {
     await expectNextRunsToWork();
   });
 
-  test("fails for the second of two uploads that give one file, and later plans work", async () => {
+  test("fails for the second of two uploads of one file, and later plans work", async () => {
     await world.write(list(byKey, "{ upload_key: in/b }"));
     await world.apply();
     expect(end(key)).toMatchObject({ outcome: "done" });
@@ -138,7 +138,7 @@ describe("an upload that turns out to be the file of a different entry", () => {
   });
 });
 
-describe("a recorded file that the upload of a new entry turns out to be", () => {
+describe("the upload of a new entry that returns a recorded file", () => {
   const entry = (key: string, renderer: string) =>
     `draft: 2\nproduct_files: [{ upload_key: in/${key}, renderer: ${renderer} }]\n`;
 
@@ -156,9 +156,9 @@ describe("a recorded file that the upload of a new entry turns out to be", () =>
   });
 
   test.each([
-    { name: "is not attached again", renderer: "arnold", calls: [] },
+    { name: "attaches nothing a second time", renderer: "arnold", calls: [] },
     {
-      name: "gets the attributes that differ",
+      name: "sends the attributes that differ",
       renderer: "vray",
       calls: ["PATCH /api/drafts/2/product_files/10"],
     },
@@ -175,7 +175,7 @@ describe("a recorded file that the upload of a new entry turns out to be", () =>
   });
 });
 
-test("a file that this ledger attached is no evidence of an earlier one when it gets another name", async () => {
+test("publishes a draft when a refused attachment is a file that this ledger attached", async () => {
   await world.write("draft: 2\nproduct_files: [{ file_id: 10 }]\n");
   await world.apply();
   const attributes = { upload_key: "in/a", status: "success", file_id: 10 };
@@ -206,17 +206,17 @@ describe("two sources with the same content in one list", () => {
 
   test.each([
     ["an empty ledger", [] as const],
-    ["one that has the first", [[one, { "b.glb": "same" }]] as const],
-    ["one that has the second", [[one.replace("b.glb", "c.glb"), { "c.glb": "same" }]] as const],
-    ["one that has both with other contents", [[two, { "b.glb": "1", "c.glb": "2" }]] as const],
+    ["a ledger with the first", [[one, { "b.glb": "same" }]] as const],
+    ["a ledger with the second", [[one.replace("b.glb", "c.glb"), { "c.glb": "same" }]] as const],
+    ["a ledger with both and other contents", [[two, { "b.glb": "1", "c.glb": "2" }]] as const],
     [
-      "one that had them the other way round",
+      "a ledger with both in the other order",
       [
         [two, { "b.glb": "same", "c.glb": "2" }],
         [two, { "b.glb": "1", "c.glb": "same" }],
       ] as const,
     ],
-  ])("are the same error with %s", async (_name, history) => {
+  ])("are rejected with %s", async (_name, history) => {
     for (const [manifest, contents] of history) {
       await world.write(manifest, contents);
       expect((await world.apply()).totals).toMatchObject({ failed: 0, skipped: 0 });

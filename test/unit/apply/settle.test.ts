@@ -20,7 +20,7 @@ const target = { draftId: 7, kind: "product_files", fileId: 1 } as const;
 const signal = new AbortController().signal;
 
 let ledger: StateStore;
-/** Calls, and how long was waited between them. Time passes in calls only. */
+/** Calls, and the waits between them. Time passes in calls only. */
 let course: string[];
 let now: number;
 
@@ -32,7 +32,7 @@ beforeEach(async () => {
 });
 afterEach(() => ledger.close());
 
-/** A run whose calls fail: attachments with each of these in turn, updates since nothing is attached. */
+/** A run whose calls fail: attachments with these failures in turn, updates because nothing is attached. */
 function runWith(ofAttachments: readonly CallFailure[]): SettleContext {
   const left = [...ofAttachments];
   const call = async (method: string, failure: CallFailure, { beforeSend }: WriteOptions) => {
@@ -63,7 +63,7 @@ function runWith(ofAttachments: readonly CallFailure[]): SettleContext {
 
 const conflict: CallFailure = { ...lostAnswer, code: "conflict" };
 
-/** An attachment that has just ended like this, in the ledger too. */
+/** An attachment that has just ended with this failure, also in the ledger. */
 async function justEnded(failure: CallFailure): Promise<UnsettledAttachment> {
   await ledger.begin(operation);
   await ledger.finish(operation.id, { outcome: "unknown", attempts: 1, failure }, []);
@@ -77,13 +77,13 @@ async function justEnded(failure: CallFailure): Promise<UnsettledAttachment> {
   };
 }
 
-test("the second look is a delay after the first was answered, however long that took", async () => {
+test("checks again one delay after the response to the first check, even when that is slow", async () => {
   const end = await settleAttachment(runWith([]), await justEnded(lostAnswer));
   expect(course).toEqual(["wait 3", "PATCH", "wait 3", "PATCH", "POST"]);
   expect(end.outcome).toBe("unknown");
 });
 
-/** Settles what {@link justEnded} left to a later run. */
+/** Settles the attachment of {@link justEnded} in a later run. */
 const settleLater = (stop: AbortSignal) =>
   settleDoubt(runWith([]), {
     change: {
@@ -105,7 +105,7 @@ const settleLater = (stop: AbortSignal) =>
     signal: stop,
   });
 
-test("what is still in doubt has a hint with the commands that settle it", async () => {
+test("gives the commands that settle a call that is still in doubt", async () => {
   await justEnded(lostAnswer);
   expect(await settleLater(AbortSignal.abort())).toMatchObject({
     failure: {
@@ -115,13 +115,13 @@ test("what is still in doubt has a hint with the commands that settle it", async
   });
 });
 
-test("what an earlier run has lost may have been sent until this one began", async () => {
+test("waits one delay from the start of this run to settle a call of an earlier run", async () => {
   await justEnded(lostAnswer);
   await settleLater(signal);
   expect(course.slice(0, 4)).toEqual(["wait 3", "PATCH", "wait 3", "PATCH"]);
 });
 
-test("a conflict is checked at once, and once more before it counts as refused", async () => {
+test("checks a conflict immediately, and again before it counts as refused", async () => {
   const end = await settleAttachment(runWith([]), await justEnded(conflict));
   expect(course).toEqual(["PATCH", "wait 3", "PATCH"]);
   const hint = "The file is not attached. Run the command again: it attaches the file again.";
@@ -129,7 +129,7 @@ test("a conflict is checked at once, and once more before it counts as refused",
   expect((await ledger.load()).inDoubt).toEqual([]);
 });
 
-test("a conflict with the lost call that has arrived after all is settled too", async () => {
+test("settles a conflict with a lost call that arrived late", async () => {
   const end = await settleAttachment(runWith([conflict]), await justEnded(lostAnswer));
   expect(course.slice(4)).toEqual(["POST", "PATCH", "wait 3", "PATCH"]);
   expect(end.outcome).toBe("rejected");
@@ -139,7 +139,7 @@ test("a conflict with the lost call that has arrived after all is settled too", 
 test.each([
   ["rejected", "bad-request"],
   ["not_sent", "aborted"],
-] as const)("one that ended %s, %s, is not looked for", async (outcome, code) => {
+] as const)("does not check a call that ended %s with %s", async (outcome, code) => {
   const doubt = await justEnded(lostAnswer);
   const first = { ...doubt.first, outcome, failure: { ...lostAnswer, code } };
   expect(await settleAttachment(runWith([]), { ...doubt, first })).toEqual(first);
