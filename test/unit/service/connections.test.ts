@@ -14,7 +14,7 @@ import {
 import { answer, startRawServer } from "./support/raw-server.ts";
 import { exampleSigned, selfSigned } from "./support/self-signed.ts";
 
-/** A raw server, and a proxy that leads every tunnel to it. */
+/** A raw server, and a proxy whose tunnels all end there. */
 async function startBehindProxy(reply: Parameters<typeof startRawServer>[0], status?: number) {
   const server = await startRawServer(reply);
   closeAfterTest(() => server.close());
@@ -23,7 +23,7 @@ async function startBehindProxy(reply: Parameters<typeof startRawServer>[0], sta
   return { server, proxy };
 }
 
-/** A TLS server that answers 204 to everything. */
+/** A TLS server that returns 204 to every request. */
 async function startTls(signed: typeof selfSigned): Promise<number> {
   const server = createServer(signed, (socket) => {
     socket.on("data", () => socket.write(answer(204)));
@@ -34,8 +34,8 @@ async function startTls(signed: typeof selfSigned): Promise<number> {
   return port;
 }
 
-describe("through a proxy", () => {
-  it("a request goes in a tunnel, and the proxy's password to the proxy alone", async () => {
+describe("HTTP proxy", () => {
+  it("tunnels a request, and sends the proxy's password only to the proxy", async () => {
     const { server, proxy } = await startBehindProxy(() => answer(200, productDocument(771200)));
     const asked: string[] = [];
     const service = openForTest("http://service.example/shop", {
@@ -56,7 +56,7 @@ describe("through a proxy", () => {
     expect(JSON.stringify(request?.headers)).not.toContain("roxy");
   });
 
-  it("TLS is between this machine and the service: the proxy sees nothing of the request", async () => {
+  it("sees no plaintext of a request to an https service", async () => {
     const proxy = await startConnectProxy(await startTls(exampleSigned));
     closeAfterTest(() => proxy.close());
     const options = { proxyFor: () => proxy.url, authorities: [exampleSigned.cert] };
@@ -67,7 +67,7 @@ describe("through a proxy", () => {
     expect(proxy.passed()).not.toContain(apiKey);
   });
 
-  it("the certificate must still be the service's", async () => {
+  it("does not exempt the service from presenting its own certificate", async () => {
     const proxy = await startConnectProxy(await startTls(selfSigned));
     closeAfterTest(() => proxy.close());
     const options = { proxyFor: () => proxy.url, authorities: [selfSigned.cert] };
@@ -79,7 +79,7 @@ describe("through a proxy", () => {
   });
 
   it.each([403, 407, 502])(
-    "that answers %i nothing was sent, and what cannot be undone is tried again",
+    "leaves a publish not sent after three attempts when it returns %i",
     async (status) => {
       const { server, proxy } = await startBehindProxy(() => answer(204), status);
       const service = openForTest("https://service.example", {
@@ -97,21 +97,21 @@ describe("through a proxy", () => {
     },
   );
 
-  it("that is not there nothing was sent", async () => {
+  it("leaves a call not sent when nothing listens at its address", async () => {
     const proxyUrl = `http://127.0.0.1:${await unusedPort()}`;
     const service = openForTest("https://service.example", { proxyFor: () => proxyUrl });
     const result = await service.attach(target, {}, write());
     expect(result).toMatchObject({ outcome: "not_sent", failure: { code: "connection-refused" } });
   });
 
-  it("a tunnel that breaks after the request leaves it in doubt", async () => {
+  it("leaves a call in doubt when its tunnel breaks after the request", async () => {
     const { proxy } = await startBehindProxy(() => (socket) => void socket.destroy());
     const options = { allowHttp: true, proxyFor: () => proxy.url };
     const result = await openForTest("http://service.example", options).publish(1, write());
     expect(result).toMatchObject({ outcome: "unknown", attempts: 1, failure: { code: "connection-reset" } });
   });
 
-  it("what cannot be undone takes a tunnel of its own", async () => {
+  it("opens a separate tunnel for each publish", async () => {
     const { proxy } = await startBehindProxy((request) =>
       request.method === "POST" ? answer(201, productDocument(7)) : answer(204),
     );
@@ -123,14 +123,14 @@ describe("through a proxy", () => {
     }
   });
 
-  it("this machine is never reached", async () => {
+  it("is not used for a service on this machine", async () => {
     const { server, proxy } = await startBehindProxy(() => answer(204));
     const service = openForTest(server.url, { proxyFor: () => proxy.url });
     expect(await service.detach(target, write())).toMatchObject({ outcome: "done" });
     expect(proxy.requests).toEqual([]);
   });
 
-  it("whose address is none, nothing is opened, and its password is not shown", () => {
+  it("is rejected without showing its password when its address is invalid", () => {
     const open = () => openForTest("https://service.example", { proxyFor: () => "socks5://ann:s3cret@p" });
     expect(open).toThrow(expect.objectContaining({ code: "proxy-invalid" }));
     expect(open).not.toThrow(/s3cret/);
@@ -138,7 +138,7 @@ describe("through a proxy", () => {
 });
 
 describe("TLS", () => {
-  it("takes an authority of one's own beside the usual ones", async () => {
+  it("trusts a configured certificate authority, and no other private one", async () => {
     const url = `https://localhost:${await startTls(selfSigned)}`;
     const trusted = openForTest(url, { authorities: [selfSigned.cert] });
     expect(await trusted.detach(target, write())).toMatchObject({ outcome: "done" });

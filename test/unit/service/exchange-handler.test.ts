@@ -5,9 +5,9 @@ import { describe, expect, it } from "vitest";
 import type { Exchange } from "../../../src/service/exchange-handler.ts";
 import { ExchangeHandler } from "../../../src/service/exchange-handler.ts";
 import { closeAfterTest } from "./support/harness.ts";
-import { answer, startRawServer } from "./support/raw-server.ts";
+import { answer, type Reply, startRawServer } from "./support/raw-server.ts";
 
-/** In a thread of its own, since the test's stands still: notes that it has answered. */
+/** Runs in its own thread, because the test blocks its own, and signals its response. */
 const serverThatAnswers = `
   const { parentPort, workerData } = require("node:worker_threads");
   const answer = (socket) => socket.write("HTTP/1.1 204 No Content\\r\\n\\r\\n", () => {
@@ -18,8 +18,19 @@ const serverThatAnswers = `
   server.listen(0, "127.0.0.1", () => parentPort.postMessage(server.address().port));
 `;
 
+/** The exchange of one request with a server that sends this reply. */
+async function exchangeWith(reply: Reply, options: Pool.Options = {}): Promise<Exchange> {
+  const server = await startRawServer(() => reply);
+  closeAfterTest(() => server.close());
+  const pool = new Pool(server.url, options);
+  closeAfterTest(() => pool.destroy());
+  return await new Promise<Exchange>((resolve) => {
+    pool.dispatch({ method: "POST", path: "/" }, new ExchangeHandler(10_000, resolve));
+  });
+}
+
 describe("ExchangeHandler", () => {
-  it("never sends a request that was given up while its connection was made", async () => {
+  it("never sends a request that timed out while its connection was made", async () => {
     const server = await startRawServer(() => answer(204));
     closeAfterTest(() => server.close());
     const connector = buildConnector({});
@@ -46,7 +57,7 @@ describe("ExchangeHandler", () => {
     expect(server.requests.map((request) => request.path)).toEqual(["/next"]);
   });
 
-  it("takes an answer that came while the process stood still until after its deadline", async () => {
+  it("accepts a response that arrived in time while the process was suspended", async () => {
     const answered = new Int32Array(new SharedArrayBuffer(4));
     const worker = new Worker(serverThatAnswers, { eval: true, workerData: answered });
     closeAfterTest(async () => void (await worker.terminate()));
@@ -70,44 +81,32 @@ describe("ExchangeHandler", () => {
     expect(exchange).toMatchObject({ type: "answer", answer: { status: 204 } });
   });
 
-  it("does not take an interim answer for the final one", async () => {
-    const server = await startRawServer(
-      () => `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${answer(201, "{}", { "X-Twice": "a" })}`,
+  it("returns the final response after an interim one", async () => {
+    const exchange = await exchangeWith(
+      `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${answer(201, "{}", { "X-Twice": "a" })}`,
     );
-    closeAfterTest(() => server.close());
-    const pool = new Pool(server.url);
-    closeAfterTest(() => pool.destroy());
-    const exchange = await new Promise<Exchange>((resolve) => {
-      pool.dispatch({ method: "POST", path: "/" }, new ExchangeHandler(10_000, resolve));
-    });
     if (exchange.type !== "answer") throw new Error(exchange.type);
     expect([exchange.answer.status, exchange.answer.body.toString(), exchange.answer.header("link")]).toEqual(
       [201, "{}", undefined],
     );
   });
 
-  it("knows no status when only an interim answer came", async () => {
-    const server = await startRawServer(
-      () => (socket) => void socket.end("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"),
-    );
-    closeAfterTest(() => server.close());
-    const pool = new Pool(server.url);
-    closeAfterTest(() => pool.destroy());
-    const exchange = await new Promise<Exchange>((resolve) => {
-      pool.dispatch({ method: "POST", path: "/" }, new ExchangeHandler(10_000, resolve));
+  it("returns no status when only an interim response arrived", async () => {
+    const interim = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
+    expect(await exchangeWith((socket) => void socket.end(interim))).toMatchObject({
+      type: "lost",
+      reason: "broken",
+      status: undefined,
     });
-    expect(exchange).toMatchObject({ type: "lost", reason: "broken", status: undefined });
   });
 
-  it("takes an answer that breaks off inside its chunks for a broken connection, not for another protocol", async () => {
+  it("reports a broken connection when a response ends inside its chunks", async () => {
     const head = "HTTP/1.1 201 Created\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
-    const server = await startRawServer(() => (socket) => void socket.end(`${head}8\r\n{"data":\r\n`));
-    closeAfterTest(() => server.close());
-    const pool = new Pool(server.url, { pipelining: 0 });
-    closeAfterTest(() => pool.destroy());
-    const exchange = await new Promise<Exchange>((resolve) => {
-      pool.dispatch({ method: "POST", path: "/" }, new ExchangeHandler(10_000, resolve));
+    const reply: Reply = (socket) => void socket.end(`${head}8\r\n{"data":\r\n`);
+    expect(await exchangeWith(reply, { pipelining: 0 })).toMatchObject({
+      type: "lost",
+      reason: "broken",
+      status: 201,
     });
-    expect(exchange).toMatchObject({ type: "lost", reason: "broken", status: 201 });
   });
 });

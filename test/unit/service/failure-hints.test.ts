@@ -5,13 +5,13 @@ import { answer } from "./support/raw-server.ts";
 
 const page = (status: number) => answer(status, "<html>proxy</html>", { "Content-Type": "text/html" });
 
-/** Every way in which a call of this class stays unknown. */
+/** Responses that leave a call unknown. */
 const replies = {
   redirect: answer(303, undefined, { Location: "/x" }),
-  "a status outside the interface": answer(451),
+  "an undocumented status": answer(451),
   "a proxy's refusal": page(418),
   "a failing service": answer(503),
-  "an answer of a different type": answer(200, { data: { type: "horse", id: "1" } }),
+  "a response of a different type": answer(200, { data: { type: "horse", id: "1" } }),
   "202": answer(202),
   "a broken connection": "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{",
 } as const;
@@ -32,26 +32,21 @@ const cells = Object.entries(replies).flatMap(([name, reply]) =>
   })),
 );
 
-describe("a call in doubt", () => {
-  it.each(cells)(
-    "says what is certain and the one command to run: $callClass, $name",
-    async ({ reply, callClass }) => {
-      const { service } = await startHarness(() =>
-        reply.startsWith("HTTP/1.1 200 OK\r\nContent-Length: 500")
-          ? (socket) => void socket.end(reply)
-          : reply,
-      );
-      const result = await sends[callClass](service);
-      if (result.outcome !== "unknown") throw new Error(`it ended ${result.outcome}`);
-      const { hint = "", message } = result.failure;
-      expect(hint).toContain(commands[callClass]);
-      expect(hint.match(/[Rr]un (the command|`draftsync)/g)).toHaveLength(1);
-      expect(message.split("\n")[0]?.replace(/^[A-Z]+ \S+: /, "").length).toBeLessThanOrEqual(100);
-    },
-  );
+describe("hint for a call in doubt", () => {
+  it.each(cells)("names one command to run: $callClass, $name", async ({ reply, callClass }) => {
+    const { service } = await startHarness(() =>
+      reply.startsWith("HTTP/1.1 200 OK\r\nContent-Length: 500") ? (socket) => void socket.end(reply) : reply,
+    );
+    const result = await sends[callClass](service);
+    if (result.outcome !== "unknown") throw new Error(`it ended ${result.outcome}`);
+    const { hint = "", message } = result.failure;
+    expect(hint).toContain(commands[callClass]);
+    expect(hint.match(/[Rr]un (the command|`draftsync)/g)).toHaveLength(1);
+    expect(message.split("\n")[0]?.replace(/^[A-Z]+ \S+: /, "").length).toBeLessThanOrEqual(100);
+  });
 });
 
-describe("a refusal", () => {
+describe("hint for a refusal", () => {
   const gives = { errors: [{ title: "no", source: { pointer: "/data" } }] };
   it.each([
     ["update", answer(405, { errors: [] }), "Try service.profile.update_method"],
@@ -59,7 +54,7 @@ describe("a refusal", () => {
     ["attach", answer(422, gives), "Correct the values that the errors name."],
     ["attach", answer(422), "The response gives no reason."],
     ["attach", page(400), "The response gives no reason."],
-  ] as const)("hints at what the request and the errors show: %s", async (callClass, reply, hint) => {
+  ] as const)("matches the request and the errors: %s", async (callClass, reply, hint) => {
     const { service } = await startHarness(() => reply);
     const result = await sends[callClass](service);
     expect(result.outcome === "done" ? "" : result.failure.hint).toContain(hint);

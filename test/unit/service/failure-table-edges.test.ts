@@ -9,7 +9,7 @@ const garbled = "unknown malformed-response 1";
 const notHttp = "unknown not-http 1";
 const throttled = "rejected rate-limited 1";
 
-/** A head, and a body of those bytes with their length. */
+/** A response whose body has these bytes and their length. */
 function withBody(headers: string, body: Uint8Array, status = 200): Buffer {
   const head = `HTTP/1.1 ${status} Whatever\r\n${headers}Content-Length: ${body.length}\r\n\r\n`;
   return Buffer.concat([Buffer.from(head), body]);
@@ -21,7 +21,7 @@ const nested = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
 const rows: readonly Row[] = [
   ...[425, 429].map((status) =>
     row(
-      `status ${status} that names a wait`,
+      `status ${status} with Retry-After, JSON:API`,
       () => answer(status, refusal, { "Retry-After": "0.01" }),
       "again",
       "again",
@@ -33,7 +33,7 @@ const rows: readonly Row[] = [
   ),
   ...[425, 429].map((status) =>
     row(
-      `status ${status} that is not JSON:API`,
+      `status ${status} with Retry-After, not JSON:API`,
       () => answer(status, undefined, { "Retry-After": "0.01" }),
       "again",
       "again",
@@ -44,23 +44,23 @@ const rows: readonly Row[] = [
     ),
   ),
   doubt(
-    "100 that was not asked for",
+    "unrequested 100",
     (callClass) => `HTTP/1.1 100 Continue\r\n\r\n${answer(200, valid[callClass])}`,
     lost,
   ),
-  doubt("a status line with a number that is none", () => "HTTP/1.1 20x OK\r\n\r\n", notHttp),
+  doubt("a status line without a numeric status", () => "HTTP/1.1 20x OK\r\n\r\n", notHttp),
   doubt(
-    "two lengths that differ",
+    "two different lengths",
     () => "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
     lost,
   ),
   doubt(
-    "headers without an end",
+    "endless headers",
     () => `HTTP/1.1 200 OK\r\n${`X-Filler: ${"x".repeat(1000)}\r\n`.repeat(50)}`,
     lost,
   ),
   doubt(
-    "a chunk whose size is none",
+    "a chunk with an invalid size",
     () => "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n",
     lost,
   ),
@@ -69,36 +69,32 @@ const rows: readonly Row[] = [
     () => "HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
     lost,
   ),
-  doubt(
-    "an early hint and nothing after it",
-    () => (socket) => void socket.end("HTTP/1.1 103 Early\r\n\r\n"),
-    lost,
-  ),
+  doubt("103 and nothing after it", () => (socket) => void socket.end("HTTP/1.1 103 Early\r\n\r\n"), lost),
   same(
-    "102 before the answer",
+    "102 before the response",
     (callClass) => `HTTP/1.1 102 Processing\r\n\r\n${answer(200, valid[callClass])}`,
     "done 1",
   ),
   same(
-    "an early hint before the answer",
+    "103 before the response",
     (callClass) => `HTTP/1.1 103 Early\r\nLink: </x>\r\n\r\n${answer(200, valid[callClass])}`,
     "done 1",
   ),
-  same("a body in gzip", (callClass) => withBody("Content-Encoding: gzip\r\n", zipped(callClass)), "done 1"),
+  same("a gzip body", (callClass) => withBody("Content-Encoding: gzip\r\n", zipped(callClass)), "done 1"),
   doubt(
-    "a body in gzip that was cut short",
+    "a truncated gzip body",
     (callClass) => withBody("Content-Encoding: gzip\r\n", zipped(callClass).subarray(0, -9)),
     garbled,
   ),
   doubt(
-    "a body in a coding that is not known",
+    "a body with an unknown encoding",
     (callClass) => withBody("Content-Encoding: zstd\r\n", zipped(callClass)),
     garbled,
   ),
   ...[200, 4000, 20_000].flatMap((levels) => [
-    doubt(`a body of ${levels} levels`, () => answer(200, nested(levels)), garbled),
+    doubt(`a body nested ${levels} levels deep`, () => answer(200, nested(levels)), garbled),
     row(
-      `a refusal of ${levels} levels`,
+      `a refusal nested ${levels} levels deep`,
       () => answer(422, `{"errors":[{"meta":${nested(levels)}}]}`),
       "rejected invalid 1",
       "rejected invalid 1",
@@ -108,20 +104,20 @@ const rows: readonly Row[] = [
       "unknown unproven-refusal 1",
     ),
   ]),
-  doubt("a status that the interface has not: 207", () => answer(207, fileDocument()), garbled),
+  doubt("undocumented status 207", () => answer(207, fileDocument()), garbled),
   doubt("a body that is null", () => answer(200, "null"), garbled),
-  doubt("a body that is a text", () => answer(200, '"done"'), garbled),
+  doubt("a body that is a string", () => answer(200, '"done"'), garbled),
   doubt(
-    "a body that is cut off where the connection ends",
+    "a body without a length, cut off by the end of the connection",
     () => (socket) => void socket.end('HTTP/1.0 200 OK\r\n\r\n{"data":{"ty'),
     garbled,
   ),
 ];
 
-executeTable("what an answer at the edge of HTTP means", rows);
+executeTable("meaning of unusual HTTP responses", rows);
 
-describe("a connection that is kept", () => {
-  it("never has a second answer to one call taken for the answer to the next", async () => {
+describe("keep-alive connection", () => {
+  it("does not take a second response to one call for the response to the next", async () => {
     const stray = answer(201, fileDocument({ file_format: "stray" }));
     const { service, server } = await startHarness((_request, index) =>
       index === 0 ? answer(403) + stray : answer(403),
@@ -131,7 +127,7 @@ describe("a connection that is kept", () => {
     expect(server.requests.map(({ connection }) => connection)).toEqual([1, 2]);
   });
 
-  it("and that the service has closed meanwhile is replaced before anything is sent", async () => {
+  it("is replaced before a request when the service has closed it", async () => {
     const closed: Promise<unknown>[] = [];
     const { service, server } = await startHarness(() => (socket) => {
       closed.push(new Promise((resolve) => socket.once("close", resolve)));

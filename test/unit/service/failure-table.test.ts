@@ -18,7 +18,7 @@ const problem = (status: number) =>
 const unproven = (name: string, reply: Row["reply"], cell: string) =>
   row(name, reply, cell, cell, cell, cell, cell, "unknown unproven-refusal 1");
 
-/** A status that proves nothing about a write, whatever its body. */
+/** A status that proves nothing about a write with any body. */
 const neither = (name: string, reply: Row["reply"], code: string, publish = code) =>
   row(
     name,
@@ -29,7 +29,7 @@ const neither = (name: string, reply: Row["reply"], code: string, publish = code
   );
 
 const types = { read: "product", non_idempotent: "product", register: "upload" } as const;
-/** Only the id of a product that is read is compared. */
+/** Only the id in a read of a product is compared. */
 const about = (callClass: Parameters<Row["reply"]>[0], names: object) => {
   const type = new Map(Object.entries(types)).get(callClass) ?? "product_file";
   return answer(200, { data: { type, id: callClass === "read" ? "771200" : "5", ...names } });
@@ -39,7 +39,7 @@ const toDraft = (id: unknown) => ({ relationships: { draft: { data: { type: "dra
 
 const rows: readonly Row[] = [
   doubt("reset after the request", () => (socket) => void socket.resetAndDestroy(), lost),
-  doubt("closed without an answer", () => (socket) => void socket.end(), lost),
+  doubt("closed without a response", () => (socket) => void socket.end(), lost),
   doubt(
     "closed inside a body with a length",
     () => (socket) => void socket.end(`${head}Content-Length: 500\r\n\r\n{"data":`),
@@ -124,8 +124,8 @@ const rows: readonly Row[] = [
         ["no body", () => answer(status)],
         ["errors as plain JSON", () => answer(status, refusal, { "Content-Type": "application/json" })],
         ["JSON:API without errors", () => answer(status, { meta: {} })],
-        ["errors that are no objects", () => answer(status, { errors: ["no"] })],
-        ["errors together with data", () => answer(status, { ...refusal, data: null })],
+        ["errors that are not objects", () => answer(status, { errors: ["no"] })],
+        ["errors with data", () => answer(status, { ...refusal, data: null })],
       ] as const
     ).map(([name, reply]) =>
       row(
@@ -153,10 +153,10 @@ const rows: readonly Row[] = [
     ),
   ),
   doubt("200 with a web page", () => answer(200, "<html>hello</html>"), garbled),
-  doubt("200 that is no JSON:API", () => answer(200, "[]"), garbled),
+  doubt("200 that is not JSON:API", () => answer(200, "[]"), garbled),
   doubt("201 of a different type", () => answer(201, { data: { type: "horse", id: "1" } }), garbled),
   doubt(
-    "data together with errors",
+    "data with errors",
     (callClass) => answer(200, { ...valid[callClass], errors: [{ title: "no" }] }),
     garbled,
   ),
@@ -236,10 +236,10 @@ const rows: readonly Row[] = [
         },
       },
     },
-  ].map((another) =>
+  ].map((other) =>
     row(
-      `200 that names another draft: ${JSON.stringify(another)}`,
-      (callClass) => about(callClass, another),
+      `200 that names a different draft: ${JSON.stringify(other)}`,
+      (callClass) => about(callClass, other),
       "done 1",
       "unknown response-mismatch 1",
       "unknown response-mismatch 1",
@@ -250,7 +250,7 @@ const rows: readonly Row[] = [
   ),
   ...[48213, "48213"].map((id) =>
     same(
-      `200 that names the draft and file of the request, data.id another: ${JSON.stringify(id)}`,
+      `200 that names the draft and file of the request, with a different data.id: ${JSON.stringify(id)}`,
       (callClass) =>
         about(callClass, { attributes: { file_id: id === 48213 ? 9900011 : "9900011" }, ...toDraft(id) }),
       "done 1",
@@ -299,4 +299,4 @@ const rows: readonly Row[] = [
   ),
 ];
 
-executeTable("what a failure means, at a raw TCP server", rows);
+executeTable("meaning of failures at a raw TCP server", rows);

@@ -21,7 +21,7 @@ function makeInterrupts() {
   };
 }
 
-/** A service whose server answers nothing by itself; `arrived` resolves with the socket of the next request. */
+/** A service whose server never responds; `arrived` resolves with the socket of the next request. */
 async function startSilent(overrides: Parameters<typeof openForTest>[1] = {}) {
   const waiting: ((socket: Socket) => void)[] = [];
   const sockets: Socket[] = [];
@@ -43,8 +43,8 @@ async function startSilent(overrides: Parameters<typeof openForTest>[1] = {}) {
   return { service, server, events, arrived, drain, abortInFlight };
 }
 
-describe("the first interrupt", () => {
-  it("lets a call on its way end, and keeps those that wait for their turn from starting", async () => {
+describe("first interrupt", () => {
+  it("lets a call in flight end, and starts no waiting call", async () => {
     const { service, server, arrived, drain } = await startSilent({ rate: { limit: 1, windowMs: 60_000 } });
     const first = service.attach(target, {}, write());
     const socket = await arrived();
@@ -57,7 +57,7 @@ describe("the first interrupt", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it("keeps a call from being sent again, whatever its answer", async () => {
+  it("sends no call again after any response", async () => {
     for (const status of [503, 429]) {
       const { service, server, arrived, drain, events } = await startSilent();
       const updating = service.update(target, {}, write());
@@ -70,7 +70,7 @@ describe("the first interrupt", () => {
     }
   });
 
-  it("keeps a call from being sent whose intent is being stored", async () => {
+  it("does not send a call whose intent is being stored", async () => {
     const { service, server, drain } = await startSilent();
     const beforeSend = async () => drain();
     const publishing = service.publish(1, write({ beforeSend }));
@@ -82,7 +82,7 @@ describe("the first interrupt", () => {
     expect(server.requests).toEqual([]);
   });
 
-  it("does not wait for a connection that is being made", async () => {
+  it("does not wait for a connection attempt", async () => {
     let connected = () => {};
     const connecting = new Promise<void>((resolve) => {
       connected = resolve;
@@ -105,8 +105,8 @@ describe("the first interrupt", () => {
   });
 });
 
-describe("the second interrupt", () => {
-  it("cuts off the calls in flight: their outcome is unknown, and they are not repeated", async () => {
+describe("second interrupt", () => {
+  it("aborts calls in flight, which end unknown and are not sent again", async () => {
     const { service, server, arrived, drain, abortInFlight } = await startSilent();
     const calls = [
       service.publish(1, write()),
@@ -116,7 +116,7 @@ describe("the second interrupt", () => {
     const sockets = [await arrived(), await arrived(), await arrived()];
     const closed = sockets.map((socket) => new Promise((resolve) => socket.once("close", resolve)));
     drain();
-    // An answer that has begun is no answer yet.
+    // An incomplete response.
     sockets[0]?.write(answer(201, productDocument()).slice(0, -5));
     abortInFlight();
     for (const call of calls) {
@@ -130,7 +130,7 @@ describe("the second interrupt", () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it("comes with the first when a service is opened after both", async () => {
+  it("prevents every call of a service that is opened after it", async () => {
     const { interrupts, drain, abortInFlight } = makeInterrupts();
     drain();
     abortInFlight();

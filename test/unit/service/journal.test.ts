@@ -3,7 +3,7 @@ import { fileDocument, makeLatch, startHarness, target, write } from "./support/
 import { answer } from "./support/raw-server.ts";
 
 describe("beforeSend", () => {
-  it("ends before the first byte leaves, and receives the request", async () => {
+  it("completes before the first byte leaves, and receives the request", async () => {
     const journal: unknown[] = [];
     const { service } = await startHarness(
       (request) => {
@@ -33,7 +33,7 @@ describe("beforeSend", () => {
     ]);
   });
 
-  it("comes before each attempt", async () => {
+  it("runs before each attempt", async () => {
     let calls = 0;
     const { service, server } = await startHarness((_request, index) =>
       index < 2 ? answer(503) : answer(204),
@@ -49,7 +49,7 @@ describe("beforeSend", () => {
     expect([calls, server.requests.length]).toEqual([3, 3]);
   });
 
-  it("keeps a refused call from being sent again when it fails then", async () => {
+  it("prevents the retry of a refused call when it fails", async () => {
     const { service, server } = await startHarness(() => answer(429, undefined, { "Retry-After": "0.1" }));
     let calls = 0;
     const beforeSend = async () => {
@@ -61,7 +61,7 @@ describe("beforeSend", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it("keeps the call from being sent when it fails, passes its error on, and frees the slot", async () => {
+  it("prevents the call, passes its error on and frees the slot when it fails", async () => {
     const { service, server } = await startHarness(() => answer(204), {
       rate: { limit: 1, windowMs: 60_000 },
       concurrency: 1,
@@ -74,7 +74,7 @@ describe("beforeSend", () => {
     expect(server.requests.map((request) => request.method)).toEqual(["DELETE"]);
   });
 
-  it("comes only when the slot is there", async () => {
+  it("runs only when the call has a slot", async () => {
     const answerFirst = makeLatch();
     const { service } = await startHarness(
       (_request, index) => async (socket) => {
@@ -98,7 +98,7 @@ describe("beforeSend", () => {
     expect(order).toEqual(["first answered", "second stored"]);
   });
 
-  it("is not called for a call that is aborted before its slot", async () => {
+  it("does not run for a call that is aborted before its slot", async () => {
     let calls = 0;
     const { service } = await startHarness(() => answer(204));
     const beforeSend = async () => {
@@ -109,7 +109,7 @@ describe("beforeSend", () => {
     expect(calls).toBe(0);
   });
 
-  it("is the last moment at which a call can be aborted", async () => {
+  it("can abort the call", async () => {
     const controller = new AbortController();
     const { service, server } = await startHarness(() => answer(204));
     const beforeSend = async () => controller.abort();
@@ -118,7 +118,7 @@ describe("beforeSend", () => {
     expect(server.requests).toEqual([]);
   });
 
-  it("does not keep a call that was sent from being awaited when it is aborted", async () => {
+  it("waits for the response to a sent call that is aborted", async () => {
     const controller = new AbortController();
     const { service } = await startHarness(() => (socket) => {
       controller.abort();
@@ -129,7 +129,7 @@ describe("beforeSend", () => {
     });
   });
 
-  it("is waited for again at the slowStart when that closes while the intent is stored", async () => {
+  it("delays a call further when the service asks for a pause while its intent is stored", async () => {
     const { service, server } = await startHarness((_request, index) =>
       index === 0 ? answer(429, undefined, { "Retry-After": "0.3" }) : answer(204),
     );

@@ -14,7 +14,7 @@ const large = makeContent(20 * 1024 * 1024 + 5);
 interface Setup {
   readonly fail?: StorageFault;
   readonly expiration?: string;
-  /** Where the credentials send the client; the storage server when absent. */
+  /** The endpoint in the credentials; by default the storage server. */
   readonly endpoint?: string;
   readonly profile?: (storageUrl: string) => unknown;
   readonly interrupts?: Interrupts;
@@ -49,8 +49,8 @@ async function setUp({ fail, expiration, endpoint, profile, interrupts, timeoutM
 
 const header = (request: StorageRequest | undefined, name: string) => String(request?.headers[name] ?? "");
 
-describe("storing a source", () => {
-  it("puts a small file with one request, under a key that holds its digest", async () => {
+describe("upload to object storage", () => {
+  it("stores a small file with one request, under a key with its digest", async () => {
     const { service, storage, root, events } = await setUp();
     const file = await planSource(root, "dragon é.blend", small);
     const result = await service.storage.put(file, noSignal());
@@ -77,15 +77,7 @@ describe("storing a source", () => {
     );
   });
 
-  it("does not ask the storage to confirm the headers of a large file first", async () => {
-    const { service, storage, root } = await setUp();
-    await service.storage.put(await planSource(root, "large.blend", large), noSignal());
-    const parts = storage.requests.filter(({ method }) => method === "PUT");
-    expect(parts.length).toBeGreaterThan(1);
-    expect(parts.map((request) => header(request, "expect"))).toEqual(parts.map(() => ""));
-  });
-
-  it("does not count a web page instead of the storage as stored", async () => {
+  it("fails when a web page responds instead of the storage", async () => {
     const page = { status: 200, body: "<html>Sign in</html>" };
     const { service, root } = await setUp({ fail: () => page });
     expect(await service.storage.put(await planSource(root, "a.blend", small), noSignal())).toMatchObject({
@@ -99,7 +91,7 @@ describe("storing a source", () => {
   });
 
   it.each(["<html>Sign in</html>", "<Other><Key>x</Key></Other>"])(
-    "does not count %s as the completion of a large file",
+    "fails when %s responds to the completion of a large file",
     async (body) => {
       const isCompletion = ({ method, query }: StorageRequest) => method === "POST" && query.has("uploadId");
       const page = { status: 200, body };
@@ -126,13 +118,14 @@ describe("storing a source", () => {
     });
   });
 
-  it("puts a large file in parts and reports how far it is", async () => {
+  it("stores a large file in parts without Expect headers, and reports progress", async () => {
     const { service, storage, root, events } = await setUp();
     const file = await planSource(root, "large.bin", large);
     const result = await service.storage.put(file, noSignal());
     expect(result).toMatchObject({ outcome: "done" });
     expect(storage.objects.get(`/uploads/in/studio-a/${file.sha256}/large.bin`)?.equals(large)).toBe(true);
-    expect(storage.requests.filter((request) => request.query.has("partNumber"))).toHaveLength(3);
+    const parts = storage.requests.filter((request) => request.query.has("partNumber"));
+    expect(parts.map((request) => header(request, "expect"))).toEqual(["", "", ""]);
     const sent = events.flatMap((event) => (event.type === "upload_progress" ? [event.sent] : []));
     expect(sent.at(-1)).toBe(large.length);
     expect(sent).toEqual([...sent].sort((a, b) => a - b));
@@ -146,7 +139,7 @@ describe("storing a source", () => {
     expect(text).not.toContain("Token ");
   });
 
-  it("uses the storage of the profile rather than the one the credentials name", async () => {
+  it("prefers the storage of the profile to that of the credentials", async () => {
     const { service, storage, root } = await setUp({
       endpoint: "http://127.0.0.1:1",
       profile: (endpoint) => ({ storage: { endpoint, force_path_style: true } }),
@@ -160,7 +153,7 @@ describe("storing a source", () => {
   it.each([
     ["a small file", small],
     ["a large file", large],
-  ])("sends nothing of %s that is not the planned one, or leaves nothing of it", async (_name, content) => {
+  ])("stores nothing of %s that differs from the plan", async (_name, content) => {
     const { service, storage, root } = await setUp();
     const file = await planSource(root, "a.bin", content);
     const changed = Buffer.from(content);
@@ -175,7 +168,7 @@ describe("storing a source", () => {
     expect([...storage.open]).toEqual([]);
   });
 
-  it("asks for credentials once for files of the same session", async () => {
+  it("requests credentials once for several files", async () => {
     const { service, server, root } = await setUp({
       expiration: new Date(Date.now() + 3_600_000).toISOString(),
     });
@@ -185,7 +178,7 @@ describe("storing a source", () => {
     expect(server.requests.map((request) => request.path)).toEqual(["/api/uploads/credentials"]);
   });
 
-  it("asks for new credentials before the old ones expire", async () => {
+  it("requests new credentials before the old ones expire", async () => {
     const { service, server, root } = await setUp({
       expiration: new Date(Date.now() + 30_000).toISOString(),
     });
@@ -196,14 +189,14 @@ describe("storing a source", () => {
     expect(server.requests.length).toBeGreaterThan(before);
   });
 
-  it("ends with the failure of the credentials when there are none", async () => {
+  it("fails like the request for credentials", async () => {
     const root = await makeFolder();
     const { service } = await startHarness(() => answer(403), { root });
     const result = await service.storage.put(await planSource(root, "a", small), noSignal());
     expect(result).toMatchObject({ outcome: "rejected", failure: { code: "forbidden" } });
   });
 
-  it("tries a storage that fails again, and says so when it stays so", async () => {
+  it("retries when the storage fails, and reports a lasting failure", async () => {
     const once = await setUp({ fail: (_request, index) => (index === 0 ? 503 : undefined) });
     expect(await once.service.storage.put(await planSource(once.root, "a", small), noSignal())).toMatchObject(
       { outcome: "done" },
@@ -214,7 +207,7 @@ describe("storing a source", () => {
     expect(always.storage.requests).toHaveLength(3);
   });
 
-  it("takes a refusal of the storage for what it is, and removes the parts it has", async () => {
+  it("does not retry a refusal by the storage, and removes stored parts", async () => {
     const { service, storage, root } = await setUp({
       fail: (request) => (request.query.get("partNumber") === "2" ? 403 : undefined),
     });
@@ -224,7 +217,7 @@ describe("storing a source", () => {
     expect(JSON.stringify(result)).not.toContain("storage-secret");
   });
 
-  it("shows no credentials that the storage echoes", async () => {
+  it("redacts credentials that the storage echoes", async () => {
     const body = "<Error><Code>InvalidToken</Code><Message>storage-secret, storage-session</Message></Error>";
     const { service, root } = await setUp({ fail: () => ({ status: 403, body }) });
     for (const content of [small, large]) {
@@ -236,14 +229,14 @@ describe("storing a source", () => {
     }
   });
 
-  it("says so when the storage cannot be reached", async () => {
+  it("reports that the storage cannot be reached", async () => {
     const { service, root } = await setUp({ endpoint: "http://127.0.0.1:1" });
     const result = await service.storage.put(await planSource(root, "a", small), noSignal());
     expect(result).toMatchObject({ outcome: "not_sent", failure: { code: "storage-failed" } });
     expect(result.outcome === "done" ? "" : result.failure.message).toContain("ECONNREFUSED");
   });
 
-  it("stops a large file when it is aborted, and leaves no parts", async () => {
+  it("leaves no parts of a large file when it is aborted", async () => {
     const controller = new AbortController();
     const { service, storage, root } = await setUp({
       fail: (request) => {
@@ -260,7 +253,7 @@ describe("storing a source", () => {
     expect(storage.objects.size).toBe(0);
   });
 
-  it("waits for nothing any more when it is cut off", async () => {
+  it("ends immediately at the second interrupt", async () => {
     const [drain, abortInFlight] = [new AbortController(), new AbortController()];
     let arrived = () => {};
     const stalled = new Promise<void>((resolve) => {
@@ -285,43 +278,36 @@ describe("storing a source", () => {
   it.each([
     ["a small file", small, () => true, ["PUT"]],
     ["a large file", large, ({ query }: StorageRequest) => query.has("partNumber"), ["POST", "PUT", "PUT"]],
-  ] as const)(
-    "ends %s when the storage accepts it and never responds: one request each, no retry",
-    async (...row) => {
-      const [, content, stalls, methods] = row;
-      const { service, storage, root } = await setUp({
-        fail: (request) => (stalls(request) ? "stall" : undefined),
-        timeoutMs: 300,
-      });
-      const files = await Promise.all(["a.bin", "b.bin"].map((name) => planSource(root, name, content)));
-      const first = await service.storage.put(files[0] ?? never(), noSignal());
-      expect(first).toMatchObject({ outcome: "not_sent", failure: { code: "storage-failed" } });
-      expect(first.outcome === "done" ? "" : first.failure.message).toContain("no progress for 0.3 s");
-      expect(storage.requests.map(({ method }) => method)).toEqual(methods);
-      // The next file does not wait as long again.
-      expect(await service.storage.put(files[1] ?? never(), noSignal())).toMatchObject({
-        outcome: "not_sent",
-      });
-      expect(storage.requests).toHaveLength(methods.length);
-    },
-  );
+  ] as const)("fails without a retry when the storage accepts %s and never responds", async (...row) => {
+    const [, content, stalls, methods] = row;
+    const { service, storage, root } = await setUp({
+      fail: (request) => (stalls(request) ? "stall" : undefined),
+      timeoutMs: 300,
+    });
+    const files = await Promise.all(["a.bin", "b.bin"].map((name) => planSource(root, name, content)));
+    const first = await service.storage.put(files[0] ?? never(), noSignal());
+    expect(first).toMatchObject({ outcome: "not_sent", failure: { code: "storage-failed" } });
+    expect(first.outcome === "done" ? "" : first.failure.message).toContain("no progress for 0.3 s");
+    expect(storage.requests.map(({ method }) => method)).toEqual(methods);
+    // The next file does not wait again.
+    expect(await service.storage.put(files[1] ?? never(), noSignal())).toMatchObject({
+      outcome: "not_sent",
+    });
+    expect(storage.requests).toHaveLength(methods.length);
+  });
 
-  it("does not keep a response that is far too long", async () => {
-    const body = `<Error><Message>${"x".repeat(2 * 1024 * 1024)}</Message></Error>`;
-    const { service, storage, root } = await setUp({ fail: () => ({ status: 403, body }) });
+  const endless = `<Error><Message>${"x".repeat(2 * 1024 * 1024)}</Message></Error>`;
+  it.each([
+    ["too long", { status: 403, body: endless }],
+    ["without an end", "drip"],
+  ] as const)("fails without a retry at a response that is %s", async (_name, response) => {
+    const { service, storage, root } = await setUp({ fail: () => response, timeoutMs: 250 });
     const result = await service.storage.put(await planSource(root, "a", small), noSignal());
     expect(result).toMatchObject({ outcome: "not_sent", failure: { code: "storage-failed" } });
     expect(storage.requests).toHaveLength(1);
   });
 
-  it("ends when the storage never ends its response", async () => {
-    const { service, storage, root } = await setUp({ fail: () => "drip", timeoutMs: 250 });
-    const result = await service.storage.put(await planSource(root, "a", small), noSignal());
-    expect(result).toMatchObject({ outcome: "not_sent", failure: { code: "storage-failed" } });
-    expect(storage.requests).toHaveLength(1);
-  });
-
-  it("sends nothing at all once it is aborted", async () => {
+  it("sends nothing after it is aborted", async () => {
     const { service, server, root } = await setUp();
     const file = await planSource(root, "a", small);
     expect(await service.storage.put(file, AbortSignal.abort())).toMatchObject({
@@ -335,8 +321,8 @@ function never(): StoredSource {
   throw new Error("there are files");
 }
 
-describe("storage that the credentials name", () => {
-  it("and that is not trusted gets nothing, and the run stops", async () => {
+describe("storage host in the credentials", () => {
+  it("receives nothing and stops the run when it is not allowed", async () => {
     const { service, server, storage, root } = await setUp({ endpoint: "https://storage.evil.example" });
     const file = await planSource(root, "a.bin", small);
     expect(await service.storage.put(file, noSignal())).toMatchObject({

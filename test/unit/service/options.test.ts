@@ -8,7 +8,7 @@ import { closeAfterTest, optionsFor } from "./support/harness.ts";
 const url = "https://api.example.com";
 
 describe("openService", () => {
-  it("sends nothing and needs nothing to be opened", async () => {
+  it("makes no call", async () => {
     const service = openService(optionsFor(url));
     closeAfterTest(() => service.close());
     expect(service.callCount()).toBe(0);
@@ -26,7 +26,7 @@ describe("openService", () => {
     ["a window of zero", { rate: { limit: 1, windowMs: 0 } }, "invalid-service-option"],
     ["no concurrency", { concurrency: 0 }, "invalid-service-option"],
     ["a timeout that is not a number", { timeoutMs: Number.NaN }, "invalid-service-option"],
-  ])("refuses %s, without repeating the key", (_name, overrides, code) => {
+  ])("rejects %s without showing the key", (_name, overrides, code) => {
     const error = catchError(() => openService(optionsFor(url, overrides)));
     expect(error).toMatchObject({ name: "ServiceOptionsError", code });
     const { apiKey } = optionsFor(url, overrides);
@@ -41,13 +41,13 @@ describe("openService", () => {
     "https://host/?a=b",
     "https://host/#x",
     "file:///x",
-  ])("refuses the base address %s", (baseUrl) => {
+  ])("rejects the base address %s", (baseUrl) => {
     const error = catchError(() => openService(optionsFor(baseUrl)));
     expect(error.code).toBe("base-url-invalid");
     expect(error.message).not.toContain("password");
   });
 
-  it("wants TLS where others can read along, unless that is allowed", () => {
+  it("requires https outside this machine unless allow_http is set", () => {
     const code = "base-url-not-https";
     for (const host of ["service.example", "10.0.0.7", "127.0.0.1.evil.example", "localhost.evil.example"]) {
       expect(catchError(() => openService(optionsFor(`http://${host}`)))).toMatchObject({ code });
@@ -60,7 +60,7 @@ describe("openService", () => {
 });
 
 describe("serviceProfileSchema", () => {
-  it("has a default for everything", () => {
+  it("has a default for every setting", () => {
     expect(serviceProfileSchema.parse({})).toEqual({
       types: {
         product_file: "product_file",
@@ -87,18 +87,18 @@ describe("serviceProfileSchema", () => {
   it.each([
     ["an unknown key", { settle: "30s" }],
     ["an unknown type name", { types: { file: "x" } }],
-    ["a method that is no update", { update_method: "POST" }],
+    ["a method that is not an update", { update_method: "POST" }],
     ["a duration without a unit", { settle_delay: "30" }],
-    ["a wait of nothing", { max_wait: "0s" }],
-    ["a page of nothing", { uploads_page: 0 }],
+    ["a wait of zero", { max_wait: "0s" }],
+    ["a page of zero", { uploads_page: 0 }],
     ["a media type with a line break", { content_type: "a/b\r\nX: y" }],
-    ["a storage that is no URL", { storage: { endpoint: "storage" } }],
+    ["a storage that is not a URL", { storage: { endpoint: "storage" } }],
     ["a relation with a comma", { product_include: ["a,b"] }],
-  ])("refuses %s", (_name, profile) => {
+  ])("rejects %s", (_name, profile) => {
     expect(serviceProfileSchema.safeParse(profile).success).toBe(false);
   });
 
-  it("describes every setting, and gives its default as it is written in YAML", () => {
+  it("describes every setting, with its default as written in YAML", () => {
     const schema = z.toJSONSchema(serviceProfileSchema, { io: "input" });
     const properties = Object.entries(schema.properties ?? {});
     expect(

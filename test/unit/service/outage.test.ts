@@ -14,7 +14,7 @@ const publish: Line = { path: "/api/products", callClass: "non_idempotent" };
 const upload: Line = { path: "/api/uploads", callClass: "register" };
 const answered = (call: Line) => ({ answered: call });
 
-/** What each lost call stops, when so many seconds pass between them. */
+/** The scope that each lost call stops, at this interval. */
 function stopsOf(
   calls: readonly (Line | { readonly answered: Line; readonly isSettled?: false })[],
   seconds: number,
@@ -35,8 +35,8 @@ function stopsOf(
 const [one, two] = [about(1), about(2)];
 const operation = "operation";
 
-describe("without an outcome in a row,", () => {
-  it("five calls of a draft stop that draft, over more than ten seconds", () => {
+describe("consecutive calls without an outcome", () => {
+  it("stop a draft after five of its calls over more than ten seconds", () => {
     expect(stopsOf([one, one, one, one, one], 3)).toEqual([
       operation,
       operation,
@@ -51,33 +51,33 @@ describe("without an outcome in a row,", () => {
     ]);
   });
 
-  it("five calls are a silence when the service has answered nothing for a minute", () => {
+  it("count as an outage after five calls when nothing responded for a minute", () => {
     expect(stopsOf([one, two, one, two, upload, upload], 15).slice(-2)).toEqual(["silence", "silence"]);
     expect(stopsOf([upload, upload, upload, upload, upload], 14)).not.toContain("silence");
   });
 
-  it("calls of one draft do not stop the run while others are answered", () => {
+  it("do not stop the run while calls of other drafts get responses", () => {
     const calls = [one, one, answered(two), one, one, answered(two), one];
     expect(stopsOf(calls, 30).at(-1)).toBe("draft");
     const refused = { answered: one, isSettled: false } as const;
     expect(stopsOf([one, refused, one, refused, one, refused, one, refused, one], 30).at(-1)).toBe("draft");
   });
 
-  it("three publishes stop the run at once, also while files are answered", () => {
+  it("stop the run after three publishes, also while calls for files get responses", () => {
     expect(stopsOf([publish, publish, publish], 0)).toEqual([operation, operation, "run"]);
     expect(stopsOf([publish, answered(one), publish, answered(one), publish], 0).at(-1)).toBe("run");
     expect(stopsOf([publish, publish, answered(publish), publish], 0)).not.toContain("run");
   });
 });
 
-it("counts the time from the first attempt that was lost", () => {
+it("counts the time from the first lost attempt", () => {
   const outage = new Outage();
   outage.attemptLost(one, 0);
   for (const call of [one, one, one, one, one]) outage.lost(call);
   expect(outage.stopOf(one, 18_000)).toBe("draft");
 });
 
-it("stops a draft whose calls the service does not answer", async () => {
+it("stops a draft whose calls get no response", async () => {
   let skew = 0;
   const clock = { now: () => Date.now() + skew, monotonic: () => performance.now() + skew };
   const { service } = await startHarness(
@@ -93,7 +93,7 @@ it("stops a draft whose calls the service does not answer", async () => {
   expect(stops).toEqual(["done", operation, operation, operation, operation, "draft"]);
 });
 
-describe("a silence of a minute", () => {
+describe("minute without a response", () => {
   async function stopsWhen(read: Reply): Promise<{ stops: readonly string[]; reads: number }> {
     let skew = 0;
     const clock = { now: () => Date.now() + skew, monotonic: () => performance.now() + skew };
@@ -109,12 +109,12 @@ describe("a silence of a minute", () => {
     return { stops, reads: server.requests.filter(({ path }) => path === "/api/uploads/0").length };
   }
 
-  it("stops the run when the service does not answer a read that concerns no draft", async () => {
+  it("stops the run when a read that concerns no draft gets no response either", async () => {
     const { stops } = await stopsWhen(answer(503));
     expect(stops.slice(0, 5)).toEqual([operation, operation, operation, operation, "run"]);
   });
 
-  it("stops nothing more than the drafts when the service answers it", async () => {
+  it("stops only the drafts when that read gets a response", async () => {
     const { stops, reads } = await stopsWhen(answer(404, refusal));
     expect(stops).not.toContain("run");
     expect(reads).toBe(1);

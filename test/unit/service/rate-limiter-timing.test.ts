@@ -33,7 +33,7 @@ async function pass(ms: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(ms);
 }
 
-/** What came of asking so far. */
+/** Requests a slot, and shows the grant so far. */
 function ask(limiter: RateLimiter): {
   readonly type: () => Grant["type"] | "waits";
   readonly slot: () => Slot;
@@ -63,8 +63,8 @@ async function expectWait(limiter: RateLimiter): Promise<void> {
   expect(asked.type()).toBe("waits");
 }
 
-describe("a wait ends", () => {
-  it("with the window, by one timer", async () => {
+describe("wait for a slot", () => {
+  it("ends with the window, by one timer", async () => {
     const limiter = makeLimiter({ bound: { limit: 1, windowMs: 100 } });
     (await take(limiter)).release();
     const [second, third] = [ask(limiter), ask(limiter)];
@@ -75,7 +75,7 @@ describe("a wait ends", () => {
     expect([second.type(), third.type()]).toEqual(["slot", "waits"]);
   });
 
-  it("with the window, also for one that came at the very end of it", async () => {
+  it("ends with the window also for a call that arrives at its end", async () => {
     const limiter = makeLimiter({ bound: { limit: 1, windowMs: 100 } });
     (await take(limiter)).release();
     now += 101;
@@ -84,7 +84,7 @@ describe("a wait ends", () => {
     expect(second.type()).toBe("slot");
   });
 
-  it("with the end of a call, and no timer is set for that", async () => {
+  it("ends without a timer when a call ends", async () => {
     const limiter = makeLimiter({ bound: { limit: 1, windowMs: 100 } });
     const first = await take(limiter);
     const second = ask(limiter);
@@ -94,7 +94,7 @@ describe("a wait ends", () => {
     expect(second.type()).toBe("slot");
   });
 
-  it("with a pause, also one that is as long as any that is waited for, and not with a longer one", async () => {
+  it("ends after a pause of max_wait, and immediately at a longer one", async () => {
     const limiter = makeLimiter({ bound: { limit: 1, windowMs: 1 }, maxWaitMs: 1_000 });
     limiter.pause({ ms: 1_000, refused: false });
     const first = ask(limiter);
@@ -108,7 +108,7 @@ describe("a wait ends", () => {
     expect(second.type()).toBe("too_long");
   });
 
-  it("after a refusal only as calls succeed that were sent after it, each counted once", async () => {
+  it("ends after a refusal only as calls sent after it succeed", async () => {
     const limiter = makeLimiter({ bound: { limit: 8, windowMs: 1 } });
     const early = await take(limiter);
     limiter.pause({ ms: 10, refused: true });
@@ -123,7 +123,7 @@ describe("a wait ends", () => {
     limiter.close();
   });
 
-  it("twice as many at a time after each success, however often one is released", async () => {
+  it("ends for twice as many calls after each success, counting each slot once", async () => {
     const limiter = makeLimiter({ bound: { limit: 8, windowMs: 1 } });
     limiter.pause({ ms: 10, refused: true });
     await pass(11);
@@ -136,8 +136,8 @@ describe("a wait ends", () => {
   });
 });
 
-describe("a bound that the service announces", () => {
-  it("is kept beside the configured one: calls wait for its window, by a timer", async () => {
+describe("announced rate bound", () => {
+  it("applies in addition to the configured one", async () => {
     const limiter = makeLimiter({ bound: { limit: 5, windowMs: 10 } });
     limiter.tighten({ limit: 1, windowMs: 500 });
     (await take(limiter)).release();
@@ -153,7 +153,7 @@ describe("a bound that the service announces", () => {
   it.each([
     [1_000, "slot"],
     [999, "too_long"],
-  ] as const)("whose window of 1 s is waited for up to %i ms ends in %s", async (maxWaitMs, type) => {
+  ] as const)("of a window of 1 s and a max_wait of %i ms ends in %s", async (maxWaitMs, type) => {
     const limiter = makeLimiter({ bound: { limit: 5, windowMs: 10 }, maxWaitMs });
     limiter.tighten({ limit: 1, windowMs: 999 });
     (await take(limiter)).release();
@@ -162,7 +162,7 @@ describe("a bound that the service announces", () => {
     expect(second.type()).toBe(type);
   });
 
-  it("is waited for to its very end, also by one that came then", async () => {
+  it("applies to the end of its window, also for a call that arrives then", async () => {
     const limiter = makeLimiter({ bound: { limit: 5, windowMs: 10 } });
     limiter.tighten({ limit: 1, windowMs: 500 });
     (await take(limiter)).release();
@@ -172,7 +172,7 @@ describe("a bound that the service announces", () => {
     expect(second.type()).toBe("slot");
   });
 
-  it("is known from its first announcement on: when it is lowered, calls from before count", async () => {
+  it("counts calls from its first announcement when it is lowered", async () => {
     const limiter = makeLimiter({ bound: { limit: 5, windowMs: 10 } });
     limiter.tighten({ limit: 1_000, windowMs: 500 });
     (await take(limiter)).release();
@@ -180,7 +180,7 @@ describe("a bound that the service announces", () => {
     await expectWait(limiter);
   });
 
-  it("is reported when it is announced first, and when it changes", () => {
+  it("is reported when it is first announced and when it changes", () => {
     const reported: unknown[] = [];
     const limiter = makeLimiter({
       bound: { limit: 5, windowMs: 10 },
@@ -195,7 +195,7 @@ describe("a bound that the service announces", () => {
     ]);
   });
 
-  it("is one of four at most", async () => {
+  it("is ignored when there are already four tighter ones", async () => {
     const limiter = makeLimiter({ bound: { limit: 5, windowMs: 10 } });
     for (const windowMs of [100, 200, 300, 400]) limiter.tighten({ limit: 10, windowMs });
     limiter.tighten({ limit: 1_000, windowMs: 500 });
@@ -206,7 +206,7 @@ describe("a bound that the service announces", () => {
     await expectWait(limiter);
   });
 
-  it("takes the place of the loosest when there are four of them", async () => {
+  it("replaces the loosest of four", async () => {
     const limiter = makeLimiter({ bound: { limit: 5, windowMs: 10 } });
     for (const windowMs of [200, 100, 300, 400]) limiter.tighten({ limit: 1_000, windowMs });
     limiter.tighten({ limit: 1, windowMs: 500 });

@@ -23,7 +23,7 @@ async function slotOf(grant: Promise<Grant>): Promise<Slot> {
   return granted.slot;
 }
 
-/** The most arrivals in any window of that length. */
+/** The largest number of arrivals in any window of that length. */
 function largestWindow(arrivals: readonly number[], windowMs: number): number {
   return Math.max(
     0,
@@ -31,8 +31,8 @@ function largestWindow(arrivals: readonly number[], windowMs: number): number {
   );
 }
 
-describe("the rate bound at a real server", () => {
-  it("holds in every window under random delays, resets and several calls at a time", async () => {
+describe("rate bound at a real server", () => {
+  it("holds in every window under random delays, resets and concurrent calls", async () => {
     const bound = { limit: 5, windowMs: 120 };
     let seed = 7;
     const random = () => {
@@ -57,7 +57,7 @@ describe("the rate bound at a real server", () => {
     expect(arrivals.length).toBeGreaterThan(40);
   });
 
-  it("keeps the slot of a call that timed out for the settle delay", async () => {
+  it("keeps the slot of a timed-out call for the settle delay", async () => {
     const { service, server } = await startHarness((_request, index) => (index === 0 ? "" : answer(204)), {
       rate: { limit: 1, windowMs: 50 },
       timeoutMs: 60,
@@ -71,8 +71,8 @@ describe("the rate bound at a real server", () => {
   });
 });
 
-describe("a call whose first byte comes more than 5 s after its reservation", () => {
-  it("is not sent, and reserved again", async () => {
+describe("call whose first byte is due more than 5 s after its reservation", () => {
+  it("is reserved again before it is sent", async () => {
     let ahead = 0;
     const requests: ReservationRequest[] = [];
     const { service, server } = await startHarness(() => answer(204), {
@@ -95,7 +95,7 @@ describe("a call whose first byte comes more than 5 s after its reservation", ()
     expect(requests.flatMap(({ unsent }) => unsent)).toEqual(ids.slice(0, 1));
   });
 
-  it("is not sent when it is reserved again and its lock was lost meanwhile", async () => {
+  it("is not sent when the lock was lost before the second reservation", async () => {
     let ahead = 0;
     const { service, server } = await startHarness(() => answer(204), {
       clock: { now: () => Date.now(), monotonic: () => performance.now() + ahead },
@@ -114,11 +114,11 @@ describe("a call whose first byte comes more than 5 s after its reservation", ()
     expect(server.requests.map(({ method }) => method)).not.toContain("POST");
   });
 
-  it("counts as an attempt without a connection once it came too late three times", async () => {
+  it("counts as a failed attempt after three late reservations", async () => {
     let now = 0;
     let reserved = 0;
     const { service, server } = await startHarness(() => answer(204), {
-      // Every look at the clock takes longer than a reservation lasts.
+      // The clock advances by more than the life of a reservation at each read.
       clock: {
         now: () => Date.now(),
         monotonic: () => {
@@ -153,7 +153,7 @@ describe("RateLimiter", () => {
     expect(order).toEqual([1, 2, 3, 4]);
   });
 
-  it("lets one that is aborted leave the queue, and the others keep their place", async () => {
+  it("removes an aborted call from the queue, and keeps the order of the others", async () => {
     const limiter = makeLimiter(1, 5);
     const first = await slotOf(limiter.acquire(noSignal()));
     const controller = new AbortController();
@@ -165,13 +165,13 @@ describe("RateLimiter", () => {
     (await slotOf(third)).cancel();
   });
 
-  it("gives no slot to a signal that is aborted already", async () => {
+  it("gives no slot to an aborted call", async () => {
     const limiter = makeLimiter(1, 5);
     expect(await limiter.acquire(AbortSignal.abort())).toEqual({ type: "interrupted" });
     (await slotOf(limiter.acquire(noSignal()))).cancel();
   });
 
-  it("ends all waiting when it is closed, and gives nothing afterwards", async () => {
+  it("ends all waits when it is closed, and gives no slot afterwards", async () => {
     const limiter = makeLimiter(1, 1000);
     await slotOf(limiter.acquire(noSignal()));
     const waiting = [limiter.acquire(noSignal()), limiter.acquire(noSignal())];
@@ -180,7 +180,7 @@ describe("RateLimiter", () => {
     expect(await limiter.acquire(noSignal())).toEqual({ type: "interrupted" });
   });
 
-  it("counts a slot once, however often it is released", async () => {
+  it("counts repeated releases of a slot once", async () => {
     const limiter = makeLimiter(2, 60_000);
     const slot = await slotOf(limiter.acquire(noSignal()));
     slot.cancel();
@@ -193,7 +193,7 @@ describe("RateLimiter", () => {
     expect(await third).toEqual({ type: "interrupted" });
   });
 
-  it("refuses to wait for a pause longer than allowed, also those who wait already", async () => {
+  it("ends all waits at a pause longer than max_wait", async () => {
     const limiter = makeLimiter(1, 60_000, 1000);
     const slot = await slotOf(limiter.acquire(noSignal()));
     const waiting = limiter.acquire(noSignal());
@@ -204,7 +204,7 @@ describe("RateLimiter", () => {
     slot.cancel();
   });
 
-  it("waits for a pause, then gives one slot at a time until calls succeed", async () => {
+  it("gives one slot at a time after a pause until calls succeed", async () => {
     const limiter = makeLimiter(4, 1);
     limiter.pause({ ms: 30, refused: true });
     expect(limiter.isOpen()).toBe(false);
@@ -220,7 +220,7 @@ describe("RateLimiter", () => {
     (await slotOf(waiting[2] ?? limiter.acquire(noSignal()))).cancel();
   });
 
-  it("keeps a tighter bound that the service announces, and ignores a looser one", async () => {
+  it("applies a tighter announced bound, and ignores a looser one", async () => {
     const limiter = makeLimiter(3, 60_000, 1000);
     limiter.tighten({ limit: 1000, windowMs: 60_000 });
     limiter.tighten({ limit: 2, windowMs: 30_000 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { RateWindow } from "../../../src/service/rate-window.ts";
 import { runs } from "../../support/runs.ts";
 
-/** One call: how long it is on its way to the server, and back; or it is given up after `lostMs`. */
+/** One call: its time to the server and back, or the time after which it counts as lost. */
 interface Journey {
   readonly there: number;
   readonly back: number;
@@ -49,7 +49,7 @@ function simulate(
   return { arrivals, end: Math.max(now, ...ends.map(({ at }) => at)) };
 }
 
-/** The most arrivals in any window of that length, both ends included. */
+/** The largest number of arrivals in any closed window of that length. */
 function largestWindow(arrivals: readonly number[], windowMs: number): number {
   const sorted = [...arrivals].sort((a, b) => a - b);
   let largest = 0;
@@ -63,14 +63,14 @@ function largestWindow(arrivals: readonly number[], windowMs: number): number {
 
 const delay = fc.oneof(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 0, max: 2000 }));
 const answered = fc.record({ there: delay, back: delay });
-/** Given up at some time; it may still arrive within the settle delay after that. */
+/** A lost call, which may still arrive within the settle delay. */
 const lost = fc
   .record({ lostMs: fc.integer({ min: 1, max: 500 }), late: fc.integer({ min: 0, max: settleMs }) })
   .map(({ lostMs, late }) => ({ there: lostMs + late, back: 0, lostMs }));
 const bounds = fc.record({ limit: fc.integer({ min: 1, max: 12 }), windowMs: fc.constantFrom(50, 1000) });
 
 describe("RateWindow", () => {
-  it("never lets more than the limit arrive in any window, whatever the network does", () => {
+  it("admits at most the limit in any window under random network delays", () => {
     fc.assert(
       fc.property(
         bounds,
@@ -87,7 +87,7 @@ describe("RateWindow", () => {
     );
   });
 
-  it("wastes nothing: with a steady round trip it reaches nine tenths of limit / (window + round trip)", () => {
+  it("reaches nine tenths of limit / (window + round trip) with a steady round trip", () => {
     fc.assert(
       fc.property(bounds, fc.integer({ min: 1, max: 400 }), (bound, roundTrip) => {
         const calls = bound.limit * 40;
@@ -98,7 +98,7 @@ describe("RateWindow", () => {
     );
   });
 
-  it("counts a call in flight, and for the window after its end, both ends included", () => {
+  it("counts a call in flight and for the closed window after its end", () => {
     const window = new RateWindow({ limit: 1, windowMs: 100 });
     expect(window.take(0)).toBe(true);
     expect(window.take(5000)).toBe(false);
@@ -120,7 +120,7 @@ describe("RateWindow", () => {
     expect(window.nextAt(121)).toBe(1110);
   });
 
-  it("gives a slot back at once when no call was sent", () => {
+  it("frees the slot of a call that was not sent immediately", () => {
     const window = new RateWindow({ limit: 1, windowMs: 100 });
     window.take(0);
     window.cancel();
@@ -138,7 +138,7 @@ describe("RateWindow", () => {
     expect(window.nextAt(60, 1)).toBe(150);
   });
 
-  it("has room for as many calls as the limit and a lowered one leave", () => {
+  it("reports the room left by the limit and by a lowered limit", () => {
     const window = new RateWindow({ limit: 5, windowMs: 100 });
     for (const _call of [1, 2, 3]) window.take(0);
     window.release(0);

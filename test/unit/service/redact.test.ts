@@ -5,13 +5,13 @@ const secret = "key>>>???1";
 
 describe("makeRedactor", () => {
   it.each([
-    ["as it is", secret],
+    ["in plain text", secret],
     ["percent-encoded", "key%3E%3E%3E%3F%3F%3F1"],
     ["in Base64", "a2V5Pj4+Pz8/MQ=="],
     ["in Base64 for URLs", "a2V5Pj4-Pz8_MQ"],
     ["in hex", "6b65793e3e3e3f3f3f31"],
     ["in upper-case hex", "6B65793E3E3E3F3F3F31"],
-  ])("takes a secret out %s, wherever it stands", (_name, form) => {
+  ])("redacts a secret %s in every position", (_name, form) => {
     const { text, json } = makeRedactor(secret);
     expect(text(`a ${form}, ${form}b`)).toBe("a [redacted], [redacted]b");
     const written = JSON.stringify({ list: [{ [`k${form}`]: form }], n: 1, none: null, yes: true });
@@ -23,13 +23,13 @@ describe("makeRedactor", () => {
     });
   });
 
-  it("takes a secret out of JSON that spells it with escapes", () => {
+  it("redacts a secret that JSON spells with escapes", () => {
     const written = String.raw`{"a":["\u006bey>>>???1"],"b":"a2V5Pj4+Pz8\/MQ=="}`;
     const { json } = makeRedactor(secret);
     expect(json(JSON.parse(written), written)).toEqual({ a: ["[redacted]"], b: "[redacted]" });
   });
 
-  it("takes a further secret out of texts, and a long one out of JSON, too", () => {
+  it("redacts an added secret in texts, and a long one in JSON too", () => {
     const redactor = makeRedactor(secret);
     const long = "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY";
     redactor.add(long);
@@ -39,7 +39,7 @@ describe("makeRedactor", () => {
     expect(redactor.json(JSON.parse(written), written)).toEqual(["[redacted]", "garden"]);
   });
 
-  it("leaves texts alone when the secret is too short to be one", () => {
+  it("does not redact a secret of fewer than four characters", () => {
     expect(makeRedactor("abc").text("abc, YWJj, 616263")).toBe("abc, YWJj, 616263");
     expect(makeRedactor("abcd").text("abcd")).toBe("[redacted]");
   });

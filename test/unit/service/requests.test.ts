@@ -78,7 +78,7 @@ const rows: readonly Row[] = [
     send: (service) => service.detach(promotional, write()),
   },
   {
-    name: "ask for upload credentials",
+    name: "request upload credentials",
     line: "POST /api/uploads/credentials",
     send: (service) => service.credentials(noSignal()),
   },
@@ -99,7 +99,7 @@ const rows: readonly Row[] = [
     send: (service) => service.getUploads(["a1", "b,2", "c3"], noSignal()),
   },
   {
-    name: "get several uploads by another parameter",
+    name: "get several uploads by a configured parameter",
     line: "GET /api/uploads?ids=a1,b2",
     profile: { uploads_query: "ids" },
     send: (service) => service.getUploads(["a1", "b2"], noSignal()),
@@ -110,7 +110,7 @@ const rows: readonly Row[] = [
     send: (service) => service.getProduct(771200, undefined, noSignal()),
   },
   {
-    name: "get a product and what belongs to it",
+    name: "get a product with included relations",
     line: "GET /api/products/771200?include=files,author",
     send: (service) => service.getProduct(771200, ["files", "author"], noSignal()),
   },
@@ -133,7 +133,7 @@ const rows: readonly Row[] = [
   },
 ];
 
-describe("the requests of the interface", () => {
+describe("request of the service's API", () => {
   it.each(rows)("$name: $line", async ({ line, body, profile, send }) => {
     const { service, server } = await startHarness(() => answer(403), { profile });
     await send(service);
@@ -156,13 +156,13 @@ describe("the requests of the interface", () => {
     ]);
   });
 
-  it("keeps a path prefix of the base address, without the slash at its end", async () => {
+  it("keeps the path prefix of the base address, without its final slash", async () => {
     const { service, server } = await startHarness(() => answer(403), { path: "/shop/v2/" });
     await service.detach(target, write());
     expect(server.requests[0]?.path).toBe("/shop/v2/api/drafts/48213/product_files/9900011");
   });
 
-  it("names the types and the media type of the profile", async () => {
+  it("has the types and the media type of the profile", async () => {
     const { service, server } = await startHarness(() => answer(403), {
       profile: { content_type: "application/json", types: { product: "item", draft: "work" } },
     });
@@ -173,20 +173,20 @@ describe("the requests of the interface", () => {
     expect(server.requests[0]?.headers).toContainEqual(["Content-Type", "application/json"]);
   });
 
-  it("never sends an attribute that the other collection has", async () => {
+  it("omits attributes of the other collection", async () => {
     const { service, server } = await startHarness(() => answer(403));
     await service.attach(promotional, { description: "d", renderer: "arnold" }, write());
     expect(server.requests[0]?.body).not.toContain("arnold");
   });
 
-  it.each(["", ".", ".."])("does not ask for an upload whose id %j would name another path", async (id) => {
+  it.each(["", ".", ".."])("is not sent for the upload id %j, which would change the path", async (id) => {
     const { service, server } = await startHarness(() => answer(200));
     const result = await service.getUpload(id, noSignal());
     expect(result).toMatchObject({ outcome: "not_sent", failure: { code: "invalid-id" } });
     expect(server.requests).toEqual([]);
   });
 
-  it("names the package's version in the User-Agent", () => {
+  it("has the package's version in the User-Agent", () => {
     expect(userAgent()).toMatch(/^draftsync\/\d+\.\d+\.\d+/);
   });
 });

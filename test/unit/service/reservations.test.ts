@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { RateWorld } from "./support/rate-world.ts";
 
-/** A known sequence for each seed (Park and Miller's generator). */
+/** Park and Miller's generator: one sequence for each seed. */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
@@ -17,19 +17,19 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-describe("a bound that processes share", () => {
-  test("is used to 95 % by one process alone", async () => {
+describe("shared rate bound", () => {
+  test("is used to 95 % by one process", async () => {
     const world = await RateWorld.open({ bound, random: randomOf(1) });
     world.start(20).send(100);
     await world.pass(11_000);
     expect(world.arrivals).toHaveLength(100);
     expect(world.largestWindow()).toBeLessThanOrEqual(bound.limit);
     const took = Math.max(...world.arrivals) - Math.min(...world.arrivals);
-    // The first ten leave at once.
+    // The first ten are sent immediately.
     expect(90 / took).toBeGreaterThan((0.95 * bound.limit) / (bound.windowMs + 30));
   });
 
-  test("is used to 95 % by four processes, each of which has its turns", async () => {
+  test("is used to 95 % by four processes, each with a share", async () => {
     const world = await RateWorld.open({ bound, random: randomOf(2) });
     const processes = [1, 2, 3, 4].map(() => world.start(20));
     for (const process of processes) process.send(1_000);
@@ -39,7 +39,7 @@ describe("a bound that processes share", () => {
     for (const { sent } of processes) expect(sent).toBeGreaterThan(15);
   });
 
-  test("is not filled again by fifty restarts", async () => {
+  test("holds across fifty restarts", async () => {
     const world = await RateWorld.open({ bound, random: randomOf(4), settleMs: 2_000 });
     for (let restarts = 0; restarts < 50; restarts += 1) {
       const process = world.start(15);
@@ -56,7 +56,7 @@ describe("a bound that processes share", () => {
     expect(world.largestWindow()).toBeLessThanOrEqual(bound.limit);
   });
 
-  test("is not waited for by a process that follows one that ended in order, after its window", async () => {
+  test("is free one window after the last process ended normally", async () => {
     const world = await RateWorld.open({ bound, random: randomOf(5) });
     const first = world.start(5);
     first.send(10);
@@ -70,7 +70,7 @@ describe("a bound that processes share", () => {
     expect(second.sent).toBe(10);
   });
 
-  test("counts the calls of a killed process until they cannot arrive, and informs the user", async () => {
+  test("counts the calls of a killed process until they can no longer arrive, and reports the delay", async () => {
     const world = await RateWorld.open({
       bound: { limit: 2, windowMs: 100 },
       settleMs: 5_000,
@@ -89,7 +89,7 @@ describe("a bound that processes share", () => {
     expect(next.sent).toBe(1);
   });
 
-  test("of which all calls are in flight elsewhere is asked for again and again", async () => {
+  test("is polled while all its calls are in flight in another process", async () => {
     const world = await RateWorld.open({ bound: { limit: 1, windowMs: 100 }, random: () => 0.99 });
     world.start(2_000).send(1);
     await world.pass(10);
@@ -101,7 +101,7 @@ describe("a bound that processes share", () => {
     expect(next.sent).toBe(1);
   });
 
-  test("a failure of the table ends the calls that wait, and what ended is stored later", async () => {
+  test("ends waiting calls when its table fails, and stores ended calls later", async () => {
     const world = await RateWorld.open({ bound, random: randomOf(7) });
     const process = world.start(5);
     process.send(1);
@@ -120,9 +120,9 @@ describe("a bound that processes share", () => {
   });
 
   test.each([
-    ["the process stood still", { monotonic: 6_000, wall: 6_000 }],
+    ["the process was suspended", { monotonic: 6_000, wall: 6_000 }],
     ["the machine slept", { monotonic: 0, wall: 6_000 }],
-  ])("a call is reserved again when %s before its first byte", async (_name, jump) => {
+  ])("reserves a call again when %s before its first byte", async (_name, jump) => {
     const world = await RateWorld.open({ bound, random: randomOf(11) });
     const process = world.start(5);
     process.stall = jump;
@@ -131,7 +131,7 @@ describe("a bound that processes share", () => {
     expect([process.late, process.sent]).toEqual([1, 1]);
   });
 
-  test("a pause that the service asks one process for holds the others, and one that starts in it", async () => {
+  test("pauses every process, also one that starts later, when the service asks one for a pause", async () => {
     const world = await RateWorld.open({ bound, random: randomOf(10) });
     const [asked, other] = [world.start(5), world.start(5)];
     asked.send(1);
@@ -155,11 +155,11 @@ describe("a bound that processes share", () => {
     "holds under random kills, restarts, stalls and delays: seed %i",
     async (seed) => {
       const random = randomOf(seed * 7919);
-      const pick = (most: number) => Math.floor(random() * most);
+      const pick = (max: number) => Math.floor(random() * max);
       const world = await RateWorld.open({
         bound: { limit: 1 + pick(12), windowMs: 100 + pick(900) },
         settleMs: 300,
-        seen: random() < 0.7,
+        canJudge: random() < 0.7,
         random,
       });
       const start = () => {

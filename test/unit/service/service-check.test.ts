@@ -18,7 +18,7 @@ const html = (status: number) => answer(status, "<html>Sign in</html>", { "Conte
 const publish = (service: Service) => service.publish(48213, write());
 const duplicate = (service: Service) => service.duplicate(771199, write());
 
-/** Writes succeed, reads get `read`: whatever answers a publish, the service must have answered before. */
+/** A server that returns `read` to reads and, by default, a product to writes. */
 function start(
   read: Reply,
   writes: (request: RecordedRequest) => Reply = () => answer(201, productDocument()),
@@ -30,17 +30,17 @@ function sent({ server }: Awaited<ReturnType<typeof start>>): readonly string[] 
   return server.requests.map(({ method, path }) => `${method} ${path}`);
 }
 
-describe("before the first publish or duplicate of a run", () => {
+describe("check before the first publish or duplicate of a run", () => {
   it.each([
     ["a publish", publish, "GET /api/uploads/0", "POST /api/products"],
     [
-      "another publish of a draft",
+      "a second publish of a draft",
       (service: Service) => service.publish(48213, { ...write(), productId: 5 }),
       "GET /api/uploads/0",
       "POST /api/products",
     ],
     ["a duplicate", duplicate, "GET /api/uploads/0", "POST /api/products/771199/duplicate"],
-  ])("reads once for %s, and any JSON:API document counts", async (_name, send, read, post) => {
+  ])("reads once for %s, and accepts any JSON:API document", async (_name, send, read, post) => {
     for (const reply of [answer(404, refusal), answer(403, refusal), answer(410, refusal)]) {
       const run = await start(reply);
       expect(await send(run.service)).toMatchObject({ outcome: "done", attempts: 1 });
@@ -49,7 +49,7 @@ describe("before the first publish or duplicate of a run", () => {
     }
   });
 
-  it("reads the product too when the other read does not get a document, and only then fails", async () => {
+  it("also reads the product when the first read gets no JSON:API document, and then fails", async () => {
     const both = ["GET /api/uploads/0", "GET /api/products/771199"];
     const documents = await startHarness(
       ({ method, path }) => {
@@ -65,7 +65,7 @@ describe("before the first publish or duplicate of a run", () => {
     expect(sent(portal)).toEqual(both);
   });
 
-  it("reads nothing when the service has returned a document before", async () => {
+  it("reads nothing when the service has already returned a document", async () => {
     const uploads = { data: uploadResource("u", "queued") };
     const before: readonly [(service: Service) => Promise<unknown>, object][] = [
       [(service) => service.attach(target, {}, write()), fileDocument()],
@@ -86,7 +86,7 @@ describe("before the first publish or duplicate of a run", () => {
     ["204", answer(204)],
     ["a web page", html(200)],
     ["an error page", html(403)],
-  ])("reads when an earlier call was answered with %s", async (_name, reply) => {
+  ])("reads after an earlier call that returned %s", async (_name, reply) => {
     const run = await start(answer(404, refusal), ({ path }) =>
       path === "/api/products" ? answer(201, productDocument()) : reply,
     );
@@ -97,7 +97,7 @@ describe("before the first publish or duplicate of a run", () => {
 
   it.each([
     ["a login page", html(200), "service-not-confirmed"],
-    ["a web page that says 404", html(404), "service-not-confirmed"],
+    ["a web page with 404", html(404), "service-not-confirmed"],
     ["an empty 404", answer(404), "service-not-confirmed"],
     [
       "plain JSON",
@@ -107,8 +107,8 @@ describe("before the first publish or duplicate of a run", () => {
     ["a redirect", answer(302, undefined, { Location: "https://login.example" }), "service-not-confirmed"],
     ["another protocol", "SSH-2.0-OpenSSH_9.6\r\n\r\n", "service-not-confirmed"],
     ["a failing proxy", html(502), "server-error"],
-    ["a key that is not accepted", answer(401, refusal), "unauthorized"],
-  ])("sends and journals no publish when the read gets %s", async (_name, reply, code) => {
+    ["a rejected key", answer(401, refusal), "unauthorized"],
+  ])("sends and records no publish when the read gets %s", async (_name, reply, code) => {
     const run = await start(reply);
     const journaled: string[] = [];
     const beforeSend = async ({ path }: { readonly path: string }) => void journaled.push(path);
@@ -119,7 +119,7 @@ describe("before the first publish or duplicate of a run", () => {
     expect(journaled).toEqual([]);
   });
 
-  it("reads once for all that wait for it", async () => {
+  it("reads once for all waiting calls", async () => {
     const { open, opened } = makeLatch();
     const run = await start(async (socket) => {
       await opened;
@@ -131,7 +131,7 @@ describe("before the first publish or duplicate of a run", () => {
     expect(sent(run).filter((request) => request.startsWith("GET"))).toEqual(["GET /api/uploads/0"]);
   });
 
-  it("reads again when the caller that started the read was stopped", async () => {
+  it("reads again when the call that started the read was aborted", async () => {
     const { open, opened } = makeLatch();
     const stop = new AbortController();
     const run = await start(answer(404, refusal), ({ path }) =>

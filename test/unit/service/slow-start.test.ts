@@ -3,20 +3,16 @@ import { describe, expect, it } from "vitest";
 import { SlowStart } from "../../../src/service/slow-start.ts";
 
 describe("SlowStart", () => {
-  it("is open with all slots at first", () => {
-    const slowStart = new SlowStart(10);
-    expect([slowStart.waitMs(0), slowStart.capacity]).toEqual([0, 10]);
-  });
-
-  it("is closed until the longest of the pauses has passed", () => {
+  it("is closed until the longest pause ends", () => {
     const slowStart = new SlowStart(10);
     expect(slowStart.pause(100, { ms: 50, refused: true })).toBe(true);
     expect(slowStart.pause(110, { ms: 20, refused: true })).toBe(false);
+    expect(slowStart.pause(110, { ms: 40, refused: true })).toBe(false);
     expect(slowStart.waitMs(120)).toBe(30);
     expect(slowStart.waitMs(150)).toBe(0);
   });
 
-  it("starts again with one slot after a refusal and doubles as calls succeed", () => {
+  it("starts with one slot after a refusal, and doubles them as calls succeed", () => {
     const slowStart = new SlowStart(10);
     slowStart.pause(0, { ms: 10, refused: true });
     const capacities = [slowStart.capacity];
@@ -27,30 +23,24 @@ describe("SlowStart", () => {
     expect(capacities).toEqual([1, 2, 2, 4, 4, 4, 4, 8, 8, 8, 8, 8, 8, 8, 8, 10, 10, 10, 10, 10, 10]);
   });
 
-  it.each([0, -5])("takes a pause of %i ms for none", (ms) => {
+  it.each([0, -5])("ignores a pause of %i ms", (ms) => {
     const slowStart = new SlowStart(10);
     expect(slowStart.pause(100, { ms, refused: false })).toBe(false);
   });
 
-  it("is not closed longer by the same pause again", () => {
-    const slowStart = new SlowStart(10);
-    slowStart.pause(100, { ms: 50, refused: false });
-    expect(slowStart.pause(110, { ms: 40, refused: false })).toBe(false);
-  });
-
-  it("starts slowly after a refusal that names no time, too", () => {
+  it("starts with one slot after a refusal without a time", () => {
     const slowStart = new SlowStart(10);
     slowStart.pause(0, { ms: 0, refused: true });
     expect([slowStart.waitMs(0), slowStart.capacity]).toEqual([0, 1]);
   });
 
-  it("keeps its slots when a quota is announced to be used up", () => {
+  it("starts with all slots, and keeps them when a quota is exhausted", () => {
     const slowStart = new SlowStart(10);
     slowStart.pause(0, { ms: 10, refused: false });
     expect([slowStart.waitMs(0), slowStart.capacity]).toEqual([10, 10]);
   });
 
-  it("learns nothing from calls that were sent before the refusal", () => {
+  it("ignores successes of calls sent before the refusal", () => {
     const slowStart = new SlowStart(10);
     const { epoch } = slowStart;
     slowStart.pause(0, { ms: 10, refused: true });
@@ -58,7 +48,7 @@ describe("SlowStart", () => {
     expect(slowStart.capacity).toBe(1);
   });
 
-  it("only ever slows down", () => {
+  it("never exceeds its limit or ends a pause early", () => {
     const step = fc.oneof(
       fc.record({ ms: fc.integer({ min: -5, max: 100 }), refused: fc.boolean() }),
       fc.constant("success" as const),

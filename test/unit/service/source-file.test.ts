@@ -9,7 +9,7 @@ import { makeContent, makeFolder, planned, planSource } from "./support/workspac
 const content = makeContent(2_500_000);
 
 describe("openSource", () => {
-  it("gives the planned bytes, whole or in chunks", async () => {
+  it("reads the planned bytes, whole or in chunks", async () => {
     const root = await makeFolder();
     const source = await openSource(root, await planSource(root, "a.bin", content));
     closeAfterTest(() => source.close());
@@ -20,14 +20,14 @@ describe("openSource", () => {
     expect(chunks.length).toBeGreaterThan(1);
   });
 
-  it("gives an empty file", async () => {
+  it("reads an empty file", async () => {
     const root = await makeFolder();
     const source = await openSource(root, await planSource(root, "empty", Buffer.alloc(0)));
     closeAfterTest(() => source.close());
     expect((await source.readAll()).length).toBe(0);
   });
 
-  it("follows a link that stays inside the workspace", async () => {
+  it("follows a link inside the workspace", async () => {
     const root = await makeFolder();
     const file = await planSource(root, "a.bin", content);
     await symlink("a.bin", join(root, "link.bin"));
@@ -45,7 +45,7 @@ describe("openSource", () => {
     ["a FIFO", "fifo", "source-not-a-file"],
     ["a device", "device", "source-outside-workspace"],
     ["a path through a file", "a.bin/b", "source-missing"],
-  ])("refuses %s", async (_name, path, code) => {
+  ])("rejects %s", async (_name, path, code) => {
     const parent = await makeFolder();
     const root = join(parent, "root");
     await mkdir(join(root, "folder"), { recursive: true });
@@ -65,7 +65,7 @@ describe("openSource", () => {
     ["longer", (path: string) => appendFile(path, "x")],
     ["shorter", (path: string) => truncate(path, 10)],
     ["another file of the same size", (path: string) => writeFile(path, Buffer.alloc(content.length))],
-  ])("refuses a file that is %s by now", async (_name, change) => {
+  ])("rejects a planned file that is now %s", async (_name, change) => {
     const root = await makeFolder();
     const file = await planSource(root, "a.bin", content);
     await change(join(root, "a.bin"));
@@ -81,7 +81,7 @@ describe("openSource", () => {
     ["longer", (path: string) => appendFile(path, "x")],
     ["shorter", (path: string) => truncate(path, 1_500_000)],
     ["rewritten at its end", (path: string) => truncate(path, 2_499_999).then(() => appendFile(path, "?"))],
-  ])("never gives the last bytes of a file that becomes %s while it is read", async (_name, change) => {
+  ])("withholds the last bytes of a file that becomes %s while it is read", async (_name, change) => {
     const root = await makeFolder();
     const source = await openSource(root, await planSource(root, "a.bin", content));
     closeAfterTest(() => source.close());
@@ -96,7 +96,7 @@ describe("openSource", () => {
     expect(given).toBeLessThan(content.length);
   });
 
-  it("gives up a file that grows as fast as it is read", async () => {
+  it("rejects a file that grows as fast as it is read", async () => {
     const root = await makeFolder();
     const source = await openSource(root, await planSource(root, "a.bin", content));
     closeAfterTest(() => source.close());
@@ -111,7 +111,7 @@ describe("openSource", () => {
     expect(chunks).toBeLessThan(5);
   });
 
-  it("reads what it opened, whatever takes the file's place afterwards", async () => {
+  it("reads the opened file after another one replaces it", async () => {
     const root = await makeFolder();
     const source = await openSource(root, await planSource(root, "a.bin", content));
     closeAfterTest(() => source.close());

@@ -9,15 +9,15 @@ const waits = (events: readonly Event[]) =>
 /** An HTTP date some seconds from now, rounded up so that it is never early. */
 const dateIn = (seconds: number) => new Date(Math.ceil(Date.now() / 1000 + seconds) * 1000).toUTCString();
 
-describe("a service that asks for fewer calls", () => {
+describe("throttling by the service", () => {
   it.each([
     ["429 with seconds", 429, () => ({ "Retry-After": "1" })],
     ["503 with seconds", 503, () => ({ "Retry-After": "1" })],
     ["429 with a date", 429, () => ({ "Retry-After": dateIn(1) })],
     ["429 with a past date", 429, () => ({ "Retry-After": "Sun, 01 Mar 2020 12:00:00 GMT" })],
     ["429 with a reset", 429, () => ({ RateLimit: '"default";r=0;t=1' })],
-    ["425 without a word", 425, () => ({})],
-  ])("is left alone until then: %s", async (_name, status, headers) => {
+    ["425 without a time", 425, () => ({})],
+  ])("sends nothing before the requested time: %s", async (_name, status, headers) => {
     const { service, server, events } = await startHarness((_request, index) =>
       index === 0 ? answer(status, undefined, headers()) : answer(200, fileDocument()),
     );
@@ -28,7 +28,7 @@ describe("a service that asks for fewer calls", () => {
     expect(waits(events)[0]).toMatchObject({ reason: "retry_after" });
   });
 
-  it("pauses every call, not only the one that was refused", async () => {
+  it("pauses every call after one is refused", async () => {
     const { service, server } = await startHarness((_request, index) =>
       index === 0 ? answer(429, undefined, { "Retry-After": "0.3" }) : answer(204),
     );
@@ -38,7 +38,7 @@ describe("a service that asks for fewer calls", () => {
     expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(290);
   });
 
-  it("slows the client down by a quota that is used up, without a refusal", async () => {
+  it("slows down at an exhausted quota without a refusal", async () => {
     const { service, server } = await startHarness(() =>
       answer(204, undefined, { "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "0.3" }),
     );
@@ -48,7 +48,7 @@ describe("a service that asks for fewer calls", () => {
     expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(290);
   });
 
-  it("never makes it faster than the configured bound", async () => {
+  it("never exceeds the configured bound", async () => {
     const { service, server } = await startHarness(
       () => answer(204, undefined, { "RateLimit-Policy": '"x";q=1000;w=1', RateLimit: '"x";r=999;t=1' }),
       { rate: { limit: 1, windowMs: 200 } },
@@ -59,7 +59,7 @@ describe("a service that asks for fewer calls", () => {
     expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(200);
   });
 
-  it("ends the call with its refusal, and the run, when it asks for more than max_wait", async () => {
+  it("ends the call and the run at a Retry-After beyond max_wait", async () => {
     const { service, server } = await startHarness(() => answer(429, undefined, { "Retry-After": "3600" }), {
       profile: { max_wait: "1m" },
     });
@@ -81,7 +81,7 @@ describe("a service that asks for fewer calls", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it("reports one pause for all calls in flight, and none when the pause stops the run", async () => {
+  it("reports one pause for all calls in flight, and none when it stops the run", async () => {
     const { service, events } = await startHarness(
       (_request, index) => (index < 3 ? answer(429, undefined, { "Retry-After": "1" }) : answer(204)),
       { concurrency: 3 },
@@ -95,15 +95,7 @@ describe("a service that asks for fewer calls", () => {
     expect(waits(stopped.events)).toEqual([]);
   });
 
-  it("is waited for when it asks for just max_wait", async () => {
-    const { service } = await startHarness(
-      (_request, index) => (index === 0 ? answer(429, undefined, { "Retry-After": "1" }) : answer(204)),
-      { profile: { max_wait: "1s" } },
-    );
-    expect(await service.detach(target, write())).toMatchObject({ outcome: "done", attempts: 2 });
-  });
-
-  it("counts the refusals of calls in flight together as one", async () => {
+  it("counts simultaneous refusals of calls in flight as one", async () => {
     const { service, events } = await startHarness((_request, index) => answer(index < 6 ? 429 : 204), {
       concurrency: 6,
       profile: { max_wait: "3s" },
@@ -113,14 +105,14 @@ describe("a service that asks for fewer calls", () => {
     expect(waits(events).filter(({ reason }) => reason === "retry_after")).toHaveLength(1);
   });
 
-  it("waits at most max_wait for a service that refuses every call", async () => {
+  it("stops the run after max_wait when the service refuses every call", async () => {
     const { service, server } = await startHarness(() => answer(429), { profile: { max_wait: "2500ms" } });
     const refused = { outcome: "rejected", attempts: 2, failure: { code: "rate-limited", stops: "run" } };
     expect(await service.detach(target, write())).toMatchObject(refused);
     expect(server.requests).toHaveLength(2);
   });
 
-  it("waits at most max_wait for a quota that is used up: a guess is no refusal", async () => {
+  it("waits at most max_wait for an exhausted quota, then continues", async () => {
     const { service, server } = await startHarness(
       () => answer(204, undefined, { RateLimit: "limit=10, remaining=0, reset=86400" }),
       { profile: { max_wait: "50ms" } },
@@ -130,35 +122,7 @@ describe("a service that asks for fewer calls", () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it.each([
-    [
-      "an attachment",
-      (run: Awaited<ReturnType<typeof startHarness>>) => run.service.attach(target, {}, write()),
-    ],
-  ])("is not asked twice for %s", async (_name, send) => {
-    const run = await startHarness(() => answer(429));
-    expect(await send(run)).toMatchObject({
-      outcome: "rejected",
-      attempts: 1,
-      failure: { code: "rate-limited" },
-    });
-    expect(run.server.requests).toHaveLength(1);
-  });
-
-  it("is asked again for a publish that it refused itself, and not for one that a proxy refused", async () => {
-    for (const [body, outcome, count] of [
-      [{ errors: [{ title: "slow down" }] }, "done", 2],
-      [undefined, "unknown", 1],
-    ] as const) {
-      const { service, server } = await startHarness((_request, index) =>
-        index === 0 ? answer(429, body, { "Retry-After": "0.01" }) : answer(201, productDocument()),
-      );
-      expect(await service.publish(48213, write())).toMatchObject({ outcome, attempts: count });
-      expect(server.requests).toHaveLength(count);
-    }
-  });
-
-  it("lets go at once of a call that is aborted while it waits", async () => {
+  it("ends an aborted call immediately while it waits", async () => {
     const { service, server } = await startHarness(() => answer(429, undefined, { "Retry-After": "60" }));
     await service.attach(target, {}, write());
     const controller = new AbortController();
@@ -174,7 +138,7 @@ describe("a service that asks for fewer calls", () => {
 });
 
 describe("retries", () => {
-  it("end after three attempts, and each is reported", async () => {
+  it("end after three attempts and are reported", async () => {
     const { service, server, events } = await startHarness(() => answer(503));
     const result = await service.update(target, {}, write());
     expect(result).toMatchObject({
@@ -198,7 +162,7 @@ describe("retries", () => {
     ]);
   });
 
-  it("end when the budget of the process is used up", async () => {
+  it("end when the retry budget of the process is exhausted", async () => {
     const { service, server } = await startHarness(() => answer(500));
     const attempts: number[] = [];
     for (let call = 0; call < 8; call += 1) {
@@ -210,28 +174,25 @@ describe("retries", () => {
 
   it.each([
     ["refused", answer(422), "unknown", "server-error"],
-    ["not accepted", answer(401), "unknown", "server-error"],
+    ["unauthorized", answer(401), "unknown", "server-error"],
     [
-      "a response that the file is not attached",
+      "refused because the file is not attached",
       answer(404, { errors: [{ title: "no" }] }),
       "rejected",
       "not-attached",
     ],
-    ["answered 404 by a proxy", answer(404), "unknown", "server-error"],
-    ["answered", answer(200, fileDocument()), "done", undefined],
-  ])(
-    "do not forget the doubt of the first attempt when the second is %s",
-    async (_name, second, outcome, code) => {
-      const { service } = await startHarness((_request, index) => (index === 0 ? answer(500) : second));
-      const result = await service.update(target, {}, write());
-      expect([result.outcome, result.outcome === "done" ? undefined : result.failure.code]).toEqual([
-        outcome,
-        code,
-      ]);
-    },
-  );
+    ["a 404 from a proxy", answer(404), "unknown", "server-error"],
+    ["successful", answer(200, fileDocument()), "done", undefined],
+  ])("keep the doubt of the first attempt when the second is %s", async (_name, second, outcome, code) => {
+    const { service } = await startHarness((_request, index) => (index === 0 ? answer(500) : second));
+    const result = await service.update(target, {}, write());
+    expect([result.outcome, result.outcome === "done" ? undefined : result.failure.code]).toEqual([
+      outcome,
+      code,
+    ]);
+  });
 
-  it("stop the run when a later attempt says so, whatever is in doubt", async () => {
+  it("stop the run when a later attempt does, also in doubt", async () => {
     const { service } = await startHarness((_request, index) => answer(index === 0 ? 500 : 401));
     expect(await service.update(target, {}, write())).toMatchObject({
       outcome: "unknown",
@@ -239,7 +200,7 @@ describe("retries", () => {
     });
   });
 
-  it("of a read report what came last", async () => {
+  it("report the last attempt of a read", async () => {
     const { service } = await startHarness((_request, index) =>
       answer(index === 0 ? 500 : 403, productDocument()),
     );

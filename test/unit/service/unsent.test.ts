@@ -9,7 +9,7 @@ import { closeAfterTest, openForTest } from "./support/harness.ts";
 import { answer, startRawServer } from "./support/raw-server.ts";
 import { expiredSigned, selfSigned } from "./support/self-signed.ts";
 
-/** What is done with a connection: it goes on to TLS, or is ended by the first byte that comes over it. */
+/** The treatment of a connection: it continues with TLS, or ends at the first byte. */
 type Step = "serve" | "drop-handshake" | "drop-request";
 
 interface TlsService {
@@ -19,7 +19,7 @@ interface TlsService {
   readonly connections: () => number;
 }
 
-/** A service by TLS that treats its connections by these steps, in order, and serves all after them. */
+/** A TLS service that applies these steps to its first connections, and serves the rest. */
 async function startTlsService(
   steps: readonly Step[],
   { callClass, signed = selfSigned }: { callClass: CallClass; signed?: typeof selfSigned },
@@ -57,34 +57,34 @@ async function startTlsService(
 const trusting = { authorities: [selfSigned.cert] };
 const trustingExpired = [expiredSigned.cert];
 
-describe.each(classes)("of a call to %s", (callClass) => {
-  it("nothing was sent when TLS was dropped: it is sent again, and carried out once", async () => {
+describe.each(classes)("call of class %s", (callClass) => {
+  it("is sent again after a dropped TLS handshake, and takes effect once", async () => {
     const tls = await startTlsService(["drop-handshake", "drop-handshake"], { callClass });
     const result = await sends[callClass](openForTest(tls.url, trusting));
     expect(result).toMatchObject({ outcome: "done", attempts: 3 });
     expect(tls.connections()).toBe(3);
   });
 
-  it("something may have been sent when the connection broke after TLS, whatever was before", async () => {
+  it("may have been sent when the connection breaks after the TLS handshake", async () => {
     const tls = await startTlsService(["drop-handshake", "drop-request"], { callClass });
     const result = await sends[callClass](openForTest(tls.url, trusting));
     const repeatable = callClass !== "attach" && callClass !== "non_idempotent";
     expect(summarize(result, tls.connections())).toBe(repeatable ? "done 3" : "unknown connection-reset 2");
   });
 
-  it("nothing was sent to a service that cannot be reached: three attempts, then the run stops", async () => {
+  it("stops the run, not sent, after three attempts at an unreachable service", async () => {
     const service = openForTest(`http://127.0.0.1:${await unusedPort()}`);
     const result = await sends[callClass](service);
     expect(summarize(result, service.callCount())).toBe("not_sent connection-refused 3 run");
   });
 
-  it("nothing was sent to a host whose name nobody knows", async () => {
+  it("stops the run, not sent, when the host name is unknown", async () => {
     const service = openForTest("https://no-such-host.invalid");
     const result = await sends[callClass](service);
     expect(summarize(result, service.callCount())).toBe("not_sent name-not-found 3 run");
   });
 
-  it("nothing was sent through a proxy that never answers", async () => {
+  it("stops the run, not sent, when a proxy never responds", async () => {
     const server = await startRawServer(() => () => {});
     closeAfterTest(() => server.close());
     const service = openForTest("https://service.example", { proxyFor: () => server.url, timeoutMs: 20 });
@@ -92,7 +92,7 @@ describe.each(classes)("of a call to %s", (callClass) => {
     expect(summarize(result, service.callCount())).toBe("not_sent connect-timeout 3 run");
   });
 
-  it("nothing was sent through a proxy that refuses", async () => {
+  it("stops the run, not sent, when a proxy refuses", async () => {
     const proxy = await startConnectProxy(0, 503);
     closeAfterTest(() => proxy.close());
     const service = openForTest("https://service.example", { proxyFor: () => proxy.url });
@@ -102,15 +102,12 @@ describe.each(classes)("of a call to %s", (callClass) => {
 
   it.each([
     ["has expired", expiredSigned, trustingExpired],
-    ["nobody vouches for", selfSigned, []],
-  ])(
-    "nothing was sent to a service whose certificate %s, and the run stops",
-    async (_name, signed, authorities) => {
-      const tls = await startTlsService([], { callClass, signed });
-      const service = openForTest(tls.url, { authorities });
-      const result = await sends[callClass](service);
-      expect(summarize(result, service.callCount())).toBe("not_sent certificate-invalid 1 run");
-      expect(tls.received()).toBe(0);
-    },
-  );
+    ["is not trusted", selfSigned, []],
+  ])("sends nothing and stops the run when the certificate %s", async (_name, signed, authorities) => {
+    const tls = await startTlsService([], { callClass, signed });
+    const service = openForTest(tls.url, { authorities });
+    const result = await sends[callClass](service);
+    expect(summarize(result, service.callCount())).toBe("not_sent certificate-invalid 1 run");
+    expect(tls.received()).toBe(0);
+  });
 });

@@ -6,11 +6,11 @@ import { answer } from "./support/raw-server.ts";
 
 const quick = { upload_poll_min: "5ms", upload_poll_max: "20ms" };
 
-/** The ids that a request asks for. */
+/** The upload ids in a request. */
 const idsOf = (request: RecordedRequest) => (request.path.split("=")[1] ?? "").split(",");
 
 describe("awaitUpload", () => {
-  it("asks for all that are waited for together, until each has ended", async () => {
+  it("polls all awaited uploads together until each has ended", async () => {
     const rounds = new Map<string, number>();
     const { service, server } = await startHarness(
       (request) =>
@@ -43,7 +43,7 @@ describe("awaitUpload", () => {
     ]);
   });
 
-  it("reads an upload before its deadline, also while more are expected", async () => {
+  it("reads an upload before its deadline while more are expected", async () => {
     const { service, server } = await startHarness(
       (request) => answer(200, { data: idsOf(request).map((id) => uploadResource(id, "success", 1)) }),
       { profile: { ...quick, upload_deadline: "1500ms" } },
@@ -54,7 +54,7 @@ describe("awaitUpload", () => {
     expect(server.requests.map(idsOf)).toEqual([["u1"]]);
   });
 
-  it("splits them into pages", async () => {
+  it("splits reads into pages", async () => {
     const { service, server } = await startHarness(
       (request) => answer(200, { data: idsOf(request).map((id) => uploadResource(id, "success", 1)) }),
       { profile: { ...quick, uploads_page: 50 } },
@@ -63,11 +63,11 @@ describe("awaitUpload", () => {
     await Promise.all(ids.map((id) => service.awaitUpload(id, noSignal())));
     const pages = server.requests.map(idsOf);
     expect(pages.flat().sort()).toEqual([...ids].sort());
-    // A process that stands still between two calls may find the last ones due a moment later.
+    // If the process is suspended between two calls, the last ones are due a moment later.
     expect(pages.filter(({ length }) => length === 50)).toHaveLength(2);
   });
 
-  it("answers two who wait for the same upload with one question, however slowly they come", async () => {
+  it("reads once for two callers that await the same upload", async () => {
     let elapsed = 0;
     const slow = { now: systemClock.now, monotonic: () => (elapsed += 10) };
     const { service, server } = await startHarness(
@@ -82,7 +82,7 @@ describe("awaitUpload", () => {
     expect(server.requests.map(idsOf)).toEqual([["u1"]]);
   });
 
-  it("keeps an upload pending that the list lacks, then asks for it by its id", async () => {
+  it("reads an upload by its id when the list lacks it", async () => {
     const { service, server } = await startHarness(
       (request) =>
         request.path.startsWith("/api/uploads?")
@@ -101,7 +101,7 @@ describe("awaitUpload", () => {
     ]);
   });
 
-  it("holds reads while uploads are expected, so that one call reads them all", async () => {
+  it("delays reads while uploads are expected, so that one call reads them all", async () => {
     const { service, server } = await startHarness(
       (request) => answer(200, { data: idsOf(request).map((id) => uploadResource(id, "success", 5)) }),
       { profile: { ...quick, uploads_page: 3 } },
@@ -113,7 +113,7 @@ describe("awaitUpload", () => {
       return end;
     };
     const first = arrive(0);
-    // Longer than the interval between two reads: the read is due, and held.
+    // Longer than the interval between two reads: the read is due but delayed.
     await expect.poll(() => server.requests.length, { timeout: 100 }).toBe(0);
     const page = [first, arrive(1), arrive(2)];
     for (const end of await Promise.all(page)) expect(end).toMatchObject({ outcome: "done" });
@@ -123,7 +123,7 @@ describe("awaitUpload", () => {
     expect(server.requests.map(idsOf).slice(1)).toEqual([["u4", "u5"]]);
   });
 
-  it("ends when the service says there is no such upload", async () => {
+  it("fails when the upload does not exist", async () => {
     const { service } = await startHarness(
       (request) => (request.path.includes("?") ? answer(200, { data: [] }) : answer(404, { errors: [] })),
       { profile: quick },
@@ -134,7 +134,7 @@ describe("awaitUpload", () => {
     });
   });
 
-  it("continues after reads that failed, while fewer than three in a row did", async () => {
+  it("continues while fewer than three reads in a row fail", async () => {
     const { service, server } = await startHarness(
       (_request, index) => {
         if (index % 3 < 2) return answer(503);
@@ -163,7 +163,7 @@ describe("awaitUpload", () => {
         profile: { ...quick, upload_deadline: "30m" },
       });
       const results = await Promise.all(["u1", "u2"].map((id) => service.awaitUpload(id, noSignal())));
-      // A service that asks for a wait is not asked in another way.
+      // After a rate limit, uploads are not read one by one.
       const [attempts, requests] = code === "rate-limited" ? [3, 3] : [6, 9];
       for (const result of results) {
         expect(result).toMatchObject({ failure: { code, stops: "operation" }, attempts });
@@ -175,7 +175,7 @@ describe("awaitUpload", () => {
     },
   );
 
-  it("reads each upload alone when the list fails: another one may be the cause", async () => {
+  it("reads each upload separately when the list fails", async () => {
     const { service } = await startHarness(
       ({ path }) =>
         path.includes("u1") ? answer(500) : answer(200, { data: uploadResource("u2", "success", 5) }),
@@ -197,7 +197,7 @@ describe("awaitUpload", () => {
     },
   );
 
-  it("goes on by single reads when the service refuses the list", async () => {
+  it("reads each upload separately when the service refuses the list", async () => {
     const { service } = await startHarness(
       (request) =>
         request.path.includes("?") ? answer(400) : answer(200, { data: uploadResource("u1", "success", 5) }),
@@ -206,7 +206,7 @@ describe("awaitUpload", () => {
     expect(await service.awaitUpload("u1", noSignal())).toMatchObject({ outcome: "done" });
   });
 
-  it("ends with what was heard last when the deadline has passed", async () => {
+  it("reports the last status when the deadline has passed", async () => {
     const { service } = await startHarness(
       () => answer(200, { data: [uploadResource("u1", "processing")] }),
       {
@@ -221,14 +221,14 @@ describe("awaitUpload", () => {
     expect(result.outcome === "done" ? "" : result.failure.message).toContain("processing");
   });
 
-  it("ends at once, for all, when the key is refused", async () => {
+  it("ends every wait immediately when the key is rejected", async () => {
     const { service, server } = await startHarness(() => answer(401), { profile: quick });
     const results = await Promise.all(["u1", "u2"].map((id) => service.awaitUpload(id, noSignal())));
     expect(results).toMatchObject([{ failure: { stops: "run" } }, { failure: { stops: "run" } }]);
     expect(server.requests).toHaveLength(1);
   });
 
-  it("lets one leave, and goes on for the others", async () => {
+  it("continues for other callers when one aborts", async () => {
     const leaving = new AbortController();
     const { service, server } = await startHarness(
       (request, index) => {

@@ -2,17 +2,17 @@ import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
 import { listenLocally } from "../../../support/listen.ts";
 
-/** A proxy that opens tunnels, all of them to one port of this machine, and everything that it saw. */
+/** A proxy whose tunnels all lead to one port of this machine, with a record of its traffic. */
 export interface ConnectProxy {
   readonly url: string;
-  /** One for each tunnel that was asked for. */
+  /** One for each requested tunnel. */
   readonly requests: readonly { readonly authority: string; readonly authorization: string | undefined }[];
-  /** What went through the tunnels towards the service. */
+  /** The bytes from the tunnels to the service. */
   readonly passed: () => string;
   close(): Promise<void>;
 }
 
-/** `status` is what it answers; a tunnel is opened only with 200. */
+/** Returns `status` to each request; only 200 opens a tunnel. */
 export async function startConnectProxy(targetPort: number, status = 200): Promise<ConnectProxy> {
   const requests: { authority: string; authorization: string | undefined }[] = [];
   const sockets = new Set<Socket>();

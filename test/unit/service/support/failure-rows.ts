@@ -27,7 +27,7 @@ export const sends: Record<CallClass, (service: Service) => Promise<CallResult<u
   non_idempotent: (service) => service.publish(48213, write()),
 };
 
-/** A valid answer to a call of each class. */
+/** A valid response to a call of each class. */
 export const valid: Record<CallClass, object> = {
   read: productDocument(),
   update: fileDocument(),
@@ -40,13 +40,13 @@ export const valid: Record<CallClass, object> = {
 /** A refusal by the service: JSON:API's media type comes from `answer`. */
 export const refusal = { errors: [{ title: "no" }] };
 
-/** What is read before the first publish of a run. */
+/** The read before the first publish of a run. */
 const checkPath = "/api/uploads/0";
 
 /** `outcome code requests`; `again` when the call is sent again and then succeeds. */
 export type Cell = string;
 
-/** A failure, how a raw server makes it of the first request, and what it means to each class of call. */
+/** A failure, the reply of a raw server that causes it, and its meaning for each class of call. */
 export interface Row {
   readonly name: string;
   readonly reply: (callClass: CallClass) => Reply;
@@ -59,7 +59,7 @@ export function row(name: string, reply: Row["reply"], ...cells: [Cell, Cell, Ce
   return { name, reply, cells: { read, update, detach, attach, register, non_idempotent } };
 }
 
-/** A {@link Row} that means the same to every call. */
+/** A {@link Row} with the same meaning for every call. */
 export function same(name: string, reply: Row["reply"], cell: Cell): Row {
   return row(name, reply, cell, cell, cell, cell, cell, cell);
 }
@@ -69,21 +69,21 @@ export function doubt(name: string, reply: Row["reply"], cell: Cell): Row {
   return row(name, reply, "again", "again", "again", cell, "again", cell);
 }
 
-/** What a {@link Cell} says, of a call that has ended. */
+/** The {@link Cell} of a call that has ended. */
 export function summarize(result: CallResult<unknown>, requests: number): Cell {
   if (result.outcome === "done") return `done ${requests}`;
   const { code, stops } = result.failure;
   return `${result.outcome satisfies Outcome} ${code} ${requests}${stops === "operation" ? "" : ` ${stops}`}`;
 }
 
-/** Executes every cell against a raw TCP server, which answers as it should from the second request on. */
+/** Executes every cell against a raw TCP server that responds correctly from the second request on. */
 export function executeTable(name: string, rows: readonly Row[]): void {
   const cells = rows.flatMap((entry) =>
     classes.map((callClass) => ({ ...entry, callClass, expected: entry.cells[callClass] })),
   );
   describe(name, () => {
     it.each(cells)("$name on $callClass: $expected", async ({ reply, callClass, expected }) => {
-      // A service that asked for a pause is called slowly for one window: a short one.
+      // After a pause, calls are slow for one window, so the window is short.
       let replied = false;
       const { service, server, events } = await startHarness(
         ({ path }) => {

@@ -10,7 +10,7 @@ import { serviceProfileSchema } from "../../../../src/service/profile.ts";
 import type { RawServer, RecordedRequest, Reply } from "./raw-server.ts";
 import { startRawServer } from "./raw-server.ts";
 
-/** A service at a raw server, and everything it said. */
+/** A client of a raw server, and its events. */
 export interface Harness {
   readonly service: Service;
   readonly server: RawServer;
@@ -20,7 +20,7 @@ export interface Harness {
 /** The key of every service under test. */
 export const apiKey = "canary-Zm9v/key+1";
 
-/** Has something closed when the test has ended; what is opened last is closed first. */
+/** Closes a resource after the test, in reverse order. */
 export function closeAfterTest(close: () => Promise<void>): void {
   onTestFinished(close);
 }
@@ -28,11 +28,11 @@ export function closeAfterTest(close: () => Promise<void>): void {
 /** Options that differ from the usual ones. */
 export type Overrides = Partial<Omit<ServiceOptions, "profile">> & {
   readonly profile?: unknown;
-  /** The service has not returned any document yet, so something is read before the first publish. */
+  /** The service has not returned a document yet, so a read precedes the first publish. */
   readonly isUnknown?: true;
 };
 
-/** Options as a config gives them, without waits that a test would feel; `profile` is given as in YAML. */
+/** Options as of a config, with a high rate; `profile` is written as in YAML. */
 export function optionsFor(baseUrl: string, overrides: Overrides = {}): ServiceOptions {
   const { profile = {}, isUnknown: _isUnknown, ...rest } = overrides;
   return {
@@ -49,7 +49,7 @@ export function optionsFor(baseUrl: string, overrides: Overrides = {}): ServiceO
   };
 }
 
-/** Starts a raw server and a service at it, whose backoff is always zero; both are closed after the test. */
+/** Starts a raw server and a client without backoff; both are closed after the test. */
 export async function startHarness(
   reply: (request: RecordedRequest, index: number) => Reply,
   overrides: Overrides & { readonly path?: string } = {},
@@ -70,7 +70,7 @@ export function openForTest(baseUrl: string, overrides: Overrides = {}): Service
   return service;
 }
 
-/** The circumstances of a write that journals nothing. */
+/** Options of a write that records nothing. */
 export function write(overrides: Partial<WriteOptions> = {}): WriteOptions {
   return { beforeSend: async () => {}, signal: new AbortController().signal, ...overrides };
 }
@@ -102,7 +102,7 @@ export function uploadResource(id: string, status: string, fileId?: number) {
   };
 }
 
-/** Something to wait for that the test itself brings about. */
+/** A promise that the test resolves. */
 export function makeLatch() {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {

@@ -14,17 +14,17 @@ import type { RateBound, RateStore } from "../../../../src/model/rate.ts";
 import { RateLimiter } from "../../../../src/service/rate-limiter.ts";
 import { SlowStart } from "../../../../src/service/slow-start.ts";
 
-/** What the processes of a {@link RateWorld} are like. Times in milliseconds. */
+/** Properties of the processes of a {@link RateWorld}. Times in milliseconds. */
 export interface RateWorldOptions {
   readonly bound: RateBound;
   readonly settleMs?: number;
   /** Numbers in [0, 1). */
   readonly random: () => number;
   /** Whether processes can judge each other. */
-  readonly seen?: boolean;
+  readonly canJudge?: boolean;
 }
 
-/** How far time goes on before transactions are made, milliseconds. */
+/** The time between two rounds of transactions, milliseconds. */
 const stepMs = 2;
 
 const timeoutMs = 1_000;
@@ -39,7 +39,7 @@ export class RateWorld {
   readonly options: RateWorldOptions;
   readonly database: LedgerDatabase;
   readonly dead = new Set<number>();
-  /** Of every transaction. */
+  /** Makes every transaction fail. */
   failure: Error | undefined;
   #pids = 0;
 
@@ -66,7 +66,7 @@ export class RateWorld {
     return new RateProcess(this, { tripMs, pid: this.#pids });
   }
 
-  /** Lets time pass, and everything happen that comes with it. */
+  /** Advances the time, and runs everything that is due. */
   async pass(ms: number): Promise<void> {
     for (const end = performance.now() + ms; performance.now() < end; ) {
       vi.advanceTimersByTime(stepMs);
@@ -74,7 +74,7 @@ export class RateWorld {
     }
   }
 
-  /** The most arrivals in any window of the bound, closed at both ends. */
+  /** The largest number of arrivals in any closed window of the bound. */
   largestWindow(): number {
     const times = [...this.arrivals].sort((a, b) => a - b);
     let largest = 0;
@@ -90,13 +90,13 @@ export class RateWorld {
 /** One process of a {@link RateWorld}. */
 export class RateProcess {
   readonly limiter: RateLimiter;
-  /** Why its calls waited. */
+  /** The reasons of its delays. */
   readonly delays: { readonly reason: string; readonly ms: number }[] = [];
   readonly failures: unknown[] = [];
   sent = 0;
   /** Calls that were reserved again. */
   late = 0;
-  /** How far its clocks go on between the next reservation and the first byte. */
+  /** The advance of its clocks between the next reservation and the first byte. */
   stall: { readonly monotonic: number; readonly wall: number } | undefined;
   readonly #world: RateWorld;
   readonly #tripMs: number;
@@ -122,7 +122,7 @@ export class RateProcess {
     });
   }
 
-  /** Sends calls, some at a time. */
+  /** Sends calls with a number of workers. */
   send(calls: number, workers = 20): void {
     let left = calls;
     const work = async () => {
@@ -134,7 +134,7 @@ export class RateProcess {
     for (let worker = 0; worker < Math.min(calls, workers); worker += 1) void work();
   }
 
-  /** Nothing of it happens any more; what is on its way arrives. */
+  /** Stops the process; its calls in flight still arrive. */
   kill(): void {
     this.#world.dead.add(this.#pid);
     this.#stop.abort();
@@ -152,7 +152,7 @@ export class RateProcess {
     const { database, dead, options } = this.#world;
     const self = { boot: "here", namespace: "", pid: this.#pid, startedAt: "1" };
     const isAlive = ({ pid }: ProcessIdentity) =>
-      options.seen === false && pid !== this.#pid ? undefined : !dead.has(pid);
+      options.canJudge === false && pid !== this.#pid ? undefined : !dead.has(pid);
     const table = new RateReservations(database, { self, isAlive });
     return {
       reserve: async (request) => {

@@ -2,11 +2,11 @@ import type { Socket } from "node:net";
 import { createServer } from "node:net";
 import { listenLocally } from "../../../support/listen.ts";
 
-/** One request as it came over the wire. */
+/** One request as received. */
 export interface RecordedRequest {
   readonly method: string;
   readonly path: string;
-  /** In the order and spelling in which they came. */
+  /** In the order and spelling of the request. */
   readonly headers: readonly (readonly [string, string])[];
   readonly body: string;
   /** `performance.now()` when its head was complete. */
@@ -15,7 +15,7 @@ export interface RecordedRequest {
   readonly connection: number;
 }
 
-/** What to do with a request: bytes to write, or anything with the socket. */
+/** The bytes to write, or a function that handles the socket. */
 export type Reply = string | Buffer | ((socket: Socket, request: RecordedRequest) => void | Promise<void>);
 
 /** A TCP server that sends exactly the bytes of a reply. */
@@ -26,7 +26,7 @@ export interface RawServer {
   close(): Promise<void>;
 }
 
-/** Starts a {@link RawServer}; `reply` is asked once for each request, in order of arrival, counted from 0. */
+/** Starts a {@link RawServer} that calls `reply` for each request, counted from 0. */
 export async function startRawServer(
   reply: (request: RecordedRequest, index: number) => Reply,
 ): Promise<RawServer> {
@@ -84,7 +84,7 @@ function parseRequest(bytes: Buffer, connection: number, at: number) {
   return { request: { method, path, headers, body, at, connection }, length };
 }
 
-/** A complete answer with a length. */
+/** A complete response with a length. */
 export function answer(
   status: number,
   body: unknown = undefined,

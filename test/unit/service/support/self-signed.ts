@@ -1,4 +1,4 @@
-/** A key and a certificate that it has signed itself, for `localhost`: made for these tests, trusted by no one. */
+/** A key and a self-signed certificate for `localhost`, only for these tests. */
 export const selfSigned = {
   key: [
     "-----BEGIN PRIVATE KEY-----",
@@ -22,7 +22,7 @@ export const selfSigned = {
   ].join("\n"),
 };
 
-/** The same for `service.example`, a name that only a proxy finds. */
+/** The same for `service.example`, a name that only a proxy resolves. */
 export const exampleSigned = {
   key: [
     "-----BEGIN PRIVATE KEY-----",
@@ -46,7 +46,7 @@ export const exampleSigned = {
   ].join("\n"),
 };
 
-/** The same for `localhost`, and it was valid on the first of January 2020 alone. */
+/** The same for `localhost`, valid only on January 1, 2020. */
 export const expiredSigned = {
   key: [
     "-----BEGIN PRIVATE KEY-----",

@@ -10,13 +10,13 @@ export interface StorageRequest {
   readonly body: Buffer;
 }
 
-/** As much of S3 as uploading takes. */
+/** The part of S3 that uploads need. */
 export interface StorageServer {
   readonly url: string;
   readonly requests: readonly StorageRequest[];
   /** Objects that were put, or completed, by path. */
   readonly objects: ReadonlyMap<string, Buffer>;
-  /** Multipart uploads that were begun and neither completed nor aborted. */
+  /** Multipart uploads that are neither completed nor aborted. */
   readonly open: ReadonlySet<string>;
   close(): Promise<void>;
 }
@@ -33,7 +33,7 @@ export type StorageFault = (
   index: number,
 ) => number | "stall" | "drip" | PlainResponse | undefined;
 
-/** Starts a {@link StorageServer}; `fail` may answer a request with a status or response of its own, never (`stall`), or without an end (`drip`). */
+/** Starts a {@link StorageServer}; `fail` may return a status or response, no response (`stall`) or an endless one (`drip`). */
 export async function startStorageServer(fail: StorageFault = () => undefined): Promise<StorageServer> {
   const requests: StorageRequest[] = [];
   const objects = new Map<string, Buffer>();

@@ -12,19 +12,19 @@ export async function makeFolder(): Promise<string> {
   return folder;
 }
 
-/** Writes a file and plans it as it is. */
+/** Writes a file and returns its planned source. */
 export async function planSource(root: string, source: string, content: Buffer): Promise<StoredSource> {
   await writeFile(join(root, source), content);
   return planned(source, content);
 }
 
-/** The plan of a file with that content. */
+/** The planned source of a file with that content. */
 export function planned(source: string, content: Buffer): StoredSource {
   const sha256 = createHash("sha256").update(content).digest("hex");
   return { source, sha256, size: content.length };
 }
 
-/** Bytes that are not all the same, and the same every time. */
+/** Varied, deterministic bytes. */
 export function makeContent(size: number): Buffer {
   const content = Buffer.alloc(size);
   for (let index = 0; index < size; index += 1) content[index] = (index * 31 + (index >> 13)) & 0xff;
