@@ -11,7 +11,7 @@ import type { UnrecordedOutcome } from "../../../src/model/recovery.ts";
 import { wait } from "../../../src/model/wait.ts";
 import { formatError } from "../../../src/report/diagnostic-text.ts";
 import { makePalette } from "../../../src/report/palette.ts";
-import { attached, lostAnswer, sampleRun } from "../ledger/ledger-values.ts";
+import { attached, lostResponse, sampleRun } from "../ledger/ledger-values.ts";
 import { freshFolder } from "../ledger/samples.ts";
 
 let ledger: StateStore;
@@ -65,7 +65,7 @@ test("neither records nor tracks a call that was not sent", async () => {
   const result = {
     outcome: "not_sent",
     attempts: 1,
-    failure: lostAnswer,
+    failure: lostResponse,
   } as const;
   expect(await run(result, false)).toEqual({ ...result, operationId: expect.any(String) });
   expect([await ledger.operations(), reported]).toEqual([[], []]);
@@ -73,7 +73,7 @@ test("neither records nor tracks a call that was not sent", async () => {
 
 test("records a refusal before the call is sent again, and reopens the operation then", async () => {
   const result = { outcome: "done", status: 201, attempts: 2, value: { fileId: 1 } } as const;
-  const failure = { ...lostAnswer, status: 429 };
+  const failure = { ...lostResponse, status: 429 };
   await run(result, async ({ beforeSend, onRefused }) => {
     const [before] = await ledger.operations();
     await onRefused?.({ outcome: "rejected", attempts: 1, failure });
@@ -102,8 +102,8 @@ test("tracks the outcome until the ledger has recorded it", async () => {
 });
 
 test.each([
-  ["with a status", { ...lostAnswer, status: 504 }, 504],
-  ["without a status", lostAnswer, undefined],
+  ["with a status", { ...lostResponse, status: 504 }, 504],
+  ["without a status", lostResponse, undefined],
 ])("records a failure %s", async (_with, failure, status) => {
   await run({ outcome: "unknown", attempts: 1, failure });
   const [operation] = await ledger.operations();

@@ -8,7 +8,7 @@ import type { CallFailure, CallResult } from "../../../src/model/outcome.ts";
 import { systemClock, type WriteOptions } from "../../../src/model/ports.ts";
 import type { Attributes } from "../../../src/model/resource.ts";
 import { forgetfulTracker } from "../../support/tracker.ts";
-import { attached, attachOperation, lostAnswer, sampleRun } from "../ledger/ledger-values.ts";
+import { attached, attachOperation, lostResponse, sampleRun } from "../ledger/ledger-values.ts";
 import { freshFolder } from "../ledger/samples.ts";
 
 /** Much longer than the delay after a lost call. */
@@ -54,14 +54,14 @@ function runWith(ofAttachments: readonly CallFailure[]): SettleContext {
     settleDelayMs,
     whileIdle: (work) => work(),
     service: {
-      attach: (_target, _attributes, options) => call("POST", left.shift() ?? lostAnswer, options),
+      attach: (_target, _attributes, options) => call("POST", left.shift() ?? lostResponse, options),
       update: (_target, _attributes, options) =>
-        call("PATCH", { ...lostAnswer, code: "not-attached" }, options),
+        call("PATCH", { ...lostResponse, code: "not-attached" }, options),
     },
   };
 }
 
-const conflict: CallFailure = { ...lostAnswer, code: "conflict" };
+const conflict: CallFailure = { ...lostResponse, code: "conflict" };
 
 /** An attachment that has just ended with this failure, also in the ledger. */
 async function justEnded(failure: CallFailure): Promise<UnsettledAttachment> {
@@ -78,7 +78,7 @@ async function justEnded(failure: CallFailure): Promise<UnsettledAttachment> {
 }
 
 test("checks again one delay after the response to the first check, even when that is slow", async () => {
-  const end = await settleAttachment(runWith([]), await justEnded(lostAnswer));
+  const end = await settleAttachment(runWith([]), await justEnded(lostResponse));
   expect(course).toEqual(["wait 3", "PATCH", "wait 3", "PATCH", "POST"]);
   expect(end.outcome).toBe("unknown");
 });
@@ -106,7 +106,7 @@ const settleLater = (stop: AbortSignal) =>
   });
 
 test("gives the commands that settle a call that is still in doubt", async () => {
-  await justEnded(lostAnswer);
+  await justEnded(lostResponse);
   expect(await settleLater(AbortSignal.abort())).toMatchObject({
     failure: {
       code: "still-in-doubt",
@@ -116,7 +116,7 @@ test("gives the commands that settle a call that is still in doubt", async () =>
 });
 
 test("waits one delay from the start of this run to settle a call of an earlier run", async () => {
-  await justEnded(lostAnswer);
+  await justEnded(lostResponse);
   await settleLater(signal);
   expect(course.slice(0, 4)).toEqual(["wait 3", "PATCH", "wait 3", "PATCH"]);
 });
@@ -130,7 +130,7 @@ test("checks a conflict immediately, and again before it counts as refused", asy
 });
 
 test("settles a conflict with a lost call that arrived late", async () => {
-  const end = await settleAttachment(runWith([conflict]), await justEnded(lostAnswer));
+  const end = await settleAttachment(runWith([conflict]), await justEnded(lostResponse));
   expect(course.slice(4)).toEqual(["POST", "PATCH", "wait 3", "PATCH"]);
   expect(end.outcome).toBe("rejected");
   expect((await ledger.load()).inDoubt).toEqual([]);
@@ -140,8 +140,8 @@ test.each([
   ["rejected", "bad-request"],
   ["not_sent", "aborted"],
 ] as const)("does not check a call that ended %s with %s", async (outcome, code) => {
-  const doubt = await justEnded(lostAnswer);
-  const first = { ...doubt.first, outcome, failure: { ...lostAnswer, code } };
+  const doubt = await justEnded(lostResponse);
+  const first = { ...doubt.first, outcome, failure: { ...lostResponse, code } };
   expect(await settleAttachment(runWith([]), { ...doubt, first })).toEqual(first);
   expect(course).toEqual([]);
 });

@@ -33,7 +33,7 @@ const attachment: fc.Arbitrary<RecordedAttachment> = fc
       }));
   });
 
-/** Any effect but `settled`, of few enough things that they meet. */
+/** Any effect except `settled`, on few resources, so that effects collide. */
 export const anyEffect: fc.Arbitrary<LedgerEffect> = fc.oneof(
   { weight: 4, arbitrary: attachment.map((each): LedgerEffect => ({ type: "attached", attachment: each })) },
   fc

@@ -2,15 +2,15 @@ import { describe, expect, test } from "vitest";
 import { newOperationId } from "../../../src/apply/context.ts";
 import type { StateStore } from "../../../src/ledger/open-ledger.ts";
 import { type LedgerUnderTest, published } from "./ledger-suite.ts";
-import { attached, attachment, attachOperation, lostAnswer, sampleRun } from "./ledger-values.ts";
+import { attached, attachment, attachOperation, lostResponse, sampleRun } from "./ledger-values.ts";
 
 const done = { outcome: "done", status: 201, attempts: 1 } as const;
-const unknown = { outcome: "unknown", status: 504, attempts: 2, failure: lostAnswer } as const;
+const unknown = { outcome: "unknown", status: 504, attempts: 2, failure: lostResponse } as const;
 
-/** What every ledger knows of operations and runs. */
+/** Operations and runs in every ledger. */
 export function describeLedgerJournal(name: string, make: () => Promise<LedgerUnderTest>): void {
   describe(`${name}: operations`, () => {
-    test("an operation is in doubt from its beginning until it ends", async () => {
+    test("keeps an operation in doubt from its beginning until it ends", async () => {
       const { ledger } = await make();
       await ledger.startRun(sampleRun);
       await ledger.begin(attachOperation("op"));
@@ -20,13 +20,13 @@ export function describeLedgerJournal(name: string, make: () => Promise<LedgerUn
       expect(await ledger.load()).toMatchObject({ inDoubt: [], attachments: [attachment(1)] });
     });
 
-    test("one of unknown outcome stays in doubt, with the reason, until it is settled", async () => {
+    test("keeps an operation with an unknown outcome in doubt, with the reason, until it is settled", async () => {
       const { ledger } = await make();
       await ledger.startRun(sampleRun);
       await ledger.begin(attachOperation("op"));
       await ledger.finish("op", unknown, []);
       const [doubt] = (await ledger.load()).inDoubt;
-      expect(doubt).toMatchObject({ id: "op", detail: lostAnswer.message, finishedAt: expect.any(Number) });
+      expect(doubt).toMatchObject({ id: "op", detail: lostResponse.message, finishedAt: expect.any(Number) });
       await ledger.record([{ type: "settled", operationId: "op", outcome: "not_sent" }]);
       expect((await ledger.load()).inDoubt).toEqual([]);
       expect(await ledger.operations()).toMatchObject([
@@ -35,7 +35,7 @@ export function describeLedgerJournal(name: string, make: () => Promise<LedgerUn
           outcome: "unknown",
           status: 504,
           attempts: 2,
-          failure: lostAnswer,
+          failure: lostResponse,
           settled: { as: "not_sent" },
         },
       ]);
@@ -43,7 +43,7 @@ export function describeLedgerJournal(name: string, make: () => Promise<LedgerUn
       await expect(again).rejects.toMatchObject({ code: "ledger-conflict" });
     });
 
-    test("those with a request that may have been lost are found for as long as it may arrive", async () => {
+    test("finds operations whose lost requests may still arrive", async () => {
       const { ledger } = await make();
       const before = Date.now() - 1;
       await ledger.startRun(sampleRun);
@@ -53,14 +53,14 @@ export function describeLedgerJournal(name: string, make: () => Promise<LedgerUn
         await ledger.begin(attachOperation(ids[at] ?? "", at));
         if (end !== undefined) await ledger.finish(ids[at] ?? "", end, []);
       }
-      // A crash lost it before that.
+      // A crash lost its outcome before.
       await ledger.record([{ type: "settled", operationId: ids[4] ?? "", outcome: "done" }]);
       const lost = async (since: number) => (await ledger.lostWrites(since)).map(({ id }) => id).sort();
       expect(await lost(before)).toEqual(ids.slice(1).sort());
       expect(await lost(Date.now() + 60_000)).toEqual([ids[3]]);
     });
 
-    test("the operation that proves the outcome of another one is kept with it", async () => {
+    test("records the operation that proved the outcome of another one", async () => {
       const { ledger } = await make();
       await ledger.startRun(sampleRun);
       await ledger.begin(attachOperation("lost"));
@@ -71,7 +71,7 @@ export function describeLedgerJournal(name: string, make: () => Promise<LedgerUn
       expect(lost?.settled).toEqual({ as: "done", by: "probe", at: expect.any(Number) });
     });
 
-    test("success settles earlier updates and detaches of the file and uploads at the address, and nothing else", async () => {
+    test("settles earlier updates, detaches and uploads of a file after a success, and nothing else", async () => {
       const { ledger } = await make();
       await ledger.startRun(sampleRun);
       const kinds = ["attach", "update", "detach", "publish", "duplicate", "upload"] as const;
@@ -98,17 +98,14 @@ export function describeLedgerJournal(name: string, make: () => Promise<LedgerUn
 
     const impossible: readonly [string, (ledger: StateStore) => Promise<void>, string?][] = [
       ["begun twice", (ledger) => ledger.begin(attachOperation("op"))],
-      [
-        "begun in a run that never started",
-        (ledger) => ledger.begin({ ...attachOperation("x"), runId: "none" }),
-      ],
+      ["begun in an unknown run", (ledger) => ledger.begin({ ...attachOperation("x"), runId: "none" })],
       [
         "ended without a beginning",
         (ledger) => ledger.finish("none", done, [attached(1)]),
         "Operation none was never begun, or has ended.",
       ],
       [
-        "settled that is not in doubt",
+        "settled that was not in doubt",
         (ledger) => ledger.record([{ type: "settled", operationId: "none", outcome: "not_sent" }]),
         "Operation none is not in doubt.",
       ],
@@ -117,22 +114,19 @@ export function describeLedgerJournal(name: string, make: () => Promise<LedgerUn
         (ledger) => ledger.finish("op", done, [attached(1), published(1), published(1)]),
       ],
     ];
-    test.each(impossible)(
-      "an operation %s is refused, and nothing follows",
-      async (_, change, message = "") => {
-        const { ledger } = await make();
-        await ledger.startRun(sampleRun);
-        await ledger.begin(attachOperation("op"));
-        const before = await ledger.export();
-        await expect(change(ledger)).rejects.toMatchObject({
-          code: "ledger-conflict",
-          message: expect.stringContaining(message),
-        });
-        expect(await ledger.export()).toEqual(before);
-      },
-    );
+    test.each(impossible)("rejects an operation %s without a change", async (_, change, message = "") => {
+      const { ledger } = await make();
+      await ledger.startRun(sampleRun);
+      await ledger.begin(attachOperation("op"));
+      const before = await ledger.export();
+      await expect(change(ledger)).rejects.toMatchObject({
+        code: "ledger-conflict",
+        message: expect.stringContaining(message),
+      });
+      expect(await ledger.export()).toEqual(before);
+    });
 
-    test("an operation ends once", async () => {
+    test("rejects a second outcome of an operation", async () => {
       const { ledger } = await make();
       await ledger.startRun(sampleRun);
       await ledger.begin(attachOperation("op"));
@@ -141,7 +135,7 @@ export function describeLedgerJournal(name: string, make: () => Promise<LedgerUn
       expect((await ledger.load()).inDoubt).toEqual([]);
     });
 
-    test("runs and operations are found by what they belong to", async () => {
+    test("filters operations by run and address, and runs by id and plan", async () => {
       const { ledger } = await make();
       await ledger.startRun(sampleRun);
       await ledger.startRun({

@@ -7,27 +7,27 @@ import { attached, attachOperation, sampleRun } from "./ledger-values.ts";
 
 /** One ledger. */
 export interface LockPlace {
-  /** Opens it, each time as another process would. Closed after the test. */
+  /** Opens the ledger as a different process each time; it is closed after the test. */
   open(processes?: ProcessTable): Promise<StateStore>;
   /** Runs a statement on the table `leases`. */
   execute(statement: string): Promise<void>;
 }
 
-/** Longer than any test: no heartbeat unless the test asks for one. */
+/** Longer than any test, for locks without a heartbeat. */
 const never = 1_000_000_000;
 
-/** A minute's lease for a process of this name, without a heartbeat. */
+/** A lease of one minute for this user, without a heartbeat. */
 export function lockRequest(user: string, other: Partial<LockRequest> = {}): LockRequest {
   const holder: LockHolder = { user, host: "build-7", pid: 4211, command: "apply" };
   return { holder, leaseMs: 60_000, heartbeatMs: never, ...other };
 }
 
-/** A process on a machine of its own: no other can judge it, and it can judge no other. */
+/** A process on a separate machine: neither it nor the others know whether the other one runs. */
 export function onMachine(boot: string): ProcessTable {
   return { self: { boot, namespace: "", pid: 7, startedAt: "1" }, isAlive: () => undefined };
 }
 
-/** A process of this number on one machine, where those that are in `dead` have ended. */
+/** A process with this pid on one machine, where the processes in `dead` have ended. */
 function onThisMachine(pid: number, dead: ReadonlySet<number>): ProcessTable {
   const { boot, namespace } = systemProcesses.self;
   return {
@@ -36,7 +36,7 @@ function onThisMachine(pid: number, dead: ReadonlySet<number>): ProcessTable {
   };
 }
 
-/** Statements that let time pass for the row of the lock. */
+/** Statements that make the row of the lock older. */
 export const passing = {
   wall: (ms: number) =>
     `update leases set expires_at = expires_at - ${ms}, acquired_at = acquired_at - ${ms}`,
@@ -52,7 +52,7 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
   describe(`${name}: the lock`, () => {
     afterEach(() => void vi.useRealTimers());
 
-    /** Two processes on machines of their own. */
+    /** Two processes on separate machines. */
     async function makeTwo() {
       const { open, execute } = make();
       const ann = await open(onMachine("ann's"));
@@ -60,7 +60,7 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
       return { ann, bob, pass: (ms: number) => execute(passing.all(ms)), open };
     }
 
-    test("is held by one at a time, and names its holder", async () => {
+    test("has one holder at a time, and names it", async () => {
       const { ann, bob } = await makeTwo();
       expect(await bob.heldLock()).toBeUndefined();
       const url = "https://ci.example/jobs/17";
@@ -88,7 +88,7 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
       expect((await bob.acquireLock(lockRequest("bob"))).lock).toMatchObject({ token: 2 });
     });
 
-    test("is given to one of many that ask at the same time", async () => {
+    test("is acquired by one of eight simultaneous processes", async () => {
       const { open } = make();
       const stores = await Promise.all(Array.from({ length: 8 }, () => open()));
       const ends = await Promise.allSettled(
@@ -98,7 +98,7 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
       expect(await stores[0]?.heldLock()).toMatchObject({ token: 1 });
     });
 
-    test("is no state: neither it nor its release raises the serial or is exported", async () => {
+    test("neither changes the serial nor appears in exports", async () => {
       const { ann } = await makeTwo();
       const before = await ann.export();
       const lease = await ann.acquireLock(lockRequest("ann"));
@@ -117,7 +117,7 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
       expect(await bob.heldLock()).toMatchObject({ token: 1, state: "leased" });
     });
 
-    test("is renewed by the heartbeat, until it is released", async () => {
+    test("is renewed by the heartbeat until it is released", async () => {
       vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
       const { ann, bob, pass } = await makeTwo();
       const lease = await ann.acquireLock(lockRequest("ann", { heartbeatMs: 20_000 }));
@@ -134,7 +134,7 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
       expect(vi.getTimerCount()).toBe(0);
     });
 
-    test("of a different machine is taken over once its lease has ended, and its holder can commit nothing more", async () => {
+    test("is taken over from a different machine when its lease has expired, and its holder cannot commit any more", async () => {
       const { ann, bob, pass } = await makeTwo();
       const lease = await ann.acquireLock(lockRequest("ann"));
       await ann.startRun(sampleRun);
@@ -163,7 +163,7 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
       await bob.record([attached(4)]);
     });
 
-    test("is still held when its lease has ended and no other took it over", async () => {
+    test("stays held after its lease has expired until it is taken over", async () => {
       const { ann, bob, pass } = await makeTwo();
       const lease = await ann.acquireLock(lockRequest("ann"));
       await pass(day);
@@ -172,7 +172,7 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
       await expect(bob.acquireLock(lockRequest("bob"))).rejects.toMatchObject({ code: "lock-held" });
     });
 
-    test("of a process on this machine is taken over when the process has ended, and never by the clock", async () => {
+    test("is taken over on the same machine when its process has ended, and never by the clock", async () => {
       const { open, execute } = make();
       const dead = new Set<number>();
       const ann = await open(onThisMachine(1, dead));
@@ -193,7 +193,7 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
     });
 
     test.each(["taken over", "released by force"])(
-      "that is %s leaves its calls without an outcome lost from then on, and no later lock changes that",
+      "marks the open operations of its holder as lost when it is %s, once",
       async (how) => {
         const { open } = make();
         const dead = new Set<number>();
@@ -216,7 +216,7 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
         dead.add(2);
         await carl.acquireLock(lockRequest("carl"));
         expect((await carl.load()).inDoubt).toEqual([lost]);
-        // What the first process saved of it is still taken.
+        // The outcome that the first process saved can still be replayed.
         const saved = {
           lineage: (await carl.load()).lineage,
           owner: { origin: "https://api.example.com", workspace: "w" },
@@ -232,7 +232,7 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
       },
     );
 
-    test("of a failed run is taken over before its lease ends, unless its process runs", async () => {
+    test("is taken over from a failed run before its lease expires, unless its process runs", async () => {
       const { ann, bob, open } = await makeTwo();
       const { lock } = await ann.acquireLock(lockRequest("ann"));
       const other = lockRequest("bob", { takeOver: ["another"] });
@@ -248,10 +248,10 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
     });
 
     test.each([
-      ["cut off", `'{"user":"ann"'`],
-      ["of a different kind", `'[1,2]'`],
-      ["without its process", `'{"user":"ann","host":"h","pid":1,"command":"apply"}'`],
-    ])("whose holder's record is %s goes by its lease", async (_what, json) => {
+      ["truncated", `'{"user":"ann"'`],
+      ["a list", `'[1,2]'`],
+      ["missing its process", `'{"user":"ann","host":"h","pid":1,"command":"apply"}'`],
+    ])("depends on its lease when the record of its holder is %s", async (_what, json) => {
       const { open, execute } = make();
       const ann = await open();
       const bob = await open(onMachine("bob's"));
@@ -264,7 +264,7 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
       expect((await bob.acquireLock(lockRequest("bob"))).tookOver).toMatchObject({ state: "expired" });
     });
 
-    test("is released by force only by its id", async () => {
+    test("is released by force only with its id", async () => {
       const { ann, bob } = await makeTwo();
       const lease = await ann.acquireLock(lockRequest("ann"));
       expect(await bob.releaseLock("another")).toBe(false);
@@ -279,7 +279,7 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
       expect((await bob.load()).attachments).toEqual([]);
     });
 
-    test("lost in the middle of a group of changes fails all of them", async () => {
+    test("fails all changes of a group when it is lost", async () => {
       const { ann, bob } = await makeTwo();
       const lease = await ann.acquireLock(lockRequest("ann"));
       await bob.releaseLock(lease.lock.id);
@@ -288,7 +288,7 @@ export function describeLedgerLock(name: string, make: () => LockPlace): void {
       expect((await bob.load()).serial).toBe(0);
     });
 
-    test("of a store that was closed without releasing it is free at once for its own process", async () => {
+    test("is free for its own process when its store is closed", async () => {
       const { open } = make();
       const gone = await open();
       const bob = await open();

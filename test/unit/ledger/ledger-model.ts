@@ -21,7 +21,7 @@ interface Records {
   readonly refreshes: Map<string, number>;
 }
 
-/** A ledger in memory, as simple as it can be: what the real ones are measured against. */
+/** A simple ledger in memory, the reference for the real ones. */
 export class LedgerModel {
   #serial = 0;
   #records: Records = {
@@ -36,7 +36,7 @@ export class LedgerModel {
     refreshes: new Map(),
   };
 
-  /** All of the effects, or `false` and none of them. */
+  /** Records all effects, or returns `false` and records none. */
   record(effects: readonly LedgerEffect[]): boolean {
     const records = structuredClone(this.#records);
     if (!effects.every((effect) => apply(records, effect))) return false;
@@ -73,7 +73,7 @@ type FileKey = Pick<RecordedAttachment, "draftId" | "kind" | "fileId">;
 
 const keyOf = ({ draftId, kind, fileId }: FileKey) => `drafts/${draftId}/${kind}/${fileId}`;
 
-/** `false` when the effect cannot be. */
+/** Returns `false` for an impossible effect. */
 function apply(records: Records, effect: LedgerEffect): boolean {
   switch (effect.type) {
     case "attached":
@@ -170,8 +170,8 @@ interface Placing {
 }
 
 /**
- * The record that has the address, and the one that is replaced, go back to their numeric addresses. What a new attachment
- * takes the place of is still to be detached.
+ * The record that has the address and the replaced record get their numeric addresses. A record that a new attachment
+ * replaces is still to be detached.
  */
 function place(
   { attachments }: Records,

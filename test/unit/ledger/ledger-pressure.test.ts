@@ -11,7 +11,7 @@ import { systemClock } from "../../../src/model/ports.ts";
 import { attached, attachOperation, hurriedClock, sampleRun } from "./ledger-values.ts";
 import { freshFolder, openForTest } from "./samples.ts";
 
-/** Another program that holds the write lock of a ledger until it is asked to let go. */
+/** Holds the write lock of a ledger in another connection until released. */
 function holdLock(location: string): { release(): void } {
   const database = new Database(location);
   onTestFinished(() => void database.close());
@@ -19,7 +19,7 @@ function holdLock(location: string): { release(): void } {
   return { release: () => void database.exec("rollback") };
 }
 
-test("a ledger that is locked for too long refuses, and works again once it is free", async () => {
+test("rejects changes while the ledger is locked for too long, and accepts them afterwards", async () => {
   const location = join(freshFolder(), "state.db");
   const ledger = await openForTest(location, hurriedClock());
   await ledger.record([attached(1)]);
@@ -35,7 +35,7 @@ test("a ledger that is locked for too long refuses, and works again once it is f
   expect((await ledger.load()).attachments.map(({ fileId }) => fileId)).toEqual([1, 4]);
 });
 
-test("a change waits for the lock without holding up the process, and is made once", async () => {
+test("waits for the database lock without blocking the process, and makes the change once", async () => {
   const location = join(freshFolder(), "state.db");
   const ledger = await openForTest(location);
   await ledger.startRun(sampleRun);
@@ -47,7 +47,7 @@ test("a change waits for the lock without holding up the process, and is made on
   expect(await ledger.load()).toMatchObject({ serial: 1, inDoubt: [{ id: "op" }] });
 });
 
-test("a full disk fails the change that does not fit, and loses nothing", async () => {
+test("rejects only the change that does not fit on a full disk", async () => {
   const location = join(freshFolder(), "state.db");
   const database = await openSqlite({ location, clock: systemClock });
   await migrate(database, { migrations, clock: systemClock });
@@ -76,7 +76,7 @@ test.each([
     says: "was replaced",
   },
 ])(
-  "a ledger that is $name while it is open refuses every change, and may be read",
+  "rejects every change but stays readable when the ledger is $name while open",
   async ({ replace, says }) => {
     const location = join(freshFolder(), "state.db");
     const ledger = await openForTest(location);

@@ -8,7 +8,7 @@ import { LedgerModel } from "./ledger-model.ts";
 import { databases } from "./samples.ts";
 
 test.each(databases)(
-  "$name: any sequence of effects leaves what the model says, and a refused one leaves everything",
+  "$name: matches the model after any sequence of effects, and ignores a refused batch",
   async ({ locate }) => {
     const batches = fc.array(fc.array(anyEffect, { minLength: 1, maxLength: 3 }), { maxLength: 15 });
     await fc.assert(
@@ -33,7 +33,7 @@ test.each(databases)(
 );
 
 test.each(databases)(
-  "$name: an export does not depend on the order in which unrelated effects arrived",
+  "$name: exports the same bytes for any order of unrelated effects",
   async ({ locate }) => {
     const exported = async (effects: readonly LedgerEffect[]) => {
       const ledger = await openLedger({ location: locate(), clock: systemClock });
@@ -56,7 +56,7 @@ test.each(databases)(
   60_000,
 );
 
-/** Effects that say all there is to say of one thing. */
+/** Effects that do not depend on other effects. */
 function standsAlone(each: LedgerEffect): boolean {
   if (each.type === "attached") return each.replaces === undefined && /\/\d+$/.test(each.attachment.address);
   return (

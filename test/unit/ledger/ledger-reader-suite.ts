@@ -29,7 +29,7 @@ export async function filledFile(): Promise<string> {
   return location;
 }
 
-/** What reading a SQLite file without the right to write it, or one of an older draftsync, comes to, however it is opened. */
+/** Reads of a SQLite file without permission to write, for any way of opening it. */
 export function describeSqliteReader(
   name: string,
   open: (options: ReaderOptions) => Promise<LedgerReader>,
@@ -40,13 +40,13 @@ export function describeSqliteReader(
     return reader;
   };
 
-  test(`${name}: a file that is removed, or replaced, while it is being opened is neither made nor read`, async () => {
+  test(`${name}: neither creates nor reads a file that is removed or replaced while it is opened`, async () => {
     for (const change of [rmSync, (location: string) => renameSync(`${location}.other`, location)]) {
       const location = await filledFile();
       copyFileSync(location, `${location}.other`);
       let refreshes = 0;
       const monotonic = () => {
-        // First the file is looked for; then it is opened, and tried again for a while.
+        // The file is first found, then opened, with retries.
         refreshes += 1;
         if (refreshes === 2) change(location);
         return 0;
@@ -59,11 +59,11 @@ export function describeSqliteReader(
     }
   });
 
-  describe(`${name}: without the right to write`, () => {
+  describe(`${name}: ledger without permission to write`, () => {
     test.each([
-      ["the file and its folder", 0o500, 0o400],
-      ["the folder", 0o500, 0o600],
-    ])("%s, it is read, and nothing is put beside it", async (_, folder, file) => {
+      ["file and folder", 0o500, 0o400],
+      ["folder", 0o500, 0o600],
+    ])("is read without adding files: %s", async (_, folder, file) => {
       const location = await filledFile();
       await asOrdinaryUser({ folder, file, location }, async () => {
         expect(await fileIds(await readForTest(location))).toEqual([1]);
@@ -71,7 +71,7 @@ export function describeSqliteReader(
       });
     });
 
-    test("it is read while another process has it open", async () => {
+    test("is read while another process has it open", async () => {
       const location = await filledFile();
       const ledger = await openForTest(location);
       await ledger.record([attached(2)]);
@@ -83,7 +83,7 @@ export function describeSqliteReader(
       });
     });
 
-    test("a change while it is read is noticed, and nothing that was read is believed", async () => {
+    test("fails to load when it changes during the read", async () => {
       const location = await filledFile();
       await asOrdinaryUser({ folder: 0o500, file: 0o400, location }, async () => {
         const reader = await readForTest(location);
@@ -97,7 +97,7 @@ export function describeSqliteReader(
       });
     });
 
-    test("changes that lie in a -wal file alone are not passed over", async () => {
+    test("is not read without the changes in its -wal file", async () => {
       const location = await filledFile();
       const ledger = await openForTest(location);
       await ledger.record([attached(2)]);
@@ -111,7 +111,7 @@ export function describeSqliteReader(
       });
     });
 
-    test("to open it for writing is refused", async () => {
+    test("is not opened for writing", async () => {
       const location = await filledFile();
       await asOrdinaryUser({ folder: 0o500, file: 0o400, location }, async () => {
         await expect(openLedger({ location, clock: systemClock })).rejects.toMatchObject({

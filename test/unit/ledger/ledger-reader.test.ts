@@ -15,8 +15,8 @@ async function readForTest(location: string): Promise<LedgerReader> {
   return reader;
 }
 
-describe.each(databases)("$name: a ledger to look into", ({ name, locate }) => {
-  test("that is not there reads as one that holds nothing, and is not made", async () => {
+describe.each(databases)("$name: ledger reader", ({ name, locate }) => {
+  test("reads a missing ledger as empty, and does not create it", async () => {
     const location = locate();
     const reader = await readForTest(location);
     expect(reader.isMissing).toBe(true);
@@ -32,7 +32,7 @@ describe.each(databases)("$name: a ledger to look into", ({ name, locate }) => {
     expect(schemas).toEqual([]);
   });
 
-  test("shows what was committed before each look, while another process writes", async () => {
+  test("reads the latest commits of another process", async () => {
     const location = locate();
     const ledger = await openForTest(location);
     await ledger.record([attached(1)]);
@@ -46,7 +46,7 @@ describe.each(databases)("$name: a ledger to look into", ({ name, locate }) => {
 
 describeSqliteReader("SQLite", openLedgerReader);
 
-test("PostgreSQL: a role that may only select reads it, and writes nothing", async () => {
+test("PostgreSQL: a role with only SELECT reads the ledger, and cannot write", async () => {
   const location = freshSchema();
   const ledger = await openForTest(location);
   await ledger.record([attached(1)]);
@@ -60,6 +60,9 @@ test("PostgreSQL: a role that may only select reads it, and writes nothing", asy
   expect(await reader.export()).toEqual(await ledger.export());
   expect(await reader.heldLock()).toBeUndefined();
   const writer = await openForTest(asReader);
-  await expect(writer.record([attached(2)])).rejects.toMatchObject({ code: "ledger-read-only" });
+  await expect(writer.record([attached(2)])).rejects.toMatchObject({
+    code: "ledger-read-only",
+    hint: expect.stringContaining("privileges"),
+  });
   expect(await fileIds(reader)).toEqual([1]);
 });

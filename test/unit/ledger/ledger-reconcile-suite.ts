@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import type { LedgerUnderTest } from "./ledger-suite.ts";
 import { attachOperation, sampleRun } from "./ledger-values.ts";
 
-/** What runs of `reconcile` leave in every ledger: notifications, and runs without operations. */
-export function describeLedgerRounds(name: string, make: () => Promise<LedgerUnderTest>): void {
-  describe(`${name}: the notice`, () => {
-    test("is exchanged for the former one, by all who have the ledger open, and taken away", async () => {
+/** Records of `reconcile` in every ledger: notifications, and runs without operations. */
+export function describeLedgerReconcile(name: string, make: () => Promise<LedgerUnderTest>): void {
+  describe(`${name}: notification state`, () => {
+    test("is exchanged for the previous one across processes, and removed", async () => {
       const { ledger, reopen } = await make();
       expect(await ledger.exchangeNotice("ok")).toBeUndefined();
       expect(await (await reopen()).exchangeNotice("failing")).toBe("ok");
@@ -14,19 +14,19 @@ export function describeLedgerRounds(name: string, make: () => Promise<LedgerUnd
       expect((await ledger.load()).serial).toBe(0);
     });
 
-    test("changes for one alone of many at once", async () => {
+    test("changes for only one of several simultaneous exchanges", async () => {
       const { ledger, reopen } = await make();
       await ledger.exchangeNotice("ok");
       const other = await reopen();
       const turns = Array.from({ length: 10 }, (_none, at) =>
         (at % 2 === 0 ? ledger : other).exchangeNotice("failing"),
       );
-      expect((await Promise.all(turns)).filter((former) => former === "ok")).toHaveLength(1);
+      expect((await Promise.all(turns)).filter((previous) => previous === "ok")).toHaveLength(1);
     });
   });
 
   describe(`${name}: quiet runs`, () => {
-    test("are forgotten when they are old, of that command, and have sent nothing", async () => {
+    test("are removed when they are old, belong to the command and have no operations", async () => {
       const { ledger } = await make();
       const at = (id: string, startedAt: number, command = "reconcile") =>
         ledger.startRun({ ...sampleRun, id, command, startedAt });

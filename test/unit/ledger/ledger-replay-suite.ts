@@ -3,11 +3,11 @@ import type { StateStore } from "../../../src/ledger/open-ledger.ts";
 import type { LedgerEffect, NewOperation } from "../../../src/model/ports.ts";
 import type { RecoveryRecord } from "../../../src/model/recovery.ts";
 import type { LedgerUnderTest } from "./ledger-suite.ts";
-import { attached, attachment, attachOperation, lostAnswer, sampleRun } from "./ledger-values.ts";
+import { attached, attachment, attachOperation, lostResponse, sampleRun } from "./ledger-values.ts";
 
 const done = { outcome: "done", status: 201, attempts: 1 } as const;
-const refused = { outcome: "rejected", status: 422, attempts: 1, failure: lostAnswer } as const;
-const unknown = { outcome: "unknown", status: 504, attempts: 2, failure: lostAnswer } as const;
+const refused = { outcome: "rejected", status: 422, attempts: 1, failure: lostResponse } as const;
+const unknown = { outcome: "unknown", status: 504, attempts: 2, failure: lostResponse } as const;
 
 const publishOperation: NewOperation = {
   ...attachOperation("op"),
@@ -46,10 +46,10 @@ async function begin(ledger: StateStore, operation = attachOperation("op")): Pro
 const settle = (ledger: StateStore, outcome: "done" | "not_sent") =>
   ledger.record([{ type: "settled", operationId: "op", outcome }]);
 
-/** How every ledger replays what it failed to record before. */
+/** Replay of recovery records in every ledger. */
 export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnderTest>): void {
   describe(`${name}: recovery records`, () => {
-    test("end the operation as it would have ended, and only once", async () => {
+    test("end the operation once", async () => {
       const { ledger } = await make();
       await begin(ledger);
       await ledger.begin({ ...attachOperation("earlier"), kind: "update" });
@@ -65,11 +65,11 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       ]);
     });
 
-    test("are replayed into a ledger that is older than the call, its run included", async () => {
+    test("are replayed into a ledger that is older than the call, with its run", async () => {
       const { ledger } = await make();
       const effects: LedgerEffect[] = [
         { type: "rerecorded", attachment: attachment(1) },
-        { type: "settled", operationId: "never-heard-of", outcome: "done" },
+        { type: "settled", operationId: "not-in-this-ledger", outcome: "done" },
       ];
       const update = record({ operation: { ...attachOperation("op"), kind: "update" }, effects });
       expect(await ledger.replay(update)).toEqual({ type: "recorded" });
@@ -83,16 +83,16 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       expect(await ledger.replay(update)).toEqual({ type: "known" });
     });
 
-    test("an unknown one stays in doubt; a refusal ends it", async () => {
+    test("leave an unknown outcome in doubt, and end a refused operation", async () => {
       const { ledger } = await make();
       await begin(ledger);
       await ledger.begin(attachOperation("other", 2));
       await ledger.replay(record({ result: unknown, effects: [] }));
       await ledger.replay(record({ operation: attachOperation("other", 2), result: refused, effects: [] }));
-      expect((await ledger.load()).inDoubt).toMatchObject([{ id: "op", detail: lostAnswer.message }]);
+      expect((await ledger.load()).inDoubt).toMatchObject([{ id: "op", detail: lostResponse.message }]);
     });
 
-    test("that agree with how it was settled add nothing: it may have been changed since", async () => {
+    test("add nothing when they agree with an earlier settlement", async () => {
       const { ledger } = await make();
       await begin(ledger);
       await settle(ledger, "done");
@@ -106,7 +106,7 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       { settled: "not_sent", result: done, left: [attachment(1)] },
       { settled: "done", result: refused, left: [] },
     ] as const)(
-      "$result.outcome against settled as $settled is a conflict",
+      "conflict when $result.outcome meets settled as $settled",
       async ({ settled, result, left }) => {
         const { ledger } = await make();
         await begin(ledger);
@@ -126,7 +126,7 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       },
     );
 
-    test("a conflict that is decided for the ledger keeps both in the history", async () => {
+    test("stay in the history next to the settlement when the ledger is preferred", async () => {
       const { ledger } = await make();
       await begin(ledger);
       await settle(ledger, "not_sent");
@@ -136,7 +136,7 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       expect(await ledger.replay(record())).toEqual({ type: "known" });
     });
 
-    test("a publish that was settled and made again: both products are named, whichever is kept", async () => {
+    test("name both products when a publish was settled as not sent and repeated", async () => {
       const { ledger } = await make();
       await begin(ledger, publishOperation);
       await settle(ledger, "not_sent");
@@ -151,7 +151,7 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       expect((await ledger.load()).publications).toMatchObject([{ productId: 6 }]);
     });
 
-    test("another product of the same publication is a conflict; the same one is not", async () => {
+    test("conflict with a different product of a publish, but not with the same one", async () => {
       const { ledger } = await make();
       await begin(ledger, publishOperation);
       await ledger.record([publication(5), { type: "settled", operationId: "op", outcome: "done" }]);
@@ -170,7 +170,7 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       expect((await ledger.load()).publications).toMatchObject([{ productId: 6 }]);
     });
 
-    test("one that has ended otherwise is a conflict, whatever is preferred, until the ledger is", async () => {
+    test("conflict with a different final outcome until the ledger is preferred", async () => {
       const { ledger } = await make();
       await begin(ledger);
       await ledger.finish("op", refused, []);
@@ -180,7 +180,7 @@ export function describeLedgerReplay(name: string, make: () => Promise<LedgerUnd
       expect(await ledger.replay(record(), "keep-ledger")).toEqual({ type: "known" });
     });
 
-    test("what the ledger cannot hold is refused whole", async () => {
+    test("are rejected completely when one effect is invalid", async () => {
       const { ledger } = await make();
       await begin(ledger);
       const wrong = record({ effects: [attached(1), { type: "protection", draftId: 1.5, protect: true }] });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { StateStore } from "../../../src/ledger/open-ledger.ts";
 import type { LedgerUnderTest } from "./ledger-suite.ts";
-import { attached, attachOperation, lostAnswer, sampleRun } from "./ledger-values.ts";
+import { attached, attachOperation, lostResponse, sampleRun } from "./ledger-values.ts";
 
-/** The serial, the binding to a service, export, grouping and closing: what every ledger does as a whole. */
+/** Serial, binding to a service, export, group commit and closing of every ledger. */
 export function describeLedgerState(name: string, make: () => Promise<LedgerUnderTest>): void {
   describe(`${name}: serial`, () => {
     const steps: readonly [string, number, (ledger: StateStore) => Promise<void>][] = [
@@ -25,19 +25,19 @@ export function describeLedgerState(name: string, make: () => Promise<LedgerUnde
       ],
       ["a run that ends", 4, (ledger) => ledger.finishRun("run-1", { totals: {}, status: "done" })],
     ];
-    test("rises with every change that a plan could be built from", async () => {
+    test("increases with every change that plans depend on", async () => {
       const { ledger } = await make();
-      const seen: [string, number][] = [];
+      const observed: [string, number][] = [];
       for (const [step, , change] of steps) {
         await change(ledger);
-        seen.push([step, (await ledger.load()).serial]);
+        observed.push([step, (await ledger.load()).serial]);
       }
-      expect(seen).toEqual(steps.map(([step, serial]) => [step, serial]));
+      expect(observed).toEqual(steps.map(([step, serial]) => [step, serial]));
     });
   });
 
   describe(`${name}: service`, () => {
-    test("is bound once, and another one is refused", async () => {
+    test("is bound once, to one workspace of one service", async () => {
       const { ledger, reopen } = await make();
       await ledger.bind({ origin: "https://a.example", workspace: "w" });
       await ledger.bind({ origin: "https://a.example", workspace: "w" });
@@ -47,17 +47,12 @@ export function describeLedgerState(name: string, make: () => Promise<LedgerUnde
         message: expect.stringContaining("https://a.example"),
         hint: expect.stringContaining("state rebind"),
       });
+      const other = ledger.bind({ origin: "https://a.example", workspace: "other" });
+      await expect(other).rejects.toMatchObject({ code: "ledger-owner-mismatch" });
       expect(await ledger.load()).toMatchObject({ serviceOrigin: "https://a.example", workspace: "w" });
     });
 
-    test("is of one workspace, and another one is refused", async () => {
-      const { ledger } = await make();
-      await ledger.bind({ origin: "https://a.example", workspace: "w" });
-      const refused = ledger.bind({ origin: "https://a.example", workspace: "other" });
-      await expect(refused).rejects.toMatchObject({ code: "ledger-owner-mismatch" });
-    });
-
-    test("is asserted without binding", async () => {
+    test("is checked without binding", async () => {
       const { ledger } = await make();
       const owner = { origin: "https://a.example", workspace: "w" };
       await ledger.assertOwner(owner);
@@ -68,7 +63,7 @@ export function describeLedgerState(name: string, make: () => Promise<LedgerUnde
       await expect(refused).rejects.toMatchObject({ code: "ledger-owner-mismatch" });
     });
 
-    test("moves to a new address of the same workspace", async () => {
+    test("changes to a new address of the same workspace only", async () => {
       const { ledger } = await make();
       const owner = { origin: "https://a.example", workspace: "w" };
       await ledger.bind(owner);
@@ -81,12 +76,12 @@ export function describeLedgerState(name: string, make: () => Promise<LedgerUnde
   });
 
   describe(`${name}: export`, () => {
-    test("is everything, as JSON that reads back the same", async () => {
+    test("has every record, as JSON that reads back unchanged", async () => {
       const { ledger } = await make();
       await ledger.bind({ origin: "https://a.example", workspace: "w" });
       await ledger.startRun(sampleRun);
       await ledger.begin(attachOperation("op"));
-      await ledger.finish("op", { outcome: "unknown", attempts: 1, failure: lostAnswer }, []);
+      await ledger.finish("op", { outcome: "unknown", attempts: 1, failure: lostResponse }, []);
       await ledger.record([attached(1), { type: "protection", draftId: 7, protect: true }]);
       const exported = await ledger.export();
       expect(exported).toMatchObject({
@@ -94,7 +89,7 @@ export function describeLedgerState(name: string, make: () => Promise<LedgerUnde
         service_origin: "https://a.example",
         protected_drafts: [7],
         attachments: [{ address: "drafts/7/product_files/1" }],
-        operations: [{ id: "op", outcome: "unknown", failure: lostAnswer }],
+        operations: [{ id: "op", outcome: "unknown", failure: lostResponse }],
         runs: [sampleRun],
       });
       expect(JSON.parse(JSON.stringify(exported))).toEqual(exported);
@@ -102,7 +97,7 @@ export function describeLedgerState(name: string, make: () => Promise<LedgerUnde
   });
 
   describe(`${name}: group commit`, () => {
-    test("calls made at once share transactions, and each is readable elsewhere when it resolves", async () => {
+    test("combines simultaneous calls in transactions, and resolves each when other processes can read it", async () => {
       const { ledger, reopen } = await make();
       const other = await reopen();
       await ledger.startRun(sampleRun);
@@ -120,7 +115,7 @@ export function describeLedgerState(name: string, make: () => Promise<LedgerUnde
       expect(serial).toBe(1);
     });
 
-    test("calls made while a commit is under way wait for the next one", async () => {
+    test("commits calls made during a commit with the next one", async () => {
       const { ledger } = await make();
       await ledger.startRun(sampleRun);
       const order: string[] = [];
@@ -136,7 +131,7 @@ export function describeLedgerState(name: string, make: () => Promise<LedgerUnde
       expect((await ledger.load()).serial).toBe(2);
     });
 
-    test("one bad call fails alone", async () => {
+    test("rejects only the invalid call of a group", async () => {
       const { ledger } = await make();
       await ledger.startRun(sampleRun);
       await ledger.begin(attachOperation("taken"));
@@ -146,7 +141,7 @@ export function describeLedgerState(name: string, make: () => Promise<LedgerUnde
       expect((await ledger.operations()).map(({ id }) => id).sort()).toEqual(["a", "b", "c", "taken"]);
     });
 
-    test("closing waits for what was called before, and refuses what comes after", async () => {
+    test("completes earlier calls before closing, and rejects later ones", async () => {
       const { ledger, reopen } = await make();
       await ledger.startRun(sampleRun);
       const calls = Array.from({ length: 1_200 }, (_, index) => ledger.begin(attachOperation(`op-${index}`)));

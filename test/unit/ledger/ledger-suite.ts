@@ -3,7 +3,7 @@ import type { StateStore } from "../../../src/ledger/open-ledger.ts";
 import type { LedgerEffect } from "../../../src/model/ports.ts";
 import { attached, attachment } from "./ledger-values.ts";
 
-/** A new, empty ledger, and the same one opened once more. The maker closes both. */
+/** A new, empty ledger, and the same one opened again. The maker closes both. */
 export interface LedgerUnderTest {
   readonly ledger: StateStore;
   reopen(): Promise<StateStore>;
@@ -11,10 +11,10 @@ export interface LedgerUnderTest {
 
 const at = 1_700_000_000_456;
 
-/** What every ledger keeps, whatever database it lives in. */
+/** Records and effects in every ledger. */
 export function describeLedger(name: string, make: () => Promise<LedgerUnderTest>): void {
   describe(`${name}: records`, () => {
-    test("a new ledger is empty, with a lineage of its own", async () => {
+    test("creates an empty ledger with a unique lineage", async () => {
       const [one, other] = [await make(), await make()];
       const recorded = await one.ledger.load();
       expect(recorded).toEqual({
@@ -36,7 +36,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
       expect((await (await one.reopen()).load()).lineage).toBe(recorded.lineage);
     });
 
-    test("a confirmation is kept, exported, and raises no serial", async () => {
+    test("keeps and exports a confirmation without changing the serial", async () => {
       const { ledger, reopen } = await make();
       await ledger.confirm(at);
       await ledger.confirm(at + 1);
@@ -44,7 +44,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
       expect(await ledger.export()).toMatchObject({ confirmed_at: at });
     });
 
-    test("everything that is recorded is there when the ledger is opened again", async () => {
+    test("returns every record after the ledger is reopened", async () => {
       const { ledger, reopen } = await make();
       const effects: LedgerEffect[] = [
         attached(2 ** 53 - 1, {
@@ -135,7 +135,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
       });
     });
 
-    test("attachments come sorted by address, by code unit", async () => {
+    test("sorts attachments by the code units of their addresses", async () => {
       const { ledger } = await make();
       const names = ["b", "\u{1f600}", "\uff00", "B", "é", "a/10", "a/9"];
       await ledger.record(
@@ -145,7 +145,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
       expect(addresses).toEqual(["B", "a/10", "a/9", "b", "é", "\u{1f600}", "\uff00"]);
     });
 
-    test("more rows than one page of the database holds are all there", async () => {
+    test("returns more rows than one page of the database holds", async () => {
       const { ledger } = await make();
       const ids = Array.from({ length: 2_500 }, (_, index) => index + 1);
       await ledger.record(ids.map((id) => attached(id)));
@@ -160,7 +160,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
   describe(`${name}: effects`, () => {
     const source = "drafts/7/product_files/source:a.blend";
 
-    test("a replacement moves the replaced record to its numeric address", async () => {
+    test("move a replaced record to its numeric address", async () => {
       const { ledger } = await make();
       await ledger.record([attached(1, { address: source, sha256: "one" })]);
       await ledger.record([
@@ -174,7 +174,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
       expect((await ledger.load()).attachments[0]).toEqual(attachment(1, { sha256: "one" }));
     });
 
-    test("a replaced record under another address moves all the same", async () => {
+    test("move a replaced record that has a different address", async () => {
       const { ledger } = await make();
       const elsewhere = "drafts/7/product_files/upload_key:in/a";
       await ledger.record([attached(1, { address: elsewhere })]);
@@ -187,7 +187,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
       ]);
     });
 
-    test("two records may swap their addresses", async () => {
+    test("swap the addresses of two records", async () => {
       const { ledger } = await make();
       const other = "drafts/7/product_files/source:b.blend";
       await ledger.record([attached(1, { address: source }), attached(2, { address: other })]);
@@ -200,7 +200,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
       ]);
     });
 
-    test.each(["attached", "rerecorded"] as const)("%s replaces the whole record", async (type) => {
+    test.each(["attached", "rerecorded"] as const)("replace the whole record by %s", async (type) => {
       const { ledger } = await make();
       await ledger.record([
         attached(1, { attributes: { file_format: "fbx", renderer: "arnold" }, sha256: "s" }),
@@ -210,7 +210,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
       expect((await ledger.load()).attachments).toEqual([changed]);
     });
 
-    test("protection is set and lifted, any number of times", async () => {
+    test("set and remove protection any number of times", async () => {
       const { ledger } = await make();
       const protect = (wanted: boolean): LedgerEffect => ({
         type: "protection",
@@ -223,7 +223,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
       expect((await ledger.load()).protectedDrafts).toEqual(new Set());
     });
 
-    test("a duplicate is forgotten, and may be made again", async () => {
+    test("remove a duplicate, which can then be recorded again", async () => {
       const { ledger } = await make();
       const from = { by: "draft", draftId: 7 } as const;
       await ledger.record([duplicated("d", from), { type: "duplicate_forgotten", name: "d" }]);
@@ -237,13 +237,13 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
       { type: "duplicate_forgotten", name: "d" },
       { type: "upload_ended", uploadId: "u", status: "failed" },
     ];
-    test.each(nothing)("$type of what is not there does nothing", async (effect) => {
+    test.each(nothing)("ignore $type of a missing record", async (effect) => {
       const { ledger } = await make();
       await ledger.record([effect]);
       expect(await ledger.load()).toMatchObject({ attachments: [], duplicates: [], uploads: [] });
     });
 
-    test("records an upload that draftsync did not register, and keeps the key of one that it did", async () => {
+    test("record an upload that draftsync did not register, and keep the key of one that it did", async () => {
       const { ledger } = await make();
       await ledger.record([
         {
@@ -274,10 +274,10 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
     });
 
     const refused: readonly [string, string, LedgerEffect[]][] = [
-      ["a record that is not there", "ledger-conflict", [{ type: "rerecorded", attachment: attachment(9) }]],
-      ["a revision twice", "ledger-conflict", [published(1), published(1)]],
+      ["a missing record", "ledger-conflict", [{ type: "rerecorded", attachment: attachment(9) }]],
+      ["a repeated revision", "ledger-conflict", [published(1), published(1)]],
       [
-        "a duplicate twice",
+        "a repeated duplicate",
         "ledger-conflict",
         [duplicated("d", { by: "draft", draftId: 1 }), duplicated("d", { by: "draft", draftId: 1 })],
       ],
@@ -296,24 +296,16 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
         "ledger-invalid-value",
         [attached(1, { address: "drafts/8/product_files/1" })],
       ],
-      [
-        "its own address, of a draft that cannot be",
-        "ledger-invalid-value",
-        [attached(1, { draftId: 0, address: "drafts/0/product_files/1" })],
-      ],
-      [
-        "an id that is no whole number",
-        "ledger-invalid-value",
-        [{ type: "protection", draftId: 1.5, protect: true }],
-      ],
+      ["draft 0", "ledger-invalid-value", [attached(1, { draftId: 0, address: "drafts/0/product_files/1" })]],
+      ["a fractional id", "ledger-invalid-value", [{ type: "protection", draftId: 1.5, protect: true }]],
       ["a name with NUL", "ledger-invalid-value", [duplicated("a\0b", { by: "draft", draftId: 1 })]],
       [
-        "a name with half a character",
+        "a name with half a surrogate pair",
         "ledger-invalid-value",
         [duplicated("a\ud83d", { by: "draft", draftId: 1 })],
       ],
     ];
-    test.each(refused)("%s is refused (%s), with all that came with it", async (_, code, effects) => {
+    test.each(refused)("reject %s (%s) with the rest of their batch", async (_, code, effects) => {
       const { ledger } = await make();
       await expect(ledger.record([attached(5), ...effects])).rejects.toMatchObject({
         name: "LedgerError",
@@ -329,7 +321,7 @@ export function describeLedger(name: string, make: () => Promise<LedgerUnderTest
   });
 }
 
-/** The effect of having published draft 7. */
+/** The effect of publishing draft 7. */
 export function published(revision: number): LedgerEffect {
   return { type: "published", draftId: 7, revision, productId: 70, provenance: { by: "post", at } };
 }

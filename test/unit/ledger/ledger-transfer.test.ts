@@ -5,7 +5,7 @@ import { exportDocument, parseExport } from "../../../src/ledger/transfer.ts";
 import { type LedgerEffect, systemClock } from "../../../src/model/ports.ts";
 import { runs } from "../../support/runs.ts";
 import { anyEffect } from "./ledger-arbitraries.ts";
-import { attached, attachOperation, lostAnswer, sampleRun } from "./ledger-values.ts";
+import { attached, attachOperation, lostResponse, sampleRun } from "./ledger-values.ts";
 import { databases, openForTest } from "./samples.ts";
 
 const ways = databases.flatMap((from) =>
@@ -26,7 +26,7 @@ const history = fc.record({
   totals: fc.option(fc.jsonValue(), { nil: undefined }),
 });
 
-/** A ledger that has lived through it. */
+/** Applies a history to a ledger. */
 async function live(ledger: StateStore, past: typeof history extends fc.Arbitrary<infer T> ? T : never) {
   if (past.origin !== undefined) await ledger.bind({ origin: past.origin, workspace: "w" });
   for (const effect of past.effects) await ledger.record([effect]).catch(() => {});
@@ -36,10 +36,10 @@ async function live(ledger: StateStore, past: typeof history extends fc.Arbitrar
     const { intent, ...rest } = attachOperation(id, fileId);
     await ledger.begin({ ...rest, kind, intent: { ...intent, name: text } });
     if (end === "none") continue;
-    const failure = { ...lostAnswer, message: text };
+    const failure = { ...lostResponse, message: text };
     const outcome = end === "settled" ? "unknown" : end;
     await ledger.finish(id, { outcome, attempts: 1, ...(outcome === "done" ? {} : { failure }) }, []);
-    // One that was superseded since is not in doubt any more.
+    // A superseded operation is no longer in doubt.
     if (end === "settled")
       await ledger.record([{ type: "settled", operationId: id, outcome: "rejected" }]).catch(() => {});
   }
@@ -47,7 +47,7 @@ async function live(ledger: StateStore, past: typeof history extends fc.Arbitrar
 }
 
 test.each(ways)(
-  "$way: nothing is lost on the way, and the copy lives on",
+  "$way: copies every record, and the copy accepts changes",
   async ({ from, to }) => {
     await fc.assert(
       fc.asyncProperty(history, async (past) => {
@@ -70,7 +70,7 @@ test.each(ways)(
   60_000,
 );
 
-test.each(ways)("$way: more rows than one statement takes arrive", async ({ from, to }) => {
+test.each(ways)("$way: copies more rows than fit in one statement", async ({ from, to }) => {
   const source = await openForTest(from.locate());
   await source.startRun(sampleRun);
   await source.record(Array.from({ length: 1_201 }, (_, index) => attached(index + 1)));
@@ -80,8 +80,8 @@ test.each(ways)("$way: more rows than one statement takes arrive", async ({ from
   expect(await copy.export()).toEqual(exported);
 });
 
-describe.each(databases)("into $name", ({ locate }) => {
-  test("a refused import fails no change that came before it in the same group", async () => {
+describe.each(databases)("import into $name", ({ locate }) => {
+  test("does not affect earlier changes of its group when it is refused", async () => {
     const ledger = await openForTest(locate());
     const exported = await (await openForTest(locate())).export();
     const [recorded, imported] = await Promise.allSettled([
@@ -95,11 +95,11 @@ describe.each(databases)("into $name", ({ locate }) => {
 
   const uses: readonly [string, (ledger: StateStore) => Promise<void>][] = [
     ["has a record", (ledger) => ledger.record([attached(1)])],
-    ["had one", (ledger) => ledger.record([{ type: "duplicate_forgotten", name: "d" }])],
+    ["had a record", (ledger) => ledger.record([{ type: "duplicate_forgotten", name: "d" }])],
     ["is bound to a service", (ledger) => ledger.bind({ origin: "https://a.example", workspace: "w" })],
-    ["knows a run", (ledger) => ledger.startRun(sampleRun)],
+    ["has a run", (ledger) => ledger.startRun(sampleRun)],
   ];
-  test.each(uses)("a ledger that %s refuses, and stays as it is", async (_, use) => {
+  test.each(uses)("is refused without a change when the ledger %s", async (_, use) => {
     const ledger = await openForTest(locate());
     const exported = await (await openForTest(locate())).export();
     await use(ledger);
@@ -111,7 +111,7 @@ describe.each(databases)("into $name", ({ locate }) => {
     expect(await ledger.export()).toEqual(before);
   });
 
-  test("what contradicts itself is refused whole", async () => {
+  test("is refused completely when it contradicts itself", async () => {
     const source = await openForTest(locate());
     await source.record([attached(1)]);
     const exported = await source.export();
@@ -127,7 +127,7 @@ describe.each(databases)("into $name", ({ locate }) => {
   });
 });
 
-describe("an export is read", () => {
+describe("export document", () => {
   const provenance = { by: "post", at: 1 } as const;
   const everyKind: readonly LedgerEffect[] = [
     { type: "published", draftId: 7, revision: 1, productId: 70, provenance },
@@ -165,16 +165,16 @@ describe("an export is read", () => {
     runs: [],
   };
 
-  test("as written", () => {
+  test("is read back unchanged", () => {
     expect(exportDocument(parseExport(JSON.stringify(empty), "x.json"))).toEqual(empty);
   });
 
-  test("with every name in snake_case", async () => {
+  test("has only names in snake_case", async () => {
     const ledger = await openForTest(databases[0]?.locate() ?? "");
     await ledger.record([attached(1), ...everyKind]);
     await ledger.startRun(sampleRun);
     await ledger.begin(attachOperation("op-1"));
-    await ledger.finish("op-1", { outcome: "unknown", attempts: 1, failure: lostAnswer }, []);
+    await ledger.finish("op-1", { outcome: "unknown", attempts: 1, failure: lostResponse }, []);
     await ledger.record([{ type: "settled", operationId: "op-1", outcome: "done" }]);
     await ledger.finishRun(sampleRun.id, { totals: { done: 1 }, status: "done" });
     const text = JSON.stringify(exportDocument(await ledger.export()));
@@ -184,7 +184,7 @@ describe("an export is read", () => {
   });
 
   test.each([
-    ["no JSON", "{", /x\.json is not JSON/],
+    ["text that is not JSON", "{", /x\.json is not JSON/],
     ["a plan", '{"workspace":"w"}', /x\.json is not an export/],
     ["nothing", "null", /not an export/],
     [
@@ -192,24 +192,24 @@ describe("an export is read", () => {
       JSON.stringify({ format_version: 6 }),
       /format version 6; this draftsync reads version 5/,
     ],
-    ["a part that is missing", JSON.stringify({ ...empty, runs: undefined }), /damaged at runs/],
-    ["a part that is unknown", JSON.stringify({ ...empty, more: 1 }), /more/],
+    ["a missing member", JSON.stringify({ ...empty, runs: undefined }), /damaged at runs/],
+    ["an unknown member", JSON.stringify({ ...empty, more: 1 }), /more/],
     [
-      "a member of a record that is unknown",
+      "an unknown member of a record",
       JSON.stringify({ ...empty, maybe_published: [{ draft_id: 8, at: 6, by: "me" }] }),
       /damaged at maybe_published\.0: .*by/,
     ],
     [
-      "a wrong value of a record",
+      "an invalid value of a record",
       JSON.stringify({ ...empty, runs: [{ id: "r", command: "apply", plan_id: "p", started_at: "now" }] }),
       /damaged at runs\.0\.started_at/,
     ],
     [
-      "a wrong value",
+      "an invalid value",
       JSON.stringify({ ...empty, protected_drafts: [7, "8"] }),
       /damaged at protected_drafts\.1/,
     ],
-  ])("and %s is refused", (_, text, message) => {
+  ])("is rejected: %s", (_, text, message) => {
     expect(() => parseExport(text, "x.json")).toThrow(
       expect.objectContaining({
         code: "ledger-import-invalid",

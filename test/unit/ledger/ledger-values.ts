@@ -2,13 +2,13 @@ import type { CallFailure } from "../../../src/model/outcome.ts";
 import type { Clock, LedgerEffect, NewOperation } from "../../../src/model/ports.ts";
 import type { RecordedAttachment } from "../../../src/model/recorded.ts";
 
-/** A clock whose waiting time passes quickly: each look at `monotonic` is three seconds later. */
+/** A clock that advances by three seconds at each read of `monotonic`. */
 export function hurriedClock(): Clock {
   let elapsed = 0;
   return { now: () => 1_700_000_000_000, monotonic: () => (elapsed += 3_000) };
 }
 
-/** The run that every sample operation belongs to. */
+/** The run of every sample operation. */
 export const sampleRun = { id: "run-1", command: "apply", planId: "plan-1", startedAt: 1_700_000_000_000 };
 
 /** The intent of attaching file `fileId` to draft 7. */
@@ -24,7 +24,7 @@ export function attachOperation(id: string, fileId = 1): NewOperation {
   };
 }
 
-/** A record of file `fileId` in the product files of draft 7, with whatever a test needs otherwise. */
+/** A record of file `fileId` in the product files of draft 7. */
 export function attachment(fileId: number, other: Partial<RecordedAttachment> = {}): RecordedAttachment {
   return {
     draftId: 7,
@@ -37,15 +37,15 @@ export function attachment(fileId: number, other: Partial<RecordedAttachment> = 
   };
 }
 
-/** The effect of having attached it. */
+/** The effect of attaching it. */
 export function attached(fileId: number, other: Partial<RecordedAttachment> = {}): LedgerEffect {
   return { type: "attached", attachment: attachment(fileId, other) };
 }
 
-/** What a call ends with whose answer never came. */
-export const lostAnswer: CallFailure = {
+/** The failure of a call without a response. */
+export const lostResponse: CallFailure = {
   code: "timeout",
-  message: "No answer within 30 s.",
+  message: "No response within 30 s.",
   hint: "Settle it.",
   errors: [{ status: "504", detail: "gateway", meta: { id: 3 } }],
   stops: "draft",

@@ -26,7 +26,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant("force") }),
 );
 
-/** The lock as it should be, in memory. A writer that never acquired it, or released it, writes without a lease. */
+/** A model of the lock. A writer that never acquired it, or released it, writes without a lease. */
 class LockModel {
   token = 0;
   held: { token: number; leftMs: number } | undefined;
@@ -41,7 +41,7 @@ class LockModel {
     return true;
   }
 
-  /** Whether a commit, or a heartbeat, of this writer passes; it renews its lease then. */
+  /** Whether a commit or heartbeat of this writer succeeds, which renews its lease. */
   commit(by: Writer): boolean {
     const token = this.leases.get(by);
     if (token === undefined) return true;
@@ -56,7 +56,7 @@ class LockModel {
   }
 }
 
-/** Whether it was done; a refusal must be one of the lock. */
+/** Whether the work succeeds; a failure must be one of the lock. */
 async function passes(work: Promise<unknown>): Promise<boolean> {
   return work.then(
     () => true,
@@ -68,7 +68,7 @@ async function passes(work: Promise<unknown>): Promise<boolean> {
 }
 
 test.each(databases)(
-  "$name: whatever happens in whatever order, only the holder of the newest token commits",
+  "$name: lets only the holder of the newest token commit, after any sequence of events",
   async ({ locate }) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
@@ -82,7 +82,7 @@ test.each(databases)(
         const model = new LockModel();
         let committed = 0;
         const store = (by: Writer) => stores[by] ?? expect.fail("there is a store for each writer");
-        const carryOut = async (one: Step): Promise<void> => {
+        const execute = async (one: Step): Promise<void> => {
           switch (one.do) {
             case "pass":
               await executeIn(location, passing.all(one.ms));
@@ -120,10 +120,10 @@ test.each(databases)(
         };
         try {
           for (const one of steps) {
-            await carryOut(one);
+            await execute(one);
             const held = await store(2).heldLock();
             expect(held?.token).toBe(model.held?.token);
-            // The lock of writer 2 never expires in its own eyes: its process runs.
+            // Writer 2 sees its own lock as running, never as expired.
             const isOwn = model.leases.get(2) === held?.token;
             if (model.held !== undefined && !isOwn) {
               expect(held?.state === "expired").toBe(model.held.leftMs <= 0);

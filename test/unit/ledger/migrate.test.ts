@@ -38,28 +38,25 @@ const failing: Migration = {
   },
 };
 
-test("migrations are numbered from 1 without gaps", () => {
+test("numbers migrations from 1 without gaps", () => {
   expect(migrations.map((each) => each.version)).toEqual(migrations.map((_, index) => index + 1));
 });
 
-test.each(databases)(
-  "$name: a ledger keeps its lineage through later migrations, each applied once",
-  async ({ locate }) => {
-    const database = await openDatabase(locate());
-    await migrate(database, { migrations, clock: systemClock });
-    const lineage = await rowsOf(database, "select lineage from meta");
-    expect(lineage).toHaveLength(1);
-    for (let again = 0; again < 2; again += 1) {
-      await migrate(database, { migrations: [...migrations, next], clock: systemClock });
-    }
-    expect(await rowsOf(database, "select lineage from meta")).toEqual(lineage);
-    const applied = await rowsOf(database, "select version, name from schema_migrations order by version");
-    expect(applied).toEqual([...migrations, next].map(({ version, name }) => ({ version, name })));
-    expect(await rowsOf(database, "select * from labels")).toEqual([]);
-  },
-);
+test.each(databases)("$name: applies each migration once and keeps the lineage", async ({ locate }) => {
+  const database = await openDatabase(locate());
+  await migrate(database, { migrations, clock: systemClock });
+  const lineage = await rowsOf(database, "select lineage from meta");
+  expect(lineage).toHaveLength(1);
+  for (let again = 0; again < 2; again += 1) {
+    await migrate(database, { migrations: [...migrations, next], clock: systemClock });
+  }
+  expect(await rowsOf(database, "select lineage from meta")).toEqual(lineage);
+  const applied = await rowsOf(database, "select version, name from schema_migrations order by version");
+  expect(applied).toEqual([...migrations, next].map(({ version, name }) => ({ version, name })));
+  expect(await rowsOf(database, "select * from labels")).toEqual([]);
+});
 
-test.each(databases)("$name: when one of several migrations fails, none is applied", async ({ locate }) => {
+test.each(databases)("$name: applies none of several migrations when one fails", async ({ locate }) => {
   const database = await openDatabase(locate());
   await migrate(database, { migrations, clock: systemClock });
   const broken = migrate(database, { migrations: [...migrations, next, failing], clock: systemClock });
@@ -72,41 +69,47 @@ test.each(databases)("$name: when one of several migrations fails, none is appli
   ]);
 });
 
-test.each(databases)("$name: an older draftsync is refused, whichever one came first", async ({ locate }) => {
-  const location = locate();
-  const [older, newer] = [await openDatabase(location), await openDatabase(location)];
-  const ends = await Promise.allSettled([
-    migrate(newer, { migrations: [...migrations, next], clock: systemClock }),
-    migrate(newer, { migrations: [...migrations, next], clock: systemClock }),
-  ]);
-  expect(ends.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled"]);
-  await expect(migrate(older, { migrations, clock: systemClock })).rejects.toMatchObject({
-    code: "ledger-too-new",
-    message: expect.stringContaining(`version ${version};`),
-  });
-});
-
-test.each(databases)("$name: refuses the ledger of an unreleased build, and keeps it", async ({ locate }) => {
-  const location = locate();
-  const unreleased = migrations.map((migration) => ({ ...migration, name: "unreleased" }));
-  const database = await openDatabase(location);
-  await migrate(database, { migrations: [...unreleased, next], clock: systemClock });
-  const refusal = {
-    name: "LedgerError",
-    code: "ledger-too-old",
-    message: expect.stringContaining(database.location),
-    hint: expect.stringContaining("draftsync state export"),
-  };
-  await expect(openLedger({ location, clock: systemClock })).rejects.toMatchObject(refusal);
-  await expect(openLedgerReader({ location, clock: systemClock })).rejects.toMatchObject(refusal);
-  expect(await rowsOf(database, "select version from schema_migrations order by version")).toEqual([
-    { version: 1 },
-    { version: 2 },
-  ]);
-});
+test.each(databases)(
+  "$name: rejects an older draftsync that opened the ledger before the migration",
+  async ({ locate }) => {
+    const location = locate();
+    const [older, newer] = [await openDatabase(location), await openDatabase(location)];
+    const ends = await Promise.allSettled([
+      migrate(newer, { migrations: [...migrations, next], clock: systemClock }),
+      migrate(newer, { migrations: [...migrations, next], clock: systemClock }),
+    ]);
+    expect(ends.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled"]);
+    await expect(migrate(older, { migrations, clock: systemClock })).rejects.toMatchObject({
+      code: "ledger-too-new",
+      message: expect.stringContaining(`version ${version};`),
+    });
+  },
+);
 
 test.each(databases)(
-  "$name: a reader refuses the ledger of an older version and leaves it as it is; a writer upgrades it",
+  "$name: rejects the ledger of an unreleased build without changing it",
+  async ({ locate }) => {
+    const location = locate();
+    const unreleased = migrations.map((migration) => ({ ...migration, name: "unreleased" }));
+    const database = await openDatabase(location);
+    await migrate(database, { migrations: [...unreleased, next], clock: systemClock });
+    const refusal = {
+      name: "LedgerError",
+      code: "ledger-too-old",
+      message: expect.stringContaining(database.location),
+      hint: expect.stringContaining("draftsync state export"),
+    };
+    await expect(openLedger({ location, clock: systemClock })).rejects.toMatchObject(refusal);
+    await expect(openLedgerReader({ location, clock: systemClock })).rejects.toMatchObject(refusal);
+    expect(await rowsOf(database, "select version from schema_migrations order by version")).toEqual([
+      { version: 1 },
+      { version: 2 },
+    ]);
+  },
+);
+
+test.each(databases)(
+  "$name: upgrades an older ledger when it is opened for writing, and rejects it for reading",
   async ({ locate }) => {
     const location = locate();
     await (await openLedger({ location, clock: systemClock })).close();

@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import { NOBODY } from "../../support/unprivileged.ts";
 
 /**
- * Runs `work` with the folder and the file of a ledger in the given modes, as a user for whom modes count: as root,
- * the process takes the effective id of a different user meanwhile.
+ * Runs `work` with the folder and the file of a ledger in the given modes, as a user to which modes apply: as root,
+ * the process temporarily takes the effective id of a different user.
  */
 export async function asOrdinaryUser(
   given: { readonly folder: number; readonly file: number; readonly location: string },

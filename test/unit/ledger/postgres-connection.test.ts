@@ -13,10 +13,10 @@ function termination(): Buffer {
   return Buffer.concat([Buffer.from("E"), length, Buffer.from(fields)]);
 }
 
-/** Whether it ends with ReadyForQuery, of a session without a transaction. */
+/** Whether the bytes end with ReadyForQuery outside a transaction. */
 const isReady = (bytes: Buffer) => bytes.subarray(-6).equals(Buffer.from("Z\0\0\0\x05I"));
 
-test("a connection that ends in the packet that made it ready is a lost connection", async () => {
+test("treats a connection that ends in its ReadyForQuery packet as lost", async () => {
   const server = new URL(inject("databaseUrl"));
   let left = 1;
   const sockets = new Set<Socket>();

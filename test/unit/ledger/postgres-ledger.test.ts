@@ -1,6 +1,6 @@
 import { describeLedgerJournal } from "./ledger-journal-suite.ts";
 import { describeLedgerLock } from "./ledger-lock-suite.ts";
-import { describeLedgerRounds } from "./ledger-reconcile-suite.ts";
+import { describeLedgerReconcile } from "./ledger-reconcile-suite.ts";
 import { describeLedgerReplay } from "./ledger-replay-suite.ts";
 import { describeLedgerState } from "./ledger-state-suite.ts";
 import { describeLedger } from "./ledger-suite.ts";
@@ -15,7 +15,7 @@ async function makePostgres() {
 describeLedger("PostgreSQL", makePostgres);
 describeLedgerJournal("PostgreSQL", makePostgres);
 describeLedgerState("PostgreSQL", makePostgres);
-describeLedgerRounds("PostgreSQL", makePostgres);
+describeLedgerReconcile("PostgreSQL", makePostgres);
 describeLedgerReplay("PostgreSQL", makePostgres);
 
 describeLedgerLock("PostgreSQL", () => lockPlace(freshSchema()));

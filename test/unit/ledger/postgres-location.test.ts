@@ -11,11 +11,11 @@ test.each([
   ["postgres.db", false],
   ["/data/postgres://h", false],
   ["sqlite://h/d", false],
-])("%s is a location in PostgreSQL: %s", (location, is) => {
+])("recognizes %s as a PostgreSQL location: %s", (location, is) => {
   expect(isPostgresLocation(location)).toBe(is);
 });
 
-describe("a location", () => {
+describe("PostgreSQL location", () => {
   test.each([
     {
       location: "postgres://me:s%40crt@db.example.com:6543/shop?schema=studio_a&sslmode=no-verify",
@@ -50,7 +50,7 @@ describe("a location", () => {
       parts: { ...here, host: "/run/postgresql", user: "me", database: "shop", tls: "off" },
       shown: "postgres://me@localhost/shop?host=/run/postgresql",
     },
-  ])("$shown", ({ location, parts, shown }) => {
+  ])("is parsed: $shown", ({ location, parts, shown }) => {
     expect(parsePostgresLocation(location)).toEqual({ ...parts, shown });
   });
 
@@ -59,12 +59,12 @@ describe("a location", () => {
     ["127.0.0.1", "off"],
     ["10.0.0.7", "verified"],
     ["localhost.example.com", "verified"],
-  ])("at %s has TLS %s when it does not say", (host, tls) => {
+  ])("at %s has TLS %s by default", (host, tls) => {
     expect(parsePostgresLocation(`postgres://${host}/d`).tls).toBe(tls);
   });
 });
 
-// In each of them the word may be a part of a password that was not encoded.
+// In each location, "secret" may be part of an unencoded password.
 test.each([
   "postgres://me:a/secret@h/d",
   "postgres://me:12/secret@h/d",
@@ -79,7 +79,7 @@ test.each([
   "postgres://me@h/d?sslmode=constructor&schema=secret",
   "postgres://me@h/d?schema=pg_secret",
   "postgres://me@h/d?schema=a-secret",
-])("%s is refused without being repeated", (location) => {
+])("rejects %s without repeating it", (location) => {
   let thrown: unknown;
   try {
     parsePostgresLocation(location);

@@ -8,7 +8,7 @@ import { type LockPlace, lockRequest } from "./ledger-lock-suite.ts";
 const bound = { limit: 10, windowMs: 60_000 };
 const day = 86_400_000;
 
-/** Asks for so many calls. */
+/** A request for this number of calls. */
 export function request(calls: number, other: Partial<ReservationRequest> = {}): ReservationRequest {
   const wanted = Array.from({ length: calls }, () => randomUUID());
   const none = { ended: [], unsent: [], pauseMs: 0 };
@@ -17,7 +17,7 @@ export function request(calls: number, other: Partial<ReservationRequest> = {}):
 
 const ended = (ids: readonly string[], agoMs: number) => [{ ids, agoMs: () => agoMs }];
 
-/** A process of this boot, for which all others are `alive`. */
+/** A process of this boot that judges all others as `alive`. */
 function processOf(namespace: string, alive?: boolean): ProcessTable {
   const self = { boot: systemProcesses.self.boot, namespace, pid: 7, startedAt: "1" };
   return { self, isAlive: (other) => (other.namespace === namespace ? true : alive) };
@@ -36,14 +36,14 @@ export function describeRateReservations(name: string, make: () => LockPlace): v
     }
     const reserve = async (store: StateStore, calls: number, other: Partial<ReservationRequest> = {}) =>
       (await store.reserve(request(calls, other))).reserved;
-    /** Has one process reserve all that there is; its calls. */
+    /** Reserves the whole limit for one process, and returns its calls. */
     async function fill(store: StateStore): Promise<readonly string[]> {
       const all = request(bound.limit);
       expect(await store.reserve(all)).toEqual({ reserved: bound.limit, pausedMs: 0 });
       return all.wanted;
     }
 
-    test("are no more than the limit, over all processes", async () => {
+    test("never exceed the limit over all processes", async () => {
       const { ann, bob } = await makeTwo();
       const all = Array.from({ length: 30 }, (_none, at) => reserve(at % 2 === 0 ? ann : bob, 1));
       expect((await Promise.all(all)).filter((reserved) => reserved === 1)).toHaveLength(bound.limit);
@@ -64,7 +64,7 @@ export function describeRateReservations(name: string, make: () => LockPlace): v
       expect(await reserve(bob, 3)).toBe(1);
     });
 
-    test("count no longer for a call that was not sent, and for longer for one that was lost", async () => {
+    test("end immediately for a call that was not sent, and later for a lost one", async () => {
       const { ann, bob, pass } = await makeTwo();
       const [unsent = "", ...lost] = await fill(ann);
       await ann.reserve(request(0, { unsent: [unsent], ended: ended(lost, -20_000) }));
@@ -75,7 +75,7 @@ export function describeRateReservations(name: string, make: () => LockPlace): v
       expect(await reserve(bob, 1)).toBe(1);
     });
 
-    test("of a dead process count for settle delay and a window after it is found dead", async () => {
+    test("count for the settle delay and a window after their process is found dead", async () => {
       const { ann, bob, pass } = await makeTwo(processOf("bob", false));
       await fill(ann);
       expect(await bob.reserve(request(1))).toMatchObject({ freeInMs: expect.closeTo(80_000, -3) });
@@ -84,12 +84,12 @@ export function describeRateReservations(name: string, make: () => LockPlace): v
     });
 
     test.each([undefined, true])(
-      "of a process whose life is %s count until its calls are over",
+      "count until the timeout of their calls when the liveness of their process is %s",
       async (alive) => {
         const { ann, bob, pass } = await makeTwo(processOf("bob", alive));
         await reserve(ann, 9);
         await pass(29_000);
-        // Later than the others, and not given up with them.
+        // Reserved later than the others, so it expires later.
         await reserve(ann, 1);
         expect(await bob.reserve(request(1))).toEqual({ reserved: 0, pausedMs: 0 });
         await pass(1_000);
@@ -101,7 +101,7 @@ export function describeRateReservations(name: string, make: () => LockPlace): v
       },
     );
 
-    test("with times of a different clock count for settle delay and a window after they are found", async () => {
+    test("count for the settle delay and a window after they are found with times of a different clock", async () => {
       const { ann, bob, pass } = await makeTwo();
       const [first = "", ...others] = await fill(ann);
       await ann.reserve(request(0, { ended: ended([first], 0) }));
@@ -112,7 +112,7 @@ export function describeRateReservations(name: string, make: () => LockPlace): v
       expect(await reserve(bob, 20)).toBe(bound.limit);
     });
 
-    test("keep the smallest limit and the longest window of those who reserve", async () => {
+    test("apply the smallest limit and the longest window of all processes", async () => {
       const { ann, bob, pass } = await makeTwo();
       const wide = request(6, { bound: { limit: 100, windowMs: 1_000 } });
       expect((await ann.reserve(wide)).reserved).toBe(6);
@@ -123,20 +123,20 @@ export function describeRateReservations(name: string, make: () => LockPlace): v
       expect(await reserve(ann, 1, { bound: wide.bound })).toBe(0);
     });
 
-    test("of several keys in one table do not count for each other", async () => {
+    test("count separately for each key in a table", async () => {
       const { ann, bob } = await makeTwo();
       await fill(ann);
       expect((await bob.reserve(request(3), "another")).reserved).toBe(3);
       expect((await bob.reserve(request(20), "another")).reserved).toBe(7);
     });
 
-    test("wait for the longest pause that the service asked any process for", async () => {
+    test("wait for the longest pause that the service requested from any process", async () => {
       const { ann, bob, execute } = await makeTwo();
       expect((await ann.reserve(request(1, { pauseMs: 60_000 }))).reserved).toBe(0);
       await bob.reserve(request(0, { pauseMs: 1_000 }));
       expect(await bob.reserve(request(1))).toEqual({ reserved: 0, pausedMs: expect.closeTo(60_000, -3) });
       expect(await ann.pausedMs()).toBeCloseTo(60_000, -3);
-      // Another boot: nobody knows how much of it has passed.
+      // After a reboot, the elapsed part of the pause is unknown.
       await execute(`update rate_pauses set set_at = set_at + ${day}`);
       expect((await bob.reserve(request(1))).pausedMs).toBe(60_000);
       await execute("update rate_pauses set set_at = set_at - 60000");
@@ -145,7 +145,7 @@ export function describeRateReservations(name: string, make: () => LockPlace): v
       expect(await ann.pausedMs()).toBe(0);
     });
 
-    test("are no part of what is recorded, and need no lock", async () => {
+    test("are not exported, and need no lock", async () => {
       const { ann, bob } = await makeTwo();
       await ann.acquireLock(lockRequest("ann"));
       const before = await ann.export();

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { makeTracker, parseRecoveryRecords, RecoveryLog } from "../../../src/ledger/recovery-log.ts";
 import { systemClock } from "../../../src/model/ports.ts";
 import type { RecoveryRecord } from "../../../src/model/recovery.ts";
-import { attached, attachOperation, lostAnswer } from "./ledger-values.ts";
+import { attached, attachOperation, lostResponse } from "./ledger-values.ts";
 import { freshFolder } from "./samples.ts";
 
 function makeRecord(id: string = crypto.randomUUID(), other: Partial<RecoveryRecord> = {}): RecoveryRecord {
@@ -35,10 +35,10 @@ function trackerOf(log: RecoveryLog, print: (line: string) => void = () => {}) {
   return makeTracker({ ...run, log, clock: systemClock, print });
 }
 
-test("has a private line for each record, next to a SQLite ledger, and returns the records unchanged", () => {
+test("writes a private line for each record next to a SQLite ledger, and reads the records unchanged", () => {
   const log = makeLog();
   expect(log.isPending()).toBe(false);
-  const failed = { outcome: "unknown", status: 504, attempts: 2, failure: lostAnswer } as const;
+  const failed = { outcome: "unknown", status: 504, attempts: 2, failure: lostResponse } as const;
   const records = [makeRecord(undefined, { productId: 70 }), makeRecord(undefined, { result: failed })];
   for (const record of records) log.append(record);
   expect(log.path).toMatch(/\.draftsync\/state\.db\.recovery\.ndjson$/);
@@ -48,11 +48,11 @@ test("has a private line for each record, next to a SQLite ledger, and returns t
   expect(statSync(log.path).mode & 0o777).toBe(0o600);
 });
 
-test("is in the workspace when the ledger is in PostgreSQL", () => {
+test("is in the workspace for a ledger in PostgreSQL", () => {
   expect(makeLog("postgres://db.example.com/drafts").path).toMatch(/\/\.draftsync\/w\.recovery\.ndjson$/);
 });
 
-test("may be in a folder that several workspaces share: its name is that of the ledger, however its location is written", () => {
+test("has one name for each ledger in a shared folder, for any spelling of the location", () => {
   const pathOf = (location: string) => makeLog(location, "/recovery").path;
   const path = pathOf("postgres://ann@db.example.com/drafts?schema=lantern");
   expect(path).toMatch(/^\/recovery\/w-[0-9a-f]{8}\.recovery\.ndjson$/);
@@ -63,7 +63,7 @@ test("may be in a folder that several workspaces share: its name is that of the 
   expect(pathOf("/a/state.db")).not.toBe(pathOf("/b/state.db"));
 });
 
-test("releases the space that it reserved when it is written", () => {
+test("releases its reserved space when it is written", () => {
   const log = makeLog();
   const reserve = `${log.path}.reserve`;
   log.reserve();
@@ -72,7 +72,7 @@ test("releases the space that it reserved when it is written", () => {
   expect(existsSync(reserve)).toBe(false);
 });
 
-test("keeps what conflicts, and what another process appends during a replay", () => {
+test("keeps conflicting records, and records that another process appends during a replay", () => {
   const log = makeLog();
   const [replayed, conflict, late] = [makeRecord(), makeRecord(), makeRecord()];
   for (const record of [replayed, conflict]) log.append(record);
@@ -85,7 +85,7 @@ test("keeps what conflicts, and what another process appends during a replay", (
   expect(log.isPending()).toBe(false);
 });
 
-test("returns every record again after a replay was killed", () => {
+test("returns every record again after a killed replay", () => {
   const log = makeLog();
   const [claimed, late] = [makeRecord(), makeRecord()];
   log.append(claimed);
@@ -96,7 +96,7 @@ test("returns every record again after a replay was killed", () => {
   expect(log.claim()).toEqual([late, claimed]);
 });
 
-test("is not pending while it is empty, as after a write that failed", () => {
+test("is not pending while it is empty after a failed write", () => {
   const log = makeLog();
   mkdirSync(join(log.path, ".."));
   writeFileSync(log.path, "");
@@ -104,7 +104,7 @@ test("is not pending while it is empty, as after a write that failed", () => {
   expect(log.claim()).toEqual([]);
 });
 
-test("an outcome that the log cannot take is printed as a line that can be replayed", () => {
+test("prints an outcome as a replayable line when the log cannot be written", () => {
   const folder = freshFolder();
   writeFileSync(join(folder, "file"), "");
   const lines: string[] = [];
@@ -115,7 +115,7 @@ test("an outcome that the log cannot take is printed as a line that can be repla
   expect(printed).toMatchObject([{ operation, result, effects }]);
 });
 
-test("an outcome that is still tracked when the process ends is saved; a recorded one is not", () => {
+test("saves tracked outcomes when the process ends, and no recorded ones", () => {
   const log = makeLog();
   const tracker = trackerOf(log);
   const { result, effects } = makeRecord();
@@ -128,7 +128,7 @@ test("an outcome that is still tracked when the process ends is saved; a recorde
   expect(log.read().map(({ operation }) => operation.id)).toEqual(["lost", "pending"]);
 });
 
-test("a log that is cut in the middle of a line is refused", () => {
+test("rejects a log that is truncated within a line", () => {
   const log = makeLog();
   log.append(makeRecord());
   appendFileSync(log.path, line.slice(0, 40));
@@ -137,13 +137,13 @@ test("a log that is cut in the middle of a line is refused", () => {
 
 const line = JSON.stringify({ format_version: 1, ...makeRecord() });
 test.each([
-  { name: "nothing", text: "\n", says: "is empty" },
-  { name: "no JSON", text: "{", says: "is not JSON" },
-  { name: "something else", text: '{"lineage":"x"}', says: "is not a recovery log" },
+  { name: "an empty file", text: "\n", says: "is empty" },
+  { name: "text that is not JSON", text: "{", says: "is not JSON" },
+  { name: "another document", text: '{"lineage":"x"}', says: "is not a recovery log" },
   { name: "a newer version", text: '{"format_version":2}', says: "format version 2" },
-  { name: "a wrong value", text: line.replace('"done"', '"fine"'), says: "damaged at result.outcome" },
+  { name: "an invalid value", text: line.replace('"done"', '"fine"'), says: "damaged at result.outcome" },
   { name: "an unknown effect", text: line.replace('"attached"', '"sold"'), says: "damaged at effects.0" },
-])("$name is refused", ({ text, says }) => {
+])("rejects $name", ({ text, says }) => {
   expect(() => parseRecoveryRecords(text, "lines.ndjson")).toThrow(
     expect.objectContaining({ code: "recovery-invalid", message: expect.stringContaining(says) }),
   );

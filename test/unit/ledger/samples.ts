@@ -11,14 +11,14 @@ import { type Clock, systemClock } from "../../../src/model/ports.ts";
 import type { ProcessTable } from "../../../src/model/process.ts";
 import type { LockPlace } from "./ledger-lock-suite.ts";
 
-/** A folder of its own for a test, gone after it. */
+/** A temporary folder, removed after the test. */
 export function freshFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "draftsync-ledger-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** The location of a ledger in a schema of its own, which is gone after the test. */
+/** The location of a ledger in a new schema, which is dropped after the test. */
 export function freshSchema(): string {
   const url = new URL(inject("databaseUrl"));
   const schema = `test_${randomBytes(8).toString("hex")}`;
@@ -27,12 +27,12 @@ export function freshSchema(): string {
   return url.href;
 }
 
-/** The name of the schema of such a location. */
+/** The schema in a location. */
 export function schemaOf(location: string): string {
   return new URL(location).searchParams.get("schema") ?? "";
 }
 
-/** Runs statements at the server as a user who may do anything, outside any ledger; the rows of the last one. */
+/** Runs statements at the server as a superuser; returns the rows of the last one. */
 export async function askServer(text: string, location = inject("databaseUrl")): Promise<unknown[]> {
   const url = new URL(location);
   url.search = "";
@@ -49,7 +49,7 @@ export async function askServer(text: string, location = inject("databaseUrl")):
 /** The password of every {@link freshRole}. */
 export const rolePassword = "s3cr3t-p4ssw0rd";
 
-/** A location as a user of its own, who may do what `grants` lets them, and is gone after the test. */
+/** A location with a new role that has `grants`; the role is dropped after the test. */
 export async function freshRole(
   grants: (role: string, schema: string) => string = () => "",
   location = freshSchema(),
@@ -64,7 +64,7 @@ export async function freshRole(
   return url.href;
 }
 
-/** A place where a ledger can be made, for each database. */
+/** A new location for a ledger in each database. */
 export const databases: readonly { readonly name: string; readonly locate: () => string }[] = [
   { name: "SQLite", locate: () => join(freshFolder(), "deep", "state.db") },
   { name: "PostgreSQL", locate: freshSchema },
@@ -81,7 +81,7 @@ export async function openForTest(
   return ledger;
 }
 
-/** A ledger with a way to its lock and its rate reservations that is not the ledger's. */
+/** A ledger with direct access to its lock and rate reservations. */
 export function lockPlace(location: string): LockPlace {
   return {
     open: (processes) => openForTest(location, systemClock, processes),
@@ -89,7 +89,7 @@ export function lockPlace(location: string): LockPlace {
   };
 }
 
-/** Runs a statement on the lock or the rate reservations of a ledger. */
+/** Runs a statement on the tables of a ledger's lock or rate reservations. */
 export async function executeIn(location: string, statement: string): Promise<void> {
   if (isPostgresLocation(location)) {
     await askServer(statement.replace(/leases|rate_reservations|rate_pauses/, `${schemaOf(location)}.$&`));

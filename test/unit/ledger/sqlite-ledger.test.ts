@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { describeLedgerJournal } from "./ledger-journal-suite.ts";
 import { describeLedgerLock, lockRequest, onMachine, passing } from "./ledger-lock-suite.ts";
-import { describeLedgerRounds } from "./ledger-reconcile-suite.ts";
+import { describeLedgerReconcile } from "./ledger-reconcile-suite.ts";
 import { describeLedgerReplay } from "./ledger-replay-suite.ts";
 import { describeLedgerState } from "./ledger-state-suite.ts";
 import { describeLedger } from "./ledger-suite.ts";
@@ -17,13 +17,13 @@ async function makeSqlite() {
 describeLedger("SQLite", makeSqlite);
 describeLedgerJournal("SQLite", makeSqlite);
 describeLedgerState("SQLite", makeSqlite);
-describeLedgerRounds("SQLite", makeSqlite);
+describeLedgerReconcile("SQLite", makeSqlite);
 describeLedgerReplay("SQLite", makeSqlite);
 
 describeLedgerLock("SQLite", () => lockPlace(join(freshFolder(), "state.db")));
 describeRateReservations("SQLite", () => lockPlace(join(freshFolder(), "state.db")));
 
-test("a lease goes by the clock of the boot, which no one can set", async () => {
+test("measures a lease by the boot clock, not by the wall clock", async () => {
   const { open, execute } = lockPlace(join(freshFolder(), "state.db"));
   const container = (namespace: string) => ({
     self: { boot: "this boot", namespace, pid: 7 },
@@ -39,7 +39,7 @@ test("a lease goes by the clock of the boot, which no one can set", async () => 
   expect(await later.heldLock()).toMatchObject({ state: "expired" });
 });
 
-test("rate reservations of an earlier boot count for settle delay and a window after they are found", async () => {
+test("counts rate reservations of an earlier boot for the settle delay and a window after they are found", async () => {
   const { open, execute } = lockPlace(join(freshFolder(), "state.db"));
   const before = await open(onMachine("a boot"));
   const { wanted } = request(10);

@@ -9,7 +9,7 @@ import { attached, attachOperation, sampleRun } from "./ledger-values.ts";
 import { databases, freshFolder, openForTest } from "./samples.ts";
 
 describe.each(databases)("$name", ({ locate }) => {
-  test("twelve who open a new ledger in the same moment share it", async () => {
+  test("gives twelve processes that open a new ledger simultaneously one lineage", async () => {
     const location = locate();
     const opened = await Promise.allSettled(
       Array.from({ length: 12 }, () => openLedger({ location, clock: systemClock })),
@@ -21,7 +21,7 @@ describe.each(databases)("$name", ({ locate }) => {
     expect(new Set(lineages).size).toBe(1);
   });
 
-  test("writers that contradict each other take turns", async () => {
+  test("serializes conflicting writers", async () => {
     const location = locate();
     const writers = await Promise.all([1, 2, 3, 4, 5, 6].map(() => openForTest(location)));
     const address = "drafts/7/product_files/source:a.blend";
@@ -37,7 +37,7 @@ describe.each(databases)("$name", ({ locate }) => {
     expect(attachments.filter((each) => each.address === address)).toHaveLength(1);
   });
 
-  test("operations of the same moment come in the same order from every database", async () => {
+  test("returns operations with the same time sorted by id", async () => {
     const ledger = await openForTest(locate(), { now: () => 1_700_000_000_000, monotonic: () => 0 });
     await ledger.startRun(sampleRun);
     const ids = ["b", "é", "B", "a", "Z", "\u{1f600}", "\uff00"];
@@ -48,7 +48,7 @@ describe.each(databases)("$name", ({ locate }) => {
   });
 });
 
-test("a lock whose commit has not been answered yet is held for the other stores of its process", async () => {
+test("holds a lock for other stores of its process while its commit is in flight", async () => {
   const location = `${freshFolder()}/state.db`;
   const other = await openForTest(location);
   const database = await openSqlite({ location, clock: systemClock });
