@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { binary } from "./support/binary.ts";
 import { type CommitPoint, killAtCommit, measure } from "./support/command-kills.ts";
 import { type CrashWorld, startCrashWorld } from "./support/crash-world.ts";
-import { expectAll, longest, sample } from "./support/points.ts";
+import { expectAll, pointsTimeoutMs, sample } from "./support/points.ts";
 
 let world: CrashWorld;
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 test(
-  "the command with its ledger in PostgreSQL, killed before, during and after every commit",
+  "survives a kill of the command before, during and after every commit in PostgreSQL",
   async () => {
     const { commits, operations } = await measure(world);
     expect(operations).toBe(12);
@@ -24,5 +24,5 @@ test(
     const kill = (point: CommitPoint) => killAtCommit(world, point);
     await expectAll("command with PostgreSQL, at commits", sample(points, 3), kill);
   },
-  longest,
+  pointsTimeoutMs,
 );

@@ -5,7 +5,7 @@ import type { SandboxState } from "../../src/sandbox/state.ts";
 import { type Evidence, judge } from "./support/judge.ts";
 import { desired } from "./support/scenario.ts";
 
-/** A judge who finds nothing wrong with a forgery would find nothing wrong with the tool. */
+// If the judge missed forged evidence, it would also miss defects of the program.
 
 let sequence = 0;
 const arrival = (method: string, path: string, body: unknown, status: number | null): RequestLogEntry => ({
@@ -68,33 +68,33 @@ const state: SandboxState = {
 const clean: Evidence = {
   killed: [attach(), publish(null)],
   rerun: [],
-  afterWord: [publish()],
+  afterResolve: [publish()],
   operations: [attached, lost],
   notDone: ["drafts/1/product"],
   state,
 };
 
-test("what kept every promise", () => {
+test("finds no problem in correct evidence", () => {
   expect(judge(clean)).toEqual([]);
 });
 
 test.each<[string, Partial<Evidence>]>([
-  ["sent before its intent was stored", { operations: [lost] }],
-  ["sent before its intent was stored", { operations: [attached] }],
-  ["completed, and sent again", { rerun: [attach(422)] }],
+  ["sent before its intent was recorded", { operations: [lost] }],
+  ["sent before its intent was recorded", { operations: [attached] }],
+  ["completed and sent again", { rerun: [attach(422)] }],
   [
-    "attached, and posted again",
+    "attached and posted again",
     { operations: [{ ...attached, outcome: "unknown" }, lost], rerun: [attach()] },
   ],
-  ["sent a second time, and nothing was proven", { rerun: [publish(null)], afterWord: [] }],
-  ["sent a second time, and nothing was proven", { notDone: [] }],
-  ["sent a second time, and nothing was proven", { afterWord: [publish(), publish()] }],
-  ["not as desired", { state: { ...state, attachments: state.attachments.slice(1) } }],
-  ["not as desired", { state: { ...state, products: [...state.products, ...state.products] } }],
+  ["sent a second time without proof", { rerun: [publish(null)], afterResolve: [] }],
+  ["sent a second time without proof", { notDone: [] }],
+  ["sent a second time without proof", { afterResolve: [publish(), publish()] }],
+  ["differs from the manifests", { state: { ...state, attachments: state.attachments.slice(1) } }],
+  ["differs from the manifests", { state: { ...state, products: [...state.products, ...state.products] } }],
   [
     "published with 0 files",
     { state: { ...state, products: state.products.map((each) => ({ ...each, files: [] })) } },
   ],
-])("%s", (problem, forged) => {
+])("finds a problem in forged evidence: %s", (problem, forged) => {
   expect(judge({ ...clean, ...forged }).join("\n")).toContain(problem);
 });

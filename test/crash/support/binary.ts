@@ -7,12 +7,12 @@ import type { Survivor } from "./survive.ts";
 const env = { DRAFTSYNC_API_KEY: key };
 const applying = ["apply", "--auto-approve"];
 
-/** Starts the apply that is to be killed. */
+/** Starts the apply that the test kills. */
 export function startApply(life: Life): Running {
   return startDraftsync(applying, { cwd: life.folder, env: { ...env, ...life.ledger.env } });
 }
 
-/** Applies, and is killed at a commit of the ledger; or writes their number into a file. */
+/** Applies, and is killed at a commit of the ledger, or writes the number of commits into a file. */
 export function applyUntil(life: Life, killOrFile: string): Promise<Ended> {
   const preload = `--import=${join(repository, "test/crash/support/kill-at-commit.mjs")}`;
   return run(life, applying, { NODE_OPTIONS: preload, DRAFTSYNC_TEST_KILL: killOrFile });
@@ -22,7 +22,7 @@ function run(life: Life, args: readonly string[], more: Record<string, string> =
   return draftsync(args, { cwd: life.folder, env: { ...env, ...life.ledger.env, ...more } });
 }
 
-/** The real binary, as a person uses it. */
+/** The real binary. */
 export const binary: Survivor = {
   sharesBound: true,
   async apply(life) {
@@ -31,8 +31,8 @@ export const binary: Survivor = {
     return code === 0 ? "done" : "in-doubt";
   },
   async resolve(life, address, productId) {
-    const word = productId === undefined ? ["--not-done"] : ["--product-id", String(productId)];
-    const { code, stderr } = await run(life, ["resolve", address, ...word]);
+    const outcome = productId === undefined ? ["--not-done"] : ["--product-id", String(productId)];
+    const { code, stderr } = await run(life, ["resolve", address, ...outcome]);
     if (code !== 0) throw new Error(`resolve ended with ${code}: ${stderr}`);
   },
   async pending(life) {

@@ -6,10 +6,10 @@ import type { CrashWorld } from "./crash-world.ts";
 import type { BytePoint } from "./kill-proxy.ts";
 import { survive, type Verdict } from "./survive.ts";
 
-/** `before:7`: right before the seventh commit of the ledger. */
+/** `before:7` is directly before the seventh commit of the ledger. */
 export type CommitPoint = `${"before" | "during" | "after"}:${number}`;
 
-/** What an apply without a kill does: its commits, its pieces on the wire, and how many operations it journals. */
+/** The commits, chunks on the wire and operations of an apply without a kill. */
 export async function measure(world: CrashWorld) {
   const life = await world.begin();
   try {
@@ -18,7 +18,7 @@ export async function measure(world: CrashWorld) {
     const operations = await world.readLedger(life);
     return {
       commits: Number(readFileSync(file, "utf8")),
-      pieces: [...world.proxy.pieces],
+      chunks: [...world.proxy.chunks],
       operations: operations.length,
     };
   } finally {
@@ -26,7 +26,7 @@ export async function measure(world: CrashWorld) {
   }
 }
 
-/** The command is killed at a commit. */
+/** Kills the command at a commit. */
 export async function killAtCommit(world: CrashWorld, point: CommitPoint): Promise<Verdict | undefined> {
   const life = await world.begin();
   try {
@@ -37,14 +37,14 @@ export async function killAtCommit(world: CrashWorld, point: CommitPoint): Promi
   }
 }
 
-/** The command is killed before a byte passes. */
+/** Kills the command before a byte passes. */
 export async function killAtByte(world: CrashWorld, point: BytePoint): Promise<Verdict | undefined> {
   let kill = () => {};
   const life = await world.begin(point, () => kill());
   try {
     const running = startApply(life);
     kill = () => {
-      // Before the line is cut: a process that sees a cut connection would record that.
+      // Kills before the connection is cut, because the process would record a cut connection.
       running.kill("SIGKILL");
       void world.proxy.cut();
     };

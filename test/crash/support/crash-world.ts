@@ -10,7 +10,7 @@ import { inFolder, inPostgres, type LedgerPlace, withLedger } from "./ledger-pla
 import { after, before } from "./scenario.ts";
 
 export const key = "canary-key-c4a5";
-/** Small, so that a kill that refilled it would show; larger than what the scenario needs in one window. */
+/** Small enough to detect a bound that a kill resets. */
 export const rate = { limit: 12, windowMs: 60 };
 
 const config = (url: string) => `version: 1
@@ -26,7 +26,7 @@ service:
     storage: { endpoint: "${url}" }
 `;
 
-/** One life after the same beginning: a service and a workspace of its own. */
+/** One run from the initial state, with a separate service and workspace. */
 export interface Life {
   readonly folder: string;
   readonly ledger: LedgerPlace;
@@ -36,21 +36,21 @@ export interface Life {
   close(): Promise<void>;
 }
 
-/** Everything that a scenario is killed in, again and again from the same beginning. */
+/** The environment of repeated kills from the same initial state. */
 export interface CrashWorld {
   readonly proxy: KillProxy;
-  /** Starts a life; `onKill` is called when the byte is reached. */
+  /** Starts a life; `onKill` runs when the byte is reached. */
   begin(point?: BytePoint, onKill?: () => void): Promise<Life>;
-  /** The operations that the ledger has beyond those of the beginning. */
+  /** The operations in the ledger since the initial state. */
   readLedger(life: Life): Promise<readonly StoredOperation[]>;
   close(): Promise<void>;
 }
 
-/** What a world is made with. */
+/** Options of a {@link CrashWorld}. */
 export interface CrashWorldOptions {
-  /** Brings the first manifests to the service. */
+  /** Applies the first manifests. */
   readonly apply: (life: Life) => Promise<unknown>;
-  /** The server that has the ledgers, when they are not in the workspace's folder. */
+  /** The PostgreSQL server with the ledgers; by default they are in the workspace. */
   readonly databaseUrl?: string;
 }
 

@@ -5,7 +5,7 @@ import type { BytePoint } from "./kill-proxy.ts";
 import { expectAll, sample } from "./points.ts";
 import { survive, type Verdict } from "./survive.ts";
 
-/** The engine is killed before each byte of one direction: a direction a test file, so that two workers share them. */
+/** Kills the engine before each byte of one direction. Each direction has a test file, for two workers. */
 export async function killAtEveryByte(direction: BytePoint["direction"]): Promise<void> {
   const world = await startCrashWorld({ apply: engine.apply });
   try {

@@ -25,7 +25,7 @@ function profileFor(url: string) {
   });
 }
 
-/** Ledgers that a kill has taken from their process: SQLite takes back what they had not committed. */
+/** Connections of killed processes: SQLite rolls back their open transactions. */
 const dead = new WeakSet<object>();
 const living = new Set<Database.Database>();
 const { exec, prepare } = Database.prototype;
@@ -42,12 +42,12 @@ Database.prototype.prepare = new Proxy(prepare, {
 });
 
 /**
- * The engine in this process. {@link EngineRun.kill} leaves behind what a SIGKILL would: at the server, the bytes that
- * had passed the proxy; on the disk, the transactions whose `commit` had run, since SQLite's calls are synchronous and
+ * The engine in this process. {@link EngineRun.kill} leaves the same state as a SIGKILL: at the server, the bytes that
+ * passed the proxy; on the disk, the transactions whose `commit` ran, because SQLite's calls are synchronous and
  * cannot be interrupted. No later statement runs on the same connection, and no later byte passes.
  */
 export interface EngineRun {
-  /** Never rejects for what happens after the kill. */
+  /** Does not reject for errors after the kill. */
   readonly ended: Promise<unknown>;
   kill(): void;
 }

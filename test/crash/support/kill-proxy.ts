@@ -2,33 +2,33 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { listenLocally } from "../../support/listen.ts";
 
-/** Where a run is killed: before the byte of that number goes on, counted over all connections of the run. */
+/** A kill before this byte is forwarded, counted over all connections of the run. */
 export interface BytePoint {
   readonly direction: "request" | "response";
   readonly byte: number;
 }
 
-/** A TCP proxy that kills at a byte, and counts those that pass. */
+/** A TCP proxy that kills at a byte, and counts the forwarded bytes. */
 export interface KillProxy {
   readonly url: string;
   readonly passed: { readonly request: number; readonly response: number };
-  /** The pieces that have passed, in order: on a line without other traffic each is a head, a body or both. */
-  readonly pieces: readonly (BytePoint & { readonly length: number })[];
-  /** Counts again, and kills at `point`, if there is one. */
+  /** The forwarded chunks, in order. Without other traffic, each is a head, a body or both. */
+  readonly chunks: readonly (BytePoint & { readonly length: number })[];
+  /** Restarts the count, and kills at `point`, if given. */
   arm(targetPort: number, point?: BytePoint, kill?: () => void): void;
-  /** As the network after a kill: nothing more passes, what has passed arrives. Resolves when the server is done with it. */
+  /** Behaves like the network after a kill: forwards nothing more. Resolves when the server has handled the forwarded bytes. */
   cut(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Starts a {@link KillProxy}; its port stays the same whatever it leads to. */
+/** Starts a {@link KillProxy}; its port is the same for every target. */
 export async function startKillProxy(): Promise<KillProxy> {
   let targetPort = 0;
   let point: BytePoint | undefined;
   let kill = () => {};
   let isCut = false;
   const passed = { request: 0, response: 0 };
-  const pieces: (BytePoint & { length: number })[] = [];
+  const chunks: (BytePoint & { length: number })[] = [];
   const clients = new Set<Socket>();
   const servers = new Set<Socket>();
 
@@ -36,17 +36,17 @@ export async function startKillProxy(): Promise<KillProxy> {
     isCut = true;
     for (const client of clients) client.destroy();
     const ends = [...servers].map((server) => (server.destroyed ? undefined : once(server, "close")));
-    // The end of the client's side, after the bytes that got through: the server answers into the void.
+    // Ends the client's side after the forwarded bytes; the server's response is discarded.
     for (const server of servers) server.resume().end();
     await Promise.all(ends);
   };
 
-  /** What of a chunk passes before the kill. */
+  /** The part of a chunk before the kill. */
   const pass = (direction: BytePoint["direction"], chunk: Buffer): Buffer => {
     if (isCut) return Buffer.alloc(0);
     const at = point?.direction === direction ? point.byte - passed[direction] : Number.POSITIVE_INFINITY;
     const through = at < chunk.length ? chunk.subarray(0, at) : chunk;
-    if (through.length > 0) pieces.push({ direction, byte: passed[direction], length: through.length });
+    if (through.length > 0) chunks.push({ direction, byte: passed[direction], length: through.length });
     passed[direction] += through.length;
     return through;
   };
@@ -80,7 +80,7 @@ export async function startKillProxy(): Promise<KillProxy> {
   return {
     url: `http://127.0.0.1:${port}`,
     passed,
-    pieces,
+    chunks,
     arm(target, at, onKill = () => {}) {
       targetPort = target;
       point = at;
@@ -88,7 +88,7 @@ export async function startKillProxy(): Promise<KillProxy> {
       isCut = false;
       passed.request = 0;
       passed.response = 0;
-      pieces.length = 0;
+      chunks.length = 0;
     },
     cut,
     async close() {

@@ -1,21 +1,21 @@
 import { expect } from "vitest";
 import type { Verdict } from "./survive.ts";
 
-/** `npm run test:crash` takes every point; `npm test` a sample of each kind. */
+/** `npm run test:crash` kills at every point, `npm test` at a sample of each kind. */
 export const everyPoint = process.env.DRAFTSYNC_TEST_CRASH === "all";
 
-/** Milliseconds that a test of all points may take. */
-export const longest = 3 * 60 * 60_000;
+/** Timeout of a test of all points, milliseconds. */
+export const pointsTimeoutMs = 3 * 60 * 60_000;
 
-/** So many of them, evenly spread, the first and the last among them. */
-export function sample<T>(points: readonly T[], most: number): readonly T[] {
-  if (everyPoint || points.length <= most) return points;
+/** At most `max` evenly spread points, with the first and the last. */
+export function sample<T>(points: readonly T[], max: number): readonly T[] {
+  if (everyPoint || points.length <= max) return points;
   return points.filter(
-    (_point, at) => at % Math.ceil(points.length / (most - 1)) === 0 || at === points.length - 1,
+    (_point, at) => at % Math.ceil(points.length / (max - 1)) === 0 || at === points.length - 1,
   );
 }
 
-/** Kills at each point, one after the other. `undefined`: the run had ended before it came to the point. */
+/** Kills at each point in turn. `undefined` means that the run ended before the point. */
 export async function expectAll<P>(
   kind: string,
   points: readonly P[],
@@ -24,8 +24,8 @@ export async function expectAll<P>(
   const broken: string[] = [];
   let kills = 0;
   let inDoubt = 0;
-  const tell = () => {
-    const counts = `${kills} kills at ${points.length} points, ${inDoubt} calls left to a person`;
+  const report = () => {
+    const counts = `${kills} kills at ${points.length} points, ${inDoubt} calls left to the operator`;
     process.stderr.write(`${kind}: ${counts}, ${broken.length} violations\n`);
   };
   for (const point of points) {
@@ -34,11 +34,11 @@ export async function expectAll<P>(
     kills += 1;
     inDoubt += verdict.inDoubt;
     if (verdict.problems.length > 0) broken.push(`${JSON.stringify(point)}: ${verdict.problems.join("; ")}`);
-    if (everyPoint && kills % 250 === 0) tell();
+    if (everyPoint && kills % 250 === 0) report();
   }
-  if (everyPoint) tell();
+  if (everyPoint) report();
   expect(broken).toEqual([]);
-  // How many commits the rate reservations take depends on the time that passes, and so does whether the last points are reached.
+  // The number of commits for rate reservations depends on timing, so the last points may not be reached.
   expect(kills).toBeGreaterThanOrEqual(points.length - 4);
   expect(kills).toBeGreaterThan(0);
 }

@@ -1,4 +1,4 @@
-/** What the workspace asks for before the apply that is killed: five attachments, one of them uploaded. */
+/** The manifests before the killed apply: five attachments, one of them uploaded. */
 export const before = {
   "manifests/a.yaml": `draft: 1
 product_files:
@@ -13,7 +13,7 @@ product_files: [{ file_id: 22, renderer: arnold }, { file_id: 23 }]
 };
 
 /**
- * What it asks for afterwards: twelve writing operations of every kind (attach a product file and a promotional file,
+ * The manifests of the killed apply: twelve writing operations of every kind (attach a product file and a promotional file,
  * update, detach, upload, attach and detach for a new content, publish; attach, update, publish; duplicate).
  */
 export const after = {
@@ -34,7 +34,7 @@ duplicates: [{ name: copy, product: 5 }]
   "manifests/model.bin": "the second content",
 };
 
-/** Attached at the service when all is done; the uploaded file has an id of the service's choice. */
+/** The files attached at the end; the service chooses the id of the uploaded one. */
 export const desired = [
   { draftId: 1, kind: "product_file", fileId: 11, attributes: { file_format: "obj" } },
   { draftId: 1, kind: "product_file", fileId: 13, attributes: { file_format: "glb" } },

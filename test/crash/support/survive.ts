@@ -3,52 +3,56 @@ import { type CrashWorld, type Life, rate } from "./crash-world.ts";
 import { judge } from "./judge.ts";
 import { withLedger } from "./ledger-place.ts";
 
-/** How a kill was survived. */
+/** The result of a kill. */
 export interface Verdict {
   readonly problems: readonly string[];
-  /** How many publications and duplicates were left to a person. */
+  /** The number of publishes and duplicates left to the operator. */
   readonly inDoubt: number;
 }
 
-/** What the runs after a kill are made with. */
+/** The actions of the runs after a kill. */
 export interface Survivor {
-  /** Whether the rate bound outlives the kill: it does in the ledger that both runs share. */
+  /** Whether both runs share a rate bound in the ledger. */
   readonly sharesBound: boolean;
-  /** Applies; whether it says that all is done, or else that something is in doubt. */
+  /** Applies, and returns the reported result. */
   apply(life: Life): Promise<"done" | "in-doubt">;
-  /** A person resolves it. */
+  /** Resolves a call in doubt. */
   resolve(life: Life, address: string, productId: number | undefined): Promise<void>;
-  /** The changes that a plan still has: action and address. */
+  /** The remaining changes: action and address. */
   pending(life: Life): Promise<readonly string[]>;
 }
 
-/** Applies until all is well, as a person would, and judges by the server's own log. */
+/** Applies and resolves until nothing is in doubt, and judges by the server's log. */
 export async function survive(world: CrashWorld, life: Life, by: Survivor): Promise<Verdict> {
   await world.proxy.cut();
   const operations = await world.readLedger(life);
   const killed = life.arrivals.splice(0);
   world.proxy.arm(life.sandbox.port);
 
-  const said = await by.apply(life);
+  const reported = await by.apply(life);
   const rerun = life.arrivals.splice(0);
   const inDoubt = await inDoubtOf(life);
-  const words = inDoubt.map((address) => ({ address, productId: productOf(life, address) }));
-  for (const { address, productId } of words) await by.resolve(life, address, productId);
-  const saidThen = inDoubt.length > 0 ? await by.apply(life) : said;
+  const resolutions = inDoubt.map((address) => ({ address, productId: productOf(life, address) }));
+  for (const { address, productId } of resolutions) await by.resolve(life, address, productId);
+  const reportedAgain = inDoubt.length > 0 ? await by.apply(life) : reported;
   const left = inDoubt.length > 0 ? await inDoubtOf(life) : [];
   const pending = await by.pending(life);
-  const afterWord = life.arrivals;
+  const afterResolve = life.arrivals;
 
-  const notDone = words.filter(({ productId }) => productId === undefined).map(({ address }) => address);
+  const notDone = resolutions
+    .filter(({ productId }) => productId === undefined)
+    .map(({ address }) => address);
   const unsettled = inDoubt.filter((address) => !/^drafts\/\d+\/product$|^duplicates\//.test(address));
   const problems = [
-    ...judge({ killed, rerun, afterWord, operations, notDone, state: life.sandbox.state() }),
-    ...((said === "in-doubt") === inDoubt.length > 0 ? [] : [`said ${said}, in doubt: ${inDoubt}`]),
-    ...(saidThen === "done" ? [] : ["said that something was in doubt after all was settled"]),
+    ...judge({ killed, rerun, afterResolve, operations, notDone, state: life.sandbox.state() }),
+    ...((reported === "in-doubt") === inDoubt.length > 0
+      ? []
+      : [`reported ${reported}, in doubt: ${inDoubt}`]),
+    ...(reportedAgain === "done" ? [] : ["reported a call in doubt after all were settled"]),
     ...unsettled.map((address) => `left in doubt: ${address}`),
     ...left.map((address) => `in doubt after it was settled: ${address}`),
-    ...pending.map((change) => `planned after all was done: ${change}`),
-    ...(by.sharesBound ? tooMany([...killed, ...rerun, ...afterWord]) : []),
+    ...pending.map((change) => `planned after the last apply: ${change}`),
+    ...(by.sharesBound ? tooMany([...killed, ...rerun, ...afterResolve]) : []),
   ];
   return { problems, inDoubt: inDoubt.length };
 }
@@ -59,7 +63,7 @@ function inDoubtOf(life: Life): Promise<readonly string[]> {
   ]);
 }
 
-/** What the server made, if it did: `undefined` when the call never took effect. */
+/** The product that the server made; `undefined` when the call had no effect. */
 function productOf(life: Life, address: string): number | undefined {
   const draft = /^drafts\/(\d+)\/product$/.exec(address)?.[1];
   return life.sandbox

@@ -1,13 +1,13 @@
 import type { Attributes } from "../../../src/model/resource.ts";
 import type { Passing } from "../../support/faulty-proxy.ts";
 
-/** A call that changes something at the service, the handing out of storage credentials aside. */
+/** A call that changes the service, except for requests for storage credentials. */
 export function isWrite({ method, path }: Passing): boolean {
   return method !== "GET" && path.startsWith("/api/") && path !== "/api/uploads/credentials";
 }
 
-/** What a call makes that cannot be undone: `draft 1` for its publication, `product 7` for a copy of it. */
-export function irrevocableOf({ method, path, body }: Passing): string | undefined {
+/** The source of an irreversible call: `draft 1` for a publish, `product 7` for a duplicate. */
+export function nonIdempotentOf({ method, path, body }: Passing): string | undefined {
   if (method !== "POST" || !path.startsWith("/api/products")) return undefined;
   const [, , , copied] = path.split("/");
   if (copied !== undefined) return `product ${copied}`;
@@ -20,7 +20,7 @@ export function attachedBy({ method, path, body }: Passing): string | undefined 
   return `${path.slice("/api/".length)}/${JSON.parse(body).data.attributes.file_id}`;
 }
 
-/** The file that an update or a detachment is of. */
+/** The file of an update or detachment. */
 export function fileOf({ path }: Passing): string | undefined {
   return path.startsWith("/api/drafts/") ? path.slice("/api/".length) : undefined;
 }
@@ -31,7 +31,7 @@ export function attributesOf({ body }: Passing): Attributes {
   return attributes;
 }
 
-/** The parts of the name of a file of a draft, as records and as intents hold them. */
+/** The parts of the name of a draft's file in records and intents. */
 export interface FileParts {
   readonly draftId?: number;
   readonly kind?: string;

@@ -3,15 +3,15 @@ import { DraftsyncError } from "../../../src/model/errors.ts";
 import type { Attributes } from "../../../src/model/resource.ts";
 import type { Fault } from "../../support/faulty-proxy.ts";
 import { wanted, wantedFile } from "../../support/planning.ts";
-import type { Wish } from "./manifests.ts";
+import type { EditedDraft } from "./manifests.ts";
 import { SavedPlan } from "./saved-plan.ts";
 import type { System } from "./system.ts";
 import type { Trouble } from "./trouble.ts";
 
-/** What the check of a command may look at: whether there is a saved plan, and anything in doubt. */
+/** The input of a command's check: the saved plan and the number of calls in doubt. */
 export type Expectations = Pick<System, "saved" | "inDoubt">;
 
-/** A command that the model and the system run together; every one ends with all checks. */
+/** A command of the model and the system, followed by all checks. */
 function command(
   name: string,
   run: (system: System) => Promise<unknown> | unknown,
@@ -38,16 +38,16 @@ const editFile = fc
   .record({ draftId: draftIds, fileId: fileIds, as: fc.option(attributes, { freq: 4 }) })
   .map(({ draftId, fileId, as }) =>
     command(`file ${draftId}/${fileId} ${JSON.stringify(as)}`, (system) => {
-      const files = wishOf(system, draftId).files;
+      const files = draftOf(system, draftId).files;
       if (as === null) files.delete(fileId);
       else files.set(fileId, wantedFile(draftId, fileId, as));
     }),
   );
 
-/** Kept under file id 0, which is none. */
+/** The source has file id 0, which is not a valid id. */
 const editSource = fc.constantFrom("one", "two", null).map((content) =>
   command(`source ${content}`, (system) => {
-    const { files } = wishOf(system, 1);
+    const { files } = draftOf(system, 1);
     if (content === null) return void files.delete(0);
     const file = wanted(1, "product_files", { by: "source", source: "a.blend" });
     files.set(0, { ...file, content: system.writeSource("a.blend", content) });
@@ -56,15 +56,15 @@ const editSource = fc.constantFrom("one", "two", null).map((content) =>
 
 const editPublish = fc.record({ draftId: draftIds, publish: fc.boolean() }).map(({ draftId, publish }) =>
   command(`publish ${draftId} ${publish}`, (system) => {
-    const wish = wishOf(system, draftId);
-    wish.publish = publish;
-    if (publish) wish.revision += 1;
+    const draft = draftOf(system, draftId);
+    draft.publish = publish;
+    if (publish) draft.revision += 1;
   }),
 );
 
 const editProtection = fc.record({ draftId: draftIds, protect: fc.boolean() }).map(({ draftId, protect }) =>
   command(`protect ${draftId} ${protect}`, (system) => {
-    wishOf(system, draftId).protect = protect;
+    draftOf(system, draftId).protect = protect;
   }),
 );
 
@@ -76,8 +76,8 @@ const editCopy = fc
         name === "of-draft"
           ? ({ by: "draft", draftId: 1 } as const)
           : ({ by: "product_id", productId: 771 } as const);
-      // A copy of a draft that nobody publishes is a mistake in the manifest, not a change.
-      if (name === "of-draft" && !wishOf(system, 1).publish) return;
+      // A copy of an unpublished draft is an error in the manifest, not a change.
+      if (name === "of-draft" && !draftOf(system, 1).publish) return;
       if (there) system.manifests.copies.set(name, { name, product, file: "manifests/a.yaml", position: 1 });
       else system.manifests.copies.delete(name);
     }),
@@ -85,7 +85,7 @@ const editCopy = fc
 
 const document = { body: '{"errors":[]}' };
 
-/** Carried out by the service, and answered with a failure. */
+/** A failure response after the call took effect. */
 const failedAfter = (...statuses: number[]) =>
   fc
     .constantFrom(...statuses)
@@ -110,7 +110,7 @@ const pageAfter = fc
   .constantFrom(301, 302, 303, 307, 308, 400, 401, 402, 403, 404, 405, 407, 410, 418, 422, 425, 429, 451, 499)
   .map((status) => ({ type: "answer", carriedOut: true, status, ...page }) as const);
 
-/** Most plans are small, and what cannot be undone comes last in them. */
+/** Most plans are small, with irreversible calls last. */
 const at = fc.constantFrom(1, 1, 1, 2, 2, 3, 4, 6);
 const path = fc.constantFrom("/api/", "/api/products");
 const step = fc.integer({ min: 1, max: 16 });
@@ -146,7 +146,7 @@ const trouble: fc.Arbitrary<Trouble> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ type: fc.constant("kill-on-wire" as const), path, at }) },
 );
 
-/** Without faults; and once it is done, once more, which must not write (P5). */
+/** Applies without faults, and again when done, which must not write (P5). */
 const apply = fc.constant(
   command("apply", async (system) => {
     if ((await system.apply()) !== "done") return;
@@ -165,7 +165,7 @@ const plan = fc.constant(
   }),
 );
 
-/** A plan is refused before any call once what it is about has changed, unless its own runs did that (P6). */
+/** Refuses a plan before any call when its resources have changed, except by its own runs (P6). */
 const applySaved = fc.option(trouble).map((each) =>
   command(
     `apply PLAN ${JSON.stringify(each)}`,
@@ -180,7 +180,7 @@ const applySaved = fc.option(trouble).map((each) =>
       });
       const isRight = expected === "either" || (expected === "stale") === (ended === "stale");
       if (!isRight || (ended === "stale" && system.model.writes !== before))
-        system.model.violations.push(`P6: a plan that is ${expected} ended ${ended}`);
+        system.model.violations.push(`P6: a plan that is ${expected} ended as ${ended}`);
     },
     ({ saved }) => saved !== undefined,
   ),
@@ -221,7 +221,7 @@ const resolve = fc.nat({ max: 9 }).map((index) =>
 
 const secondWriter = fc.constant(command("second writer", (system) => system.secondWriter()));
 
-/** Edits come oftener than the rest, so that there is something to do. */
+/** Edits are more frequent, so that applies have changes. */
 export const commands = fc.commands(
   [
     editFile,
@@ -244,10 +244,10 @@ export const commands = fc.commands(
   { maxCommands: 12, size: "max", ...replayFrom(process.env.REPLAY) },
 );
 
-/** Without faults everything ends as desired, and then nothing is left to do. */
+/** Applies without faults until nothing is left to do. */
 export async function settleAll(system: System): Promise<void> {
-  for (const wish of system.manifests.drafts.values()) wish.protect = false;
-  for (let round = 0; round < 8; round += 1) {
+  for (const draft of system.manifests.drafts.values()) draft.protect = false;
+  for (let attempt = 0; attempt < 8; attempt += 1) {
     const ended = await system.apply();
     await system.check();
     if (ended === "done" && system.plan(await system.store.load()).changes.length === 0) {
@@ -258,7 +258,7 @@ export async function settleAll(system: System): Promise<void> {
     for (let left = system.inDoubt; left > 0; left -= 1) await system.resolve(0);
     await system.check();
   }
-  throw new Error("end: eight applies without faults did not lead to what is desired");
+  throw new Error("end: eight applies without faults did not reach the desired state");
 }
 
 async function expectNoWrite(system: System): Promise<void> {
@@ -266,13 +266,13 @@ async function expectNoWrite(system: System): Promise<void> {
   const left = system.plan(await system.store.load()).changes.length;
   if (left === 0) await system.apply();
   if (system.model.writes !== before)
-    system.model.violations.push("P5: an apply with nothing to do has written");
+    system.model.violations.push("P5: an apply without changes sent a write");
 }
 
-function wishOf(system: System, draftId: number): Wish {
-  const wish = system.manifests.drafts.get(draftId);
-  if (wish === undefined) throw new Error(`draft ${draftId} is missing`);
-  return wish;
+function draftOf(system: System, draftId: number): EditedDraft {
+  const draft = system.manifests.drafts.get(draftId);
+  if (draft === undefined) throw new Error(`draft ${draftId} is missing`);
+  return draft;
 }
 
 function replayFrom(path: string | undefined) {

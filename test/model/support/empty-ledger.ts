@@ -5,7 +5,7 @@ import { openLedger } from "../../../src/ledger/open-ledger.ts";
 
 let made: Promise<string> | undefined;
 
-/** The file of an empty ledger: to make one takes longer than to copy one. */
+/** The file of an empty ledger. Copying it is faster than creating one. */
 export function emptyLedger(): Promise<string> {
   made ??= make();
   return made;

@@ -4,8 +4,8 @@ import type { Recorded, RecordedAttachment } from "../../../src/model/recorded.t
 import type { Attributes } from "../../../src/model/resource.ts";
 
 /**
- * Desired minus recorded, in as few words as it can be said, for manifests that name files by id or by source and that
- * rename nothing: `create drafts/1/product_files/11`, sorted. Written apart from the planner, to be compared with it.
+ * A minimal difference of desired and recorded, for manifests that name files by id or by source and that
+ * rename nothing: `create drafts/1/product_files/11`, sorted. Independent of the planner, which is compared with it.
  */
 export function expectedChanges(desired: Desired, recorded: Recorded): string[] {
   const changes = new Map<string, string>([
@@ -16,8 +16,8 @@ export function expectedChanges(desired: Desired, recorded: Recorded): string[] 
   for (const { kind, address } of recorded.inDoubt) {
     if (/^(attach|publish|duplicate)$/.test(kind)) changes.set(address, "in_doubt");
   }
-  holdBack(changes, desired, recorded);
-  waitForDoubts(changes, desired, recorded);
+  excludeProtected(changes, desired, recorded);
+  deferForDoubts(changes, desired, recorded);
   return [...changes].map(([address, action]) => `${action} ${address}`).sort();
 }
 
@@ -68,7 +68,7 @@ function duplicateChanges({ drafts, duplicates }: Desired, recorded: Recorded): 
 }
 
 /**
- * What takes the address of a desired source from a recorded file: one of the desired content, attached under another
+ * A file with the desired content that takes over the address of a desired source: attached under another
  * address or in doubt.
  */
 function takerOf(
@@ -82,7 +82,7 @@ function takerOf(
   return attachments.find(({ draftId, sha256 }) => draftId === address.draftId && sha256 === content.sha256);
 }
 
-/** A file that may be detached meanwhile is looked for first. */
+/** A file that may have been detached is checked first. */
 function takingOf({ fileId }: { readonly fileId?: number }, { inDoubt }: Recorded): string {
   const isDetaching = inDoubt.some(({ kind, intent }) => kind === "detach" && intent.fileId === fileId);
   return isDetaching ? "in_doubt" : "adopt";
@@ -99,7 +99,7 @@ function actionFor(
 ): string | undefined {
   if (record === undefined) return "create";
   if (content !== undefined && content.sha256 !== record.sha256) return "replace";
-  // The file that it replaced has a delete of its own.
+  // The replaced file has a separate delete.
   const unsure = inDoubt.filter(
     ({ kind, intent, ...each }) =>
       (kind === "update" || kind === "detach") &&
@@ -115,7 +115,7 @@ function actionFor(
   return unsure.length > 0 ? "in_doubt" : undefined;
 }
 
-/** The files that are desired by id and not held with the desired attributes: `drafts/1/product_files/11`. */
+/** Files desired by id that are not attached with the desired attributes: `drafts/1/product_files/11`. */
 export function missingFiles(
   { drafts }: Desired,
   held: ReadonlyMap<string, { readonly attributes: Attributes }>,
@@ -132,8 +132,12 @@ export function missingFiles(
     });
 }
 
-/** While the protection of a draft is being lifted, nothing of it is detached, nor published when that has to wait. */
-function holdBack(changes: Map<string, string>, { drafts }: Desired, { protectedDrafts }: Recorded): void {
+/** Excludes detachments while the protection of a draft is removed, and a publish that depends on them. */
+function excludeProtected(
+  changes: Map<string, string>,
+  { drafts }: Desired,
+  { protectedDrafts }: Recorded,
+): void {
   for (const { draftId, protect } of drafts) {
     if (protect || !protectedDrafts.has(draftId)) continue;
     const own = [...changes].filter(([address]) => address.startsWith(`drafts/${draftId}/`));
@@ -144,10 +148,10 @@ function holdBack(changes: Map<string, string>, { drafts }: Desired, { protected
 }
 
 /**
- * While it is open whether a file is attached whose address has another file, or is to have one, nothing of its draft is detached or
- * published, nor copied from that publication. The old half of a replacement is detached all the same.
+ * While an attachment is in doubt whose address has, or will have, another file, nothing of its draft is detached or
+ * published, nor copied from that publish. The old file of a replacement is still detached.
  */
-function waitForDoubts(changes: Map<string, string>, { drafts }: Desired, recorded: Recorded): void {
+function deferForDoubts(changes: Map<string, string>, { drafts }: Desired, recorded: Recorded): void {
   const files = drafts.flatMap(({ attachments }) => attachments);
   const contents = new Map(files.map(({ address, content }) => [formatAddress(address), content?.sha256]));
   const recordedAt = new Set(recorded.attachments.map(({ address }) => address));

@@ -1,17 +1,17 @@
 import type { Desired, DesiredAttachment, DesiredDuplicate } from "../../../src/model/desired.ts";
 import { draftWith } from "../../support/planning.ts";
 
-/** One draft of the manifests, as the commands edit it. */
-export interface Wish {
+/** One draft of the manifests, edited by the commands. */
+export interface EditedDraft {
   protect: boolean;
   revision: number;
   publish: boolean;
   readonly files: Map<number, DesiredAttachment>;
 }
 
-/** What the manifests ask for, as the commands edit it. */
+/** The manifests, edited by the commands. */
 export class Manifests {
-  readonly drafts = new Map<number, Wish>(
+  readonly drafts = new Map<number, EditedDraft>(
     [1, 2].map((id) => [id, { protect: false, revision: 0, publish: false, files: new Map() }]),
   );
   readonly copies = new Map<string, DesiredDuplicate>();
@@ -28,7 +28,7 @@ export class Manifests {
   }
 }
 
-/** The same, with everything listed the other way round. */
+/** The same in reverse order. */
 export function reversed({ drafts, duplicates }: Desired): Desired {
   return {
     drafts: drafts.toReversed().map((draft) => ({ ...draft, attachments: draft.attachments.toReversed() })),

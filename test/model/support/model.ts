@@ -4,40 +4,40 @@ import type { NewOperation, OperationResult } from "../../../src/model/ports.ts"
 import type { Recorded } from "../../../src/model/recorded.ts";
 import type { Attributes } from "../../../src/model/resource.ts";
 import type { Passing, PassingEnd } from "../../support/faulty-proxy.ts";
-import { attachedBy, attributesOf, fileOf, irrevocableOf, isWrite, nameOf } from "./call-facts.ts";
+import { attachedBy, attributesOf, fileOf, isWrite, nameOf, nonIdempotentOf } from "./call-details.ts";
 import { expectedChanges, missingFiles } from "./expected-changes.ts";
 
-/** What the service holds of a file, and whether it was this tool that attached it. */
+/** A file at the service, and whether draftsync attached it. */
 interface Held {
   readonly attributes: Attributes;
   readonly ours: boolean;
 }
 
-/** What the service itself refuses a publish or duplicate with (RELIABILITY, "What a failure means"). */
+/** The statuses with which the service itself refuses a publish or duplicate (RELIABILITY, "What a failure means"). */
 const refusals: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 406, 410, 413, 415, 422]);
 
 /**
- * What must hold of the tool whatever happens, judged by what stood on the wire, by what the service did, and by what
- * the ledger promised. It knows nothing of how the tool works. `violations` is empty as long as all of it holds.
+ * The promises of the program, checked against the requests, the effects at the service and
+ * the ledger, without knowledge of the implementation. `violations` is empty while all of them hold.
  */
 export class Model {
   readonly violations: string[] = [];
-  /** What is attached at the service, by `drafts/1/product_files/11`. */
+  /** The files attached at the service, by `drafts/1/product_files/11`. */
   readonly held = new Map<string, Held>();
-  /** Files that were changed behind the tool's back: what the ledger says of them proves nothing. */
+  /** Files changed outside draftsync, whose records prove nothing. */
   readonly drifted = new Set<string>();
-  /** Made by the service, with what they were made from: a draft's publication, or the product that was copied. */
+  /** Products made by the service, with their source: a draft or the copied product. */
   readonly products = new Map<number, string>();
-  /** Publications and copies that were sent, and of which nothing is proven. */
+  /** Publishes and duplicates that were sent and whose outcome is unproven. */
   readonly #unproven = new Map<string, "sent" | "reported">();
   readonly #begun = new Map<string, NewOperation>();
   readonly #finished = new Map<string, OperationResult>();
   readonly #recordedProducts = new Set<number>();
 
-  /** Writing calls that have come. */
+  /** Received writing calls. */
   writes = 0;
 
-  /** The service was called: the intent is durable, and nothing is sent twice that must not be. */
+  /** A call arrived: its intent must be durable, and it must not be a forbidden repetition. */
   arrived(request: Passing): void {
     if (!isWrite(request)) return;
     this.writes += 1;
@@ -47,23 +47,20 @@ export class Model {
     );
     this.#hold(
       operations.some(({ id }) => !this.#finished.has(id)),
-      `P1: ${method} ${path} without an intent`,
+      `P1: ${method} ${path} has no intent`,
     );
-    const product = irrevocableOf(request);
+    const product = nonIdempotentOf(request);
     if (product !== undefined) {
-      this.#hold(
-        !this.#unproven.has(product),
-        `P3: ${method} ${path} again, and nothing was proven (${product})`,
-      );
+      this.#hold(!this.#unproven.has(product), `P3: ${method} ${path} again without proof (${product})`);
       this.#unproven.set(product, "sent");
     }
     const file = attachedBy(request);
     if (file !== undefined) this.#hold(!this.held.get(file)?.ours, `P2: ${file} is attached a second time`);
   }
 
-  /** What the service made of it, and whether the client received the response. */
+  /** The effect of a call, and whether the client received the response. */
   ended(request: Passing, { served, reported }: PassingEnd): void {
-    const product = irrevocableOf(request);
+    const product = nonIdempotentOf(request);
     const effective = served !== undefined && served.status < 300;
     if (product !== undefined) {
       if (reported === 425 || reported === 429) this.#unproven.delete(product);
@@ -80,38 +77,38 @@ export class Model {
     this.held.set(file, { attributes, ours });
   }
 
-  /** The ledger has taken an intent in. */
+  /** The ledger recorded an intent. */
   begun(operation: NewOperation): void {
     this.#begun.set(operation.id, operation);
   }
 
-  /** The ledger has recorded that it is sent again. */
+  /** The ledger recorded a retry. */
   resent(id: string): void {
     this.#finished.delete(id);
   }
 
-  /** The ledger has taken an outcome in. */
+  /** The ledger recorded an outcome. */
   finished(id: string, result: OperationResult): void {
     this.#finished.set(id, result);
     const operation = this.#begun.get(id);
     if (operation?.kind !== "publish" && operation?.kind !== "duplicate") return;
-    const product = irrevocableOf({ ...operation, body: String(operation.intent.draftId) });
+    const product = nonIdempotentOf({ ...operation, body: String(operation.intent.draftId) });
     if (product === undefined || result.outcome === "unknown") return;
     const proven = this.#unproven.get(product) === "reported" || !this.#unproven.has(product);
     this.#hold(
       proven || result.outcome === "not_sent",
-      `P3: ${product} is called ${result.outcome}, unproven`,
+      `P3: ${product} ended ${result.outcome} without proof`,
     );
     this.#unproven.delete(product);
   }
 
-  /** A person has resolved it, truthfully. */
+  /** The operator resolved a call correctly. */
   resolved(operation: StoredOperation | NewOperation): void {
-    const product = irrevocableOf({ ...operation, body: String(operation.intent.draftId) });
+    const product = nonIdempotentOf({ ...operation, body: String(operation.intent.draftId) });
     if (product !== undefined) this.#unproven.delete(product);
   }
 
-  /** The ledger, as a process that begins again finds it. */
+  /** Checks the ledger as a new process finds it. */
   checkLedger(recorded: Recorded, operations: readonly StoredOperation[]): void {
     const stored = new Map(operations.map((operation) => [operation.id, operation]));
     const doubts = new Set(recorded.inDoubt.map(({ id }) => id));
@@ -119,21 +116,21 @@ export class Model {
       const operation = stored.get(id);
       const end = this.#finished.get(id);
       const open = end === undefined || end.outcome === "unknown";
-      this.#hold(operation !== undefined, `P1: the intent of ${kind} ${address} is gone`);
-      // Without an end, it was killed, which the next holder of the lock records.
+      this.#hold(operation !== undefined, `P1: the intent of ${kind} ${address} is missing`);
+      // An operation without an end was killed, which the next holder of the lock records.
       const { outcome, attempts } = operation ?? {};
       const isOpen = attempts === undefined && (outcome ?? "unknown") === "unknown";
       const isKept = end === undefined ? isOpen : outcome === end.outcome;
-      this.#hold(isKept, `P2: ${kind} ${address} ended ${end?.outcome}, lost`);
+      this.#hold(isKept, `P2: ${kind} ${address} ended ${end?.outcome}, but the ledger has ${outcome}`);
       const listed = doubts.has(id) || operation?.settled !== undefined;
-      this.#hold(!open || listed, `P4: ${kind} ${address} is in doubt and not listed`);
-      this.#hold(open || !doubts.has(id), `P4: ${kind} ${address} ended, and is listed in doubt`);
+      this.#hold(!open || listed, `P4: ${kind} ${address} is in doubt but not listed`);
+      this.#hold(open || !doubts.has(id), `P4: ${kind} ${address} ended but is listed in doubt`);
     }
     const sent = recorded.inDoubt.map((each) =>
-      irrevocableOf({ ...each, body: String(each.intent.draftId) }),
+      nonIdempotentOf({ ...each, body: String(each.intent.draftId) }),
     );
     for (const product of this.#unproven.keys())
-      this.#hold(sent.includes(product), `P3: nothing is proven of ${product}, and it is not in doubt`);
+      this.#hold(sent.includes(product), `P3: ${product} is unproven but not in doubt`);
     for (const { productId } of [...recorded.publications, ...recorded.duplicates])
       this.#recordedProducts.add(productId);
     for (const [id, product] of this.products)
@@ -144,10 +141,13 @@ export class Model {
     const known = new Set(recorded.attachments.map(nameOf));
     for (const { kind, intent } of recorded.inDoubt) if (kind === "attach") known.add(nameOf(intent));
     for (const [file, { ours }] of this.held)
-      this.#hold(!ours || known.has(file) || this.drifted.has(file), `P2: ${file} is attached, not recorded`);
+      this.#hold(
+        !ours || known.has(file) || this.drifted.has(file),
+        `P2: ${file} is attached but not recorded`,
+      );
   }
 
-  /** A plan says what is desired and not recorded, and nothing else. */
+  /** A plan has exactly the difference of desired and recorded. */
   checkPlan(
     changes: readonly { address: string; action: string }[],
     desired: Desired,
@@ -158,10 +158,10 @@ export class Model {
     this.#hold(`${reported}` === `${expected}`, `plan: ${reported} instead of ${expected}`);
   }
 
-  /** In the end the service holds what is desired, and no more products than are recorded. */
+  /** In the end the service has the desired files, and only recorded products. */
   checkEnd(desired: Desired, { publications }: Recorded): void {
     for (const file of missingFiles(desired, this.held))
-      this.#hold(this.drifted.has(file), `end: ${file} is not as desired`);
+      this.#hold(this.drifted.has(file), `end: ${file} differs from the manifests`);
     const published = [...this.products.values()].filter((product) => product.startsWith("draft"));
     this.#hold(published.length === publications.length, "end: a draft was published twice");
   }

@@ -3,16 +3,16 @@ import type { Plan } from "../../../src/model/plan.ts";
 import type { Recorded } from "../../../src/model/recorded.ts";
 import { formatPlanFile } from "../../../src/plan/saved-plan.ts";
 
-/** Whether a saved plan must be refused; `either` where the model does not know. */
+/** Whether a saved plan must be refused; `either` when the model cannot decide. */
 export type Expected = "fresh" | "stale" | "either";
 
-/** What the ledger held of the drafts and duplicates of a plan. */
+/** The records of the drafts and duplicates of a plan. */
 interface Values {
   readonly records: string;
   readonly protection: string;
 }
 
-/** A saved plan, and what the ledger held of what it is about: compared as values, without the digests under test. */
+/** A saved plan with the records of its resources, compared as values instead of the digests under test. */
 export class SavedPlan {
   readonly bytes: string;
   readonly #plan: Plan;
@@ -29,17 +29,17 @@ export class SavedPlan {
     return this.#plan.plan_id;
   }
 
-  /** Before an apply of the plan. */
+  /** The expected result of an apply of the plan. */
   async expected(store: StateStore): Promise<Expected> {
     const now = this.#valuesOf(await store.load());
     const isSame = now.records === this.#known.records && now.protection === this.#known.protection;
     if (isSame && (await this.#wasWrittenBetween(store))) return "either";
     if (!this.#hasRun) return isSame ? "fresh" : "stale";
-    // Protection has no operations: once another run took it back, it looks as if the plan had not begun.
+    // Protection has no operations, so a reverted protection looks as if the plan had not started.
     if (now.records === this.#known.records && !isSame) return "either";
     const runs = new Set((await store.runs({ planId: this.#plan.plan_id })).map(({ id }) => id));
     const own = (await store.operations()).filter(({ runId }) => runs.has(runId));
-    // What turned out to be gone left the ledger too; what was in doubt was settled, by the run or by a person.
+    // Missing files were removed from the ledger, and calls in doubt were settled by the run or the operator.
     const isUnclear = own.some(
       ({ failure, settled }) => failure?.code === "not-attached" || settled !== undefined,
     );
@@ -48,8 +48,8 @@ export class SavedPlan {
   }
 
   /**
-   * Whether another run wrote to its drafts after one of its own had, an apply without the file included: even where that run's work
-   * was undone, nothing says that what the plan began is as it left it.
+   * Whether another run wrote to the drafts of the plan after a run of the plan. Even if that run's changes
+   * were reverted, the state after the plan's own run is unknown.
    */
   async #wasWrittenBetween(store: StateStore): Promise<boolean> {
     const runs = new Set((await store.runs({ planId: this.#plan.plan_id })).map(({ id }) => id));
@@ -59,7 +59,7 @@ export class SavedPlan {
     return first >= 0 && written.slice(first).some(({ runId }) => !runs.has(runId));
   }
 
-  /** After a run of the plan, however it ended. */
+  /** Updates the known values after a run of the plan. */
   async ran(store: StateStore): Promise<void> {
     this.#hasRun = true;
     this.#known = this.#valuesOf(await store.load());

@@ -7,19 +7,19 @@ const { SEED, PATH_, SEQUENCES, PROGRESS } = process.env;
 /** Two files run half of the sequences each, so that two workers share them. */
 export interface Share {
   readonly seed: number;
-  /** How many when the environment (`SEQUENCES`, of all shares together) does not say. */
+  /** The number of sequences unless `SEQUENCES` has a total for all shares. */
   readonly runs: number;
 }
 
 /**
- * Random sequences against the model. A sequence that fails is made as short as possible and printed with its seed and
- * path; `SEED=… PATH_=… REPLAY=…` runs that one again.
+ * Random sequences against the model. A failing sequence is shrunk and printed with its seed and
+ * path; `SEED=… PATH_=… REPLAY=…` runs it again.
  */
 export async function checkSequences({ seed, runs }: Share): Promise<void> {
   const numRuns = runsOf(runs);
   const startedAt = performance.now();
   let ran = 0;
-  const tell = () => {
+  const report = () => {
     ran += 1;
     if (PROGRESS === undefined || ran % Number(PROGRESS) > 0) return;
     const perSecond = (1000 * ran) / (performance.now() - startedAt);
@@ -34,9 +34,9 @@ export async function checkSequences({ seed, runs }: Share): Promise<void> {
     } finally {
       await system.close();
     }
-    tell();
+    report();
   });
-  // A long run is to find what the usual ones have not found.
+  // A long run uses a new seed, to find other failures than the usual runs.
   const chosen = SEED !== undefined ? Number(SEED) : SEQUENCES === undefined ? seed : (Date.now() ^ seed) | 0;
   if (PROGRESS !== undefined) process.stderr.write(`seed ${chosen}\n`);
   await fc
@@ -46,14 +46,14 @@ export async function checkSequences({ seed, runs }: Share): Promise<void> {
       ...(PATH_ === undefined ? {} : { path: PATH_ }),
     })
     .catch((error: unknown) => {
-      // The other share may go on for an hour.
+      // The other share may run for another hour.
       if (PROGRESS !== undefined) process.stderr.write(`${error}\n`);
       throw error;
     });
 }
 
-/** Milliseconds after which a share hangs: far more than its sequences take. */
-export function longest({ runs }: Share): number {
+/** Timeout of a share, milliseconds: far more than its sequences need. */
+export function shareTimeoutMs({ runs }: Share): number {
   return 60_000 + 1000 * runsOf(runs);
 }
 

@@ -38,7 +38,7 @@ const holder = { user: "ann", host: "build-7", pid: 1, command: "apply" };
 
 class Killed extends Error {}
 
-/** The real parts, put together, and the model that watches them. The tests move the wall clock past leases. */
+/** The real parts and the model that checks them. Tests advance the wall clock past leases. */
 export class System {
   readonly model = new Model();
   readonly manifests = new Manifests();
@@ -94,7 +94,7 @@ export class System {
     return opened(this.#store);
   }
 
-  /** Twice, the second time with everything listed the other way round: the same bytes (P16). */
+  /** Plans twice, the second time with reversed input, which must give the same bytes (P16). */
   plan(recorded: Recorded): Plan {
     const desired = this.manifests.desired();
     const input = { workspace: "world", serviceOrigin: opened(this.#proxy).url, rate, profile };
@@ -109,7 +109,7 @@ export class System {
       },
     });
     if (formatPlanFile(plan) !== formatPlanFile(again))
-      this.model.violations.push("P16: two plans of the same");
+      this.model.violations.push("P16: two plans of the same input differ");
     this.model.checkPlan(plan.changes, desired, recorded);
     return plan;
   }
@@ -124,21 +124,21 @@ export class System {
       if (plan.changes.every(isBlocked)) return plan.changes.length > 0 ? "not-all" : "done";
       this.#arm(trouble);
       planId = plan.plan_id;
-      return (await this.#carryOut(plan)) ? "done" : "not-all";
+      return (await this.#runPlan(plan)) ? "done" : "not-all";
     } catch (error) {
       if (!this.#dead && this.#overtaker === undefined) throw error;
       return "killed";
     } finally {
       await opened(this.#proxy).idle();
-      if (this.#dead || this.#overtaker !== undefined) await this.#beginAnew();
+      if (this.#dead || this.#overtaker !== undefined) await this.#restart();
       else await lease.release();
       this.#trouble = undefined;
-      // An apply of the same manifests to the same ledger makes the very plan that was saved.
+      // An apply of the same manifests to the same ledger makes the same plan as the saved one.
       if (planId === this.saved?.planId) await this.saved?.ran(this.store);
     }
   }
 
-  /** What is left of a saved plan. */
+  /** The rest of a saved plan. */
   async #resumed(bytes: string, recorded: Recorded): Promise<Plan> {
     const plan = parsePlanFile(bytes, "plan.json");
     const runIds = new Set((await this.store.runs({ planId: plan.plan_id })).map(({ id }) => id));
@@ -152,7 +152,7 @@ export class System {
     return assertFresh(plan, { recorded, serviceOrigin, workspace: "world", history }).plan;
   }
 
-  /** A second writer is refused, however late it is; once it has taken over by force, the first one commits nothing (P7). */
+  /** Rejects a second writer at any time; after a forced takeover, the first one cannot commit (P7). */
   async secondWriter(): Promise<void> {
     const first = await this.#lock();
     const other = await this.#openStore();
@@ -164,7 +164,7 @@ export class System {
     const late = await codeOf(this.store.record([{ type: "protection", draftId: 99, protect: true }]));
     const after = await other.load();
     if (late !== "lock-lost" || after.serial !== serial)
-      this.model.violations.push(`P7: the first one committed (${late})`);
+      this.model.violations.push(`P7: the first writer committed (${late})`);
     await first.release();
     await lease.release();
     await this.store.close();
@@ -202,7 +202,7 @@ export class System {
     this.model.resolved(operation);
   }
 
-  /** Products that the ledger held once. */
+  /** Products that the ledger had before. */
   readonly forgotten = new Set<number>();
 
   async check(): Promise<void> {
@@ -221,7 +221,7 @@ export class System {
     rmSync(this.#root, { recursive: true, force: true });
   }
 
-  async #carryOut(plan: Plan): Promise<boolean> {
+  async #runPlan(plan: Plan): Promise<boolean> {
     const service = assembleService(
       {
         baseUrl: opened(this.#proxy).url,
@@ -256,7 +256,7 @@ export class System {
     }
   }
 
-  /** The ledger, with a step before and after every change of the journal, at which the process can end. */
+  /** The ledger with a possible kill before and after every change of the journal. */
   #watched(): Ledger {
     const store = this.store;
     const around = async <T>(work: () => Promise<T>, done: () => void = () => {}): Promise<T> => {
@@ -318,8 +318,8 @@ export class System {
     opened(this.#proxy).cut();
   }
 
-  /** What a process left behind is all there is: its store is abandoned, with its lock. */
-  async #beginAnew(): Promise<void> {
+  /** Starts a new process, which abandons the store and the lock of the killed one. */
+  async #restart(): Promise<void> {
     await this.store.close();
     this.#store = this.#overtaker?.store ?? (await this.#openStore());
     await this.#overtaker?.lease.release();
@@ -328,7 +328,7 @@ export class System {
     opened(this.#proxy).join();
   }
 
-  /** A lock that a killed process left is taken over without waiting (P20). */
+  /** Takes over the lock of a killed process without waiting (P20). */
   async #lock(): Promise<Lease> {
     return this.store.acquireLock({ holder });
   }

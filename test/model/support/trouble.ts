@@ -1,8 +1,8 @@
 import type { Fault } from "../../support/faulty-proxy.ts";
 
 /**
- * What goes wrong in an apply: a fault or an end at its `at`th writing call whose path begins with `path`, or its end at
- * its `at`th step at the ledger. With `survives` a fault is followed by the end, so many steps at the ledger later.
+ * A failure during an apply: a fault or kill at the `at`th writing call whose path begins with `path`, or a kill at
+ * the `at`th step of the ledger. With `survives`, a kill follows a fault after this number of steps.
  */
 export type Trouble =
   | {

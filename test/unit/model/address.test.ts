@@ -26,13 +26,13 @@ const addresses: fc.Arbitrary<Address> = fc.oneof(
   }),
 );
 
-describe("an address", () => {
-  test("names a duplicate in NFC, in whatever form it is given", () => {
+describe("address", () => {
+  test("normalizes the name of a duplicate to NFC", () => {
     const address = parseAddress(`duplicates/${"Drâché".normalize("NFD")}`);
     expect(address).toEqual({ type: "duplicate", name: "Drâché".normalize("NFC") });
   });
 
-  test("is read back as written", () => {
+  test("is parsed back to the same value", () => {
     fc.assert(
       fc.property(addresses, (address) => {
         expect(parseAddress(formatAddress(address))).toEqual(address);
@@ -47,7 +47,7 @@ describe("an address", () => {
     ["drafts/48213/product"],
     ["duplicates/dragon-winter"],
     ["uploads/files/dragon.blend"],
-  ])("%s is one", (text) => {
+  ])("is valid: %s", (text) => {
     const address = parseAddress(text);
     expect(address && formatAddress(address)).toBe(text);
   });
@@ -65,16 +65,16 @@ describe("an address", () => {
     ["drafts/1/product_files/url:x"],
     ["drafts/1/other_files/2"],
     ["products/1"],
-  ])("%j is none", (text) => {
+  ])("is invalid: %j", (text) => {
     expect(parseAddress(text)).toBeUndefined();
   });
 });
 
-describe("an id", () => {
+describe("id", () => {
   test.each([
     ["1", 1],
     ["9007199254740991", Number.MAX_SAFE_INTEGER],
-  ])("%s", (text, value) => expect(parseId(text)).toBe(value));
+  ])("is valid: %s", (text, value) => expect(parseId(text)).toBe(value));
 
   test.each([
     ["0"],
@@ -87,5 +87,5 @@ describe("an id", () => {
     ["9007199254740992"],
     ["9007199254740993"],
     ["99999999999999999"],
-  ])("%j is none", (text) => expect(parseId(text)).toBeUndefined());
+  ])("is invalid: %j", (text) => expect(parseId(text)).toBeUndefined());
 });

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { systemProcesses } from "../../../src/model/process.ts";
 
 const { isAlive, self } = systemProcesses;
-/** Elsewhere, a process cannot be distinguished from a later one of its number. */
+/** Without start times, a process cannot be distinguished from a later one with its pid. */
 const hasStartTimes = self.startedAt !== undefined;
 
 function startOf(pid: number): string | undefined {
@@ -14,7 +14,7 @@ function startOf(pid: number): string | undefined {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
 }
 
-/** The identity of a child, as it would note it itself. */
+/** The identity that a child would record for itself. */
 function identityOf(pid: number) {
   const startedAt = startOf(pid);
   return {
@@ -32,7 +32,7 @@ function startChild(...command: readonly [string, ...string[]]): ChildProcess {
   return child;
 }
 
-test("this process is alive, and an earlier one of its number is not", () => {
+test("reports this process as alive, and an earlier one with its pid as dead", () => {
   expect(self).toMatchObject({ pid: process.pid, boot: expect.stringMatching(/./) });
   expect(isAlive(self)).toBe(true);
   if (hasStartTimes) expect(isAlive({ ...self, startedAt: "1" })).toBe(false);
@@ -40,21 +40,21 @@ test("this process is alive, and an earlier one of its number is not", () => {
   expect(isAlive(unknownStart)).toBe(true);
 });
 
-test("a process of a different boot, or of a different PID namespace, cannot be judged", () => {
+test("cannot tell whether a process of a different boot or PID namespace is alive", () => {
   expect(isAlive({ ...self, boot: "another" })).toBeUndefined();
   expect(isAlive({ ...self, namespace: "pid:[1]" })).toBeUndefined();
   expect(isAlive({ ...self, pid: 0 })).toBeUndefined();
 });
 
-test("a process that is stopped is alive", async () => {
+test("reports a stopped process as alive", async () => {
   const child = startChild("sleep", "1000");
   const identity = identityOf(child.pid ?? 0);
   child.kill("SIGSTOP");
   expect(isAlive(identity)).toBe(true);
 });
 
-test("a process that was killed is dead, also while it is a zombie", async () => {
-  // The shell never waits for its child, which stays behind as a zombie.
+test("reports a killed process as dead, also while it is a zombie", async () => {
+  // The shell never waits for its child, which remains as a zombie.
   const shell = startChild("sh", "-c", "sleep 1000 & echo $!; exec sleep 1000");
   const [line] = await once(shell.stdout ?? shell, "data");
   const identity = identityOf(Number(String(line).trim()));

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { sanitizeJson } from "../../../src/model/sanitize-json.ts";
 
-test("is read back as what it was, and holds nothing that a terminal acts on", () => {
+test("writes JSON that parses to the same value and has no effect in a terminal", () => {
   const text = fc.oneof(
     fc.string({ unit: "binary" }),
     fc.constantFrom("\u009b31m", "\u202e", "\u2066", "\u{e0041}", "\u001b"),

@@ -21,7 +21,7 @@ const addresses = [
   "uploads/files/a.glb",
 ];
 
-describe("the scope of an address", () => {
+describe("scope", () => {
   test.each([
     {
       scope: "drafts/1",
@@ -51,12 +51,12 @@ describe("the scope of an address", () => {
     },
     { scope: "uploads/", selects: ["uploads/files/a.glb"] },
     { scope: "drafts", selects: addresses.filter((address) => address.startsWith("drafts")) },
-  ])("$scope selects it and what is below it, never what begins with the same text", ({ scope, selects }) => {
+  ])("selects the addresses at and below $scope, not those with the same prefix", ({ scope, selects }) => {
     expect(selected(scope, addresses)).toEqual(selects);
   });
 
   test.each(["", "/", "draft", "drafts/01", "drafts/1/product_file", "products/1", "drafts/1/product/2"])(
-    "%j is not a scope",
+    "is invalid: %j",
     (text) => {
       expect(parseScope(text)).toBeUndefined();
     },

@@ -17,7 +17,7 @@ describe("parseDuration", () => {
     ["1d", 86_400_000],
     ["0s", 0],
     ["3650d", 315_360_000_000],
-  ])("reads %s", (text, ms) => {
+  ])("parses %s", (text, ms) => {
     expect(parseDuration(text)).toBe(ms);
   });
 
@@ -35,11 +35,11 @@ describe("parseDuration", () => {
     "3651d",
     "9".repeat(400).concat("s"),
     "1s\n",
-  ])("does not read %j", (text) => {
+  ])("rejects %j", (text) => {
     expect(parseDuration(text)).toBeUndefined();
   });
 
-  it("reads back what formatDuration writes", () => {
+  it("parses the output of formatDuration", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 10 ** 11 }), (ms) => {
         expect(parseDuration(formatDuration(ms))).toBe(ms);
@@ -49,7 +49,7 @@ describe("parseDuration", () => {
 });
 
 describe("durationSchema", () => {
-  it("gives milliseconds, and the text back", () => {
+  it("converts text to milliseconds, and back", () => {
     expect(durationSchema.parse("30s")).toBe(30_000);
     expect(durationSchema.encode(90_000)).toBe("90s");
   });
@@ -57,15 +57,15 @@ describe("durationSchema", () => {
   it.each([
     ["soon", "not a duration: write a number and a unit, such as 500ms, 30s, 5m, 2h or 1d"],
     ["4000d", "longer than 3650d"],
-  ])("says what is wrong with %j", (text, message) => {
+  ])("explains the error in %j", (text, message) => {
     expect(durationSchema.safeParse(text).error?.issues.map((issue) => issue.message)).toEqual([message]);
   });
 
-  it("refuses a number", () => {
+  it("rejects a number", () => {
     expect(durationSchema.safeParse(30).success).toBe(false);
   });
 
-  it("may refuse zero", () => {
+  it("rejects zero for positive durations", () => {
     expect(positiveDurationSchema.safeParse("0s").error?.issues[0]?.message).toBe("must be longer than zero");
   });
 });

@@ -2,14 +2,14 @@ import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import { wait } from "../../../src/model/wait.ts";
 
-test("is true after its time, and leaves no listener", async () => {
+test("returns true after its time, and leaves no listener", async () => {
   const [one, other] = [new AbortController(), new AbortController()];
   expect(await wait(1, one.signal, other.signal)).toBe(true);
   expect([one, other].map(({ signal }) => getEventListeners(signal, "abort").length)).toEqual([0, 0]);
 });
 
 test.each([0, 1])(
-  "is false as soon as signal %i of two is aborted, for all who wait, over one listener",
+  "returns false to all callers when signal %i of two is aborted, with one listener",
   async (at) => {
     const controllers = [new AbortController(), new AbortController()];
     const signals = controllers.map(({ signal }) => signal);
@@ -21,6 +21,6 @@ test.each([0, 1])(
   },
 );
 
-test("of a signal that is aborted already is false at once", async () => {
+test("returns false immediately for an aborted signal", async () => {
   expect(await wait(2 ** 30, new AbortController().signal, AbortSignal.abort())).toBe(false);
 });
