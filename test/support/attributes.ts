@@ -5,7 +5,7 @@ import { attributeNames, attributeShape } from "../../src/model/resource.ts";
 
 const schema = z.strictObject(attributeShape);
 
-/** Any choice of the attributes of a collection, each with any value; `text` for those that are texts. */
+/** Any subset of the attributes of a collection, with any values; `text` gives those of strings. */
 export function someAttributes(kind: FileKind, text: fc.Arbitrary<string>): fc.Arbitrary<Attributes> {
   const values = attributeNames[kind].map((name) => {
     const isFlag = attributeShape[name].safeParse(true).success;

@@ -1,6 +1,6 @@
 import type { RequestLogEntry, Sandbox } from "../../src/sandbox/server.ts";
 
-/** Another client calls the service with the key; the status of the answer. `path` begins with `/api/`. */
+/** Calls the service with the key as another client, and returns the status. `path` begins with `/api/`. */
 export async function callByHand(
   sandbox: Sandbox,
   key: string,
@@ -11,7 +11,7 @@ export async function callByHand(
   }: { readonly method: string; readonly path: string; readonly attributes?: object },
 ): Promise<number> {
   const data = { type: path.includes("product_files") ? "product_file" : "promotional_file", attributes };
-  const answer = await fetch(`${sandbox.url}${path}`, {
+  const response = await fetch(`${sandbox.url}${path}`, {
     method,
     headers: {
       accept: "application/vnd.api+json; com.service.api.version=1",
@@ -20,10 +20,10 @@ export async function callByHand(
     },
     ...(attributes === undefined ? {} : { body: JSON.stringify({ data }) }),
   });
-  return answer.status;
+  return response.status;
 }
 
-/** `METHOD path attributes` of calls that are to change something: a probe names no attribute. */
+/** `METHOD path attributes` of the writes, without probes, which name no attribute. */
 export function writes(arrivals: readonly RequestLogEntry[]): string[] {
   return arrivals
     .filter(({ method, body }) => method !== "GET" && !isProbe(method, body))
@@ -31,7 +31,7 @@ export function writes(arrivals: readonly RequestLogEntry[]): string[] {
     .sort();
 }
 
-/** Paths of the probes, in the order of arrival. */
+/** Paths of the probes in the order of arrival. */
 export function probes(arrivals: readonly RequestLogEntry[]): string[] {
   return arrivals.filter(({ method, body }) => isProbe(method, body)).map(({ path }) => path);
 }

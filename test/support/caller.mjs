@@ -1,7 +1,7 @@
 // A process that sends calls through the library: `node caller.mjs '{ "url", "key", "ledger", "calls", "jumpMs" }'`.
-// It prints a line when it begins, and one before it stops itself: when it has opened its first connection, and between two
-// calls. Nothing could count a request whose process stands still between its last check and its first byte.
-// Its wall clock jumps when half of the calls have ended.
+// It prints a line when it begins and before it stops itself, which it does at its first connection and between two
+// calls. No bound can count a request of a process that is suspended between its last check and its first byte.
+// Its wall clock jumps after half of the calls.
 import { writeSync } from "node:fs";
 import { Socket } from "node:net";
 import { openLedger, openService, serviceProfileSchema, systemClock } from "../../dist/index.js";

@@ -25,7 +25,7 @@ export async function setup({ provide }: TestProject): Promise<void> {
   provide("chromium", await once("chromium", () => findChromium(process.env)));
 }
 
-/** The Chromium that `CHROMIUM` names, else the one of the npm package. Throws a sentence that says what to do. */
+/** The Chromium in `CHROMIUM`, else the one of the npm package. Throws an error with the solution. */
 export async function findChromium({ CHROMIUM }: NodeJS.ProcessEnv): Promise<Chromium> {
   if (CHROMIUM !== undefined && CHROMIUM !== "") {
     if (!isProgram(CHROMIUM))
@@ -37,7 +37,7 @@ export async function findChromium({ CHROMIUM }: NodeJS.ProcessEnv): Promise<Chr
   return unpackChromium(`${repository}node_modules/.cache/chromium`);
 }
 
-/** Unpacks the package once for each install. A rename publishes the folder, so no run sees half of it. */
+/** Unpacks the package once for each install. A rename publishes the folder, so every run sees all of it. */
 async function unpackChromium(cache: string): Promise<Chromium> {
   const manifest = await readFile(`${repository}node_modules/@sparticuz/chromium/package.json`, "utf8");
   const folder = join(cache, JSON.parse(manifest).version);
@@ -45,13 +45,13 @@ async function unpackChromium(cache: string): Promise<Chromium> {
     await mkdir(cache, { recursive: true });
     const unpacked = await mkdtemp(join(cache, "unpacking-"));
     const script = 'import chromium from "@sparticuz/chromium"; await chromium.executablePath();';
-    // The package unpacks into TMPDIR, and its system libraries only where it sees Amazon's Lambda.
+    // The package unpacks into TMPDIR, and its system libraries only on AWS Lambda.
     const env = { ...process.env, TMPDIR: unpacked, AWS_EXECUTION_ENV: "AWS_Lambda_nodejs20.x" };
     await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script], {
       cwd: repository,
       env,
     });
-    // Its own configuration names fixed folders.
+    // The package's configuration names fixed folders.
     await writeFile(join(unpacked, "fonts/fonts.conf"), fontsIn(join(folder, "fonts")));
     await rename(unpacked, folder).catch(async (error: unknown) => {
       if (!existsSync(folder)) throw error;

@@ -5,16 +5,16 @@ import { dirname, join, normalize } from "node:path";
 import { expectNoKey, expectNoKeyBelow } from "./canary.ts";
 import { repository } from "./source-files.ts";
 
-/** How a command ended. */
+/** The result of a command. */
 export interface Ended {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A command that is under way. */
+/** A running command. */
 export interface Running {
-  /** What it has written so far. */
+  /** The output so far. */
   readonly stdout: () => string;
   readonly stderr: () => string;
   readonly ended: Promise<Ended>;
@@ -23,24 +23,24 @@ export interface Running {
   readonly pid: number;
 }
 
-/** Where and with what a command runs. The environment holds nothing of draftsync's but what is given. */
+/** The folder and environment of a command. The environment has only the given variables of draftsync. */
 export interface RunOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** The user it runs as; the one of the tests otherwise. */
+  /** The user of the process; by default that of the tests. */
   readonly uid?: number | undefined;
-  /** What comes on standard input; nothing otherwise. */
+  /** Standard input; empty by default. */
   readonly input?: string;
-  /** Whether every apply confirms the ledger, as a person would once; true when absent. */
+  /** Whether every apply confirms the ledger, as a user does once; true by default. */
   readonly confirmsLedger?: boolean;
-  /** KiB that a file may grow to: writes beyond it fail, as on a disk that is full. */
+  /** Maximum size of a file in KiB: larger writes fail, as on a full disk. */
   readonly maxFileBytes?: number;
 }
 
 /** The real binary. */
 export const main = `${repository}dist/cli/main.js`;
 
-/** Starts the real binary, with no terminal. */
+/** Starts the real binary without a terminal. */
 export function startDraftsync(given: readonly string[], options: RunOptions): Running {
   const { maxFileBytes, confirmsLedger = true } = options;
   const args = given[0] === "apply" && confirmsLedger ? [...given, "--new-ledger"] : given;
@@ -49,14 +49,14 @@ export function startDraftsync(given: readonly string[], options: RunOptions): R
   return watch(startProcess(command, options), args);
 }
 
-/** Starts a line of a shell, in which `$draftsync` is the real binary. */
+/** Starts a shell command in which `$draftsync` is the real binary. */
 export function startShell(line: string, { env, ...options }: RunOptions): Running {
   const draftsync = `${process.execPath} ${main}`;
   const command = ["bash", "-c", `set -o pipefail; ${line}`];
   return watch(startProcess(command, { ...options, env: { ...env, draftsync } }), [line]);
 }
 
-/** Starts a command of which nobody reads what it writes. */
+/** Starts a command without reading its output. */
 export function startProcess([file = "", ...args]: readonly string[], options: RunOptions) {
   const { cwd, env = {}, uid, input } = options;
   const child = spawn(file, args, {
@@ -65,12 +65,12 @@ export function startProcess([file = "", ...args]: readonly string[], options: R
     stdio: ["pipe", "pipe", "pipe"],
     ...(uid === undefined ? {} : { uid }),
   });
-  // A command that reads no input may have ended before it is there.
+  // A command that reads no input may end before the input is written.
   child.stdin.on("error", () => {}).end(input);
   return child;
 }
 
-/** Reads what it writes. */
+/** Collects the output. */
 function watch(child: ChildProcessWithoutNullStreams, args: readonly string[]): Running {
   let stdout = "";
   let stderr = "";
@@ -84,9 +84,9 @@ function watch(child: ChildProcessWithoutNullStreams, args: readonly string[]): 
     child.once("error", failed);
     child.once("close", (code, signal) => {
       try {
-        // The sandbox says which key it wants.
+        // The sandbox prints its key.
         if (args[0] !== "sandbox") expectNoKey(stdout + stderr, `the output of ${args.join(" ")}`);
-        // As a shell reports it: 130 when it ended by SIGINT.
+        // As reported by a shell: 130 after SIGINT.
         done({ code: code ?? (signal === "SIGINT" ? 130 : signal === null ? -1 : 128), stdout, stderr });
       } catch (error) {
         failed(error);
@@ -107,7 +107,7 @@ export function draftsync(args: readonly string[], options: RunOptions): Promise
   return startDraftsync(args, options).ended;
 }
 
-/** A folder of its own, with the given files; `dispose` removes it, and throws when the key was written into it. */
+/** A temporary folder with the given files; `dispose` removes it, and throws when one of its files has the key. */
 export interface Folder {
   readonly path: string;
   write(files: Readonly<Record<string, string | Uint8Array>>): Promise<void>;
@@ -116,7 +116,7 @@ export interface Folder {
   dispose(): Promise<void>;
 }
 
-/** Makes a folder with files; names may hold folders. */
+/** Makes a folder with files; names may contain folders. */
 export async function makeFolder(files: Readonly<Record<string, string | Uint8Array>> = {}): Promise<Folder> {
   const path = await mkdtemp(join(tmpdir(), "draftsync-test-"));
   const written = new Set<string>();

@@ -15,7 +15,7 @@ export function commandNames(): ReadonlySet<string> {
   return names;
 }
 
-/** Of a command line, the command and the flags: the words that may not be misspelled. */
+/** The command and the flags of a command line. */
 export function wordsOf(line: string): readonly string[] {
   const words = line.split(/[\s=]+/);
   const first = words.slice(0, 1).filter((word) => /^[a-z]/.test(word));

@@ -2,14 +2,14 @@ import type { Argument, Command, Option } from "commander";
 import { programToRead } from "./program.ts";
 import { sentence } from "./schema-reference.ts";
 
-/** The options of the workspace, which most commands share and which are reported once. */
+/** The options of the workspace, which most commands share and which are documented once. */
 const shared = ["--config", "--base-url", "--state"];
 
 /** The Markdown of every command, with a heading for each command and each of its options. */
 export function commandReference(): string {
   const written: string[] = [];
   const program = programToRead({ out: (text) => void written.push(text) });
-  /** What stands below a command's help: commander writes it, and does not give it out otherwise. */
+  /** The text after a command's help, which commander only writes to its output. */
   const belowHelp = (command: Command) => {
     written.length = 0;
     const help = command.helpInformation();
@@ -66,13 +66,13 @@ function optionSection(option: Option, command: string): string[] {
 }
 
 function argumentLine(argument: Argument): string {
-  const facts = [
+  const details = [
     ...(argument.required ? [] : ["optional"]),
     ...(argument.variadic ? ["one or more"] : []),
     ...choices(argument.argChoices),
     ...byDefault(argument.defaultValue),
   ];
-  const known = facts.length === 0 ? "" : ` *${facts.join("; ")}*`;
+  const known = details.length === 0 ? "" : ` *${details.join("; ")}*`;
   return `- \`${argument.name()}\`: ${sentence(argument.description)}${known}`;
 }
 
@@ -93,7 +93,7 @@ function nameOf(command: Command): string {
   return parent === null || parent.parent === null ? command.name() : `${nameOf(parent)} ${command.name()}`;
 }
 
-/** All but `help`, which every level has. */
+/** All subcommands except `help`. */
 function subcommandsOf(command: Command): Command[] {
   return command.commands.filter((each) => each.name() !== "help");
 }

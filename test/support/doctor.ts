@@ -2,7 +2,7 @@ import type { DoctorView } from "../../src/doctor/report.ts";
 import type { RunOptions } from "./cli.ts";
 import { draftsync } from "./cli.ts";
 
-/** The report of `draftsync doctor --json`, and how the command ended. */
+/** The report of `draftsync doctor --json`, and the exit code. */
 export interface Doctored {
   readonly code: number;
   readonly stderr: string;
@@ -35,7 +35,7 @@ export const usualService = {
   latency: "ok latency-measured",
 } as const;
 
-/** All checks with that sandbox. */
+/** All checks with this sandbox. */
 export const usual = {
   node: "ok node-supported",
   config: "ok config-read",
@@ -45,7 +45,7 @@ export const usual = {
   ...usualService,
 } as const;
 
-/** The checks of a probed file there. */
+/** The checks of a probed file with this sandbox. */
 export const usualDraft = {
   probe: "ok probe-harmless",
   data_type: "ok data-type-as-set",

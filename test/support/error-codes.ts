@@ -2,17 +2,17 @@ import { filesBelow } from "./source-files.ts";
 
 const sources = filesBelow("src", ".ts");
 
-/** A place in the sources that says a code, or that says one in a way that is not understood. */
+/** A use of a code in the sources, or of an expression that is not recognized. */
 export interface CodeUse {
   readonly code: string;
   readonly where: string;
 }
 
-/** What stands for a code that is said elsewhere: a type, a name that holds one, a schema; or that is another's code, such as the name of an event. */
+/** Expressions whose code is found elsewhere (types, variables, schemas), or that are not codes of draftsync. */
 const passedOn =
   /^(?:(?:string|text|textSchema|number|ExitCode|[A-Z]\w*)(?: \| undefined)?|\w+(?:\.\w+)?\.code|code|message|ledgerCode|z\.string\(|event\.type|name|text\.\w+\(.*|typeof stopped.*|codeOfRefusal\(.*|lostCodes\[.*|FindingFacts.*|"custom")$/;
 
-/** Functions whose first arguments hold a code. */
+/** Functions with a code among their first arguments. */
 const takers =
   /\b(?:new [A-Za-z]*Error|refused|super)\(\s*(?:file,\s*)?"([a-z0-9]+(?:-[a-z0-9]+)+|[a-z]+)",/g;
 
@@ -20,9 +20,9 @@ const takers =
 const results = /\b(?:ok|warning|failed|failedBy|unknown)\(\s*"([a-z0-9]+(?:-[a-z0-9]+)+)",/g;
 
 /**
- * Every code that draftsync can print: values of a member `code`, first arguments of errors that take one there, and
- * members of types named `…Code`. Of the sandbox, only the errors that stop it: its responses belong to the service. A
- * value that is neither a literal nor known to be passed on is returned with the code `?`, so that none is overlooked.
+ * Every code that draftsync can print: values of a member `code`, first arguments of errors, and
+ * members of types named `…Code`. Of the sandbox, only the errors that stop it, not its responses. A
+ * value that is neither a literal nor a known expression is returned with the code `?`.
  */
 export function codesInSources(): readonly CodeUse[] {
   return sources.flatMap(({ path, text: source }) => {
@@ -56,7 +56,7 @@ function codeTypes(text: string): { code: string; type: string }[] {
   return [...unions, ...keys];
 }
 
-/** Whether the sources hold a text, as a literal, anywhere: types and tables of codes included. */
+/** Whether a string literal occurs in the sources, also in types and tables of codes. */
 export function isInSources(literal: string): boolean {
   return sources.some(({ text }) => text.includes(`"${literal}"`));
 }

@@ -5,22 +5,22 @@ import { eventJsonSchema, eventSchema } from "../../src/model/event-schema.ts";
 
 const ajv = new Ajv2020({ allErrors: true, strict: false });
 const asPublished = ajv.compile(eventJsonSchema());
-/** With no member but the documented ones. */
+/** Accepts only the documented members. */
 const asDocumented = ajv.compile(z.toJSONSchema(eventSchema, { io: "output" }));
 
-/** Whether the published schema takes it, judged by a validator that is not ours. */
+/** Whether an independent validator accepts the event by the published schema. */
 export function isPublished(event: unknown): boolean {
   return asPublished(event) === true;
 }
 
-/** What is wrong with an event, or not documented; empty when nothing is. */
+/** The invalid or undocumented parts of an event. */
 export function mistakesIn(event: unknown): string[] {
   if (asPublished(event) && asDocumented(event)) return [];
   const errors = asPublished.errors ?? asDocumented.errors ?? [];
   return errors.map(({ instancePath, message }) => `${instancePath} ${message}`);
 }
 
-/** What `--json` wrote, each line an event as it is documented. Throws for anything else. */
+/** The events in the output of `--json`. Throws for lines that are not documented events. */
 export function parseEvents(stdout: string): readonly Event[] {
   const events = stdout
     .trimEnd()

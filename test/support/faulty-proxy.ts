@@ -2,15 +2,15 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Agent, createServer, request as send } from "node:http";
 import { listenLocally } from "./listen.ts";
 
-/** What happens to one request. */
+/** The treatment of one request. */
 export type Fault =
-  /** It never gets to the service; the connection is cut. */
+  /** The request does not reach the service; the connection is cut. */
   | { readonly type: "lost" }
-  /** The service carries it out; the connection is cut before its answer, or inside its body. */
+  /** The request takes effect; the connection is cut before the response, or inside its body. */
   | { readonly type: "answer-lost" | "answer-cut" }
-  /** The service carries it out; its answer is kept back until this is resolved, for ever when there is none. */
+  /** The request takes effect; the response is held until the promise resolves, or forever without one. */
   | { readonly type: "answer-held"; readonly until?: Promise<unknown> }
-  /** It never gets to the service, unless it is `carriedOut`; this is answered instead. */
+  /** This response replaces that of the service, which receives the request only with `carriedOut`. */
   | {
       readonly type: "answer";
       readonly carriedOut?: boolean;
@@ -19,7 +19,7 @@ export type Fault =
       readonly headers?: Readonly<Record<string, string>>;
     };
 
-/** Keeps answers back until `answer` is called. */
+/** Holds responses until `answer` is called. */
 export function holdAnswers(): { readonly held: Fault; answer(): void } {
   let answer = () => {};
   const until = new Promise<void>((resolve) => {
@@ -28,35 +28,35 @@ export function holdAnswers(): { readonly held: Fault; answer(): void } {
   return { held: { type: "answer-held", until }, answer };
 }
 
-/** A request, as far as faults are chosen by it. `body` is the text. */
+/** The parts of a request that faults depend on. `body` is the text. */
 export interface Passing {
   readonly method: string;
   readonly path: string;
   readonly body: string;
 }
 
-/** Chooses the fault of a request, or none. Called once for each request, in the order of arrival. */
+/** Chooses the fault of a request, or none. Called for each request in the order of arrival. */
 export type ChooseFault = (request: Passing) => Fault | undefined;
 
-/** What the service did, absent when it never saw the request, and the status of the document that the client received whole. */
+/** The response of the service, if it received the request, and the status of a complete document at the client. */
 export interface PassingEnd {
   readonly served?: { readonly status: number; readonly body: string };
   readonly reported?: number;
 }
 
-/** Sees how each request ended. */
+/** Receives the end of each request. */
 export type SeeEnd = (request: Passing, end: PassingEnd) => void;
 
-/** A real server between the client and the sandbox that loses requests and answers on demand. */
+/** A real server between the client and the sandbox that loses requests and responses on demand. */
 export interface FaultyProxy {
   readonly url: string;
-  /** `METHOD /path` of every request that came, faulty or not. */
+  /** `METHOD /path` of every request, faulty or not. */
   readonly seen: string[];
   choose: ChooseFault;
-  /** Cuts every connection; what comes afterwards is cut off unseen until {@link join}. */
+  /** Cuts every connection, and later ones without a record until {@link join}. */
   cut(): void;
   join(): void;
-  /** Resolves when nothing is on its way to the service any more. */
+  /** Resolves when no request is in flight to the service. */
   idle(): Promise<void>;
   close(): Promise<void>;
 }
@@ -65,7 +65,7 @@ export interface FaultyProxy {
 export async function startFaultyProxy(target: string, seeEnd: SeeEnd = () => {}): Promise<FaultyProxy> {
   const seen: string[] = [];
   const agent = new Agent({ keepAlive: true });
-  const underWay = new Set<Promise<void>>();
+  const inFlight = new Set<Promise<void>>();
   let choose: ChooseFault = () => undefined;
   let isOpen = true;
   const handle = async (incoming: IncomingMessage, answer: ServerResponse) => {
@@ -74,7 +74,7 @@ export async function startFaultyProxy(target: string, seeEnd: SeeEnd = () => {}
     const request = { method: incoming.method ?? "", path: incoming.url ?? "", body: body.toString() };
     seen.push(`${request.method} ${request.path}`);
     const fault = choose(request);
-    // The one who chooses may have cut all connections.
+    // `choose` may have cut all connections.
     if (fault?.type === "lost" || !isOpen) {
       incoming.socket.destroy();
       return seeEnd(request, {});
@@ -97,8 +97,8 @@ export async function startFaultyProxy(target: string, seeEnd: SeeEnd = () => {}
   const server = createServer((incoming, answer) => {
     const handled = handle(incoming, answer)
       .catch(() => void incoming.socket.destroy())
-      .finally(() => underWay.delete(handled));
-    underWay.add(handled);
+      .finally(() => inFlight.delete(handled));
+    inFlight.add(handled);
   });
   const port = await listenLocally(server);
   return {
@@ -118,7 +118,7 @@ export async function startFaultyProxy(target: string, seeEnd: SeeEnd = () => {}
       isOpen = true;
     },
     async idle() {
-      while (underWay.size > 0) await Promise.allSettled(underWay);
+      while (inFlight.size > 0) await Promise.allSettled(inFlight);
     },
     close: () => {
       agent.destroy();
@@ -130,7 +130,7 @@ export async function startFaultyProxy(target: string, seeEnd: SeeEnd = () => {}
   };
 }
 
-/** A web page, or half an answer, reports nothing. */
+/** A web page or an incomplete response reports nothing. */
 function reportedBy(fault: Fault): PassingEnd {
   return fault.type === "answer" && fault.body?.startsWith("{") === true ? { reported: fault.status } : {};
 }

@@ -160,7 +160,7 @@ const drift: fc.Arbitrary<Drift> = fc.record({
   observed_at: fc.constant("2026-01-04T00:00:00.000Z"),
 });
 
-/** A finding whose every text is hostile. */
+/** A diagnostic with only hostile texts. */
 export const hostileDiagnostic: fc.Arbitrary<Diagnostic> = fc.record({
   severity: fc.constantFrom("error", "warning", "info"),
   code: hostileText,
@@ -169,20 +169,20 @@ export const hostileDiagnostic: fc.Arbitrary<Diagnostic> = fc.record({
   place: fc.record({ file: hostileText, line: id, column: id }),
 });
 
-/** A plan whose every text from outside is hostile. Its summary agrees with its changes. */
-export function hostilePlan(most: number): fc.Arbitrary<Plan> {
+/** A plan with only hostile external texts. Its summary matches its changes. */
+export function hostilePlan(max: number): fc.Arbitrary<Plan> {
   return fc
     .record({
       workspace: anyText,
       service_origin: anyText,
-      changes: fc.array(change, { maxLength: most }),
-      drift: fc.array(drift, { maxLength: most }),
-      diagnostics: fc.array(hostileDiagnostic, { maxLength: most }),
+      changes: fc.array(change, { maxLength: max }),
+      drift: fc.array(drift, { maxLength: max }),
+      diagnostics: fc.array(hostileDiagnostic, { maxLength: max }),
       drafts: fc.array(fc.record({ address, title: hostileText, declared_at: hostileText }), {
-        maxLength: most,
+        maxLength: max,
       }),
-      removed_drafts: fc.array(fc.record({ address, deletes: id }), { maxLength: most }),
-      unmanaged: fc.array(fc.record({ address, files: id }), { maxLength: most }),
+      removed_drafts: fc.array(fc.record({ address, deletes: id }), { maxLength: max }),
+      unmanaged: fc.array(fc.record({ address, files: id }), { maxLength: max }),
     })
     .map((parts) => ({
       format_version: planFormatVersion,

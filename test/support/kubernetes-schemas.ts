@@ -2,15 +2,15 @@ import { createRequire } from "node:module";
 import { messageOf } from "../../src/model/errors.ts";
 
 interface Model {
-  /** Throws an error that says what does not fit. */
+  /** Throws an error about the invalid field. */
   validate(): void;
 }
 
 const load = createRequire(import.meta.url);
 
 /**
- * What is wrong with an object by the schemas that Kubernetes publishes, fields that they do not know included; empty
- * when nothing is. Throws for a kind that Kubernetes itself does not have.
+ * The errors of an object by the schemas of Kubernetes, unknown fields included.
+ * Throws for a kind that Kubernetes does not have.
  */
 export function kubernetesFaults(object: { readonly apiVersion: string; readonly kind: string }): string[] {
   const { apiVersion, kind } = object;
@@ -30,8 +30,8 @@ export function kubernetesFaults(object: { readonly apiVersion: string; readonly
 }
 
 /**
- * An object that notes what is read of it. The schemas of Kubernetes say what a field may hold, not which fields there
- * are; but a field that they know is one that the validator reads.
+ * Records the fields that are read from an object. The schemas of Kubernetes check values, not the set of
+ * fields, but the validator reads only fields that it knows.
  */
 function watch<T extends object>(root: T) {
   const left = new Set<string>();

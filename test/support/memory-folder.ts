@@ -4,8 +4,8 @@ const folder = "/dev/shm";
 const minFreeBytes = 2 ** 30;
 
 /**
- * A folder in memory for the tests' temporary files, where the system has one with space for them and programs may run
- * in it. Every commit of a ledger waits for the disk; no test observes a loss of power.
+ * A folder in memory for the tests' temporary files, if the system has one with space in which programs may
+ * run. Every commit of a ledger waits for the disk, but no test depends on a loss of power.
  */
 export function memoryFolder(): string | undefined {
   try {

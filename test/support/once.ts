@@ -1,8 +1,8 @@
 const registry = globalThis as typeof globalThis & { draftsyncTestSetups?: Map<string, unknown> };
 
 /**
- * What `make` returns, made by the first caller: several projects of a run have the same setup, and each loads the
- * modules of its own.
+ * Calls `make` once for all callers. Several projects of a run have the same setup, and each loads its
+ * own modules.
  */
 export function once<T>(name: string, make: () => T): T {
   registry.draftsyncTestSetups ??= new Map();

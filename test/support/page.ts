@@ -6,42 +6,42 @@ import { expect } from "vitest";
 import { main } from "./cli.ts";
 import { readText, repository } from "./source-files.ts";
 
-/** A block of a page that is run or written to a file, and what the page says of it. */
+/** A block of a page that is run or written to a file, with its documented output. */
 interface PageBlock {
   /** The file of a block of YAML whose first line is its name. */
   readonly file: string | undefined;
   readonly commands: string;
-  /** The block of output that follows it at once; undefined when the page shows none. */
+  /** The output block directly after it; undefined without one. */
   readonly output: string | undefined;
   /** Where that output begins in the page. */
   readonly outputAt: number;
-  /** What the comments `# exit code N` in it say, in order; commands without one end with 0. */
+  /** The codes of its comments `# exit code N`, in order; commands without one end with 0. */
   readonly codes: readonly number[];
 }
 
-/** How a page is tried. */
+/** Options to run a page. */
 export interface PageRun {
-  /** The folder that the commands start in. */
+  /** The initial folder of the commands. */
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Beginnings of blocks that are for the reader alone, such as `npm ci`. */
+  /** Beginnings of blocks that are not run, such as `npm ci`. */
   readonly skip?: readonly string[];
-  /** What happens elsewhere just before the block that begins so. */
+  /** Actions directly before the block with this beginning. */
   readonly before?: Readonly<Record<string, () => Promise<unknown>>>;
-  /** Values that differ from run to run, such as the address of a sandbox, each with what the page says for it. */
+  /** Values that differ from run to run, such as the address of a sandbox, with their text in the page. */
   readonly same?: Readonly<Record<string, string>>;
 }
 
-/** A page after its commands were run: equal to what it was when the page says what they do. */
+/** A page after its commands were run: unchanged if its output is right. */
 interface TriedPage {
   readonly text: string;
-  /** Each block that ended with other exit codes than the page says. */
+  /** Each block whose exit codes differ from the documented ones. */
   readonly wrongCodes: readonly string[];
 }
 
 const blockPattern = /^```(?:sh|yaml\n# (\S+))\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?/gms;
 
-/** The blocks of shell commands of a page, each with the output that follows it. */
+/** The blocks of shell commands of a page, each with its output. */
 function blocksOf(page: string): PageBlock[] {
   return [...page.matchAll(blockPattern)].map(
     ({ 0: whole, 1: file, 2: commands = "", 3: output, index }) => ({
@@ -57,9 +57,9 @@ function blocksOf(page: string): PageBlock[] {
 }
 
 /**
- * Runs the shell blocks of a page in order, in one shell, with `draftsync` the real binary, and puts what they wrote where
- * the page has their output. A block of YAML that begins with the name of a file, as in `# draftsync.yaml`, is written to it. Output that differs in times, durations and ids alone is left as the page has it. Throws when a
- * beginning that `run` names stands at no block.
+ * Runs the shell blocks of a page in order, in one shell, with `draftsync` as the real binary, and inserts their output into
+ * the page. A block of YAML that begins with the name of a file, as in `# draftsync.yaml`, is written to it. Output that differs
+ * only in times, durations and ids stays unchanged. Throws when no block has a beginning in `run`.
  */
 async function tryPage(page: string, run: PageRun): Promise<TriedPage> {
   const { skip = [], before = {}, same = {} } = run;
@@ -78,7 +78,7 @@ async function tryPage(page: string, run: PageRun): Promise<TriedPage> {
     const ended = await shell.run(withValues(block.commands, same));
     if (ended.codes.join() !== block.codes.join()) {
       wrongCodes.push(
-        `${block.commands}exit codes ${block.codes.join()} said, ${ended.codes.join()} met:\n${ended.output}`,
+        `${block.commands}exit codes ${block.codes.join()} documented, ${ended.codes.join()} returned:\n${ended.output}`,
       );
     }
     if (block.output === undefined) return;
@@ -104,7 +104,7 @@ async function writeBelow(folder: string, name: string, text: string): Promise<v
   await writeFile(join(folder, name), text);
 }
 
-/** Holds a page (its path in the repository) to what {@link tryPage} makes of it, or writes it again where snapshots are. */
+/** Compares a page (its path in the repository) with the result of {@link tryPage}, or updates it with snapshots. */
 export async function checkPage(path: string, run: PageRun): Promise<void> {
   const { text, wrongCodes } = await tryPage(readText(path), run);
   expect(wrongCodes).toEqual([]);
@@ -124,7 +124,7 @@ function withNames(output: string, same: Readonly<Record<string, string>>): stri
   return `${named.replace(/^\n+/, "").trimEnd()}\n`;
 }
 
-/** Without what differs from one run to the next: times, durations, ids, and the order in which calls ended. */
+/** Removes differences between runs: times, durations, ids, and the order in which calls ended. */
 function settled(output: string): string {
   return output
     .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?( UTC|Z)?/g, "<time>")
@@ -140,7 +140,7 @@ interface Shell {
   close(): Promise<void>;
 }
 
-/** One bash for all blocks, so that folders and variables stay; both streams come in the order of a terminal. */
+/** One bash for all blocks, which keeps folders and variables; both streams have the order of a terminal. */
 async function openShell({ cwd, env = {} }: PageRun): Promise<Shell> {
   const bin = await mkdtemp(join(tmpdir(), "draftsync-bin-"));
   const command = `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`;

@@ -8,7 +8,7 @@ import { fileKinds } from "../../src/model/resource.ts";
 import type { PlanInput } from "../../src/plan/build-plan.ts";
 import { buildPlan } from "../../src/plan/build-plan.ts";
 
-/** A ledger that holds nothing, with the given parts put in. */
+/** An empty ledger with the given parts. */
 export function recordedWith(parts: Partial<Recorded> = {}): Recorded {
   return {
     ...emptyRecorded,
@@ -19,7 +19,7 @@ export function recordedWith(parts: Partial<Recorded> = {}): Recorded {
   };
 }
 
-/** Manifests that ask for nothing, with the given parts put in. */
+/** Empty manifests with the given parts. */
 export function desiredWith(parts: Partial<Desired> = {}): Desired {
   return { drafts: [], duplicates: [], ...parts };
 }
@@ -42,12 +42,12 @@ export function copyOf(draftId: number, name = "copy"): DesiredDuplicate {
   return { name, product: { by: "draft", draftId }, file: "manifests/a.yaml", position: 1 };
 }
 
-/** A file that is named by its id. */
+/** A file named by its id. */
 export function wantedFile(draftId: number, fileId: number, attributes: Attributes = {}): DesiredAttachment {
   return wanted(draftId, "product_files", { by: "file_id", fileId }, attributes);
 }
 
-/** A local file with a digest made of its content's name. */
+/** A local file whose digest is the name of its content. */
 export function wantedSource(draftId: number, source: string, content: string, attributes: Attributes = {}) {
   return {
     ...wanted(draftId, "product_files", { by: "source", source }, attributes),
@@ -66,7 +66,7 @@ export function wanted(
   return { address, attributes, file: "manifests/a.yaml", position: 1, layout: {} };
 }
 
-/** An attachment in the ledger, at its numeric address unless another is given. */
+/** An attachment in the ledger, by default at its numeric address. */
 export function recordedFile(
   draftId: number,
   fileId: number,
@@ -100,10 +100,10 @@ export function refreshSummary(parts: Partial<RefreshSummary> = {}): RefreshSumm
   };
 }
 
-/** What a plan needs of the service's profile, with its defaults. */
+/** The settings of the service's profile that a plan needs, with their defaults. */
 export const callProfile = { uploads_query: "filter[id]", uploads_page: 50 };
 
-/** A plan of the given parts, under a bound of ten a second. */
+/** A plan of the given parts with a rate of ten calls a second. */
 export function planOf(desired: Desired, recorded: Recorded, parts: Partial<PlanInput> = {}) {
   return buildPlan({
     workspace: "studio",

@@ -4,14 +4,14 @@ import { startPostgres } from "./start-postgres.mjs";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** URL of a database, with the password of a user who may do anything in it. */
+    /** URL of a database, with the password of a superuser. */
     readonly databaseUrl: string;
   }
 }
 
 /**
- * One PostgreSQL server for all tests of a run, with its data in a folder of its own; or the one that
- * `DRAFTSYNC_TEST_DATABASE_URL` names. Each test makes a schema of its own in it.
+ * One PostgreSQL server for all tests of a run, with its data in a temporary folder, or the one in
+ * `DRAFTSYNC_TEST_DATABASE_URL`. Each test makes a new schema in it.
  */
 export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const given = process.env.DRAFTSYNC_TEST_DATABASE_URL;

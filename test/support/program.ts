@@ -4,16 +4,16 @@ import { noInterrupts } from "../../src/cli/runtime/interrupts.ts";
 import { makeTerminal } from "../../src/cli/terminal/terminal.ts";
 import type { LogEntry } from "../../src/model/log.ts";
 
-/** One for all: each listens to the streams of the process. */
+/** Shared, because each terminal listens to the streams of the process. */
 const unused = makeTerminal({});
 
-/** What a test takes from the streams of the program. */
+/** Receivers of the program's output. */
 interface Streams {
   readonly out?: (text: string) => void;
   readonly log?: (text: string) => void;
 }
 
-/** The command line as a user has it, without the process. `first` is the first word that was typed. */
+/** The command line of a user without a process. `first` is the first word of the command. */
 export function programToRead({ out = () => {}, log }: Streams = {}, first?: string): Command {
   const interrupts = noInterrupts();
   const logTo = (entry: LogEntry) => {

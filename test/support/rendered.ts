@@ -8,19 +8,19 @@ export interface Rendered {
   readonly attributes: readonly string[];
   /** Tags of the elements around it, the outermost first. */
   readonly path: readonly string[];
-  /** Its whole text. */
+  /** The complete text. */
   readonly text: string;
 }
 
-/** A page as a browser would build it. */
+/** A page as built by a browser. */
 export interface RenderedPage {
   readonly elements: readonly Rendered[];
   readonly comments: readonly string[];
-  /** The text that is in no `code` and no `pre`: in those GitHub and GitLab make no mention, link or reference. */
+  /** The text outside `code` and `pre`, where GitHub and GitLab make mentions, links and references. */
   readonly livelyText: string;
 }
 
-/** CommonMark with HTML, tables, strikethrough, and links made of everything that looks like one. */
+/** CommonMark with HTML, tables, strikethrough and automatic links. */
 const renderer = new MarkdownIt({ html: true, linkify: true });
 
 /** Renders Markdown and parses the HTML. */

@@ -1,6 +1,6 @@
 const factor = Number(process.env.DRAFTSYNC_TEST_RUNS ?? 1);
 
-/** How many random cases a property is tried with: `usual` in `npm test`, more in `npm run test:long`. */
+/** The number of random cases of a property: `usual` in `npm test`, more in `npm run test:long`. */
 export function runs(usual: number): { readonly numRuns: number } {
   return { numRuns: usual * factor };
 }

@@ -18,7 +18,7 @@ import { filesBelow } from "./source-files.ts";
 const text = z.string();
 const id = z.int();
 
-/** A scenario: what the manifests ask for, what the ledger holds, and the changes that follow. */
+/** A scenario: the manifests, the ledger, and the changes that follow. */
 const scenarioSchema = z.strictObject({
   about: text,
   desired: text,
@@ -29,7 +29,7 @@ const scenarioSchema = z.strictObject({
       /** By draft id. */
       titles: z.record(text, text).default({}),
       protected: z.array(id).default([]),
-      /** By address; `content` is what was uploaded. */
+      /** By address; `content` is the uploaded content. */
       attachments: z
         .record(text, z.looseObject({ file_id: id.optional(), content: text.optional() }))
         .default({}),
@@ -40,10 +40,10 @@ const scenarioSchema = z.strictObject({
       in_doubt: z.record(text, z.enum(["attach", "update", "detach", "publish", "duplicate"])).default({}),
     })
     .prefault({}),
-  /** What the service says when everything is checked; absent: nothing is checked. */
+  /** The state at the service in a complete refresh; absent: no refresh. */
   observed: z
     .strictObject({
-      /** By address: the attributes that are reported, or that the file is not attached, or could not be read. */
+      /** By address: the attributes, or that the file is not attached or could not be read. */
       attachments: z
         .record(text, z.union([z.enum(["absent", "unreadable"]), z.looseObject({ file_id: id.optional() })]))
         .default({}),
@@ -96,7 +96,7 @@ function recordedOf({ recorded }: Scenario): Recorded {
 
 function attachmentOf(text: string, entry: Scenario["recorded"]["attachments"][string]): RecordedAttachment {
   const address = parseAddress(text);
-  if (address?.type !== "attachment") throw new Error(`${text} is no attachment`);
+  if (address?.type !== "attachment") throw new Error(`${text} is not an attachment`);
   const { file_id, content, ...attributes } = entry;
   const fileId = address.ref.by === "file_id" ? address.ref.fileId : (file_id ?? 0);
   const { draftId, kind } = address;
@@ -105,9 +105,9 @@ function attachmentOf(text: string, entry: Scenario["recorded"]["attachments"][s
 }
 
 /** When the service was checked. */
-const lookedAt = Date.UTC(2026, 0, 5);
+const observedAt = Date.UTC(2026, 0, 5);
 /** When the plan of a scenario is shown. */
-export const shownAt = lookedAt + 60_000;
+export const shownAt = observedAt + 60_000;
 
 function observedOf({ observed }: Scenario, desired: Desired, recorded: Recorded): Observed | undefined {
   if (observed === undefined) return undefined;
@@ -120,31 +120,34 @@ function observedOf({ observed }: Scenario, desired: Desired, recorded: Recorded
   const observations = [
     ...Object.entries(observed.attachments).map(([text, reported]): Observation => {
       const address = parseAddress(text);
-      if (address?.type !== "attachment") throw new Error(`${text} is no attachment`);
+      if (address?.type !== "attachment") throw new Error(`${text} is not an attachment`);
       const { draftId, kind, ref } = address;
       const known = recorded.attachments.find((each) => each.address === text)?.fileId;
       const given = typeof reported === "object" ? reported.file_id : undefined;
       const fileId = ref.by === "file_id" ? ref.fileId : (given ?? known ?? 0);
-      const look = {
+      const observation = {
         type: "attachment",
         address: text,
         target: { draftId, kind, fileId },
-        at: lookedAt,
+        at: observedAt,
       } as const;
-      if (reported === "unreadable") return { ...look, read: { type: reported, failure } };
-      if (reported === "absent") return { ...look, read: { type: reported } };
+      if (reported === "unreadable") return { ...observation, read: { type: reported, failure } };
+      if (reported === "absent") return { ...observation, read: { type: reported } };
       const { file_id: _, ...attributes } = reported;
-      return { ...look, read: { type: "present", value: pickAttributes(kind, attributes) } };
+      return { ...observation, read: { type: "present", value: pickAttributes(kind, attributes) } };
     }),
     ...Object.entries(observed.products).map(([productId, reported]): Observation => {
-      const look = {
+      const observation = {
         type: "product",
         address: productAddress(Number(productId), recorded),
         productId: Number(productId),
-        at: lookedAt,
+        at: observedAt,
       } as const;
-      if (reported === "unreadable") return { ...look, read: { type: reported, failure } };
-      return { ...look, read: reported === "absent" ? { type: reported } : { type: reported, value: null } };
+      if (reported === "unreadable") return { ...observation, read: { type: reported, failure } };
+      return {
+        ...observation,
+        read: reported === "absent" ? { type: reported } : { type: reported, value: null },
+      };
     }),
   ];
   const found = detectDrift({ observations, desired, recorded, settleDelayMs: 30_000 });
@@ -168,7 +171,7 @@ function productAddress(productId: number, { publications, duplicates }: Recorde
   return `duplicates/${duplicates.find((each) => each.productId === productId)?.name}`;
 }
 
-/** The plan of a scenario, and why apply would refuse it. */
+/** The plan of a scenario, and the safety refusals of apply. */
 export async function planScenario(scenario: Scenario) {
   const folder = await makeFolder({ "manifests/all.yaml": scenario.desired, ...scenario.files });
   const patterns = ["manifests/*.yaml"];

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { durationPattern } from "../../src/model/time.ts";
 
-/** As much of JSON Schema as zod writes of the config and the manifests. */
+/** The part of JSON Schema that zod writes for the config and the manifests. */
 const schemaNode = z.object({
   type: z.string().optional(),
   description: z.string().optional(),
@@ -36,7 +36,7 @@ interface SourceLocation {
   readonly level: number;
 }
 
-/** The Markdown of every setting of a JSON Schema, in its order: a heading each, that can be linked to. */
+/** The Markdown of every setting of a JSON Schema, in its order, each with a heading. */
 export function schemaReference(schema: object, level = 2): string {
   return settingsOf(schemaNode.parse(schema), "", level).join("\n\n");
 }
@@ -53,16 +53,16 @@ function settingsOf(node: SchemaNode, prefix: string, level: number): string[] {
 }
 
 function settingOf({ path, node, required, level }: SourceLocation): string[] {
-  const facts = [
+  const details = [
     typeOf(node),
     ...(required ? ["required"] : []),
-    ...(isWorthSaying(node.default) ? [`default \`${yaml(node.default)}\``] : []),
+    ...(isWorthShowing(node.default) ? [`default \`${yaml(node.default)}\``] : []),
   ];
   const described = (node.anyOf ?? []).filter((each) => each.description !== undefined);
   return [
     `${"#".repeat(level)} \`${path}\``,
     sentence(node.description ?? ""),
-    `*${facts.join("; ")}*`,
+    `*${details.join("; ")}*`,
     ...(node.items?.description === undefined ? [] : [`Each: ${node.items.description}`]),
     ...(described.length === 0
       ? []
@@ -81,8 +81,8 @@ function childrenOf(node: SchemaNode, path: string, level: number): string[] {
   ];
 }
 
-/** Sections say nothing by their default: it is made of those of their settings. */
-function isWorthSaying(value: unknown): boolean {
+/** The default of a section is not shown, because it consists of those of its settings. */
+function isWorthShowing(value: unknown): boolean {
   return value !== undefined && (typeof value !== "object" || Array.isArray(value));
 }
 
@@ -106,7 +106,7 @@ function typeOf(node: SchemaNode): string {
     case "null":
       return "`null`";
     default:
-      throw new Error(`the reference has no words for ${JSON.stringify(node)}`);
+      throw new Error(`the reference cannot describe ${JSON.stringify(node)}`);
   }
 }
 

@@ -3,7 +3,7 @@ import xterm from "@xterm/headless";
 import { expectNoKey } from "./canary.ts";
 import { main } from "./cli.ts";
 
-/** How big a terminal is, and where and with what a command runs in it. */
+/** The size of a terminal, and the folder and environment of its command. */
 export interface ScreenOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -20,22 +20,22 @@ export interface StyledText {
   readonly dim: boolean;
 }
 
-/** A command in a pseudo-terminal, and what an emulator makes of its output. */
+/** A command in a pseudo-terminal, with its output in an emulator. */
 export interface Screen {
-  /** The lines that are shown and those that were scrolled away, without what is empty at the end. */
+  /** All lines, also those scrolled away, without empty ones at the end. */
   lines(): readonly string[];
   /** {@link Screen.lines} with their styles. */
   styledLines(): readonly (readonly StyledText[])[];
-  /** Everything that was written, escape sequences included. */
+  /** The complete output with escape sequences. */
   written(): string;
   isCursorVisible(): boolean;
-  /** Waits until what is on the screen fulfils a condition. */
+  /** Waits until the screen fulfills a condition. */
   until(holds: (lines: readonly string[]) => boolean): Promise<void>;
-  /** Has the keys typed: `\u0003` is Ctrl-C. */
+  /** Types keys: `\u0003` is Ctrl-C. */
   type(keys: string): void;
   /** Signals the command. */
   kill(signal: NodeJS.Signals): void;
-  /** What the shell has as its exit code; 128 and more: ended by a signal. */
+  /** The exit code as in a shell; 128 and more: ended by a signal. */
   readonly ended: Promise<number>;
 }
 
@@ -83,7 +83,11 @@ export async function startOnScreen(
         };
         listeners.add(check);
         const tooLate = () =>
-          failed(new Error(`it ended before that; the screen has:\n${lines().join("\n")}`));
+          failed(
+            new Error(
+              `the command ended before the condition was fulfilled; the screen has:\n${lines().join("\n")}`,
+            ),
+          );
         void ended.then(() => (listeners.has(check) ? tooLate() : undefined), failed);
         check();
       }),
@@ -109,7 +113,7 @@ function styledLine(line: xterm.IBufferLine | undefined): StyledText[] {
   return texts;
 }
 
-/** Ends when the emulator has read everything. */
+/** Resolves when the emulator has read all output. */
 function endOf(child: IPty, written: () => string, terminal: xterm.Terminal): Promise<number> {
   return new Promise((done, failed) => {
     child.onExit(({ exitCode, signal = 0 }) => {

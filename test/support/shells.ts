@@ -5,7 +5,7 @@ import { spawn } from "@lydell/node-pty";
 import { expect } from "vitest";
 import { type Folder, main } from "./cli.ts";
 
-/** How a shell is started without a user's own settings, and asked to complete. */
+/** Flags to start a shell without the user's settings, and commands that load the completion. */
 const shells = {
   bash: { flags: ["--noprofile", "--norc", "-i"], load: "source <(draftsync completion bash)" },
   zsh: {
@@ -15,10 +15,10 @@ const shells = {
   fish: { flags: ["--no-config", "-i"], load: "draftsync completion fish | source" },
 } as const;
 
-/** A shell that completion is tested with. */
+/** A shell in the tests of completion. */
 export type ShellName = keyof typeof shells;
 
-/** What the title of a test says where a program that it needs is not installed; nothing where all are. */
+/** The suffix of a test's title when a required program is not installed. */
 export function skipNote(...programs: readonly string[]): string {
   const missing = programs.filter((program) => !isInstalled(program));
   return missing.length === 0 ? "" : ` (skipped: ${missing.join(" and ")} is not installed)`;
@@ -36,8 +36,8 @@ function isInstalled(program: string): boolean {
 }
 
 /**
- * Puts a `draftsync` into the folder's `bin` that completes as the real one does; called in any other way, it writes its
- * arguments to the file `args`, each ended by a NUL.
+ * Puts a `draftsync` into the folder's `bin` that completes like the real one; for other calls, it writes its
+ * arguments to the file `args`, each followed by a NUL.
  */
 export async function placeCommand(folder: Folder): Promise<void> {
   const script = `#!/bin/sh
@@ -51,8 +51,8 @@ printf '%s\\0' "$@" > args.part && mv args.part args
 }
 
 /**
- * Types keys into an interactive shell, on a terminal of its own, and presses Enter; resolves with the arguments that
- * `draftsync` was called with (see {@link placeCommand}).
+ * Types keys and Enter into an interactive shell on a new terminal; resolves with the arguments with which
+ * `draftsync` was called (see {@link placeCommand}).
  */
 export async function typeInto(name: ShellName, folder: Folder, keys: string): Promise<readonly string[]> {
   const { flags, load } = shells[name];

@@ -1,6 +1,6 @@
 import type { Reporter } from "vitest/node";
 
-/** Prints why tests were skipped, a line for each reason, which `skipNote` puts into titles. */
+/** Prints a line for each reason for skipped tests, which `skipNote` adds to titles. */
 export const skippedReporter: Reporter = {
   onTestRunEnd(modules) {
     const counts = new Map<string, number>();

@@ -10,7 +10,7 @@ export interface TextFile {
   readonly text: string;
 }
 
-/** Every file below a folder of the repository whose name ends so, sorted by path. */
+/** Every file below a folder of the repository with this ending, sorted by path. */
 export function filesBelow(folder: string, ending: string): TextFile[] {
   return readdirSync(`${repository}${folder}`, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith(ending))

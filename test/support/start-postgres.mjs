@@ -7,10 +7,10 @@ import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 
-/** A user without rights of its own, whom every Unix has. */
+/** An unprivileged user that every Unix has. */
 const nobody = 65_534;
 
-/** Starts a server with its data in a folder of its own. Later `settings`, as `fsync=on`, replace earlier ones. */
+/** Starts a server with its data in a temporary folder. Later `settings`, as `fsync=on`, replace earlier ones. */
 export async function startPostgres(changed = []) {
   const folder = await mkdtemp(join(tmpdir(), "draftsync-postgres-"));
   const port = await unusedPort();
@@ -46,7 +46,7 @@ export async function startPostgres(changed = []) {
   return {
     url: `postgres://tester:tester-password@127.0.0.1:${port}/postgres`,
     stop: async () => {
-      // A fast shutdown: it ends the sessions that are left.
+      // A fast shutdown ends the remaining sessions.
       await end("SIGINT");
       process.off("exit", kill);
       await rm(folder, { recursive: true, force: true });
@@ -60,7 +60,7 @@ export async function startPostgres(changed = []) {
 }
 
 /**
- * The programs of the npm package for this platform. PostgreSQL refuses to run as root, so root runs it as nobody, with
+ * The programs of the npm package for this platform. PostgreSQL does not run as root, so root runs it as nobody, with
  * copies, because nobody cannot reach a repository in root's home folder.
  */
 async function placePrograms(folder) {
@@ -76,7 +76,7 @@ async function placePrograms(folder) {
   };
 }
 
-/** Resolves when the server accepts connections; rejects with its log when it ends before. */
+/** Resolves when the server accepts connections; rejects with its log when it ends first. */
 function readiness(server) {
   return new Promise((ready, failed) => {
     let log = "";

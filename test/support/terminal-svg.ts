@@ -1,6 +1,6 @@
 import type { StyledText } from "./screen.ts";
 
-/** What a recording shows at a time, and for how long, seconds. */
+/** One screen of a recording, and its duration in seconds. */
 export interface Frame {
   readonly lines: readonly (readonly StyledText[])[];
   readonly seconds: number;
@@ -13,7 +13,7 @@ const barHeight = 32;
 const background = "#0d1117";
 const foreground = "#d0d7de";
 
-/** Of the colors that the command line uses. */
+/** The colors of the command line. */
 const colors: Readonly<Record<number, string>> = {
   1: "#ff7b72",
   2: "#56d364",
@@ -24,7 +24,7 @@ const colors: Readonly<Record<number, string>> = {
 };
 
 /**
- * A terminal as an SVG that shows one frame after the other, again and again. It has no script and no font of its own. With
+ * A terminal as an SVG that shows the frames in a loop. It has no script and no embedded font. With
  * reduced motion, only the first frame is shown.
  */
 export function formatRecording(frames: readonly Frame[], columns: number, title: string): string {
@@ -67,7 +67,7 @@ function formatFrame({ lines }: Frame, index: number): string {
   return `<g class="f${index}">\n${texts.filter((text) => text !== "").join("\n")}\n</g>`;
 }
 
-/** Each text has its own place, for fonts differ in their widths. */
+/** Each text has its own position, because fonts differ in their widths. */
 function formatLine(line: readonly StyledText[], y: number): string {
   let column = 0;
   const spans: string[] = [];

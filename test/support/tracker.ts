@@ -1,6 +1,6 @@
 import type { OutcomeTracker } from "../../src/model/recovery.ts";
 
-/** A tracker for runs whose recovery log no test reads: it reports every outcome as saved. */
+/** A tracker that reports every outcome as saved, for runs whose recovery log is not read. */
 export const forgetfulTracker: OutcomeTracker = {
   track: () => ({ release: () => {}, save: () => "recovery.ndjson" }),
 };

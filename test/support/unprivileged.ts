@@ -2,12 +2,12 @@ import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { repository } from "./source-files.ts";
 
-/** A user without rights of its own, whom every Unix has. */
+/** An unprivileged user that every Unix has. */
 export const NOBODY = 65_534;
 
 /**
- * What the title of a test says when root runs it, the test starts the binary as another user, and that user cannot reach
- * the repository; nothing otherwise.
+ * The suffix of a test's title when root runs it, the test starts the binary as another user, and that user cannot reach
+ * the repository.
  */
 export function skipNoteUnreachable(): string {
   const isReachable = process.getuid?.() !== 0 || isOpen(repository);

@@ -1,18 +1,18 @@
 import { createServer } from "node:http";
 import { listenLocally } from "./listen.ts";
 
-/** A notification as it came. */
+/** A received notification. */
 export interface Notice {
   readonly path: string;
   readonly type: string | undefined;
   readonly body: { readonly text: string; readonly status: string; readonly former_status?: string };
 }
 
-/** A real server that takes notifications. */
+/** A real server that receives notifications. */
 export interface Webhook {
   readonly url: string;
   readonly notices: readonly Notice[];
-  /** What it answers. */
+  /** The status of its responses. */
   status: number;
   close(): Promise<void>;
 }
@@ -26,7 +26,7 @@ export async function startWebhook(): Promise<Webhook> {
     for await (const chunk of request) chunks.push(chunk);
     const body = JSON.parse(Buffer.concat(chunks).toString());
     notices.push({ path: request.url ?? "", type: request.headers["content-type"], body });
-    // A redirect leads to the same place, where it would be taken.
+    // A redirect leads to the same server, which would accept it.
     response.writeHead(request.url?.endsWith("/elsewhere") ? 204 : answer.status, { location: "/elsewhere" });
     response.end();
   });

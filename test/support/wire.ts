@@ -2,9 +2,9 @@ import { z } from "zod";
 import type { RequestLogEntry } from "../../src/sandbox/server.ts";
 
 /**
- * Requests as they stood on the wire, one block each, for comparison with a written list. What differs from run to
- * run (ports, dates, signatures) is replaced by a word; storage requests keep their line only. Those of one subject
- * stand together, in the order in which they came; between subjects that are worked on side by side there is none.
+ * Requests as sent, one block each, for comparison with a golden file. Values that differ from run to
+ * run (ports, dates, signatures) are replaced by a word; storage requests keep only their line. Requests of one subject
+ * are grouped in their order of arrival; there is no order between subjects, which are handled concurrently.
  */
 export function formatWire(arrivals: readonly RequestLogEntry[]): string {
   const subjects = new Map<string, string[]>();
@@ -25,7 +25,7 @@ const ProductBody = z.object({
   data: z.object({ relationships: z.object({ draft: z.object({ data: z.object({ id: z.string() }) }) }) }),
 });
 
-/** What is worked on: a draft, a product that is duplicated, an object that was in storage before, or the sources. */
+/** The subject: a draft, a duplicated product, an object that was in storage before, or the sources. */
 function subjectOf({ path, body }: RequestLogEntry): string {
   const [, draft] = /^\/api\/drafts\/(\d+)\//.exec(path) ?? [];
   if (draft !== undefined) return `draft ${draft}`;

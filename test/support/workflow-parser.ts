@@ -10,7 +10,7 @@ type Parser = Pick<
   "convertWorkflowTemplate" | "NoOperationTraceWriter" | "parseWorkflow"
 >;
 
-/** GitHub's parser of workflows. It imports JSON as only bundlers do, so it is bundled before it is loaded. */
+/** GitHub's parser of workflows. It imports JSON in a way that needs a bundler, so it is bundled first. */
 export async function loadWorkflowParser(): Promise<Parser> {
   const folder = await mkdtemp(join(tmpdir(), "draftsync-parser-"));
   try {

@@ -11,49 +11,49 @@ import { holdAnswers, startFaultyProxy } from "./faulty-proxy.ts";
 
 type Env = Readonly<Record<string, string>>;
 
-/** With what the workspace of each test begins. */
+/** The initial workspace of each test. */
 interface Settings {
-  /** The files beside `draftsync.yaml`. */
+  /** The files next to `draftsync.yaml`. */
   readonly files: Readonly<Record<string, string | Uint8Array>>;
-  /** YAML of settings of the service, by their names, beside or instead of {@link usualService}. */
+  /** YAML of settings of the service, by name, which extend or replace {@link usualService}. */
   readonly service?: Readonly<Record<string, string>>;
   /** YAML of further sections of `draftsync.yaml`. */
   readonly sections?: string;
   readonly sandbox?: Partial<SandboxOptions>;
 }
 
-/** An apply whose calls are carried out and not answered before `answer` is called. */
+/** An apply whose calls take effect and get no response before `answer` is called. */
 export interface HeldApply extends Running {
   answer(): void;
 }
 
-/** Each part stands for that of the test under way: a file may take it out by name, once, at its head. */
+/** Each part refers to that of the current test, so a file can destructure it once. */
 export interface Workspace {
   readonly sandbox: Pick<Sandbox, "state">;
-  /** Every call passes through it. */
+  /** The proxy of every call. */
   readonly proxy: Pick<FaultyProxy, "seen" | "choose">;
   readonly folder: Omit<Folder, "dispose">;
-  /** What came to the sandbox; a test may empty it. */
+  /** The requests at the sandbox; a test may empty the list. */
   readonly arrivals: RequestLogEntry[];
-  /** The file `draftsync.yaml`, with these sections instead of those of the settings. */
+  /** The file `draftsync.yaml` with these sections instead of those of the settings. */
   config(sections?: string): { readonly "draftsync.yaml": string };
-  /** Where commands run, and with what: the key, and `env`. */
+  /** The folder of commands, and their environment: the key and `env`. */
   options(env?: Env): RunOptions;
   run(...args: string[]): Promise<Ended>;
-  /** Without asking. */
+  /** Applies without a question. */
   apply(...args: string[]): Promise<Ended>;
-  /** What a person says once with `apply --new-ledger`, before any apply. */
+  /** Confirms the new ledger, like `apply --new-ledger`. */
   confirmLedger(): Promise<void>;
-  /** Starts a command, which is killed at the end of the test if it still runs. */
+  /** Starts a command, which is killed after the test if it still runs. */
   start(args: readonly string[], env?: Env): Running;
-  /** Starts an apply without asking, and waits until this many of its writing calls are held. Whatever is called after them passes. */
+  /** Starts an apply without a question, and waits until this number of its writes are held. Later calls pass. */
   holdApply(calls: number, env?: Env): Promise<HeldApply>;
 }
 
-/** Nothing waits for the rate, or for the service to settle. */
+/** Settings without waits for the rate or the settle delay. */
 const usualService = { rate: "{ limit: 1000, window: 1s }", profile: "{ settle_delay: 1ms }" };
 
-/** A workspace on disk whose service is a sandbox behind a proxy that makes faults: a new one for each test of the file. */
+/** A workspace on disk, new for each test, whose service is a sandbox behind a proxy that injects faults. */
 export function useWorkspace(settings: Settings): Workspace {
   const { key = "canary-key-5ba1" } = settings.sandbox ?? {};
   const arrivals: RequestLogEntry[] = [];
@@ -61,7 +61,7 @@ export function useWorkspace(settings: Settings): Workspace {
   let parts: { sandbox: Sandbox; proxy: FaultyProxy; folder: Folder } | undefined;
 
   const now = () => {
-    if (parts === undefined) throw new Error("The workspace is there inside tests only.");
+    if (parts === undefined) throw new Error("The workspace exists only during a test.");
     return parts;
   };
   const configFor = (url: string, sections = settings.sections ?? "") => {

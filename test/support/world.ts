@@ -21,35 +21,35 @@ import { startFaultyProxy } from "./faulty-proxy.ts";
 import { forgetfulTracker } from "./tracker.ts";
 
 const key = "canary-key-77aa";
-/** Short, since a service that has asked for a pause is called slowly for one window. */
+/** A short window, because calls are slow for one window after a pause. */
 const rate = { limit: 1000, windowMs: 50 };
 const usualProfile = { settle_delay: "1ms", upload_poll_min: "5ms", upload_poll_max: "10ms" };
 
-/** The real parts, put together: manifests, planner, ledger, client, and the sandbox behind a proxy that makes faults. */
+/** The real parts combined: manifests, planner, ledger, client, and the sandbox behind a proxy that injects faults. */
 export interface World {
   readonly sandbox: Sandbox;
   readonly proxy: FaultyProxy;
   readonly ledger: StateStore;
   readonly events: readonly Event[];
-  /** Writes the manifest `manifests/all.yaml`, and local files beside it. */
+  /** Writes the manifest `manifests/all.yaml`, and local files. */
   write(manifest: string, files?: Readonly<Record<string, string>>): Promise<void>;
   plan(targets?: readonly string[]): Promise<Plan>;
-  /** Plans and applies with a client of its own. `signal` interrupts it. */
+  /** Plans and applies with a new client. `signal` interrupts it. */
   apply(signal?: AbortSignal, limits?: RunLimits, targets?: readonly string[]): Promise<ApplyResult>;
-  /** How each change of the last apply ended: `address: outcome`, in the order of the plan. */
+  /** The outcome of each change of the last apply, as `address: outcome`, sorted. */
   ends(): string[];
-  /** Requests that came since the last call of this. */
+  /** Requests since the previous call of this method. */
   requests(): string[];
   close(): Promise<void>;
 }
 
-/** What a world may have that is not usual: settings of the profile, as in YAML, and of the sandbox. */
+/** Settings of the profile, as in YAML, and of the sandbox. */
 export interface WorldSettings {
   readonly profile?: object;
   readonly sandbox?: Partial<SandboxOptions>;
 }
 
-/** Starts a world with nothing in it. */
+/** Starts an empty world. */
 export async function startWorld(settings: WorldSettings = {}): Promise<World> {
   const profile = serviceProfileSchema.parse({ ...usualProfile, ...settings.profile });
   const sandbox = await startSandbox({ key, uploadProcessingMs: 0, ...settings.sandbox });
