@@ -7,7 +7,7 @@ export default defineConfig({
     root: fileURLToPath(new URL("..", import.meta.url)),
     include: [
       "unit/service/{slow-start,journal,rate-limiter*,rate-window,redact,retry-policy}.test.ts",
-      "unit/service/{reservations,throttling}.test.ts",
+      "unit/service/{failure-table*,reservations,throttling,unsent}.test.ts",
       "unit/apply/{failures,lock-lost,operation}.test.ts",
       "unit/ledger/sqlite-ledger.test.ts",
     ],

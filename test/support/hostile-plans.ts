@@ -5,68 +5,17 @@ import type { Drift } from "../../src/model/drift.ts";
 import type { Plan, Summary } from "../../src/model/plan.ts";
 import { planFormatVersion } from "../../src/model/plan.ts";
 
+const words = `
+  @team @org/people #1 GH-1 !1 &1 %2 ~label a@b.example owner/name#3 [a](https://evil.example)
+  ![a](https://evil.example/x.png) https://evil.example www.evil.example <https://evil.example>
+  <script>alert(1)</script> </details> </code> </pre> </blockquote> <!-- --> -- &lt;b&gt; &#64;team &amp;
+  ~~~ | ** __ ~~ $$ [^1] :tada: 🐉 海 é a 1. deadbeef12 {+x+} [-y-] [[_TOC_]]`;
+
 const pieces = [
-  ...["@team", "@org/people", "#1", "GH-1", "!1", "&1", "%2", "~label", "a@b.example", "owner/name#3"],
-  ...[
-    "[a](https://evil.example)",
-    "![a](https://evil.example/x.png)",
-    "https://evil.example",
-    "www.evil.example",
-  ],
-  ...[
-    "<https://evil.example>",
-    "<script>alert(1)</script>",
-    "<img src=x onerror=y>",
-    "</details>",
-    "</code>",
-  ],
-  ...["</pre>", "</blockquote>", "<details open>", "<!--", "-->", "--", "&lt;b&gt;", "&#64;team", "&amp;"],
-  ...[
-    "`",
-    "``",
-    "```",
-    "~~~",
-    "\n```\n",
-    "|",
-    "\\|",
-    "\\",
-    "$`x`$",
-    "$$",
-    "**",
-    "__",
-    "~~",
-    "[^1]",
-    ":tada:",
-  ],
-  ...[
-    "\n\n",
-    "\n# h\n",
-    "\n- [ ] x",
-    "\n> q",
-    "\t",
-    "    ",
-    "\r",
-    "\u0000",
-    "\u202e",
-    "\u2066",
-    "\u200b",
-    "\u2028",
-  ],
-  ...[
-    "\ud800",
-    "🐉",
-    "海",
-    "é",
-    "word ",
-    " ",
-    "a",
-    "1.",
-    "deadbeef12",
-    "{+x+}",
-    "[-y-]",
-    "[[_TOC_]]",
-    "/close\n",
-  ],
+  ...words.trim().split(/\s+/),
+  ...["<img src=x onerror=y>", "<details open>", "`", "``", "```", "\n```\n", "\\|", "\\", "$`x`$"],
+  ...["\n\n", "\n# h\n", "\n- [ ] x", "\n> q", "/close\n", "\t", "    ", " ", "\r", "word "],
+  ...["\u0000", "\u202e", "\u2066", "\u200b", "\u2028", "\ud800"],
 ];
 
 /** Text that tries to take effect in Markdown or HTML. */

@@ -16,10 +16,13 @@ import {
   rolePassword as secret,
 } from "./samples.ts";
 
-/** A location with changed parts. */
-function changed(change: (url: URL) => void): string {
-  const url = new URL(freshSchema());
-  change(url);
+/** A location with changed parts of the URL and of its query. */
+function changed(
+  parts: Partial<Pick<URL, "port" | "hostname" | "password" | "pathname">>,
+  query: Readonly<Record<string, string>> = {},
+): string {
+  const url = Object.assign(new URL(freshSchema()), parts);
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   return url.href;
 }
 
@@ -29,49 +32,31 @@ describe("rejected PostgreSQL location", () => {
       "a port where nothing listens",
       "ledger-unreachable",
       /cannot be reached.*ECONNREFUSED/,
-      () =>
-        changed((url) => {
-          url.port = "1";
-          url.password = secret;
-        }),
+      () => changed({ port: "1", password: secret }),
     ],
     [
       "a host that does not exist",
       "ledger-unreachable",
       /cannot be reached/,
-      () =>
-        changed((url) => {
-          url.hostname = "no-such-host.invalid";
-          url.searchParams.set("sslmode", "disable");
-          url.password = secret;
-        }),
+      () => changed({ hostname: "no-such-host.invalid", password: secret }, { sslmode: "disable" }),
     ],
     [
       "a wrong password",
       "ledger-access-denied",
       /refuses this user or its password/,
-      () =>
-        changed((url) => {
-          url.password = secret;
-        }),
+      () => changed({ password: secret }),
     ],
     [
       "no password",
       "ledger-access-denied",
       /refuses this user or its password/,
-      () =>
-        changed((url) => {
-          url.password = "";
-        }),
+      () => changed({ password: "" }),
     ],
     [
       "a database that does not exist",
       "ledger-unreadable",
       /names a database that does not exist/,
-      () =>
-        changed((url) => {
-          url.pathname = "/no_such_database";
-        }),
+      () => changed({ pathname: "/no_such_database" }),
     ],
     [
       "a user without permission to create a schema",
@@ -94,17 +79,13 @@ describe("rejected PostgreSQL location", () => {
       "a server without TLS when TLS is required",
       "ledger-tls",
       /over TLS/,
-      () => changed((url) => url.searchParams.set("sslmode", "require")),
+      () => changed({}, { sslmode: "require" }),
     ],
     [
       "a missing certificate file",
       "ledger-tls",
       /certificates.*ENOENT/,
-      () =>
-        changed((url) => {
-          url.searchParams.set("sslmode", "require");
-          url.searchParams.set("sslrootcert", join(freshFolder(), "ca.pem"));
-        }),
+      () => changed({}, { sslmode: "require", sslrootcert: join(freshFolder(), "ca.pem") }),
     ],
   ];
   test.each(cases)("%s", async (_, code, message, spoil) => {
@@ -134,10 +115,7 @@ describe("rejected PostgreSQL location", () => {
   test("a server whose certificate cannot be verified", async () => {
     const folder = freshFolder();
     writeFileSync(join(folder, "ca.pem"), "");
-    const location = changed((url) => {
-      url.searchParams.set("sslmode", "verify-full");
-      url.searchParams.set("sslrootcert", join(folder, "ca.pem"));
-    });
+    const location = changed({}, { sslmode: "verify-full", sslrootcert: join(folder, "ca.pem") });
     await expect(openLedger({ location, clock: systemClock })).rejects.toMatchObject({ code: "ledger-tls" });
   });
 });

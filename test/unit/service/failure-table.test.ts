@@ -61,7 +61,7 @@ const rows: readonly Row[] = [
     () => `${head}Content-Length: 2147483648\r\n\r\n{`,
     "unknown response-too-large 1",
   ),
-  ...[408, 500, 502, 503, 504].map((status) => doubt(`status ${status}`, () => answer(status), failed)),
+  ...[408, 500, 502, 503, 504, 599].map((status) => doubt(`status ${status}`, () => answer(status), failed)),
   ...(
     [
       [400, "bad-request"],

@@ -60,30 +60,6 @@ describe("openService", () => {
 });
 
 describe("serviceProfileSchema", () => {
-  it("has a default for every setting", () => {
-    expect(serviceProfileSchema.parse({})).toEqual({
-      types: {
-        product_file: "product_file",
-        promotional_file: "promotional_file",
-        upload: "upload",
-        upload_credential: "upload_credential",
-        product: "product",
-        draft: "draft",
-      },
-      content_type: "application/vnd.api+json",
-      update_method: "PATCH",
-      storage: { hosts: [] },
-      uploads_query: "filter[id]",
-      uploads_page: 50,
-      product_include: [],
-      settle_delay: 30_000,
-      max_wait: 300_000,
-      upload_deadline: 1_800_000,
-      upload_poll_min: 500,
-      upload_poll_max: 5_000,
-    });
-  });
-
   it.each([
     ["an unknown key", { settle: "30s" }],
     ["an unknown type name", { types: { file: "x" } }],

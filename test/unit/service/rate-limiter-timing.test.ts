@@ -126,7 +126,9 @@ describe("wait for a slot", () => {
   it("ends for twice as many calls after each success, counting each slot once", async () => {
     const limiter = makeLimiter({ bound: { limit: 8, windowMs: 1 } });
     limiter.pause({ ms: 10, refused: true });
+    expect(limiter.isOpen()).toBe(false);
     await pass(11);
+    expect(limiter.isOpen()).toBe(true);
     const first = await take(limiter);
     for (const _again of [1, 2, 3]) first.release({ succeeded: true });
     await pass(3);

@@ -5,7 +5,9 @@ import type { ReservationRequest } from "../../../src/model/rate.ts";
 import type { Grant, Slot } from "../../../src/service/rate-limiter.ts";
 import { RateLimiter } from "../../../src/service/rate-limiter.ts";
 import { SlowStart } from "../../../src/service/slow-start.ts";
+import { makeRandom } from "../../support/random.mjs";
 import { noSignal, startHarness, target, write } from "./support/harness.ts";
+import { largestWindow } from "./support/largest-window.ts";
 import { answer } from "./support/raw-server.ts";
 
 function makeLimiter(limit: number, windowMs: number, maxWaitMs = 60_000): RateLimiter {
@@ -23,22 +25,10 @@ async function slotOf(grant: Promise<Grant>): Promise<Slot> {
   return granted.slot;
 }
 
-/** The largest number of arrivals in any window of that length. */
-function largestWindow(arrivals: readonly number[], windowMs: number): number {
-  return Math.max(
-    0,
-    ...arrivals.map((from) => arrivals.filter((at) => at >= from && at <= from + windowMs).length),
-  );
-}
-
 describe("rate bound at a real server", () => {
   it("holds in every window under random delays, resets and concurrent calls", async () => {
     const bound = { limit: 5, windowMs: 120 };
-    let seed = 7;
-    const random = () => {
-      seed = (seed * 48271) % 2147483647;
-      return seed / 2147483647;
-    };
+    const random = makeRandom(7);
     const { service, server } = await startHarness(
       () => (socket) => {
         const end = random() < 0.15 ? () => socket.destroy() : () => socket.write(answer(204));
@@ -202,33 +192,5 @@ describe("RateLimiter", () => {
     expect(await limiter.acquire(noSignal())).toMatchObject({ type: "too_long" });
     expect(limiter.isOpen()).toBe(false);
     slot.cancel();
-  });
-
-  it("gives one slot at a time after a pause until calls succeed", async () => {
-    const limiter = makeLimiter(4, 1);
-    limiter.pause({ ms: 30, refused: true });
-    expect(limiter.isOpen()).toBe(false);
-    const first = await slotOf(limiter.acquire(noSignal()));
-    expect(limiter.isOpen()).toBe(true);
-    const waiting = [1, 2, 3].map(() => limiter.acquire(noSignal()));
-    expect(await Promise.race([waiting[0], Promise.resolve("waits")])).toBe("waits");
-    first.release({ succeeded: true });
-    const second = await slotOf(waiting[0] ?? limiter.acquire(noSignal()));
-    const third = await slotOf(waiting[1] ?? limiter.acquire(noSignal()));
-    second.release({ succeeded: true });
-    third.release({ succeeded: true });
-    (await slotOf(waiting[2] ?? limiter.acquire(noSignal()))).cancel();
-  });
-
-  it("applies a tighter announced bound, and ignores a looser one", async () => {
-    const limiter = makeLimiter(3, 60_000, 1000);
-    limiter.tighten({ limit: 1000, windowMs: 60_000 });
-    limiter.tighten({ limit: 2, windowMs: 30_000 });
-    const slots = [await slotOf(limiter.acquire(noSignal())), await slotOf(limiter.acquire(noSignal()))];
-    const third = limiter.acquire(noSignal());
-    for (const slot of slots) slot.release();
-    expect(await third).toMatchObject({ type: "too_long" });
-    limiter.tighten({ limit: 3, windowMs: 30_000 });
-    (await slotOf(limiter.acquire(noSignal()))).cancel();
   });
 });

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { RateWindow } from "../../../src/service/rate-window.ts";
 import { runs } from "../../support/runs.ts";
+import { largestWindow } from "./support/largest-window.ts";
 
 /** One call: its time to the server and back, or the time after which it counts as lost. */
 interface Journey {
@@ -47,18 +48,6 @@ function simulate(
     );
   }
   return { arrivals, end: Math.max(now, ...ends.map(({ at }) => at)) };
-}
-
-/** The largest number of arrivals in any closed window of that length. */
-function largestWindow(arrivals: readonly number[], windowMs: number): number {
-  const sorted = [...arrivals].sort((a, b) => a - b);
-  let largest = 0;
-  let from = 0;
-  for (const [index, at] of sorted.entries()) {
-    while (at - (sorted[from] ?? at) > windowMs) from += 1;
-    largest = Math.max(largest, index - from + 1);
-  }
-  return largest;
 }
 
 const delay = fc.oneof(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 0, max: 2000 }));

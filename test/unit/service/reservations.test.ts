@@ -1,14 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { makeRandom } from "../../support/random.mjs";
 import { RateWorld } from "./support/rate-world.ts";
-
-/** Park and Miller's generator: one sequence for each seed. */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 48271) % 2147483647;
-    return state / 2147483647;
-  };
-}
 
 const bound = { limit: 10, windowMs: 1_000 };
 
@@ -19,7 +11,7 @@ afterEach(() => void vi.useRealTimers());
 
 describe("shared rate bound", () => {
   test("is used to 95 % by one process", async () => {
-    const world = await RateWorld.open({ bound, random: randomOf(1) });
+    const world = await RateWorld.open({ bound, random: makeRandom(1) });
     world.start(20).send(100);
     await world.pass(11_000);
     expect(world.arrivals).toHaveLength(100);
@@ -30,7 +22,7 @@ describe("shared rate bound", () => {
   });
 
   test("is used to 95 % by four processes, each with a share", async () => {
-    const world = await RateWorld.open({ bound, random: randomOf(2) });
+    const world = await RateWorld.open({ bound, random: makeRandom(2) });
     const processes = [1, 2, 3, 4].map(() => world.start(20));
     for (const process of processes) process.send(1_000);
     await world.pass(20_000);
@@ -40,7 +32,7 @@ describe("shared rate bound", () => {
   });
 
   test("holds across fifty restarts", async () => {
-    const world = await RateWorld.open({ bound, random: randomOf(4), settleMs: 2_000 });
+    const world = await RateWorld.open({ bound, random: makeRandom(4), settleMs: 2_000 });
     for (let restarts = 0; restarts < 50; restarts += 1) {
       const process = world.start(15);
       process.send(100);
@@ -57,7 +49,7 @@ describe("shared rate bound", () => {
   });
 
   test("is free one window after the last process ended normally", async () => {
-    const world = await RateWorld.open({ bound, random: randomOf(5) });
+    const world = await RateWorld.open({ bound, random: makeRandom(5) });
     const first = world.start(5);
     first.send(10);
     await world.pass(100);
@@ -102,7 +94,7 @@ describe("shared rate bound", () => {
   });
 
   test("ends waiting calls when its table fails, and stores ended calls later", async () => {
-    const world = await RateWorld.open({ bound, random: randomOf(7) });
+    const world = await RateWorld.open({ bound, random: makeRandom(7) });
     const process = world.start(5);
     process.send(1);
     await world.pass(2);
@@ -123,7 +115,7 @@ describe("shared rate bound", () => {
     ["the process was suspended", { monotonic: 6_000, wall: 6_000 }],
     ["the machine slept", { monotonic: 0, wall: 6_000 }],
   ])("reserves a call again when %s before its first byte", async (_name, jump) => {
-    const world = await RateWorld.open({ bound, random: randomOf(11) });
+    const world = await RateWorld.open({ bound, random: makeRandom(11) });
     const process = world.start(5);
     process.stall = jump;
     process.send(1);
@@ -132,7 +124,7 @@ describe("shared rate bound", () => {
   });
 
   test("pauses every process, also one that starts later, when the service asks one for a pause", async () => {
-    const world = await RateWorld.open({ bound, random: randomOf(10) });
+    const world = await RateWorld.open({ bound, random: makeRandom(10) });
     const [asked, other] = [world.start(5), world.start(5)];
     asked.send(1);
     other.send(1);
@@ -154,7 +146,7 @@ describe("shared rate bound", () => {
   test.each(Array.from({ length: 10 }, (_none, seed) => seed + 1))(
     "holds under random kills, restarts, stalls and delays: seed %i",
     async (seed) => {
-      const random = randomOf(seed * 7919);
+      const random = makeRandom(seed * 7919);
       const pick = (max: number) => Math.floor(random() * max);
       const world = await RateWorld.open({
         bound: { limit: 1 + pick(12), windowMs: 100 + pick(900) },

@@ -72,32 +72,35 @@ describe.each(classes)("call of class %s", (callClass) => {
     expect(summarize(result, tls.connections())).toBe(repeatable ? "done 3" : "unknown connection-reset 2");
   });
 
-  it("stops the run, not sent, after three attempts at an unreachable service", async () => {
-    const service = openForTest(`http://127.0.0.1:${await unusedPort()}`);
+  it.each([
+    [
+      "nothing listens at the address",
+      "connection-refused",
+      async () => openForTest(`http://127.0.0.1:${await unusedPort()}`),
+    ],
+    ["the host name is unknown", "name-not-found", async () => openForTest("https://no-such-host.invalid")],
+    [
+      "a proxy never responds",
+      "connect-timeout",
+      async () => {
+        const server = await startRawServer(() => () => {});
+        closeAfterTest(() => server.close());
+        return openForTest("https://service.example", { proxyFor: () => server.url, timeoutMs: 20 });
+      },
+    ],
+    [
+      "a proxy refuses",
+      "proxy-refused",
+      async () => {
+        const proxy = await startConnectProxy(0, 503);
+        closeAfterTest(() => proxy.close());
+        return openForTest("https://service.example", { proxyFor: () => proxy.url });
+      },
+    ],
+  ])("is not sent and stops the run after three attempts when %s", async (_name, code, open) => {
+    const service = await open();
     const result = await sends[callClass](service);
-    expect(summarize(result, service.callCount())).toBe("not_sent connection-refused 3 run");
-  });
-
-  it("stops the run, not sent, when the host name is unknown", async () => {
-    const service = openForTest("https://no-such-host.invalid");
-    const result = await sends[callClass](service);
-    expect(summarize(result, service.callCount())).toBe("not_sent name-not-found 3 run");
-  });
-
-  it("stops the run, not sent, when a proxy never responds", async () => {
-    const server = await startRawServer(() => () => {});
-    closeAfterTest(() => server.close());
-    const service = openForTest("https://service.example", { proxyFor: () => server.url, timeoutMs: 20 });
-    const result = await sends[callClass](service);
-    expect(summarize(result, service.callCount())).toBe("not_sent connect-timeout 3 run");
-  });
-
-  it("stops the run, not sent, when a proxy refuses", async () => {
-    const proxy = await startConnectProxy(0, 503);
-    closeAfterTest(() => proxy.close());
-    const service = openForTest("https://service.example", { proxyFor: () => proxy.url });
-    const result = await sends[callClass](service);
-    expect(summarize(result, service.callCount())).toBe("not_sent proxy-refused 3 run");
+    expect(summarize(result, service.callCount())).toBe(`not_sent ${code} 3 run`);
   });
 
   it.each([

@@ -13,6 +13,7 @@ import type { ProcessIdentity } from "../../../../src/model/process.ts";
 import type { RateBound, RateStore } from "../../../../src/model/rate.ts";
 import { RateLimiter } from "../../../../src/service/rate-limiter.ts";
 import { SlowStart } from "../../../../src/service/slow-start.ts";
+import { largestWindow } from "./largest-window.ts";
 
 /** Properties of the processes of a {@link RateWorld}. Times in milliseconds. */
 export interface RateWorldOptions {
@@ -76,14 +77,7 @@ export class RateWorld {
 
   /** The largest number of arrivals in any closed window of the bound. */
   largestWindow(): number {
-    const times = [...this.arrivals].sort((a, b) => a - b);
-    let largest = 0;
-    let from = 0;
-    for (const [at, time] of times.entries()) {
-      while (time - (times[from] ?? 0) > this.bound.windowMs) from += 1;
-      largest = Math.max(largest, at - from + 1);
-    }
-    return largest;
+    return largestWindow(this.arrivals, this.bound.windowMs);
   }
 }
 
