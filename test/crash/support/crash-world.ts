@@ -6,7 +6,7 @@ import type { RequestLogEntry } from "../../../src/sandbox/request-log.ts";
 import { type Sandbox, startSandbox } from "../../../src/sandbox/server.ts";
 import { type Folder, makeFolder } from "../../support/cli.ts";
 import { type BytePoint, type KillProxy, startKillProxy } from "./kill-proxy.ts";
-import { inFolder, inPostgres, type LedgerPlace, withLedger } from "./ledger-place.ts";
+import { inFolder, inPostgres, type LedgerLocation, withLedger } from "./ledger-location.ts";
 import { after, before } from "./scenario.ts";
 
 export const key = "canary-key-c4a5";
@@ -29,7 +29,7 @@ service:
 /** One run from the initial state, with a separate service and workspace. */
 export interface Life {
   readonly folder: string;
-  readonly ledger: LedgerPlace;
+  readonly ledger: LedgerLocation;
   readonly url: string;
   readonly arrivals: RequestLogEntry[];
   readonly sandbox: Sandbox;
@@ -58,7 +58,7 @@ export interface CrashWorldOptions {
 export async function startCrashWorld({ apply, databaseUrl }: CrashWorldOptions): Promise<CrashWorld> {
   const proxy = await startKillProxy();
   const origin: Folder = await makeFolder({ "draftsync.yaml": config(proxy.url), ...before });
-  const start = async (folder: string, ledger: LedgerPlace): Promise<Life> => {
+  const start = async (folder: string, ledger: LedgerLocation): Promise<Life> => {
     const arrivals: RequestLogEntry[] = [];
     const sandbox = await startSandbox({
       key,

@@ -11,7 +11,7 @@ import { serviceProfileSchema } from "../../../src/service/profile.ts";
 import { complete } from "../../support/complete.ts";
 import { forgetfulTracker } from "../../support/tracker.ts";
 import { key, type Life } from "./crash-world.ts";
-import { withLedger } from "./ledger-place.ts";
+import { withLedger } from "./ledger-location.ts";
 import type { Survivor } from "./survive.ts";
 
 const rate = { limit: 1000, windowMs: 1000 };

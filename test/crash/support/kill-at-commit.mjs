@@ -18,7 +18,7 @@ function die() {
   process.kill(process.pid, "SIGKILL");
 }
 
-// The program holds libsql's JavaScript itself, and shares only its native module with what is installed.
+// The bundle contains libsql's JavaScript, and shares only the installed native module.
 const requireOfLibsql = createRequire(createRequire(import.meta.url).resolve("libsql"));
 const native = requireOfLibsql(`@libsql/${requireOfLibsql("@neon-rs/load").currentTarget()}`);
 const { databaseExecSync } = native;
@@ -35,7 +35,7 @@ pg.Client.prototype.query = function (...args) {
   if (!text?.endsWith("; commit") || !isLast()) return query.apply(this, args);
   if (when === "before") die();
   const committed = query.apply(this, args);
-  // The bytes are handed to the system when the stream says so; what the server makes of them is its affair.
+  // The callback runs when the bytes are handed to the system; the server may or may not receive them.
   if (when === "during") this.connection.stream.write("", die);
   return committed.then(die);
 };

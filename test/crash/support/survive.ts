@@ -1,7 +1,7 @@
 import type { RequestLogEntry } from "../../../src/sandbox/request-log.ts";
 import { type CrashWorld, type Life, rate } from "./crash-world.ts";
 import { judge } from "./judge.ts";
-import { withLedger } from "./ledger-place.ts";
+import { withLedger } from "./ledger-location.ts";
 
 /** The result of a kill. */
 export interface Verdict {

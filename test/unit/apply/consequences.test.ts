@@ -169,6 +169,24 @@ const repeatable = {
   "of a different type": "done 2",
 };
 
+/** An update or detachment; `gone` is the result when the file is not attached. */
+const repeatableWrite = (action: string, gone: string) => ({
+  ...repeatable,
+  "403, JSON:API": refusedAs(action),
+  "403 as HTML, carried out": refusedAs(action),
+  "404, JSON:API": gone,
+  "410, JSON:API": gone,
+  "404 as HTML": refusedAs(action),
+  "409": `unknown 1, then ${action} 1`,
+  "303, carried out": `unknown 1, then ${action} 1`,
+  "302": `unknown 1, then ${action} 1`,
+  "451, JSON:API, carried out": `unknown 1, then ${action} 1`,
+  "202, carried out": `unknown 1, then ${action} 1`,
+  "204, carried out": "done 1",
+  "of a different file": "done 2",
+  "of a different draft": "done 2",
+});
+
 const table: readonly (readonly [keyof typeof kinds, Readonly<Record<string, string>>])[] = [
   [
     "attach",
@@ -194,44 +212,8 @@ const table: readonly (readonly [keyof typeof kinds, Readonly<Record<string, str
       "of a different draft": "done 1",
     },
   ],
-  [
-    "update",
-    {
-      ...repeatable,
-      "403, JSON:API": refusedAs("update"),
-      "403 as HTML, carried out": refusedAs("update"),
-      "404, JSON:API": refusedAs("create"),
-      "410, JSON:API": refusedAs("create"),
-      "404 as HTML": refusedAs("update"),
-      "409": "unknown 1, then update 1",
-      "303, carried out": "unknown 1, then update 1",
-      "302": "unknown 1, then update 1",
-      "451, JSON:API, carried out": "unknown 1, then update 1",
-      "202, carried out": "unknown 1, then update 1",
-      "204, carried out": "done 1",
-      "of a different file": "done 2",
-      "of a different draft": "done 2",
-    },
-  ],
-  [
-    "detach",
-    {
-      ...repeatable,
-      "403, JSON:API": refusedAs("delete"),
-      "403 as HTML, carried out": refusedAs("delete"),
-      "404, JSON:API": "done 1",
-      "410, JSON:API": "done 1",
-      "404 as HTML": refusedAs("delete"),
-      "409": "unknown 1, then delete 1",
-      "303, carried out": "unknown 1, then delete 1",
-      "302": "unknown 1, then delete 1",
-      "451, JSON:API, carried out": "unknown 1, then delete 1",
-      "202, carried out": "unknown 1, then delete 1",
-      "204, carried out": "done 1",
-      "of a different file": "done 2",
-      "of a different draft": "done 2",
-    },
-  ],
+  ["update", repeatableWrite("update", refusedAs("create"))],
+  ["detach", repeatableWrite("delete", "done 1")],
   [
     "upload",
     {
@@ -255,13 +237,16 @@ const table: readonly (readonly [keyof typeof kinds, Readonly<Record<string, str
   ["duplicate", { ...nonIdempotent("duplicate"), "of a different draft": "done 1" }],
 ];
 
-test.each(table)("ends and continues each %s call as its first response requires", async (kind, cells) => {
-  expect(await consequencesOf(kinds[kind])).toEqual(cells);
-  const { attachments, products } = world.sandbox.state();
-  const attachedTo = attachments.map(({ draftId }) => draftId);
-  expect(attachedTo).toEqual([...new Set(attachedTo)]);
-  // All except those whose call never took effect.
-  if (kind === "publish" || kind === "duplicate") {
-    expect(products).toHaveLength(names.length - notCarriedOut.length);
-  }
-});
+test.each(table)(
+  "retries, reports and plans each %s call according to its first response",
+  async (kind, cells) => {
+    expect(await consequencesOf(kinds[kind])).toEqual(cells);
+    const { attachments, products } = world.sandbox.state();
+    const attachedTo = attachments.map(({ draftId }) => draftId);
+    expect(attachedTo).toEqual([...new Set(attachedTo)]);
+    // All except those whose call never took effect.
+    if (kind === "publish" || kind === "duplicate") {
+      expect(products).toHaveLength(names.length - notCarriedOut.length);
+    }
+  },
+);

@@ -251,7 +251,7 @@ describe.each([
   });
 });
 
-test("names the product that a 202 to a publish returned", async () => {
+test("shows the product of a 202 to a publish in the plan", async () => {
   await world.write("draft: 1\npublish: true\n");
   const body = '{"data":{"type":"product","id":"771200"}}';
   faultsOf("POST /api/products", [{ type: "answer", status: 202, body }]);
@@ -264,27 +264,30 @@ test("names the product that a 202 to a publish returned", async () => {
 test.each([
   ["update", "draft: 1\nproduct_files: [{ file_id: 10, renderer: b }]\n", "PATCH"],
   ["detachment", "draft: 1\nproduct_files: []\n", "DELETE"],
-])("sends an %s at most twice when every response is about another file", async (_kind, manifest, method) => {
-  await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: a, file_format: fbx }]\n");
-  await world.apply();
-  world.requests();
-  await world.write(manifest.replace("renderer: b", "renderer: b, file_format: fbx"));
-  const bodies: string[] = [];
-  const body = '{"data":{"type":"product_file","id":"1","attributes":{"file_id":11}}}';
-  world.proxy.choose = (request) => {
-    if (request.method !== method) return undefined;
-    bodies.push(request.body);
-    return { type: "answer", status: 200, body };
-  };
-  expect((await world.apply()).totals).toMatchObject({ done: 0, in_doubt: 1 });
-  expect(bodies).toHaveLength(2);
-  if (method === "PATCH") {
-    expect(bodies.map((sent) => sent.includes("file_format"))).toEqual([false, true]);
-  }
-  world.proxy.choose = () => undefined;
-  expect((await world.apply()).totals).toMatchObject({ done: 1, in_doubt: 0 });
-  expect((await world.ledger.load()).inDoubt).toEqual([]);
-});
+])(
+  "sends the %s of a file at most twice when every response is about another file",
+  async (_kind, manifest, method) => {
+    await world.write("draft: 1\nproduct_files: [{ file_id: 10, renderer: a, file_format: fbx }]\n");
+    await world.apply();
+    world.requests();
+    await world.write(manifest.replace("renderer: b", "renderer: b, file_format: fbx"));
+    const bodies: string[] = [];
+    const body = '{"data":{"type":"product_file","id":"1","attributes":{"file_id":11}}}';
+    world.proxy.choose = (request) => {
+      if (request.method !== method) return undefined;
+      bodies.push(request.body);
+      return { type: "answer", status: 200, body };
+    };
+    expect((await world.apply()).totals).toMatchObject({ done: 0, in_doubt: 1 });
+    expect(bodies).toHaveLength(2);
+    if (method === "PATCH") {
+      expect(bodies.map((sent) => sent.includes("file_format"))).toEqual([false, true]);
+    }
+    world.proxy.choose = () => undefined;
+    expect((await world.apply()).totals).toMatchObject({ done: 1, in_doubt: 0 });
+    expect((await world.ledger.load()).inDoubt).toEqual([]);
+  },
+);
 
 describe("repeatable write", () => {
   test("sends an update again in the next apply when every response was lost", async () => {

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { newOperationId } from "../../../src/apply/context.ts";
 import { OutcomesNotRecordedError, runOperation } from "../../../src/apply/operation.ts";
 import { openLedger, type StateStore } from "../../../src/ledger/open-ledger.ts";
@@ -61,79 +61,81 @@ const run = <T>(result: CallResult<T>, sent: ((options: WriteOptions) => Promise
     },
   );
 
-test("neither records nor tracks a call that was not sent", async () => {
-  const result = {
-    outcome: "not_sent",
-    attempts: 1,
-    failure: lostResponse,
-  } as const;
-  expect(await run(result, false)).toEqual({ ...result, operationId: expect.any(String) });
-  expect([await ledger.operations(), reported]).toEqual([[], []]);
-});
-
-test("records a refusal before the call is sent again, and reopens the operation then", async () => {
-  const result = { outcome: "done", status: 201, attempts: 2, value: { fileId: 1 } } as const;
-  const failure = { ...lostResponse, status: 429 };
-  await run(result, async ({ beforeSend, onRefused }) => {
-    const [before] = await ledger.operations();
-    await onRefused?.({ outcome: "rejected", attempts: 1, failure });
-    expect(await ledger.operations()).toMatchObject([{ outcome: "rejected", status: 429 }]);
-    await wait(5);
-    await beforeSend(request);
-    const [again] = await ledger.operations();
-    expect(again).not.toHaveProperty("outcome");
-    expect(again?.startedAt).toBeGreaterThan(before?.startedAt ?? 0);
-    expect((await ledger.load()).inDoubt).toHaveLength(1);
+describe("runOperation", () => {
+  test("neither records nor tracks a call that was not sent", async () => {
+    const result = {
+      outcome: "not_sent",
+      attempts: 1,
+      failure: lostResponse,
+    } as const;
+    expect(await run(result, false)).toEqual({ ...result, operationId: expect.any(String) });
+    expect([await ledger.operations(), reported]).toEqual([[], []]);
   });
-  expect(await ledger.operations()).toMatchObject([{ outcome: "done", status: 201, attempts: 2 }]);
-  const refused = { outcome: "rejected", attempts: 1, failure } as const;
-  await run(refused, async ({ onRefused }) => onRefused?.(refused));
-  expect((await ledger.load()).inDoubt).toEqual([]);
-});
 
-test("tracks the outcome until the ledger has recorded it", async () => {
-  await run({ outcome: "done", status: 201, attempts: 2, value: { fileId: 1 } });
-  expect(await ledger.operations()).toMatchObject([
-    { kind: "attach", outcome: "done", status: 201, attempts: 2 },
-  ]);
-  const operation = expect.objectContaining({ kind: "attach", method: "POST" });
-  const result = { outcome: "done", status: 201, attempts: 2 };
-  expect(reported).toEqual([{ operation, result, effects: [attached(1)] }, "released"]);
-});
+  test("records a refusal before the call is sent again, and reopens the operation then", async () => {
+    const result = { outcome: "done", status: 201, attempts: 2, value: { fileId: 1 } } as const;
+    const failure = { ...lostResponse, status: 429 };
+    await run(result, async ({ beforeSend, onRefused }) => {
+      const [before] = await ledger.operations();
+      await onRefused?.({ outcome: "rejected", attempts: 1, failure });
+      expect(await ledger.operations()).toMatchObject([{ outcome: "rejected", status: 429 }]);
+      await wait(5);
+      await beforeSend(request);
+      const [again] = await ledger.operations();
+      expect(again).not.toHaveProperty("outcome");
+      expect(again?.startedAt).toBeGreaterThan(before?.startedAt ?? 0);
+      expect((await ledger.load()).inDoubt).toHaveLength(1);
+    });
+    expect(await ledger.operations()).toMatchObject([{ outcome: "done", status: 201, attempts: 2 }]);
+    const refused = { outcome: "rejected", attempts: 1, failure } as const;
+    await run(refused, async ({ onRefused }) => onRefused?.(refused));
+    expect((await ledger.load()).inDoubt).toEqual([]);
+  });
 
-test.each([
-  ["with a status", { ...lostResponse, status: 504 }, 504],
-  ["without a status", lostResponse, undefined],
-])("records a failure %s", async (_with, failure, status) => {
-  await run({ outcome: "unknown", attempts: 1, failure });
-  const [operation] = await ledger.operations();
-  expect([operation?.outcome, operation?.status, operation?.failure]).toEqual(["unknown", status, failure]);
-  expect(reported[0]).toHaveProperty("result.failure", failure);
-  expect("status" in (reported[0] as UnrecordedOutcome).result).toBe(status !== undefined);
-});
-
-test.each([
-  [{ productId: 771 }, { productId: 771 }],
-  [{ productId: "771" }, {}],
-  [{ fileId: 1 }, {}],
-  [null, {}],
-  [undefined, {}],
-])(
-  "saves an outcome with value %j that the ledger fails to record, with product %j",
-  async (value, product) => {
-    const lost = run({ outcome: "done", status: 201, attempts: 1, value }, () => ledger.close());
-    const error = await lost.catch((cause: unknown) => cause);
-    expect(error).toBeInstanceOf(OutcomesNotRecordedError);
-    const { operation, result, effects, ...rest } = (error as OutcomesNotRecordedError).outcomes[0] ?? {};
-    expect([operation?.kind, result?.outcome, effects, rest]).toEqual([
-      "attach",
-      "done",
-      [attached(1)],
-      product,
+  test("tracks the outcome until the ledger has recorded it", async () => {
+    await run({ outcome: "done", status: 201, attempts: 2, value: { fileId: 1 } });
+    expect(await ledger.operations()).toMatchObject([
+      { kind: "attach", outcome: "done", status: 201, attempts: 2 },
     ]);
-    expect(reported.slice(1)).toEqual(["kept"]);
-  },
-);
+    const operation = expect.objectContaining({ kind: "attach", method: "POST" });
+    const result = { outcome: "done", status: 201, attempts: 2 };
+    expect(reported).toEqual([{ operation, result, effects: [attached(1)] }, "released"]);
+  });
+
+  test.each([
+    ["with a status", { ...lostResponse, status: 504 }, 504],
+    ["without a status", lostResponse, undefined],
+  ])("records a failure %s", async (_with, failure, status) => {
+    await run({ outcome: "unknown", attempts: 1, failure });
+    const [operation] = await ledger.operations();
+    expect([operation?.outcome, operation?.status, operation?.failure]).toEqual(["unknown", status, failure]);
+    expect(reported[0]).toHaveProperty("result.failure", failure);
+    expect("status" in (reported[0] as UnrecordedOutcome).result).toBe(status !== undefined);
+  });
+
+  test.each([
+    [{ productId: 771 }, { productId: 771 }],
+    [{ productId: "771" }, {}],
+    [{ fileId: 1 }, {}],
+    [null, {}],
+    [undefined, {}],
+  ])(
+    "saves an outcome with value %j that the ledger fails to record, with product %j",
+    async (value, product) => {
+      const lost = run({ outcome: "done", status: 201, attempts: 1, value }, () => ledger.close());
+      const error = await lost.catch((cause: unknown) => cause);
+      expect(error).toBeInstanceOf(OutcomesNotRecordedError);
+      const { operation, result, effects, ...rest } = (error as OutcomesNotRecordedError).outcomes[0] ?? {};
+      expect([operation?.kind, result?.outcome, effects, rest]).toEqual([
+        "attach",
+        "done",
+        [attached(1)],
+        product,
+      ]);
+      expect(reported.slice(1)).toEqual(["kept"]);
+    },
+  );
+});
 
 const lost = (draft: number, kind: "attach" | "publish") => ({
   operation: {

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { settleDoubt } from "../../../src/apply/attachment-change.ts";
 import type { SettleContext, UnsettledAttachment } from "../../../src/apply/settle.ts";
 import { settleAttachment } from "../../../src/apply/settle.ts";
@@ -77,71 +77,73 @@ async function justEnded(failure: CallFailure): Promise<UnsettledAttachment> {
   };
 }
 
-test("checks again one delay after the response to the first check, even when that is slow", async () => {
-  const end = await settleAttachment(runWith([]), await justEnded(lostResponse));
-  expect(course).toEqual(["wait 3", "PATCH", "wait 3", "PATCH", "POST"]);
-  expect(end.outcome).toBe("unknown");
-});
+describe("settling an attachment", () => {
+  test("checks again one delay after the response to the first check, even when that is slow", async () => {
+    const end = await settleAttachment(runWith([]), await justEnded(lostResponse));
+    expect(course).toEqual(["wait 3", "PATCH", "wait 3", "PATCH", "POST"]);
+    expect(end.outcome).toBe("unknown");
+  });
 
-/** Settles the attachment of {@link justEnded} in a later run. */
-const settleLater = (stop: AbortSignal) =>
-  settleDoubt(runWith([]), {
-    change: {
-      address: operation.address,
-      action: "in_doubt",
-      reason: "outcome_unknown",
-      before: {
-        operation_id: operation.id,
-        kind: "attach",
-        method: "POST",
-        path: operation.path,
-        since: "2020-01-01T00:00:00.000Z",
-        detail: "",
+  /** Settles the attachment of {@link justEnded} in a later run. */
+  const settleLater = (stop: AbortSignal) =>
+    settleDoubt(runWith([]), {
+      change: {
+        address: operation.address,
+        action: "in_doubt",
+        reason: "outcome_unknown",
+        before: {
+          operation_id: operation.id,
+          kind: "attach",
+          method: "POST",
+          path: operation.path,
+          since: "2020-01-01T00:00:00.000Z",
+          detail: "",
+        },
+        after: null,
+        attributes: [],
       },
-      after: null,
-      attributes: [],
-    },
-    after: { file_id: 1 },
-    signal: stop,
+      after: { file_id: 1 },
+      signal: stop,
+    });
+
+  test("gives the commands that settle a call that is still in doubt", async () => {
+    await justEnded(lostResponse);
+    expect(await settleLater(AbortSignal.abort())).toMatchObject({
+      failure: {
+        code: "still-in-doubt",
+        hint: expect.stringMatching(/^Run the command again: .*draftsync resolve ADDRESS --done/),
+      },
+    });
   });
 
-test("gives the commands that settle a call that is still in doubt", async () => {
-  await justEnded(lostResponse);
-  expect(await settleLater(AbortSignal.abort())).toMatchObject({
-    failure: {
-      code: "still-in-doubt",
-      hint: expect.stringMatching(/^Run the command again: .*draftsync resolve ADDRESS --done/),
-    },
+  test("waits one delay from the start of this run to settle a call of an earlier run", async () => {
+    await justEnded(lostResponse);
+    await settleLater(signal);
+    expect(course.slice(0, 4)).toEqual(["wait 3", "PATCH", "wait 3", "PATCH"]);
   });
-});
 
-test("waits one delay from the start of this run to settle a call of an earlier run", async () => {
-  await justEnded(lostResponse);
-  await settleLater(signal);
-  expect(course.slice(0, 4)).toEqual(["wait 3", "PATCH", "wait 3", "PATCH"]);
-});
+  test("checks a conflict immediately, and again before it counts as refused", async () => {
+    const end = await settleAttachment(runWith([]), await justEnded(conflict));
+    expect(course).toEqual(["PATCH", "wait 3", "PATCH"]);
+    const hint = "The file is not attached. Run the command again: it attaches the file again.";
+    expect(end).toMatchObject({ outcome: "rejected", failure: { hint } });
+    expect((await ledger.load()).inDoubt).toEqual([]);
+  });
 
-test("checks a conflict immediately, and again before it counts as refused", async () => {
-  const end = await settleAttachment(runWith([]), await justEnded(conflict));
-  expect(course).toEqual(["PATCH", "wait 3", "PATCH"]);
-  const hint = "The file is not attached. Run the command again: it attaches the file again.";
-  expect(end).toMatchObject({ outcome: "rejected", failure: { hint } });
-  expect((await ledger.load()).inDoubt).toEqual([]);
-});
+  test("settles a conflict with a lost call that arrived late", async () => {
+    const end = await settleAttachment(runWith([conflict]), await justEnded(lostResponse));
+    expect(course.slice(4)).toEqual(["POST", "PATCH", "wait 3", "PATCH"]);
+    expect(end.outcome).toBe("rejected");
+    expect((await ledger.load()).inDoubt).toEqual([]);
+  });
 
-test("settles a conflict with a lost call that arrived late", async () => {
-  const end = await settleAttachment(runWith([conflict]), await justEnded(lostResponse));
-  expect(course.slice(4)).toEqual(["POST", "PATCH", "wait 3", "PATCH"]);
-  expect(end.outcome).toBe("rejected");
-  expect((await ledger.load()).inDoubt).toEqual([]);
-});
-
-test.each([
-  ["rejected", "bad-request"],
-  ["not_sent", "aborted"],
-] as const)("does not check a call that ended %s with %s", async (outcome, code) => {
-  const doubt = await justEnded(lostResponse);
-  const first = { ...doubt.first, outcome, failure: { ...lostResponse, code } };
-  expect(await settleAttachment(runWith([]), { ...doubt, first })).toEqual(first);
-  expect(course).toEqual([]);
+  test.each([
+    ["rejected", "bad-request"],
+    ["not_sent", "aborted"],
+  ] as const)("does not check a call that ended %s with %s", async (outcome, code) => {
+    const doubt = await justEnded(lostResponse);
+    const first = { ...doubt.first, outcome, failure: { ...lostResponse, code } };
+    expect(await settleAttachment(runWith([]), { ...doubt, first })).toEqual(first);
+    expect(course).toEqual([]);
+  });
 });

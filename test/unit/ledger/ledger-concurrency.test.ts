@@ -9,7 +9,7 @@ import { attached, attachOperation, sampleRun } from "./ledger-values.ts";
 import { databases, freshFolder, openForTest } from "./samples.ts";
 
 describe.each(databases)("$name", ({ locate }) => {
-  test("gives twelve processes that open a new ledger simultaneously one lineage", async () => {
+  test("creates one lineage when twelve processes open a new ledger simultaneously", async () => {
     const location = locate();
     const opened = await Promise.allSettled(
       Array.from({ length: 12 }, () => openLedger({ location, clock: systemClock })),

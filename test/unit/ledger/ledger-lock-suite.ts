@@ -49,7 +49,7 @@ const day = 86_400_000;
 
 /** The lock of a ledger, in every database. */
 export function describeLedgerLock(name: string, make: () => LockPlace): void {
-  describe(`${name}: the lock`, () => {
+  describe(`${name}: lock`, () => {
     afterEach(() => void vi.useRealTimers());
 
     /** Two processes on separate machines. */

@@ -101,7 +101,7 @@ describe("new ledger", () => {
   });
 });
 
-describe("rejected location", () => {
+describe("openLedger", () => {
   const cases: readonly [string, string, RegExp, (location: string) => void][] = [
     ["a folder", "ledger-unreadable", /is a folder/, (location) => mkdirSync(location)],
     [
@@ -112,7 +112,7 @@ describe("rejected location", () => {
     ],
     ["an empty file", "ledger-corrupt", /is an empty file/, (location) => writeFileSync(location, "")],
   ];
-  test.each(cases)("%s", async (_, code, message, spoil) => {
+  test.each(cases)("rejects %s", async (_, code, message, spoil) => {
     const location = join(freshFolder(), "state.db");
     spoil(location);
     const opened = openLedger({ location, clock: hurriedClock() });
@@ -127,7 +127,7 @@ describe("rejected location", () => {
     });
   });
 
-  test("a path that is not absolute", async () => {
+  test("rejects a path that is not absolute", async () => {
     const opened = openLedger({ location: "state.db", clock: systemClock });
     await expect(opened).rejects.toMatchObject({
       code: "ledger-unreadable",
@@ -135,14 +135,14 @@ describe("rejected location", () => {
     });
   });
 
-  test("a path through a file", async () => {
+  test("rejects a path through a file", async () => {
     const folder = join(freshFolder(), "file");
     writeFileSync(folder, "");
     const opened = openLedger({ location: join(folder, "state.db"), clock: systemClock });
     await expect(opened).rejects.toMatchObject({ code: "ledger-unreadable" });
   });
 
-  test("another program's database, which stays unchanged", async () => {
+  test("rejects another program's database without changing it", async () => {
     const location = join(freshFolder(), "cookies.db");
     change(location, "create table moz_cookies (id integer)");
     const before = readFileSync(location);
@@ -153,7 +153,7 @@ describe("rejected location", () => {
     expect(readFileSync(location).equals(before)).toBe(true);
   });
 
-  test("the ledger of a newer draftsync", async () => {
+  test("rejects the ledger of a newer draftsync", async () => {
     const location = await filledLedger();
     change(location, "insert into schema_migrations values (99, 'later', 0)");
     await expect(openLedger({ location, clock: systemClock })).rejects.toMatchObject({

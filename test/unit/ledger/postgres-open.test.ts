@@ -26,7 +26,7 @@ function changed(
   return url.href;
 }
 
-describe("rejected PostgreSQL location", () => {
+describe("openLedger with PostgreSQL", () => {
   const cases: readonly [string, string, RegExp, () => string | Promise<string>][] = [
     [
       "a port where nothing listens",
@@ -88,7 +88,7 @@ describe("rejected PostgreSQL location", () => {
       () => changed({}, { sslmode: "require", sslrootcert: join(freshFolder(), "ca.pem") }),
     ],
   ];
-  test.each(cases)("%s", async (_, code, message, spoil) => {
+  test.each(cases)("rejects %s", async (_, code, message, spoil) => {
     const location = await spoil();
     const thrown: unknown = await openLedger({ location, clock: hurriedClock() }).catch((error) => error);
     expect(thrown).toBeInstanceOf(LedgerError);
@@ -103,7 +103,7 @@ describe("rejected PostgreSQL location", () => {
     }
   });
 
-  test("another program's schema, which stays unchanged", async () => {
+  test("rejects another program's schema without changing it", async () => {
     const location = freshSchema();
     const schema = schemaOf(location);
     await askServer(`create schema ${schema}; create table ${schema}.orders (id integer)`);
@@ -112,7 +112,7 @@ describe("rejected PostgreSQL location", () => {
     expect(tables).toEqual([{ tablename: "orders" }]);
   });
 
-  test("a server whose certificate cannot be verified", async () => {
+  test("rejects a server whose certificate cannot be verified", async () => {
     const folder = freshFolder();
     writeFileSync(join(folder, "ca.pem"), "");
     const location = changed({}, { sslmode: "verify-full", sslrootcert: join(folder, "ca.pem") });

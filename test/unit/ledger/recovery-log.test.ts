@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { makeTracker, parseRecoveryRecords, RecoveryLog } from "../../../src/ledger/recovery-log.ts";
 import { systemClock } from "../../../src/model/ports.ts";
 import type { RecoveryRecord } from "../../../src/model/recovery.ts";
@@ -35,116 +35,118 @@ function trackerOf(log: RecoveryLog, print: (line: string) => void = () => {}) {
   return makeTracker({ ...run, log, clock: systemClock, print });
 }
 
-test("writes a private line for each record next to a SQLite ledger, and reads the records unchanged", () => {
-  const log = makeLog();
-  expect(log.isPending()).toBe(false);
-  const failed = { outcome: "unknown", status: 504, attempts: 2, failure: lostResponse } as const;
-  const records = [makeRecord(undefined, { productId: 70 }), makeRecord(undefined, { result: failed })];
-  for (const record of records) log.append(record);
-  expect(log.path).toMatch(/\.draftsync\/state\.db\.recovery\.ndjson$/);
-  expect(log.isPending()).toBe(true);
-  expect(log.read()).toEqual(records);
-  expect(readFileSync(log.path, "utf8").split("\n")).toHaveLength(3);
-  expect(statSync(log.path).mode & 0o777).toBe(0o600);
-});
+describe("recovery log", () => {
+  test("writes a private line for each record next to a SQLite ledger, and reads the records unchanged", () => {
+    const log = makeLog();
+    expect(log.isPending()).toBe(false);
+    const failed = { outcome: "unknown", status: 504, attempts: 2, failure: lostResponse } as const;
+    const records = [makeRecord(undefined, { productId: 70 }), makeRecord(undefined, { result: failed })];
+    for (const record of records) log.append(record);
+    expect(log.path).toMatch(/\.draftsync\/state\.db\.recovery\.ndjson$/);
+    expect(log.isPending()).toBe(true);
+    expect(log.read()).toEqual(records);
+    expect(readFileSync(log.path, "utf8").split("\n")).toHaveLength(3);
+    expect(statSync(log.path).mode & 0o777).toBe(0o600);
+  });
 
-test("is in the workspace for a ledger in PostgreSQL", () => {
-  expect(makeLog("postgres://db.example.com/drafts").path).toMatch(/\/\.draftsync\/w\.recovery\.ndjson$/);
-});
+  test("is in the workspace for a ledger in PostgreSQL", () => {
+    expect(makeLog("postgres://db.example.com/drafts").path).toMatch(/\/\.draftsync\/w\.recovery\.ndjson$/);
+  });
 
-test("has one name for each ledger in a shared folder, for any spelling of the location", () => {
-  const pathOf = (location: string) => makeLog(location, "/recovery").path;
-  const path = pathOf("postgres://ann@db.example.com/drafts?schema=lantern");
-  expect(path).toMatch(/^\/recovery\/w-[0-9a-f]{8}\.recovery\.ndjson$/);
-  expect(pathOf("postgres://bob:secret@db.example.com:5432/drafts?schema=lantern&sslmode=require")).toBe(
-    path,
-  );
-  expect(pathOf("postgres://ann@db.example.com/drafts?schema=harbor")).not.toBe(path);
-  expect(pathOf("/a/state.db")).not.toBe(pathOf("/b/state.db"));
-});
+  test("has one name for each ledger in a shared folder, with any spelling of the location", () => {
+    const pathOf = (location: string) => makeLog(location, "/recovery").path;
+    const path = pathOf("postgres://ann@db.example.com/drafts?schema=lantern");
+    expect(path).toMatch(/^\/recovery\/w-[0-9a-f]{8}\.recovery\.ndjson$/);
+    expect(pathOf("postgres://bob:secret@db.example.com:5432/drafts?schema=lantern&sslmode=require")).toBe(
+      path,
+    );
+    expect(pathOf("postgres://ann@db.example.com/drafts?schema=harbor")).not.toBe(path);
+    expect(pathOf("/a/state.db")).not.toBe(pathOf("/b/state.db"));
+  });
 
-test("releases its reserved space when it is written", () => {
-  const log = makeLog();
-  const reserve = `${log.path}.reserve`;
-  log.reserve();
-  expect(statSync(reserve).size).toBe(64 * 1024);
-  log.append(makeRecord());
-  expect(existsSync(reserve)).toBe(false);
-});
+  test("releases its reserved space when it is written", () => {
+    const log = makeLog();
+    const reserve = `${log.path}.reserve`;
+    log.reserve();
+    expect(statSync(reserve).size).toBe(64 * 1024);
+    log.append(makeRecord());
+    expect(existsSync(reserve)).toBe(false);
+  });
 
-test("keeps conflicting records, and records that another process appends during a replay", () => {
-  const log = makeLog();
-  const [replayed, conflict, late] = [makeRecord(), makeRecord(), makeRecord()];
-  for (const record of [replayed, conflict]) log.append(record);
-  expect(log.claim()).toEqual([replayed, conflict]);
-  log.append(late);
-  log.settle([conflict]);
-  expect(log.read()).toEqual([late, conflict]);
-  expect(log.claim()).toEqual([late, conflict]);
-  log.settle([]);
-  expect(log.isPending()).toBe(false);
-});
+  test("keeps conflicting records, and records that another process appends during a replay", () => {
+    const log = makeLog();
+    const [replayed, conflict, late] = [makeRecord(), makeRecord(), makeRecord()];
+    for (const record of [replayed, conflict]) log.append(record);
+    expect(log.claim()).toEqual([replayed, conflict]);
+    log.append(late);
+    log.settle([conflict]);
+    expect(log.read()).toEqual([late, conflict]);
+    expect(log.claim()).toEqual([late, conflict]);
+    log.settle([]);
+    expect(log.isPending()).toBe(false);
+  });
 
-test("returns every record again after a killed replay", () => {
-  const log = makeLog();
-  const [claimed, late] = [makeRecord(), makeRecord()];
-  log.append(claimed);
-  log.claim();
-  expect(log.isPending()).toBe(true);
-  expect(log.read()).toEqual([claimed]);
-  log.append(late);
-  expect(log.claim()).toEqual([late, claimed]);
-});
+  test("returns every record again after a killed replay", () => {
+    const log = makeLog();
+    const [claimed, late] = [makeRecord(), makeRecord()];
+    log.append(claimed);
+    log.claim();
+    expect(log.isPending()).toBe(true);
+    expect(log.read()).toEqual([claimed]);
+    log.append(late);
+    expect(log.claim()).toEqual([late, claimed]);
+  });
 
-test("is not pending while it is empty after a failed write", () => {
-  const log = makeLog();
-  mkdirSync(join(log.path, ".."));
-  writeFileSync(log.path, "");
-  expect(log.isPending()).toBe(false);
-  expect(log.claim()).toEqual([]);
-});
+  test("is not pending while it is empty after a failed write", () => {
+    const log = makeLog();
+    mkdirSync(join(log.path, ".."));
+    writeFileSync(log.path, "");
+    expect(log.isPending()).toBe(false);
+    expect(log.claim()).toEqual([]);
+  });
 
-test("prints an outcome as a replayable line when the log cannot be written", () => {
-  const folder = freshFolder();
-  writeFileSync(join(folder, "file"), "");
-  const lines: string[] = [];
-  const tracker = trackerOf(makeLog(join(folder, "file", "state.db")), (line) => lines.push(line));
-  const { operation, result, effects } = makeRecord();
-  expect(tracker.track({ operation, result, effects }).save()).toBeUndefined();
-  const printed = lines.flatMap((line) => parseRecoveryRecords(line, "stderr"));
-  expect(printed).toMatchObject([{ operation, result, effects }]);
-});
+  test("is replaced by a printed line when it cannot be written", () => {
+    const folder = freshFolder();
+    writeFileSync(join(folder, "file"), "");
+    const lines: string[] = [];
+    const tracker = trackerOf(makeLog(join(folder, "file", "state.db")), (line) => lines.push(line));
+    const { operation, result, effects } = makeRecord();
+    expect(tracker.track({ operation, result, effects }).save()).toBeUndefined();
+    const printed = lines.flatMap((line) => parseRecoveryRecords(line, "stderr"));
+    expect(printed).toMatchObject([{ operation, result, effects }]);
+  });
 
-test("saves tracked outcomes when the process ends, and no recorded ones", () => {
-  const log = makeLog();
-  const tracker = trackerOf(log);
-  const { result, effects } = makeRecord();
-  const track = (id: string) => tracker.track({ operation: attachOperation(id), result, effects });
-  track("recorded").release();
-  track("lost").save();
-  track("pending");
-  tracker.saveAll();
-  tracker.saveAll();
-  expect(log.read().map(({ operation }) => operation.id)).toEqual(["lost", "pending"]);
-});
+  test("gets the tracked outcomes when the process ends, except recorded ones", () => {
+    const log = makeLog();
+    const tracker = trackerOf(log);
+    const { result, effects } = makeRecord();
+    const track = (id: string) => tracker.track({ operation: attachOperation(id), result, effects });
+    track("recorded").release();
+    track("lost").save();
+    track("pending");
+    tracker.saveAll();
+    tracker.saveAll();
+    expect(log.read().map(({ operation }) => operation.id)).toEqual(["lost", "pending"]);
+  });
 
-test("rejects a log that is truncated within a line", () => {
-  const log = makeLog();
-  log.append(makeRecord());
-  appendFileSync(log.path, line.slice(0, 40));
-  expect(() => log.read()).toThrow(expect.objectContaining({ code: "recovery-invalid" }));
-});
+  test("is rejected when it is truncated within a line", () => {
+    const log = makeLog();
+    log.append(makeRecord());
+    appendFileSync(log.path, line.slice(0, 40));
+    expect(() => log.read()).toThrow(expect.objectContaining({ code: "recovery-invalid" }));
+  });
 
-const line = JSON.stringify({ format_version: 1, ...makeRecord() });
-test.each([
-  { name: "an empty file", text: "\n", says: "is empty" },
-  { name: "text that is not JSON", text: "{", says: "is not JSON" },
-  { name: "another document", text: '{"lineage":"x"}', says: "is not a recovery log" },
-  { name: "a newer version", text: '{"format_version":2}', says: "format version 2" },
-  { name: "an invalid value", text: line.replace('"done"', '"fine"'), says: "damaged at result.outcome" },
-  { name: "an unknown effect", text: line.replace('"attached"', '"sold"'), says: "damaged at effects.0" },
-])("rejects $name", ({ text, says }) => {
-  expect(() => parseRecoveryRecords(text, "lines.ndjson")).toThrow(
-    expect.objectContaining({ code: "recovery-invalid", message: expect.stringContaining(says) }),
-  );
+  const line = JSON.stringify({ format_version: 1, ...makeRecord() });
+  test.each([
+    { name: "no line", text: "\n", says: "is empty" },
+    { name: "text that is not JSON", text: "{", says: "is not JSON" },
+    { name: "another document", text: '{"lineage":"x"}', says: "is not a recovery log" },
+    { name: "a newer version", text: '{"format_version":2}', says: "format version 2" },
+    { name: "an invalid value", text: line.replace('"done"', '"fine"'), says: "damaged at result.outcome" },
+    { name: "an unknown effect", text: line.replace('"attached"', '"sold"'), says: "damaged at effects.0" },
+  ])("is rejected when it has $name", ({ text, says }) => {
+    expect(() => parseRecoveryRecords(text, "lines.ndjson")).toThrow(
+      expect.objectContaining({ code: "recovery-invalid", message: expect.stringContaining(says) }),
+    );
+  });
 });

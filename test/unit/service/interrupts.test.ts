@@ -87,7 +87,7 @@ describe("first interrupt", () => {
     const connecting = new Promise<void>((resolve) => {
       connected = resolve;
     });
-    // The client's first bytes, of the TLS handshake, are never answered.
+    // The TLS handshake never gets a response.
     const sockets: Socket[] = [];
     const mute = createServer((socket) => {
       sockets.push(socket.once("data", connected).once("error", () => {}));

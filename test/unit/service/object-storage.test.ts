@@ -189,7 +189,7 @@ describe("upload to object storage", () => {
     expect(server.requests.length).toBeGreaterThan(before);
   });
 
-  it("fails like the request for credentials", async () => {
+  it("returns the failure of the request for credentials", async () => {
     const root = await makeFolder();
     const { service } = await startHarness(() => answer(403), { root });
     const result = await service.storage.put(await planSource(root, "a", small), noSignal());

@@ -8,7 +8,7 @@ import { closeAfterTest, optionsFor } from "./support/harness.ts";
 const url = "https://api.example.com";
 
 describe("openService", () => {
-  it("makes no call", async () => {
+  it("makes no call when it opens a client", async () => {
     const service = openService(optionsFor(url));
     closeAfterTest(() => service.close());
     expect(service.callCount()).toBe(0);

@@ -155,7 +155,7 @@ describe("announced rate bound", () => {
   it.each([
     [1_000, "slot"],
     [999, "too_long"],
-  ] as const)("of a window of 1 s and a max_wait of %i ms ends in %s", async (maxWaitMs, type) => {
+  ] as const)("with a window of 1 s and a max_wait of %i ms ends a wait in %s", async (maxWaitMs, type) => {
     const limiter = makeLimiter({ bound: { limit: 5, windowMs: 10 }, maxWaitMs });
     limiter.tighten({ limit: 1, windowMs: 999 });
     (await take(limiter)).release();

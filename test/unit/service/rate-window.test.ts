@@ -109,7 +109,7 @@ describe("RateWindow", () => {
     expect(window.nextAt(121)).toBe(1110);
   });
 
-  it("frees the slot of a call that was not sent immediately", () => {
+  it("immediately frees the slot of a call that was not sent", () => {
     const window = new RateWindow({ limit: 1, windowMs: 100 });
     window.take(0);
     window.cancel();

@@ -4,21 +4,21 @@ import { openLedger, type StateStore } from "../../../src/ledger/open-ledger.ts"
 import { systemClock } from "../../../src/model/ports.ts";
 import { askServer } from "../../unit/ledger/samples.ts";
 
-/** Where the ledger of one life is. */
-export interface LedgerPlace {
+/** The location of the ledger of one life. */
+export interface LedgerLocation {
   readonly location: string;
-  /** The variable that names it to the command. */
+  /** The environment variable with the location. */
   readonly env: Readonly<Record<string, string>>;
   drop(): Promise<void>;
 }
 
-/** In the workspace's folder, of which the ledger is a part. */
-export function inFolder(folder: string): LedgerPlace {
+/** A ledger in the workspace's folder. */
+export function inFolder(folder: string): LedgerLocation {
   return { location: join(folder, ".draftsync", "state.db"), env: {}, drop: async () => {} };
 }
 
-/** In a schema of its own of a PostgreSQL database, with what the ledger in the folder holds. */
-export async function inPostgres(folder: string, databaseUrl: string): Promise<LedgerPlace> {
+/** A ledger in a new schema of a PostgreSQL database, with the records of the ledger in the folder. */
+export async function inPostgres(folder: string, databaseUrl: string): Promise<LedgerLocation> {
   const schema = `crash_${randomBytes(8).toString("hex")}`;
   const url = new URL(databaseUrl);
   url.searchParams.set("schema", schema);
@@ -32,9 +32,9 @@ export async function inPostgres(folder: string, databaseUrl: string): Promise<L
   };
 }
 
-/** Opens a ledger for as long as some work takes. */
+/** Opens a ledger, and closes it after the work. */
 export async function withLedger<T>(
-  { location }: Pick<LedgerPlace, "location">,
+  { location }: Pick<LedgerLocation, "location">,
   work: (ledger: StateStore) => Promise<T>,
 ): Promise<T> {
   const ledger = await openLedger({ location, clock: systemClock });
