@@ -44,7 +44,9 @@ async function setUp({ fail, expiration, endpoint, profile, interrupts, timeoutM
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
     },
   );
-  return { ...harness, storage, root };
+  const put = async (name: string, content: Buffer, signal = noSignal()) =>
+    await harness.service.storage.put(await planSource(root, name, content), signal);
+  return { ...harness, storage, root, put };
 }
 
 const header = (request: StorageRequest | undefined, name: string) => String(request?.headers[name] ?? "");
@@ -79,8 +81,8 @@ describe("upload to object storage", () => {
 
   it("fails when a web page responds instead of the storage", async () => {
     const page = { status: 200, body: "<html>Sign in</html>" };
-    const { service, root } = await setUp({ fail: () => page });
-    expect(await service.storage.put(await planSource(root, "a.blend", small), noSignal())).toMatchObject({
+    const { put } = await setUp({ fail: () => page });
+    expect(await put("a.blend", small)).toMatchObject({
       outcome: "not_sent",
       failure: {
         code: "storage-failed",
@@ -95,10 +97,10 @@ describe("upload to object storage", () => {
     async (body) => {
       const isCompletion = ({ method, query }: StorageRequest) => method === "POST" && query.has("uploadId");
       const page = { status: 200, body };
-      const { service, root } = await setUp({
+      const { put } = await setUp({
         fail: (request) => (isCompletion(request) ? page : undefined),
       });
-      expect(await service.storage.put(await planSource(root, "a.blend", large), noSignal())).toMatchObject({
+      expect(await put("a.blend", large)).toMatchObject({
         outcome: "not_sent",
         failure: { code: "storage-failed", message: expect.stringContaining("the response has no ETag") },
       });
@@ -111,8 +113,8 @@ describe("upload to object storage", () => {
     [302, "", "(302): the response has no reason", "the storage redirects to another address"],
   ])("explains what to do when the storage returns %i", async (status, body, message, hint) => {
     const headers = { "content-type": "application/xml", location: "http://127.0.0.1:1/" };
-    const { service, root } = await setUp({ fail: () => ({ status, body, headers }) });
-    expect(await service.storage.put(await planSource(root, "a.blend", small), noSignal())).toMatchObject({
+    const { put } = await setUp({ fail: () => ({ status, body, headers }) });
+    expect(await put("a.blend", small)).toMatchObject({
       outcome: "rejected",
       failure: { message: expect.stringContaining(message), hint: expect.stringContaining(hint) },
     });
@@ -132,19 +134,19 @@ describe("upload to object storage", () => {
   });
 
   it("never sends the key of the service to the storage", async () => {
-    const { service, storage, root } = await setUp();
-    await service.storage.put(await planSource(root, "a.bin", small), noSignal());
+    const { storage, put } = await setUp();
+    await put("a.bin", small);
     const text = storage.requests.map((request) => JSON.stringify([request.headers, request.path])).join();
     expect(text).not.toContain(apiKey);
     expect(text).not.toContain("Token ");
   });
 
   it("prefers the storage of the profile to that of the credentials", async () => {
-    const { service, storage, root } = await setUp({
+    const { storage, put } = await setUp({
       endpoint: "http://127.0.0.1:1",
       profile: (endpoint) => ({ storage: { endpoint, force_path_style: true } }),
     });
-    expect(await service.storage.put(await planSource(root, "a.bin", small), noSignal())).toMatchObject({
+    expect(await put("a.bin", small)).toMatchObject({
       outcome: "done",
     });
     expect(storage.requests).toHaveLength(1);
@@ -198,20 +200,18 @@ describe("upload to object storage", () => {
 
   it("retries when the storage fails, and reports a lasting failure", async () => {
     const once = await setUp({ fail: (_request, index) => (index === 0 ? 503 : undefined) });
-    expect(await once.service.storage.put(await planSource(once.root, "a", small), noSignal())).toMatchObject(
-      { outcome: "done" },
-    );
+    expect(await once.put("a", small)).toMatchObject({ outcome: "done" });
     const always = await setUp({ fail: () => 500 });
-    const result = await always.service.storage.put(await planSource(always.root, "a", small), noSignal());
+    const result = await always.put("a", small);
     expect(result).toMatchObject({ outcome: "not_sent", failure: { code: "storage-failed", status: 500 } });
     expect(always.storage.requests).toHaveLength(3);
   });
 
   it("does not retry a refusal by the storage, and removes stored parts", async () => {
-    const { service, storage, root } = await setUp({
+    const { storage, put } = await setUp({
       fail: (request) => (request.query.get("partNumber") === "2" ? 403 : undefined),
     });
-    const result = await service.storage.put(await planSource(root, "large.bin", large), noSignal());
+    const result = await put("large.bin", large);
     expect(result).toMatchObject({ outcome: "rejected", failure: { code: "storage-refused", status: 403 } });
     expect([...storage.open]).toEqual([]);
     expect(JSON.stringify(result)).not.toContain("storage-secret");
@@ -219,9 +219,9 @@ describe("upload to object storage", () => {
 
   it("redacts credentials that the storage echoes", async () => {
     const body = "<Error><Code>InvalidToken</Code><Message>storage-secret, storage-session</Message></Error>";
-    const { service, root } = await setUp({ fail: () => ({ status: 403, body }) });
+    const { put } = await setUp({ fail: () => ({ status: 403, body }) });
     for (const content of [small, large]) {
-      const result = await service.storage.put(await planSource(root, "a", content), noSignal());
+      const result = await put("a", content);
       expect(result).toMatchObject({
         failure: { message: expect.stringContaining("[redacted], [redacted]") },
       });
@@ -230,8 +230,8 @@ describe("upload to object storage", () => {
   });
 
   it("reports that the storage cannot be reached", async () => {
-    const { service, root } = await setUp({ endpoint: "http://127.0.0.1:1" });
-    const result = await service.storage.put(await planSource(root, "a", small), noSignal());
+    const { put } = await setUp({ endpoint: "http://127.0.0.1:1" });
+    const result = await put("a", small);
     expect(result).toMatchObject({ outcome: "not_sent", failure: { code: "storage-failed" } });
     expect(result.outcome === "done" ? "" : result.failure.message).toContain("ECONNREFUSED");
   });
@@ -259,7 +259,7 @@ describe("upload to object storage", () => {
     const stalled = new Promise<void>((resolve) => {
       arrived = resolve;
     });
-    const { service, storage, root } = await setUp({
+    const { storage, put } = await setUp({
       fail: (request) => {
         if (!request.query.has("partNumber")) return undefined;
         arrived();
@@ -267,7 +267,7 @@ describe("upload to object storage", () => {
       },
       interrupts: { drain: drain.signal, abortInFlight: abortInFlight.signal },
     });
-    const putting = service.storage.put(await planSource(root, "large.bin", large), drain.signal);
+    const putting = put("large.bin", large, drain.signal);
     await stalled;
     drain.abort();
     abortInFlight.abort();
@@ -301,8 +301,8 @@ describe("upload to object storage", () => {
     ["too long", { status: 403, body: endless }],
     ["without an end", "drip"],
   ] as const)("fails without a retry at a response that is %s", async (_name, response) => {
-    const { service, storage, root } = await setUp({ fail: () => response, timeoutMs: 250 });
-    const result = await service.storage.put(await planSource(root, "a", small), noSignal());
+    const { storage, put } = await setUp({ fail: () => response, timeoutMs: 250 });
+    const result = await put("a", small);
     expect(result).toMatchObject({ outcome: "not_sent", failure: { code: "storage-failed" } });
     expect(storage.requests).toHaveLength(1);
   });

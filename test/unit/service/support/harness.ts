@@ -110,3 +110,9 @@ export function makeLatch() {
   });
   return { open, opened };
 }
+
+/** Milliseconds between the first two requests. */
+export function firstGapMs({ requests }: RawServer): number {
+  const [first, second] = requests.map(({ at }) => at);
+  return (second ?? 0) - (first ?? 0);
+}
