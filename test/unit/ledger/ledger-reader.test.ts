@@ -1,13 +1,42 @@
-import { existsSync } from "node:fs";
-import { dirname } from "node:path";
+import {
+  appendFileSync,
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { LedgerReader } from "../../../src/ledger/ledger-reader.ts";
-import { openLedgerReader } from "../../../src/ledger/open-ledger.ts";
+import { openLedger, openLedgerReader } from "../../../src/ledger/open-ledger.ts";
 import { systemClock } from "../../../src/model/ports.ts";
 import { emptyRecorded } from "../../../src/model/recorded.ts";
-import { describeSqliteReader, fileIds } from "./ledger-reader-suite.ts";
 import { attached } from "./ledger-values.ts";
-import { askServer, databases, freshRole, freshSchema, openForTest, schemaOf } from "./samples.ts";
+import { asOrdinaryUser } from "./ordinary-user.ts";
+import {
+  askServer,
+  databases,
+  freshFolder,
+  freshRole,
+  freshSchema,
+  openForTest,
+  schemaOf,
+} from "./samples.ts";
+
+const fileIds = async (reader: LedgerReader) =>
+  (await reader.load()).attachments.map(({ fileId }) => fileId).sort();
+
+/** A SQLite ledger with one record, closed. */
+async function filledFile(): Promise<string> {
+  const location = join(freshFolder(), "state.db");
+  const ledger = await openForTest(location);
+  await ledger.record([attached(1)]);
+  await ledger.close();
+  for (const suffix of ["-wal", "-shm"]) rmSync(`${location}${suffix}`, { force: true });
+  return location;
+}
 
 async function readForTest(location: string): Promise<LedgerReader> {
   const reader = await openLedgerReader({ location, clock: systemClock });
@@ -44,7 +73,87 @@ describe.each(databases)("$name: ledger reader", ({ name, locate }) => {
   });
 });
 
-describeSqliteReader("SQLite", openLedgerReader);
+test("SQLite: neither creates nor reads a file that is removed or replaced while it is opened", async () => {
+  for (const change of [rmSync, (location: string) => renameSync(`${location}.other`, location)]) {
+    const location = await filledFile();
+    copyFileSync(location, `${location}.other`);
+    let refreshes = 0;
+    const monotonic = () => {
+      // The file is first found, then opened, with retries.
+      refreshes += 1;
+      if (refreshes === 2) change(location);
+      return 0;
+    };
+    await expect(openLedgerReader({ location, clock: { ...systemClock, monotonic } })).rejects.toMatchObject({
+      code: "ledger-replaced",
+      message: expect.stringContaining("nothing was read"),
+    });
+    expect(existsSync(location)).toBe(change !== rmSync);
+  }
+});
+
+describe("SQLite: ledger without permission to write", () => {
+  test.each([
+    ["file and folder", 0o500, 0o400],
+    ["folder", 0o500, 0o600],
+  ])("is read without adding files: %s", async (_, folder, file) => {
+    const location = await filledFile();
+    await asOrdinaryUser({ folder, file, location }, async () => {
+      expect(await fileIds(await readForTest(location))).toEqual([1]);
+      expect(readdirSync(dirname(location))).toEqual(["state.db"]);
+    });
+  });
+
+  test("is read while another process has it open", async () => {
+    const location = await filledFile();
+    const ledger = await openForTest(location);
+    await ledger.record([attached(2)]);
+    await asOrdinaryUser({ folder: 0o500, file: 0o400, location }, async () => {
+      const reader = await readForTest(location);
+      expect(await fileIds(reader)).toEqual([1, 2]);
+      await ledger.record([attached(3)]);
+      expect(await fileIds(reader)).toEqual([1, 2, 3]);
+    });
+  });
+
+  test("fails to load when it changes during the read", async () => {
+    const location = await filledFile();
+    await asOrdinaryUser({ folder: 0o500, file: 0o400, location }, async () => {
+      const reader = await readForTest(location);
+      expect(await fileIds(reader)).toEqual([1]);
+      chmodSync(location, 0o600);
+      appendFileSync(location, "x");
+      await expect(reader.load()).rejects.toMatchObject({
+        code: "ledger-busy",
+        message: expect.stringContaining("was changed while it was being read"),
+      });
+    });
+  });
+
+  test("is not read without the changes in its -wal file", async () => {
+    const location = await filledFile();
+    const ledger = await openForTest(location);
+    await ledger.record([attached(2)]);
+    const copy = join(freshFolder(), "state.db");
+    for (const suffix of ["", "-wal"]) copyFileSync(`${location}${suffix}`, `${copy}${suffix}`);
+    await asOrdinaryUser({ folder: 0o500, file: 0o400, location: copy }, async () => {
+      await expect(readForTest(copy).then(fileIds)).rejects.toMatchObject({
+        code: "ledger-unreadable",
+        hint: expect.stringContaining("writable"),
+      });
+    });
+  });
+
+  test("is not opened for writing", async () => {
+    const location = await filledFile();
+    await asOrdinaryUser({ folder: 0o500, file: 0o400, location }, async () => {
+      await expect(openLedger({ location, clock: systemClock })).rejects.toMatchObject({
+        code: "ledger-read-only",
+        hint: expect.stringContaining("writable"),
+      });
+    });
+  });
+});
 
 test("PostgreSQL: a role with only SELECT reads the ledger, and cannot write", async () => {
   const location = freshSchema();
