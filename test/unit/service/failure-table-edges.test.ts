@@ -19,28 +19,18 @@ const zipped = (callClass: Parameters<Row["reply"]>[0]) => gzipSync(JSON.stringi
 const nested = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
 
 const rows: readonly Row[] = [
-  ...[425, 429].map((status) =>
-    row(
-      `status ${status} with Retry-After, JSON:API`,
-      () => answer(status, refusal, { "Retry-After": "0.01" }),
-      "again",
-      "again",
-      "again",
-      throttled,
-      "again",
-      "again",
-    ),
-  ),
-  ...[425, 429].map((status) =>
-    row(
-      `status ${status} with Retry-After, not JSON:API`,
-      () => answer(status, undefined, { "Retry-After": "0.01" }),
-      "again",
-      "again",
-      "again",
-      throttled,
-      "again",
-      "unknown unproven-refusal 1",
+  ...[425, 429].flatMap((status) =>
+    [refusal, undefined].map((body) =>
+      row(
+        `status ${status} with Retry-After, ${body === undefined ? "not JSON:API" : "JSON:API"}`,
+        () => answer(status, body, { "Retry-After": "0.01" }),
+        "again",
+        "again",
+        "again",
+        throttled,
+        "again",
+        body === undefined ? "unknown unproven-refusal 1" : "again",
+      ),
     ),
   ),
   doubt(

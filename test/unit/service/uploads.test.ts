@@ -9,6 +9,10 @@ const quick = { upload_poll_min: "5ms", upload_poll_max: "20ms" };
 /** The upload ids in a request. */
 const idsOf = (request: RecordedRequest) => (request.path.split("=")[1] ?? "").split(",");
 
+/** Returns every upload as successful, with this file id. */
+const succeedWith = (fileId: number) => (request: RecordedRequest) =>
+  answer(200, { data: idsOf(request).map((id) => uploadResource(id, "success", fileId)) });
+
 describe("awaitUpload", () => {
   it("polls all awaited uploads together until each has ended", async () => {
     const rounds = new Map<string, number>();
@@ -44,10 +48,9 @@ describe("awaitUpload", () => {
   });
 
   it("reads an upload before its deadline while more are expected", async () => {
-    const { service, server } = await startHarness(
-      (request) => answer(200, { data: idsOf(request).map((id) => uploadResource(id, "success", 1)) }),
-      { profile: { ...quick, upload_deadline: "1500ms" } },
-    );
+    const { service, server } = await startHarness(succeedWith(1), {
+      profile: { ...quick, upload_deadline: "1500ms" },
+    });
     const arrived = service.expectUpload();
     expect(await service.awaitUpload("u1", noSignal())).toMatchObject({ value: { status: "success" } });
     arrived();
@@ -55,10 +58,9 @@ describe("awaitUpload", () => {
   });
 
   it("splits reads into pages", async () => {
-    const { service, server } = await startHarness(
-      (request) => answer(200, { data: idsOf(request).map((id) => uploadResource(id, "success", 1)) }),
-      { profile: { ...quick, uploads_page: 50 } },
-    );
+    const { service, server } = await startHarness(succeedWith(1), {
+      profile: { ...quick, uploads_page: 50 },
+    });
     const ids = Array.from({ length: 120 }, (_, index) => `u${index}`);
     await Promise.all(ids.map((id) => service.awaitUpload(id, noSignal())));
     const pages = server.requests.map(idsOf);
@@ -70,10 +72,7 @@ describe("awaitUpload", () => {
   it("reads once for two callers that await the same upload", async () => {
     let elapsed = 0;
     const slow = { now: systemClock.now, monotonic: () => (elapsed += 10) };
-    const { service, server } = await startHarness(
-      (request) => answer(200, { data: idsOf(request).map((id) => uploadResource(id, "success", 7)) }),
-      { profile: quick, clock: slow },
-    );
+    const { service, server } = await startHarness(succeedWith(7), { profile: quick, clock: slow });
     const both = await Promise.all([
       service.awaitUpload("u1", noSignal()),
       service.awaitUpload("u1", noSignal()),
@@ -102,10 +101,9 @@ describe("awaitUpload", () => {
   });
 
   it("delays reads while uploads are expected, so that one call reads them all", async () => {
-    const { service, server } = await startHarness(
-      (request) => answer(200, { data: idsOf(request).map((id) => uploadResource(id, "success", 5)) }),
-      { profile: { ...quick, uploads_page: 3 } },
-    );
+    const { service, server } = await startHarness(succeedWith(5), {
+      profile: { ...quick, uploads_page: 3 },
+    });
     const arrived = ["u1", "u2", "u3", "u4", "u5"].map(() => service.expectUpload());
     const arrive = (index: number) => {
       const end = service.awaitUpload(`u${index + 1}`, noSignal());
