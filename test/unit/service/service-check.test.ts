@@ -49,7 +49,7 @@ describe("check before the first publish or duplicate of a run", () => {
     }
   });
 
-  it("also reads the product when the first read gets no JSON:API document, and then fails", async () => {
+  it("fails only when the reads of an upload and of the product both get no JSON:API document", async () => {
     const both = ["GET /api/uploads/0", "GET /api/products/771199"];
     const documents = await startHarness(
       ({ method, path }) => {
