@@ -20,21 +20,20 @@ const byUpload = wanted(1, "product_files", { by: "upload_id", uploadId: "up_1" 
 const attachments = [recordedFile(1, 10, { attributes: { renderer: "a" } })];
 const desired = (...entries: (typeof byId)[]) =>
   desiredWith({ drafts: [draftWith(1, { attachments: entries })] });
+const recorded = recordedWith({ uploads: [upload], inDoubt: [attach] });
 
-test("one whose file another entry names by now is settled there, and nothing else writes to the file", () => {
+test("settles an attach in doubt at the entry that now declares its file, and plans no other write", () => {
   const settled = ["in_doubt outcome_unknown drafts/1/product_files/10"];
   expect(lines(desired(byId), recordedWith({ attachments, inDoubt: [attach] }))).toEqual(settled);
   expect(lines(desired(byId), recordedWith({ inDoubt: [attach] }))).toEqual(settled);
 });
 
-test("one whose file two entries name is settled at the first of them", () => {
-  const recorded = recordedWith({ uploads: [upload], inDoubt: [attach] });
+test("settles an attach in doubt at the first of two entries that declare its file", () => {
   expect(lines(desired(byUpload, byId), recorded)).toEqual([
     "in_doubt outcome_unknown drafts/1/product_files/10",
   ]);
 });
 
-test("one that its own entry names stays there", () => {
-  const recorded = recordedWith({ uploads: [upload], inDoubt: [attach] });
+test("settles an attach in doubt at its own address when its entry still declares the file", () => {
   expect(lines(desired(byUpload), recorded)).toEqual([`in_doubt outcome_unknown ${attach.address}`]);
 });

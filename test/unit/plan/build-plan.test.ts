@@ -12,52 +12,32 @@ import { doubt, lines } from "./support.ts";
 
 const publish = { revision: 1, position: 1 };
 const by = { by: "post", at: 0 } as const;
+
 describe("publications", () => {
-  const published = (revision: number) => [{ draftId: 1, revision, productId: 900, provenance: by }];
+  const published = (revision: number) =>
+    recordedWith({ publications: [{ draftId: 1, revision, productId: 900, provenance: by }] });
+  const line = (reason: string) => [`publish ${reason} drafts/1/product [revision]`];
+  const doubtful = recordedWith({ inDoubt: [doubt({})] });
   test.each([
-    {
-      name: "not published yet",
-      wish: 1,
-      recorded: recordedWith(),
-      changes: ["publish not_published drafts/1/product [revision]"],
-      codes: ["publish-without-files"],
-    },
-    {
-      name: "published",
-      wish: 1,
-      recorded: recordedWith({ publications: published(1) }),
-      changes: [],
-      codes: [],
-    },
-    {
-      name: "raised",
-      wish: 2,
-      recorded: recordedWith({ publications: published(1) }),
-      changes: ["publish revision_raised drafts/1/product [revision]"],
-      codes: ["publish-without-files"],
-    },
-    {
-      name: "lowered",
-      wish: 1,
-      recorded: recordedWith({ publications: published(2) }),
-      changes: [],
-      codes: ["revision-lowered"],
-    },
-    {
-      name: "taken away",
-      wish: 0,
-      recorded: recordedWith({ publications: published(1) }),
-      changes: [],
-      codes: ["publish-removed"],
-    },
-    {
-      name: "in doubt",
-      wish: 1,
-      recorded: recordedWith({ inDoubt: [doubt({})] }),
-      changes: ["in_doubt outcome_unknown drafts/1/product"],
-      codes: [],
-    },
-  ])("$name", ({ wish, recorded, changes, codes }) => {
+    [
+      "publishes a draft that was never published",
+      1,
+      recordedWith(),
+      line("not_published"),
+      ["publish-without-files"],
+    ],
+    ["plans nothing for a revision that is published", 1, published(1), [], []],
+    ["publishes a higher revision", 2, published(1), line("revision_raised"), ["publish-without-files"]],
+    ["warns about a lower revision", 1, published(2), [], ["revision-lowered"]],
+    [
+      "warns when the manifest no longer publishes a published draft",
+      0,
+      published(1),
+      [],
+      ["publish-removed"],
+    ],
+    ["settles a publish in doubt", 1, doubtful, ["in_doubt outcome_unknown drafts/1/product"], []],
+  ])("%s", (_name, wish, recorded, changes, codes) => {
     const drafts = [draftWith(1, wish === 0 ? {} : { publish: { revision: wish, position: 1 } })];
     const plan = planOf(desiredWith({ drafts }), recorded);
     expect(lines(desiredWith({ drafts }), recorded)).toEqual(changes);
@@ -67,7 +47,7 @@ describe("publications", () => {
   test.each([
     { name: "a declared file", attachments: [wantedFile(1, 10)], recorded: recordedWith() },
     {
-      name: "a recorded file of a list that is left out",
+      name: "a recorded file in an unmanaged list",
       managed: ["promotional_files"] as const,
       recorded: recordedWith({ attachments: [recordedFile(1, 10)] }),
     },
@@ -76,8 +56,8 @@ describe("publications", () => {
     expect(planOf(desiredWith({ drafts: [draft] }), recorded).diagnostics).toEqual([]);
   });
 
-  test("a draft that no manifest names any more keeps its publication, so that it is not published twice", () => {
-    expect(planOf(desiredWith(), recordedWith({ publications: published(1) })).changes).toEqual([]);
+  test("keeps the publication of a draft that is no longer declared", () => {
+    expect(planOf(desiredWith(), published(1)).changes).toEqual([]);
   });
 });
 
@@ -93,22 +73,22 @@ describe("duplicates", () => {
       provenance: by,
     },
   ];
-  test("made once", () => {
+  test("makes a duplicate once", () => {
     const desired = wish({ by: "product_id", productId: 5 });
     expect(lines(desired, recordedWith())).toEqual(["duplicate not_recorded duplicates/winter [product]"]);
     expect(lines(desired, recordedWith({ duplicates: made }))).toEqual([]);
   });
-  test("of a different product than the one it was made from: a warning, no second copy", () => {
+  test("warns, and makes no second copy, when the source product changes", () => {
     const plan = planOf(wish({ by: "product_id", productId: 8 }), recordedWith({ duplicates: made }));
     expect(plan.changes).toEqual([]);
     expect(plan.diagnostics.map(({ code }) => code)).toEqual(["duplicate-of-another-product"]);
   });
-  test("taken away: forgotten, never deleted", () => {
+  test("removes an undeclared duplicate from the ledger, and deletes no product", () => {
     expect(lines(desiredWith(), recordedWith({ duplicates: made }))).toEqual([
       "forget not_in_manifest duplicates/winter",
     ]);
   });
-  test("is not made while a call in doubt under a removed name may have made the same copy", () => {
+  test("makes no copy while a call in doubt under a removed name may have made it", () => {
     const renamed = (product: { by: "product_id"; productId: number }, productId: number, name = "old") => {
       const copy = doubt({ kind: "duplicate", address: `duplicates/${name}`, intent: { name, productId } });
       const plan = planOf(wish(product), recordedWith({ inDoubt: [copy] }));
@@ -119,7 +99,7 @@ describe("duplicates", () => {
     expect(renamed(product, 8)).toEqual(["in_doubt", "duplicate"]);
     expect(renamed(product, 5, "winter")).toEqual(["in_doubt"]);
   });
-  test("is not made while a call in doubt may have made it under a name that now stands for a different product", () => {
+  test("makes no copy while a call in doubt may have made it under a name that now has a different product", () => {
     const intent = { name: "old", productId: 5 };
     const copy = doubt({ kind: "duplicate", address: "duplicates/old", intent });
     const both = (old: number) => {
@@ -135,12 +115,7 @@ describe("duplicates", () => {
     expect(both(7).map(({ action }) => action)).toEqual(["in_doubt"]);
     expect(both(5).map(({ action }) => action)).toEqual(["in_doubt", "duplicate"]);
   });
-  test("of a draft that is published in the same plan", () => {
-    const desired = { ...wish({ by: "draft", draftId: 1 }), drafts: [draftWith(1, { publish })] };
-    const plan = planOf(desired, recordedWith());
-    expect(plan.changes.find(({ action }) => action === "duplicate")?.after).toEqual({ draft_id: 1 });
-  });
-  test("of a draft that is never published: an error", () => {
+  test("rejects a duplicate of a draft that is never published", () => {
     const plan = planOf(wish({ by: "draft", draftId: 1 }), recordedWith());
     expect(plan.diagnostics.map(({ code }) => code)).toEqual(["duplicate-of-unpublished-draft"]);
   });
@@ -153,42 +128,37 @@ describe("targets", () => {
       draftWith(11, { attachments: [wantedFile(11, 10)] }),
     ],
   });
-  test("a draft takes everything below it, and nothing whose id only begins alike", () => {
+  test("selects everything below a draft, and no draft whose id has the same prefix", () => {
     expect(planOf(desired, recordedWith(), { targets: ["drafts/1"] }).summary).toEqual({
       create: 2,
       publish: 1,
     });
   });
-  test("a publication without the rest of its draft is an error", () => {
-    const plan = planOf(desired, recordedWith(), { targets: ["drafts/1/product"] });
-    expect(plan.diagnostics.map(({ code }) => code)).toEqual(["target-splits-draft"]);
+  test.each([
+    ["a publication without the rest of its draft", "drafts/1/product", "target-splits-draft"],
+    ["a duplicate whose source would not be published", "duplicates/copy", "target-splits-draft"],
+    ["an unknown address", "drafts/2", "target-unknown"],
+  ])("rejects %s", (_name, target, code) => {
+    const plan = planOf({ ...desired, duplicates: [copyOf(1)] }, recordedWith(), { targets: [target] });
+    expect(plan.diagnostics.map((diagnostic) => diagnostic.code)).toEqual([code]);
   });
-  test("a copy of a product that would not be published is an error", () => {
-    const plan = planOf({ ...desired, duplicates: [copyOf(1)] }, recordedWith(), {
-      targets: ["duplicates/copy"],
-    });
-    expect(plan.diagnostics.map(({ code }) => code)).toEqual(["target-splits-draft"]);
-  });
-  test("a slash at the end is no matter", () => {
+  test("ignores a slash at the end", () => {
     expect(planOf(desired, recordedWith(), { targets: ["drafts/11/"] }).summary).toEqual({ create: 1 });
-  });
-  test("an address that nothing is at is an error", () => {
-    const plan = planOf(desired, recordedWith(), { targets: ["drafts/2"] });
-    expect(plan.diagnostics.map(({ code }) => code)).toEqual(["target-unknown"]);
   });
 });
 
-describe("a copy of a draft's product", () => {
+describe("a duplicate of a draft's product", () => {
   const duplicates = [copyOf(1)];
   const recorded = recordedWith({
     publications: [{ draftId: 1, revision: 1, productId: 900, provenance: by }],
   });
   test.each([
-    ["is made of the product in force", 1, { product_id: 900, draft_id: 1 }],
-    ["waits for the product that the same plan publishes", 2, { draft_id: 1 }],
-  ])("%s", (_name, revision, after) => {
+    ["copies the published product", 1, recorded, { product_id: 900, draft_id: 1 }],
+    ["waits for the first publish in the same plan", 1, recordedWith(), { draft_id: 1 }],
+    ["waits for the publish of a higher revision in the same plan", 2, recorded, { draft_id: 1 }],
+  ])("%s", (_name, revision, given, after) => {
     const drafts = [draftWith(1, { publish: { revision, position: 1 } })];
-    const plan = planOf(desiredWith({ drafts, duplicates }), recorded);
+    const plan = planOf(desiredWith({ drafts, duplicates }), given);
     expect(plan.changes.find(({ action }) => action === "duplicate")?.after).toEqual(after);
   });
 });

@@ -27,7 +27,7 @@ import {
 import { runs } from "../../support/runs.ts";
 import { freshFolder } from "../ledger/samples.ts";
 
-const lookedAt = Date.UTC(2026, 0, 5);
+const observedAt = Date.UTC(2026, 0, 5);
 const fileId = fc.integer({ min: 1, max: 5 });
 const draftId = fc.integer({ min: 1, max: 2 });
 const source = fc.constantFrom("a", "b");
@@ -51,7 +51,7 @@ const recordedFiles = fc.array(
   { maxLength: 6 },
 );
 
-/** Of some sources, so that the file of a desired one is known and may be attached already. */
+/** Uploads of some sources, so that the file of a desired source is known and may already be attached. */
 const uploads = fc
   .uniqueArray(fc.tuple(source, content, fileId), { maxLength: 4, selector: ([name, of]) => `${name} ${of}` })
   .map((list) =>
@@ -123,7 +123,7 @@ const desiredStates: fc.Arbitrary<Desired> = fc
     }),
   );
 
-const findings = fc.infiniteStream(
+const reads = fc.infiniteStream(
   fc.oneof(
     { weight: 3, arbitrary: attributes.map((value): ReadResult<Attributes> => ({ type: "present", value })) },
     fc.constant({ type: "absent" } as const),
@@ -134,23 +134,23 @@ const findings = fc.infiniteStream(
   ),
 );
 
-/** What is seen when everything is checked, and what the service says is chance. */
+/** The result of a full refresh with random responses. */
 function observe(desired: Desired, recorded: Recorded, next: () => ReadResult<Attributes>): Observed {
   const { targets } = selectTargets({
     desired,
     recorded,
     policy: { mode: "full", attachments: "probe", maxCalls: 0, maxAgeMs: 0 },
-    now: lookedAt,
+    now: observedAt,
     uploadsPerCall: 50,
     fileIdOf: makeFileIdFinder(recorded),
   });
-  const observations = targets.map((target) => sightingOf(target, next()));
+  const observations = targets.map((target) => observationOf(target, next()));
   const summary = refreshSummary({ calls: targets.length, checked: targets.length });
   return { summary, ...detectDrift({ observations, desired, recorded, settleDelayMs: 1 }) };
 }
 
-function sightingOf(target: RefreshTarget, read: ReadResult<Attributes>): Observation {
-  const at = lookedAt;
+function observationOf(target: RefreshTarget, read: ReadResult<Attributes>): Observation {
+  const at = observedAt;
   if (target.type === "attachment") return { ...target, at, read };
   if (target.type === "product") {
     return { ...target, at, read: read.type === "present" ? { type: "present", value: null } : read };
@@ -162,7 +162,7 @@ function sightingOf(target: RefreshTarget, read: ReadResult<Attributes>): Observ
   };
 }
 
-/** Changes as they are without a word about drift. */
+/** Changes without the reasons that only drift gives. */
 function changesOf(changes: readonly Change[]): readonly Change[] {
   const plain = { drifted: "attributes_differ", gone: "not_recorded" } as const;
   return changes.flatMap((change): Change[] => {
@@ -172,12 +172,12 @@ function changesOf(changes: readonly Change[]): readonly Change[] {
   });
 }
 
-/** What a ledger says is recorded, in an order of its own. */
+/** Recorded attachments in a fixed order. */
 function sorted({ attachments }: Recorded): unknown[] {
   return attachments.map((each) => JSON.stringify(Object.entries(each).sort())).sort();
 }
 
-/** Long before anything was checked. */
+/** Long before `observedAt`. */
 const clock: Clock = { now: () => 0, monotonic: () => performance.now() };
 let ledgers = 0;
 
@@ -190,8 +190,8 @@ async function ledgerWith(folder: string, effects: readonly LedgerEffect[], doub
   return ledger;
 }
 
-describe("a plan over what was observed", () => {
-  test("makes the changes that it would make once the ledger has taken the drift", async () => {
+describe("a plan with observed drift", () => {
+  test("has the changes that it has after the drift is recorded", async () => {
     const folder = freshFolder();
     let drifted = 0;
     await fc.assert(
@@ -199,7 +199,7 @@ describe("a plan over what was observed", () => {
         desiredStates,
         fc.tuple(recordedFiles, uploads, products),
         doubts,
-        findings,
+        reads,
         async (desired, effects, operations, stream) => {
           const ledger = await ledgerWith(folder, effects.flat(), operations);
           const before = await ledger.load();
@@ -208,11 +208,11 @@ describe("a plan over what was observed", () => {
           const recorded = await ledger.load();
           const plan = planOf(desired, recorded, { observed });
           await ledger.record(driftEffects(observed.drift));
-          const taken = await ledger.load();
+          const after = await ledger.load();
           await ledger.close();
           drifted += observed.drift.length;
-          expect(sorted(applyDrift(recorded, observed.drift))).toEqual(sorted(taken));
-          expect(changesOf(plan.changes)).toEqual(planOf(desired, taken).changes);
+          expect(sorted(applyDrift(recorded, observed.drift))).toEqual(sorted(after));
+          expect(changesOf(plan.changes)).toEqual(planOf(desired, after).changes);
         },
       ),
       runs(50),
@@ -221,25 +221,25 @@ describe("a plan over what was observed", () => {
   }, 60_000);
 });
 
-describe("what is merged into the ledger", () => {
-  const formerly = recordedFile(1, 1, { address: "drafts/1/product_files/source:a", sha256: "s1" });
+describe("applyDrift", () => {
+  const previous = recordedFile(1, 1, { address: "drafts/1/product_files/source:a", sha256: "s1" });
   const found: Drift = {
-    address: formerly.address,
+    address: previous.address,
     type: "found",
     before: null,
     after: { file_id: 2, source: "a", sha256: "s2" },
     attributes: [],
     confirmed: null,
-    observed_at: new Date(lookedAt).toISOString(),
+    observed_at: new Date(observedAt).toISOString(),
   };
 
-  test("is the record itself without drift", () => {
-    const recorded = recordedWith({ attachments: [formerly] });
+  test("returns the same object when there is no drift", () => {
+    const recorded = recordedWith({ attachments: [previous] });
     expect(applyDrift(recorded, [])).toBe(recorded);
   });
 
-  test("gives a file that was found its address; the file that had it is detached by its own", () => {
-    const recorded = recordedWith({ attachments: [formerly] });
+  test("moves an address to the found file, and the previous file is detached by its id", () => {
+    const recorded = recordedWith({ attachments: [previous] });
     expect(applyDrift(recorded, [found]).attachments.map(({ address, fileId: id }) => [id, address])).toEqual(
       [
         [1, "drafts/1/product_files/1"],
@@ -260,9 +260,9 @@ describe("what is merged into the ledger", () => {
     ]);
   });
 
-  test("does not depend on the order in which the drift is reported", () => {
+  test("gives the same result for any order of the drift", () => {
     const changed: Drift = {
-      address: formerly.address,
+      address: previous.address,
       type: "changed",
       before: { file_id: 1, sha256: "s1" },
       after: { file_id: 1, sha256: "s1", renderer: "vray" },
@@ -270,7 +270,7 @@ describe("what is merged into the ledger", () => {
       confirmed: { by: "post", at: found.observed_at },
       observed_at: found.observed_at,
     };
-    const recorded = recordedWith({ attachments: [formerly] });
+    const recorded = recordedWith({ attachments: [previous] });
     expect(sorted(applyDrift(recorded, [found, changed]))).toEqual(
       sorted(applyDrift(recorded, [changed, found])),
     );

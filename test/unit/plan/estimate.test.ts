@@ -12,52 +12,33 @@ import {
 
 const rate = { limit: 10, windowMs: 1000 };
 
-describe("the cost", () => {
+describe("cost estimate", () => {
+  const byRef = (ref: Parameters<typeof wanted>[2]) => wanted(1, "product_files", ref);
   test.each([
-    { name: "nothing", attachments: [], min: 0, seconds: 0 },
-    {
-      name: "34 attachments",
-      attachments: Array.from({ length: 34 }, (_none, at) => wantedFile(1, at + 1)),
-      min: 34,
-      seconds: 4,
-    },
-    {
-      name: "a source: credentials, registration, poll, attachment",
-      attachments: [wantedSource(1, "a", "s")],
-      min: 4,
-      seconds: 1,
-    },
-    {
-      name: "two sources share credentials and poll",
-      attachments: [wantedSource(1, "a", "s"), wantedSource(1, "b", "t")],
-      min: 6,
-      seconds: 1,
-    },
-    {
-      name: "a key needs no credentials",
-      attachments: [wanted(1, "product_files", { by: "upload_key", uploadKey: "k" })],
-      min: 3,
-      seconds: 1,
-    },
-    {
-      name: "an upload that is registered is only waited for",
-      attachments: [wanted(1, "product_files", { by: "upload_id", uploadId: "u" })],
-      min: 2,
-      seconds: 1,
-    },
-  ])("of $name is $min calls in $seconds s", ({ attachments, min, seconds }) => {
+    [0, 0, "no changes", []],
+    [34, 4, "34 attachments", Array.from({ length: 34 }, (_none, at) => wantedFile(1, at + 1))],
+    [4, 1, "a source: credentials, registration, poll, attach", [wantedSource(1, "a", "s")]],
+    [
+      6,
+      1,
+      "two sources: they share credentials and polls",
+      [wantedSource(1, "a", "s"), wantedSource(1, "b", "t")],
+    ],
+    [3, 1, "an upload key: no credentials", [byRef({ by: "upload_key", uploadKey: "k" })]],
+    [2, 1, "a registered upload: poll, attach", [byRef({ by: "upload_id", uploadId: "u" })]],
+  ])("is %i calls and %i s for %s", (min, seconds, _name, attachments) => {
     const { estimate } = planOf(desiredWith({ drafts: [draftWith(1, { attachments })] }), recordedWith());
     expect(estimate.calls.min).toBe(min);
     expect(estimate.seconds).toBe(seconds);
     expect(estimate.calls.max).toBeGreaterThanOrEqual(min);
   });
 
-  test("a source in two drafts is uploaded once", () => {
+  test("counts the upload of a source in two drafts once", () => {
     const drafts = [1, 2].map((id) => draftWith(id, { attachments: [wantedSource(id, "a", "s")] }));
     expect(planOf(desiredWith({ drafts }), recordedWith()).estimate.calls.min).toBe(5);
   });
 
-  test("what only changes the ledger costs nothing", () => {
+  test("is no calls for changes that only affect the ledger", () => {
     const drafts = [draftWith(1, { protect: true, attachments: [wantedFile(1, 1)] })];
     const attachments = [recordedFile(1, 1, { address: "drafts/1/product_files/source:a" })];
     const plan = planOf(desiredWith({ drafts }), recordedWith({ attachments }), { rate });
@@ -65,7 +46,7 @@ describe("the cost", () => {
     expect(plan.estimate.calls).toEqual({ min: 0, max: 0 });
   });
 
-  test("the time follows the bound", () => {
+  test("derives the time from the rate limit", () => {
     const attachments = Array.from({ length: 100 }, (_none, at) => wantedFile(1, at + 1));
     const desired = desiredWith({ drafts: [draftWith(1, { attachments })] });
     const seconds = (limit: number, windowMs: number) =>

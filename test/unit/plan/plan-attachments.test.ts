@@ -1,4 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { DesiredAttachment } from "../../../src/model/desired.ts";
+import type { Recorded, RecordedOperation } from "../../../src/model/recorded.ts";
+import type { Attributes } from "../../../src/model/resource.ts";
 import {
   desiredWith,
   draftWith,
@@ -23,177 +26,143 @@ const endedUpload = {
   at: 0,
 } as const;
 
+const byId = "drafts/1/product_files/10";
+const source = "drafts/1/product_files/source:a.glb";
+/** File 10 of draft 1 is recorded with these attributes, and these operations are in doubt. */
+const holding = (attributes: Attributes = {}, ...inDoubt: RecordedOperation[]) =>
+  recordedWith({ attachments: [recordedFile(1, 10, { attributes })], inDoubt });
+/** File 10 of draft 1 is recorded as a.glb with this content. */
+const holdingSource = (sha256: string) =>
+  recordedWith({ attachments: [recordedFile(1, 10, { address: source, sha256 })] });
+const updateInDoubt = doubt({
+  kind: "update",
+  address: byId,
+  intent: { fileId: 10, attributes: { renderer: "x" } },
+});
+
 describe("attachments", () => {
-  const cases = [
-    {
-      name: "not recorded: created with its attributes",
-      desired: wantedFile(1, 10, { file_format: "fbx", is_native: false }),
-      recorded: recordedWith(),
-      changes: ["create not_recorded drafts/1/product_files/10 [file_format,is_native]"],
-    },
-    {
-      name: "recorded as desired: nothing",
-      desired: wantedFile(1, 10, { file_format: "fbx" }),
-      recorded: recordedWith({ attachments: [recordedFile(1, 10, { attributes: { file_format: "fbx" } })] }),
-      changes: [],
-    },
-    {
-      name: "an attribute that is left out is not compared",
-      desired: wantedFile(1, 10, {}),
-      recorded: recordedWith({ attachments: [recordedFile(1, 10, { attributes: { file_format: "fbx" } })] }),
-      changes: [],
-    },
-    {
-      name: "an empty text is a value",
-      desired: wantedFile(1, 10, { renderer: "" }),
-      recorded: recordedWith({ attachments: [recordedFile(1, 10, { attributes: { renderer: "vray" } })] }),
-      changes: ["update attributes_differ drafts/1/product_files/10 [renderer]"],
-    },
-    {
-      name: "only what differs is named",
-      desired: wantedFile(1, 10, { file_format: "fbx", format_version: "2020", is_native: true }),
-      recorded: recordedWith({
-        attachments: [recordedFile(1, 10, { attributes: { file_format: "fbx", format_version: "2019" } })],
-      }),
-      changes: ["update attributes_differ drafts/1/product_files/10 [format_version,is_native]"],
-    },
-    {
-      name: "new content of a local file: replaced",
-      desired: wantedSource(1, "a.glb", "new"),
-      recorded: recordedWith({
-        attachments: [recordedFile(1, 10, { address: "drafts/1/product_files/source:a.glb", sha256: "old" })],
-      }),
-      changes: ["replace content_changed drafts/1/product_files/source:a.glb"],
-    },
-    {
-      name: "a former content that is still attached: taken up again, and the newer one is detached",
-      desired: wantedSource(1, "a.glb", "former"),
-      recorded: recordedWith({
+  const cases: [name: string, desired: DesiredAttachment[], recorded: Recorded, changes: string[]][] = [
+    [
+      "creates a file that is not recorded, with its attributes",
+      [wantedFile(1, 10, { file_format: "fbx", is_native: false })],
+      recordedWith(),
+      [`create not_recorded ${byId} [file_format,is_native]`],
+    ],
+    [
+      "plans nothing for a file that is recorded as desired",
+      [wantedFile(1, 10, { file_format: "fbx" })],
+      holding({ file_format: "fbx" }),
+      [],
+    ],
+    [
+      "ignores a recorded attribute that the manifest leaves out",
+      [wantedFile(1, 10, {})],
+      holding({ file_format: "fbx" }),
+      [],
+    ],
+    [
+      "compares an empty text as a value",
+      [wantedFile(1, 10, { renderer: "" })],
+      holding({ renderer: "vray" }),
+      [`update attributes_differ ${byId} [renderer]`],
+    ],
+    [
+      "names only the attributes that differ",
+      [wantedFile(1, 10, { file_format: "fbx", format_version: "2020", is_native: true })],
+      holding({ file_format: "fbx", format_version: "2019" }),
+      [`update attributes_differ ${byId} [format_version,is_native]`],
+    ],
+    [
+      "replaces the file of a source whose content changed",
+      [wantedSource(1, "a.glb", "new")],
+      holdingSource("old"),
+      [`replace content_changed ${source}`],
+    ],
+    [
+      "adopts an earlier content that is still attached, and detaches the newer one",
+      [wantedSource(1, "a.glb", "former")],
+      recordedWith({
         attachments: [
           recordedFile(1, 10, { sha256: "former" }),
-          recordedFile(1, 11, { address: "drafts/1/product_files/source:a.glb", sha256: "newer" }),
+          recordedFile(1, 11, { address: source, sha256: "newer" }),
         ],
       }),
-      changes: [
-        "delete content_changed drafts/1/product_files/11",
-        "adopt renamed drafts/1/product_files/source:a.glb",
-      ],
-    },
-    {
-      name: "a local file under a new name: adopted",
-      desired: wantedSource(1, "b.glb", "same"),
-      recorded: recordedWith({
-        attachments: [
-          recordedFile(1, 10, { address: "drafts/1/product_files/source:a.glb", sha256: "same" }),
-        ],
-      }),
-      changes: ["adopt renamed drafts/1/product_files/source:b.glb"],
-    },
-    {
-      name: "an uploaded file that is now named by its id: adopted",
-      desired: wantedFile(1, 10),
-      recorded: recordedWith({
-        attachments: [
-          recordedFile(1, 10, { address: "drafts/1/product_files/source:a.glb", sha256: "same" }),
-        ],
-      }),
-      changes: ["adopt renamed drafts/1/product_files/10"],
-    },
-    {
-      name: "renamed and changed at once: updated under the new name",
-      desired: wantedSource(1, "b.glb", "same", { file_format: "gltf" }),
-      recorded: recordedWith({
-        attachments: [
-          recordedFile(1, 10, { address: "drafts/1/product_files/source:a.glb", sha256: "same" }),
-        ],
-      }),
-      changes: ["update attributes_differ drafts/1/product_files/source:b.glb [file_format]"],
-    },
-    {
-      name: "the same content in another collection is another file",
-      desired: wanted(1, "promotional_files", { by: "file_id", fileId: 10 }),
-      recorded: recordedWith({ attachments: [recordedFile(1, 10)] }),
-      changes: [
-        "delete not_in_manifest drafts/1/product_files/10",
-        "create not_recorded drafts/1/promotional_files/10",
-      ],
-    },
-    {
-      name: "an attachment that may or may not be there: blocked",
-      desired: wantedFile(1, 10),
-      recorded: recordedWith({ inDoubt: [doubt({ kind: "attach", address: "drafts/1/product_files/10" })] }),
-      changes: ["in_doubt outcome_unknown drafts/1/product_files/10"],
-    },
-    {
-      name: "an update that may or may not have taken effect: its attributes are sent again",
-      desired: wantedFile(1, 10, { file_format: "fbx", renderer: "vray" }),
-      recorded: recordedWith({
-        attachments: [recordedFile(1, 10, { attributes: { file_format: "fbx", renderer: "vray" } })],
-        inDoubt: [
-          doubt({
-            kind: "update",
-            address: "drafts/1/product_files/10",
-            intent: { fileId: 10, attributes: { renderer: "x" } },
-          }),
-        ],
-      }),
-      changes: ["update attributes_differ drafts/1/product_files/10 [renderer]"],
-    },
-    {
-      name: "an update in doubt of an attribute that is not managed any more is settled",
-      desired: wantedFile(1, 10),
-      recorded: recordedWith({
-        attachments: [recordedFile(1, 10)],
-        inDoubt: [
-          doubt({
-            kind: "update",
-            address: "drafts/1/product_files/10",
-            intent: { fileId: 10, attributes: { renderer: "x" } },
-          }),
-        ],
-      }),
-      changes: ["in_doubt outcome_unknown drafts/1/product_files/10"],
-    },
-    {
-      name: "a detach in doubt of a file that is declared again is settled",
-      desired: wantedFile(1, 10, { file_format: "fbx" }),
-      recorded: recordedWith({
-        attachments: [recordedFile(1, 10, { attributes: { file_format: "fbx" } })],
-        inDoubt: [doubt({ kind: "detach", address: "drafts/1/product_files/10", intent: { fileId: 10 } })],
-      }),
-      changes: ["in_doubt outcome_unknown drafts/1/product_files/10"],
-    },
-    {
-      name: "a detachment that may or may not have taken effect is planned again",
-      desired: undefined,
-      recorded: recordedWith({
-        attachments: [recordedFile(1, 10)],
-        inDoubt: [doubt({ kind: "detach", address: "drafts/1/product_files/10" })],
-      }),
-      changes: ["delete not_in_manifest drafts/1/product_files/10"],
-    },
+      ["delete content_changed drafts/1/product_files/11", `adopt renamed ${source}`],
+    ],
+    [
+      "adopts the file of a renamed source",
+      [wantedSource(1, "b.glb", "same")],
+      holdingSource("same"),
+      ["adopt renamed drafts/1/product_files/source:b.glb"],
+    ],
+    [
+      "adopts an uploaded file that is now declared by its id",
+      [wantedFile(1, 10)],
+      holdingSource("same"),
+      [`adopt renamed ${byId}`],
+    ],
+    [
+      "adopts a file that is now declared by the source it was uploaded from",
+      [wantedSource(1, "a.glb", "same")],
+      recordedWith({ uploads: [endedUpload], attachments: [recordedFile(1, 77)] }),
+      [`adopt renamed ${source}`],
+    ],
+    [
+      "updates the file of a renamed source with new attributes at its new address",
+      [wantedSource(1, "b.glb", "same", { file_format: "gltf" })],
+      holdingSource("same"),
+      ["update attributes_differ drafts/1/product_files/source:b.glb [file_format]"],
+    ],
+    [
+      "treats the same file id in the other list as a different file",
+      [wanted(1, "promotional_files", { by: "file_id", fileId: 10 })],
+      holding(),
+      [`delete not_in_manifest ${byId}`, "create not_recorded drafts/1/promotional_files/10"],
+    ],
+    [
+      "settles an attach in doubt",
+      [wantedFile(1, 10)],
+      recordedWith({ inDoubt: [doubt({ kind: "attach", address: byId })] }),
+      [`in_doubt outcome_unknown ${byId}`],
+    ],
+    [
+      "sends the attributes of an update in doubt again",
+      [wantedFile(1, 10, { file_format: "fbx", renderer: "vray" })],
+      holding({ file_format: "fbx", renderer: "vray" }, updateInDoubt),
+      [`update attributes_differ ${byId} [renderer]`],
+    ],
+    [
+      "settles an update in doubt of an attribute that is no longer managed",
+      [wantedFile(1, 10)],
+      holding({}, updateInDoubt),
+      [`in_doubt outcome_unknown ${byId}`],
+    ],
+    [
+      "settles a detach in doubt of a file that is declared again",
+      [wantedFile(1, 10, { file_format: "fbx" })],
+      holding({ file_format: "fbx" }, doubt({ kind: "detach", address: byId, intent: { fileId: 10 } })),
+      [`in_doubt outcome_unknown ${byId}`],
+    ],
+    [
+      "plans a detach in doubt again",
+      [],
+      holding({}, doubt({ kind: "detach", address: byId })),
+      [`delete not_in_manifest ${byId}`],
+    ],
   ];
-  test.each(cases)("$name", ({ desired, recorded, changes }) => {
-    const drafts = [draftWith(1, { attachments: desired === undefined ? [] : [desired] })];
+  test.each(cases)("%s", (_name, attachments, recorded, changes) => {
+    const drafts = [draftWith(1, { attachments })];
     expect(lines(desiredWith({ drafts }), recorded)).toEqual(changes.toSorted(byAddress));
   });
 
-  test("an upload that ended already is not made again", () => {
+  test("does not upload a source again whose upload has ended", () => {
     const drafts = [draftWith(1, { attachments: [wantedSource(1, "a.glb", "same")] })];
     const plan = planOf(desiredWith({ drafts }), recordedWith({ uploads: [endedUpload] }));
     expect(plan.changes[0]?.after).toMatchObject({ file_id: 77 });
     expect(plan.estimate.calls.min).toBe(1);
   });
 
-  test("a file that was named by its id and is now named by the source it was uploaded from is adopted", () => {
-    const desired = desiredWith({
-      drafts: [draftWith(1, { attachments: [wantedSource(1, "a.glb", "same")] })],
-    });
-    const recorded = recordedWith({ uploads: [endedUpload], attachments: [recordedFile(1, 77)] });
-    expect(lines(desired, recorded)).toEqual(["adopt renamed drafts/1/product_files/source:a.glb"]);
-  });
-
-  test("one that is still processed is waited for, not registered again", () => {
+  test("waits for an upload in progress and does not register it again", () => {
     const uploads = [{ uploadId: "u1", uploadKey: "in/a.mp4", status: "pending", at: 0 } as const];
     const attachment = wanted(1, "promotional_files", { by: "upload_key", uploadKey: "in/a.mp4" });
     const plan = planOf(
@@ -204,12 +173,11 @@ describe("attachments", () => {
     expect(plan.estimate.calls.min).toBe(2);
   });
 
-  describe("a new content whose attachment is in doubt", () => {
-    const address = "drafts/1/product_files/source:a.glb";
-    const old = recordedFile(1, 10, { address, sha256: "old" });
-    const attach = doubt({ address, kind: "attach", intent: { fileId: 11, sha256: "new" } });
+  describe("a new content whose attach is in doubt", () => {
+    const old = recordedFile(1, 10, { address: source, sha256: "old" });
+    const attach = doubt({ address: source, kind: "attach", intent: { fileId: 11, sha256: "new" } });
     const recorded = recordedWith({ attachments: [old], inDoubt: [attach] });
-    const settling = `in_doubt outcome_unknown ${address}`;
+    const settling = `in_doubt outcome_unknown ${source}`;
     const planned = (content: string, ...others: ReturnType<typeof wantedFile>[]) =>
       lines(
         desiredWith({
@@ -218,7 +186,7 @@ describe("attachments", () => {
         recorded,
       );
 
-    test("is settled, and then the former file is detached before the draft is published", () => {
+    test("is settled before the previous file is detached and the draft is published", () => {
       expect(planned("new")).toEqual([
         "publish not_published drafts/1/product [revision]",
         "delete content_changed drafts/1/product_files/10",
@@ -226,7 +194,7 @@ describe("attachments", () => {
       ]);
     });
 
-    test("leaves the former file alone when it is for a person, or asked for by its id", () => {
+    test("keeps the previous file when the content changed again, or when the file is declared by its id", () => {
       expect(planned("newer")).toEqual([settling]);
       expect(planned("new", wantedFile(1, 10))).not.toContain(
         "delete content_changed drafts/1/product_files/10",
@@ -234,35 +202,35 @@ describe("attachments", () => {
     });
   });
 
-  describe("two entries that turn out to be the same file", () => {
-    const named = wanted(1, "product_files", { by: "upload_key", uploadKey: "in/a" });
+  describe("two entries for the same file", () => {
+    const byKey = wanted(1, "product_files", { by: "upload_key", uploadKey: "in/a" });
     const upload = { uploadId: "u1", uploadKey: "in/a", status: "success", fileId: 10, at: 0 } as const;
     const histories = {
       "neither is recorded": recordedWith({ uploads: [upload] }),
-      "the one by its id is recorded": recordedWith({
+      "its entry is recorded": recordedWith({
         uploads: [upload],
         attachments: [recordedFile(1, 10, { attributes: { renderer: "vray" } })],
       }),
-      "the other is recorded": recordedWith({
+      "the other entry is recorded": recordedWith({
         uploads: [upload],
         attachments: [recordedFile(1, 10, { address: "drafts/1/product_files/upload_key:in/a" })],
       }),
     };
 
     test.each(Object.entries(histories))(
-      "%s: the one by its id holds it, with a warning",
+      "are one file, at the entry with its id, with a warning: %s",
       (_name, recorded) => {
-        const attachments = [named, wantedFile(1, 10, { renderer: "vray" })];
+        const attachments = [byKey, wantedFile(1, 10, { renderer: "vray" })];
         const plan = planOf(desiredWith({ drafts: [draftWith(1, { attachments })] }), recorded);
         expect(plan.diagnostics).toMatchObject([{ code: "same-file-twice", severity: "warning" }]);
         expect(plan.diagnostics[0]?.message).toContain("upload_key:in/a is file 10");
         expect(plan.changes.map(({ address }) => address)).toEqual(
-          recorded === histories["the one by its id is recorded"] ? [] : ["drafts/1/product_files/10"],
+          recorded === histories["its entry is recorded"] ? [] : ["drafts/1/product_files/10"],
         );
       },
     );
 
-    test("one of them a source that was renamed: it holds the file, and nothing is written twice", () => {
+    test("are one file, at a renamed source, and are written once", () => {
       const attachments = [
         wantedSource(1, "c.glb", "old", { renderer: "p" }),
         wanted(1, "product_files", { by: "upload_key", uploadKey: "in/a" }, { renderer: "q" }),
@@ -278,7 +246,7 @@ describe("attachments", () => {
       expect(plan.diagnostics).toMatchObject([{ code: "same-file-twice" }]);
     });
 
-    test("the file that the other entry named before is detached", () => {
+    test("detach the file that the other entry had before", () => {
       const attachments = [wantedSource(1, "a.glb", "new"), wantedFile(1, 10)];
       const recorded = recordedWith({
         uploads: [
@@ -304,7 +272,7 @@ describe("attachments", () => {
       ]);
     });
 
-    test("the former content of a source may be kept by its id", () => {
+    test("keep the previous content of a source that is declared by its id", () => {
       const attachments = [wantedSource(1, "a.glb", "new"), wantedFile(1, 10)];
       const recorded = recordedWith({
         attachments: [recordedFile(1, 10, { address: "drafts/1/product_files/source:a.glb", sha256: "old" })],
@@ -318,8 +286,7 @@ describe("attachments", () => {
     });
   });
 
-  describe("an attribute that is not managed any more", () => {
-    const source = "drafts/1/product_files/source:a.glb";
+  describe("an attribute that is no longer managed", () => {
     const old = recordedFile(1, 10, {
       address: source,
       sha256: "old",
@@ -339,7 +306,7 @@ describe("attachments", () => {
       });
     });
 
-    test("keeps it when a file that is attached takes the place of the recorded one", () => {
+    test("keeps its recorded value when an attached file replaces the recorded one", () => {
       const former = recordedFile(1, 9, { sha256: "new", attributes: { file_format: "glb" } });
       const plan = planOf(desired("new"), recordedWith({ attachments: [former, old] }));
       expect(plan.changes.find(({ address }) => address === source)).toMatchObject({
@@ -349,7 +316,7 @@ describe("attachments", () => {
       });
     });
 
-    test("keeps the value that an attachment in doubt was sent with", () => {
+    test("keeps the value that an attach in doubt sent", () => {
       const attach = doubt({
         address: source,
         kind: "attach",
@@ -361,7 +328,7 @@ describe("attachments", () => {
       });
     });
 
-    test("is not carried when an unsettled update may have changed it", () => {
+    test("is not sent when an update in doubt may have changed it", () => {
       const update = doubt({
         address: source,
         kind: "update",

@@ -75,7 +75,7 @@ const desiredStates: fc.Arbitrary<Desired> = fc
   .tuple(fc.option(draft(1)), fc.option(draft(2)))
   .map((drafts) => desiredWith({ drafts: drafts.filter((item) => item !== null) }));
 
-/** The reference model: what a service and a ledger hold after everything in a plan went well. */
+/** The reference model: the state of service and ledger after every change of a plan succeeded. */
 class Reference {
   readonly attachments = new Map<string, RecordedAttachment>();
   readonly published = new Map<number, number>();
@@ -114,7 +114,7 @@ class Reference {
     if (change.action === "delete" || change.after === null || !isAttachmentState(change.after)) return;
     const after = change.after;
     const fileId = after.file_id ?? this.#nextFile++;
-    // As in the ledger, a file's record gives up an address that another file takes.
+    // As in the ledger, a file loses its address to another file with that address.
     for (const [key, other] of this.attachments) {
       if (other.address === change.address)
         this.attachments.set(key, { ...other, address: fileResource(other) });
@@ -135,18 +135,18 @@ function isAttachmentState(state: object): state is AttachmentState {
   return !("protect" in state) && !("revision" in state) && !("draft_id" in state);
 }
 
-/** Two rounds: lifting a protection holds deletions back for the next plan. */
+/** Applies two plans: one that lifts a protection excludes deletes until the next. */
 function converge(reference: Reference, desired: Desired): void {
-  for (let round = 0; round < 2; round += 1) reference.apply(planOf(desired, reference.recorded()).changes);
+  for (let times = 0; times < 2; times += 1) reference.apply(planOf(desired, reference.recorded()).changes);
 }
 
-/** Whether the desired entries name one file twice, which is an error and not planned. */
+/** Whether two desired entries are the same file, which is an error. */
 function isAmbiguous(desired: Desired, reference: Reference): boolean {
   return planOf(desired, reference.recorded()).diagnostics.some(({ severity }) => severity === "error");
 }
 
 describe("a plan", () => {
-  test("after a perfect apply of it is empty, from whatever state", () => {
+  test("is empty after a successful apply, from any state", () => {
     fc.assert(
       fc.property(desiredStates, desiredStates, (first, second) => {
         const reference = new Reference();
@@ -159,7 +159,7 @@ describe("a plan", () => {
     );
   });
 
-  test("applied to the reference model gives the desired state", () => {
+  test("leads to the desired state, from any state", () => {
     fc.assert(
       fc.property(desiredStates, desiredStates, (first, second) => {
         const reference = new Reference();
@@ -184,7 +184,7 @@ describe("a plan", () => {
     );
   });
 
-  test("has the same bytes in whatever order manifests and ledger list things", () => {
+  test("has the same bytes for any order of manifests and ledger records", () => {
     fc.assert(
       fc.property(desiredStates, desiredStates, fc.infiniteStream(fc.nat()), (first, second, stream) => {
         const reference = new Reference();

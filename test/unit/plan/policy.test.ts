@@ -14,10 +14,11 @@ import {
   wantedFile,
   wantedSource,
 } from "../../support/planning.ts";
+import { doubt } from "./support.ts";
 
 const by = { by: "post", at: 0 } as const;
 
-/** One of everything: draft 1 with each change of files, drafts 2 and 3 to publish, 4 to lift a protection of. */
+/** Every change: draft 1 has each change of files, 2 and 3 are published, 4 loses its protection. */
 const desired = desiredWith({
   drafts: [
     draftWith(1, {
@@ -63,13 +64,13 @@ const needed = (change: Change): PolicyAction | undefined => {
   return change.action;
 };
 
-describe("a policy", () => {
-  test("that allows everything leaves the plan as it is", () => {
+describe("policy", () => {
+  test("leaves the plan unchanged when it allows every action", () => {
     expect(narrow(...policyActions)).toEqual({ plan, excluded: {} });
     expect(plan.changes).toHaveLength(15);
   });
 
-  test("of create and update excludes the rest, a warning each action, and what waits for it", () => {
+  test("excludes the other actions and their dependents, with one warning per action", () => {
     const { plan: left, excluded } = narrow("create", "update");
     expect(namesOf(left.changes)).toEqual(
       [
@@ -92,11 +93,11 @@ describe("a policy", () => {
     ]);
   });
 
-  test("that allows publishing publishes only drafts of which nothing is excluded", () => {
+  test("publishes only drafts of which no change is excluded", () => {
     const { plan: left, excluded } = narrow("create", "update", "replace", "publish", "duplicate");
     const published = left.changes.filter(({ action }) => action === "publish");
     expect(namesOf(published)).toEqual(["publish drafts/2/product", "publish drafts/3/product"]);
-    // Of what is to be published first, nothing can be duplicated; what is published already can.
+    // A product that is not published yet cannot be duplicated.
     expect(namesOf(left.changes.filter(({ action }) => action === "duplicate"))).toEqual([
       "duplicate duplicates/of-three",
       "duplicate duplicates/plain",
@@ -107,14 +108,7 @@ describe("a policy", () => {
     );
   });
 
-  test("that does not allow creating detaches nothing from a draft that waits for a file", () => {
-    const { plan: left } = narrow("update", "replace", "delete");
-    expect(namesOf(left.changes.filter(({ address }) => address.startsWith("drafts/1/")))).toEqual([
-      "update drafts/1/product_files/2",
-    ]);
-  });
-
-  test("that does not allow deleting lifts no protection, and goes on with the draft's other changes", () => {
+  test("keeps a protection when it does not allow deletes, and the draft's other changes", () => {
     const { plan: left } = narrow("create", "publish");
     expect(namesOf(left.changes.filter(({ address }) => address.startsWith("drafts/4")))).toEqual([
       "create drafts/4/product_files/1",
@@ -122,17 +116,9 @@ describe("a policy", () => {
     expect(namesOf(narrow("create", "delete").plan.changes)).toContain("update drafts/4");
   });
 
-  test("always lets doubts be settled, files be adopted, and protections be kept", () => {
-    const inDoubt = {
-      id: "op",
-      runId: "run",
-      address: "drafts/1/product_files/1",
-      kind: "attach",
-      method: "POST",
-      path: "/api/drafts/1/product_files",
-      intent: { draftId: 1, fileKind: "product_files", fileId: 1 },
-      startedAt: 0,
-    } as const;
+  test("never excludes settling, adopting or protecting", () => {
+    const intent = { draftId: 1, fileKind: "product_files", fileId: 1 } as const;
+    const inDoubt = doubt({ address: "drafts/1/product_files/1", kind: "attach", intent });
     const known = recordedWith({
       inDoubt: [inDoubt],
       uploads: [],
@@ -154,10 +140,10 @@ describe("a policy", () => {
   });
 });
 
-describe("what a policy leaves", () => {
+describe("a narrowed plan", () => {
   const policies = fc.subarray([...policyActions]).map((allowed) => new Set(allowed));
 
-  test("holds nothing that is not allowed, is itself a plan, and says how much is missing", () => {
+  test("has only allowed changes, its own id and estimate, and counts the excluded changes", () => {
     fc.assert(
       fc.property(policies, (allowed) => {
         const { plan: left, excluded } = excludeByPolicy(plan, allowed);
@@ -165,8 +151,8 @@ describe("what a policy leaves", () => {
           const action = needed(change);
           expect(action === undefined || allowed.has(action), change.address).toBe(true);
         }
-        const held = Object.values(excluded).reduce((sum, count) => sum + count, 0);
-        expect(left.changes.length + held).toBe(plan.changes.length);
+        const missing = Object.values(excluded).reduce((sum, count) => sum + count, 0);
+        expect(left.changes.length + missing).toBe(plan.changes.length);
         const { plan_id, ...rest } = left;
         expect(plan_id).toBe(digestOf(rest));
         expect(left.estimate).toEqual(
@@ -179,7 +165,7 @@ describe("what a policy leaves", () => {
     );
   });
 
-  test("publishes no draft, and duplicates no product of it, without all of the draft's other changes", () => {
+  test("publishes and duplicates a draft only with all of its other changes", () => {
     fc.assert(
       fc.property(policies, (allowed) => {
         const left = new Set(namesOf(excludeByPolicy(plan, allowed).plan.changes));
@@ -193,7 +179,7 @@ describe("what a policy leaves", () => {
     );
   });
 
-  test("detaches nothing from a draft to which something is still to be attached", () => {
+  test("detaches nothing from a draft that still lacks a file", () => {
     fc.assert(
       fc.property(policies, (allowed) => {
         const left = new Set(namesOf(excludeByPolicy(plan, allowed).plan.changes));

@@ -13,6 +13,7 @@ import {
   wantedFile,
   wantedSource,
 } from "../../support/planning.ts";
+import { doubt } from "./support.ts";
 
 const limits = { maxDeletes: { percent: 30, above: 10 }, removedDrafts: "delete" } as const;
 const ids = (count: number) => Array.from({ length: count }, (_none, at) => at + 1);
@@ -24,7 +25,7 @@ function keeping(kept: number, total: number) {
   return { plan: planOf(desiredWith({ drafts }), recorded), recorded };
 }
 
-/** What was observed: these files of draft 1 are not attached any more. */
+/** Observations: these files of draft 1 are no longer attached. */
 function goneOf(fileIds: readonly number[]): Observed {
   const at = new Date(0).toISOString();
   const drift = fileIds.map((id): Drift => {
@@ -43,8 +44,8 @@ function goneOf(fileIds: readonly number[]): Observed {
   return { summary: refreshSummary(), drift, confirmations: [], unreadable: [] };
 }
 
-describe("the limit of deletions", () => {
-  test("counts what is left of the recorded files", () => {
+describe("delete limit", () => {
+  test("is a share of the recorded files that are still attached", () => {
     const { plan: _, recorded } = keeping(0, 30);
     const kept = draftWith(1, { attachments: ids(18).map((id) => wantedFile(1, id + 12)) });
     const gone = goneOf(ids(1));
@@ -56,7 +57,7 @@ describe("the limit of deletions", () => {
     { gone: 10, total: 10, refused: false },
     { gone: 11, total: 37, refused: false },
     { gone: 11, total: 36, refused: true },
-  ])("believes that $gone of $total files are gone: not when it is refused", ({ gone, total, refused }) => {
+  ])("applies to files that are gone: $gone of $total, refused: $refused", ({ gone, total, refused }) => {
     const { plan: _, recorded } = keeping(total, total);
     const kept = draftWith(1, { attachments: ids(total).map((id) => wantedFile(1, id)) });
     const plan = planOf(desiredWith({ drafts: [kept] }), recorded, { observed: goneOf(ids(gone)) });
@@ -74,13 +75,13 @@ describe("the limit of deletions", () => {
     { kept: 2, total: 12, refused: false },
     { kept: 1, total: 12, refused: true },
     { kept: 1, total: 11, refused: false },
-  ])("$kept of $total kept: refused $refused", ({ kept, total, refused }) => {
+  ])("applies to deletes: $kept of $total kept, refused: $refused", ({ kept, total, refused }) => {
     const { plan, recorded } = keeping(kept, total);
     const codes = checkSafety(plan, recorded, limits).map(({ code }) => code);
     expect(codes).toEqual(refused ? ["too-many-deletes"] : []);
   });
 
-  test("states its numbers, and the flag that overrides it does", () => {
+  test("states its numbers and the flag that overrides it", () => {
     const { plan, recorded } = keeping(50, 100);
     const [refusal] = checkSafety(plan, recorded, limits);
     expect(refusal?.message).toContain("50 of 100 recorded files (50.0 %)");
@@ -94,7 +95,7 @@ describe("a recorded draft that is no longer declared", () => {
   const cautious = { ...limits, removedDrafts: "refuse" } as const;
   const { recorded } = keeping(0, 3);
 
-  test("is named, and its deletes are refused without consent", () => {
+  test("is named, and its deletes are refused without --remove-drafts", () => {
     const plan = planOf(desiredWith(), recorded);
     expect(plan.removed_drafts).toEqual([{ address: "drafts/1", deletes: 3 }]);
     const [refusal, ...others] = checkSafety(plan, recorded, cautious);
@@ -104,7 +105,7 @@ describe("a recorded draft that is no longer declared", () => {
     expect(checkSafety(plan, recorded, limits)).toEqual([]);
   });
 
-  test("loses only the files that are still there", () => {
+  test("counts only the files that are still attached", () => {
     const plan = planOf(desiredWith(), recorded, { observed: goneOf([1]) });
     expect(plan.removed_drafts).toEqual([{ address: "drafts/1", deletes: 2 }]);
     const empty = planOf(desiredWith(), recorded, { observed: goneOf([1, 2, 3]) });
@@ -112,21 +113,21 @@ describe("a recorded draft that is no longer declared", () => {
     expect(checkSafety(empty, recorded, cautious)).toEqual([]);
   });
 
-  test("needs no consent in a plan that is narrowed to other drafts", () => {
+  test("is not refused in a plan with other targets", () => {
     const other = draftWith(2, { attachments: [wantedFile(2, 5)] });
     const plan = planOf(desiredWith({ drafts: [other] }), recorded, { targets: ["drafts/2"] });
     expect(plan.removed_drafts).toEqual([]);
     expect(checkSafety(plan, recorded, cautious)).toEqual([]);
   });
 
-  test("is not a draft that is declared with empty lists", () => {
+  test("does not include a draft that is declared with empty lists", () => {
     const { plan } = keeping(0, 3);
     expect(plan).toMatchObject({ summary: { delete: 3 }, removed_drafts: [] });
     expect(checkSafety(plan, recorded, cautious)).toEqual([]);
   });
 });
 
-test("a recorded duplicate that is no longer declared is not forgotten without consent", () => {
+test("refuses to remove an undeclared duplicate from the ledger without --remove-drafts", () => {
   const copy = {
     name: "copy",
     from: { by: "product_id", productId: 5 },
@@ -150,18 +151,18 @@ describe("a protected draft", () => {
   const protectedDrafts = new Set([1]);
 
   test.each([
-    { name: "a deletion", wish: [wantedSource(1, "a", "old")], refused: ["drafts/1/product_files/1"] },
+    { name: "a delete", wish: [wantedSource(1, "a", "old")], refused: ["drafts/1/product_files/1"] },
     {
-      name: "a replacement",
+      name: "a replace",
       wish: [wantedFile(1, 1), wantedSource(1, "a", "new")],
       refused: ["drafts/1/product_files/source:a"],
     },
     {
-      name: "an addition",
+      name: "a create",
       wish: [wantedFile(1, 1), wantedSource(1, "a", "old"), wantedFile(1, 3)],
       refused: [],
     },
-  ])("$name: refused $refused", ({ wish, refused }) => {
+  ])("has these addresses refused for $name: $refused", ({ wish, refused }) => {
     const recorded = recordedWith({ attachments, protectedDrafts });
     const plan = planOf(
       desiredWith({ drafts: [draftWith(1, { protect: true, attachments: wish })] }),
@@ -170,7 +171,7 @@ describe("a protected draft", () => {
     expect(checkSafety(plan, recorded, limits).map(({ address }) => address)).toEqual(refused);
   });
 
-  test("that the manifest protects only now is protected in the same plan", () => {
+  test("is protected in the plan that protects it first", () => {
     const recorded = recordedWith({ attachments });
     const plan = planOf(
       desiredWith({ drafts: [draftWith(1, { protect: true, attachments: [wantedFile(1, 1)] })] }),
@@ -179,7 +180,7 @@ describe("a protected draft", () => {
     expect(checkSafety(plan, recorded, limits).map(({ code }) => code)).toEqual(["draft-protected"]);
   });
 
-  test("whose document is gone stays protected", () => {
+  test("stays protected when its document is removed", () => {
     const recorded = recordedWith({ attachments, protectedDrafts });
     const plan = planOf(
       desiredWith({ drafts: [draftWith(2, { attachments: [wantedFile(2, 1)] })] }),
@@ -190,7 +191,7 @@ describe("a protected draft", () => {
     ]);
   });
 
-  test("that is to be protected no more: the protection first, the deletions and the publication in the next plan", () => {
+  test("loses its protection first, and its deletes and publish follow in the next plan", () => {
     const drafts = [draftWith(1, { attachments: [wantedFile(1, 1)], publish: { revision: 1, position: 1 } })];
     const recorded = recordedWith({ attachments, protectedDrafts });
     const plan = planOf(desiredWith({ drafts }), recorded);
@@ -204,29 +205,20 @@ describe("a protected draft", () => {
   });
 });
 
-describe("a draft with an attachment in doubt", () => {
+describe("a draft with an attach in doubt", () => {
   const address = "drafts/1/product_files/source:c.glb";
-  const doubt = {
-    id: "o1",
-    runId: "r1",
-    address,
-    kind: "attach",
-    method: "POST",
-    path: "/api/drafts/1/product_files",
-    intent: { draftId: 1, fileKind: "product_files", fileId: 9, attributes: {}, sha256: "old" },
-    startedAt: 0,
-    detail: "lost",
-  } as const;
+  const intent = { draftId: 1, fileKind: "product_files", fileId: 9, attributes: {}, sha256: "old" } as const;
+  const attach = doubt({ address, kind: "attach", intent });
   const a = recordedFile(1, 1, { address: "drafts/1/product_files/source:a.glb", sha256: "new" });
-  const recorded = recordedWith({ attachments: [a], inDoubt: [doubt] });
+  const recorded = recordedWith({ attachments: [a], inDoubt: [attach] });
   const publish = { revision: 1, position: 1 };
   const duplicates = [copyOf(1)];
 
   test.each([
-    ["has another content", [wantedSource(1, "c.glb", "other")]],
-    ["has the content of a file that was renamed", [wantedSource(1, "c.glb", "new")]],
+    ["a different content", [wantedSource(1, "c.glb", "other")]],
+    ["the content of a renamed file", [wantedSource(1, "c.glb", "new")]],
   ])(
-    "whose entry %s: nothing is detached, published or copied before it is settled",
+    "detaches, publishes and duplicates nothing before it is settled if its entry has %s",
     (_name, attachments) => {
       const drafts = [draftWith(1, { attachments, publish })];
       const plan = planOf(desiredWith({ drafts, duplicates }), recorded);
@@ -238,25 +230,22 @@ describe("a draft with an attachment in doubt", () => {
   test.each([
     ["removed", []],
     ["renamed", [wantedSource(1, "d.glb", "old")]],
-  ])(
-    "whose entry was %s while an earlier file has its address: the next plan has the rest",
-    (_name, attachments) => {
-      const earlier = recordedFile(1, 2, { address, sha256: "first" });
-      const plan = planOf(
-        desiredWith({ drafts: [draftWith(1, { attachments })] }),
-        recordedWith({ attachments: [earlier], inDoubt: [doubt] }),
-      );
-      expect(plan.changes.map(({ action }) => action)).toContain("in_doubt");
-      expect(plan.diagnostics).toMatchObject([
-        {
-          code: "waits-for-doubt",
-          message: expect.stringMatching(/^draft 1: further changes may wait until/),
-        },
-      ]);
-    },
-  );
+  ])("defers other changes if its entry was %s and an earlier file has its address", (_name, attachments) => {
+    const earlier = recordedFile(1, 2, { address, sha256: "first" });
+    const plan = planOf(
+      desiredWith({ drafts: [draftWith(1, { attachments })] }),
+      recordedWith({ attachments: [earlier], inDoubt: [attach] }),
+    );
+    expect(plan.changes.map(({ action }) => action)).toContain("in_doubt");
+    expect(plan.diagnostics).toMatchObject([
+      {
+        code: "waits-for-doubt",
+        message: expect.stringMatching(/^draft 1: further changes may wait until/),
+      },
+    ]);
+  });
 
-  test("whose entry has the sent values: everything follows in the same plan", () => {
+  test("has all other changes in the same plan if its entry has the sent values", () => {
     const drafts = [draftWith(1, { attachments: [wantedSource(1, "c.glb", "old")], publish })];
     const plan = planOf(desiredWith({ drafts, duplicates }), recorded);
     expect(plan.summary).toEqual({ in_doubt: 1, delete: 1, publish: 1, duplicate: 1 });
@@ -264,7 +253,7 @@ describe("a draft with an attachment in doubt", () => {
   });
 });
 
-test("protection that is asked for holds for a target within the draft", () => {
+test("applies a new protection to targets within the draft", () => {
   const { recorded } = keeping(2, 2);
   const drafts = [draftWith(1, { protect: true, attachments: [wantedFile(1, 1)] })];
   for (const target of ["drafts/1/product_files", "drafts/1/product_files/2"]) {

@@ -35,18 +35,7 @@ const recorded = recordedWith({
       provenance: { by: "post", at: 0 },
     },
   ],
-  inDoubt: [
-    {
-      id: "op",
-      runId: "r",
-      address: "drafts/1/product_files/8",
-      kind: "attach",
-      method: "POST",
-      path: "/p",
-      intent: {},
-      startedAt: 0,
-    },
-  ],
+  inDoubt: [doubt({ address: "drafts/1/product_files/8", kind: "attach" })],
 });
 
 const desired = desiredWith({
@@ -67,27 +56,27 @@ const desired = desiredWith({
   duplicates: [{ name: "new", product: { by: "draft", draftId: 1 }, file: "a.yaml", position: 1 }],
 });
 
-const lookedAt = Date.UTC(2026, 0, 5);
-const sighted = (fileId: number, read: ReadResult<Attributes>): Observation => {
+const observedAt = Date.UTC(2026, 0, 5);
+const observationOf = (fileId: number, read: ReadResult<Attributes>): Observation => {
   const { draftId, kind, address } = recordedFile(1, fileId);
-  return { type: "attachment", address, target: { draftId, kind, fileId }, at: lookedAt, read };
+  return { type: "attachment", address, target: { draftId, kind, fileId }, at: observedAt, read };
 };
 const failure = { code: "timeout", message: "m", errors: [], stops: "operation" } as const;
 
-/** A drift of every type, and something that could not be read. */
+/** Drift of every type, and an unreadable file. */
 const observed: Observed = {
   summary: refreshSummary({ mode: "budget", max_calls: 500, unreadable: 1 }),
   ...detectDrift({
     observations: [
-      sighted(1, { type: "present", value: { is_native: true } }),
-      sighted(2, { type: "present", value: { renderer: "c" } }),
-      sighted(4, { type: "unreadable", failure }),
-      sighted(6, { type: "absent" }),
+      observationOf(1, { type: "present", value: { is_native: true } }),
+      observationOf(2, { type: "present", value: { renderer: "c" } }),
+      observationOf(4, { type: "unreadable", failure }),
+      observationOf(6, { type: "absent" }),
       {
         type: "product",
         address: "drafts/1/product",
         productId: 9,
-        at: lookedAt,
+        at: observedAt,
         read: { type: "absent" },
       },
     ],
@@ -131,7 +120,7 @@ describe("a saved plan", () => {
     expect(new Set(plan.changes.map(({ action }) => action)).size).toBe(9);
   });
 
-  test("reports what was seen: drift of every type, how changes are known, and what was checked", () => {
+  test("has drift of every type, the provenance of its changes, and the refresh summary", () => {
     expect(new Set(plan.drift?.map(({ type }) => type)).size).toBe(4);
     expect(plan.refresh).toEqual(observed.summary);
     expect(plan.changes.filter((change) => change.confirmed !== undefined).length).toBeGreaterThan(2);
@@ -141,19 +130,19 @@ describe("a saved plan", () => {
   test.each([
     { name: "the drift", edit: ({ drift: _, ...rest }: Plan) => rest },
     { name: "one drift", edit: (whole: Plan) => ({ ...whole, drift: whole.drift?.slice(1) }) },
-    { name: "what was checked", edit: ({ refresh: _, ...rest }: Plan) => rest },
+    { name: "the refresh summary", edit: ({ refresh: _, ...rest }: Plan) => rest },
     { name: "all diagnostics", edit: (whole: Plan) => ({ ...whole, diagnostics: [] }) },
-  ])("without $name is refused as altered", ({ edit }) => {
+  ])("is refused as altered without $name", ({ edit }) => {
     expect(codeOf(() => parsePlanFile(JSON.stringify(edit(plan)), "p.json"))).toBe("plan-altered");
   });
 
-  test("is read back unchanged, and written again to the same bytes", () => {
+  test("is read back unchanged and written again to the same bytes", () => {
     const bytes = formatPlanFile(plan);
     expect(parsePlanFile(bytes, "p.json")).toEqual(plan);
     expect(formatPlanFile(parsePlanFile(bytes, "p.json"))).toBe(bytes);
   });
 
-  test("of which one character is another is refused, wherever it is", () => {
+  test("is refused when any single character differs", () => {
     const bytes = formatPlanFile(plan);
     const accepted = [...bytes].flatMap((char, at) => {
       // Each takes a whole parse; a seventh of them meets every member.
@@ -166,35 +155,35 @@ describe("a saved plan", () => {
   });
 
   test.each([
-    { name: "no JSON", bytes: "plan", code: "plan-unreadable" },
-    { name: "other JSON", bytes: "{}", code: "plan-unreadable" },
+    { name: "text that is not JSON", bytes: "plan", code: "plan-unreadable" },
+    { name: "an empty object", bytes: "{}", code: "plan-unreadable" },
     { name: "an array", bytes: "[]", code: "plan-unreadable" },
     {
-      name: "another version",
+      name: "a different version",
       bytes: formatPlanFile(plan).replace('"format_version": 3', '"format_version": 4'),
       code: "plan-version",
     },
     {
-      name: "an added member",
+      name: "an additional member",
       bytes: formatPlanFile(plan).replace('"format_version": 3', '"format_version": 3, "x": 1'),
       code: "plan-unreadable",
     },
-  ])("that is $name is refused as $code", ({ bytes, code }) => {
+  ])("is refused as $code: $name", ({ bytes, code }) => {
     expect(codeOf(() => parsePlanFile(bytes, "p.json"))).toBe(code);
   });
 
   test.each([
-    { name: "everything unchanged", base: {}, code: "none" },
-    { name: "another serial", base: { recorded: { ...recorded, serial: 8 } }, code: "none" },
-    { name: "a file of its draft gone", base: { recorded: without(3) }, code: "plan-stale" },
+    { name: "the same ledger and service", base: {}, code: "none" },
+    { name: "a different serial", base: { recorded: { ...recorded, serial: 8 } }, code: "none" },
+    { name: "a ledger without a file of its draft", base: { recorded: without(3) }, code: "plan-stale" },
     {
-      name: "another ledger",
+      name: "a different ledger",
       base: { recorded: { ...recorded, lineage: "other" } },
       code: "plan-of-another-workspace",
     },
-    { name: "another workspace", base: { workspace: "other" }, code: "plan-of-another-workspace" },
-    { name: "another service", base: { serviceOrigin: "https://other.example.com" }, code: "plan-stale" },
-  ])("with $name: $code", ({ base, code }) => {
+    { name: "a different workspace", base: { workspace: "other" }, code: "plan-of-another-workspace" },
+    { name: "a different service", base: { serviceOrigin: "https://other.example.com" }, code: "plan-stale" },
+  ])("is applied to $name: $code", ({ base, code }) => {
     const service = { serviceOrigin: "https://api.example.com", workspace: "studio" };
     const now = { recorded, history: neverApplied, ...service, ...base };
     expect(codeOf(() => assertFresh(plan, now))).toBe(code);
@@ -204,7 +193,7 @@ describe("a saved plan", () => {
     { productId: 5, code: "plan-stale" },
     { productId: 6, code: "none" },
   ])(
-    "with a copy of product $productId in doubt under a name that it does not have: $code",
+    "is applied while a duplicate of product $productId is in doubt under an old name: $code",
     ({ productId, code }) => {
       const product = { by: "product_id", productId: 5 } as const;
       const desired = desiredWith({ duplicates: [{ name: "new", product, file: "m.yaml", position: 1 }] });
@@ -219,7 +208,7 @@ describe("a saved plan", () => {
     },
   );
 
-  test("knows the local files it will upload, and only those", () => {
+  test("lists the local files that it uploads", () => {
     expect(sourcesOf(plan)).toEqual([{ source: "r", sha256: "new" }]);
   });
 });

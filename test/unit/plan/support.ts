@@ -1,7 +1,7 @@
 import type { RecordedOperation } from "../../../src/model/recorded.ts";
 import { planOf } from "../../support/planning.ts";
 
-/** An operation in doubt: a publication, unless a test says otherwise. */
+/** An operation in doubt: a publish by default. */
 export function doubt(parts: Partial<RecordedOperation>): RecordedOperation {
   return {
     id: "op-1",
