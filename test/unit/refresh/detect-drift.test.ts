@@ -15,7 +15,7 @@ import {
 import { doubtOf, failure, publicationAt, summarize } from "./support.ts";
 
 const settleDelayMs = 1000;
-/** Long enough after operations that began at 0. */
+/** Later than the settle delay of operations that started at 0. */
 const at = 5000;
 const address = "drafts/1/product_files/7";
 
@@ -23,7 +23,7 @@ const unreadable = { type: "unreadable", failure } as const;
 const absent = { type: "absent" } as const;
 const present = (value: Attributes): ReadResult<Attributes> => ({ type: "present", value });
 
-function sightingOf(read: ReadResult<Attributes>, fileId = 7, when = at): Observation {
+function observationOf(read: ReadResult<Attributes>, fileId = 7, when = at): Observation {
   const target = { draftId: 1, kind: "product_files", fileId } as const;
   return { type: "attachment", address: `drafts/1/product_files/${fileId}`, target, at: when, read };
 }
@@ -36,7 +36,7 @@ const record = recordedFile(1, 7, {
 interface Situation {
   readonly isRecorded?: boolean;
   readonly doubts?: readonly RecordedOperation[];
-  /** What a manifest asks of the file; `null`: it is in none. */
+  /** The declared attributes of the file; `null`: no manifest declares it. */
   readonly wanted?: Attributes | null;
   readonly when?: number;
 }
@@ -47,7 +47,7 @@ function driftOf(
 ) {
   const attachments = wanted === null ? [] : [wantedFile(1, 7, wanted)];
   return detectDrift({
-    observations: [sightingOf(read, 7, when)],
+    observations: [observationOf(read, 7, when)],
     desired: desiredWith({ drafts: [draftWith(1, { attachments })] }),
     recorded: recordedWith({ attachments: isRecorded ? [record] : [], inDoubt: doubts }),
     settleDelayMs,
@@ -66,90 +66,82 @@ const other = present({ renderer: "vray", file_format: "fbx" });
 
 describe.each<{ name: string; read: ReadResult<Attributes>; cells: [string, Situation, string[]][] }>([
   {
-    name: "present, as recorded",
+    name: "present with its recorded values",
     read: same,
     cells: [
-      ["recorded", {}, ["rerecorded"]],
+      ["a recorded file", {}, ["rerecorded"]],
+      ["an attach in doubt", { isRecorded: false, doubts: [attach] }, ["attached", "settled attach done"]],
       [
-        "an attachment in doubt",
-        { isRecorded: false, doubts: [attach] },
-        ["attached", "settled attach done"],
-      ],
-      [
-        "an update in doubt that was to give this value",
+        "an update in doubt to the observed value",
         { doubts: [updateTo({ renderer: "arnold" })] },
         ["rerecorded", "settled update done"],
       ],
       [
-        "an update in doubt that was to give another value",
+        "an update in doubt to a different value",
         { doubts: [updateTo({ renderer: "vray" })] },
         ["rerecorded", "settled update not_sent"],
       ],
-      ["a detachment in doubt", { doubts: [detach] }, ["rerecorded", "settled detach not_sent"]],
-      ["neither", { isRecorded: false }, ["drift found file_format renderer"]],
-      ["neither, and in no manifest", { isRecorded: false, wanted: null }, []],
+      ["a detach in doubt", { doubts: [detach] }, ["rerecorded", "settled detach not_sent"]],
+      ["an unrecorded file", { isRecorded: false }, ["drift found file_format renderer"]],
+      ["an unrecorded, undeclared file", { isRecorded: false, wanted: null }, []],
     ],
   },
   {
-    name: "present, a managed attribute differs",
+    name: "present with a different managed attribute",
     read: other,
     cells: [
-      ["recorded", {}, ["drift changed renderer", "refreshed"]],
-      ["recorded, and in no manifest", { wanted: null }, ["drift changed renderer", "refreshed"]],
-      ["recorded, and not managed", { wanted: { file_format: "fbx" } }, ["rerecorded"]],
+      ["a recorded file", {}, ["drift changed renderer", "refreshed"]],
+      ["a recorded, undeclared file", { wanted: null }, ["drift changed renderer", "refreshed"]],
+      ["a recorded file whose attribute is not managed", { wanted: { file_format: "fbx" } }, ["rerecorded"]],
+      ["an attach in doubt", { isRecorded: false, doubts: [attach] }, ["attached", "settled attach done"]],
       [
-        "an attachment in doubt",
-        { isRecorded: false, doubts: [attach] },
-        ["attached", "settled attach done"],
-      ],
-      [
-        "an update in doubt that was to give this value",
+        "an update in doubt to the observed value",
         { doubts: [updateTo({ renderer: "vray" })] },
         ["rerecorded", "settled update done"],
       ],
-      ["a detachment in doubt", { doubts: [detach] }, ["rerecorded", "settled detach not_sent"]],
-      ["neither", { isRecorded: false }, ["drift found file_format renderer"]],
+      ["a detach in doubt", { doubts: [detach] }, ["rerecorded", "settled detach not_sent"]],
+      ["an unrecorded file", { isRecorded: false }, ["drift found file_format renderer"]],
     ],
   },
   {
     name: "absent",
     read: absent,
     cells: [
-      ["recorded", {}, ["drift gone", "refreshed"]],
-      ["an attachment in doubt, which proves nothing", { isRecorded: false, doubts: [attach] }, []],
-      ["an attachment in doubt of a recorded file", { doubts: [attach] }, ["refreshed"]],
-      ["a detachment in doubt", { doubts: [detach] }, ["detached", "settled detach done"]],
+      ["a recorded file", {}, ["drift gone", "refreshed"]],
+      ["an attach in doubt, which stays in doubt", { isRecorded: false, doubts: [attach] }, []],
+      ["an attach in doubt of a recorded file", { doubts: [attach] }, ["refreshed"]],
+      ["a detach in doubt", { doubts: [detach] }, ["detached", "settled detach done"]],
       [
         "an update in doubt of a file that was detached outside draftsync",
         { doubts: [updateTo({ renderer: "vray" })] },
         ["drift gone", "settled update not_sent"],
       ],
       [
-        "a detachment of what is not recorded",
+        "a detach in doubt of an unrecorded file",
         { isRecorded: false, doubts: [detach] },
         ["settled detach done"],
       ],
-      ["neither", { isRecorded: false }, []],
+      ["an unrecorded file", { isRecorded: false }, []],
     ],
   },
   {
     name: "unreadable",
     read: unreadable,
     cells: [
-      ["recorded", {}, ["refreshed", "unreadable"]],
-      ["an attachment in doubt", { isRecorded: false, doubts: [attach] }, ["unreadable"]],
+      ["a recorded file", {}, ["refreshed", "unreadable"]],
+      ["an attach in doubt", { isRecorded: false, doubts: [attach] }, ["unreadable"]],
       ["an update in doubt", { doubts: [updateTo({ renderer: "vray" })] }, ["refreshed", "unreadable"]],
-      ["a detachment in doubt", { doubts: [detach] }, ["refreshed", "unreadable"]],
-      ["neither", { isRecorded: false }, ["unreadable"]],
+      ["a detach in doubt", { doubts: [detach] }, ["refreshed", "unreadable"]],
+      ["an unrecorded file", { isRecorded: false }, ["unreadable"]],
     ],
   },
-])("what is $name", ({ read, cells }) => {
-  test.each(cells)("%s", (_name, situation, expected) => {
+])("a file that is $name", ({ read, cells }) => {
+  test.each(cells)("gives the effects for %s", (_name, situation, expected) => {
     expect(summarize(driftOf(read, situation))).toEqual(expected);
   });
 });
 
-describe("a lost call that may still take effect", () => {
+describe("settle delay", () => {
   const lost = (finishedAt?: number) => ({
     ...updateTo({ renderer: "vray" }),
     startedAt: 1000,
@@ -159,47 +151,52 @@ describe("a lost call that may still take effect", () => {
   test.each([
     { name: "before settle_delay", doubts: [lost()], when: 1999, settled: false },
     { name: "after settle_delay", doubts: [lost()], when: 2000, settled: true },
-    // It was sent again and again until it ended: its last request is the one that counts.
+    // The operation was retried until it finished, so the delay counts from its last request.
     {
-      name: "after settle_delay, and before that of its end",
+      name: "before settle_delay after its last request",
       doubts: [lost(1500)],
       when: 2499,
       settled: false,
     },
-    { name: "after settle_delay since its end", doubts: [lost(1500)], when: 2500, settled: true },
+    { name: "settle_delay after its last request", doubts: [lost(1500)], when: 2500, settled: true },
     {
-      name: "with another that is not old enough",
+      name: "next to an operation that is too recent",
       doubts: [lost(), { ...detach, startedAt: 4500 }],
       when: 5000,
       settled: false,
     },
-    // That the file is there is proof enough.
-    { name: "an attachment at once", doubts: [{ ...attach, startedAt: 4999 }], when: 5000, settled: true },
-  ])("$name: settled $settled", ({ doubts, when, settled }) => {
+    // The file itself proves the attach.
+    {
+      name: "immediately if it attached the observed file",
+      doubts: [{ ...attach, startedAt: 4999 }],
+      when: 5000,
+      settled: true,
+    },
+  ])("settles an operation $name: $settled", ({ doubts, when, settled }) => {
     const found = driftOf(other, { doubts, when });
     expect(found.confirmations.some(({ type }) => type === "settled")).toBe(settled);
     if (!settled) expect(summarize(found)).toEqual(["refreshed"]);
   });
 });
 
-describe("an answer that reports no attribute", () => {
+describe("a response without attributes", () => {
   const silent = present({});
 
-  test("confirms that the file is there, and keeps what is known of it", () => {
+  test("confirms the file and keeps its recorded attributes", () => {
     expect(driftOf(silent).confirmations).toEqual([
       { type: "rerecorded", attachment: { ...record, provenance: { by: "probe", at } } },
     ]);
   });
 
   test.each([
-    { name: "nothing", returned: {} },
-    { name: "another attribute", returned: { file_format: "fbx" } },
-  ])("does not settle an update: returned is $name", ({ returned }) => {
+    { name: "no attribute", returned: {} },
+    { name: "a different attribute", returned: { file_format: "fbx" } },
+  ])("does not settle an update when it has $name", ({ returned }) => {
     const found = driftOf(present(returned), { doubts: [updateTo({ renderer: "vray" })] });
     expect(summarize(found)).toEqual(["refreshed"]);
   });
 
-  test("settles a detachment, and an attachment whose attributes are unknown then", () => {
+  test("settles a detach, and an attach with unknown attributes", () => {
     expect(summarize(driftOf(silent, { doubts: [detach] }))).toEqual([
       "rerecorded",
       "settled detach not_sent",
@@ -208,14 +205,14 @@ describe("an answer that reports no attribute", () => {
     expect(confirmations[0]).toMatchObject({ type: "attached", attachment: { attributes: {} } });
   });
 
-  test("of a file that was found leaves its attributes unknown, so that all are sent", () => {
+  test("leaves the attributes of a found file unknown, so that all are sent", () => {
     const [drift] = driftOf(silent, { isRecorded: false }).drift;
     expect(drift).toMatchObject({ type: "found", attributes: [], after: { file_id: 7 } });
   });
 });
 
 describe("drift", () => {
-  test("reports what was recorded, what was seen, and how and when each is known", () => {
+  test("has the recorded and the observed values, with the provenance of each", () => {
     const { drift } = driftOf(present({ renderer: "vray", renderer_version: "6" }));
     expect(drift).toEqual([
       {
@@ -230,7 +227,7 @@ describe("drift", () => {
     ]);
   });
 
-  test("is no attribute that the ledger does not know: it is noted", () => {
+  test("excludes an attribute that was not recorded, and records it", () => {
     const { drift, confirmations } = driftOf(
       present({ renderer: "arnold", file_format: "fbx", is_native: true }),
       { wanted: { is_native: false } },
@@ -239,11 +236,11 @@ describe("drift", () => {
     expect(confirmations).toMatchObject([{ attachment: { attributes: { is_native: true } } }]);
   });
 
-  test("is no attribute of the other collection", () => {
+  test("excludes an attribute of the other list", () => {
     expect(summarize(driftOf(present({ description: "?" })))).toEqual(["rerecorded"]);
   });
 
-  test("notes an unmanaged attribute with its new value, and its provenance", () => {
+  test("excludes an unmanaged attribute, and records its value and provenance", () => {
     const { confirmations } = driftOf(other, { wanted: { file_format: "fbx" } });
     expect(confirmations).toMatchObject([
       {
@@ -256,7 +253,7 @@ describe("drift", () => {
     ]);
   });
 
-  test("is in the order of the addresses, whatever was seen first", () => {
+  test("is sorted by address for any order of observations", () => {
     const recorded = recordedWith({
       attachments: [recordedFile(1, 1), recordedFile(1, 2)],
       publications: [publicationAt(1, 12, 0), { ...publicationAt(1, 9, 0), revision: 2 }],
@@ -268,7 +265,7 @@ describe("drift", () => {
       at,
       read: absent,
     });
-    const observations = [product(12), sightingOf(absent, 2), product(9), sightingOf(absent, 1)];
+    const observations = [product(12), observationOf(absent, 2), product(9), observationOf(absent, 1)];
     const input: DetectDriftInput = { observations, desired: desiredWith(), recorded, settleDelayMs };
     const { drift } = detectDrift(input);
     expect(drift.map((item) => [item.address, Object.values(item.before ?? {})[0]])).toEqual([
@@ -281,20 +278,20 @@ describe("drift", () => {
   });
 });
 
-test("two files at one address are returned in the same order, whichever was seen first", () => {
-  const former = recordedFile(1, 7, { address: "drafts/1/product_files/source:a", sha256: "s1" });
+test("sorts two files at one address the same for any order of observations", () => {
+  const previous = recordedFile(1, 7, { address: "drafts/1/product_files/source:a", sha256: "s1" });
   const wanted = wantedSource(1, "a", "s2", { renderer: "arnold" });
-  const seen = (fileId: number, value: Attributes): Observation => ({
+  const observed = (fileId: number, value: Attributes): Observation => ({
     type: "attachment",
-    address: former.address,
+    address: previous.address,
     target: { draftId: 1, kind: "product_files", fileId },
     at,
     read: present(value),
   });
-  const observations = [seen(8, {}), seen(7, { renderer: "vray" })];
+  const observations = [observed(8, {}), observed(7, { renderer: "vray" })];
   const input = {
     desired: desiredWith({ drafts: [draftWith(1, { attachments: [wanted] })] }),
-    recorded: recordedWith({ attachments: [{ ...former, attributes: { renderer: "arnold" } }] }),
+    recorded: recordedWith({ attachments: [{ ...previous, attributes: { renderer: "arnold" } }] }),
     settleDelayMs,
   };
   for (const order of [observations, [...observations].reverse()]) {
@@ -303,10 +300,10 @@ test("two files at one address are returned in the same order, whichever was see
   }
 });
 
-test("a text that the service trimmed, or whose line breaks it changed, is not drift and keeps the sent value", () => {
+test("treats trimmed texts and changed line breaks as no drift, and keeps the sent value", () => {
   const sent = { renderer: "arnold\n5 ", file_format: "fbx" };
   const { drift, confirmations } = detectDrift({
-    observations: [sightingOf(present({ renderer: " arnold\r\n5", file_format: "fbx" }))],
+    observations: [observationOf(present({ renderer: " arnold\r\n5", file_format: "fbx" }))],
     desired: desiredWith({ drafts: [draftWith(1, { attachments: [wantedFile(1, 7, sent)] })] }),
     recorded: recordedWith({ attachments: [{ ...record, attributes: sent }] }),
     settleDelayMs,

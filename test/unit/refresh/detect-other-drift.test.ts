@@ -10,7 +10,7 @@ const unreadable = { type: "unreadable", failure } as const;
 const absent = { type: "absent" } as const;
 
 describe("a product", () => {
-  const seen = (read: ReadResult<null>) =>
+  const detect = (read: ReadResult<null>) =>
     detectDrift({
       observations: [{ type: "product", address: "drafts/1/product", productId: 9, at, read }],
       desired: desiredWith(),
@@ -21,30 +21,30 @@ describe("a product", () => {
       settleDelayMs,
     });
 
-  test("that is there is confirmed wherever it is recorded, by one effect", () => {
+  test("is confirmed at each of its records by one effect when it exists", () => {
     const confirmed = { type: "product_confirmed", productId: 9, provenance: { by: "get", at } };
-    expect(seen({ type: "present", value: null })).toEqual({
+    expect(detect({ type: "present", value: null })).toEqual({
       drift: [],
       confirmations: [confirmed],
       unreadable: [],
     });
   });
 
-  test("that is not there is gone once, and stays recorded", () => {
-    const found = seen(absent);
+  test("is reported gone once, and stays recorded, when it does not exist", () => {
+    const found = detect(absent);
     expect(found.drift).toMatchObject([{ type: "product_gone", before: { product_id: 9 } }]);
     expect(found.confirmations).toEqual([{ type: "refreshed", resource: "products/9", at }]);
   });
 
-  test("that could not be read is neither", () => {
-    const found = seen(unreadable);
+  test("is neither confirmed nor gone when it is unreadable", () => {
+    const found = detect(unreadable);
     expect(summarize(found)).toEqual(["refreshed", "unreadable"]);
     expect(found.unreadable).toEqual([{ address: "drafts/1/product", failure }]);
   });
 });
 
 describe("uploads", () => {
-  const seen = (read: Extract<Observation, { type: "uploads" }>["read"]) =>
+  const detect = (read: Extract<Observation, { type: "uploads" }>["read"]) =>
     detectDrift({
       observations: [{ type: "uploads", uploadIds: ["u", "v", "w"], at, read }],
       desired: desiredWith(),
@@ -52,8 +52,8 @@ describe("uploads", () => {
       settleDelayMs,
     });
 
-  test("that have ended are noted; one that is pending, not returned or not asked for is not", () => {
-    const found = seen({
+  test("are recorded when they have ended, and not when they are pending, missing or not requested", () => {
+    const found = detect({
       type: "present",
       value: {
         uploads: [
@@ -76,15 +76,15 @@ describe("uploads", () => {
       { uploadId: "v", failure },
       { uploadId: "w", failure: { ...failure, code: "call-budget-exhausted" } },
     ];
-    expect(seen({ type: "present", value: { uploads: [], missing } }).unreadable).toEqual([
+    expect(detect({ type: "present", value: { uploads: [], missing } }).unreadable).toEqual([
       { address: "uploads/v", failure },
     ]);
     const pending = { uploadId: "w", status: "pending", rawStatus: "queued" } as const;
-    expect(seen({ type: "present", value: { uploads: [pending], missing: [] } }).confirmations).toEqual([]);
+    expect(detect({ type: "present", value: { uploads: [pending], missing: [] } }).confirmations).toEqual([]);
   });
 
-  test("that could not be read are each unreadable", () => {
-    expect(seen(unreadable).unreadable.map((item) => item.address)).toEqual([
+  test("are each unreadable when the read fails", () => {
+    expect(detect(unreadable).unreadable.map((item) => item.address)).toEqual([
       "uploads/u",
       "uploads/v",
       "uploads/w",

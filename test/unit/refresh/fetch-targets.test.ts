@@ -12,7 +12,7 @@ import type { Reply } from "../service/support/raw-server.ts";
 import { answer, startRawServer } from "../service/support/raw-server.ts";
 import { addressOf } from "./support.ts";
 
-/** Short: a service that has asked for a pause is called slowly for one window. */
+/** A short window, because calls slow down for one window after a 429. */
 const rate = { limit: 1000, windowMs: 20 };
 
 const file = (fileId: number): RefreshTarget => ({
@@ -58,13 +58,13 @@ const replies: Readonly<Record<string, Reply>> = {
   garbage: "SSH-2.0-OpenSSH_9.6\r\n\r\n",
 };
 
-describe("the budget", () => {
-  test("is never exceeded at the server, retries counted, whatever it answers", async () => {
+describe("call budget", () => {
+  test("is never exceeded, including retries, for any responses", async () => {
     const sequence = fc.array(fc.constantFrom(...Object.keys(replies)), { minLength: 1, maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(sequence, fc.integer({ min: 0, max: 15 }), async (names, maxCalls) => {
         const server = await startRawServer((_request, at) => replies[names[at % names.length] ?? ""] ?? "");
-        // A lost call counts that long; after a 429 there are few of them.
+        // A lost call counts against the rate for settle_delay.
         const profile = { settle_delay: "1ms" };
         const service = openForTest(server.url, { concurrency: 8, rate, profile });
         try {
@@ -83,7 +83,7 @@ describe("the budget", () => {
     );
   });
 
-  test("that ends in the middle of the retries leaves that thing unreadable, and the next not checked", async () => {
+  test("leaves a target unreadable, and the next unchecked, when it ends during retries", async () => {
     const { service, server } = await startHarness(() => answer(503), { rate });
     const { observations, calls } = await fetchTargets(
       optionsOf(service, { targets: files(3), maxCalls: 5, concurrency: 1 }),
@@ -97,12 +97,12 @@ describe("the budget", () => {
     const { observations } = await fetchTargets(
       optionsOf(service, { targets: files(30), maxCalls: 10, concurrency: 4 }),
     );
-    const seen = server.requests.map(({ path }) => Number(path.split("/").at(-1))).sort((a, b) => a - b);
-    expect(seen).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    const requested = server.requests.map(({ path }) => Number(path.split("/").at(-1))).sort((a, b) => a - b);
+    expect(requested).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     expect(observations).toHaveLength(10);
   });
 
-  test("of nothing makes no call, and none is no budget", async () => {
+  test("allows no calls when it is 0, and any number when it is infinite", async () => {
     const { service, server } = await startHarness(() => answer(200, fileDocument()), { rate });
     const nothing = await fetchTargets(optionsOf(service, { targets: files(3), maxCalls: 0 }));
     expect(nothing).toEqual({ observations: [], calls: 0 });
@@ -110,7 +110,7 @@ describe("the budget", () => {
     expect(server.requests).toHaveLength(30);
   });
 
-  test("has room for every request at once without a warning", async () => {
+  test("causes no listener warning with 60 concurrent requests", async () => {
     const warnings: Error[] = [];
     const onWarning = (warning: Error) => void warnings.push(warning);
     process.on("warning", onWarning);
@@ -122,15 +122,15 @@ describe("the budget", () => {
   });
 });
 
-describe("a service that cannot be worked with", () => {
+describe("a failure that stops the run", () => {
   test.each([
-    { name: "a key that is not accepted", reply: answer(401), code: "unauthorized" },
+    { name: "a rejected key", reply: answer(401), code: "unauthorized" },
     {
       name: "a pause longer than max_wait",
       reply: answer(429, undefined, { "Retry-After": "3600" }),
       code: "retry-after-too-long",
     },
-  ])("stops the looking: $name", async ({ reply, code }) => {
+  ])("stops the refresh: $name", async ({ reply, code }) => {
     const { service, server } = await startHarness(() => reply, { rate, profile: { max_wait: "1m" } });
     const targets = files(50);
     const { observations, calls, stopped } = await fetchTargets(
@@ -141,7 +141,7 @@ describe("a service that cannot be worked with", () => {
     expect(summarize(observations)).toEqual([`file 1 ${code}`]);
   });
 
-  test("is returned as such after a failure of a different kind, which a target leaves no doubt of", async () => {
+  test("is returned when it follows a retried failure, for every type of target", async () => {
     for (const target of [file(1), product, uploads]) {
       const { service } = await startHarness((_request, at) => answer(at === 0 ? 503 : 401), { rate });
       const { stopped } = await fetchTargets(optionsOf(service, { targets: [target] }));
@@ -149,7 +149,7 @@ describe("a service that cannot be worked with", () => {
     }
   });
 
-  test("stops the others that are under way, and none of them is taken for seen", async () => {
+  test("stops the reads in flight, and leaves them unreadable", async () => {
     const { service, server } = await startHarness(() => answer(401), { rate, concurrency: 8 });
     const { observations, calls, stopped } = await fetchTargets(optionsOf(service, { targets: files(50) }));
     expect(stopped?.code).toBe("unauthorized");
@@ -158,7 +158,7 @@ describe("a service that cannot be worked with", () => {
     expect(observations.every(({ read }) => read.type === "unreadable")).toBe(true);
   });
 
-  test("that is nowhere stops it after its attempts", async () => {
+  test("stops the refresh after three attempts when nothing listens at the address", async () => {
     const service = openForTest("http://127.0.0.1:1", { rate });
     const targets = files(50);
     const { calls, stopped } = await fetchTargets(optionsOf(service, { targets, concurrency: 1 }));
@@ -168,7 +168,7 @@ describe("a service that cannot be worked with", () => {
 });
 
 describe("an interrupt", () => {
-  test("begins no target, and awaits those that are on their way", async () => {
+  test("starts no target, and waits for those in flight", async () => {
     const interrupt = new AbortController();
     const held: (() => void)[] = [];
     const { service, server } = await startHarness(
@@ -187,7 +187,7 @@ describe("an interrupt", () => {
     expect([calls, stopped]).toEqual([3, undefined]);
   });
 
-  test("leaves what waits for the rate bound as it is: neither seen nor unreadable", async () => {
+  test("leaves out targets that wait for the rate limit", async () => {
     const interrupt = new AbortController();
     const { service, server } = await startHarness(() => answer(200, fileDocument()), {
       rate: { limit: 1, windowMs: 60_000 },
@@ -201,7 +201,7 @@ describe("an interrupt", () => {
     expect(calls).toBe(1);
   });
 
-  test("before it begins makes no call", async () => {
+  test("allows no calls when it comes before the start", async () => {
     const { service, server } = await startHarness(() => answer(200, fileDocument()), { rate });
     const signal = AbortSignal.abort();
     expect(await fetchTargets(optionsOf(service, { targets: files(5), signal }))).toEqual({
@@ -212,72 +212,57 @@ describe("an interrupt", () => {
   });
 });
 
-/** A reply, and what a file, a product and a page of uploads are then. */
-const table: readonly [string, Reply, string, string, string][] = [
-  ["reset", reset, "connection-reset", "connection-reset", "connection-reset"],
-  ["no HTTP", replies.garbage ?? "", "not-http", "not-http", "not-http"],
-  ...[408, 500, 502, 503, 504].map((status): [string, Reply, string, string, string] => [
-    String(status),
-    answer(status),
-    "server-error",
-    "server-error",
-    "server-error",
-  ]),
-  ["429", answer(429, undefined, { "Retry-After": "0.01" }), "rate-limited", "rate-limited", "rate-limited"],
-  ["401", answer(401), "unauthorized", "unauthorized", "unauthorized"],
-  ["403", answer(403), "forbidden", "forbidden", "forbidden"],
-  ["404", answer(404, { errors: [{ title: "no" }] }), "absent", "absent", "gone"],
-  ["410", answer(410, { errors: [{ title: "no" }] }), "absent", "absent", "gone"],
-  ...[404, 410].map((status): [string, Reply, string, string, string] => [
-    `${status} with a web page`,
-    answer(status, "<html>nginx</html>", { "Content-Type": "text/html" }),
-    "wrong-base-url",
-    "wrong-base-url",
-    "wrong-base-url",
-  ]),
-  ["409", answer(409), "conflict", "conflict", "conflict"],
-  ["422, as where a probe is refused", answer(422), "invalid", "invalid", "invalid"],
-  ["a redirect", answer(302, undefined, { Location: "/x" }), "redirect", "redirect", "redirect"],
+/** A reply, and the result for a file, a product and a page of uploads: as for a file if left out. */
+type Row = [name: string, reply: Reply, ofFile: string, ofProduct?: string, ofUploads?: string];
+
+const notFound = (status: number) => answer(status, { errors: [{ title: "no" }] });
+const table: readonly Row[] = [
+  ["a reset", reset, "connection-reset"],
+  ["text that is not HTTP", replies.garbage ?? "", "not-http"],
+  ...[408, 500, 502, 503, 504].map((status): Row => [`${status}`, answer(status), "server-error"]),
+  ["429", answer(429, undefined, { "Retry-After": "0.01" }), "rate-limited"],
+  ["401", answer(401), "unauthorized"],
+  ["403", answer(403), "forbidden"],
+  ["404", notFound(404), "absent", "absent", "gone"],
+  ["410", notFound(410), "absent", "absent", "gone"],
   [
-    "200 with a web page",
-    answer(200, "<html>"),
-    "malformed-response",
-    "malformed-response",
-    "malformed-response",
+    "404 with a web page",
+    answer(404, "<html>nginx</html>", { "Content-Type": "text/html" }),
+    "wrong-base-url",
   ],
   [
-    "200 of a different type",
-    answer(200, { data: { type: "horse", id: "1" } }),
-    "malformed-response",
-    "malformed-response",
-    "malformed-response",
+    "410 with a web page",
+    answer(410, "<html>nginx</html>", { "Content-Type": "text/html" }),
+    "wrong-base-url",
   ],
-  [
-    "data together with errors",
-    answer(200, { ...fileDocument(), errors: [] }),
-    "malformed-response",
-    "malformed-response",
-    "malformed-response",
-  ],
-  ["202", answer(202), "accepted", "accepted", "accepted"],
+  ["409", answer(409), "conflict"],
+  ["422, which may refuse a probe", answer(422), "invalid"],
+  ["a redirect", answer(302, undefined, { Location: "/x" }), "redirect"],
+  ["200 with a web page", answer(200, "<html>"), "malformed-response"],
+  ["200 with a different type", answer(200, { data: { type: "horse", id: "1" } }), "malformed-response"],
+  ["data together with errors", answer(200, { ...fileDocument(), errors: [] }), "malformed-response"],
+  ["202", answer(202), "accepted"],
   ["204", answer(204), "present", "empty-response", "empty-response"],
   ["a file", answer(200, fileDocument()), "present", "malformed-response", "malformed-response"],
   ["a product", answer(200, productDocument()), "malformed-response", "present", "malformed-response"],
-  ["no uploads", answer(200, { data: [] }), "malformed-response", "malformed-response", "present"],
+  ["an empty list", answer(200, { data: [] }), "malformed-response", "malformed-response", "present"],
 ];
 
-describe("an answer", () => {
-  test.each(table)("of %s", async (_name, reply, ofFile, ofProduct, ofUploads) => {
-    const { service } = await startHarness(() => reply, { rate });
-    const seen: string[] = [];
-    for (const target of [file(1), product, uploads]) {
-      const { observations } = await fetchTargets(optionsOf(service, { targets: [target] }));
-      seen.push(...summarize(observations));
-    }
-    expect(seen).toEqual([`file 1 ${ofFile}`, `product ${ofProduct}`, `uploads ${ofUploads}`]);
-  });
+describe("a response", () => {
+  test.each(table)(
+    "gives a result per type of target: %s",
+    async (_name, reply, ofFile, ofProduct = ofFile, ofUploads = ofFile) => {
+      const { service } = await startHarness(() => reply, { rate });
+      const results: string[] = [];
+      for (const target of [file(1), product, uploads]) {
+        const { observations } = await fetchTargets(optionsOf(service, { targets: [target] }));
+        results.push(...summarize(observations));
+      }
+      expect(results).toEqual([`file 1 ${ofFile}`, `product ${ofProduct}`, `uploads ${ofUploads}`]);
+    },
+  );
 
-  test("is dated by when it came", async () => {
+  test("has the time when it arrived", async () => {
     const times = [10, 20, 30];
     const probe = (_target: unknown, _options: ReadOptions) =>
       Promise.resolve({ outcome: "done", status: 200, value: {}, attempts: 1 } as const);

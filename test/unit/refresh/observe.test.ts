@@ -20,14 +20,14 @@ const desired = desiredWith({
   drafts: [draftWith(2, { attachments: ["a", "b"].map((source) => wantedSource(2, source, "s")) })],
 });
 
-/** A service on which all is as recorded, and the uploads are pending. */
+/** A service with everything as recorded and pending uploads. */
 function healthy({ method, path }: RecordedRequest): Reply {
   if (method === "PATCH") return answer(200, fileDocument({}));
   if (path.startsWith("/api/products")) return answer(200, productDocument());
   return answer(200, { data: ["a", "b"].map((id) => uploadResource(id, "queued")) });
 }
 
-/** Observes one look at a time, in their order: the uploads, the product, and the files from 1 to 3. */
+/** Observes one target at a time, in this order: the uploads, the product, and the files from 1 to 3. */
 async function observeWith(reply: (request: RecordedRequest) => Reply, parts: Partial<ObserveOptions> = {}) {
   const { service, server } = await startHarness(reply, { rate: { limit: 1000, windowMs: 20 } });
   const events: Event[] = [];
@@ -47,7 +47,7 @@ async function observeWith(reply: (request: RecordedRequest) => Reply, parts: Pa
   return { ...result, events, requests: server.requests.length, ...result.observed };
 }
 
-describe("the summary", () => {
+describe("refresh summary", () => {
   test.each([
     {
       name: "everything within the budget",
@@ -78,31 +78,31 @@ describe("the summary", () => {
       },
     },
     {
-      name: "what did not fit",
+      name: "targets that exceed the budget",
       policy: policyOf({ maxCalls: 3 }),
       reply: healthy,
       summary: { calls: 3, checked: 4, deferred: 2, oldest_unconfirmed: isoTime(200) },
     },
     {
-      name: "nothing, within a budget of nothing",
+      name: "nothing with a budget of 0",
       policy: policyOf({ maxCalls: 0 }),
       reply: healthy,
       summary: { calls: 0, checked: 0, deferred: 6, oldest_unconfirmed: isoTime(50) },
     },
     {
-      name: "what could not be read, and what its retries left no calls for",
+      name: "unreadable targets, and targets that their retries deferred",
       policy: policyOf({ maxCalls: 5 }),
       reply: (request: RecordedRequest) => (request.method === "GET" ? answer(503) : healthy(request)),
       summary: { calls: 5, checked: 0, unreadable: 3, deferred: 3, oldest_unconfirmed: isoTime(50) },
     },
     {
-      name: "no file where they are taken from the ledger",
+      name: "no files when attachments are not probed",
       policy: policyOf({ attachments: "none" }),
       reply: healthy,
       summary: { attachments: "none", calls: 2, checked: 3, deferred: 0, oldest_unconfirmed: isoTime(100) },
     },
     {
-      name: "a file that is gone, which the ledger goes by no more",
+      name: "a gone file, which no longer counts as unconfirmed",
       policy: policyOf({ maxCalls: 3 }),
       reply: (request: RecordedRequest) =>
         request.method === "PATCH" ? answer(404, { errors: [] }) : healthy(request),
@@ -117,12 +117,12 @@ describe("the summary", () => {
   });
 });
 
-test("the events say how many calls there will be at least, and in which format they are", async () => {
+test("emits the number of calls and the format version at the start", async () => {
   const { events } = await observeWith(healthy, { policy: policyOf({ maxCalls: 4 }) });
   expect(events[0]).toMatchObject({ type: "refresh_started", format_version: 1, calls: 4 });
 });
 
-test("a service that cannot be worked with is returned beside what was seen before", async () => {
+test("returns a failure that stops the run with the observations before it", async () => {
   const { stopped, observed } = await observeWith((request) =>
     request.method === "PATCH" ? answer(401) : healthy(request),
   );

@@ -12,11 +12,11 @@ import {
   duplicateAt,
   fileAt,
   inputOf,
-  lookName,
   now,
   policyOf,
   publicationAt,
   shuffled,
+  targetName,
   uploadOf,
 } from "./support.ts";
 
@@ -34,24 +34,24 @@ interface Case {
   readonly deferred?: number;
 }
 
-const held = recordedWith({ attachments: [fileAt(1, 1, 50), fileAt(1, 2, 40), fileAt(1, 3, 60)] });
+const threeFiles = recordedWith({ attachments: [fileAt(1, 1, 50), fileAt(1, 2, 40), fileAt(1, 3, 60)] });
 
 const cases: readonly Case[] = [
   { name: "nothing", input: {}, targets: [] },
   {
-    name: "only what is at the targets, or below them",
+    name: "only resources at or below the --target addresses",
     input: {
       recorded: {
-        ...held,
+        ...threeFiles,
         publications: [publicationAt(1, 101, 10)],
-        attachments: [...held.attachments, fileAt(10, 1, 1)],
+        attachments: [...threeFiles.attachments, fileAt(10, 1, 1)],
       },
       policy: policyOf({ targets: ["drafts/1/product_files/3", "drafts/1/product"] }),
     },
     targets: ["product 101", "1/3"],
   },
   {
-    name: "of several revisions the one in force",
+    name: "the highest of several revisions",
     input: {
       recorded: recordedWith({
         publications: [{ ...publicationAt(1, 102, 10), revision: 2 }, publicationAt(1, 101, 5)],
@@ -59,27 +59,31 @@ const cases: readonly Case[] = [
     },
     targets: ["product 102"],
   },
-  { name: "the longest unconfirmed first", input: { recorded: held }, targets: ["1/2", "1/1", "1/3"] },
   {
-    name: "files confirmed at the same time by their path",
+    name: "the file confirmed longest ago first",
+    input: { recorded: threeFiles },
+    targets: ["1/2", "1/1", "1/3"],
+  },
+  {
+    name: "files confirmed at the same time in the order of their addresses",
     input: { recorded: recordedWith({ attachments: [fileAt(1, 3, 5), fileAt(1, 10, 5), fileAt(1, 2, 5)] }) },
     targets: ["1/10", "1/2", "1/3"],
   },
   {
-    name: "what could not be read after the others",
-    input: { recorded: { ...held, refreshes: [{ resource: "drafts/1/product_files/2", at: 55 }] } },
+    name: "a file whose last read failed after the others",
+    input: { recorded: { ...threeFiles, refreshes: [{ resource: "drafts/1/product_files/2", at: 55 }] } },
     targets: ["1/1", "1/2", "1/3"],
   },
   {
-    name: "a target before the last confirmation as none",
-    input: { recorded: { ...held, refreshes: [{ resource: "drafts/1/product_files/3", at: 10 }] } },
+    name: "a file by its last confirmation when an earlier read failed",
+    input: { recorded: { ...threeFiles, refreshes: [{ resource: "drafts/1/product_files/3", at: 10 }] } },
     targets: ["1/2", "1/1", "1/3"],
   },
   {
-    name: "doubts before all, the oldest first, and no file twice",
+    name: "files in doubt first, the oldest doubt before others, and no file twice",
     input: {
       recorded: {
-        ...held,
+        ...threeFiles,
         inDoubt: [
           doubtOf("update", [1, 3], { startedAt: 9 }),
           doubtOf("attach", [5, 5], { startedAt: 8 }),
@@ -90,7 +94,7 @@ const cases: readonly Case[] = [
     targets: ["1/3", "5/5", "1/2", "1/1"],
   },
   {
-    name: "no doubt about a product, which no target can settle",
+    name: "no publish in doubt, which no read can settle",
     input: {
       recorded: recordedWith({
         inDoubt: [doubtOf("publish", [1, 1], { intent: { draftId: 1, revision: 1 } })],
@@ -99,22 +103,22 @@ const cases: readonly Case[] = [
     targets: [],
   },
   {
-    name: "desired files without a record, in drafts that are not ours yet",
-    input: { desired: wish, recorded: held },
+    name: "desired files without a record in drafts without any record",
+    input: { desired: wish, recorded: threeFiles },
     targets: ["2/21", "2/22", "1/2", "1/1", "1/3"],
   },
   {
-    name: "none of a draft from which a product was published",
+    name: "no desired files of a draft that was published",
     input: { desired: wish, recorded: recordedWith({ publications: [publicationAt(2, 7, 1)] }) },
     targets: ["1/1", "1/9", "product 7"],
   },
   {
-    name: "with everything, those in drafts of ours too",
-    input: { desired: wish, recorded: held, policy: policyOf({ mode: "full" }) },
+    name: "desired files without a record in every draft in full mode",
+    input: { desired: wish, recorded: threeFiles, policy: policyOf({ mode: "full" }) },
     targets: ["1/9", "2/21", "2/22", "1/2", "1/1", "1/3"],
   },
   {
-    name: "a source whose upload has given its file, and none that is not uploaded",
+    name: "the file of an uploaded source, and none of a source without upload",
     input: {
       desired: desiredWith({
         drafts: [draftWith(3, { attachments: [wantedSource(3, "a", "s1"), wantedSource(3, "b", "s2")] })],
@@ -126,7 +130,7 @@ const cases: readonly Case[] = [
     targets: ["3/33"],
   },
   {
-    name: "uploads that a desired file waits for, as many as fit into a call",
+    name: "pending uploads of desired files, as many per call as fit",
     input: {
       desired: desiredWith({
         drafts: [
@@ -147,17 +151,7 @@ const cases: readonly Case[] = [
     targets: ["uploads u v", "uploads w"],
   },
   {
-    name: "a product once, under the first of its addresses",
-    input: {
-      recorded: recordedWith({
-        publications: [publicationAt(4, 9, 5)],
-        duplicates: [duplicateAt("b", 9, 5), duplicateAt("a", 8, 6)],
-      }),
-    },
-    targets: ["product 9", "product 8"],
-  },
-  {
-    name: "what was confirmed for less than max_age not at all",
+    name: "nothing that was confirmed more recently than max_age",
     input: {
       recorded: recordedWith({
         attachments: [fileAt(1, 1, now - 100), fileAt(1, 2, now - 99), fileAt(1, 3, now)],
@@ -167,7 +161,7 @@ const cases: readonly Case[] = [
     targets: ["1/1"],
   },
   {
-    name: "everything, whatever its age, when everything is to be checked",
+    name: "everything in full mode, also if confirmed more recently than max_age",
     input: {
       recorded: recordedWith({ attachments: [fileAt(1, 1, now - 100), fileAt(1, 3, now)] }),
       policy: policyOf({ mode: "full", maxAgeMs: 100, maxCalls: 1 }),
@@ -175,18 +169,18 @@ const cases: readonly Case[] = [
     targets: ["1/1", "1/3"],
   },
   {
-    name: "what was confirmed in the future, by a clock that was wrong, last",
+    name: "a file with a confirmation in the future last",
     input: { recorded: recordedWith({ attachments: [fileAt(1, 1, now + 1), fileAt(1, 3, now)] }) },
     targets: ["1/3", "1/1"],
   },
   {
-    name: "no more than max_calls, and reports what is deferred",
-    input: { desired: wish, recorded: held, policy: policyOf({ maxCalls: 3 }) },
+    name: "at most max_calls targets, and counts the deferred",
+    input: { desired: wish, recorded: threeFiles, policy: policyOf({ maxCalls: 3 }) },
     targets: ["2/21", "2/22", "1/2"],
     deferred: 2,
   },
   {
-    name: "each upload of a page that does not fit as deferred",
+    name: "no page of uploads that does not fit, and counts each upload as deferred",
     input: {
       desired: desiredWith({
         drafts: [
@@ -202,11 +196,11 @@ const cases: readonly Case[] = [
     deferred: 3,
   },
   {
-    name: "no file where files are taken from the ledger",
+    name: "no files when attachments are not probed",
     input: {
       desired: wish,
       recorded: {
-        ...held,
+        ...threeFiles,
         inDoubt: [doubtOf("attach", [5, 5])],
         publications: [publicationAt(1, 7, 1)],
       },
@@ -216,13 +210,13 @@ const cases: readonly Case[] = [
   },
 ];
 
-test.each(cases)("targets at $name", ({ input, targets, deferred = 0 }) => {
+test.each(cases)("selects $name", ({ input, targets, deferred = 0 }) => {
   const choice = selectTargets(inputOf(input));
-  expect(choice.targets.map(lookName)).toEqual(targets);
+  expect(choice.targets.map(targetName)).toEqual(targets);
   expect(choice.deferred).toBe(deferred);
 });
 
-test("names a product by the first of its addresses, whatever the order they are recorded in", () => {
+test("selects a product once, at its first address, for any order of records", () => {
   const duplicates = [duplicateAt("b", 9, 5), duplicateAt("a", 9, 5)];
   for (const list of [duplicates, [...duplicates].reverse()]) {
     const { targets } = selectTargets(inputOf({ recorded: recordedWith({ duplicates: list }) }));
@@ -230,14 +224,14 @@ test("names a product by the first of its addresses, whatever the order they are
   }
 });
 
-describe("whatever is desired and recorded", () => {
+describe("any desired and recorded state", () => {
   const holds = (check: (input: SelectTargetsInput, choice: ReturnType<typeof selectTargets>) => void) =>
     fc.assert(
       fc.property(anyInput, (input) => check(input, selectTargets(input))),
       runs(100),
     );
 
-  test("there are never more targets than max_calls, and what is left out is counted", () => {
+  test("gives at most max_calls targets, and counts the deferred", () => {
     holds((input, { targets, deferred }) => {
       const { policy } = input;
       const all = selectTargets({ ...input, policy: { ...policy, maxCalls: 1000 } }).targets;
@@ -248,23 +242,23 @@ describe("whatever is desired and recorded", () => {
     });
   });
 
-  test("no thing is checked twice", () => {
+  test("gives no resource twice", () => {
     holds((_input, { targets }) => {
-      const things = targets.flatMap((target) =>
-        target.type === "uploads" ? target.uploadIds : [lookName(target)],
+      const resources = targets.flatMap((target) =>
+        target.type === "uploads" ? target.uploadIds : [targetName(target)],
       );
-      expect(new Set(things).size).toBe(things.length);
+      expect(new Set(resources).size).toBe(resources.length);
     });
   });
 
-  test("doubts come before what may be there already, and that before what is recorded", () => {
+  test("gives operations in doubt before unrecorded files, and those before records", () => {
     holds((input, { targets }) => {
       const ranks = targets.map((target) => rankOf(target, input));
       expect(ranks).toEqual([...ranks].sort());
     });
   });
 
-  test("no upload fits into no page, and files only where they may be probed", () => {
+  test("gives pages of limited size, and files only when they may be probed", () => {
     holds(({ policy, uploadsPerCall }, { targets }) => {
       for (const target of targets) {
         if (target.type === "uploads") expect(target.uploadIds.length).toBeLessThanOrEqual(uploadsPerCall);
@@ -273,10 +267,10 @@ describe("whatever is desired and recorded", () => {
     });
   });
 
-  test("everything that is recorded is checked when there are no limits", () => {
+  test("gives every record and desired file without limits", () => {
     holds((input) => {
       const policy = policyOf({ mode: "full" });
-      const names = new Set(selectTargets({ ...input, policy }).targets.map(lookName));
+      const names = new Set(selectTargets({ ...input, policy }).targets.map(targetName));
       const { attachments, publications, duplicates } = input.recorded;
       for (const { draftId, fileId } of attachments) expect(names).toContain(`${draftId}/${fileId}`);
       for (const { productId } of [...publications, ...duplicates])
@@ -285,7 +279,7 @@ describe("whatever is desired and recorded", () => {
     });
   });
 
-  test("the order in which things are listed changes nothing", () => {
+  test("gives the same targets for any order of the input", () => {
     fc.assert(
       fc.property(anyInput, fc.infiniteStream(fc.nat()), (input, stream) => {
         const other = shuffled(input, () => stream.next().value);

@@ -14,10 +14,10 @@ import type { detectDrift } from "../../../src/refresh/detect-drift.ts";
 import type { RefreshPolicy, SelectTargetsInput } from "../../../src/refresh/select-targets.ts";
 import { desiredWith, draftWith, recordedFile, recordedWith, wantedFile } from "../../support/planning.ts";
 
-/** When the choice is made. */
+/** The time of the selection. */
 export const now = 1_000_000;
 
-/** A file of draft 1 or another one, confirmed at a time. */
+/** A recorded file of a draft, confirmed at a time. */
 export function fileAt(draftId: number, fileId: number, at: number): RecordedAttachment {
   return recordedFile(draftId, fileId, { provenance: { by: "post", at } });
 }
@@ -53,7 +53,7 @@ export function duplicateAt(name: string, productId: number, at: number): Record
   return { name, from, sourceProductId: 1, productId, provenance: { by: "post", at } };
 }
 
-/** An upload of a key that was in storage already. */
+/** A pending upload of a key that was already in storage. */
 export function uploadOf(uploadId: string, parts: Partial<RecordedUpload> = {}): RecordedUpload {
   return { uploadId, uploadKey: `in/${uploadId}`, status: "pending", at: 0, ...parts };
 }
@@ -63,7 +63,7 @@ export function policyOf(parts: Partial<RefreshPolicy> = {}): RefreshPolicy {
   return { mode: "budget", attachments: "probe", maxCalls: 100, maxAgeMs: 0, ...parts };
 }
 
-/** An input of the choice; nothing desired, recorded or known unless given. */
+/** Input of the selection: by default nothing is desired or recorded. */
 export function inputOf(parts: Partial<SelectTargetsInput> = {}): SelectTargetsInput {
   const recorded = parts.recorded ?? recordedWith();
   return {
@@ -77,15 +77,15 @@ export function inputOf(parts: Partial<SelectTargetsInput> = {}): SelectTargetsI
   };
 }
 
-/** What a look is about, in few words. */
-export function lookName(look: RefreshTarget): string {
-  switch (look.type) {
+/** A short name of a target. */
+export function targetName(target: RefreshTarget): string {
+  switch (target.type) {
     case "attachment":
-      return `${look.target.draftId}/${look.target.fileId}`;
+      return `${target.target.draftId}/${target.target.fileId}`;
     case "product":
-      return `product ${look.productId}`;
+      return `product ${target.productId}`;
     case "uploads":
-      return `uploads ${look.uploadIds.join(" ")}`;
+      return `uploads ${target.uploadIds.join(" ")}`;
   }
 }
 
@@ -127,7 +127,7 @@ const inDoubt = fc
       }),
     ),
   );
-const looks = fc
+const refreshes = fc
   .uniqueArray(fc.tuple(draftId, small, at), {
     maxLength: 5,
     selector: ([draft, file]) => `${draft}/${file}`,
@@ -170,19 +170,19 @@ const policy = fc.record({
   maxAgeMs: fc.constantFrom(0, 1, now / 2, 2 * now),
 });
 
-/** Any choice among few enough things that they meet. */
+/** Any input with few enough resources that lists overlap. */
 export const anyInput: fc.Arbitrary<SelectTargetsInput> = fc
   .record({
     desired,
     policy,
     recorded: fc
-      .record({ attachments, publications, duplicates, uploads, inDoubt, looks })
+      .record({ attachments, publications, duplicates, uploads, inDoubt, refreshes })
       .map((parts) => recordedWith(parts)),
     uploadsPerCall: fc.integer({ min: 1, max: 3 }),
   })
   .map((parts) => inputOf(parts));
 
-/** The same input with every list in another order. `key` gives numbers to sort by. */
+/** The same input with every list in a random order; `key` returns numbers to sort by. */
 export function shuffled(input: SelectTargetsInput, key: () => number): SelectTargetsInput {
   const shuffle = <T>(list: readonly T[]): T[] =>
     list
@@ -210,7 +210,7 @@ export function shuffled(input: SelectTargetsInput, key: () => number): SelectTa
   });
 }
 
-/** The files that the manifests name in drafts of which something is recorded, or nothing is. */
+/** Every desired file whose id is known. */
 export function desiredFiles({ desired: { drafts }, fileIdOf }: SelectTargetsInput): string[] {
   return drafts.flatMap(({ attachments: list }) =>
     list.flatMap((each) => {
@@ -230,10 +230,10 @@ export function addressOf(draft: number, fileId: number): string {
   });
 }
 
-/** Why something could not be read. */
+/** The failure of an unreadable target. */
 export const failure: CallFailure = { code: "timeout", message: "no answer", errors: [], stops: "operation" };
 
-/** What an interpretation comes to, in few words. */
+/** A short form of the result of `detectDrift`. */
 export function summarize({
   drift,
   confirmations,
