@@ -6,7 +6,7 @@ const failures: readonly (readonly [
   name: string,
   files: Record<string, string>,
   expected: string[],
-  says: string,
+  message: string,
 ])[] = [
   [
     "a draft in two documents of a file",
@@ -62,21 +62,21 @@ const failures: readonly (readonly [
     "a.yaml:2:13",
   ],
   [
-    "a file of an aliased list, twice",
+    "a file twice through an alias",
     { "a.yaml": "draft: 1\nproduct_files:\n  - &f { file_id: 7 }\n  - *f\n" },
     ["a.yaml:3:19 duplicate-file «7»"],
     "line 3",
   ],
 ];
 
-test.each(failures)("%s", async (_name, files, expected, says) => {
+test.each(failures)("rejects %s", async (_name, files, expected, message) => {
   const { diagnostics } = await load(files);
   expect(briefsWithFile(diagnostics)).toEqual(expected);
   expect(diagnostics[0]?.severity).toBe("error");
-  expect(diagnostics[0]?.message).toContain(says);
+  expect(diagnostics[0]?.message).toContain(message);
 });
 
-test("a file in two drafts is a warning that names the other place", async () => {
+test("warns about a file in two drafts, and names the other location", async () => {
   const loaded = await load({
     "a.yaml": "draft: 1\nproduct_files:\n  - file_id: 7\n",
     "b.yaml": "draft: 2\npromotional_files:\n  - file_id: 7\n",
@@ -88,7 +88,7 @@ test("a file in two drafts is a warning that names the other place", async () =>
   expect(desired.drafts).toHaveLength(2);
 });
 
-test("a file in both collections of a draft is fine, as are sources that differ in case", async () => {
+test("accepts a file in both lists of a draft, and sources that differ in case", async () => {
   const { diagnostics } = await load({
     "a.yaml":
       "draft: 1\nproduct_files:\n  - file_id: 7\n  - source: A.fbx\n  - source: a.fbx\npromotional_files:\n  - file_id: 7\n",
@@ -98,7 +98,7 @@ test("a file in both collections of a draft is fine, as are sources that differ 
   expect(diagnostics).toEqual([]);
 });
 
-test("mistakes of all files come at once, sorted by file and place", async () => {
+test("reports the mistakes of all files at once, sorted by file and position", async () => {
   const { diagnostics, files } = await load({
     "c.yaml": "draft: 3\nproduct_files:\n  - source: nowhere\n",
     "a.yaml": "draft: 0\nprotect: 1\n",

@@ -17,7 +17,7 @@ async function attributesIn(files: Readonly<Record<string, string>>) {
 }
 
 describe("defaults", () => {
-  test("apply to the manifests of their folder and below, whatever the order of the files", async () => {
+  test("apply to the manifests in their folder and below, in any order of files", async () => {
     expect(
       await attributesIn({
         "a.yaml": draft(1, "file_id: 1"),
@@ -28,7 +28,7 @@ describe("defaults", () => {
     ).toEqual([[{}], [{ renderer: "arnold" }], [{ renderer: "arnold" }]]);
   });
 
-  test("give way, attribute by attribute, to nearer defaults and to an entry's own value", async () => {
+  test("are overridden, attribute by attribute, by nearer defaults and by the entry itself", async () => {
     expect(
       await attributesIn({
         "a.yaml": defaults('renderer: arnold, renderer_version: "7.2", is_native: true'),
@@ -54,22 +54,22 @@ describe("defaults", () => {
     ["of a wrong type", "renderer: 7.2", "m/d.yaml:2:30 unquoted-text «7.2»"],
     ["of null", "renderer: null", "m/d.yaml:2:30 null-value «null»"],
     ["of an unknown attribute", "rendrer: arnold", "m/d.yaml:2:20 unknown-key «rendrer»"],
-    ["that name a file", "file_id: 1", "m/d.yaml:2:20 unknown-key «file_id»"],
-  ])("%s are an error at their own line, once", async (_name, attributes, finding) => {
+    ["that declare a file", "file_id: 1", "m/d.yaml:2:20 unknown-key «file_id»"],
+  ])("%s are reported once, at their own line", async (_name, attributes, expected) => {
     const { diagnostics } = await load({
       "m/a.yaml": draft(1, "file_id: 1"),
       "m/b.yaml": draft(2, "file_id: 2"),
       "m/d.yaml": defaults(attributes),
     });
-    expect(briefsWithFile(diagnostics)).toEqual([finding]);
+    expect(briefsWithFile(diagnostics)).toEqual([expected]);
   });
 
-  test.each(["publish: true", "protect: true"])("cannot have %s", async (key) => {
+  test.each(["publish: true", "protect: true"])("are rejected with %s", async (key) => {
     const { diagnostics } = await load({ "d.yaml": `defaults:\n  ${key}\n` });
     expect(diagnostics).toMatchObject([{ code: "unknown-key", place: { line: 2 } }]);
   });
 
-  test("of one folder are in one document", async () => {
+  test("are rejected in a second document of the same folder", async () => {
     const { diagnostics } = await load({
       "m/a.yaml": defaults("renderer: arnold"),
       "m/b.yaml": defaults("renderer: vray"),
@@ -79,7 +79,7 @@ describe("defaults", () => {
     expect(diagnostics[0]?.message).toBe("The defaults of this folder are at m/a.yaml:2:3 already");
   });
 
-  test("apply in each folder that has them, also by a link", async () => {
+  test("apply in each folder that links to them", async () => {
     const root = workspace({
       "m/a/defaults.yaml": defaults("renderer: arnold"),
       "m/a/a.yaml": draft(1, "file_id: 1"),
@@ -93,12 +93,12 @@ describe("defaults", () => {
     expect(values).toEqual([{ renderer: "arnold" }, { renderer: "arnold" }]);
   });
 
-  test("are not part of a draft's document", async () => {
+  test("are rejected in the document of a draft", async () => {
     const { diagnostics } = await load({ "a.yaml": `draft: 1\n${defaults("renderer: arnold")}` });
     expect(diagnostics).toMatchObject([{ code: "mixed-document", place: { line: 2, column: 1 } }]);
   });
 
-  test("are where an error about one of their values points", async () => {
+  test("are the location of an error about one of their values", async () => {
     const { desired } = complete(
       await load({
         "a.yaml": draft(1, "{ file_id: 1, renderer: vray }"),
@@ -115,7 +115,7 @@ describe("defaults", () => {
   });
 });
 
-test("what is added to a manifest leaves every character of it as it is", async () => {
+test("keeps every existing character of a manifest when it adds an entry", async () => {
   const text =
     "draft: 1\npromotional_files:\n  - file_id: 1\n    description: |\n      👩‍🚀 soft\u00adhyphen, a\u2028b\n";
   const added = await load({
@@ -133,14 +133,14 @@ test("what is added to a manifest leaves every character of it as it is", async 
 test.each([
   ["a list that is an alias", "product_files: &files [{ file_id: 1 }]\npromotional_files: *files\n"],
   [
-    "a list with an anchor that another one uses",
+    "a list whose anchor another list uses",
     "promotional_files: &files\n  - file_id: 1\nproduct_files: *files\n",
   ],
   [
-    "an empty text that would be read as its comment",
+    "an empty block that would absorb the next entry",
     "promotional_files:\n  - file_id: 1\n    description: | # later\n  - file_id: 3\n",
   ],
-])("nothing is added to a manifest when that changes something else: %s", async (_name, text) => {
+])("adds nothing to a manifest when that would change something else: %s", async (_name, text) => {
   const added = await load({ "a.yaml": "draft: 1\npromotional_files: [{ file_id: 2 }]\n" });
   const { drafts } = complete(added).desired;
   expect(addDrafts(`draft: 1\n${text}`, drafts)).toBeUndefined();
@@ -149,7 +149,7 @@ test.each([
   );
 });
 
-test("a printed draft shows where each default is", async () => {
+test("prints a draft with the location of each default", async () => {
   const { desired } = complete(
     await load({
       "m/a.yaml": `draft: 48213\ntitle: Sea Serpent\nproduct_files:\n  - source: f/a.fbx\n    file_format: fbx\npublish: true\n`,
@@ -179,25 +179,25 @@ describe("a description_file", () => {
     load({ "m/a.yaml": manifest(rest), "m/texts/a.md": text });
 
   test.each([
-    ["as it is", "One\n\n  two\t\u0085 é 海 🐉\n"],
+    ["with tabs and characters of every script", "One\n\n  two\t\u0085 é 海 🐉\n"],
     ["that a block of YAML could not hold", " \n\nindented first\n\n\n"],
-  ])("is read %s", async (_name, text) => {
+  ])("is read unchanged %s", async (_name, text) => {
     const { desired } = complete(await loadText(text));
     expect(desired.drafts[0]?.attachments[0]?.attributes).toEqual({ description: text });
   });
 
-  test("has line feeds as line ends and no byte order mark, as a manifest", async () => {
+  test("is read with line feeds and without byte order mark, like a manifest", async () => {
     const { desired } = complete(await loadText("\ufeffone\r\ntwo\rthree"));
     expect(desired.drafts[0]?.attachments[0]?.attributes).toEqual({ description: "one\ntwo\nthree" });
   });
 
-  test("comes before the description of the defaults", async () => {
+  test("overrides the description of the defaults", async () => {
     const rest = "---\ndefaults: { promotional_files: { description: Render } }\n";
     const { desired } = complete(await loadText("own", rest));
     expect(desired.drafts[0]?.attachments[0]?.attributes).toEqual({ description: "own" });
   });
 
-  test("may be shared, and be a source as well", async () => {
+  test("may be used by several entries, and as a source", async () => {
     const text = "draft: 1\npromotional_files:\n";
     const entries = ["file_id: 1", "file_id: 2", "source: t.md"].map(
       (name) => `  - { ${name}, description_file: t.md }\n`,
@@ -217,7 +217,7 @@ describe("a description_file", () => {
       "product_files:\n  - { file_id: 2, description_file: texts/a.md }\n",
       "unknown-key",
     ],
-  ])("%s is an error", async (_name, rest, code) => {
+  ])("is rejected %s", async (_name, rest, code) => {
     expect((await loadText("x", rest)).diagnostics).toMatchObject([{ severity: "error", code }]);
   });
 
@@ -233,7 +233,7 @@ describe("a description_file", () => {
       /keep one of the two/,
     ],
     ["too large", "x".repeat(1024 * 1024 + 1), "text-too-large", /alone/],
-  ])("that is %s is an error at its line", async (_name, text, code, hint) => {
+  ])("is rejected at its line when it is %s", async (_name, text, code, hint) => {
     const { ok, diagnostics } = await loadText(text);
     expect(ok).toBe(false);
     expect(diagnostics).toMatchObject([{ code, place: { file: "m/a.yaml", line: 4, column: 23 } }]);
@@ -242,16 +242,16 @@ describe("a description_file", () => {
 
   test.each([
     ["missing", "texts/b.md", "source-missing"],
-    ["outside of the workspace", "../../b.md", "source-outside-workspace"],
+    ["outside the workspace", "../../b.md", "source-outside-workspace"],
     ["absolute", "/etc/hostname", "source-path"],
     ["a folder", "texts", "source-not-a-file"],
-  ])("that is %s is an error", async (_name, path, code) => {
+  ])("is rejected when its path is %s", async (_name, path, code) => {
     const text = `draft: 1\npromotional_files:\n  - { file_id: 1, description_file: ${path} }\n`;
     const { diagnostics } = await load({ "m/a.yaml": text, "m/texts/a.md": "x" });
     expect(diagnostics).toMatchObject([{ severity: "error", code, place: { line: 3 } }]);
   });
 
-  test("cannot be a hidden file, nor one that the config names as a secret", async () => {
+  test("is rejected when it is hidden, or a secret file of the config", async () => {
     const text = "draft: 1\npromotional_files:\n  - { file_id: 1, description_file: F }\n";
     for (const file of [".git/config", "sub/.env", "keys/main"]) {
       const root = workspace({ "a.yaml": text.replace("F", file), [file]: "secret" });
@@ -261,7 +261,7 @@ describe("a description_file", () => {
     }
   });
 
-  test("that another program writes to is an error", async () => {
+  test("is rejected when it changes while it is read", async () => {
     const text = "draft: 1\npromotional_files:\n  - { file_id: 1, description_file: a.md }\n";
     const root = workspace({ "a.yaml": text, "a.md": "first half" });
     let written = "first half";
@@ -275,7 +275,7 @@ describe("a description_file", () => {
     expect(diagnostics).toMatchObject([{ severity: "error", code: "source-changed" }]);
   });
 
-  test("of an entry with another mistake is checked in the same run", async () => {
+  test("is checked although its entry has another mistake", async () => {
     const text = "draft: 1\npromotional_files:\n  - { file_id: 1, descripton: x, description_file: no.md }\n";
     const { diagnostics } = await load({ "a.yaml": text });
     expect(diagnostics.map(({ code }) => code)).toEqual(["unknown-key", "source-missing"]);

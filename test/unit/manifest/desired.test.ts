@@ -36,7 +36,7 @@ duplicates:
   - { name: dragon summer, product: { draft: 48213 } }
 `;
 
-test("a manifest becomes drafts and duplicates with the place of every value", async () => {
+test("reads a manifest into drafts and duplicates with the position of every value", async () => {
   const loaded = await load({ "m/a.yaml": manifest, "files/dragon.blend": "mesh" }, "hash");
   const { desired, diagnostics, files } = complete(loaded);
   expect(diagnostics).toEqual([]);
@@ -67,10 +67,10 @@ test("a manifest becomes drafts and duplicates with the place of every value", a
   ]);
   expect(dragon?.attachments.map(({ position }) => at(position))).toEqual(["5:5", "11:5", "15:5", "16:5"]);
   const [first, source] = dragon?.attachments ?? [];
-  const spelledOut = Object.entries(first?.layout ?? {}).map(
+  const positions = Object.entries(first?.layout ?? {}).map(
     ([name, offset]) => `${name} ${at(positionAt(first?.position ?? 0, offset))}`,
   );
-  expect(spelledOut).toEqual([
+  expect(positions).toEqual([
     "ref 5:14",
     "file_format 6:18",
     "format_version 7:21",
@@ -93,7 +93,7 @@ test("a manifest becomes drafts and duplicates with the place of every value", a
   expect(desired.duplicates.map(({ position }) => at(position))).toEqual(["28:5", "30:5"]);
 });
 
-test("documents without content are passed over", async () => {
+test("skips documents without content", async () => {
   const loaded = await load({
     "a.yaml": "---\n# nothing\n---\ndraft: 1\n---\n---\ndraft: 2\n...\n",
   });
@@ -102,7 +102,7 @@ test("documents without content are passed over", async () => {
   expect(desired.drafts.map(({ draftId }) => draftId)).toEqual([1, 2]);
 });
 
-test("with a mistake in one document nothing is desired", async () => {
+test("returns no desired state when one document has a mistake", async () => {
   const loaded = await load({ "a.yaml": "draft: 1\n---\ndraft: x\n---\ndraft: 3\n" });
   expect(loaded).toMatchObject({ ok: false, diagnostics: [{ code: "wrong-type", place: { line: 3 } }] });
   expect(loaded).not.toHaveProperty("desired");

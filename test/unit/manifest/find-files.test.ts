@@ -29,7 +29,7 @@ const searches: readonly (readonly [patterns: readonly string[], files: readonly
   ],
 ];
 
-test.each(searches)("%j finds %j", async (patterns, files) => {
+test.each(searches)("finds by the patterns %j the files %j", async (patterns, files) => {
   expect(await findFiles(workspace(tree), patterns)).toMatchObject({ files, diagnostics: [] });
 });
 
@@ -42,13 +42,13 @@ test.each([
   ["!../x.yaml"],
   ["C:/x.yaml"],
   ["\\x.yaml"],
-])("the pattern %s leads out of the workspace", async (pattern) => {
+])("rejects the pattern %s, which leads out of the workspace", async (pattern) => {
   const { files, diagnostics } = await findFiles(workspace(tree), ["*.yaml", pattern]);
   expect(files).toEqual([]);
   expect(diagnostics.map(({ code }) => code)).toEqual(["pattern-outside-workspace"]);
 });
 
-test("two dots in a range or a name are no step up", async () => {
+test("accepts two dots in a range or a name", async () => {
   const { files } = await findFiles(workspace({ "m1.yaml": "", "m2.yaml": "", "a..b.yaml": "" }), [
     "m{1..2}.yaml",
     "a..b.yaml",
@@ -56,7 +56,7 @@ test("two dots in a range or a name are no step up", async () => {
   expect(files).toEqual(["a..b.yaml", "m1.yaml", "m2.yaml"]);
 });
 
-/** Each with a pattern that matches, so that only the other one is to blame. */
+/** Each is tested next to a pattern that matches. */
 const withoutMatch: readonly (readonly [pattern: string, code: string, message: string, hint: string])[] = [
   ["none/*.yaml", "no-manifests", 'The folder "none" of the pattern "none/*.yaml" does not exist', "Correct"],
   ["n/**/*.yaml", "no-manifests", 'The folder "n" of the pattern', 'Did you mean "m"?'],
@@ -76,22 +76,25 @@ const withoutMatch: readonly (readonly [pattern: string, code: string, message: 
   ["m/", "manifest-missing", '"m/" is a folder, not a manifest', '"m/**/*.{yaml,yml}"'],
 ];
 
-test.each(withoutMatch)("%s next to one that matches is an error", async (pattern, code, message, hint) => {
-  const place = { file: "draftsync.yaml", line: 4, column: 3 };
-  const found = await findFiles(workspace(tree), ["m/**/*.{yaml,yml}", pattern], [undefined, place]);
-  expect(found.diagnostics).toMatchObject([{ severity: "error", code, place }]);
-  expect(found.diagnostics[0]?.message).toContain(message);
-  expect(found.diagnostics[0]?.hint).toContain(hint);
-});
+test.each(withoutMatch)(
+  "rejects %s, which matches nothing, next to a pattern that matches",
+  async (pattern, code, message, hint) => {
+    const place = { file: "draftsync.yaml", line: 4, column: 3 };
+    const found = await findFiles(workspace(tree), ["m/**/*.{yaml,yml}", pattern], [undefined, place]);
+    expect(found.diagnostics).toMatchObject([{ severity: "error", code, place }]);
+    expect(found.diagnostics[0]?.message).toContain(message);
+    expect(found.diagnostics[0]?.hint).toContain(hint);
+  },
+);
 
-test("without a pattern nothing is desired", async () => {
+test("returns no desired state without a pattern", async () => {
   for (const patterns of [[], ["!m/**"]]) {
     const loaded = await loadManifests({ root: workspace(tree), patterns, sources: "stat" });
     expect(loaded).toMatchObject({ ok: false, diagnostics: [{ code: "no-manifests" }] });
   }
 });
 
-describe("a YAML file next to the manifests that no pattern matches is a warning", () => {
+describe("a YAML file next to the manifests that no pattern matches", () => {
   const files = {
     "m/a.yaml": "",
     "m/b.yml": "",
@@ -118,16 +121,16 @@ describe("a YAML file next to the manifests that no pattern matches is a warning
     [["*.yaml", "m/a.yaml", "!m/*.yml", "!m/n/**"], ["f.yml"]],
     [["*/a.yaml", "p.yaml", "!m/*.yml", "!m/n/**"], ["k/a.yml"]],
     [["*.y*ml", "*/a.y*ml", "!m/*.yml", "!m/n/**"], []],
-  ])("%j", async (patterns, forgotten) => {
+  ])("causes a warning with the patterns %j for %j", async (patterns, unmatched) => {
     const { diagnostics } = await findFiles(workspace(files), patterns);
     expect(diagnostics.map(({ severity, code }) => `${severity} ${code}`)).toEqual(
-      forgotten.length === 0 ? [] : ["warning manifest-unmatched"],
+      unmatched.length === 0 ? [] : ["warning manifest-unmatched"],
     );
-    for (const file of forgotten) expect(diagnostics[0]?.message).toContain(file);
+    for (const file of unmatched) expect(diagnostics[0]?.message).toContain(file);
   });
 });
 
-test("a link to a folder with the name of a manifest is found as a manifest, which cannot be read", async () => {
+test("reports a link to a folder with the name of a manifest as unreadable", async () => {
   const root = workspace({ "m/a.yaml": "draft: 1\n", "other/x.txt": "" });
   symlinkSync("../other", join(root, "m/dup.yaml"));
   const { files } = await findFiles(root, ["m/*.yaml"]);
@@ -136,14 +139,14 @@ test("a link to a folder with the name of a manifest is found as a manifest, whi
   expect(diagnostics).toMatchObject([{ code: "manifest-unreadable", place: { file: "m/dup.yaml" } }]);
 });
 
-test("a workspace that is not there is an error, not an empty one", async () => {
+test("reports a workspace that does not exist as unreadable, not as empty", async () => {
   const root = workspace({});
   rmSync(root, { recursive: true });
   const { diagnostics } = await findFiles(root, ["**/*.yaml"]);
   expect(diagnostics.map(({ code }) => code)).toEqual(["manifest-unreadable"]);
 });
 
-test("links are followed inside of the workspace, and each file is found once, under its own name", async () => {
+test("follows links within the workspace, and finds each file once, by its own name", async () => {
   const root = workspace({ "m/a.yaml": "", "other/b.yaml": "" });
   symlinkSync("a.yaml", join(root, "m/A-link.yaml"));
   symlinkSync("../other", join(root, "m/folder"));
@@ -154,7 +157,7 @@ test("links are followed inside of the workspace, and each file is found once, u
   });
 });
 
-test("links out of the workspace are errors and are not entered", async () => {
+test("rejects links out of the workspace and does not follow them", async () => {
   const outside = workspace({ "deep/x.yaml": "draft: 1\n" });
   const root = workspace({ "m/a.yaml": "" });
   symlinkSync(join(outside, "deep"), join(root, "m/folder"));
@@ -171,7 +174,7 @@ test("links out of the workspace are errors and are not entered", async () => {
   });
 });
 
-test("a link that leads nowhere is an error when a pattern names it", async () => {
+test("rejects a broken link that a pattern matches", async () => {
   const root = workspace({ "a.yaml": "" });
   symlinkSync("gone.yaml", join(root, "b.yaml"));
   symlinkSync("gone.txt", join(root, "b.txt"));
@@ -182,18 +185,20 @@ test("a link that leads nowhere is an error when a pattern names it", async () =
   ]);
 });
 
-test("a pipe or folder with the name of a manifest is an error", async () => {
+test("rejects a pipe, a link to a pipe and a folder with the name of a manifest, without waiting", async () => {
   const root = workspace({ "a.yaml": "draft: 1\n" });
   execFileSync("mkfifo", [join(root, "pipe.yaml"), join(root, "pipe.txt")]);
+  symlinkSync("pipe.txt", join(root, "link.yaml"));
   mkdirSync(join(root, "folder.yaml"));
   const { diagnostics } = await loadManifests({ root, patterns: ["*.yaml"], sources: "stat" });
   expect(diagnostics.map(({ code, place }) => `${code} ${place?.file}`)).toEqual([
     "manifest-unreadable folder.yaml",
+    "manifest-unreadable link.yaml",
     "manifest-unreadable pipe.yaml",
   ]);
 });
 
-test("a link that leads nowhere is an error where it may have been a folder of manifests", async () => {
+test("rejects a broken link that may have led to a folder of manifests", async () => {
   const root = workspace({ "m/a.yaml": "" });
   symlinkSync("../gone", join(root, "m/shop"));
   symlinkSync("shop", join(root, "m/to-it"));
@@ -207,12 +212,4 @@ test("a link that leads nowhere is an error where it may have been a folder of m
   expect(await findFiles(root, ["m/*.yaml"])).toMatchObject({ files: ["m/a.yaml"], diagnostics: [] });
   const excluded = ["m/**/*.yaml", "!m/shop/**", "!m/to-it/**", "!m/itself/**"];
   expect(await findFiles(root, excluded)).toMatchObject({ files: ["m/a.yaml"], diagnostics: [] });
-});
-
-test("a link to a pipe is refused without waiting for a writer", async () => {
-  const root = workspace({ "a.yaml": "draft: 1\n" });
-  execFileSync("mkfifo", [join(root, "pipe")]);
-  symlinkSync("pipe", join(root, "b.yaml"));
-  const { diagnostics } = await loadManifests({ root, patterns: ["*.yaml"], sources: "stat" });
-  expect(diagnostics).toMatchObject([{ code: "manifest-unreadable", place: { file: "b.yaml" } }]);
 });

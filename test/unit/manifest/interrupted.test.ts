@@ -11,15 +11,15 @@ function workspaceOf(count: number): string {
   return workspace(Object.fromEntries(files));
 }
 
-const reason = new Error("enough");
+const reason = new Error("interrupted");
 
-test("stops reading few manifests", async () => {
+test("stops reading a few manifests when interrupted", async () => {
   const signal = AbortSignal.abort(reason);
   const loaded = loadManifests({ root: workspaceOf(20), patterns: ["*.yaml"], sources: "stat", signal });
   await expect(loaded).rejects.toBe(reason);
 });
 
-test("stops reading many manifests", async () => {
+test("stops reading many manifests when interrupted", async () => {
   const interrupt = new AbortController();
   const { signal } = interrupt;
   const loaded = loadManifests({ root: workspaceOf(900), patterns: ["*.yaml"], sources: "stat", signal });
@@ -27,7 +27,7 @@ test("stops reading many manifests", async () => {
   await expect(loaded).rejects.toBe(reason);
 });
 
-test("stops reading a source, without a diagnostic", async () => {
+test("stops reading a source when interrupted, without a diagnostic", async () => {
   const root = workspace({ "a.obj": "v 0 0 0" });
   const signal = AbortSignal.abort(reason);
   await expect(hashFile(join(root, "a.obj"), signal)).rejects.toBe(reason);

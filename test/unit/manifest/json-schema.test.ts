@@ -4,7 +4,7 @@ import { parseAllDocuments } from "yaml";
 import { manifestJsonSchema } from "../../../src/manifest/manifest-schema.ts";
 import { read } from "./support.ts";
 
-// Alternatives of `required` in an entry speak of properties that are declared beside them.
+// `strictRequired` rejects alternatives of `required` whose properties are declared next to them.
 const validate = new Ajv({ strict: true, strictRequired: false, allErrors: true }).compile(
   manifestJsonSchema(),
 );
@@ -66,18 +66,18 @@ function asJson(text: string): unknown {
   return parseAllDocuments(text)[0]?.toJS();
 }
 
-test.each(valid)("valid for the JSON Schema and for us: %j", (text) => {
+test.each(valid)("the JSON Schema and the reader accept %j", (text) => {
   validate(asJson(text));
   expect(validate.errors ?? []).toEqual([]);
   expect(read(text)).toEqual([]);
 });
 
-test.each(invalid)("invalid for the JSON Schema and for us: %j", (text) => {
+test.each(invalid)("the JSON Schema and the reader reject %j", (text) => {
   expect(validate(asJson(text))).toBe(false);
   expect(read(text)).not.toEqual([]);
 });
 
-test("every key has a description for the editor to show", () => {
+test("the JSON Schema describes every key", () => {
   const missing: string[] = [];
   const visit = (value: unknown, path: string): void => {
     if (typeof value !== "object" || value === null) return;

@@ -27,7 +27,7 @@ async function loaded() {
 const formatsOf = (loaded: Awaited<ReturnType<typeof loadManifests>>) =>
   complete(loaded).desired.drafts.map(({ attachments }) => attachments[0]?.attributes.file_format);
 
-/** Rewrites the entries of a cache as its owner could, so that a test sees which results come from the cache. */
+/** Changes the entries of a cache, so that a test sees which results come from the cache. */
 async function forge(path: string, from: string, to: string): Promise<void> {
   const cache = { path, version: () => "1" };
   const entries = await readParseCache(cache, undefined);

@@ -41,15 +41,15 @@ test("uses the results of the workers", async () => {
 
 test.each([
   ["throws at its start", "throw new Error('broken');"],
-  ["is no script", "this is none"],
+  ["is not a script", "not a script"],
   ["has no task", ""],
   ["fails at its first task", "export default () => { throw new Error('broken'); };"],
-])("parses every manifest itself when a worker %s", async (_name, script) => {
+])("parses every manifest in the main thread when a worker %s", async (_name, script) => {
   expect(await draftIds(script)).toEqual(numbers);
 });
 
 const silent = "export default () => new Promise(() => {});";
-const reason = new Error("enough");
+const reason = new Error("interrupted");
 
 test("does not wait for workers after an interrupt", async () => {
   const interrupt = new AbortController();

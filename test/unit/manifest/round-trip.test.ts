@@ -68,7 +68,7 @@ const catalogue = fc.record({
 
 type Catalogue = typeof catalogue extends fc.Arbitrary<infer T> ? T : never;
 
-/** What the files say, in one canonical form: without places and order of documents. */
+/** The desired state in a canonical form, without positions and order. */
 function plain(desired: Desired) {
   const attachment = ({ address, attributes }: DesiredAttachment) => ({ address, attributes });
   return {
@@ -151,7 +151,7 @@ function filesOf(documents: readonly string[]): Record<string, string> {
 
 const withoutEight = catalogue.filter(({ drafts }) => drafts.every((each) => each.draft !== 8));
 
-test("what is written as YAML is read back the same", async () => {
+test("reads written YAML back to the same state", async () => {
   await fc.assert(
     fc.asyncProperty(withoutEight, async (given) => {
       const { desired } = complete(await load(filesOf(documentsOf(given))));
@@ -172,7 +172,7 @@ const anyDefaults = fc.record(
   { requiredKeys: [] },
 );
 
-test("a draft that is printed has every value of its defaults, and is read back the same", async () => {
+test("reads a printed draft, which includes its defaults, back to the same state", async () => {
   await fc.assert(
     fc.asyncProperty(withoutEight, fc.array(anyDefaults, { maxLength: 3 }), async (given, defaults) => {
       const files = filesOf(documentsOf({ ...given, duplicates: [] }));
@@ -188,7 +188,7 @@ test("a draft that is printed has every value of its defaults, and is read back 
   );
 });
 
-test("the order of documents and files makes no difference", async () => {
+test("reads the same state from any order of documents and files", async () => {
   const shuffled = withoutEight.chain((given) => {
     const documents = documentsOf(given);
     const order = fc.shuffledSubarray(documents, { minLength: documents.length });
@@ -205,7 +205,7 @@ test("the order of documents and files makes no difference", async () => {
   );
 });
 
-test("no text makes the reader throw", async () => {
+test("reads any text without throwing", async () => {
   const lines = fc.array(
     fc.oneof(
       fc.constantFrom(

@@ -1,5 +1,4 @@
 import { execFileSync } from "node:child_process";
-import { createHash, randomBytes } from "node:crypto";
 import { linkSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -19,7 +18,7 @@ describe("two sources with the same content", () => {
   const load = (manifest: string, second: string) =>
     loadIn(workspace({ "m/a.yaml": manifest, "m/a.fbx": "same", "m/b.fbx": second }));
 
-  test.each(["product_files", "promotional_files"])("in %s are an error that names both", async (kind) => {
+  test.each(["product_files", "promotional_files"])("are rejected in %s, with both named", async (kind) => {
     const { diagnostics } = await load(`draft: 1\n${list(kind)}`, "same");
     expect(diagnostics).toMatchObject([
       {
@@ -31,7 +30,7 @@ describe("two sources with the same content", () => {
     ]);
   });
 
-  test("are no mistake when the contents differ, or the lists do", async () => {
+  test("are accepted with different contents or in different lists", async () => {
     expect((await load(`draft: 1\n${list("product_files")}`, "other")).diagnostics).toEqual([]);
     const lists = "draft: 1\nproduct_files: [{ source: a.fbx }]\npromotional_files: [{ source: b.fbx }]\n";
     expect(
@@ -40,7 +39,7 @@ describe("two sources with the same content", () => {
   });
 });
 
-test("a source cannot be a file that the config names as a secret, also by a link", async () => {
+test("rejects a link to a secret file of the config", async () => {
   const root = workspace({ "m/a.yaml": one("key.bin"), "keys/main": "secret" });
   symlinkSync("../keys/main", join(root, "m/key.bin"));
   const secretFiles = [join(root, "keys/main"), join(root, "keys/none")];
@@ -55,9 +54,9 @@ const failures: readonly (readonly [
   source: string,
   prepare: Prepare,
   code: string,
-  says: string,
+  message: string,
 ])[] = [
-  ["is not there", "x.fbx", () => undefined, "source-missing", '"m/x.fbx" is not there'],
+  ["does not exist", "x.fbx", () => undefined, "source-missing", '"m/x.fbx" is not there'],
   ["is below a file", "a.yaml/x", () => undefined, "source-missing", '"m/a.yaml/x" is not there'],
   ["is a folder", "dir/", (root) => mkdirSync(join(root, "m/dir")), "source-not-a-file", "is a folder"],
   [
@@ -80,7 +79,7 @@ const failures: readonly (readonly [
     "is a Git LFS pointer",
   ],
   ["is empty", "x.fbx", (root) => writeFileSync(join(root, "m/x.fbx"), ""), "source-empty", "is empty"],
-  ["goes up out of the workspace", "../../x", () => undefined, "source-outside-workspace", "outside"],
+  ["is above the workspace", "../../x", () => undefined, "source-outside-workspace", "outside"],
   ["is the workspace", "..", () => undefined, "source-outside-workspace", "outside"],
   [
     "is a link to a device",
@@ -103,23 +102,17 @@ const failures: readonly (readonly [
     "source-outside-workspace",
     "link that leads out",
   ],
-  [
-    "is a link to nowhere",
-    "x",
-    (root) => symlinkSync("gone", join(root, "m/x")),
-    "source-missing",
-    "not there",
-  ],
+  ["is a broken link", "x", (root) => symlinkSync("gone", join(root, "m/x")), "source-missing", "not there"],
   ["is a link to itself", "x", (root) => symlinkSync("x", join(root, "m/x")), "source-unreadable", "ELOOP"],
 ];
 
-test.each(failures)("a source that %s is an error", async (_name, source, prepare, code, says) => {
+test.each(failures)("rejects a source that %s", async (_name, source, prepare, code, message) => {
   const root = workspace({ "m/a.yaml": one(source) });
   await prepare(root);
   for (const mode of ["hash", "stat"] as const) {
     const { diagnostics } = await loadIn(root, mode);
     expect(briefs(diagnostics)).toEqual([`3:13 ${code} «${source}»`]);
-    expect(diagnostics[0]?.message).toContain(says);
+    expect(diagnostics[0]?.message).toContain(message);
     expect(diagnostics[0]?.hint?.length).toBeGreaterThan(10);
   }
 });
@@ -130,7 +123,7 @@ async function listen(root: string): Promise<void> {
   await new Promise<void>((done) => void server.listen(join(root, "m/socket"), done));
 }
 
-test("links inside of the workspace are followed, in files and in folders", async () => {
+test("follows links to files and folders within the workspace", async () => {
   const root = workspace({
     "m/a.yaml": `${one("link")}  - source: folder/y\n`,
     "files/x": "x",
@@ -143,7 +136,7 @@ test("links inside of the workspace are followed, in files and in folders", asyn
   expect(desired.drafts[0]?.attachments.map(({ content }) => content?.size)).toEqual([1, 2]);
 });
 
-test("a workspace that is itself reached through a link works", async () => {
+test("reads a workspace through a link", async () => {
   const root = workspace({ "real/m/a.yaml": one("x"), "real/m/x": "x" });
   symlinkSync("real", join(root, "ws"));
   const { diagnostics, files } = await loadIn(join(root, "ws"));
@@ -151,15 +144,7 @@ test("a workspace that is itself reached through a link works", async () => {
   expect(files).toEqual(["m/a.yaml"]);
 });
 
-test("a large source is hashed whole", async () => {
-  const bytes = randomBytes(3 * 1024 * 1024 + 7);
-  const root = workspace({ "m/a.yaml": one("x"), "m/x": bytes });
-  const { desired } = complete(await loadIn(root));
-  const sha256 = createHash("sha256").update(bytes).digest("hex");
-  expect(desired.drafts[0]?.attachments[0]?.content).toEqual({ sha256, size: bytes.length });
-});
-
-test("every use of a source has its content", async () => {
+test("gives every use of a source its content", async () => {
   const root = workspace({
     "m/a.yaml": `${one("../x")}promotional_files:\n  - source: ../x\n`,
     "m/b.yaml": "draft: 2\nproduct_files:\n  - source: ../x\n",
@@ -173,7 +158,7 @@ test("every use of a source has its content", async () => {
   expect(contents).toEqual([1, 1, 1]);
 });
 
-test("every use of a source that is missing is an error", async () => {
+test("reports every use of a missing source", async () => {
   const root = workspace({
     "m/a.yaml": `${one("../x")}  - source: gone\n`,
     "m/b.yaml": "draft: 2\nproduct_files:\n  - source: ../x\n  - source: gone\n",
@@ -183,14 +168,14 @@ test("every use of a source that is missing is an error", async () => {
   expect(briefs(diagnostics)).toEqual(["4:13 source-missing «gone»", "4:13 source-missing «gone»"]);
 });
 
-test("with stat nothing is read: no attachment has a content", async () => {
+test("reads no content with stat", async () => {
   const root = workspace({ "m/a.yaml": one("x"), "m/x": "x" });
   const { desired, diagnostics } = complete(await loadIn(root, "stat"));
   expect(diagnostics).toEqual([]);
   expect(desired.drafts[0]?.attachments[0]).not.toHaveProperty("content");
 });
 
-test("names with spaces, quotes and other scripts are fine", async () => {
+test("accepts names with spaces, quotes and other scripts", async () => {
   const root = workspace({ "m/a.yaml": one('"f/a b \\"ü\\" 龍.fbx"'), 'm/f/a b "ü" 龍.fbx': "x" });
   const { desired, diagnostics } = complete(await loadIn(root));
   expect(diagnostics).toEqual([]);

@@ -26,14 +26,14 @@ export function load(
   return loadManifests({ root: workspace(files), patterns: ["**/*.yaml"], sources });
 }
 
-/** The diagnostics of one manifest, without a look at other files. */
+/** The diagnostics of one manifest, read without other files. */
 export function read(text: string | Uint8Array): readonly Diagnostic[] {
   const bytes = typeof text === "string" ? Buffer.from(text) : text;
   const reading = readYaml({ file: "m.yaml", bytes, schema: chooseDocument });
   return reading.ok ? [] : reading.errors;
 }
 
-/** A diagnostic in short: `1:8 quoted-number «"48213"»`, with the text that its excerpt marks. */
+/** A short form of a diagnostic, with the text that its excerpt marks: `1:8 quoted-number «"48213"»`. */
 export function brief(diagnostic: Diagnostic): string {
   const { place, code, excerpt } = diagnostic;
   const line = excerpt?.find((each) => each.mark !== undefined);
@@ -44,12 +44,12 @@ export function brief(diagnostic: Diagnostic): string {
   return `${place?.line}:${place?.column} ${code}${marked === undefined ? "" : ` «${marked}»`}`;
 }
 
-/** All diagnostics in short. */
+/** The short form of each diagnostic. */
 export function briefs(diagnostics: readonly Diagnostic[]): string[] {
   return diagnostics.map(brief);
 }
 
-/** The same with the file in front. */
+/** The short form of each diagnostic after its file. */
 export function briefsWithFile(diagnostics: readonly Diagnostic[]): string[] {
   return diagnostics.map((each) => `${each.place?.file ?? "-"}:${brief(each)}`);
 }

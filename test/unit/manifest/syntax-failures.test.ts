@@ -14,7 +14,7 @@ const failures: readonly (readonly [name: string, text: string, expected: readon
   ["a quote that stays open", entry('    renderer: "a\n'), ['4:15 yaml-syntax «"»']],
   ["a bracket that stays open", "draft: 1\nproduct_files: [\n  { file_id: 2 }\n", ["2:16 yaml-syntax «[»"]],
   ["a brace that stays open", "draft: 1\npublish: { revision: 2\nprotect: true\n", ["2:10 yaml-syntax «{»"]],
-  ["a bracket too many", "draft: 1\nproduct_files: [] ]\n", ["2:19 yaml-syntax «]»"]],
+  ["an extra bracket", "draft: 1\nproduct_files: [] ]\n", ["2:19 yaml-syntax «]»"]],
   ["a list on its key's line", "draft: 1\nproduct_files: - file_id: 2\n", ["2:16 yaml-syntax «-»"]],
   ["a reserved character", entry("    renderer: @x\n"), ["4:15 yaml-syntax «@»"]],
   ["an unknown escape", entry('    renderer: "a\\qb"\n'), ["4:17 yaml-syntax «\\»"]],
@@ -24,8 +24,8 @@ const failures: readonly (readonly [name: string, text: string, expected: readon
   ["a tag on an alias", "draft: &a 1\nprotect: !!x *a\n", ["2:10 yaml-tag «!!x»", "2:14 yaml-syntax «*a»"]],
   ["an old YAML version", "%YAML 1.1\n---\ndraft: 1\n", ["1:1 yaml-directive «%YAML 1.1»"]],
   ["a tag directive", "%TAG ! tag:x,2000:\n---\ndraft: 1\n", ["1:1 yaml-directive «%TAG ! tag:x,2000:»"]],
-  ["a key twice", "draft: 1\ndraft: 2\n", ["2:1 duplicate-key «draft»"]],
-  ["a key twice, once in quotes", 'draft: 1\n"draft": 2\n', ['2:1 duplicate-key «"draft"»']],
+  ["a duplicate key", "draft: 1\ndraft: 2\n", ["2:1 duplicate-key «draft»"]],
+  ["a duplicate key in quotes", 'draft: 1\n"draft": 2\n', ['2:1 duplicate-key «"draft"»']],
   [
     "keys in two Unicode forms",
     "draft: 1\ncaf\u00e9: 1\ncafe\u0301: 2\n",
@@ -34,12 +34,12 @@ const failures: readonly (readonly [name: string, text: string, expected: readon
   ["a merge key", "draft: 1\nproduct_files:\n  - <<: { file_id: 2 }\n", ["3:5 merge-key «<<»"]],
   ["a list as a key", entry("    ? [a]\n    : 1\n"), ["4:7 bad-key «[a]»"]],
   ["an alias as a key", "draft: &a 1\n*a : 2\n", ["2:1 bad-key «*a»"]],
-  ["no key", "draft: 1\n: 2\n", ["2:1 bad-key «:»"]],
+  ["a missing key", "draft: 1\n: 2\n", ["2:1 bad-key «:»"]],
   ["a number as a key", "draft: 1\n12: 2\n", ["2:1 unknown-key «12»"]],
   ["__proto__", "draft: 1\n__proto__: { protect: true }\n", ["2:1 unknown-key «__proto__»"]],
   ["constructor", "draft: 1\nconstructor: 1\n", ["2:1 unknown-key «constructor»"]],
   ["an unknown alias", "draft: *id\n", ["1:8 unknown-alias «*id»"]],
-  ["an alias from the document before", "draft: &id 1\n---\ndraft: *id\n", ["3:8 unknown-alias «*id»"]],
+  ["an alias of the previous document", "draft: &id 1\n---\ndraft: *id\n", ["3:8 unknown-alias «*id»"]],
   ["an alias to itself", "draft: 1\nproduct_files: &a [*a]\n", ["2:20 cyclic-alias «*a»"]],
   ["a NUL", "draft: 1\n# a\u0000b\n", ["2:4 control-character «\ufffd»"]],
   ["an escape character in a value", entry("    renderer: a\u001bb\n"), ["4:16 control-character «\ufffd»"]],
@@ -47,15 +47,9 @@ const failures: readonly (readonly [name: string, text: string, expected: readon
   ["comments only", "# nothing here\n", ["1:1 empty-file «#»"]],
 ];
 
-test.each(failures)("%s", (_name, text, expected) => {
+test.each(failures)("reports %s, with LF or CRLF and after another document", (_name, text, expected) => {
   expect(briefs(read(text))).toEqual(expected);
-});
-
-test.each(failures)("%s, with CRLF line ends", (_name, text, expected) => {
   expect(briefs(read(text.replaceAll("\n", "\r\n")))).toEqual(expected);
-});
-
-test.each(failures)("%s, after a document of its own", (_name, text, expected) => {
   // A document in front moves lines only; a file with it is never empty, and directives need an end mark before.
   const moved = expected
     .filter((line) => !line.includes("empty-file"))
@@ -64,8 +58,8 @@ test.each(failures)("%s, after a document of its own", (_name, text, expected) =
   expect(briefs(read(`draft: 900\n${separator}\n${text}`))).toEqual(moved);
 });
 
-describe("what is said", () => {
-  test("a misspelled key gets the nearest allowed one", () => {
+describe("a diagnostic", () => {
+  test("suggests the nearest allowed key for a misspelled one", () => {
     const hints = ["protct", "Draft", "product-files", "pubish", "zzz"].map(
       (key) => read(`draft: 1\n${key}: 1\n`)[0]?.hint,
     );
@@ -78,7 +72,7 @@ describe("what is said", () => {
     ]);
   });
 
-  test("a key that is there twice is shown with its first line", () => {
+  test("shows the first line of a duplicate key", () => {
     const [diagnostic] = read("draft: 1\nprotect: true\npublish: true\nprotect: false\n");
     expect(diagnostic?.excerpt).toEqual([
       { line: 2, text: "protect: true" },
@@ -86,7 +80,7 @@ describe("what is said", () => {
     ]);
   });
 
-  test("a merge key is reported as no part of YAML 1.2, and what it would have brought is not missed", () => {
+  test("says that a merge key is not part of YAML 1.2, without reporting keys as missing", () => {
     const text = "draft: 1\nproduct_files:\n  - &a { file_id: 2 }\n  - <<: *a\n    renderer: x\n";
     const diagnostics = read(text);
     expect(briefs(diagnostics)).toEqual(["4:5 merge-key «<<»"]);
@@ -94,25 +88,25 @@ describe("what is said", () => {
     expect(diagnostics[0]?.hint).toContain("alias can stand for a whole value");
   });
 
-  test("a value used through an alias is judged at each place where it stands", () => {
+  test("is reported at each use of an invalid aliased value", () => {
     const text =
       "draft: 1\nproduct_files:\n  - file_id: 2\n    renderer: &r 12\n  - file_id: 3\n    renderer: *r\n";
     expect(briefs(read(text))).toEqual(["4:18 unquoted-text «12»", "6:15 unquoted-text «*r»"]);
   });
 
-  test("a mistake inside of an aliased value is reported once, where it is written", () => {
+  test("is reported once for a mistake within an aliased value", () => {
     const text = "draft: 1\nproduct_files: &files\n  - file_id: x\npromotional_files: *files\n";
     expect(briefs(read(text))).toEqual(["3:14 wrong-type «x»"]);
   });
 
-  test("a long line is cut around the mark, which stays on the right text", () => {
+  test("shortens a long line around the marked text", () => {
     const text = `draft: 1\nproduct_files: [${"{ file_id: 2 }, ".repeat(200)}{ file_id: "77" }]\n`;
     const [diagnostic] = read(text).filter((each) => each.code === "quoted-number");
     expect(diagnostic && brief(diagnostic)).toBe('2:3228 quoted-number «"77"»');
     expect(diagnostic?.excerpt?.at(-1)?.text.length).toBeLessThanOrEqual(162);
   });
 
-  test("text of the user cannot act on a terminal", () => {
+  test("escapes control characters in text of the user", () => {
     const [diagnostic] = read('draft: 1\n"a\\u001b[31m\\u202eb": 1\n');
     expect(diagnostic?.code).toBe("unknown-key");
     expect(diagnostic?.message).toContain("a\\u{1b}[31m\\u{202e}b");

@@ -5,9 +5,9 @@ const ids: readonly (readonly [name: string, written: string, code: string])[] =
   ["in double quotes", '"48213"', "quoted-number"],
   ["in single quotes", "'48213'", "quoted-number"],
   ["with a leading zero", "00123", "ambiguous-number"],
-  ["hexadecimal", "0x1F", "ambiguous-number"],
-  ["octal", "0o17", "ambiguous-number"],
-  ["binary", "0b101", "ambiguous-number"],
+  ["as hexadecimal", "0x1F", "ambiguous-number"],
+  ["as octal", "0o17", "ambiguous-number"],
+  ["as binary", "0b101", "ambiguous-number"],
   ["with an exponent", "1e3", "ambiguous-number"],
   ["with a point and a zero", "48213.0", "ambiguous-number"],
   ["with a fraction", "1.5", "ambiguous-number"],
@@ -15,31 +15,31 @@ const ids: readonly (readonly [name: string, written: string, code: string])[] =
   ["with commas", "1,000", "ambiguous-number"],
   ["in base sixty", "12:30", "ambiguous-number"],
   ["with a plus", "+5", "ambiguous-number"],
-  ["infinite", ".inf", "ambiguous-number"],
-  ["no number", ".nan", "ambiguous-number"],
-  ["minus zero", "-0", "ambiguous-number"],
-  ["negative", "-5", "number-out-of-range"],
-  ["zero", "0", "number-out-of-range"],
-  ["2^53", "9007199254740992", "number-out-of-range"],
-  ["beyond 2^53", "9007199254740993", "number-out-of-range"],
-  ["of a hundred digits", "9".repeat(100), "number-out-of-range"],
-  ["null", "null", "null-value"],
-  ["a tilde", "~", "null-value"],
-  ["a word", "abc", "wrong-type"],
-  ["a boolean", "true", "wrong-type"],
-  ["a list", "[48213]", "wrong-type"],
-  ["a mapping", "{ id: 48213 }", "wrong-type"],
+  ["as infinity", ".inf", "ambiguous-number"],
+  ["as NaN", ".nan", "ambiguous-number"],
+  ["as minus zero", "-0", "ambiguous-number"],
+  ["as a negative number", "-5", "number-out-of-range"],
+  ["as zero", "0", "number-out-of-range"],
+  ["as 2^53", "9007199254740992", "number-out-of-range"],
+  ["above 2^53", "9007199254740993", "number-out-of-range"],
+  ["with a hundred digits", "9".repeat(100), "number-out-of-range"],
+  ["as null", "null", "null-value"],
+  ["as a tilde", "~", "null-value"],
+  ["as a word", "abc", "wrong-type"],
+  ["as a boolean", "true", "wrong-type"],
+  ["as a list", "[48213]", "wrong-type"],
+  ["as a mapping", "{ id: 48213 }", "wrong-type"],
 ];
 
 describe("an id", () => {
-  test.each(ids)("%s: %s", (_name, written, code) => {
+  test.each(ids)("is rejected %s: %s", (_name, written, code) => {
     expect(briefs(read(`draft: ${written}\n`))).toEqual([`1:8 ${code} «${written}»`]);
     expect(briefs(read(`draft: 1\nproduct_files:\n  - file_id: ${written}\n`))).toEqual([
       `3:14 ${code} «${written}»`,
     ]);
   });
 
-  test("at the largest value is fine", () => {
+  test("is accepted up to the largest safe integer", () => {
     expect(read("draft: 9007199254740991\n")).toEqual([]);
   });
 });
@@ -69,7 +69,7 @@ const attributes: readonly (readonly [line: string, code: string, mark: string, 
   ['renderer: "a\\ud800b"', "control-character", '"a\\ud800b"', "Remove the escape"],
 ];
 
-test.each(attributes)("the attribute %s is %s", (line, code, mark, hint) => {
+test.each(attributes)("rejects the attribute %s as %s", (line, code, mark, hint) => {
   const [diagnostic, ...others] = read(`draft: 1\nproduct_files:\n  - file_id: 2\n    ${line}\n`);
   const column = code === "null-value" && mark === "renderer" ? 5 : 5 + line.indexOf(mark);
   expect(diagnostic && brief(diagnostic)).toBe(`4:${column} ${code} «${mark}»`);
@@ -101,21 +101,21 @@ const references: readonly (readonly [entry: string, expected: string])[] = [
   ["null", "3:5 null-value «null»"],
 ];
 
-test.each(references)("the entry %j is refused", (entry, expected) => {
+test.each(references)("rejects the entry %j", (entry, expected) => {
   expect(briefs(read(`draft: 1\nproduct_files:\n  - ${entry}\n`))).toEqual([expected]);
 });
 
 const documents: readonly (readonly [name: string, text: string, expected: readonly string[]])[] = [
-  ["a list", "- draft: 1\n", ["1:1 not-a-mapping «- draft: 1»"]],
-  ["a word", "draft\n", ["1:1 not-a-mapping «draft»"]],
+  ["a list at the top", "- draft: 1\n", ["1:1 not-a-mapping «- draft: 1»"]],
+  ["a word at the top", "draft\n", ["1:1 not-a-mapping «draft»"]],
   ["an explicit null", "--- ~\n", ["1:5 not-a-mapping «~»"]],
-  ["both kinds at once", "draft: 1\nduplicates: []\n", ["2:1 mixed-document «duplicates»"]],
-  ["neither kind", "protect: true\n", ["1:1 missing-key «protect: true»"]],
+  ["a draft and duplicates", "draft: 1\nduplicates: []\n", ["2:1 mixed-document «duplicates»"]],
+  ["neither a draft nor duplicates", "protect: true\n", ["1:1 missing-key «protect: true»"]],
   ["a misspelled draft", "drafts: 1\n", ["1:1 unknown-key «drafts»"]],
   ["a misspelled list", "duplicate: []\n", ["1:1 unknown-key «duplicate»"]],
   ["files as a mapping", "draft: 1\nproduct_files: { file_id: 1 }\n", ["2:16 wrong-type «{ file_id: 1 }»"]],
-  ["no files", "draft: 1\nproduct_files:\n", ["2:1 null-value «product_files»"]],
-  ["an entry of nothing", "draft: 1\nproduct_files:\n  -\n", ["3:3 null-value «-»"]],
+  ["an empty list value", "draft: 1\nproduct_files:\n", ["2:1 null-value «product_files»"]],
+  ["an empty entry", "draft: 1\nproduct_files:\n  -\n", ["3:3 null-value «-»"]],
   ["publish as a word", "draft: 1\npublish: yes\n", ["2:10 not-a-boolean «yes»"]],
   ["publish as a number", "draft: 1\npublish: 2\n", ["2:10 wrong-type «2»"]],
   ["publish without revision", "draft: 1\npublish: {}\n", ["2:10 missing-key «{}»"]],
@@ -132,11 +132,11 @@ const documents: readonly (readonly [name: string, text: string, expected: reado
   ["an empty name", 'duplicates:\n  - { name: "", product: 7 }\n', ['2:13 empty-text «""»']],
 ];
 
-test.each(documents)("a document with %s is refused", (_name, text, expected) => {
+test.each(documents)("rejects a document with %s", (_name, text, expected) => {
   expect(briefs(read(text))).toEqual(expected);
 });
 
-test("all mistakes of all documents are reported at once, in the order of the text", () => {
+test("reports all mistakes of all documents at once, in the order of the text", () => {
   const text = `draft: "1"
 protect: on
 product_files:
@@ -164,7 +164,7 @@ publish: { revision: 08 }
   ]);
 });
 
-test("every mistake says how to fix it, without the words of the validator", () => {
+test("hints how to fix every mistake, without the vocabulary of the validator", () => {
   const rows = [
     ...ids.map(([, written]) => `draft: ${written}\n`),
     ...attributes.map(([line]) => `draft: 1\nproduct_files:\n  - file_id: 2\n    ${line}\n`),
