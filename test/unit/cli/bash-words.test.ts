@@ -6,7 +6,7 @@ import { readBashLine, writeBashWord } from "../../../src/cli/completion/bash-wo
 const breaks = " \t\n\"'><=;|&(:";
 const read = (line: string) => readBashLine(line, breaks);
 
-describe("a bash line up to the cursor", () => {
+describe("readBashLine", () => {
   test.each([
     { line: "draftsync ", words: [""], kept: "", quote: "" },
     { line: "draftsync pl", words: ["pl"], kept: "", quote: "" },
@@ -17,18 +17,18 @@ describe("a bash line up to the cursor", () => {
     { line: "draftsync a:b'c d", words: ["a:bc d"], kept: "a:b", quote: "'" },
     { line: "draftsync a\\", words: ["a"], kept: "", quote: "" },
     { line: 'draftsync "a\\', words: ["a\\"], kept: "", quote: '"' },
-  ])("$line", ({ line, ...rest }) => {
+  ])("splits $line", ({ line, ...rest }) => {
     expect(read(line)).toEqual(rest);
   });
 
-  test("with a quote that was closed at the cursor is left alone", () => {
+  test("returns nothing when the word at the cursor follows a closed quote", () => {
     expect(read('draftsync "a b"c')).toBeUndefined();
     expect(read('draftsync "a b" c')).toMatchObject({ words: ["a b", "c"] });
   });
 });
 
-describe("a word for readline", () => {
-  test("is read by bash as exactly that word, whatever is in it", () => {
+describe("writeBashWord", () => {
+  test("writes any word so that bash reads exactly that word", () => {
     const nasty = fc.string({
       unit: fc.constantFrom(..."ab/:=$`\"'\\!~*?[]{}()<>|&;# é日"),
       minLength: 1,
@@ -45,17 +45,17 @@ describe("a word for readline", () => {
         wanted.push(word);
       }
     }
-    const said = execFileSync("bash", ["-c", lines.join("\n")], { encoding: "utf8", cwd: "/" });
-    expect(said.split("\0").slice(0, -1)).toEqual(wanted);
+    const printed = execFileSync("bash", ["-c", lines.join("\n")], { encoding: "utf8", cwd: "/" });
+    expect(printed.split("\0").slice(0, -1)).toEqual(wanted);
     expect(wanted.length).toBeGreaterThan(800);
   });
 
-  test("is the part behind what readline leaves as it stands", () => {
+  test("writes only the part after the text that readline keeps", () => {
     const line = { words: [], kept: "drafts/1/product_files/source:", quote: "" } as const;
     expect(writeBashWord("drafts/1/product_files/source:a b.glb", line)).toBe("a\\ b.glb");
   });
 
-  test("is not written inside a quote that it would end", () => {
+  test("writes nothing within a quote that the word would end", () => {
     expect(writeBashWord("it's", { words: [], kept: "", quote: "'" })).toBeUndefined();
     expect(writeBashWord("no!", { words: [], kept: "", quote: '"' })).toBeUndefined();
   });

@@ -9,7 +9,7 @@ const github = {
 
 describe("ciJobUrl", () => {
   test.each([
-    { name: "nothing set", env: {}, url: undefined },
+    { name: "no CI system", env: {}, url: undefined },
     { name: "GitHub", env: github, url: "https://github.example/shop/drafts/actions/runs/17" },
     { name: "GitHub without a run", env: { ...github, GITHUB_RUN_ID: "" }, url: undefined },
     {
@@ -34,18 +34,18 @@ describe("ciJobUrl", () => {
       url: "https://dev.example/shop/Our%20drafts/_build/results?buildId=17",
     },
     {
-      name: "an address with a password",
+      name: "a URL with a password",
       env: { CI_JOB_URL: "https://user:canary@ci.example/1" },
       url: "https://ci.example/1",
     },
-    { name: "no address", env: { CI_JOB_URL: "yes" }, url: undefined },
-    { name: "a script", env: { CI_JOB_URL: "javascript:alert(1)" }, url: undefined },
+    { name: "text that is not a URL", env: { CI_JOB_URL: "yes" }, url: undefined },
+    { name: "a script URL", env: { CI_JOB_URL: "javascript:alert(1)" }, url: undefined },
     {
-      name: "no address, and then one",
+      name: "an empty variable before one with a URL",
       env: { CI_JOB_URL: "", BUILD_URL: "https://ci.example/2" },
       url: "https://ci.example/2",
     },
-  ])("$name", ({ env, url }) => {
+  ])("returns the job of $name", ({ env, url }) => {
     expect(ciJobUrl(env)).toBe(url);
   });
 });
@@ -58,7 +58,7 @@ describe("ciSourceUrl", () => {
     CI_PROJECT_DIR: "/builds/shop",
   };
   test.each([
-    { name: "nothing set", env: {}, folder: "/checkout", url: undefined },
+    { name: "no CI system", env: {}, folder: "/checkout", url: undefined },
     {
       name: "GitHub",
       env: checkout,
@@ -71,14 +71,14 @@ describe("ciSourceUrl", () => {
       folder: "/checkout/my shops/a",
       url: "https://github.example/shop/drafts/blob/4f1c/my%20shops/a",
     },
-    { name: "a folder elsewhere", env: checkout, folder: "/tmp", url: undefined },
+    { name: "a folder outside the checkout", env: checkout, folder: "/tmp", url: undefined },
     {
       name: "GitLab",
       env: gitlab,
       folder: "/builds/shop/a",
       url: "https://git.example/shop/drafts/-/blob/4f1c/a",
     },
-  ])("$name", ({ env, folder, url }) => {
+  ])("returns the source of $name", ({ env, folder, url }) => {
     expect(ciSourceUrl(env, folder)).toBe(url);
   });
 });

@@ -26,16 +26,16 @@ function ask(
   line: string,
   addresses: readonly string[] = ["drafts/1", "drafts/1/product", "duplicates/a b"],
 ) {
-  const asked: ParsedLine[] = [];
+  const parsed: ParsedLine[] = [];
   const sources = {
-    addresses: async (understood: ParsedLine) => {
-      asked.push(understood);
+    addresses: async (line: ParsedLine) => {
+      parsed.push(line);
       return addresses;
     },
     workspaces: async () => ["harbor", "lantern"],
-    codes: async () => [{ value: "lock-held", about: "Somebody\u001b[31m holds it" }],
+    codes: async () => [{ value: "lock-held", about: "Another run\u001b[31m holds it" }],
   };
-  return complete(program, line.split(" "), sources).then((completion) => ({ ...completion, asked }));
+  return complete(program, line.split(" "), sources).then((completion) => ({ ...completion, parsed }));
 }
 
 const values = async (line: string, addresses?: readonly string[]) =>
@@ -61,8 +61,8 @@ describe("completion", () => {
     { line: "state show -- du", found: ["duplicates/a b"] },
     { line: "explain l", found: ["lock-held"] },
     { line: "plan --nothing=", found: [] },
-    { line: "nobody ", found: ["--help"] },
-  ])("of '$line'", async ({ line, found }) => {
+    { line: "unknown ", found: ["--help"] },
+  ])("completes '$line'", async ({ line, found }) => {
     expect(await values(line)).toEqual(found);
   });
 
@@ -73,17 +73,17 @@ describe("completion", () => {
 
   test("knows the command and the flags before the cursor", async () => {
     for (const given of ["--config a.yaml", "--config=a.yaml"]) {
-      const [understood] = (await ask(`plan ${given} --target d`)).asked;
-      expect(understood).toMatchObject({
+      const [parsed] = (await ask(`plan ${given} --target d`)).parsed;
+      expect(parsed).toMatchObject({
         path: ["plan"],
         typed: "d",
         given: new Map([["config", "a.yaml"]]),
       });
     }
-    expect((await ask("state rm x y")).asked[0]?.path).toEqual(["state", "rm"]);
+    expect((await ask("state rm x y")).parsed[0]?.path).toEqual(["state", "rm"]);
   });
 
-  test("goes through very many addresses a step at a time", async () => {
+  test("completes many addresses one level at a time", async () => {
     expect(await ask("plan --target d", many)).toMatchObject({
       kind: "nospace",
       candidates: [{ value: "drafts/1/" }, { value: "drafts/2/" }, { value: "drafts/3/" }],
@@ -91,7 +91,7 @@ describe("completion", () => {
     expect(await values("plan --target drafts/1/", many)).toHaveLength(50);
   });
 
-  test("never offers what would act on a terminal, and makes what is said inert", async () => {
+  test("omits values with control characters, and escapes them in descriptions", async () => {
     const hostile = ["drafts/1\nls", "drafts/1\u001b[2J", "drafts/1\u202e", "drafts/2"];
     expect(await values("plan --target d", hostile)).toEqual(["drafts/2"]);
     expect((await ask("explain ")).candidates[0]?.about).not.toContain("\u001b");

@@ -36,7 +36,7 @@ const load = (at = ".", env: NodeJS.ProcessEnv = {}, flags: WorkspaceFlags = {})
   loadConfig({ cwd: at === "." ? folder.path : `${folder.path}/${at}`, env, flags });
 
 describe("the config", () => {
-  test("is compiled once: paths absolute, durations in milliseconds, defaults filled in", async () => {
+  test("has absolute paths, durations in milliseconds, and defaults", async () => {
     const config = await load();
     expect(config).toMatchObject({
       root: folder.path,
@@ -57,15 +57,15 @@ describe("the config", () => {
     expect(Object.isFrozen(config)).toBe(true);
   });
 
-  test("gives way to --concurrency", async () => {
+  test("is overridden by --concurrency", async () => {
     expect((await load(".", {}, { concurrency: 3 })).service.concurrency).toBe(3);
   });
 
-  test("is found in a folder above", async () => {
+  test("is found in a parent folder", async () => {
     expect((await load("below/here/it")).root).toBe(folder.path);
   });
 
-  test("of the sandbox has no address", async () => {
+  test("has no address for the sandbox", async () => {
     const { service } = await load("sandbox");
     expect(service.baseUrl).toBeUndefined();
     expect(service.origin).toBe("sandbox");
@@ -75,38 +75,38 @@ describe("the config", () => {
   test.each([
     { name: "the file", env: {}, flags: {}, url: "https://api.example.com/shop", state: "data/ledger.db" },
     {
-      name: "the environment before the file",
+      name: "the environment over the file",
       env: { DRAFTSYNC_BASE_URL: "http://env.example.com", DRAFTSYNC_STATE: "env.db" },
       flags: {},
       url: "http://env.example.com",
       state: "env.db",
     },
     {
-      name: "flags before the environment",
+      name: "flags over the environment",
       env: { DRAFTSYNC_BASE_URL: "http://env.example.com", DRAFTSYNC_STATE: "env.db" },
       flags: { baseUrl: "http://flag.example.com/", state: "flag.db" },
       url: "http://flag.example.com",
       state: "flag.db",
     },
     {
-      name: "an empty variable is none",
+      name: "the file over empty variables",
       env: { DRAFTSYNC_BASE_URL: "", DRAFTSYNC_STATE: "" },
       flags: {},
       url: "https://api.example.com/shop",
       state: "data/ledger.db",
     },
-  ])("layers: $name", async ({ env, flags, url, state }) => {
+  ])("takes its values from $name", async ({ env, flags, url, state }) => {
     const config = await load(".", env, flags);
     expect(config.service.baseUrl).toBe(url);
     expect(config.stateLocation).toBe(`${folder.path}/${state}`);
   });
 
-  test("an address turns the sandbox into a service", async () => {
+  test("uses an address from the environment instead of the sandbox", async () => {
     const { service } = await load("sandbox", { DRAFTSYNC_BASE_URL: "https://api.example.com" });
     expect(service).toMatchObject({ baseUrl: "https://api.example.com", origin: "https://api.example.com" });
   });
 
-  test("names a PostgreSQL database as it is, with a password from anywhere but the file", async () => {
+  test("accepts a PostgreSQL URL, with a password from anywhere except the file", async () => {
     const url = "postgres://me:secret@db.example.com/shop?schema=studio_a";
     expect((await load(".", { DRAFTSYNC_STATE: url })).stateLocation).toBe(url);
     expect((await load(".", {}, { state: "postgresql://db/shop" })).stateLocation).toBe(
@@ -125,7 +125,7 @@ describe("the config", () => {
     { written: '"30"', hint: "Write timeout: 30s, or with another unit (ms, m, h, d)" },
     { written: "-5", hint: "Write timeout: a number and a unit, such as 500ms, 30s, 5m, 2h or 1d" },
     { written: "soon", hint: "Write timeout: a number and a unit, such as 500ms, 30s, 5m, 2h or 1d" },
-  ])("says how a duration is written in place of $written", async ({ written, hint }) => {
+  ])("hints how to write a duration instead of $written", async ({ written, hint }) => {
     await folder.write({
       "duration/draftsync.yaml": `version: 1\nworkspace: w\nservice: { base_url: https://a.example, timeout: ${written} }\n`,
     });
@@ -135,17 +135,17 @@ describe("the config", () => {
   });
 
   test.each([
-    { name: "another scheme", flags: { baseUrl: "ftp://example.com" }, code: "base-url-invalid" },
-    { name: "no URL", flags: { baseUrl: "example.com" }, code: "base-url-invalid" },
+    { name: "a URL with another scheme", flags: { baseUrl: "ftp://example.com" }, code: "base-url-invalid" },
+    { name: "text that is not a URL", flags: { baseUrl: "example.com" }, code: "base-url-invalid" },
     {
-      name: "a password in it",
+      name: "a URL with a password",
       flags: { baseUrl: "https://me:secret@example.com" },
       code: "base-url-invalid",
     },
-    { name: "a query", flags: { baseUrl: "https://example.com?key=1" }, code: "base-url-invalid" },
-    { name: "another database", flags: { state: "mysql://localhost/x" }, code: "state-unsupported" },
+    { name: "a URL with a query", flags: { baseUrl: "https://example.com?key=1" }, code: "base-url-invalid" },
+    { name: "an unsupported database", flags: { state: "mysql://localhost/x" }, code: "state-unsupported" },
     {
-      name: "a location that cannot be read",
+      name: "an invalid ledger location",
       flags: { state: "postgres://me:secret@/#x" },
       code: "ledger-location-invalid",
     },
@@ -183,7 +183,7 @@ safety: { removed_drafts: delete }
     );
   };
 
-  test("has the settings of both, merged, and its own values win", async () => {
+  test("merges the settings of both, and its own take precedence", async () => {
     const text = `${own}service:\n  rate: { limit: 3 }\n  profile: { update_method: PUT }\nstate: x.db\n`;
     const { root, config } = await loadWith({ "base.yaml": base, "a/draftsync.yaml": text });
     expect(await config).toMatchObject({
@@ -202,7 +202,7 @@ safety: { removed_drafts: delete }
     });
   });
 
-  test("may extend one that extends another, from another folder", async () => {
+  test("may extend a config that extends a third, in a different folder", async () => {
     const files = {
       "base.yaml": base,
       "x/mid.yaml": "extends: ../base.yaml\nservice: { api_key_file: mid }\n",
@@ -212,7 +212,7 @@ safety: { removed_drafts: delete }
     expect((await config).service).toMatchObject({ apiKeyFile: `${root}/x/mid`, caFile: "/etc/ca.pem" });
   });
 
-  test("replaces what is no mapping as a whole", async () => {
+  test("replaces values that are not mappings as a whole", async () => {
     const text = `${own}service: sandbox\nreconcile: { allow: [publish] }\n`;
     const files = { "base.yaml": `${base}reconcile: { allow: [create] }\n`, "a/draftsync.yaml": text };
     const config = await (await loadWith(files)).config;
@@ -230,22 +230,32 @@ safety: { removed_drafts: delete }
       ["draftsync.yaml:4:12 unknown-key", "../base.yaml:5:3 unknown-key"],
     ],
     ["a misspelled key that is required", "version: 1\nserviec: {}\n", own, ["../base.yaml:2:1 unknown-key"]],
-    ["the same in its own file", "version: 1\n", `${own}serviec: {}\n`, ["draftsync.yaml:4:1 unknown-key"]],
-    ["what both lack", "version: 1\nservice: {}\n", own, ["draftsync.yaml:1:1 missing-key"]],
+    [
+      "a misspelled required key in its own file",
+      "version: 1\n",
+      `${own}serviec: {}\n`,
+      ["draftsync.yaml:4:1 unknown-key"],
+    ],
+    ["a key that is missing in both", "version: 1\nservice: {}\n", own, ["draftsync.yaml:1:1 missing-key"]],
     ["broken YAML", "version: [", own, ["../base.yaml:1:10 yaml-syntax"]],
-    ["what is no mapping", "- version: 1\n", `${own}service: sandbox\n`, ["../base.yaml:1:1 wrong-type"]],
+    [
+      "a base that is not a mapping",
+      "- version: 1\n",
+      `${own}service: sandbox\n`,
+      ["../base.yaml:1:1 wrong-type"],
+    ],
     ["an empty base", "", own, ["../base.yaml:1:1 empty-file"]],
     [
-      "what belongs to one workspace",
+      "keys that belong to one workspace",
       `${base}workspace: w\nstate: x.db\n`,
       own,
       ["../base.yaml:9:1 extends-own-key", "../base.yaml:10:1 extends-own-key"],
     ],
     ["a cycle", `extends: a/draftsync.yaml\n`, own, ["../base.yaml:1:10 extends-cycle"]],
     ["a missing base", base, own.replace("base", "bse"), ["draftsync.yaml:2:10 config-missing"]],
-    ["a folder", base, own.replace("../base.yaml", ".."), ["draftsync.yaml:2:10 config-unreadable"]],
+    ["a folder as base", base, own.replace("../base.yaml", ".."), ["draftsync.yaml:2:10 config-unreadable"]],
     [
-      "no text",
+      "a list as base",
       base,
       `${own.replace("../base.yaml", "[x]")}service: sandbox\n`,
       ["draftsync.yaml:2:10 wrong-type"],

@@ -4,7 +4,7 @@ import { parseErrorDocs } from "../../../src/cli/error-docs.ts";
 const section = (text: string) => parseErrorDocs(`# Error codes\n\n## Plans\n\nAbout plans.\n\n### ${text}`);
 
 describe("parseErrorDocs", () => {
-  test("reads a section, and joins wrapped lines", () => {
+  test("reads a section and joins wrapped lines", () => {
     const text =
       "`plan-stale`\n\n**The plan is old.** Exit code 6.\n\nIt was made\nbefore.\n\n- Plan\n  again.\n- Apply.\n";
     expect(section(text)).toEqual([
@@ -22,8 +22,8 @@ describe("parseErrorDocs", () => {
   test.each([
     { name: "no exit code", line: "**It failed.**", ending: "depends" },
     { name: "a warning", line: "**It failed.** The command continues.", ending: "goes-on" },
-    { name: "an exit code of three digits", line: "**It failed.** Exit code 130.", ending: 130 },
-  ])("reads the ending of $name", ({ line, ending }) => {
+    { name: "a three-digit exit code", line: "**It failed.** Exit code 130.", ending: 130 },
+  ])("reads the exit code from $name", ({ line, ending }) => {
     expect(
       section(`\`a-b\`\n\n${line}\n\nWhy.\n\n### \`c\`\n\n${line}\n\nWhy.\n\n- Fix it.\n`),
     ).toMatchObject([

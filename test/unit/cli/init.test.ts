@@ -13,10 +13,10 @@ beforeEach(async () => {
 });
 afterEach(() => folder.dispose());
 
-/** Runs `init` with these answers, given one after the other, and then ends the input. */
+/** Runs `init` with these answers, then ends the input. */
 async function init(answers: readonly string[], ...args: string[]) {
-  const left = [...answers];
-  const said: string[] = [];
+  const unused = [...answers];
+  const output: string[] = [];
   const interrupts = noInterrupts();
   const cli = {
     env: {},
@@ -24,17 +24,17 @@ async function init(answers: readonly string[], ...args: string[]) {
     terminal: {
       out: () => {},
       show: () => {},
-      err: (text: string) => void said.push(text),
+      err: (text: string) => void output.push(text),
       paintOut: (_style: unknown, text: string) => text,
       paintErr: (_style: unknown, text: string) => text,
       interactive: true,
       isVerbose: false,
-      log: ({ text }: { readonly text: string }) => said.push(text) > 0,
+      log: ({ text }: { readonly text: string }) => output.push(text) > 0,
       adjust: () => {},
       readAll: async () => "",
       ask: async (question: string) => {
-        said.push(question);
-        return left.shift();
+        output.push(question);
+        return unused.shift();
       },
     },
     signal: interrupts.drain,
@@ -47,13 +47,13 @@ async function init(answers: readonly string[], ...args: string[]) {
       () => undefined,
       (error: unknown) => error,
     );
-  return { ended, said, left };
+  return { ended, output, unused };
 }
 
-const questions = (said: readonly string[]) => said.filter((text) => text.endsWith("]: "));
+const questions = (output: readonly string[]) => output.filter((text) => text.endsWith("]: "));
 
 describe("init on a terminal", () => {
-  test("asks again, at once, for each answer that will not do, and says why", async () => {
+  test("asks again after each invalid answer, with the reason", async () => {
     const answers = [
       "My Shop",
       "shop",
@@ -65,10 +65,10 @@ describe("init on a terminal", () => {
       "jenkins",
       "None",
     ];
-    const { ended, said, left } = await init(answers);
+    const { ended, output, unused } = await init(answers);
     expect(ended).toBeUndefined();
-    expect(left).toEqual([]);
-    expect(questions(said).map((text) => text.split(" ")[0])).toEqual([
+    expect(unused).toEqual([]);
+    expect(questions(output).map((text) => text.split(" ")[0])).toEqual([
       "Workspace",
       "Workspace",
       "Service",
@@ -79,26 +79,24 @@ describe("init on a terminal", () => {
       "Pipeline",
       "Pipeline",
     ]);
-    expect(said.slice(0, 2)[1]).toMatch(
-      /"My Shop" is not a valid workspace name.*\n {2}hint: Use up to 63 lower-case/,
-    );
+    expect(output[1]).toMatch(/"My Shop" is not a valid workspace name.*\n {2}hint: Use up to 63 lower-case/);
     expect(await folder.read("draftsync.yaml")).toContain("workspace: shop\n");
     expect(await folder.read("draftsync.yaml")).toContain('base_url: "https://api.example.com"');
     expect(await folder.read("manifests/first-draft.yaml")).toContain("draft: 7\n");
   });
 
-  test("asks for the package that a pipeline installs, and accepts no name of a registry", async () => {
+  test("asks for the package that a pipeline installs, and rejects a registry name", async () => {
     const given = ["--workspace", "shop", "--base-url", "sandbox", "--draft", "7", "--pipeline", "github"];
-    const { ended, said } = await init(["draftsync@0.1.0", "github:owner/draftsync#main"], ...given);
+    const { ended, output } = await init(["draftsync@0.1.0", "github:owner/draftsync#main"], ...given);
     expect(ended).toMatchObject({ code: "stopped" });
-    expect(said.filter((text) => text.startsWith("draftsync package to install"))).toHaveLength(3);
-    expect(said.shift()).toContain("the pipeline would publish to a service that ends with its job");
-    expect(said[1]).toContain('"draftsync@0.1.0" is neither a packed file (.tgz) nor a git commit');
-    expect(said[3]).toContain("with all 40 digits");
+    expect(output.filter((text) => text.startsWith("draftsync package to install"))).toHaveLength(3);
+    expect(output.shift()).toContain("the pipeline would publish to a service that ends with its job");
+    expect(output[1]).toContain('"draftsync@0.1.0" is neither a packed file (.tgz) nor a git commit');
+    expect(output[3]).toContain("with all 40 digits");
     expect(await readdir(folder.path)).toEqual([]);
   });
 
-  test("takes what is offered for an empty answer", async () => {
+  test("uses the default for an empty answer", async () => {
     const { ended } = await init(["", " ", "", ""]);
     expect(ended).toBeUndefined();
     expect(await folder.read("draftsync.yaml")).toContain("service: sandbox");
@@ -111,17 +109,17 @@ describe("init on a terminal", () => {
     ]);
   });
 
-  test("asks nothing when what was given will not do", async () => {
-    const { ended, said } = await init(["shop"], "--draft", "007");
+  test("asks nothing when a flag is invalid", async () => {
+    const { ended, output } = await init(["shop"], "--draft", "007");
     expect(ended).toMatchObject({ code: "invalid-flag", message: '"007" is not a valid draft id' });
-    expect(said).toEqual([]);
+    expect(output).toEqual([]);
   });
 
-  test("asks only for what was not given", async () => {
+  test("asks only for values that no flag gives", async () => {
     const given = ["--workspace", "shop", "--base-url", "sandbox", "--pipeline", "none"];
-    const { ended, said } = await init(["7"], ...given);
+    const { ended, output } = await init(["7"], ...given);
     expect(ended).toBeUndefined();
-    expect(questions(said)).toEqual(["Id of the first draft [1]: "]);
+    expect(questions(output)).toEqual(["Id of the first draft [1]: "]);
   });
 
   test("writes nothing when the answers end", async () => {
@@ -131,48 +129,35 @@ describe("init on a terminal", () => {
   });
 });
 
-describe("what init writes", () => {
+describe("files of init", () => {
   const quick = ["--workspace", "shop", "--base-url", "sandbox", "--draft", "7", "--pipeline", "none"];
 
-  test.each(["123", "007", "1e5", "null", "true"])(
-    "names a workspace %s in a way that YAML reads as text",
-    async (name) => {
-      await init([], "--workspace", name, "--base-url", "sandbox", "--draft", "7", "--pipeline", "none");
-      expect(parse(await folder.read("draftsync.yaml"))).toMatchObject({ workspace: name });
-    },
-  );
+  test.each(["123", "007", "1e5", "null", "true"])("have the workspace name %s as text", async (name) => {
+    await init([], ...quick.with(1, name));
+    expect(parse(await folder.read("draftsync.yaml"))).toMatchObject({ workspace: name });
+  });
 
   test.each(["https://u:p@host", "https://host?q", "https://host#f", "https://host:99999"])(
-    "has no address %s, which the config would refuse",
+    "are not written with the invalid address %s",
     async (url) => {
-      const { ended } = await init(
-        [],
-        "--workspace",
-        "w",
-        "--base-url",
-        url,
-        "--draft",
-        "7",
-        "--pipeline",
-        "none",
-      );
+      const { ended } = await init([], ...quick.with(3, url));
       expect(ended).toMatchObject({ code: "base-url-invalid" });
       expect(await readdir(folder.path)).toEqual([]);
     },
   );
 
-  test("adds to a .gitignore what it lacks, once, and leaves the rest of it alone", async () => {
+  test("add missing lines to a .gitignore once, and keep the rest", async () => {
     await folder.write({ ".gitignore": "node_modules/\n/plan.json" });
     expect((await init([], ...quick)).ended).toBeUndefined();
     const once = "node_modules/\n/plan.json\n.draftsync/\nplan.md\nplan.html\n";
     expect(await folder.read(".gitignore")).toBe(once);
     const again = await init([], ...quick, "--force");
     expect(again.ended).toBeUndefined();
-    expect(again.said.join("")).not.toContain("wrote .gitignore");
+    expect(again.output.join("")).not.toContain("wrote .gitignore");
     expect(await folder.read(".gitignore")).toBe(once);
   });
 
-  test("is written whole or not at all", async () => {
+  test("are all written or none", async () => {
     await folder.write({ manifests: "a file where a folder is to be", "draftsync.yaml": "mine\n" });
     const { ended } = await init([], ...quick, "--force");
     expect(ended).toMatchObject({ code: "not-written" });
@@ -182,27 +167,27 @@ describe("what init writes", () => {
     expect(elsewhere).toMatchObject({ code: "not-written" });
   });
 
-  test("is never written over what is there, not even a link that leads nowhere", async () => {
+  test("never overwrite a path, not even a broken link", async () => {
     await symlink("nowhere", `${folder.path}/draftsync.schema.json`);
     expect((await init([], ...quick)).ended).toMatchObject({ code: "already-initialized" });
     expect(await readdir(folder.path)).toEqual(["draftsync.schema.json"]);
   });
 
-  test("ends with the three commands that come next", async () => {
-    const commands = (said: readonly string[]) => (said.at(-1) ?? "").match(/draftsync \w+/g);
-    expect(commands((await init([], ...quick)).said)).toEqual([
+  test("are followed by the next three commands in the output", async () => {
+    const commands = (output: readonly string[]) => (output.at(-1) ?? "").match(/draftsync \w+/g);
+    expect(commands((await init([], ...quick)).output)).toEqual([
       "draftsync validate",
       "draftsync plan",
       "draftsync apply",
     ]);
     const remote = await init([], "shop", ...quick.with(3, "https://api.example.com"));
-    expect(remote.said.at(-1)).toMatch(/^\nNext:\n {2}cd shop\n {2}export DRAFTSYNC_API_KEY=/);
-    expect(commands(remote.said)).toEqual(["draftsync doctor", "draftsync plan", "draftsync apply"]);
+    expect(remote.output.at(-1)).toMatch(/^\nNext:\n {2}cd shop\n {2}export DRAFTSYNC_API_KEY=/);
+    expect(commands(remote.output)).toEqual(["draftsync doctor", "draftsync plan", "draftsync apply"]);
   });
 });
 
 test.each(["main", "master", "topic"])(
-  "on the branch %s the pipeline applies what is merged",
+  "the pipeline of init applies merges into the main branch when on branch %s",
   async (branch) => {
     await folder.write({ ".git/HEAD": `ref: refs/heads/${branch}\n` });
     const [text = ""] = Object.values(await pipelineFile("github", folder.path));

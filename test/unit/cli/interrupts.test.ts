@@ -7,11 +7,11 @@ afterEach(() => void vi.useRealTimers());
 
 function listen() {
   const signals = new EventEmitter();
-  const said: string[] = [];
+  const output: string[] = [];
   const exits: (number | "deferred")[] = [];
   const interrupts = listenForInterrupts({
     signals,
-    say: (text) => void said.push(text.trim()),
+    say: (text) => void output.push(text.trim()),
     exit: (code) => void exits.push(code),
     leave: () => void exits.push("deferred"),
   });
@@ -20,12 +20,12 @@ function listen() {
     abortInFlight: interrupts.abortInFlight.aborted,
     exits,
   });
-  return { signals, said, interrupts, state };
+  return { signals, output, interrupts, state };
 }
 
 describe.each(["SIGINT", "SIGTERM"])("%s", (signal) => {
-  test("once: drains at once, cuts off after 5 s, and ends the process before 7 s", () => {
-    const { signals, state, said } = listen();
+  test("drains at once, aborts calls in flight after 5 s, and ends the process within 7 s", () => {
+    const { signals, state, output } = listen();
     expect(state()).toEqual({ drain: false, abortInFlight: false, exits: [] });
     signals.emit(signal);
     expect(state()).toEqual({ drain: true, abortInFlight: false, exits: [] });
@@ -35,14 +35,14 @@ describe.each(["SIGINT", "SIGTERM"])("%s", (signal) => {
     expect(state()).toEqual({ drain: true, abortInFlight: true, exits: [] });
     vi.advanceTimersByTime(1_999);
     expect(state()).toEqual({ drain: true, abortInFlight: true, exits: [130] });
-    expect(said).toEqual([
+    expect(output).toEqual([
       expect.stringMatching(/^Waiting up to 5 s/),
       expect.stringMatching(/did not complete within 5 s/),
     ]);
   });
 
-  test("twice: cuts off at once, and leaves time to record that", () => {
-    const { signals, state, said } = listen();
+  test("aborts calls in flight at the second signal, and allows 2 s to record that", () => {
+    const { signals, state, output } = listen();
     signals.emit(signal);
     vi.advanceTimersByTime(1_000);
     signals.emit(signal);
@@ -51,10 +51,10 @@ describe.each(["SIGINT", "SIGTERM"])("%s", (signal) => {
     expect(state().exits).toEqual([]);
     vi.advanceTimersByTime(1);
     expect(state().exits).toEqual([130]);
-    expect(said).toEqual([expect.stringMatching(/^Waiting up to 5 s/), expect.stringMatching(/^Aborting/)]);
+    expect(output).toEqual([expect.stringMatching(/^Waiting up to 5 s/), expect.stringMatching(/^Aborting/)]);
   });
 
-  test("three times: ends the process", () => {
+  test("ends the process at the third signal", () => {
     const { signals, state } = listen();
     for (let times = 0; times < 3; times += 1) signals.emit(signal);
     expect(state().exits).toEqual([130]);
@@ -62,18 +62,18 @@ describe.each(["SIGINT", "SIGTERM"])("%s", (signal) => {
 });
 
 describe("SIGHUP", () => {
-  test("interrupts once, however often it comes", () => {
-    const { signals, state, said } = listen();
+  test("interrupts once, even if it is repeated", () => {
+    const { signals, state, output } = listen();
     signals.emit("SIGHUP");
     expect(state()).toEqual({ drain: true, abortInFlight: false, exits: [] });
     signals.emit("SIGHUP");
     expect(state()).toEqual({ drain: true, abortInFlight: false, exits: [] });
-    expect(said).toEqual([expect.stringMatching(/^Waiting up to 5 s/)]);
+    expect(output).toEqual([expect.stringMatching(/^Waiting up to 5 s/)]);
     signals.emit("SIGTERM");
     expect(state()).toEqual({ drain: true, abortInFlight: true, exits: [] });
   });
 
-  test("is the command's own once that says so", () => {
+  test("is left to a command that handles it itself", () => {
     const { signals, interrupts, state } = listen();
     interrupts.spareHangup();
     signals.emit("SIGHUP");
@@ -83,7 +83,7 @@ describe("SIGHUP", () => {
 });
 
 describe("a command that has ended", () => {
-  test("is not kept by what ends its process", () => {
+  test("cancels the timers that would end its process", () => {
     vi.useRealTimers();
     const timers = () => process.getActiveResourcesInfo().filter((type) => type === "Timeout").length;
     const before = timers();
@@ -95,18 +95,18 @@ describe("a command that has ended", () => {
     expect(timers() - before).toBe(0);
   });
 
-  test("and was interrupted ends its process in time, whatever became of its output", () => {
-    const { signals, interrupts, said, state } = listen();
+  test("ends its process in time after an interrupt, even if its output is blocked", () => {
+    const { signals, interrupts, output, state } = listen();
     signals.emit("SIGINT");
     interrupts.commandEnded();
     vi.advanceTimersByTime(6_499);
     expect(state().exits).toEqual([]);
     vi.advanceTimersByTime(1);
     expect(state().exits).toEqual(["deferred"]);
-    expect(said).toEqual([expect.stringMatching(/^Waiting up to 5 s/)]);
+    expect(output).toEqual([expect.stringMatching(/^Waiting up to 5 s/)]);
   });
 
-  test.each([[[]], [["SIGINT"]]])("after %j ends its process at the next interrupt", (before) => {
+  test.each([[[]], [["SIGINT"]]])("ends its process at the next interrupt after %j", (before) => {
     const { signals, interrupts, state } = listen();
     for (const signal of before) signals.emit(signal);
     interrupts.commandEnded();

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { LiveArea } from "../../../src/cli/terminal/live-area.ts";
 import type { LiveLines } from "../../../src/report/live-lines.ts";
 
-/** A live area on an emulated terminal, in a process that takes note of its signals. */
+/** A live area on an emulated terminal, in a process that records its signals. */
 function open(columns = 20, rows = 6) {
   const terminal = new xterm.Terminal({ cols: columns, rows, allowProposedApi: true });
   const writes: string[] = [];
@@ -39,7 +39,7 @@ function open(columns = 20, rows = 6) {
     killed,
     write,
     resize: (to: number) => {
-      // What was written so far has to be there before it is wrapped.
+      // The terminal must process earlier writes before it wraps them.
       return new Promise<void>((done) => {
         terminal.write("", () => {
           terminal.resize(to, rows);
@@ -69,7 +69,7 @@ const show =
   (columns) =>
     lines.map((line) => ({ text: line.slice(0, columns), width: Math.min(columns, line.length) }));
 
-test("lines are rewritten in place, text goes above them, and nothing is left in the end", async () => {
+test("rewrites lines in place, puts text above them, and removes them at the end", async () => {
   const { area, screen, isCursorHidden, listeners } = open();
   area.above("before\n");
   area.show(show("one", "two"));
@@ -87,7 +87,7 @@ test("lines are rewritten in place, text goes above them, and nothing is left in
   expect(listeners()).toBe(0);
 });
 
-test("a frame is one write, and what is the same is not written again", () => {
+test("writes a frame at once, and an unchanged frame not again", () => {
   const { area, writes } = open();
   area.show(show("one"));
   area.show(show("one"));
@@ -99,7 +99,7 @@ test("a frame is one write, and what is the same is not written again", () => {
   }
 });
 
-test("no lines at all leave the cursor visible, also with text above", async () => {
+test("keeps the cursor visible without lines", async () => {
   const { area, screen, isCursorHidden } = open();
   area.show(show());
   area.above("text\n");
@@ -110,7 +110,7 @@ test("no lines at all leave the cursor visible, also with text above", async () 
   expect(await screen()).toEqual(["text"]);
 });
 
-test("never more lines than the terminal has, so that none is scrolled away for good", async () => {
+test("shows no more lines than the terminal has, so that all can be erased", async () => {
   const { area, screen } = open(20, 4);
   area.show(show("1", "2", "3", "4", "5", "6"));
   area.above("text\n");
@@ -118,7 +118,7 @@ test("never more lines than the terminal has, so that none is scrolled away for 
   expect(await screen()).toEqual(["text"]);
 });
 
-test.each([8, 5, 40])("a terminal that becomes %i columns wide keeps what stands above", async (columns) => {
+test.each([8, 5, 40])("keeps the text above when the terminal becomes %i columns wide", async (columns) => {
   const { area, screen, resize } = open(20, 12);
   area.above("top\n");
   area.show(show("0123456789abcdef", "0123456789", "end"));
@@ -133,14 +133,14 @@ test.each([8, 5, 40])("a terminal that becomes %i columns wide keeps what stands
   expect(await screen()).toEqual(["top"]);
 });
 
-test("the lines make way for what another stream writes to the terminal", async () => {
+test("moves the lines below output of another stream", async () => {
   const { area, write, screen } = open();
   area.show(show("one", "two"));
   area.aside(() => write("result\n"));
   expect(await screen()).toEqual(["result", "one", "two"]);
 });
 
-test("at the process's exit the terminal is in order", async () => {
+test("restores the terminal when the process exits", async () => {
   const { area, process, screen, isCursorHidden } = open();
   area.show(show("one"));
   process.emit("exit");
@@ -148,7 +148,7 @@ test("at the process's exit the terminal is in order", async () => {
   expect(isCursorHidden()).toBe(false);
 });
 
-test.each(["SIGHUP", "SIGQUIT"])("%s puts the terminal in order and ends the process", (signal) => {
+test.each(["SIGHUP", "SIGQUIT"])("restores the terminal and ends the process at %s", (signal) => {
   const { area, process, killed, isCursorHidden, listeners } = open();
   area.show(show("one"));
   process.emit(signal, signal);
@@ -166,7 +166,7 @@ test("leaves a signal to another listener", () => {
   expect(isCursorHidden()).toBe(true);
 });
 
-test("while the process is stopped nothing is drawn, and afterwards the lines are there again", async () => {
+test("draws nothing while the process is stopped, and redraws the lines afterwards", async () => {
   const { area, process, killed, screen, isCursorHidden } = open();
   area.show(show("one"));
   process.emit("SIGTSTP");

@@ -23,7 +23,7 @@ test.each([
   "state: postgres://u:SECRET@h/db\nx: 1\n",
   "api_key: SECRET\n",
   "sevrice:\n  apiKey: SECRET\n",
-])("an error of a config, or of its base, shows no secret: %j", async (text) => {
+])("shows no secret in an error of a config or its base: %j", async (text) => {
   for (const files of [
     { "draftsync.yaml": head + text },
     { "draftsync.yaml": `extends: base.yaml\n${head}`, "base.yaml": text },
@@ -34,7 +34,7 @@ test.each([
   }
 });
 
-test("an error shows all other lines as they are", async () => {
+test("shows all other lines of an error unchanged", async () => {
   const text = "version: 1\nworkspace: w\nservice:\n  base_url: https://api.example.com\n  rat: 1\n";
   expect(await errorOf({ "draftsync.yaml": text })).toContain("4 |   base_url: https://api.example.com\n");
   const files = "service: { api_key_file: keys/studio, rat: 1 }\n";

@@ -8,7 +8,7 @@ import { makeFolder } from "../../support/cli.ts";
 
 const folderOf = async () => (await makeFolder({})).path;
 
-test("a link to a metrics file stays, and the file behind it is replaced", async () => {
+test("keeps a link to a metrics file, and replaces its target", async () => {
   const folder = await folderOf();
   const [file, link] = [join(folder, "real.prom"), join(folder, "m.prom")];
   writeFileSync(file, "# HELP old\n");
@@ -17,14 +17,14 @@ test("a link to a metrics file stays, and the file behind it is replaced", async
   expect([lstatSync(link).isSymbolicLink(), readFileSync(file, "utf8")]).toEqual([true, "new"]);
 });
 
-test("a file that holds something else, such as a manifest, is not replaced", async () => {
+test("does not replace a file with other content, such as a manifest", async () => {
   const file = join(await folderOf(), "castle.yaml");
   writeFileSync(file, "# The castle\ndraft_id: 1\n");
   expect(await writeMetricsFile(file, "new")).toContain("is there already, and holds no metrics");
   expect(readFileSync(file, "utf8")).toBe("# The castle\ndraft_id: 1\n");
 });
 
-test("a pipe is neither read, written to nor replaced", async () => {
+test("does not read, write or replace a pipe", async () => {
   const pipe = join(await folderOf(), "m.prom");
   execFileSync("mkfifo", [pipe]);
   expect(await readFormer(pipe)).toBe("");
@@ -32,7 +32,7 @@ test("a pipe is neither read, written to nor replaced", async () => {
   expect(statSync(pipe).isFIFO()).toBe(true);
 });
 
-test("a device is not replaced", async () => {
+test("does not replace a device", async () => {
   const link = join(await folderOf(), "m.prom");
   symlinkSync("/dev/null", link);
   expect(await writeMetricsFile(link, "new")).toContain("is not a regular file");

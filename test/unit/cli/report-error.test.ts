@@ -16,7 +16,7 @@ function report(error: unknown, isLive: boolean) {
 const locked = new CliError("it is locked", { code: "lock-held", hint: "Wait." });
 
 describe("an error that ended a command", () => {
-  test("names `draftsync explain` to a person in one line, and not in a log", () => {
+  test("suggests `draftsync explain` on a terminal and not in a log", () => {
     const { code, text } = report(locked, true);
     expect(code).toBe(6);
     expect(text).toBe(
@@ -25,12 +25,16 @@ describe("an error that ended a command", () => {
     expect(report(locked, false).text).toBe("error: it is locked  [lock-held]\n  hint: Wait.\n");
   });
 
-  test("names the first error of several, and none for a warning", () => {
-    const found = (severity: Diagnostic["severity"], code: string) => ({ severity, code, message: code });
+  test("suggests the first of several errors, and no warning", () => {
+    const diagnostic = (severity: Diagnostic["severity"], code: string) => ({
+      severity,
+      code,
+      message: code,
+    });
     const all = [
-      found("warning", "file-in-two-drafts"),
-      found("error", "yaml-tab"),
-      found("error", "bad-key"),
+      diagnostic("warning", "file-in-two-drafts"),
+      diagnostic("error", "yaml-tab"),
+      diagnostic("error", "bad-key"),
     ];
     const lines = report(new DiagnosticsError(all), true).text.split("\n");
     expect(lines.slice(-3)).toEqual([
@@ -40,7 +44,7 @@ describe("an error that ended a command", () => {
     ]);
   });
 
-  test("leads nowhere from what its message says already", () => {
+  test("suggests nothing for a code that its message explains", () => {
     expect(report(new CliError("not 7", { code: "invalid-flag", hint: "8" }), true).text).not.toContain(
       "explain",
     );

@@ -11,11 +11,11 @@ test.each([
   ["45m", 45],
   ["2h", 120],
   [new Date(now + 5 * minutes).toISOString(), 5],
-])("%s is in %i minutes", (text, inMinutes) => {
+])("parses %s as a time in %i minutes", (text, inMinutes) => {
   expect(parseUntil(text, now)).toBe(now + inMinutes * minutes);
 });
 
-test("a time with an offset is that of its zone", () => {
+test("parses a time with an offset in its zone", () => {
   expect(parseUntil("2027-01-01T01:00+01:00", now)).toBe(Date.UTC(2027, 0, 1));
 });
 
@@ -29,11 +29,11 @@ test.each([
   "-5m",
   "0s",
   "2027-13-01T00:00Z",
-])("%j is refused", (text) => {
+])("rejects %j", (text) => {
   expect(() => parseUntil(text, now)).toThrow(expect.objectContaining({ code: "invalid-flag" }));
 });
 
-test("a time that has passed is refused, and said to have passed", () => {
+test("rejects a time that has passed, with that reason", () => {
   expect(() => parseUntil("2020-01-01T00:00Z", now)).toThrow(
     "the time of --until 2020-01-01T00:00Z has passed",
   );

@@ -26,18 +26,18 @@ async function write(folder: Folder, record: () => Promise<void>): Promise<void>
   await writeImported({ env, signal, terminal }, config, { file, drafts, record });
 }
 
-test("a publish is written once the ledger has the product, and not before", async () => {
+test("writes a publish into the manifest after the ledger has the product", async () => {
   const folder = await makeWorkspace("draft: 1\n");
-  let seen = "";
+  let before = "";
   await write(folder, async () => {
-    seen = await folder.read(file);
+    before = await folder.read(file);
   });
-  expect(seen).toBe("draft: 1\n---\ndraft: 2\n");
+  expect(before).toBe("draft: 1\n---\ndraft: 2\n");
   expect(await folder.read(file)).toBe("draft: 1\n---\ndraft: 2\npublish: true\n");
 });
 
 test.each([undefined, "# Ours.\ndraft: 1\n"])(
-  "the manifest is as before when the ledger cannot be written: %j",
+  "restores the manifest when the ledger cannot be written: %j",
   async (before) => {
     const folder = await makeWorkspace(before);
     const failed = write(folder, () => Promise.reject(new Error("disk full")));
@@ -47,7 +47,7 @@ test.each([undefined, "# Ours.\ndraft: 1\n"])(
   },
 );
 
-test("a list that no manifest has gets the files that are recorded or in doubt in it, too", () => {
+test("adds recorded and in-doubt files to a list that no manifest has", () => {
   const imported = recordedFile(1, 14);
   const doubt = doubtOf("attach", [1, 13], { id: "lost" });
   const recorded = recordedWith({

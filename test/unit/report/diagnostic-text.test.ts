@@ -6,7 +6,7 @@ import { makePalette } from "../../../src/report/palette.ts";
 const plain = makePalette(false);
 
 describe("a diagnostic", () => {
-  test("shows place, line, mark and hint", () => {
+  test("shows location, line, mark and hint", () => {
     const text = formatDiagnostics(
       [
         {
@@ -31,14 +31,14 @@ describe("a diagnostic", () => {
   test.each([
     { name: "wide characters", text: "海蛇: x", column: 5, lead: 6 },
     { name: "combining characters", text: "e\u0301: x", column: 5, lead: 3 },
-    { name: "characters that are spelled out", text: "\u001b: x", column: 4, lead: 8 },
-  ])("the mark stays below what it means: $name", ({ text, column, lead }) => {
+    { name: "escaped characters", text: "\u001b: x", column: 4, lead: 8 },
+  ])("has its mark below the marked text: $name", ({ text, column, lead }) => {
     const excerpt = [{ line: 1, text, mark: { column, length: 1 } }];
     const shown = formatDiagnostics([{ severity: "warning", code: "c", message: "m", excerpt }], plain);
     expect(shown.split("\n").at(-1)).toBe(`  | ${" ".repeat(lead)}^`);
   });
 
-  test("the address is shown only when the message does not contain it", () => {
+  test("shows its address unless the message contains it", () => {
     const shown = (message: string) =>
       formatDiagnostics([{ severity: "info", code: "c", message, address: "drafts/1" }], plain);
     expect(shown("something")).toContain("--> drafts/1");
@@ -47,7 +47,7 @@ describe("a diagnostic", () => {
 });
 
 describe("an error", () => {
-  test("shows its request, code and hint, and text from outside takes no effect", () => {
+  test("shows its request, code and hint, with control characters escaped", () => {
     const error = new DraftsyncError("it said \u001b[31mno", {
       code: "server-error",
       hint: "Try later.",

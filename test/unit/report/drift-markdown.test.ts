@@ -8,7 +8,7 @@ import { render } from "../../support/rendered.ts";
 import { runs } from "../../support/runs.ts";
 
 const now = Date.UTC(2026, 0, 5);
-const seen = "2026-01-05T00:00:00.000Z";
+const observedAt = "2026-01-05T00:00:00.000Z";
 
 function reportOf(workspace: string, texts: readonly string[]): DriftReport {
   return {
@@ -24,7 +24,7 @@ function reportOf(workspace: string, texts: readonly string[]): DriftReport {
       unreadable: 1,
       deferred: 9,
       not_checked: 10,
-      oldest_unconfirmed: seen,
+      oldest_unconfirmed: observedAt,
     },
     drift: texts.map((text, at) => ({
       type: "changed",
@@ -33,13 +33,13 @@ function reportOf(workspace: string, texts: readonly string[]): DriftReport {
       after: { file_id: at, file_format: text },
       attributes: ["file_format"],
       confirmed: null,
-      observed_at: seen,
+      observed_at: observedAt,
       last_call: null,
     })),
   };
 }
 
-test("whatever drifted, it keeps within its size, begins with its marker, and counts what is left out", () => {
+test("limits any drift report to its size, starts it with its marker, and counts the omitted drift", () => {
   fc.assert(
     fc.property(
       hostileText,
@@ -52,21 +52,21 @@ test("whatever drifted, it keeps within its size, begins with its marker, and co
         const { elements, comments } = render(markdown);
         expect(comments).toHaveLength(1);
         const rows = Math.max(0, elements.filter(({ tag }) => tag === "tr").length - 1);
-        const left = /^\*\*Left out\*\* .*: ([\d,]+) of the drift/m.exec(markdown)?.[1] ?? "0";
-        expect(rows + Number(left.replace(",", ""))).toBe(texts.length);
+        const omitted = /^\*\*Left out\*\* .*: ([\d,]+) of the drift/m.exec(markdown)?.[1] ?? "0";
+        expect(rows + Number(omitted.replace(",", ""))).toBe(texts.length);
       },
     ),
     runs(50),
   );
 });
 
-test("everything is there when it fits", () => {
+test("shows all drift that fits", () => {
   const markdown = formatDriftMarkdown(reportOf("studio-a", ["obj", "max"]), { now, maxChars: 65_000 });
   expect(markdown).not.toContain("Left out");
   expect(markdown).toContain("### Drift: 2 in `studio-a`\n\n| | address | what | who |\n");
 });
 
-test("what does not fit is counted", () => {
+test("uses the available size, and counts the omitted drift", () => {
   const many = Array.from({ length: 2_000 }, () => "obj");
   const markdown = formatDriftMarkdown(reportOf("studio-a", many), { now, maxChars: 65_000 });
   expect(markdown.length).toBeLessThanOrEqual(65_000);

@@ -34,7 +34,7 @@ const finished = (failures: number): Event => ({
   ms: 3,
 });
 
-test("shows 300 failures of one cause as one message with their number", () => {
+test("shows 300 failures of one cause as one message with a count", () => {
   const { emit, log, entries } = follow({ isLive: false });
   emit(started);
   for (let draft = 1; draft <= 300; draft += 1) emit(failed(draft));
@@ -68,13 +68,13 @@ test("names no change for a failure that stops the run", () => {
   expect(log()).not.toContain("drafts/");
 });
 
-test("reports that the run stopped when a later failure of the same cause stopped it", () => {
+test("reports that the run stopped when a later failure with the same cause stopped it", () => {
   const { emit, log } = follow({ isLive: false });
   emit(started, failed(1), failed(2, failureOf(2, { stops: "run" })), failed(3), finished(3));
   expect(log()).toContain("  3 changes failed, and the run stopped.\n  hint:");
 });
 
-test("shows a failure and a doubt of the same code apart", () => {
+test("shows a failure and an operation in doubt with the same code separately", () => {
   const { emit, log } = follow({ isLive: false });
   emit(started, failed(1), failed(2, failureOf(2), "unknown"), finished(1));
   expect(log()).toContain("error: the service rejected");
@@ -108,7 +108,7 @@ test("shows ten causes in full, and counts the others", () => {
   expect(errors.at(-1)).toMatchObject({ code: "more-failures", facts: { changes: 5 } });
 });
 
-test("shows what failed also when the run does not finish, and once", () => {
+test("shows failures once when the run does not finish", () => {
   const { emit, stop, log } = follow({ isLive: true });
   emit(started, failed(1));
   stop();
@@ -116,7 +116,7 @@ test("shows what failed also when the run does not finish, and once", () => {
   expect(log().match(/error:/g)).toHaveLength(1);
 });
 
-test("counts failures beside the changes while a run goes on", () => {
+test("counts failures next to the changes during a run", () => {
   const { emit, lines } = follow({ isLive: true });
   emit(started, failed(1));
   expect(lines()?.[0]).toContain("1 of 3 changes · 1 failed");
@@ -124,12 +124,12 @@ test("counts failures beside the changes while a run goes on", () => {
 
 test.each([
   [
-    "the request that the message begins with",
+    "a subject at the start of the message",
     failureOf(1),
     "the service rejected the request as invalid (422)",
   ],
   ["no subject", { code: "x", message: "a: b" }, "a: b"],
-  ["a subject that the message does not begin with", { code: "x", message: "a: b", subject: "c" }, "a: b"],
+  ["a subject that is not at the start of the message", { code: "x", message: "a: b", subject: "c" }, "a: b"],
 ])("finds the cause of a failure with %s", (_name, failure, cause) => {
   expect(causeOf(failure)).toBe(cause);
 });

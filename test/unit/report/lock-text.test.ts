@@ -20,12 +20,12 @@ const lock = {
   state: "leased",
 } as const;
 
-describe("a lock in words", () => {
-  test("names its holder, its CI job and its age", () => {
+describe("lock text", () => {
+  test("names the holder, its CI job and the age of the lock", () => {
     expect(describeHolder(lock)).toBe("ann on build-7 (process 42, apply)");
     expect(describeJob(lock)).toBe("https://ci.example/17");
     expect(describeAge(lock)).toBe("held for 1 min 30 s");
-    // The ledger's clock may have been set back.
+    // The ledger's clock may have jumped back.
     expect(describeAge({ ...lock, acquiredAt: now + 5 })).toBe("held for 0 ms");
   });
 
@@ -34,24 +34,24 @@ describe("a lock in words", () => {
     ["ended", now, "its process has ended"],
     ["leased", now, "its lease ends in 41 s unless it is renewed"],
     ["expired", now + 43_000, "its lease ended 2.0 s ago"],
-  ] as const)("says of a holder that is %s why the lock is free, or is not", (state, readAt, text) => {
+  ] as const)("explains the state %s", (state, readAt, text) => {
     expect(describeState({ ...lock, state, readAt })).toBe(text);
   });
 
-  test("is shown, too, when the record of its holder cannot be read", () => {
+  test("shows a lock whose holder is unreadable", () => {
     const { holder: _, ...unreadable } = lock;
     expect(formatLock(unreadable, makePalette(false))).toContain("an unknown process");
     expect(viewLock(unreadable)).not.toHaveProperty("user");
   });
 
-  test("makes what others wrote inert", () => {
+  test("escapes control characters of the holder", () => {
     const holder = { ...lock.holder, user: "\u001b[2Jann\n", host: "a\u202eb" };
     const text = formatLock({ ...lock, holder }, makePalette(false));
     expect(text).toContain("\\u{1b}[2Jann\\n on a\\u{202e}b");
     expect(text.split("\n")).toHaveLength(7);
   });
 
-  test("is the same for scripts", () => {
+  test("has a JSON form with the same values", () => {
     expect(viewLock(lock)).toEqual({
       id: "0b9f",
       token: 3,

@@ -4,8 +4,8 @@ import { formatCall, formatLogLine, isShown, wrapText } from "../../../src/repor
 
 const at = Date.UTC(2026, 10, 21, 9, 15);
 
-describe("a line of JSON", () => {
-  test("has time, level, message, code and the facts, in this order", () => {
+describe("JSON log line", () => {
+  test("has time, level, message, code and details, in this order", () => {
     const entry = { level: "error", text: "x", message: "m", code: "c", facts: { hint: "h" } } as const;
     expect(formatLogLine(entry, at)).toBe(
       '{"time":"2026-11-21T09:15:00.000Z","level":"error","message":"m","code":"c","hint":"h"}\n',
@@ -16,21 +16,21 @@ describe("a line of JSON", () => {
     ["warning: not https\n", "not https"],
     ["\nnote: two\nlines\n\n", "two\nlines"],
     ["plain\n", "plain"],
-  ])("%j without a message of its own is reported as %j", (text, message) => {
+  ])("takes its message from the text %j: %j", (text, message) => {
     expect(JSON.parse(formatLogLine({ level: "info", text }, at)).message).toBe(message);
   });
 
-  test("of layout alone there is none", () => {
+  test("is empty for an entry of blank lines", () => {
     expect(formatLogLine({ level: "info", text: "\n" }, at)).toBe("");
   });
 
-  test("takes no effect in a terminal", () => {
+  test("escapes control characters", () => {
     const line = formatLogLine({ level: "info", text: "a\u009b2J\u202eb\u001b[2J\n" }, at);
     expect(line).toContain('"a\\u009b2J\\u202eb\\u001b[2J"');
   });
 });
 
-test("quiet leaves warnings, errors and results; verbose adds the calls", () => {
+test("shows warnings, errors and results with --quiet, and also calls with --verbose", () => {
   const levels: readonly LogLevel[] = ["error", "warning", "info", "debug"];
   const shown = (verbosity: "quiet" | "normal" | "verbose") =>
     levels.filter((level) => isShown({ level, text: "" }, verbosity));
@@ -40,7 +40,7 @@ test("quiet leaves warnings, errors and results; verbose adds the calls", () => 
   expect(isShown({ level: "info", text: "", isResult: true }, "quiet")).toBe(true);
 });
 
-describe("a call", () => {
+describe("log entry of a call", () => {
   const call = {
     type: "call_finished",
     at,
@@ -54,11 +54,11 @@ describe("a call", () => {
     [{ ...call, attempt: 1, status: 201 }, "POST /api/products 201 in 180 ms"],
     [{ ...call, attempt: 2 }, "POST /api/products no response in 180 ms, attempt 2"],
     [{ ...call, attempt: 1, status: 200, path: "/\u001b[2J" }, "POST /\\u{1b}[2J 200 in 180 ms"],
-  ])("is reported with method, path, status and time", (event, message) => {
+  ])("has method, path, status and time: %#", (event, message) => {
     expect(formatCall(event)).toMatchObject({ level: "debug", message, code: "call_finished" });
   });
 
-  test("to object storage is reported with bucket and key", () => {
+  test("has bucket and key for object storage", () => {
     const { method, ms } = call;
     const event = {
       type: "storage_call_finished",
@@ -72,20 +72,20 @@ describe("a call", () => {
     expect(formatCall(event)?.message).toBe("POST s3://b/in/a.glb no response in 180 ms");
   });
 
-  test("is all that is reported", () => {
+  test("is not made for other events", () => {
     expect(formatCall({ type: "waiting", at, reason: "backoff", ms: 1 })).toBeUndefined();
   });
 });
 
 const line = "  hint: Check manifests/brass-diving-helmet.yaml:4:14, and what it declares there.";
 
-test("a long line breaks between words, and goes on below its beginning", () => {
+test("wraps a long line between words, with an indent", () => {
   expect(wrapText(`short\n${line}\n`, 50)).toBe(
     "short\n  hint: Check\n    manifests/brass-diving-helmet.yaml:4:14, and\n    what it declares there.\n",
   );
 });
 
-test("colors take no room, and a path that is longer than the terminal stays whole", () => {
+test("ignores colors when it wraps, and keeps a path that is wider than the terminal whole", () => {
   const path = "x".repeat(60);
   expect(wrapText(`\u001b[31merror:\u001b[39m ${path} end`, 50)).toBe(
     `\u001b[31merror:\u001b[39m\n  ${path}\n  end`,
@@ -95,6 +95,6 @@ test("colors take no room, and a path that is longer than the terminal stays who
   );
 });
 
-test.each([undefined, 20])("nothing is wrapped where the width is %s", (columns) => {
+test.each([undefined, 20])("wraps nothing at the width %s", (columns) => {
   expect(wrapText(line, columns)).toBe(line);
 });

@@ -43,15 +43,15 @@ function begin(former?: string): ReconcileMetrics {
   return metrics;
 }
 
-/** Samples that are not 0, without the label that all have. */
+/** Samples other than 0, without the workspace label. */
 async function samplesOf(metrics: ReconcileMetrics): Promise<string[]> {
   const lines = (await metrics.text()).split("\n").filter((line) => /^\w/.test(line) && !line.endsWith(" 0"));
   for (const line of lines) expect(line).toContain('workspace="studio-a"');
   return lines.map((line) => line.replace(/,?workspace="studio-a"/, "").replace("{}", ""));
 }
 
-describe("the metrics of reconcile", () => {
-  test("count what the events of a run say, and how it ended", async () => {
+describe("reconcile metrics", () => {
+  test("count the events of a run, and show its result", async () => {
     const metrics = begin();
     metrics.count(call("POST", "/api/drafts/48213/product_files", 201));
     metrics.count(call("POST", "/api/drafts/7/product_files", 201));
@@ -92,7 +92,7 @@ describe("the metrics of reconcile", () => {
     ["locked", false, 1],
     ["interrupted", false, 1],
   ])(
-    "after a failure, %s is a success: %s, and leaves %i failures in a row",
+    "count %s after a failure as success: %s, with %i failures in a row",
     async (status, success, failures) => {
       const metrics = begin();
       metrics.end(run("failing"));
@@ -103,28 +103,28 @@ describe("the metrics of reconcile", () => {
     },
   );
 
-  test("show what is excluded no longer than it is, and doubt for as long as nothing else is known", async () => {
+  test("keep excluded and in-doubt counts after a failed run, and reset them after a successful one", async () => {
     const metrics = begin();
     metrics.end(run("in_doubt", { excluded: { delete: 3 }, inDoubt: 2 }));
     metrics.end(run("failing"));
     expect(await samplesOf(metrics)).toContain('draftsync_excluded{action="delete"} 3');
     expect(await samplesOf(metrics)).toContain("draftsync_in_doubt 2");
     metrics.end(run("ok", { excluded: {}, inDoubt: 0 }));
-    expect((await samplesOf(metrics)).filter((line) => /held_back\{action|in_doubt /.test(line))).toEqual([]);
+    expect((await samplesOf(metrics)).filter((line) => /excluded\{action|in_doubt /.test(line))).toEqual([]);
   });
 
-  test("are absent before the first run has ended, except counters and settings", async () => {
+  test("are absent before the end of the first run, except counters and settings", async () => {
     const text = await makeReconcileMetrics({ version: "1.2.3" }).text();
     const names = new Set([...text.matchAll(/^(\w+)[{ ]/gm)].map(([, name]) => name));
     expect([...names].sort()).toEqual(["draftsync_build_info", "draftsync_runs_total"]);
     const begun = begin();
-    expect(await begun.text()).not.toMatch(/^draftsync_(last|failures|in_doubt|rate_use|round_status)/m);
+    expect(await begun.text()).not.toMatch(/^draftsync_(last|failures|in_doubt|rate_use|run_status)/m);
     begun.end(run("failing"));
     expect(await begun.text()).toContain('draftsync_failures_in_a_row{workspace="studio-a"} 1\n');
     expect(await begun.text()).not.toMatch(/^draftsync_(last_success|in_doubt)/m);
   });
 
-  test("count the time of calls in buckets, and go on from those of an earlier process", async () => {
+  test("count call durations in buckets, and continue those of an earlier process", async () => {
     const first = begin();
     first.count(call("GET", "/api/products/7", 200, 300));
     const second = begin(await first.text());
@@ -146,7 +146,7 @@ describe("the metrics of reconcile", () => {
     expect(await second.text()).toContain(`# TYPE ${name} histogram\n`);
   });
 
-  test("have none for what is not known", async () => {
+  test("are absent for unknown values", async () => {
     const metrics = begin();
     expect(await metrics.text()).not.toMatch(/drift|unconfirmed/);
     metrics.reportConfidence({ oldestUnconfirmedMs: 90_500, drift: 0 });
@@ -158,7 +158,7 @@ describe("the metrics of reconcile", () => {
     expect(await metrics.text()).not.toMatch(/drift|unconfirmed/);
   });
 
-  test("go on from what an earlier process wrote of the same workspace", async () => {
+  test("continue the values of an earlier process for the same workspace", async () => {
     const first = begin();
     first.count(call("POST", "/api/products", 201));
     first.count(change("create", "done"));
@@ -192,18 +192,18 @@ describe("the metrics of reconcile", () => {
     'draftsync_runs_total{status="ok",workspace="studio-a"} NaN',
     'draftsync_runs_total{other="ok",workspace="studio-a"} 5',
     'draftsync_runs_total{status="o',
-  ])("begin again from %j", async (former) => {
+  ])("start at zero after the invalid file %j", async (former) => {
     expect(await samplesOf(begin(former))).toEqual(await samplesOf(begin()));
   });
 });
 
-test("the metrics of the process are apart, under the names that Prometheus has for them", async () => {
+test("gives process metrics separately, with the standard names of Prometheus", async () => {
   const text = await makeProcessMetrics()();
   expect(text).toMatch(/^process_resident_memory_bytes \d+/m);
   expect(await begin().text()).not.toMatch(/^(process|nodejs)_/m);
 });
 
-describe("the route of a path", () => {
+describe("route of a path", () => {
   test.each([
     ["/api/drafts/48213/product_files", "/api/drafts/:draft_id/product_files"],
     ["/api/drafts/48213/promotional_files/99?x=1", "/api/drafts/:draft_id/promotional_files/:id"],
@@ -215,7 +215,7 @@ describe("the route of a path", () => {
     ["/api/drafts/1/other_files", "other"],
     ["/api/$1", "other"],
     ["", "other"],
-  ])("%s is %s", (path, route) => {
+  ])("maps %j to %s", (path, route) => {
     expect(routeOf(path)).toBe(route);
   });
 });

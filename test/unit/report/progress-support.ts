@@ -88,7 +88,7 @@ export const rest: readonly Event[] = [
   { type: "run_finished", at: 900, run_id: "r", totals, ms: 2345 },
 ];
 
-/** A progress whose time passes when the test says so. */
+/** A progress display with a clock that the test moves. */
 export function follow({
   isLive,
   addresses = [],
@@ -96,7 +96,7 @@ export function follow({
   windowMs = 1000,
 }: {
   isLive: boolean;
-  /** Of all changes of the run. */
+  /** The address of every change of the run. */
   addresses?: readonly string[];
   limit?: number;
   windowMs?: number;

@@ -14,8 +14,8 @@ error: the service refused it  [validation-failed]
 Applied in part: 1 done, 1 failed, 1 in doubt, 1 skipped. 7 calls in 2.3 s.
 `;
 
-describe("in a log", () => {
-  test("there is a line a change and a line a long wait", () => {
+describe("progress in a log", () => {
+  test("has a line per change and per long wait", () => {
     const { emit, log, entries } = follow({ isLive: false });
     emit(started, call, attached, waiting("retry_after", 12_000), waiting("backoff", 100), ...rest);
     expect(log()).toBe(lines.replace("ms)\n", "ms)\n    rate limited; retrying in 12 s\n"));
@@ -30,7 +30,7 @@ describe("in a log", () => {
     ]);
   });
 
-  test("how far it is stands there after 10 s and every 30 s, and no more when it has ended", () => {
+  test("shows the state after 10 s and then every 30 s until the run ends", () => {
     const { emit, pass, log, ticks } = follow({ isLive: false });
     emit(started, call, stored("a.glb", 500, 1000), stored("b.glb", 500, 3000));
     pass(9_999);
@@ -47,7 +47,7 @@ describe("in a log", () => {
     expect(ticks()).toBeUndefined();
   });
 
-  test("names the first files of which the service returned other values", () => {
+  test("names the first files for which the service returned different values", () => {
     const { emit, log, entries } = follow({ isLive: false });
     const other = (id: number): Event => ({
       type: "values_differ",
@@ -64,9 +64,9 @@ describe("in a log", () => {
     expect(entries.find(({ code }) => code === "values-differ")?.level).toBe("warning");
   });
 
-  test("counts what a stopped run did not start, and lists it with --verbose only", () => {
+  test("counts the changes that a stopped run did not start, and lists them only with --verbose", () => {
     const { emit, log, entries } = follow({ isLive: false });
-    const notBegun = (because: string): Event => ({
+    const notStarted = (because: string): Event => ({
       type: "change_finished",
       at: 500,
       address: "drafts/9/product_files/1",
@@ -76,7 +76,7 @@ describe("in a log", () => {
       because,
     });
     const counts = { done: 1, failed: 0, in_doubt: 0, deferred: 0, skipped: 4670, calls: 1 };
-    emit(started, call, attached, notBegun("interrupted"), notBegun("unauthorized"));
+    emit(started, call, attached, notStarted("interrupted"), notStarted("unauthorized"));
     emit({ type: "run_finished", at: 900, run_id: "r", totals: counts, ms: 46_000, stopped: "interrupted" });
     expect(log()).toBe(
       "  + drafts/1/product_files/1 attached (300 ms)\n\n" +
@@ -100,26 +100,31 @@ describe("in a log", () => {
       { failed: 6, skipped: 1 },
       "Nothing was applied: 6 failed, 1 skipped.",
     ],
-    ["only credentials came", [credentials], { failed: 1 }, "Nothing was applied: 1 failed."],
-    ["nothing fitted into the limit", [], { deferred: 3 }, "Nothing was applied: 3 left for the next run."],
-    ["a change failed halfway", [call, refused], { failed: 1 }, "Applied in part: 0 done, 1 failed."],
+    ["only credentials were returned", [credentials], { failed: 1 }, "Nothing was applied: 1 failed."],
+    ["nothing fits into the limit", [], { deferred: 3 }, "Nothing was applied: 3 left for the next run."],
+    [
+      "a change failed after a successful call",
+      [call, refused],
+      { failed: 1 },
+      "Applied in part: 0 done, 1 failed.",
+    ],
     ["a call is in doubt", [refused], { in_doubt: 1 }, "Applied in part: 0 done, 1 in doubt."],
-  ] as const)("the last line is true when %s", (_name, events, counts, line) => {
+  ] as const)("summarizes the run when %s", (_name, events, counts, line) => {
     const { emit, log } = follow({ isLive: false });
     // The calls of the refresh do not count for the run.
     emit(call, started, ...events, end(counts));
     expect(log()).toBe(`${line} 6 calls in 100 ms.\n`);
   });
 
-  test("polls of uploads get no lines", () => {
+  test("has no lines for polls of uploads", () => {
     const { emit, entries } = follow({ isLive: false });
     emit(started, waiting("upload", 30_000));
     expect(entries).toEqual([]);
   });
 });
 
-describe("on a terminal", () => {
-  test("finished changes go above, waits do not, and at the end no line is left", () => {
+describe("progress on a terminal", () => {
+  test("prints finished changes above the live lines, no waits, and removes the live lines at the end", () => {
     const { emit, lines: shown, log, ticks } = follow({ isLive: true });
     emit(started);
     expect(ticks()).toBe(100);
@@ -140,7 +145,7 @@ describe("on a terminal", () => {
   const published = { ...attached, address: "drafts/1/product", action: "publish", product_id: 900 } as const;
   const ofDraft1 = [attached, second, published].map(({ address }) => address);
 
-  test("a draft of several changes has one line, when the last of them has ended", () => {
+  test("prints one line for a draft with several changes when the last has finished", () => {
     const { emit, log } = follow({ isLive: true, addresses: [...ofDraft1, "drafts/2/product"] });
     emit(started, attached, second);
     expect(log()).toBe("");
@@ -151,20 +156,20 @@ describe("on a terminal", () => {
     );
   });
 
-  test("a draft that the run leaves before its last change has its line at the end", () => {
+  test("prints the line of an unfinished draft at the end of the run", () => {
     const { emit, log } = follow({ isLive: true, addresses: [...ofDraft1, ...ofDraft1] });
     emit(started, attached, attached, ...rest);
     expect(log()).toContain("  ~ drafts/1  2 attached, 1 failed, 1 skipped (600 ms)\n\nerror: ");
   });
 
-  test("a draft of which nothing was done has no line", () => {
+  test("prints no line for a draft whose changes were all skipped", () => {
     const { emit, log } = follow({ isLive: true, addresses: ofDraft1 });
     const skipped = { ...attached, outcome: "skipped", because: "interrupted" } as const;
     emit(started, skipped, skipped, skipped);
     expect(log()).toBe("");
   });
 
-  test.each([79, 119])("thousands of changes have a bar beside their words, at %i columns", (columns) => {
+  test.each([79, 119])("shows a bar for thousands of changes at %i columns", (columns) => {
     const { emit, bars, widths } = follow({ isLive: true });
     emit({ ...started, summary: { create: 5000 }, calls: 5000 });
     for (let at = 0; at < 3000; at += 1) emit(attached);
@@ -172,19 +177,19 @@ describe("on a terminal", () => {
     expect(Math.max(...(widths(columns) ?? []))).toBeLessThanOrEqual(columns);
   });
 
-  test("a change that was skipped is no progress", () => {
+  test("does not count a skipped change as progress", () => {
     const { emit, lines: shown } = follow({ isLive: true });
     emit(started, attached, ...rest.slice(1, 2));
     expect(shown()?.[0]).toContain("1 of 3 changes");
   });
 
-  test("a call in doubt that a run settles counts as one more change", () => {
+  test("counts an operation in doubt that the run settles as an additional change", () => {
     const { emit, lines: shown } = follow({ isLive: true });
     emit(started, attached, attached, attached, { ...attached, action: "in_doubt" });
     expect(shown()?.[0]).toContain("4 of 4 changes");
   });
 
-  test("changes, calls, time left by the bound, pace, and a pause that is counted down", () => {
+  test("shows changes, calls, remaining time, rate, and a countdown of pauses", () => {
     const { emit, pass, lines: shown } = follow({ isLive: true, limit: 2 });
     emit(started, attached);
     expect(shown()).toEqual([
@@ -207,7 +212,7 @@ describe("on a terminal", () => {
     expect(shown()?.[1]).toBe("0.0 of 2 calls a second");
   });
 
-  test("a bound of a minute is reported by its window, and when it opens again", () => {
+  test("shows a rate limit per minute by its window, and when it allows calls again", () => {
     const { emit, pass, lines: shown } = follow({ isLive: true, limit: 2, windowMs: 60_000 });
     emit(started, call, call);
     pass(15_000);
@@ -216,20 +221,20 @@ describe("on a terminal", () => {
     expect(shown()?.[1]).toBe("0 of 2 calls in 1 min");
   });
 
-  test("a slower bound that the service announces is the one in use", () => {
+  test("uses a lower rate limit that the service announces", () => {
     const { emit, lines: shown } = follow({ isLive: true });
     emit(started, { type: "bound_announced", at: 0, limit: 5, window_ms: 1000 });
     emit({ type: "bound_announced", at: 0, limit: 5000, window_ms: 60_000 });
     expect(shown()?.[1]).toBe("0.0 of 5 calls a second");
   });
 
-  test("more calls than were estimated are no longer of so many, and nothing is left to estimate", () => {
+  test("omits the estimate when there are more calls than estimated", () => {
     const { emit, lines: shown } = follow({ isLive: true });
     emit({ ...started, calls: 1 }, call, call);
     expect(shown()?.[0]).toBe("0 of 3 changes · 2 calls");
   });
 
-  test("the three largest uploads have a line and a bar, the others one together; each goes when it has ended", () => {
+  test("shows a line and a bar for the three largest uploads, and one line for the others, until they finish", () => {
     const { emit, lines: shown, bars } = follow({ isLive: true });
     emit(started, stored("a.glb", 0, 2000), stored("海/b.glb", 1500, 3000), stored("c.glb", 0, 1000));
     emit(stored("d.glb", 100, 500), stored("e.glb", 200, 500));
@@ -249,7 +254,7 @@ describe("on a terminal", () => {
     ]);
   });
 
-  test("the time left is that of the bytes when they take longer than the calls", () => {
+  test("bases the remaining time on bytes when they take longer than calls", () => {
     const { emit, pass, lines: shown } = follow({ isLive: true });
     emit(started, stored("a.glb", 0, 10_000));
     pass(10_000);
@@ -257,7 +262,7 @@ describe("on a terminal", () => {
     expect(shown()?.[0]).toContain("about 1 min 30 s left");
   });
 
-  test("uploads that are processed are waited for until a call reports them", () => {
+  test("shows that it waits for the processing of uploads until the next call", () => {
     const { emit, lines: shown } = follow({ isLive: true });
     emit(started, waiting("upload", 4_000));
     expect(shown()?.[1]).toContain("waiting for uploads to be processed");
@@ -265,7 +270,7 @@ describe("on a terminal", () => {
     expect(shown()?.[1]).not.toContain("waiting");
   });
 
-  test("a refresh has its own line, which is erased", () => {
+  test("shows a line for a refresh and removes it at the end", () => {
     const { emit, lines: shown } = follow({ isLive: true });
     emit({ type: "refresh_started", format_version: 1, at: 0, calls: 40 }, call);
     expect(shown()?.[0]).toBe("checking the service · about 39 s left");
@@ -281,7 +286,7 @@ describe("on a terminal", () => {
     expect(shown()).toBeUndefined();
   });
 
-  test.each([1, 5, 10, 20, 39, 60, 79, 119])("no line is wider than %i columns", (columns) => {
+  test.each([1, 5, 10, 20, 39, 60, 79, 119])("keeps every line within %i columns", (columns) => {
     const { emit, widths } = follow({ isLive: true });
     emit(
       started,

@@ -8,7 +8,7 @@ import {
   plural,
 } from "../../../src/report/quantities.ts";
 
-describe("quantities in words", () => {
+describe("quantities", () => {
   test.each([
     [plural(1, "call"), "1 call"],
     [plural(0, "call"), "0 calls"],
@@ -30,5 +30,5 @@ describe("quantities in words", () => {
     [formatRate(10, 1000), "10/s"],
     [formatRate(600, 60_000), "600/min"],
     [formatRate(5, 2500), "5 per 2.5 s"],
-  ])("%s", (shown, expected) => expect(shown).toBe(expected));
+  ])("are formatted as %s", (shown, expected) => expect(shown).toBe(expected));
 });

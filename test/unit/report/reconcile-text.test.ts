@@ -18,7 +18,7 @@ const end = (parts: Partial<ReconcileResult>): ReconcileResult => ({
 });
 const totals = { done: 3, failed: 1, in_doubt: 1, skipped: 2, deferred: 0, calls: 1_205 };
 
-describe("the line of a run", () => {
+describe("line of a reconcile run", () => {
   test.each([
     [{}, "2026-11-21T09:15:01Z ok: nothing to do in 1.2 s"],
     [
@@ -37,19 +37,19 @@ describe("the line of a run", () => {
       { status: "deferred", totals: { ...totals, failed: 0, skipped: 0, deferred: 7 } },
       "2026-11-21T09:15:01Z deferred to the next run: 3 done, 7 deferred, 1,205 calls in 1.2 s",
     ],
-  ] as const)("%j", (parts, line) => {
+  ] as const)("formats %j", (parts, line) => {
     expect(formatReconcile(end(parts))).toBe(line);
   });
 
-  test("says when the next one begins", () => {
+  test("names the start of the next run", () => {
     expect(formatReconcile(end({}), { nextAt: startedAt + 900_000 })).toMatch(
       /; next at 2026-11-21T09:30:00Z$/,
     );
   });
 });
 
-describe("the entry of a run in a log", () => {
-  test("has its status and counts for programs, and its code", () => {
+describe("log entry of a reconcile run", () => {
+  test("has status, counts and code as details", () => {
     const run = end({ status: "failing", totals, excluded: { delete: 2 }, code: "lock-lost" });
     const entry = describeReconcile(run, {});
     expect(entry).toEqual({
@@ -69,13 +69,13 @@ describe("the entry of a run in a log", () => {
     ["in_doubt", "warning"],
     ["refused", "warning"],
     ["failing", "error"],
-  ] as const)("of a run that is %s weighs as %s", (status, level) => {
+  ] as const)("has for the status %s the level %s", (status, level) => {
     expect(describeReconcile(end({ status }), {})).toMatchObject({ level, code: "reconcile-run" });
   });
 });
 
 describe("a notification", () => {
-  test("has a text for chat systems, and the facts for programs", () => {
+  test("has a text for chat systems and details for programs", () => {
     const run = end({ status: "in_doubt", totals, inDoubt: 1, excluded: { delete: 2 } });
     expect(makeNotification(run, { status: "in_doubt" }, { status: "ok" })).toEqual({
       text:
@@ -92,7 +92,7 @@ describe("a notification", () => {
     });
   });
 
-  test("of the first failure has no former status", () => {
+  test("omits the previous status for the first failure", () => {
     const run = end({ status: "failing", code: "ledger-unreadable" });
     const notification = makeNotification(run, { status: "failing", reason: "ledger-unreadable" });
     expect(notification).toMatchObject({
@@ -104,7 +104,7 @@ describe("a notification", () => {
     expect(notification.former_status).toBeUndefined();
   });
 
-  test("of a different reason names both", () => {
+  test("names both reasons when the reason changes", () => {
     const run = end({ status: "failing", code: "unauthorized" });
     const former = { status: "failing", reason: "unreachable" } as const;
     expect(makeNotification(run, { status: "failing", reason: "unauthorized" }, former)).toMatchObject({
@@ -114,7 +114,7 @@ describe("a notification", () => {
     });
   });
 
-  test("is not made of runs that say nothing about the workspace", () => {
+  test("is not sent for runs that do not show the state of the workspace", () => {
     expect(reconcileStatuses.map((status) => noticeOf({ status })?.status)).toEqual([
       "ok",
       "excluded",
@@ -135,7 +135,7 @@ describe("a notification", () => {
     ["connection-refused", "unreachable"],
     ["server-error", "unreachable"],
     ["invalid-input", "invalid-input"],
-  ])("of a failure with the code %s has the reason %s, in the ledger and back", (code, reason) => {
+  ])("has for the code %s the reason %s, which the ledger preserves", (code, reason) => {
     const notice = noticeOf({ status: "failing", code });
     expect(notice).toEqual({ status: "failing", reason });
     expect(notice && parseNotice(formatNotice(notice))).toEqual(notice);

@@ -19,8 +19,8 @@ function codesOf(markdown: string): string[] {
     .map(({ text }) => text);
 }
 
-describe("text from outside in Markdown", () => {
-  test("is shown as it is, in a list, a table and a summary", () => {
+describe("untrusted text in Markdown", () => {
+  test("is shown unchanged in a list, a table and a summary", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
         const shown = sanitizeLine(text);
@@ -42,7 +42,7 @@ describe("text from outside in Markdown", () => {
     { text: "www.evil.example", isPlain: false },
     { text: "deadbeef12", isPlain: false },
     { text: "*bold*", isPlain: false },
-  ])("$text is plain words: $isPlain", ({ text, isPlain }) => {
+  ])("needs no code span for $text: $isPlain", ({ text, isPlain }) => {
     expect(plainWords(text)).toBe(isPlain ? text : `\`${text}\``);
   });
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { sanitizeLine, sanitizeText } from "../../../src/report/sanitize-text.ts";
 
-/** What a terminal, a log or a reader's eye may be led astray by; named apart from the code under test. */
+/** Characters that can mislead a terminal, a log or a reader; listed independently of the code under test. */
 const active = [
   ...Array.from({ length: 32 }, (_none, code) => code),
   0x7f,
@@ -13,16 +13,16 @@ const active = [
   ],
 ].map((code) => String.fromCodePoint(code));
 
-describe("inert text", () => {
+describe("sanitized text", () => {
   test.each(active.map((char) => ({ char, code: `U+${char.codePointAt(0)?.toString(16)}` })))(
-    "$code is spelled out",
+    "escapes $code",
     ({ char }) => {
       expect(sanitizeLine(`a${char}b`)).not.toContain(char);
       if (char !== "\n" && char !== "\t") expect(sanitizeText(`a${char}b`)).not.toContain(char);
     },
   );
 
-  test("lone surrogates are spelled out", () => {
+  test("escapes lone surrogates", () => {
     expect(sanitizeLine("a\ud800b")).toBe("a\\u{d800}b");
   });
 
@@ -34,7 +34,7 @@ describe("inert text", () => {
     ["सफ़ेद चीनी मिट्टी"],
     ["👩‍🎨 🇫🇷 1️⃣"],
     ["می‌خواهم"],
-  ])("%s stays as it is", (text) => {
+  ])("keeps %s unchanged", (text) => {
     expect(sanitizeText(text)).toBe(text);
     expect(sanitizeLine(text)).toBe(text);
   });
@@ -44,18 +44,18 @@ describe("inert text", () => {
     ["  ::stop-commands::x"],
     ["text ##[error]x"],
     ["##vso[task.setvariable]x"],
-  ])("%s is no command in a CI log", (text) => {
+  ])("escapes the CI log command %s", (text) => {
     const shown = sanitizeText(`first line\n${text}`);
     expect(shown).not.toMatch(/^\s*::/m);
     expect(shown).not.toMatch(/##\w*\[/);
     expect(shown.replaceAll("\\u{3a}", ":").replaceAll("\\u{5b}", "[")).toContain(text);
   });
 
-  test("a double colon within a line stays", () => {
+  test("keeps a double colon within a line", () => {
     expect(sanitizeText("std::vector")).toBe("std::vector");
   });
 
-  test("nothing active gets through, whatever it is mixed with", () => {
+  test("escapes every control character in any text", () => {
     const anything = fc.array(fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom(...active)));
     fc.assert(
       fc.property(anything, (parts) => {

@@ -17,7 +17,7 @@ const entries = listEntries(
   }),
 );
 
-test("a list of records has columns on a wide terminal, and times to the minute", () => {
+test("lists records in columns on a wide terminal, with times to the minute", () => {
   expect(formatEntryList(entries, makePalette(false), 120)).toBe(
     `drafts/48213 · Sea Serpent
   drafts/48213/product_files/9900011                    file 9900011  confirmed by POST 2026-11-23 08:19 UTC
@@ -26,7 +26,7 @@ test("a list of records has columns on a wide terminal, and times to the minute"
   );
 });
 
-test("a list of records has two lines a record on a narrow terminal", () => {
+test("lists each record in two lines on a narrow terminal", () => {
   const text = formatEntryList(entries, makePalette(false), 80);
   expect(text).toContain(
     "  drafts/48213/product_files/9900011\n    file 9900011  confirmed by POST 2026-11-23 08:19 UTC\n",

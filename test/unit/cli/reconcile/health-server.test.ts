@@ -7,7 +7,7 @@ describe("--listen", () => {
     ["localhost:0", { host: "localhost", port: 0 }],
     ["[::1]:80", { host: "::1", port: 80 }],
     [":65535", { host: "::", port: 65_535 }],
-  ])("takes %s", (text, address) => {
+  ])("accepts %s", (text, address) => {
     expect(parseListenAddress(text)).toEqual(address);
   });
 
@@ -23,7 +23,7 @@ describe("the health server", () => {
   async function serve(ready = true) {
     const server = await startHealthServer(
       { host: "127.0.0.1", port: 0 },
-      { readiness: () => ({ ready, text: "a word" }), metrics: async () => "metric 1\n" },
+      { readiness: () => ({ ready, text: "a reason" }), metrics: async () => "metric 1\n" },
     );
     onTestFinished(() => server.close());
     return async (path: string, method = "GET") => {
@@ -35,26 +35,26 @@ describe("the health server", () => {
   test("serves three paths, and nothing else", async () => {
     const ask = await serve();
     expect(await ask("/healthz")).toMatchObject({ status: 200, text: "ok\n" });
-    expect(await ask("/readyz?verbose")).toMatchObject({ status: 200, text: "a word\n" });
+    expect(await ask("/readyz?verbose")).toMatchObject({ status: 200, text: "a reason\n" });
     const type = "text/plain; version=0.0.4; charset=utf-8";
     expect(await ask("/metrics")).toEqual({ status: 200, text: "metric 1\n", type });
     for (const path of ["/", "/metrics/", "/healthz/../metrics/x", "/debug"])
       expect((await ask(path)).status).toBe(404);
   });
 
-  test("is not ready with 503, and healthy all the same", async () => {
+  test("returns 503 from /readyz and 200 from /healthz when not ready", async () => {
     const ask = await serve(false);
-    expect(await ask("/readyz")).toMatchObject({ status: 503, text: "a word\n" });
+    expect(await ask("/readyz")).toMatchObject({ status: 503, text: "a reason\n" });
     expect((await ask("/healthz")).status).toBe(200);
   });
 
-  test("takes no method that changes anything", async () => {
+  test("rejects methods other than GET and HEAD", async () => {
     const ask = await serve();
     for (const method of ["POST", "PUT", "DELETE"]) expect((await ask("/metrics", method)).status).toBe(405);
     expect(await ask("/metrics", "HEAD")).toMatchObject({ status: 200, text: "" });
   });
 
-  test("says when it cannot listen", async () => {
+  test("fails with the address when it cannot listen", async () => {
     const health = { readiness: () => ({ ready: true, text: "" }), metrics: async () => "" };
     const first = await startHealthServer({ host: "127.0.0.1", port: 0 }, health);
     onTestFinished(() => first.close());

@@ -6,21 +6,21 @@ const minute = 60_000;
 const hour = 60 * minute;
 const pace = { intervalMs: 15 * minute, tookMs: 0, random: 0 };
 
-describe("the next run", () => {
+describe("next run", () => {
   test.each([
-    { name: "begins an interval after the beginning of the last one", given: {}, ms: 15 * minute },
+    { name: "starts an interval after the start of the last one", given: {}, ms: 15 * minute },
     {
-      name: "is that much nearer to the end of one that took a while",
+      name: "waits less after a long run",
       given: { tookMs: minute },
       ms: 14 * minute,
     },
-    { name: "is delayed by one that took longer, and follows at once", given: { tookMs: hour }, ms: 0 },
-    { name: "begins up to a tenth later", given: { random: 0.999 }, ms: 15 * minute + 89_910 },
+    { name: "starts at once after a run longer than the interval", given: { tookMs: hour }, ms: 0 },
+    { name: "starts up to a tenth later", given: { random: 0.999 }, ms: 15 * minute + 89_910 },
   ])("$name", ({ given, ms }) => {
     expect(waitForNext({ ...pace, ...given })).toBe(ms);
   });
 
-  test("never comes before its time, nor later than the interval and a tenth of it", () => {
+  test("starts between an interval and 1.1 intervals after the last start", () => {
     const times = fc.record({
       intervalMs: fc.integer({ min: 1_000, max: 100 * hour }),
       tookMs: fc.integer({ min: 0, max: 100 * hour }),
@@ -38,18 +38,18 @@ describe("the next run", () => {
 });
 
 describe("readiness", () => {
-  const facts = { intervalMs: minute, lastTookMs: 1_000 };
+  const timing = { intervalMs: minute, lastTookMs: 1_000 };
 
   test.each([
-    { name: "there is none before a run has succeeded", sinceSuccessMs: undefined, ready: false },
-    { name: "a success an interval ago is enough", sinceSuccessMs: minute, ready: true },
-    { name: "jitter does not spoil it", sinceSuccessMs: 2.1 * minute, ready: true },
-    { name: "it ends after two intervals", sinceSuccessMs: 2.3 * minute, ready: false },
+    { name: "is false before the first success", sinceSuccessMs: undefined, ready: false },
+    { name: "is true an interval after a success", sinceSuccessMs: minute, ready: true },
+    { name: "is true after two intervals and jitter", sinceSuccessMs: 2.1 * minute, ready: true },
+    { name: "is false after more than two intervals", sinceSuccessMs: 2.3 * minute, ready: false },
   ])("$name", ({ sinceSuccessMs, ready }) => {
-    expect(isReady({ ...facts, sinceSuccessMs })).toBe(ready);
+    expect(isReady({ ...timing, sinceSuccessMs })).toBe(ready);
   });
 
-  test("runs that take longer than the interval are given the time they take", () => {
+  test("allows runs longer than the interval their time", () => {
     expect(isReady({ intervalMs: minute, lastTookMs: hour, sinceSuccessMs: 1.9 * hour })).toBe(true);
     expect(isReady({ intervalMs: minute, lastTookMs: hour, sinceSuccessMs: 2.3 * hour })).toBe(false);
   });

@@ -18,7 +18,7 @@ const rejected = (draft: number): HistoryOperation => ({
   },
 });
 
-test("the page of a run names each cause once, with the number of its calls", () => {
+test("shows each cause of failure once on the page of a run, with its number of calls", () => {
   const operations = Array.from({ length: 300 }, (_none, at) => rejected(at + 1));
   const run = {
     run_id: "r",
