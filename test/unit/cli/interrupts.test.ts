@@ -8,12 +8,12 @@ afterEach(() => void vi.useRealTimers());
 function listen() {
   const signals = new EventEmitter();
   const output: string[] = [];
-  const exits: (number | "deferred")[] = [];
+  const exits: (number | "left process")[] = [];
   const interrupts = listenForInterrupts({
     signals,
     say: (text) => void output.push(text.trim()),
     exit: (code) => void exits.push(code),
-    leave: () => void exits.push("deferred"),
+    leave: () => void exits.push("left process"),
   });
   const state = () => ({
     drain: interrupts.drain.aborted,
@@ -102,7 +102,7 @@ describe("a command that has ended", () => {
     vi.advanceTimersByTime(6_499);
     expect(state().exits).toEqual([]);
     vi.advanceTimersByTime(1);
-    expect(state().exits).toEqual(["deferred"]);
+    expect(state().exits).toEqual(["left process"]);
     expect(output).toEqual([expect.stringMatching(/^Waiting up to 5 s/)]);
   });
 
@@ -111,6 +111,6 @@ describe("a command that has ended", () => {
     for (const signal of before) signals.emit(signal);
     interrupts.commandEnded();
     signals.emit("SIGTERM");
-    expect(state().exits).toEqual(["deferred"]);
+    expect(state().exits).toEqual(["left process"]);
   });
 });

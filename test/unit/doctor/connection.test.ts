@@ -24,7 +24,7 @@ test.each([
   { days: 14, finds: "ok tls-valid" },
   { days: 13.9, finds: "warning tls-expires-soon" },
   { days: 0.1, finds: "warning tls-expires-soon" },
-])("a certificate that expires in $days days is $finds", ({ days, finds }) => {
+])("reports a certificate that expires in $days days as $finds", ({ days, finds }) => {
   const expiresAt = now + days * day;
   const tls = { protocol: "TLSv1.3", subject: "api.example.com", issuer: "Example CA", expiresAt };
   expect(found({ tls })).toBe(finds);
@@ -35,17 +35,17 @@ test.each([
   { systemCode: "CERT_NOT_YET_VALID", finds: "failed tls-not-yet-valid" },
   { systemCode: "ERR_TLS_CERT_ALTNAME_INVALID", finds: "failed tls-wrong-host" },
   { systemCode: "DEPTH_ZERO_SELF_SIGNED_CERT", finds: "failed tls-untrusted" },
-])("$systemCode is $finds", ({ systemCode, finds }) => {
+])("reports $systemCode as $finds", ({ systemCode, finds }) => {
   expect(found({ product: noResponse("certificate-invalid", systemCode) })).toBe(finds);
 });
 
-test("the check is skipped if no connection was made", () => {
+test("skips the check without a connection", () => {
   expect(found({ product: noResponse("connection-refused", "ECONNREFUSED") })).toBeUndefined();
 });
 
 test.each([
   { baseUrl: "http://127.0.0.1:4010", finds: "ok tls-local" },
   { baseUrl: "http://api.example.com", finds: "warning tls-plain" },
-])("$baseUrl is $finds", ({ baseUrl, finds }) => {
+])("reports the URL $baseUrl as $finds", ({ baseUrl, finds }) => {
   expect(found({}, baseUrl)).toBe(finds);
 });

@@ -22,8 +22,8 @@ test("sends PATCH twice, PUT and PATCH if nothing changes", async () => {
   expect(settings).toEqual({});
 });
 
-describe("a service that clears attributes that are not named", () => {
-  test("is detected by the second probe if it returns the file before the change, and gets no third", async () => {
+describe("a service that clears omitted attributes", () => {
+  test("is detected by the second probe if it returns the file before the change, and gets no further probe", async () => {
     const { found, checks, server } = await probeServer((_request, at) => shows(at === 0 ? set : {}));
     expect(found).toMatchObject({ probe: "failed probe-harmful", update_method: "skipped check-skipped" });
     expect(checks[0]?.details).toEqual({ before: set, after: {}, is_recorded: false });
@@ -31,11 +31,11 @@ describe("a service that clears attributes that are not named", () => {
   });
 
   test.each([
-    { name: "all", left: {} },
-    { name: "one", left: { file_format: "fbx", renderer: null } },
-    { name: "to empty texts", left: { file_format: "", renderer: "" } },
-  ])("is detected by the record if it returns what is left ($name)", async ({ left }) => {
-    const { found, server } = await probeServer(() => shows(left), set);
+    { name: "no attributes", cleared: {} },
+    { name: "one attribute", cleared: { file_format: "fbx", renderer: null } },
+    { name: "empty texts", cleared: { file_format: "", renderer: "" } },
+  ])("is detected by the record if it returns the cleared file: $name", async ({ cleared }) => {
+    const { found, server } = await probeServer(() => shows(cleared), set);
     expect(found.probe).toBe("failed probe-record-differs");
     expect(methods(server)).toEqual(["PATCH"]);
   });
@@ -61,13 +61,13 @@ describe("a service that clears attributes that are not named", () => {
   });
 });
 
-test("a recorded attribute with another value does not count as cleared", async () => {
+test("does not count a recorded attribute with a different value as cleared", async () => {
   const { found } = await probeServer(() => shows({ ...set, renderer: "vray" }), set);
   expect(found.probe).toBe("ok probe-harmless");
 });
 
-describe("methods", () => {
-  test("probes PUT if PATCH is missing, and suggests it", async () => {
+describe("update methods", () => {
+  test("include PUT if PATCH is rejected, and PUT is suggested", async () => {
     const { found, settings, server } = await probeServer(({ method }) =>
       method === "PATCH" ? refusal(405) : shows(set),
     );
@@ -79,7 +79,7 @@ describe("methods", () => {
     expect(methods(server)).toEqual(["PATCH", "PUT", "PUT"]);
   });
 
-  test("fails if both are missing", async () => {
+  test("fail if both are rejected", async () => {
     const { found, settings, server } = await probeServer(() => refusal(405));
     expect(found).toMatchObject({ probe: "failed probe-failed", update_method: "skipped check-skipped" });
     expect({ settings, methods: methods(server) }).toEqual({ settings: {}, methods: ["PATCH", "PUT"] });
@@ -88,7 +88,7 @@ describe("methods", () => {
   test.each([
     { put: answer(204), finds: "unknown method-put-unknown", calls: 4 },
     { put: refusal(422), finds: "warning method-put-refused", calls: 3 },
-  ])("reports PUT as $finds", async ({ put, finds, calls }) => {
+  ])("have PUT reported as $finds", async ({ put, finds, calls }) => {
     const { found, server } = await probeServer(({ method }) => (method === "PUT" ? put : shows(set)));
     expect(found.update_method).toBe(finds);
     expect(server.requests).toHaveLength(calls);
@@ -109,13 +109,13 @@ describe("responses without the file", () => {
   });
 });
 
-test("another data.type is suggested as a setting, and the file is read", async () => {
+test("suggests a different data.type as a setting, and still reads the file", async () => {
   const { found, settings } = await probeServer(() => shows(set, "asset_file"));
   expect(found).toMatchObject({ probe: "ok probe-harmless", data_type: "warning data-type-other" });
   expect(settings).toEqual({ "profile.types.product_file": "asset_file" });
 });
 
-test("data.id can be the file id or absent", async () => {
+test("accepts a data.id that is the file id or absent", async () => {
   const withId = (id: unknown) => answer(200, { data: { type: "product_file", id, attributes: set } });
   expect((await probeServer(() => withId(String(target.fileId)))).found.data_id).toBe("ok data-id-is-file");
   expect((await probeServer(() => withId(undefined))).found.data_id).toBe("ok data-id-absent");

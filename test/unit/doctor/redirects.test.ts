@@ -9,7 +9,7 @@ test.each([
     to: "https://api.example.com:8443/api/products/1",
     suggests: "https://api.example.com:8443",
   },
-  // Unencrypted, another host, and paths outside the API.
+  // Without encryption, to a different host, and to paths outside the API.
   { from: "https://api.example.com", to: "http://api.example.com/api/products/1", suggests: undefined },
   { from: "https://api.example.com", to: "https://evil.example/api/products/1", suggests: undefined },
   {
@@ -19,7 +19,7 @@ test.each([
   },
   { from: "https://api.example.com", to: "https://api.example.com/login", suggests: undefined },
   { from: "https://api.example.com", to: "https://", suggests: undefined },
-])("a redirect from $from to $to suggests $suggests", ({ from, to, suggests }) => {
+])("suggests for a redirect from $from to $to the address $suggests", ({ from, to, suggests }) => {
   const result = checkResponse(
     {
       type: "response",

@@ -23,33 +23,33 @@ const good =
     return answer(404, errors(404), all);
   };
 
-test("a service that follows the document passes with six calls", async () => {
+test("passes a service that follows the document, with six calls", async () => {
   const { found, server } = await checkServer(good());
   expect(found).toEqual(usualService);
   expect(server.requests).toHaveLength(6);
 });
 
-describe("another server gets only one call", () => {
+describe("a server that is not the service", () => {
   test.each([
     { name: "a web page", reply: html(200), address: "address-web-page" },
-    { name: "a web page that says 404", reply: html(404), address: "address-web-page" },
+    { name: "a web page with status 404", reply: html(404), address: "address-web-page" },
     { name: "text", reply: answer(200, "hello"), address: "address-not-api" },
-    { name: "JSON of something else", reply: answer(200, { hello: 1 }), address: "address-not-api" },
-    { name: "nothing", reply: answer(204), address: "address-not-api" },
-    { name: "a gateway's page of an error", reply: html(502), address: "address-fails" },
+    { name: "JSON without data", reply: answer(200, { hello: 1 }), address: "address-not-api" },
+    { name: "an empty response", reply: answer(204), address: "address-not-api" },
+    { name: "the error page of a gateway", reply: html(502), address: "address-fails" },
     {
       name: "a redirect to another host",
       reply: answer(301, "", { Location: "https://elsewhere.example/api/products/1" }),
       address: "address-redirects",
     },
-  ])("$name is $address", async ({ reply, address }) => {
+  ])("gets one call, and is reported as $address, when it returns $name", async ({ reply, address }) => {
     const { found, server, settings } = await checkServer(() => reply);
     expect(found).toMatchObject({ address: `failed ${address}`, latency: "skipped check-skipped" });
     expect(server.requests).toHaveLength(1);
     expect(settings).toEqual({});
   });
 
-  test("a redirect on the same host suggests the new address with its path", async () => {
+  test("has its new address and path suggested after a redirect on the same host", async () => {
     const Location = "/v2/api/products/1";
     const { settings, server } = await checkServer(() => answer(308, "", { Location }));
     expect(settings).toEqual({ base_url: `${server.url}/v2` });
@@ -60,14 +60,14 @@ describe("another server gets only one call", () => {
   test.each([
     { status: 401, found: { key_accepted: "failed key-refused", version: "skipped check-skipped" } },
     { status: 406, found: { version: "failed version-refused", key_accepted: "skipped check-skipped" } },
-  ])("$status to the first call ends the checks", async ({ status, found }) => {
+  ])("gets one call when it returns $status", async ({ status, found }) => {
     const ended = await checkServer(() => answer(status, errors(status)));
     expect(ended.found).toMatchObject({ ...found, errors: "ok errors-jsonapi" });
     expect(ended.server.requests).toHaveLength(1);
   });
 });
 
-describe("no response", () => {
+describe("an address without response", () => {
   test.each([
     {
       name: "a closed port",
@@ -75,7 +75,7 @@ describe("no response", () => {
       code: "connection-refused",
     },
     { name: "an unknown host name", url: async () => "https://no-such-host.invalid", code: "name-not-found" },
-  ])("$name is reported once, and the other checks are skipped", async ({ url, code }) => {
+  ])("is reported once, and the other checks are skipped: $name", async ({ url, code }) => {
     const { checks, found } = await checkUrl(await url());
     expect(found.address).toBe("failed address-unreachable");
     expect(checks.find(({ name }) => name === "address")).toMatchObject({ problem: { code } });
@@ -83,7 +83,7 @@ describe("no response", () => {
     expect(new Set(Object.values(others))).toEqual(new Set(["skipped check-skipped"]));
   });
 
-  test("ends after the timeout without a retry", async () => {
+  test("ends the checks after the timeout without a retry", async () => {
     const { found, server } = await checkServer(() => () => {}, { timeoutMs: 50 });
     expect(found.address).toBe("failed address-unreachable");
     expect(server.requests).toHaveLength(1);
@@ -91,7 +91,7 @@ describe("no response", () => {
 });
 
 describe("a service that deviates from the document", () => {
-  test("returns 404 for every path, in a format of its own", async () => {
+  test("is reported when it returns 404 for every path in a different format", async () => {
     const { found } = await checkServer(() => answer(404, { message: "Not Found" }));
     expect(found).toMatchObject({
       address: "warning address-api-missing",
@@ -103,7 +103,7 @@ describe("a service that deviates from the document", () => {
     });
   });
 
-  test("ignores the key, so yours is not verified", async () => {
+  test("is reported when it ignores the key", async () => {
     const { found } = await checkServer(() => answer(200, { data: [] }));
     expect(found).toMatchObject({
       key_accepted: "unknown key-unknown",
@@ -111,14 +111,14 @@ describe("a service that deviates from the document", () => {
     });
   });
 
-  test("can forbid one product to an accepted key, but not everything", async () => {
+  test("may forbid one product to an accepted key, but not everything", async () => {
     const one = await checkServer((request, at) => (at === 0 ? answer(403, errors(403)) : good()(request)));
     expect(one.found.key_accepted).toBe("ok key-accepted");
     const all = await checkServer(() => answer(403, errors(403)));
     expect(all.found.key_accepted).toBe("failed key-forbidden");
   });
 
-  test("ignores the query and returns other uploads", async () => {
+  test("has another uploads query suggested when it ignores the query", async () => {
     const listed = { type: "upload", id: "up_1", attributes: {} };
     const { found, settings } = await checkServer((request) =>
       request.path.startsWith("/api/uploads?") ? answer(200, { data: [listed] }) : good()(request),
@@ -127,7 +127,7 @@ describe("a service that deviates from the document", () => {
     expect(settings).toEqual({ "profile.uploads_query": null });
   });
 
-  test("fails the first call, and is checked by the others", async () => {
+  test("is checked by the other calls when it fails the first", async () => {
     const { found } = await checkServer((request, at) =>
       at === 0 ? answer(503, errors(503)) : good()(request),
     );
@@ -149,20 +149,20 @@ describe("rate and clock", () => {
     },
     { headers: { "RateLimit-Policy": '"calls";q=600;w=60' }, finds: "ok rate-fits", rate: undefined },
     { headers: { "X-RateLimit-Limit": "60" }, finds: "unknown rate-without-window", rate: undefined },
-  ])("$headers is $finds", async ({ headers, finds, rate }) => {
+  ])("are reported as $finds for $headers", async ({ headers, finds, rate }) => {
     const { found, settings } = await checkServer(good(headers), { rate: { limit: 10, windowMs: 1000 } });
     expect(found.rate).toBe(finds);
     expect(settings.rate).toEqual(rate);
   });
 
-  test("a refused call is reported, and the next calls complete the checks", async () => {
+  test("are checked by the next calls after a rate-limited one", async () => {
     const { found } = await checkServer((request, at) =>
       at === 0 ? answer(429, "slow down", { "Retry-After": "1" }) : good()(request),
     );
     expect(found).toMatchObject({ ...usualService, rate: "warning rate-refused" });
   });
 
-  test("a clock that is minutes off is a warning", async () => {
+  test("are reported when the clock is minutes off", async () => {
     const Date_ = new Date(Date.now() - 300_000).toUTCString();
     const { found, checks } = await checkServer(good({ Date: Date_ }));
     expect(found.clock).toBe("warning clock-off");
@@ -172,7 +172,7 @@ describe("rate and clock", () => {
   });
 });
 
-test("no text of the service contains the key", async () => {
+test("redacts the key in every text of the service", async () => {
   const echo = (text: string) => answer(302, text, { Location: `https://x.example/?k=${text}` });
   const { checks } = await checkServer(() => echo(apiKey));
   const page = await checkServer(() => answer(200, `<html>${apiKey}`, { "Content-Type": "text/html" }));

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { type ChildRun, runChild } from "../../../src/fleet/child-run.ts";
 import { freshFolder } from "../ledger/samples.ts";
 
-/** A run of a program that is there as `code`. */
+/** Runs `code` as a child. */
 async function runOf(code: string, given: Partial<ChildRun> = {}) {
   const main = join(freshFolder(), "main.mjs");
   await writeFile(main, code);
@@ -12,7 +12,7 @@ async function runOf(code: string, given: Partial<ChildRun> = {}) {
   return runChild({ main, ...usual, signal: new AbortController().signal, ...given });
 }
 
-test("a run that is asked to end before it listens is interrupted, and no failure", async () => {
+test("reports a run that is aborted before it listens as interrupted, not as failed", async () => {
   const asleep = "setInterval(() => {}, 1000);";
   expect(await runOf(asleep, { signal: AbortSignal.abort() })).toMatchObject({
     status: "interrupted",
@@ -21,7 +21,7 @@ test("a run that is asked to end before it listens is interrupted, and no failur
   });
 });
 
-test("a run that ends without a result has crashed, with the last line that it wrote", async () => {
+test("reports a run that ends without a result as crashed, with its last line of output", async () => {
   const error = { code: "run-crashed", message: "Error: out of luck" };
   expect(await runOf('console.error("Error: out of luck"); process.exit(7);')).toEqual({
     status: "crashed",

@@ -123,7 +123,7 @@ describe("a plan as Markdown", () => {
       }),
       recordedWith({
         attachments: files.map((fileId) => ({
-          ...recordedFile(1, fileId, { attributes: { description: text("deferred") } }),
+          ...recordedFile(1, fileId, { attributes: { description: text("left") } }),
           kind,
           address: `drafts/1/promotional_files/${fileId}`,
         })),

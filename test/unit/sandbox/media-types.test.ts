@@ -14,17 +14,17 @@ describe("parseMediaType", () => {
       ],
     ],
     ["a/b ; c=", "a/b", [["c", ""]]],
-  ])("%s", (text, name, parameters) => {
+  ])("parses %s", (text, name, parameters) => {
     expect(parseMediaType(text)).toEqual({ name, parameters: new Map(parameters) });
   });
 
-  test.each(["", "json", "a/", "/b", "a/b c/d"])("%j is none", (text) => {
+  test.each(["", "json", "a/", "/b", "a/b c/d"])("rejects %j", (text) => {
     expect(parseMediaType(text)).toBeUndefined();
   });
 });
 
 describe("parseAccept", () => {
-  test("members are separated at commas outside quotes; what is no media range is left out", () => {
+  test("splits at commas outside quotes, and omits invalid media ranges", () => {
     const names = parseAccept('a/b; c="d,e", nonsense, */*;q=0.1').map((range) => range.name);
     expect(names).toEqual(["a/b", "*/*"]);
   });

@@ -16,7 +16,7 @@ function timesOf(between: number[]): number[] {
   });
 }
 
-test("an arrival is admitted exactly when the window that ends with it holds no more than the limit", () => {
+test("admits a call if and only if the window before it has room", () => {
   fc.assert(
     fc.property(bounds, gaps, (bound, between) => {
       const window = makeRateWindow(bound);
@@ -31,7 +31,7 @@ test("an arrival is admitted exactly when the window that ends with it holds no 
   );
 });
 
-test("a call that waits as long as requested is admitted, and an earlier one is not", () => {
+test("admits a call that waits as long as requested, and no earlier one", () => {
   fc.assert(
     fc.property(bounds, gaps, (bound, between) => {
       const times = timesOf(between);

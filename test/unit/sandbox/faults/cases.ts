@@ -17,15 +17,15 @@ export const attach = {
 export const credentials = { method: "POST", path: "/api/uploads/credentials" };
 const whole = '"type":"product_file","id":"7"';
 
-/** A fault, and what a raw client sees of it. */
+/** A fault, and what a raw client receives. */
 export interface Case {
   readonly fault: string;
   readonly name: string;
-  /** Beside the fault's name. */
+  /** The rest of the rule. */
   readonly rule?: object;
   readonly request?: Omit<RawRequest, "key">;
   readonly end?: Received["end"];
-  /** What the status line begins with; none: no byte came. */
+  /** The status; without status and head, no byte arrives. */
   readonly status?: number;
   readonly head?: RegExp;
   readonly body?: RegExp | ((body: string) => void);
@@ -33,28 +33,28 @@ export interface Case {
   readonly attached: boolean;
 }
 
-/** Every fault, with each effect that differs on the wire. */
+/** Every fault, with each effect that a client can distinguish. */
 export const cases: readonly Case[] = [
-  { fault: "reset", name: "before it is carried out", end: "reset", attached: false },
+  { fault: "reset", name: "without processing the request", end: "reset", attached: false },
   {
     fault: "reset",
-    name: "after it was carried out",
+    name: "after processing the request",
     rule: { effect: "before" },
     end: "reset",
     attached: true,
   },
-  { fault: "close", name: "without a byte", attached: false },
-  { fault: "close", name: "when it was carried out", rule: { effect: "before" }, attached: true },
-  { fault: "stall", name: "no headers come", rule: { for: "20ms" }, attached: false },
+  { fault: "close", name: "without processing the request", attached: false },
+  { fault: "close", name: "after processing the request", rule: { effect: "before" }, attached: true },
+  { fault: "stall", name: "sends no headers", rule: { for: "20ms" }, attached: false },
   {
     fault: "stall",
-    name: "no headers come of what was done",
+    name: "sends no headers after processing the request",
     rule: { for: "20ms", effect: "before" },
     attached: true,
   },
   {
     fault: "cut-body",
-    name: "ends inside a body with a length",
+    name: "ends within a body with Content-Length",
     status: 201,
     head: /content-length: \d{3}/i,
     body: (body) => {
@@ -65,7 +65,7 @@ export const cases: readonly Case[] = [
   },
   {
     fault: "cut-chunks",
-    name: "ends without the last chunk",
+    name: "ends before the last chunk",
     status: 201,
     head: /transfer-encoding: chunked/i,
     body: (body) => {
@@ -74,19 +74,19 @@ export const cases: readonly Case[] = [
     },
     attached: true,
   },
-  { fault: "garbage", name: "is not HTTP", head: /^SIP\/2\.0 999 \0\xff/, attached: false },
+  { fault: "garbage", name: "sends text that is not HTTP", head: /^SIP\/2\.0 999 \0\xff/, attached: false },
   {
     fault: "huge-body",
-    name: "claims 2 GiB",
+    name: "announces 2 GiB",
     request: { ...attach, until: whole },
     status: 201,
     head: /content-length: 2147483648/i,
-    end: "deferred",
+    end: "stopped",
     attached: true,
   },
   {
     fault: "delay",
-    name: "the answer is whole",
+    name: "sends the whole response later",
     rule: { for: "20ms" },
     status: 201,
     body: new RegExp(whole),
@@ -94,14 +94,14 @@ export const cases: readonly Case[] = [
   },
   {
     fault: "delay",
-    name: "before it is carried out",
+    name: "waits before it processes the request",
     rule: { for: "20ms", effect: "after" },
     status: 201,
     attached: true,
   },
   {
     fault: "status",
-    name: "503 with a wait",
+    name: "returns 503 with Retry-After",
     rule: { status: 503, for: "3s" },
     status: 503,
     head: /retry-after: 3/i,
@@ -110,24 +110,24 @@ export const cases: readonly Case[] = [
   },
   {
     fault: "status",
-    name: "503 of what was done",
+    name: "returns 503 after processing the request",
     rule: { status: 503, effect: "before" },
     status: 503,
     attached: true,
   },
   {
     fault: "status",
-    name: "401",
+    name: "returns 401",
     rule: { status: 401 },
     status: 401,
     head: /www-authenticate: Token/i,
     attached: false,
   },
-  { fault: "status", name: "415", rule: { status: 415 }, status: 415, attached: false },
-  { fault: "status", name: "406", rule: { status: 406 }, status: 406, attached: false },
+  { fault: "status", name: "returns 415", rule: { status: 415 }, status: 415, attached: false },
+  { fault: "status", name: "returns 406", rule: { status: 406 }, status: 406, attached: false },
   {
     fault: "throttle",
-    name: "seconds",
+    name: "asks to wait in seconds",
     rule: { for: "2s" },
     status: 429,
     head: /retry-after: 2\r/i,
@@ -135,7 +135,7 @@ export const cases: readonly Case[] = [
   },
   {
     fault: "throttle",
-    name: "a date",
+    name: "asks to wait until a date",
     rule: { for: "2s", as: "date" },
     status: 429,
     head: /retry-after: Mon, 05 Jan 2026 12:00:03 GMT/i,
@@ -143,7 +143,7 @@ export const cases: readonly Case[] = [
   },
   {
     fault: "throttle",
-    name: "a date that is past",
+    name: "asks to wait until a past date",
     rule: { as: "past-date" },
     status: 429,
     head: /retry-after: Mon, 05 Jan 2026 11:00:00 GMT/i,
@@ -151,7 +151,7 @@ export const cases: readonly Case[] = [
   },
   {
     fault: "conflict-html",
-    name: "a page",
+    name: "returns 409 with a web page",
     status: 409,
     head: /content-type: text\/html/i,
     body: /^<!DOCTYPE html>/,
@@ -159,7 +159,7 @@ export const cases: readonly Case[] = [
   },
   {
     fault: "conflict-html",
-    name: "a page about what was done",
+    name: "returns 409 after processing the request",
     rule: { effect: "before" },
     status: 409,
     attached: true,
@@ -173,7 +173,7 @@ export const cases: readonly Case[] = [
   },
   {
     fault: "invalid",
-    name: "points where the rule says",
+    name: "points to the pointer of the rule",
     rule: { pointer: "/data/type" },
     status: 422,
     body: /"pointer":"\/data\/type"/,
@@ -181,14 +181,14 @@ export const cases: readonly Case[] = [
   },
   {
     fault: "redirect",
-    name: "to another host",
+    name: "redirects to a different host",
     status: 307,
     head: /location: http:\/\/localhost:\d+\/api\/drafts\/5\/product_files\r/i,
     attached: false,
   },
   {
     fault: "redirect",
-    name: "where the rule says",
+    name: "redirects to the address of the rule",
     rule: { to: "https://elsewhere.example/x" },
     status: 307,
     head: /location: https:\/\/elsewhere\.example\/x\r/i,
@@ -196,14 +196,14 @@ export const cases: readonly Case[] = [
   },
   {
     fault: "echo-key",
-    name: "in the detail",
+    name: "returns the key in the detail",
     status: 400,
     body: new RegExp(`Token ${key}`),
     attached: false,
   },
   {
     fault: "escape-text",
-    name: "escapes, once parsed",
+    name: "returns escape sequences",
     status: 422,
     body: (body) => {
       const { detail } = JSON.parse(Buffer.from(body, "latin1").toString()).errors[0];
@@ -215,7 +215,7 @@ export const cases: readonly Case[] = [
   },
   {
     fault: "compressed",
-    name: "gzip that nobody asked for",
+    name: "compresses without Accept-Encoding",
     status: 201,
     head: /content-encoding: gzip/i,
     body: (body) => expect(gunzipSync(Buffer.from(body, "latin1")).toString()).toContain(whole),
@@ -223,16 +223,22 @@ export const cases: readonly Case[] = [
   },
   {
     fault: "media-type",
-    name: "with parameters",
+    name: "adds parameters to the media type",
     status: 201,
     head: /content-type: application\/vnd\.api\+json; charset=utf-8; profile="a;b"/i,
     body: new RegExp(whole),
     attached: true,
   },
-  { fault: "data-with-errors", name: "both", status: 201, body: /"data":.*"errors":\[/, attached: true },
+  {
+    fault: "data-with-errors",
+    name: "returns both",
+    status: 201,
+    body: /"data":.*"errors":\[/,
+    attached: true,
+  },
   {
     fault: "no-id",
-    name: "201 without id",
+    name: "returns 201 without id",
     status: 201,
     body: (body) =>
       expect(JSON.parse(body).data).toEqual({ type: "product_file", attributes: expect.anything() }),
@@ -240,17 +246,29 @@ export const cases: readonly Case[] = [
   },
   {
     fault: "other-type",
-    name: "201 of a different type",
+    name: "returns 201 with a different type",
     status: 201,
     body: /^\{"data":\{"type":"thing",.*"id":"7"/,
     attached: true,
   },
-  { fault: "big-id", name: "beyond 2^53", status: 201, body: /"id":9007199254740993[,}]/, attached: true },
-  { fault: "no-content", name: "204 on POST", status: 204, body: /^$/, attached: true },
-  { fault: "accepted", name: "202 of what is done", status: 202, body: new RegExp(whole), attached: true },
+  {
+    fault: "big-id",
+    name: "returns an id above 2^53",
+    status: 201,
+    body: /"id":9007199254740993[,}]/,
+    attached: true,
+  },
+  { fault: "no-content", name: "returns 204 for POST", status: 204, body: /^$/, attached: true },
   {
     fault: "accepted",
-    name: "202 and never done",
+    name: "returns 202 after processing the request",
+    status: 202,
+    body: new RegExp(whole),
+    attached: true,
+  },
+  {
+    fault: "accepted",
+    name: "returns 202 and never processes the request",
     rule: { effect: "none" },
     status: 202,
     body: /^\{"meta":\{\}\}$/,
@@ -258,7 +276,7 @@ export const cases: readonly Case[] = [
   },
   {
     fault: "foreign-endpoint",
-    name: "in credentials",
+    name: "returns a foreign endpoint in credentials",
     rule: { to: "https://storage.example" },
     request: credentials,
     status: 201,

@@ -17,34 +17,38 @@ function play(
   return calls.map((call) => choose(call)?.number ?? 0);
 }
 
-describe("which calls get a fault", () => {
+describe("a fault rule", () => {
   test.each([
-    { name: "the first one, once", when: {}, expected: [1, 0, 0, 0] },
-    { name: "by method", when: { method: "GET" }, expected: [0, 1, 0, 0] },
-    { name: "by path", when: { path: "/api/uploads/*" }, expected: [0, 1, 0, 0] },
+    { name: "the first call, once", when: {}, expected: [1, 0, 0, 0] },
+    { name: "calls by method", when: { method: "GET" }, expected: [0, 1, 0, 0] },
+    { name: "calls by path", when: { path: "/api/uploads/*" }, expected: [0, 1, 0, 0] },
     {
-      name: "* does not cross a slash",
+      name: "no path with a slash for *",
       when: { side: "storage", path: "/bucket/*" },
       expected: [0, 0, 0, 0],
     },
-    { name: "** does", when: { side: "storage", path: "/bucket/**" }, expected: [0, 0, 1, 0] },
-    { name: "a dot is a dot", when: { path: "/api.products" }, expected: [0, 0, 0, 0] },
-    { name: "by side", when: { side: "storage" }, expected: [0, 0, 1, 0] },
-    { name: "the second that fits", when: { method: "POST", nth: 2 }, expected: [0, 0, 0, 1] },
-    { name: "never", when: { probability: 0 }, expected: [0, 0, 0, 0] },
-  ])("$name", ({ when, expected }) => {
+    {
+      name: "a path with a slash for **",
+      when: { side: "storage", path: "/bucket/**" },
+      expected: [0, 0, 1, 0],
+    },
+    { name: "no other character for a dot", when: { path: "/api.products" }, expected: [0, 0, 0, 0] },
+    { name: "calls by side", when: { side: "storage" }, expected: [0, 0, 1, 0] },
+    { name: "the second matching call", when: { method: "POST", nth: 2 }, expected: [0, 0, 0, 1] },
+    { name: "no call with probability 0", when: { probability: 0 }, expected: [0, 0, 0, 0] },
+  ])("selects $name", ({ when, expected }) => {
     expect(play([{ fault: "reset", when }], [post, get, put, post])).toEqual(expected);
   });
 
   test.each([
     { times: 2, expected: [0, 1, 1, 0, 0] },
     { times: "always", expected: [0, 1, 1, 1, 1] },
-  ])("times: $times, from the second on", ({ times, expected }) => {
+  ])("selects $times calls from the second on", ({ times, expected }) => {
     const rule = { fault: "reset", when: { nth: 2 }, times };
     expect(play([rule], [post, post, post, post, post])).toEqual(expected);
   });
 
-  test("the first rule that has one gives it, and the others count all the same", () => {
+  test("gives its fault when it is the first to match, and later rules still count the call", () => {
     const rules = [
       { fault: "reset", when: { nth: 2 } },
       { fault: "stall", when: { nth: 2 }, times: 2 },
@@ -53,22 +57,22 @@ describe("which calls get a fault", () => {
   });
 });
 
-describe("chance", () => {
+describe("the probability of a fault", () => {
   const calls = Array.from({ length: 400 }, () => post);
   const rule = { fault: "reset", when: { probability: 0.25 }, times: "always" };
 
-  test("the same seed gives the same faults, another seed others", () => {
+  test("gives the same faults for the same seed, and others for another seed", () => {
     expect(play([rule], calls, 7)).toEqual(play([rule], calls, 7));
     expect(play([rule], calls, 7)).not.toEqual(play([rule], calls, 8));
   });
 
-  test("is what it says", () => {
-    const struck = play([rule], calls, 7).filter((number) => number === 1).length;
-    expect(struck).toBeGreaterThan(70);
-    expect(struck).toBeLessThan(130);
+  test("is the share of calls with a fault", () => {
+    const faulty = play([rule], calls, 7).filter((number) => number === 1).length;
+    expect(faulty).toBeGreaterThan(70);
+    expect(faulty).toBeLessThan(130);
   });
 
-  test("calls that do not fit a rule do not change what it does", () => {
+  test("does not depend on calls that do not match", () => {
     const uploads = fc.array(fc.constantFrom(get, put), { maxLength: 4 });
     fc.assert(
       fc.property(fc.array(uploads, { maxLength: 30 }), fc.nat(), (between, seed) => {

@@ -5,22 +5,22 @@ import { FaultRulesSchema, startSandbox } from "../../../../src/sandbox/server.t
 import { attach, cases, clock, credentials, key } from "./cases.ts";
 import { sendRaw } from "./raw-client.ts";
 
-/** A sandbox with one rule; `arrivals` is its log. */
-async function startFaulty(rule: object, arrivals: RequestLogEntry[] = []): Promise<Sandbox> {
+/** A sandbox with one rule that logs to `requests`. */
+async function startFaulty(rule: object, requests: RequestLogEntry[] = []): Promise<Sandbox> {
   const faults = FaultRulesSchema.parse({ rules: [rule] });
-  return startSandbox({ key, faults, now: () => clock, log: (arrival) => arrivals.push(arrival) });
+  return startSandbox({ key, faults, now: () => clock, log: (entry) => requests.push(entry) });
 }
 
-describe("each fault, on the wire", () => {
-  test("is in the table", () => {
+describe("faults on the wire", () => {
+  test("are all in the table", () => {
     expect(new Set(cases.map(({ fault }) => fault))).toEqual(new Set(Object.keys(FAULTS)));
   });
 
   test.each(cases)(
-    "$fault: $name",
+    "include $fault, which is as specified: $name",
     async ({ fault, rule, request = attach, end, status, head, body, attached }) => {
-      const arrivals: RequestLogEntry[] = [];
-      const sandbox = await startFaulty({ fault, ...rule }, arrivals);
+      const requests: RequestLogEntry[] = [];
+      const sandbox = await startFaulty({ fault, ...rule }, requests);
       try {
         const received = await sendRaw(sandbox.port, { key, ...request });
         expect(received.end).toBe(end ?? "closed");
@@ -30,7 +30,7 @@ describe("each fault, on the wire", () => {
         if (typeof body === "function") body(received.body);
         else if (body !== undefined) expect(received.body).toMatch(body);
         expect(sandbox.state().attachments).toHaveLength(attached ? 1 : 0);
-        expect(arrivals).toMatchObject([{ status: status ?? null, fault: { rule: 1, name: fault } }]);
+        expect(requests).toMatchObject([{ status: status ?? null, fault: { rule: 1, name: fault } }]);
       } finally {
         await sandbox.close();
       }
@@ -38,38 +38,38 @@ describe("each fault, on the wire", () => {
   );
 });
 
-describe("the log", () => {
-  test("reports the fault, and what was answered without it", async () => {
-    const arrivals: RequestLogEntry[] = [];
-    const sandbox = await startFaulty({ fault: "reset", effect: "before" }, arrivals);
+describe("request log", () => {
+  test("has the fault, and the status without it", async () => {
+    const requests: RequestLogEntry[] = [];
+    const sandbox = await startFaulty({ fault: "reset", effect: "before" }, requests);
     await sendRaw(sandbox.port, { key, ...attach });
     await sendRaw(sandbox.port, { key, ...attach });
     await sandbox.close();
-    expect(arrivals.map(({ fault }) => fault)).toEqual([
+    expect(requests.map(({ fault }) => fault)).toEqual([
       { rule: 1, name: "reset", effect: "before", answered: 201 },
       undefined,
     ]);
-    expect(arrivals.map(({ status, body }) => ({ status, body }))).toEqual([
+    expect(requests.map(({ status, body }) => ({ status, body }))).toEqual([
       { status: null, body: attach.body },
       { status: 409, body: attach.body },
     ]);
   });
 
-  test("holds the body of what was not carried out", async () => {
-    const arrivals: RequestLogEntry[] = [];
-    const sandbox = await startFaulty({ fault: "reset" }, arrivals);
+  test("has the body of a request that was not processed", async () => {
+    const requests: RequestLogEntry[] = [];
+    const sandbox = await startFaulty({ fault: "reset" }, requests);
     await sendRaw(sandbox.port, { key, ...attach });
     await sandbox.close();
-    expect(arrivals).toMatchObject([{ body: attach.body, fault: { effect: "none", answered: null } }]);
+    expect(requests).toMatchObject([{ body: attach.body, fault: { effect: "none", answered: null } }]);
   });
 
-  test("says nothing of a fault that the answer had no place for", async () => {
-    const arrivals: RequestLogEntry[] = [];
-    const sandbox = await startFaulty({ fault: "no-id" }, arrivals);
+  test("has no fault that does not apply to the response", async () => {
+    const requests: RequestLogEntry[] = [];
+    const sandbox = await startFaulty({ fault: "no-id" }, requests);
     const received = await sendRaw(sandbox.port, { key, method: "GET", path: "/api/uploads/none" });
     await sandbox.close();
     expect(received.body).toContain("no-such-upload");
-    expect(arrivals[0]).not.toHaveProperty("fault");
+    expect(requests[0]).not.toHaveProperty("fault");
   });
 });
 
@@ -77,7 +77,7 @@ describe("an effect after the fault", () => {
   test.each([
     { fault: "reset", end: "reset", text: /^$/ },
     { fault: "accepted", end: "closed", text: /^HTTP\/1.1 202 .*"meta"/s },
-  ])("$fault: the request is carried out when its connection is gone", async ({ fault, end, text }) => {
+  ])("processes the request after the connection has ended: $fault", async ({ fault, end, text }) => {
     const sandbox = await startFaulty({ fault, effect: "after", late: "400ms" });
     const received = await sendRaw(sandbox.port, { key, ...attach });
     expect(received.end).toBe(end);
@@ -87,14 +87,14 @@ describe("an effect after the fault", () => {
     await sandbox.close();
   });
 
-  test("does not come when the sandbox has ended", async () => {
+  test("is dropped when the sandbox closes", async () => {
     const sandbox = await startFaulty({ fault: "reset", effect: "after", late: "10m" });
     await sendRaw(sandbox.port, { key, ...attach });
     await expect(sandbox.close()).resolves.toBeUndefined();
   });
 });
 
-describe("object storage", () => {
+describe("a fault of object storage", () => {
   const put = { method: "PUT", path: "/draftsync-sandbox/uploads/x", body: "bytes" };
 
   test.each([
@@ -105,23 +105,23 @@ describe("object storage", () => {
       text: /^HTTP\/1.1 503 .*<Code>SlowDown<\/Code>/s,
       rule: { status: 503 },
     },
-  ])("$fault, and a call of the service is not counted", async ({ fault, end, text, rule }) => {
-    const arrivals: RequestLogEntry[] = [];
-    const sandbox = await startFaulty({ fault, when: { side: "storage" }, ...rule }, arrivals);
+  ])("is sent, and calls of the service do not count: $fault", async ({ fault, end, text, rule }) => {
+    const requests: RequestLogEntry[] = [];
+    const sandbox = await startFaulty({ fault, when: { side: "storage" }, ...rule }, requests);
     const bucket = JSON.parse((await sendRaw(sandbox.port, { key, ...credentials })).body).data.attributes
       .bucket;
     const received = await sendRaw(sandbox.port, { key, ...put, path: `/${bucket}/x` });
     await sandbox.close();
     expect(received.end).toBe(end);
     expect(received.text).toMatch(text);
-    expect(arrivals.map(({ side, fault: got }) => [side, got?.name])).toEqual([
+    expect(requests.map(({ side, fault: got }) => [side, got?.name])).toEqual([
       ["service", undefined],
       ["storage", fault],
     ]);
   });
 });
 
-test("the rate bound comes before the faults", async () => {
+test("applies the rate limit before faults", async () => {
   const faults = FaultRulesSchema.parse({ rules: [{ fault: "reset", times: "always" }] });
   const sandbox = await startSandbox({ key, faults, rate: { limit: 1, windowMs: 60_000 } });
   const ends = [

@@ -1,25 +1,25 @@
 import { connect } from "node:net";
 
-/** Everything that came over one connection, and how it ended. */
+/** All bytes of a connection, and how it ended. */
 export interface Received {
-  /** One character a byte. */
+  /** One character per byte. */
   readonly text: string;
   readonly head: string;
   readonly body: string;
-  readonly end: "closed" | "reset" | "deferred";
+  readonly end: "closed" | "reset" | "stopped";
 }
 
-/** A request; a body that is no string is sent as JSON. */
+/** A request; the body is sent as JSON. */
 export interface RawRequest {
   readonly method: string;
   readonly path: string;
   readonly key: string;
   readonly body?: unknown;
-  /** Leave as soon as this has come. */
+  /** Close as soon as this text has arrived. */
   readonly until?: string;
 }
 
-/** Sends one request over a socket and takes whatever comes, to the end of the connection. */
+/** Sends one request over a socket and returns everything up to the end of the connection. */
 export function sendRaw(port: number, request: RawRequest): Promise<Received> {
   const { method, path, key, body, until } = request;
   const text = body === undefined ? "" : JSON.stringify(body);
@@ -41,7 +41,7 @@ export function sendRaw(port: number, request: RawRequest): Promise<Received> {
     socket.on("data", (chunk: string) => {
       received += chunk;
       if (until !== undefined && received.includes(until)) {
-        end = "deferred";
+        end = "stopped";
         socket.destroy();
       }
     });

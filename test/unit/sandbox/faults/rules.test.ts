@@ -11,7 +11,7 @@ function read(text: string) {
 }
 
 describe("fault rules", () => {
-  test("are read with their defaults, times in milliseconds", () => {
+  test("are read with defaults and with times in milliseconds", () => {
     const { documents, diagnostics } = read(
       "rules:\n  - { fault: delay, for: 1.5s, when: { method: GET } }\n",
     );
@@ -30,78 +30,93 @@ describe("fault rules", () => {
   });
 
   test.each([
-    { name: "no rule", rule: "", code: "missing-key", says: "rules" },
-    { name: "a fault that is none", rule: "{ fault: rset }", code: "unknown-value", says: '"reset"' },
-    { name: "an unknown key", rule: "{ fault: reset, time: 2 }", code: "unknown-key", says: "times" },
+    { name: "no rule", rule: "", code: "missing-key", message: "rules" },
+    { name: "an unknown fault", rule: "{ fault: rset }", code: "unknown-value", message: '"reset"' },
+    { name: "an unknown key", rule: "{ fault: reset, time: 2 }", code: "unknown-key", message: "times" },
     {
       name: "an unknown key below when",
       rule: "{ fault: reset, when: { methd: GET } }",
       code: "unknown-key",
-      says: "method",
+      message: "method",
     },
     {
       name: "a method in lower case",
       rule: "{ fault: reset, when: { method: get } }",
       code: "unknown-value",
-      says: "GET",
+      message: "GET",
     },
     {
-      name: "a path that is none",
+      name: "a path without a slash",
       rule: "{ fault: reset, when: { path: api } }",
       code: "invalid-value",
-      says: "slash",
+      message: "slash",
     },
     {
       name: "a probability above 1",
       rule: "{ fault: reset, when: { probability: 2 } }",
       code: "number-out-of-range",
-      says: "1",
+      message: "1",
     },
     {
-      name: "times that are none",
+      name: "an invalid number of times",
       rule: "{ fault: reset, times: never }",
       code: "wrong-type",
-      says: "always",
+      message: "always",
     },
-    { name: "no duration", rule: "{ fault: delay, for: 2 s }", code: "invalid-value", says: "500ms" },
-    { name: "hours", rule: "{ fault: delay, for: 61m }", code: "invalid-value", says: "60m" },
     {
-      name: "what the fault does not take",
+      name: "an invalid duration",
+      rule: "{ fault: delay, for: 2 s }",
+      code: "invalid-value",
+      message: "500ms",
+    },
+    {
+      name: "a duration above an hour",
+      rule: "{ fault: delay, for: 61m }",
+      code: "invalid-value",
+      message: "60m",
+    },
+    {
+      name: "a setting that the fault does not have",
       rule: "{ fault: reset, for: 2s }",
       code: "bad-fault-rule",
-      says: "late",
+      message: "late",
     },
     {
-      name: "an effect it cannot have",
+      name: "an effect that the fault does not have",
       rule: "{ fault: no-id, effect: none }",
       code: "bad-fault-rule",
-      says: "Possible here: before.",
+      message: "Possible here: before.",
     },
-    { name: "late without after", rule: "{ fault: reset, late: 2s }", code: "bad-fault-rule", says: "after" },
-    { name: "no status", rule: "{ fault: status }", code: "bad-fault-rule", says: "503" },
     {
-      name: "a fault storage cannot have",
+      name: "late without after",
+      rule: "{ fault: reset, late: 2s }",
+      code: "bad-fault-rule",
+      message: "after",
+    },
+    { name: "a missing status", rule: "{ fault: status }", code: "bad-fault-rule", message: "503" },
+    {
+      name: "a fault that storage does not have",
       rule: "{ fault: no-id, when: { side: storage } }",
       code: "bad-fault-rule",
-      says: "side: storage",
+      message: "side: storage",
     },
     {
-      name: "an effect storage cannot have",
+      name: "an effect that storage does not have",
       rule: "{ fault: reset, effect: after, when: { side: storage } }",
       code: "bad-fault-rule",
-      says: "side: storage",
+      message: "side: storage",
     },
     {
-      name: "an address that is none",
+      name: "an invalid address",
       rule: "{ fault: redirect, to: x }",
       code: "invalid-value",
-      says: "http",
+      message: "http",
     },
-  ])("refuse $name, at its place", ({ rule, code, says }) => {
+  ])("are rejected at their position with $name", ({ rule, code, message }) => {
     const text = rule === "" ? "seed: 7\n" : `seed: 7\nrules:\n  - ${rule}\n`;
     const { documents, diagnostics } = read(text);
     expect(documents).toEqual([]);
     expect(diagnostics).toMatchObject([{ code, place: { file: "faults.yaml", line: rule === "" ? 1 : 3 } }]);
-    expect(`${diagnostics[0]?.message} ${diagnostics[0]?.hint}`).toContain(says);
+    expect(`${diagnostics[0]?.message} ${diagnostics[0]?.hint}`).toContain(message);
   });
 });
