@@ -74,11 +74,7 @@ describe("completion", () => {
   test("knows the command and the flags before the cursor", async () => {
     for (const given of ["--config a.yaml", "--config=a.yaml"]) {
       const [parsed] = (await ask(`plan ${given} --target d`)).parsed;
-      expect(parsed).toMatchObject({
-        path: ["plan"],
-        typed: "d",
-        given: new Map([["config", "a.yaml"]]),
-      });
+      expect(parsed).toMatchObject({ path: ["plan"], typed: "d", given: new Map([["config", "a.yaml"]]) });
     }
     expect((await ask("state rm x y")).parsed[0]?.path).toEqual(["state", "rm"]);
   });

@@ -94,9 +94,7 @@ test("reads a manifest into drafts and duplicates with the position of every val
 });
 
 test("skips documents without content", async () => {
-  const loaded = await load({
-    "a.yaml": "---\n# nothing\n---\ndraft: 1\n---\n---\ndraft: 2\n...\n",
-  });
+  const loaded = await load({ "a.yaml": "---\n# nothing\n---\ndraft: 1\n---\n---\ndraft: 2\n...\n" });
   const { desired, diagnostics } = complete(loaded);
   expect(diagnostics).toEqual([]);
   expect(desired.drafts.map(({ draftId }) => draftId)).toEqual([1, 2]);

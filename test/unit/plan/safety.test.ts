@@ -238,10 +238,7 @@ describe("a draft with an attach in doubt", () => {
     );
     expect(plan.changes.map(({ action }) => action)).toContain("in_doubt");
     expect(plan.diagnostics).toMatchObject([
-      {
-        code: "waits-for-doubt",
-        message: expect.stringMatching(/^draft 1: further changes may wait until/),
-      },
+      { code: "waits-for-doubt", message: expect.stringMatching(/^draft 1: further changes may wait until/) },
     ]);
   });
 

@@ -56,10 +56,7 @@ function driftOf(
 
 const attach = doubtOf("attach", [1, 7], { id: "attach" });
 const update = doubtOf("update", [1, 7], { id: "update" });
-const updateTo = (attributes: Attributes) => ({
-  ...update,
-  intent: { ...update.intent, attributes },
-});
+const updateTo = (attributes: Attributes) => ({ ...update, intent: { ...update.intent, attributes } });
 const detach = doubtOf("detach", [1, 7], { id: "detach" });
 const same = present({ renderer: "arnold", file_format: "fbx" });
 const other = present({ renderer: "vray", file_format: "fbx" });
@@ -152,12 +149,7 @@ describe("settle delay", () => {
     { name: "before settle_delay", doubts: [lost()], when: 1999, settled: false },
     { name: "after settle_delay", doubts: [lost()], when: 2000, settled: true },
     // The operation was retried until it finished, so the delay counts from its last request.
-    {
-      name: "before settle_delay after its last request",
-      doubts: [lost(1500)],
-      when: 2499,
-      settled: false,
-    },
+    { name: "before settle_delay after its last request", doubts: [lost(1500)], when: 2499, settled: false },
     { name: "settle_delay after its last request", doubts: [lost(1500)], when: 2500, settled: true },
     {
       name: "next to an operation that is too recent",
@@ -245,10 +237,7 @@ describe("drift", () => {
     expect(confirmations).toMatchObject([
       {
         type: "rerecorded",
-        attachment: {
-          attributes: { file_format: "fbx", renderer: "vray" },
-          provenance: { by: "probe", at },
-        },
+        attachment: { attributes: { file_format: "fbx", renderer: "vray" }, provenance: { by: "probe", at } },
       },
     ]);
   });

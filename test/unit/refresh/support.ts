@@ -138,10 +138,7 @@ const refreshes = fc
 const desired = fc
   .uniqueArray(
     fc.tuple(draftId, fc.uniqueArray(small, { maxLength: 5 }), fc.subarray(["u", "v", "w", "x"])),
-    {
-      maxLength: 4,
-      selector: ([draft]) => draft,
-    },
+    { maxLength: 4, selector: ([draft]) => draft },
   )
   .map((drafts) =>
     desiredWith({

@@ -42,12 +42,7 @@ export const stored = (source: string, sent: number, total: number): Event => ({
 export const waiting = (
   reason: "retry_after" | "backoff" | "upload" | "shared_bound",
   ms: number,
-): Event => ({
-  type: "waiting",
-  at: 0,
-  reason,
-  ms,
-});
+): Event => ({ type: "waiting", at: 0, reason, ms });
 export const attached = {
   type: "change_finished",
   at: 400,
