@@ -188,23 +188,6 @@ test("reads a printed draft, which includes its defaults, back to the same state
   );
 });
 
-test("reads the same state from any order of documents and files", async () => {
-  const shuffled = withoutEight.chain((given) => {
-    const documents = documentsOf(given);
-    const order = fc.shuffledSubarray(documents, { minLength: documents.length });
-    return fc.record({ documents: fc.constant(documents), order });
-  });
-  await fc.assert(
-    fc.asyncProperty(shuffled, async ({ documents, order }) => {
-      const first = complete(await load(filesOf(documents)));
-      const second = complete(await load(filesOf(order)));
-      expect(plain(second.desired)).toEqual(plain(first.desired));
-      expect(second.diagnostics.length).toBe(first.diagnostics.length);
-    }),
-    runs(30),
-  );
-});
-
 test("reads any text without throwing", async () => {
   const lines = fc.array(
     fc.oneof(

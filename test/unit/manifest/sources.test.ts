@@ -47,68 +47,54 @@ test("rejects a link to a secret file of the config", async () => {
   expect(diagnostics).toMatchObject([{ severity: "error", code: "source-is-secret", place: { line: 3 } }]);
 });
 
-type Prepare = (root: string) => void | Promise<void>;
+type Prepare = (path: string) => void | Promise<void>;
 
-const failures: readonly (readonly [
-  name: string,
-  source: string,
-  prepare: Prepare,
-  code: string,
-  message: string,
-])[] = [
-  ["does not exist", "x.fbx", () => undefined, "source-missing", '"m/x.fbx" is not there'],
-  ["is below a file", "a.yaml/x", () => undefined, "source-missing", '"m/a.yaml/x" is not there'],
-  ["is a folder", "dir/", (root) => mkdirSync(join(root, "m/dir")), "source-not-a-file", "is a folder"],
-  [
-    "is a pipe",
-    "pipe",
-    (root) => void execFileSync("mkfifo", [join(root, "m/pipe")]),
-    "source-not-a-file",
-    "is a pipe",
-  ],
+const none: Prepare = () => {};
+const link =
+  (target: string): Prepare =>
+  (path) =>
+    symlinkSync(target, path);
+const file =
+  (text: string): Prepare =>
+  (path) =>
+    writeFileSync(path, text);
+const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${"0".repeat(64)}\nsize 12345\n`;
+
+/** What is wrong; the source; what makes it at its path; the code and part of the message. */
+const failures: readonly [name: string, source: string, prepare: Prepare, code: string, message: string][] = [
+  ["does not exist", "x.fbx", none, "source-missing", '"m/x.fbx" is not there'],
+  ["is below a file", "a.yaml/x", none, "source-missing", '"m/a.yaml/x" is not there'],
+  ["is a folder", "dir/", (path) => mkdirSync(path), "source-not-a-file", "is a folder"],
+  ["is a pipe", "pipe", (path) => void execFileSync("mkfifo", [path]), "source-not-a-file", "is a pipe"],
   ["is a socket", "socket", listen, "source-not-a-file", "is a device or socket"],
-  [
-    "is a Git LFS pointer",
-    "x.fbx",
-    (root) =>
-      writeFileSync(
-        join(root, "m/x.fbx"),
-        `version https://git-lfs.github.com/spec/v1\noid sha256:${"0".repeat(64)}\nsize 12345\n`,
-      ),
-    "source-is-lfs-pointer",
-    "is a Git LFS pointer",
-  ],
-  ["is empty", "x.fbx", (root) => writeFileSync(join(root, "m/x.fbx"), ""), "source-empty", "is empty"],
-  ["is above the workspace", "../../x", () => undefined, "source-outside-workspace", "outside"],
-  ["is the workspace", "..", () => undefined, "source-outside-workspace", "outside"],
-  [
-    "is a link to a device",
-    "device",
-    (root) => symlinkSync("/dev/null", join(root, "m/device")),
-    "source-outside-workspace",
-    "link that leads out",
-  ],
+  ["is a Git LFS pointer", "x.fbx", file(pointer), "source-is-lfs-pointer", "is a Git LFS pointer"],
+  ["is empty", "x.fbx", file(""), "source-empty", "is empty"],
+  ["is above the workspace", "../../x", none, "source-outside-workspace", "outside"],
+  ["is the workspace", "..", none, "source-outside-workspace", "outside"],
+  ["is a link to a device", "x", link("/dev/null"), "source-outside-workspace", "link that leads out"],
   [
     "is a link out of the workspace",
     "x",
-    (root) => symlinkSync(process.execPath, join(root, "m/x")),
+    link(process.execPath),
     "source-outside-workspace",
     "link that leads out",
   ],
-  [
-    "is in a folder that is a link out of the workspace",
-    "bin/node",
-    (root) => symlinkSync(join(process.execPath, ".."), join(root, "m/bin")),
-    "source-outside-workspace",
-    "link that leads out",
-  ],
-  ["is a broken link", "x", (root) => symlinkSync("gone", join(root, "m/x")), "source-missing", "not there"],
-  ["is a link to itself", "x", (root) => symlinkSync("x", join(root, "m/x")), "source-unreadable", "ELOOP"],
+  ["is a broken link", "x", link("gone"), "source-missing", "not there"],
+  ["is a link to itself", "x", link("x"), "source-unreadable", "ELOOP"],
 ];
+
+test("rejects a source in a folder that is a link out of the workspace", async () => {
+  const root = workspace({ "m/a.yaml": one("bin/node") });
+  symlinkSync(join(process.execPath, ".."), join(root, "m/bin"));
+  for (const mode of ["hash", "stat"] as const)
+    expect(briefs((await loadIn(root, mode)).diagnostics)).toEqual([
+      "3:13 source-outside-workspace «bin/node»",
+    ]);
+});
 
 test.each(failures)("rejects a source that %s", async (_name, source, prepare, code, message) => {
   const root = workspace({ "m/a.yaml": one(source) });
-  await prepare(root);
+  await prepare(join(root, "m", source));
   for (const mode of ["hash", "stat"] as const) {
     const { diagnostics } = await loadIn(root, mode);
     expect(briefs(diagnostics)).toEqual([`3:13 ${code} «${source}»`]);
@@ -117,10 +103,10 @@ test.each(failures)("rejects a source that %s", async (_name, source, prepare, c
   }
 });
 
-async function listen(root: string): Promise<void> {
+async function listen(path: string): Promise<void> {
   const server = createServer();
   onTestFinished(() => new Promise<void>((done) => void server.close(() => done())));
-  await new Promise<void>((done) => void server.listen(join(root, "m/socket"), done));
+  await new Promise<void>((done) => void server.listen(path, done));
 }
 
 test("follows links to files and folders within the workspace", async () => {

@@ -8,7 +8,7 @@ import {
   recordedWith,
   wantedFile,
 } from "../../support/planning.ts";
-import { doubt, lines } from "./support.ts";
+import { doubt } from "./support.ts";
 
 const publish = { revision: 1, position: 1 };
 const by = { by: "post", at: 0 } as const;
@@ -16,34 +16,6 @@ const by = { by: "post", at: 0 } as const;
 describe("publications", () => {
   const published = (revision: number) =>
     recordedWith({ publications: [{ draftId: 1, revision, productId: 900, provenance: by }] });
-  const line = (reason: string) => [`publish ${reason} drafts/1/product [revision]`];
-  const doubtful = recordedWith({ inDoubt: [doubt({})] });
-  test.each([
-    [
-      "publishes a draft that was never published",
-      1,
-      recordedWith(),
-      line("not_published"),
-      ["publish-without-files"],
-    ],
-    ["plans nothing for a revision that is published", 1, published(1), [], []],
-    ["publishes a higher revision", 2, published(1), line("revision_raised"), ["publish-without-files"]],
-    ["warns about a lower revision", 1, published(2), [], ["revision-lowered"]],
-    [
-      "warns when the manifest no longer publishes a published draft",
-      0,
-      published(1),
-      [],
-      ["publish-removed"],
-    ],
-    ["settles a publish in doubt", 1, doubtful, ["in_doubt outcome_unknown drafts/1/product"], []],
-  ])("%s", (_name, wish, recorded, changes, codes) => {
-    const drafts = [draftWith(1, wish === 0 ? {} : { publish: { revision: wish, position: 1 } })];
-    const plan = planOf(desiredWith({ drafts }), recorded);
-    expect(lines(desiredWith({ drafts }), recorded)).toEqual(changes);
-    expect(plan.diagnostics.map(({ code }) => code)).toEqual(codes);
-  });
-
   test.each([
     { name: "a declared file", attachments: [wantedFile(1, 10)], recorded: recordedWith() },
     {
@@ -64,30 +36,6 @@ describe("publications", () => {
 describe("duplicates", () => {
   const wish = (product: { by: "product_id"; productId: number } | { by: "draft"; draftId: number }) =>
     desiredWith({ duplicates: [{ name: "winter", product, file: "m.yaml", position: 1 }] });
-  const made = [
-    {
-      name: "winter",
-      from: { by: "product_id", productId: 5 } as const,
-      sourceProductId: 5,
-      productId: 6,
-      provenance: by,
-    },
-  ];
-  test("makes a duplicate once", () => {
-    const desired = wish({ by: "product_id", productId: 5 });
-    expect(lines(desired, recordedWith())).toEqual(["duplicate not_recorded duplicates/winter [product]"]);
-    expect(lines(desired, recordedWith({ duplicates: made }))).toEqual([]);
-  });
-  test("warns, and makes no second copy, when the source product changes", () => {
-    const plan = planOf(wish({ by: "product_id", productId: 8 }), recordedWith({ duplicates: made }));
-    expect(plan.changes).toEqual([]);
-    expect(plan.diagnostics.map(({ code }) => code)).toEqual(["duplicate-of-another-product"]);
-  });
-  test("removes an undeclared duplicate from the ledger, and deletes no product", () => {
-    expect(lines(desiredWith(), recordedWith({ duplicates: made }))).toEqual([
-      "forget not_in_manifest duplicates/winter",
-    ]);
-  });
   test("makes no copy while a call in doubt under a removed name may have made it", () => {
     const renamed = (product: { by: "product_id"; productId: number }, productId: number, name = "old") => {
       const copy = doubt({ kind: "duplicate", address: `duplicates/${name}`, intent: { name, productId } });

@@ -43,24 +43,6 @@ const updateInDoubt = doubt({
 describe("attachments", () => {
   const cases: [name: string, desired: DesiredAttachment[], recorded: Recorded, changes: string[]][] = [
     [
-      "creates a file that is not recorded, with its attributes",
-      [wantedFile(1, 10, { file_format: "fbx", is_native: false })],
-      recordedWith(),
-      [`create not_recorded ${byId} [file_format,is_native]`],
-    ],
-    [
-      "plans nothing for a file that is recorded as desired",
-      [wantedFile(1, 10, { file_format: "fbx" })],
-      holding({ file_format: "fbx" }),
-      [],
-    ],
-    [
-      "ignores a recorded attribute that the manifest leaves out",
-      [wantedFile(1, 10, {})],
-      holding({ file_format: "fbx" }),
-      [],
-    ],
-    [
       "compares an empty text as a value",
       [wantedFile(1, 10, { renderer: "" })],
       holding({ renderer: "vray" }),
@@ -73,12 +55,6 @@ describe("attachments", () => {
       [`update attributes_differ ${byId} [format_version,is_native]`],
     ],
     [
-      "replaces the file of a source whose content changed",
-      [wantedSource(1, "a.glb", "new")],
-      holdingSource("old"),
-      [`replace content_changed ${source}`],
-    ],
-    [
       "adopts an earlier content that is still attached, and detaches the newer one",
       [wantedSource(1, "a.glb", "former")],
       recordedWith({
@@ -88,18 +64,6 @@ describe("attachments", () => {
         ],
       }),
       ["delete content_changed drafts/1/product_files/11", `adopt renamed ${source}`],
-    ],
-    [
-      "adopts the file of a renamed source",
-      [wantedSource(1, "b.glb", "same")],
-      holdingSource("same"),
-      ["adopt renamed drafts/1/product_files/source:b.glb"],
-    ],
-    [
-      "adopts an uploaded file that is now declared by its id",
-      [wantedFile(1, 10)],
-      holdingSource("same"),
-      [`adopt renamed ${byId}`],
     ],
     [
       "adopts a file that is now declared by the source it was uploaded from",
@@ -120,12 +84,6 @@ describe("attachments", () => {
       [`delete not_in_manifest ${byId}`, "create not_recorded drafts/1/promotional_files/10"],
     ],
     [
-      "settles an attach in doubt",
-      [wantedFile(1, 10)],
-      recordedWith({ inDoubt: [doubt({ kind: "attach", address: byId })] }),
-      [`in_doubt outcome_unknown ${byId}`],
-    ],
-    [
       "sends the attributes of an update in doubt again",
       [wantedFile(1, 10, { file_format: "fbx", renderer: "vray" })],
       holding({ file_format: "fbx", renderer: "vray" }, updateInDoubt),
@@ -142,12 +100,6 @@ describe("attachments", () => {
       [wantedFile(1, 10, { file_format: "fbx" })],
       holding({ file_format: "fbx" }, doubt({ kind: "detach", address: byId, intent: { fileId: 10 } })),
       [`in_doubt outcome_unknown ${byId}`],
-    ],
-    [
-      "plans a detach in doubt again",
-      [],
-      holding({}, doubt({ kind: "detach", address: byId })),
-      [`delete not_in_manifest ${byId}`],
     ],
   ];
   test.each(cases)("%s", (_name, attachments, recorded, changes) => {

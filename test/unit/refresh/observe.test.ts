@@ -51,6 +51,7 @@ describe("refresh summary", () => {
   test.each([
     {
       name: "everything within the budget",
+      planned: 5,
       policy: policyOf(),
       reply: healthy,
       summary: {
@@ -65,6 +66,7 @@ describe("refresh summary", () => {
     },
     {
       name: "everything without a budget",
+      planned: 5,
       policy: policyOf({ mode: "full", maxCalls: 0 }),
       reply: healthy,
       summary: {
@@ -79,47 +81,49 @@ describe("refresh summary", () => {
     },
     {
       name: "targets that exceed the budget",
+      planned: 3,
       policy: policyOf({ maxCalls: 3 }),
       reply: healthy,
       summary: { calls: 3, checked: 4, deferred: 2, oldest_unconfirmed: isoTime(200) },
     },
     {
       name: "nothing with a budget of 0",
+      planned: 0,
       policy: policyOf({ maxCalls: 0 }),
       reply: healthy,
       summary: { calls: 0, checked: 0, deferred: 6, oldest_unconfirmed: isoTime(50) },
     },
     {
       name: "unreadable targets, and targets that their retries deferred",
+      planned: 5,
       policy: policyOf({ maxCalls: 5 }),
       reply: (request: RecordedRequest) => (request.method === "GET" ? answer(503) : healthy(request)),
       summary: { calls: 5, checked: 0, unreadable: 3, deferred: 3, oldest_unconfirmed: isoTime(50) },
     },
     {
       name: "no files when attachments are not probed",
+      planned: 2,
       policy: policyOf({ attachments: "none" }),
       reply: healthy,
       summary: { attachments: "none", calls: 2, checked: 3, deferred: 0, oldest_unconfirmed: isoTime(100) },
     },
     {
       name: "a gone file, which no longer counts as unconfirmed",
+      planned: 3,
       policy: policyOf({ maxCalls: 3 }),
       reply: (request: RecordedRequest) =>
         request.method === "PATCH" ? answer(404, { errors: [] }) : healthy(request),
       summary: { calls: 3, checked: 4, deferred: 2, oldest_unconfirmed: isoTime(200) },
     },
-  ])("reports $name", async ({ policy, reply, summary }) => {
+  ])("reports $name", async ({ policy, reply, planned, summary }) => {
     const { observed, events, requests } = await observeWith(reply, { policy });
     expect(observed.summary).toMatchObject(summary);
     expect(requests).toBe(summary.calls);
-    expect(events.map(({ type }) => type)).toEqual(["refresh_started", "refresh_finished"]);
-    expect(events[1]).toMatchObject({ ...observed.summary, drift: observed.drift.length });
+    expect(events).toMatchObject([
+      { type: "refresh_started", format_version: 1, calls: planned },
+      { type: "refresh_finished", ...observed.summary, drift: observed.drift.length },
+    ]);
   });
-});
-
-test("emits the number of calls and the format version at the start", async () => {
-  const { events } = await observeWith(healthy, { policy: policyOf({ maxCalls: 4 }) });
-  expect(events[0]).toMatchObject({ type: "refresh_started", format_version: 1, calls: 4 });
 });
 
 test("returns a failure that stops the run with the observations before it", async () => {

@@ -31,7 +31,6 @@ interface Case {
   readonly name: string;
   readonly input: Partial<SelectTargetsInput>;
   readonly targets: readonly string[];
-  readonly deferred?: number;
 }
 
 const threeFiles = recordedWith({ attachments: [fileAt(1, 1, 50), fileAt(1, 2, 40), fileAt(1, 3, 60)] });
@@ -173,47 +172,12 @@ const cases: readonly Case[] = [
     input: { recorded: recordedWith({ attachments: [fileAt(1, 1, now + 1), fileAt(1, 3, now)] }) },
     targets: ["1/3", "1/1"],
   },
-  {
-    name: "at most max_calls targets, and counts the deferred",
-    input: { desired: wish, recorded: threeFiles, policy: policyOf({ maxCalls: 3 }) },
-    targets: ["2/21", "2/22", "1/2"],
-    deferred: 2,
-  },
-  {
-    name: "no page of uploads that does not fit, and counts each upload as deferred",
-    input: {
-      desired: desiredWith({
-        drafts: [
-          draftWith(3, { attachments: ["a", "b", "c"].map((source) => wantedSource(3, source, "s")) }),
-        ],
-      }),
-      recorded: recordedWith({
-        uploads: ["a", "b", "c"].map((source) => uploadOf(source, { source, sha256: "s" })),
-      }),
-      policy: policyOf({ maxCalls: 0 }),
-    },
-    targets: [],
-    deferred: 3,
-  },
-  {
-    name: "no files when attachments are not probed",
-    input: {
-      desired: wish,
-      recorded: {
-        ...threeFiles,
-        inDoubt: [doubtOf("attach", [5, 5])],
-        publications: [publicationAt(1, 7, 1)],
-      },
-      policy: policyOf({ attachments: "none", mode: "full" }),
-    },
-    targets: ["product 7"],
-  },
 ];
 
-test.each(cases)("selects $name", ({ input, targets, deferred = 0 }) => {
+test.each(cases)("selects $name", ({ input, targets }) => {
   const choice = selectTargets(inputOf(input));
   expect(choice.targets.map(targetName)).toEqual(targets);
-  expect(choice.deferred).toBe(deferred);
+  expect(choice.deferred).toBe(0);
 });
 
 test("selects a product once, at its first address, for any order of records", () => {

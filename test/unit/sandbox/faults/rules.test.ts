@@ -30,89 +30,39 @@ describe("fault rules", () => {
   });
 
   test.each([
-    { name: "no rule", rule: "", code: "missing-key", message: "rules" },
-    { name: "an unknown fault", rule: "{ fault: rset }", code: "unknown-value", message: '"reset"' },
-    { name: "an unknown key", rule: "{ fault: reset, time: 2 }", code: "unknown-key", message: "times" },
-    {
-      name: "an unknown key below when",
-      rule: "{ fault: reset, when: { methd: GET } }",
-      code: "unknown-key",
-      message: "method",
-    },
-    {
-      name: "a method in lower case",
-      rule: "{ fault: reset, when: { method: get } }",
-      code: "unknown-value",
-      message: "GET",
-    },
-    {
-      name: "a path without a slash",
-      rule: "{ fault: reset, when: { path: api } }",
-      code: "invalid-value",
-      message: "slash",
-    },
-    {
-      name: "a probability above 1",
-      rule: "{ fault: reset, when: { probability: 2 } }",
-      code: "number-out-of-range",
-      message: "1",
-    },
-    {
-      name: "an invalid number of times",
-      rule: "{ fault: reset, times: never }",
-      code: "wrong-type",
-      message: "always",
-    },
-    {
-      name: "an invalid duration",
-      rule: "{ fault: delay, for: 2 s }",
-      code: "invalid-value",
-      message: "500ms",
-    },
-    {
-      name: "a duration above an hour",
-      rule: "{ fault: delay, for: 61m }",
-      code: "invalid-value",
-      message: "60m",
-    },
-    {
-      name: "a setting that the fault does not have",
-      rule: "{ fault: reset, for: 2s }",
-      code: "bad-fault-rule",
-      message: "late",
-    },
-    {
-      name: "an effect that the fault does not have",
-      rule: "{ fault: no-id, effect: none }",
-      code: "bad-fault-rule",
-      message: "Possible here: before.",
-    },
-    {
-      name: "late without after",
-      rule: "{ fault: reset, late: 2s }",
-      code: "bad-fault-rule",
-      message: "after",
-    },
-    { name: "a missing status", rule: "{ fault: status }", code: "bad-fault-rule", message: "503" },
-    {
-      name: "a fault that storage does not have",
-      rule: "{ fault: no-id, when: { side: storage } }",
-      code: "bad-fault-rule",
-      message: "side: storage",
-    },
-    {
-      name: "an effect that storage does not have",
-      rule: "{ fault: reset, effect: after, when: { side: storage } }",
-      code: "bad-fault-rule",
-      message: "side: storage",
-    },
-    {
-      name: "an invalid address",
-      rule: "{ fault: redirect, to: x }",
-      code: "invalid-value",
-      message: "http",
-    },
-  ])("are rejected at their position with $name", ({ rule, code, message }) => {
+    ["no rule", "", "missing-key", "rules"],
+    ["an unknown fault", "{ fault: rset }", "unknown-value", '"reset"'],
+    ["an unknown key", "{ fault: reset, time: 2 }", "unknown-key", "times"],
+    ["an unknown key below when", "{ fault: reset, when: { methd: GET } }", "unknown-key", "method"],
+    ["a method in lower case", "{ fault: reset, when: { method: get } }", "unknown-value", "GET"],
+    ["a path without a slash", "{ fault: reset, when: { path: api } }", "invalid-value", "slash"],
+    ["a probability above 1", "{ fault: reset, when: { probability: 2 } }", "number-out-of-range", "1"],
+    ["an invalid number of times", "{ fault: reset, times: never }", "wrong-type", "always"],
+    ["an invalid duration", "{ fault: delay, for: 2 s }", "invalid-value", "500ms"],
+    ["a duration above an hour", "{ fault: delay, for: 61m }", "invalid-value", "60m"],
+    ["a setting that the fault does not have", "{ fault: reset, for: 2s }", "bad-fault-rule", "late"],
+    [
+      "an effect that the fault does not have",
+      "{ fault: no-id, effect: none }",
+      "bad-fault-rule",
+      "Possible here: before.",
+    ],
+    ["late without after", "{ fault: reset, late: 2s }", "bad-fault-rule", "after"],
+    ["a missing status", "{ fault: status }", "bad-fault-rule", "503"],
+    [
+      "a fault that storage does not have",
+      "{ fault: no-id, when: { side: storage } }",
+      "bad-fault-rule",
+      "side: storage",
+    ],
+    [
+      "an effect that storage does not have",
+      "{ fault: reset, effect: after, when: { side: storage } }",
+      "bad-fault-rule",
+      "side: storage",
+    ],
+    ["an invalid address", "{ fault: redirect, to: x }", "invalid-value", "http"],
+  ])("are rejected at their position with %s", (_name, rule, code, message) => {
     const text = rule === "" ? "seed: 7\n" : `seed: 7\nrules:\n  - ${rule}\n`;
     const { documents, diagnostics } = read(text);
     expect(documents).toEqual([]);
