@@ -2,24 +2,16 @@ import { expect, test } from "vitest";
 import { checkResponse } from "../../../src/doctor/check-service.ts";
 
 test.each([
-  { from: "http://localhost:4010", to: "https://localhost/api/products/1", suggests: "https://localhost" },
-  { from: "https://api.example.com", to: "/v2/api/products/1/", suggests: "https://api.example.com/v2" },
-  {
-    from: "https://api.example.com",
-    to: "https://api.example.com:8443/api/products/1",
-    suggests: "https://api.example.com:8443",
-  },
+  ["http://localhost:4010", "https://localhost/api/products/1", "https://localhost"],
+  ["https://api.example.com", "/v2/api/products/1/", "https://api.example.com/v2"],
+  ["https://api.example.com", "https://api.example.com:8443/api/products/1", "https://api.example.com:8443"],
   // Without encryption, to a different host, and to paths outside the API.
-  { from: "https://api.example.com", to: "http://api.example.com/api/products/1", suggests: undefined },
-  { from: "https://api.example.com", to: "https://evil.example/api/products/1", suggests: undefined },
-  {
-    from: "https://api.example.com",
-    to: "https://api.example.com.evil.example/api/products/1",
-    suggests: undefined,
-  },
-  { from: "https://api.example.com", to: "https://api.example.com/login", suggests: undefined },
-  { from: "https://api.example.com", to: "https://", suggests: undefined },
-])("suggests for a redirect from $from to $to the address $suggests", ({ from, to, suggests }) => {
+  ["https://api.example.com", "http://api.example.com/api/products/1", undefined],
+  ["https://api.example.com", "https://evil.example/api/products/1", undefined],
+  ["https://api.example.com", "https://api.example.com.evil.example/api/products/1", undefined],
+  ["https://api.example.com", "https://api.example.com/login", undefined],
+  ["https://api.example.com", "https://", undefined],
+])("suggests for a redirect from %s to %s the address %s", (from, to, suggests) => {
   const result = checkResponse(
     {
       type: "response",

@@ -180,7 +180,7 @@ describe("a description_file", () => {
 
   test.each([
     ["with tabs and characters of every script", "One\n\n  two\t\u0085 é 海 🐉\n"],
-    ["that a block of YAML could not hold", " \n\nindented first\n\n\n"],
+    ["with blank lines that a YAML block cannot hold", " \n\nindented first\n\n\n"],
   ])("is read unchanged %s", async (_name, text) => {
     const { desired } = complete(await loadText(text));
     expect(desired.drafts[0]?.attachments[0]?.attributes).toEqual({ description: text });
@@ -213,7 +213,7 @@ describe("a description_file", () => {
   test.each([
     ["with a description next to it", "    description: too\n", "ambiguous-description"],
     [
-      "of a product file",
+      "in a product file",
       "product_files:\n  - { file_id: 2, description_file: texts/a.md }\n",
       "unknown-key",
     ],
@@ -233,7 +233,7 @@ describe("a description_file", () => {
       /keep one of the two/,
     ],
     ["too large", "x".repeat(1024 * 1024 + 1), "text-too-large", /alone/],
-  ])("is rejected at its line when it is %s", async (_name, text, code, hint) => {
+  ])("is rejected at its line: %s", async (_name, text, code, hint) => {
     const { ok, diagnostics } = await loadText(text);
     expect(ok).toBe(false);
     expect(diagnostics).toMatchObject([{ code, place: { file: "m/a.yaml", line: 4, column: 23 } }]);

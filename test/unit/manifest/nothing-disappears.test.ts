@@ -225,7 +225,7 @@ describe("a manifest that changes while the workspace is read", () => {
     expect(loaded.diagnostics).toMatchObject([{ code: "manifest-changed", place: { file: folder } }]);
   });
 
-  test("is no reason to reject when it is not a manifest", async () => {
+  test("is not reported when only other files change", async () => {
     const root = workspace({ "m/a.yaml": text });
     const { signal } = new AbortController();
     vi.spyOn(signal, "throwIfAborted").mockImplementationOnce(() =>

@@ -44,7 +44,7 @@ test("accepts many aliases of one text", () => {
   expect(read(`draft: 1\npromotional_files:\n${first}${entries.join("")}`)).toEqual([]);
 });
 
-test("reads a mapping of many keys in linear time", () => {
+test("reports each of 20,000 unknown keys without quadratic time", () => {
   const keys = Array.from({ length: 20_000 }, (_, index) => `key${index}: 1`);
   const diagnostics = read(`draft: 1\n${keys.join("\n")}\n`);
   expect(diagnostics).toHaveLength(20_000);

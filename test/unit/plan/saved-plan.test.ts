@@ -183,7 +183,7 @@ describe("a saved plan", () => {
     },
     { name: "a different workspace", base: { workspace: "other" }, code: "plan-of-another-workspace" },
     { name: "a different service", base: { serviceOrigin: "https://other.example.com" }, code: "plan-stale" },
-  ])("is applied to $name: $code", ({ base, code }) => {
+  ])("results in $code when it is applied to $name", ({ base, code }) => {
     const service = { serviceOrigin: "https://api.example.com", workspace: "studio" };
     const now = { recorded, history: neverApplied, ...service, ...base };
     expect(codeOf(() => assertFresh(plan, now))).toBe(code);
@@ -193,7 +193,7 @@ describe("a saved plan", () => {
     { productId: 5, code: "plan-stale" },
     { productId: 6, code: "none" },
   ])(
-    "is applied while a duplicate of product $productId is in doubt under an old name: $code",
+    "results in $code while a duplicate of product $productId is in doubt under an old name",
     ({ productId, code }) => {
       const product = { by: "product_id", productId: 5 } as const;
       const desired = desiredWith({ duplicates: [{ name: "new", product, file: "m.yaml", position: 1 }] });

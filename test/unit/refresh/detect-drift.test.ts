@@ -84,7 +84,7 @@ describe.each<{ name: string; read: ReadResult<Attributes>; cells: [string, Situ
     ],
   },
   {
-    name: "present with a different managed attribute",
+    name: "present with a different value",
     read: other,
     cells: [
       ["a recorded file", {}, ["drift changed renderer", "refreshed"]],
@@ -149,17 +149,17 @@ describe("settle delay", () => {
     { name: "before settle_delay", doubts: [lost()], when: 1999, settled: false },
     { name: "after settle_delay", doubts: [lost()], when: 2000, settled: true },
     // The operation was retried until it finished, so the delay counts from its last request.
-    { name: "before settle_delay after its last request", doubts: [lost(1500)], when: 2499, settled: false },
-    { name: "settle_delay after its last request", doubts: [lost(1500)], when: 2500, settled: true },
+    { name: "before settle_delay since its end", doubts: [lost(1500)], when: 2499, settled: false },
+    { name: "after settle_delay since its end", doubts: [lost(1500)], when: 2500, settled: true },
     {
-      name: "next to an operation that is too recent",
+      name: "next to a recent operation",
       doubts: [lost(), { ...detach, startedAt: 4500 }],
       when: 5000,
       settled: false,
     },
     // The file itself proves the attach.
     {
-      name: "immediately if it attached the observed file",
+      name: "at once if it attached the file",
       doubts: [{ ...attach, startedAt: 4999 }],
       when: 5000,
       settled: true,

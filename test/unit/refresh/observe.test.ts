@@ -94,21 +94,21 @@ describe("refresh summary", () => {
       summary: { calls: 0, checked: 0, deferred: 6, oldest_unconfirmed: isoTime(50) },
     },
     {
-      name: "unreadable targets, and targets that their retries deferred",
+      name: "unreadable and deferred targets",
       planned: 5,
       policy: policyOf({ maxCalls: 5 }),
       reply: (request: RecordedRequest) => (request.method === "GET" ? answer(503) : healthy(request)),
       summary: { calls: 5, checked: 0, unreadable: 3, deferred: 3, oldest_unconfirmed: isoTime(50) },
     },
     {
-      name: "no files when attachments are not probed",
+      name: "no files without probes",
       planned: 2,
       policy: policyOf({ attachments: "none" }),
       reply: healthy,
       summary: { attachments: "none", calls: 2, checked: 3, deferred: 0, oldest_unconfirmed: isoTime(100) },
     },
     {
-      name: "a gone file, which no longer counts as unconfirmed",
+      name: "a gone file as confirmed",
       planned: 3,
       policy: policyOf({ maxCalls: 3 }),
       reply: (request: RecordedRequest) =>

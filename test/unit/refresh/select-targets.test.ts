@@ -174,7 +174,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-test.each(cases)("selects $name", ({ input, targets }) => {
+test.each(cases.map((each) => [each.name, each] as const))("selects %s", (_name, { input, targets }) => {
   const choice = selectTargets(inputOf(input));
   expect(choice.targets.map(targetName)).toEqual(targets);
   expect(choice.deferred).toBe(0);

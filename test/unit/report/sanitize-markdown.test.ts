@@ -42,7 +42,7 @@ describe("untrusted text in Markdown", () => {
     { text: "www.evil.example", isPlain: false },
     { text: "deadbeef12", isPlain: false },
     { text: "*bold*", isPlain: false },
-  ])("needs no code span for $text: $isPlain", ({ text, isPlain }) => {
+  ])("needs no code span: $isPlain, for $text", ({ text, isPlain }) => {
     expect(plainWords(text)).toBe(isPlain ? text : `\`${text}\``);
   });
 

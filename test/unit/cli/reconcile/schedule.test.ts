@@ -8,9 +8,9 @@ const pace = { intervalMs: 15 * minute, tookMs: 0, random: 0 };
 
 describe("next run", () => {
   test.each([
-    { name: "starts an interval after the start of the last one", given: {}, ms: 15 * minute },
+    { name: "starts an interval after the last", given: {}, ms: 15 * minute },
     { name: "waits less after a long run", given: { tookMs: minute }, ms: 14 * minute },
-    { name: "starts at once after a run longer than the interval", given: { tookMs: hour }, ms: 0 },
+    { name: "starts at once after a longer run", given: { tookMs: hour }, ms: 0 },
     { name: "starts up to a tenth later", given: { random: 0.999 }, ms: 15 * minute + 89_910 },
   ])("$name", ({ given, ms }) => {
     expect(waitForNext({ ...pace, ...given })).toBe(ms);
