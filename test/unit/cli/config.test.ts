@@ -73,29 +73,29 @@ describe("the config", () => {
   });
 
   test.each([
-    { name: "the file", env: {}, flags: {}, url: "https://api.example.com/shop", state: "data/ledger.db" },
-    {
-      name: "the environment over the file",
-      env: { DRAFTSYNC_BASE_URL: "http://env.example.com", DRAFTSYNC_STATE: "env.db" },
-      flags: {},
-      url: "http://env.example.com",
-      state: "env.db",
-    },
-    {
-      name: "flags over the environment",
-      env: { DRAFTSYNC_BASE_URL: "http://env.example.com", DRAFTSYNC_STATE: "env.db" },
-      flags: { baseUrl: "http://flag.example.com/", state: "flag.db" },
-      url: "http://flag.example.com",
-      state: "flag.db",
-    },
-    {
-      name: "the file over empty variables",
-      env: { DRAFTSYNC_BASE_URL: "", DRAFTSYNC_STATE: "" },
-      flags: {},
-      url: "https://api.example.com/shop",
-      state: "data/ledger.db",
-    },
-  ])("takes its values from $name", async ({ env, flags, url, state }) => {
+    ["the file", {}, {}, "https://api.example.com/shop", "data/ledger.db"],
+    [
+      "the environment over the file",
+      { DRAFTSYNC_BASE_URL: "http://env.example.com", DRAFTSYNC_STATE: "env.db" },
+      {},
+      "http://env.example.com",
+      "env.db",
+    ],
+    [
+      "flags over the environment",
+      { DRAFTSYNC_BASE_URL: "http://env.example.com", DRAFTSYNC_STATE: "env.db" },
+      { baseUrl: "http://flag.example.com/", state: "flag.db" },
+      "http://flag.example.com",
+      "flag.db",
+    ],
+    [
+      "the file over empty variables",
+      { DRAFTSYNC_BASE_URL: "", DRAFTSYNC_STATE: "" },
+      {},
+      "https://api.example.com/shop",
+      "data/ledger.db",
+    ],
+  ])("takes its values from %s", async (_name, env, flags, url, state) => {
     const config = await load(".", env, flags);
     expect(config.service.baseUrl).toBe(url);
     expect(config.stateLocation).toBe(`${folder.path}/${state}`);
@@ -135,23 +135,15 @@ describe("the config", () => {
   });
 
   test.each([
-    { name: "a URL with another scheme", flags: { baseUrl: "ftp://example.com" }, code: "base-url-invalid" },
-    { name: "text that is not a URL", flags: { baseUrl: "example.com" }, code: "base-url-invalid" },
-    {
-      name: "a URL with a password",
-      flags: { baseUrl: "https://me:secret@example.com" },
-      code: "base-url-invalid",
-    },
-    { name: "a URL with a query", flags: { baseUrl: "https://example.com?key=1" }, code: "base-url-invalid" },
-    { name: "an unsupported database", flags: { state: "mysql://localhost/x" }, code: "state-unsupported" },
-    {
-      name: "an invalid ledger location",
-      flags: { state: "postgres://me:secret@/#x" },
-      code: "ledger-location-invalid",
-    },
-    { name: "a missing file", flags: { config: "nowhere.yaml" }, code: "config-missing" },
-    { name: "a folder for a file", flags: { config: "sandbox" }, code: "config-unreadable" },
-  ])("refuses $name", async ({ flags, code }) => {
+    ["a URL with another scheme", { baseUrl: "ftp://example.com" }, "base-url-invalid"],
+    ["text that is not a URL", { baseUrl: "example.com" }, "base-url-invalid"],
+    ["a URL with a password", { baseUrl: "https://me:secret@example.com" }, "base-url-invalid"],
+    ["a URL with a query", { baseUrl: "https://example.com?key=1" }, "base-url-invalid"],
+    ["an unsupported database", { state: "mysql://localhost/x" }, "state-unsupported"],
+    ["an invalid ledger location", { state: "postgres://me:secret@/#x" }, "ledger-location-invalid"],
+    ["a missing file", { config: "nowhere.yaml" }, "config-missing"],
+    ["a folder for a file", { config: "sandbox" }, "config-unreadable"],
+  ])("refuses %s", async (_name, flags, code) => {
     const error = await load(".", {}, flags).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(DraftsyncError);
     expect(error).toMatchObject({ code, hint: expect.any(String) });

@@ -185,7 +185,7 @@ describe("attachments", () => {
     test("are one file, at a renamed source, and are written once", () => {
       const attachments = [
         wantedSource(1, "c.glb", "old", { renderer: "p" }),
-        wanted(1, "product_files", { by: "upload_key", uploadKey: "in/a" }, { renderer: "q" }),
+        { ...byKey, attributes: { renderer: "q" } },
       ];
       const recorded = recordedWith({
         uploads: [upload],
@@ -201,27 +201,11 @@ describe("attachments", () => {
     test("detach the file that the other entry had before", () => {
       const attachments = [wantedSource(1, "a.glb", "new"), wantedFile(1, 10)];
       const recorded = recordedWith({
-        uploads: [
-          {
-            uploadId: "u2",
-            uploadKey: "in/b",
-            source: "a.glb",
-            sha256: "new",
-            size: 10,
-            status: "success",
-            fileId: 10,
-            at: 0,
-          },
-        ],
-        attachments: [
-          recordedFile(1, 10),
-          recordedFile(1, 9, { address: "drafts/1/product_files/source:a.glb", sha256: "old" }),
-        ],
+        uploads: [{ ...endedUpload, sha256: "new", fileId: 10 }],
+        attachments: [recordedFile(1, 10), recordedFile(1, 9, { address: source, sha256: "old" })],
       });
       const desired = desiredWith({ drafts: [draftWith(1, { attachments })] });
-      expect(lines(desired, recorded)).toEqual([
-        expect.stringContaining("delete content_changed drafts/1/product_files/source:a.glb"),
-      ]);
+      expect(lines(desired, recorded)).toEqual([`delete content_changed ${source}`]);
     });
 
     test("keep the previous content of a source that is declared by its id", () => {

@@ -27,6 +27,15 @@ function show(plan: ReturnType<typeof planOf>, maxChars = wide): string {
   return formatPlanMarkdown(viewPlan(plan, now), { maxChars });
 }
 
+function manyDrafts(count: number, files: number) {
+  return Array.from({ length: count }, (_none, at) => {
+    const numbers = Array.from({ length: files }, (_file, file) => file + 1);
+    return draftWith(at + 1, {
+      attachments: numbers.map((file) => wantedFile(at + 1, file, { renderer: "vray" })),
+    });
+  });
+}
+
 /** Asserts what holds for every comment. */
 function expectInert(markdown: string): void {
   const { elements, comments, livelyText } = render(markdown);
@@ -72,13 +81,8 @@ describe("a plan as Markdown", () => {
   });
 
   test("keeps irreversible changes and a line per draft when details do not fit", () => {
-    const drafts = Array.from({ length: 40 }, (_none, at) =>
-      draftWith(at + 1, {
-        attachments: Array.from({ length: 20 }, (_file, file) =>
-          wantedFile(at + 1, file + 1, { renderer: "vray" }),
-        ),
-        ...(at === 30 ? { publish: { revision: 1, position: 1 } } : {}),
-      }),
+    const drafts = manyDrafts(40, 20).map((draft, at) =>
+      at === 30 ? { ...draft, publish: { revision: 1, position: 1 } } : draft,
     );
     const markdown = show(planOf(desiredWith({ drafts }), recordedWith()), 8_000);
     expect(markdown).toContain("- `!` `drafts/31/product` publishes a product from draft 31");
@@ -92,13 +96,7 @@ describe("a plan as Markdown", () => {
   });
 
   test.each([minMarkdownChars, 8_000, 65_000])("uses most of %i available characters", (maxChars) => {
-    const drafts = Array.from({ length: 120 }, (_none, at) =>
-      draftWith(at + 1, {
-        attachments: Array.from({ length: 25 }, (_file, file) =>
-          wantedFile(at + 1, file + 1, { renderer: "vray" }),
-        ),
-      }),
-    );
+    const drafts = manyDrafts(120, 25);
     const markdown = show(planOf(desiredWith({ drafts }), recordedWith()), maxChars);
     expect(markdown).toContain("### Plan for `studio`: 3,000 to create\n");
     expect(markdown).toContain("**Left out**");

@@ -37,11 +37,11 @@ describe("readiness", () => {
   const timing = { intervalMs: minute, lastTookMs: 1_000 };
 
   test.each([
-    { name: "is false before the first success", sinceSuccessMs: undefined, ready: false },
-    { name: "is true an interval after a success", sinceSuccessMs: minute, ready: true },
-    { name: "is true after two intervals and jitter", sinceSuccessMs: 2.1 * minute, ready: true },
-    { name: "is false after more than two intervals", sinceSuccessMs: 2.3 * minute, ready: false },
-  ])("$name", ({ sinceSuccessMs, ready }) => {
+    ["is false before the first success", undefined, false],
+    ["is true an interval after a success", minute, true],
+    ["is true after two intervals and jitter", 2.1 * minute, true],
+    ["is false after more than two intervals", 2.3 * minute, false],
+  ])("%s", (_name, sinceSuccessMs, ready) => {
     expect(isReady({ ...timing, sinceSuccessMs })).toBe(ready);
   });
 
